@@ -17,6 +17,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from collection.samples import warcio_check
 from lycosa.cli import main
+from lycosa.run.trust import note_made_here
 from processes import Process
 from worlds import html
 
@@ -126,6 +127,7 @@ def collection(
     )
     if seeds:
         (folder / "seeds.txt").write_text("".join(f"{seed}\n" for seed in seeds), encoding="utf-8")
+    note_made_here(folder)
     return folder
 
 

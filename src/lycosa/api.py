@@ -28,9 +28,9 @@ from typing import Any, Literal, Self, Unpack
 
 from lycosa.collection import Collection
 from lycosa.collection.arrow_tables import insist_on_pandas, table_of
-from lycosa.collection.rows import ObservationRow as LookRow
-from lycosa.collection.rows import PageRow, Summary
+from lycosa.collection.rows import ObservationRow, PageRow, Summary
 from lycosa.collection.search_index import Hit
+from lycosa.frontier.admission import Scope
 from lycosa.frontier.durable import count_waiting
 from lycosa.reading import markdown_of
 from lycosa.recipe import Recipe, load_recipe
@@ -38,7 +38,16 @@ from lycosa.run.export import TableOptions, labels_of, rows, table_request
 from lycosa.run.live import LiveCrawl, Visits
 from lycosa.run.new import new_collection
 from lycosa.run.open import bring_index_up_to_date, html_of, main_text_of, open_for_reading
-from lycosa.run.options import CrawlOptions, FetchOptions, Settings, changed_recipe, check_keywords, settings_of
+from lycosa.run.options import (
+    CrawlOptions,
+    FetchOptions,
+    ScopeOptions,
+    Settings,
+    changed_recipe,
+    check_keywords,
+    narrowed,
+    settings_of,
+)
 from lycosa.run.refresh import Plan, Refresh, Refreshed, insist_on_pages, plan_of, refreshing_recipe
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import WallClock
@@ -76,7 +85,7 @@ class _Readable:
         known = normalise(url)
         return self._collection().catalog.page(known) if known else None
 
-    def looks(self, url: str) -> list[LookRow]:
+    def looks(self, url: str) -> list[ObservationRow]:
         """Every time that a page was seen and what had become of it; empty for one that was seen once."""
         page = self.page(url)
         return self._collection().catalog.looks(page.number) if page else []
@@ -309,6 +318,7 @@ def new(
     contact: str = "",
     in_links: str | Path | None = None,
     traffic: str | Path | None = None,
+    **scope: Unpack[ScopeOptions],
 ) -> Path:
     """Makes a collection, a folder with a recipe (lycosa.toml) to look at and change, and returns the folder.
 
@@ -319,9 +329,12 @@ def new(
     seeds: URLs to start from, given in the same ways; without them, the examples that are URLs.
     contact: your e-mail address or web page, told to the hosts that are asked; without one, that of the environment
         (LYCOSA_CONTACT) or of ~/.config/lycosa/config.toml.
-    in_links: CSV file of URLs and their in-links, from which is learnt how much pages matter.
+    in_links: CSV file of URLs and their in-links, from which the importance of pages is learned.
     traffic: CSV file of domains and how many people they reach.
+    scope: what every crawl of the collection stays within: hosts, exclude_hosts, urls, exclude_urls, languages (lists),
+        stay and keep_noindex, as for a single crawl.
     """
+    check_keywords(scope, ScopeOptions)
     folder = Path(folder)
     new_collection(
         folder,
@@ -332,6 +345,7 @@ def new(
         contact=contact,
         in_links=Path(in_links) if in_links is not None else None,
         traffic=Path(traffic) if traffic is not None else None,
+        scope=narrowed(Scope(), scope),
     )
     return folder
 

@@ -10,7 +10,7 @@ a plain `for`. Pages of the collection that are fetched again take the same way 
 strategy sees the links that are new.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -81,9 +81,10 @@ class Loop:
         finally:
             self.frontier = own
 
-    def start(self, seeds: Iterable[Url]) -> None:
-        """Puts the seeds; those known already stay as they are."""
-        skips = self.put(self.strategy.start(list(seeds)))
+    def start(self, seeds: Iterable[Url], *, from_sitemaps: Container[Url] = ()) -> None:
+        """Puts the seeds; those known already stay as they are. What sitemaps name is explained by that."""
+        candidates = self.strategy.start(list(seeds))
+        skips = self.put(_of_sitemap(each) if each.url in from_sitemaps else each for each in candidates)
         if self._journal is not None:
             self._journal.record_skips(skips)
 
@@ -100,15 +101,17 @@ class Loop:
         return visit
 
     def retry(self, candidate: Candidate, fetch: Fetch) -> bool:
-        """Lets a host rest that asks for it, and puts a candidate back whose fetch is worth another try.
+        """Lets a host rest that asks for it; puts a candidate back whose fetch was postponed or is worth another try.
 
         A page that is fetched again has one try: that it failed is recorded, and the next pages have their turn.
         """
-        is_again = candidate.lane == REFRESH
+        is_again, outcome = candidate.lane == REFRESH, fetch.outcome
         # Of a host whose robots.txt is out of reach nothing is asked, so its pages to see again need not wait for that.
         if fetch.host_not_before is not None and not (is_again and not was_requested(fetch)):
             self.frontier.hold(host_of(candidate.url), fetch.host_not_before)
-        outcome = fetch.outcome
+        if outcome is Outcome.POSTPONED:
+            self.frontier.postpone(candidate)
+            return True
         if outcome is not Outcome.FAILED and outcome is not Outcome.BUSY:
             return False
         if is_again or candidate.attempts >= self._retries:
@@ -214,3 +217,9 @@ def _unfollowed(visit: Visit) -> list[Skip]:
         for link in page.links
         if why or page.nofollow or "nofollow" in link.rel
     ]
+
+
+def _of_sitemap(candidate: Candidate) -> Candidate:
+    """A seed, explained by the sitemap that named it."""
+    reasons = {("sitemap" if reason == "seed" else reason): value for reason, value in candidate.because.items()}
+    return replace(candidate, because=reasons)

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from lycosa.frontier.admission import Scope, Traps
 from lycosa.frontier.quotas import Quotas
 from lycosa.logs import Readings
+from lycosa.reading.html import MAX_LINKS
 from lycosa.reading.words import terms_of
 from lycosa.relevance import predicates
 from lycosa.relevance.predicates import Predicate
@@ -26,12 +27,14 @@ from lycosa.strategies.hunter import WordWeights
 from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy, is_strategy, strategy_names
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import RecipeError, UsageError, mistake_in
+from lycosa.vocabulary.files import read_plain
 from lycosa.vocabulary.records import Plain, Url
 from lycosa.vocabulary.text import tokens_of
 from lycosa.vocabulary.url_files import NumberedLine, bare_host, meant_lines, read_url_file
 from lycosa.vocabulary.urls import normalise
 
 FILE_NAME = "lycosa.toml"
+_MAX_BYTES = 1_000_000
 DEFAULT_STRATEGY = "hunter"  # of a crawl whose recipe names none
 
 _PROXY = re.compile(r"(\w+://)?[^/\s]*[^/\s:]:\d{1,5}/?")  # which schemes there are is for the web to know
@@ -85,17 +88,38 @@ class Budget(Struct, frozen=True, forbid_unknown_fields=True):
         return max(1, int(share * self.pages))
 
 
+_PER_ADDRESS = 4
+_SLOW_FOR_EACH = 4  # slow fetches for each fetch at a time
+_MAX_SLOW = 256
+
+
 class Requests(Struct, frozen=True, forbid_unknown_fields=True):
     """How hosts are asked."""
 
     delay: NotNegative = 1.0  # seconds between two requests to one host
+    per_address: Annotated[int, Meta(ge=0)] | None = (
+        None  # requests at a time to one address or registered domain, the delay after each included; 0 for no limit
+    )
     concurrency: AtLeastOne = 16  # fetches under way at once
     timeout: Positive = 10.0  # seconds for a whole request
     max_body: AtLeastOne = 1_000_000  # bytes of a body; what is longer is cut
+    max_links: Annotated[int, Meta(ge=1, le=100_000)] = MAX_LINKS  # read of one page
     retries: Annotated[int, Meta(ge=0)] = 2  # further tries after a timeout, a 5xx or a busy host
     proxy: str = ""  # scheme://host:port
     cookies: str = ""
     headers: Mapping[str, str] = {}
+
+    @property
+    def address_limit(self) -> int | None:
+        """`per_address`, which is 4 where nothing is said, and does not limit where hosts need no rest."""
+        if self.per_address is None:
+            return _PER_ADDRESS if self.delay else None
+        return self.per_address or None
+
+    @property
+    def slow_slots(self) -> int | None:
+        """How many fetches there may be at a time, beside the others, from hosts that are slow to answer."""
+        return min(_SLOW_FOR_EACH * self.concurrency, _MAX_SLOW) if self.concurrency > 1 else None
 
 
 class Utility(Struct, frozen=True, forbid_unknown_fields=True):
@@ -173,7 +197,7 @@ def load_recipe(folder: Path, *, to_read: bool = False, tell: Callable[[str], No
             raise UsageError(f"{folder} is not a collection: it has no {FILE_NAME}; make one with: lycosa new NAME")
         raise UsageError(f"there is no collection {folder}; make it with: lycosa new {folder}")
     try:
-        plain = tomllib.loads(path.read_text(encoding="utf-8"))
+        plain = tomllib.loads(read_plain(path, _MAX_BYTES).decode())
     except RecursionError:
         raise RecipeError(f"{path}: tables within tables too deep to read; write it with fewer") from None
     except tomllib.TOMLDecodeError as error:
@@ -416,6 +440,7 @@ text = {quoted(topic_text).decode()}
 # concurrency = 16
 # timeout = 10.0
 # max_body = 1000000  # bytes
+# max_links = 5000  # read of one page
 # retries = 2
 # proxy = "http://proxy.example:3128"
 # headers = {{ "Accept-Language" = "en" }}

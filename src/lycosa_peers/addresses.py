@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.hosts import NOT_A_HOST, is_private, why_not_public
+from lycosa.vocabulary.text import whole_number
 
 from .identity import NAME_LENGTH, is_peer_name
 
@@ -26,11 +27,12 @@ def parse_endpoint(text: str) -> Endpoint | None:
         host = host[1:-1]
     elif ":" in host:
         return None
-    if not colon or not host or len(host) > 253 or not (port.isascii() and port.isdigit()) or len(port) > 5:
+    number = whole_number(port, most=65_535)
+    if not colon or not host or len(host) > 253 or number is None:
         return None
-    if int(port) > 65535 or not all(letter.isalnum() or letter in ".-:" for letter in host) or not host.isascii():
+    if not all(letter.isalnum() or letter in ".-:" for letter in host) or not host.isascii():
         return None
-    return Endpoint(host, int(port))
+    return Endpoint(host, number)
 
 
 def endpoint_argument(text: str, *, option: str) -> Endpoint:

@@ -46,8 +46,7 @@ class Answering:
         most = min(query.most, MAX_HITS)
         if query.origin.name not in state.buddies:
             most = min(most, state.options.most_hits)
-        if not self.capacity.take(now):
-            state.counts["declined"] += 1
+        if not self._takes(sender, now):
             if query.walker == DIRECT:
                 return self._reply(sender, query, Declined("query", query.id), now)
         else:
@@ -67,8 +66,7 @@ class Answering:
 
     def index_request(self, sender: PeerName, request: IndexRequest, now: float) -> list[Send]:
         state = self._state
-        if not self.capacity.take(now):
-            state.counts["declined"] += 1
+        if not self._takes(sender, now):
             return [state.send(sender, Declined("index", 0))]
         change = None if request.since is None else state.content.changes(request.since)
         if change is not None:
@@ -80,12 +78,20 @@ class Answering:
 
     def fetch(self, sender: PeerName, fetch: FetchRequest, now: float) -> list[Send]:
         state = self._state
-        if not self.capacity.take(now):
-            state.counts["declined"] += 1
+        if not self._takes(sender, now):
             return [state.send(sender, Declined("fetch", fetch.id))]
         body = state.content.fetch(fetch.item)
         state.counts["handed_out" if body is not None else "lacked"] += 1
         return [state.send(sender, Fetched(fetch.id, fetch.item, body))]
+
+    def _takes(self, sender: PeerName, now: float) -> bool:
+        """Whether there is capacity for one more request; strangers, who may be one with many keys, leave some of it to
+        peers that are trusted."""
+        leaving = 0.0 if self._state.is_trusted(sender) else self._state.options.reserved
+        if self.capacity.take(now, leaving=leaving):
+            return True
+        self._state.counts["declined"] += 1
+        return False
 
     def _find(self, query: Query, most: int) -> Response | None:
         """The response from the own content, else from a held index; None where neither has it."""

@@ -5,18 +5,19 @@ are those of pyOpenSSL, with in-memory buffers in place of a socket.
 """
 
 import asyncio
-from collections import deque
+from functools import cached_property
 from typing import Protocol
 
 from OpenSSL import SSL
 
+from .addresses import address_group
 from .identity import peer_name_of
-from .messages import SMALL_FRAME, FrameReader, FrameTooLongError, to_frame
+from .messages import FrameReader, FrameTooLongError, to_frame
 
 HANDSHAKE_SECONDS = 5.0
 FRAME_SECONDS = 30.0  # from the first byte of a frame to its last
 OTHER_GROUP = "not of the same group"  # close reason where the other side has a certificate of another authority
-MAX_UNSENT = 4 << 20  # bytes in the send buffer of a peer that does not read
+HIGH_WATER, LOW_WATER = 1 << 16, 1 << 14  # bytes of a send buffer at which its channel is slow, and no longer so
 FRAMES_PER_TURN, SECONDS_PER_TURN = 8, 0.01  # at most; at least one frame
 _CHUNK = 1 << 16
 _UNVERIFIED = "certificate verify failed"  # the text of OpenSSL
@@ -25,13 +26,17 @@ _UNVERIFIED = "certificate verify failed"  # the text of OpenSSL
 class ChannelHandler(Protocol):
     """Callbacks of a channel."""
 
-    def accepts(self, channel: "Channel") -> bool: ...
+    def begins(self, channel: "Channel") -> None: ...
 
     def opened(self, channel: "Channel") -> None: ...
 
     def max_frame(self, channel: "Channel") -> int: ...
 
     def received(self, channel: "Channel", frame: bytes) -> None: ...
+
+    def is_slow(self, channel: "Channel", slow: bool) -> None:
+        """The other side reads more slowly than it is sent to, or has caught up."""
+        ...
 
     def wait(self, channel: "Channel") -> float:
         """Seconds until the channel has its next turn."""
@@ -49,13 +54,15 @@ class Channel(asyncio.Protocol):
         self.address = address  # dialled, or of the other side
         self.last_heard = 0.0
         self.is_open = False
+        self.opened_at = 0.0
         self._handler = handler
-        self._frames = FrameReader(SMALL_FRAME)
-        self._pending: deque[bytes] = deque()  # frames that are not processed yet
+        self._frames = FrameReader()  # with whole frames that are not processed yet
+        self._was_within = False  # an unfinished frame, when its time limit was set
         self._is_paused = False  # frames are pending, and reading is paused
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._why = ""
+        self._written = 0  # bytes
         self._tls = SSL.Connection(context, None)
         if dials:
             self._tls.set_connect_state()
@@ -69,9 +76,24 @@ class Channel(asyncio.Protocol):
         """The host of the other side."""
         return self.address.rpartition(":")[0]
 
+    @cached_property
+    def network(self) -> str:
+        """The key under which connections from the host of the other side are counted."""
+        return address_group(self.host)
+
     @property
     def is_closing(self) -> bool:
         return bool(self._why)
+
+    @property
+    def unsent(self) -> int:
+        """Bytes in the send buffer."""
+        return self._transport.get_write_buffer_size() if self._transport is not None else 0
+
+    @property
+    def drained(self) -> int:
+        """Bytes that have left the send buffer."""
+        return self._written - self.unsent
 
     @property
     def why(self) -> str:
@@ -79,11 +101,8 @@ class Channel(asyncio.Protocol):
         return self._why
 
     def send(self, payload: bytes) -> bool:
-        """Sends a frame; False where the channel is not open, or the other side does not read."""
+        """Sends a frame; False where the channel is not open."""
         if not self.is_open or self._transport is None or self._transport.is_closing():
-            return False
-        if self._transport.get_write_buffer_size() > MAX_UNSENT:
-            self.close("does not read what it is sent")
             return False
         data = memoryview(to_frame(payload))
         try:
@@ -111,12 +130,11 @@ class Channel(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        transport.set_write_buffer_limits(HIGH_WATER, LOW_WATER)
         if not self.address:
             host, port, *_ = transport.get_extra_info("peername") or ("", 0)
             self.address = f"{host}:{port}"
-        if not self._handler.accepts(self):
-            self.close("too many connections")
-            return
+        self._handler.begins(self)
         self._close_after(HANDSHAKE_SECONDS, "no handshake")
         self._advance()
 
@@ -131,6 +149,12 @@ class Channel(asyncio.Protocol):
             self._advance()
         if not self._is_paused:
             self._process_pending()
+
+    def pause_writing(self) -> None:
+        self._handler.is_slow(self, True)
+
+    def resume_writing(self) -> None:
+        self._handler.is_slow(self, False)
 
     def connection_lost(self, error: Exception | None) -> None:
         if self._timer is not None:
@@ -155,7 +179,7 @@ class Channel(asyncio.Protocol):
             except SSL.Error:
                 self.close("TLS failed")
                 return
-            self._take(data)
+            self._frames.feed(data)
         self._flush()
 
     def _handshake_done(self) -> bool:
@@ -178,7 +202,7 @@ class Channel(asyncio.Protocol):
         self.is_open = True
         if self._timer is not None:
             self._timer.cancel()
-        self.last_heard = asyncio.get_running_loop().time()
+        self.opened_at = self.last_heard = asyncio.get_running_loop().time()
         self._handler.opened(self)
         if self._why:
             return False
@@ -188,27 +212,13 @@ class Channel(asyncio.Protocol):
     def _opened(self) -> None:
         """A hook for subclasses."""
 
-    def _take(self, data: bytes) -> None:
-        was_within = self._frames.is_within
-        self._frames.limit = self._handler.max_frame(self)
-        try:
-            frames = self._frames.feed(data)
-        except FrameTooLongError:
-            self.close("a frame too long")
-            return
-        self.last_heard = asyncio.get_running_loop().time()
-        self._pending.extend(frames)
-        if frames or not was_within:
-            self._limit_frame_time()
-
     def _process_pending(self) -> None:
         """Processes some frames, and the rest after other channels had their turn; reading is paused until then."""
-        if not self._handler.wait(self):
-            self._process_some()
-        if self._transport is None or self._why:
+        processed = 0 if self._handler.wait(self) else self._process_some()
+        if self._transport is None or self._why or not self.is_open:
             return
         wait = self._handler.wait(self)
-        if self._pending or wait:
+        if self._frames.has_frame or wait:
             self._is_paused = True
             self._transport.pause_reading()
             self._limit_frame_time()
@@ -217,22 +227,35 @@ class Channel(asyncio.Protocol):
             self._is_paused = False
             self._transport.resume_reading()
             self._limit_frame_time()
+        elif processed or not self._was_within:
+            self._limit_frame_time()
 
-    def _process_some(self) -> None:
+    def _process_some(self) -> int:
+        """Processes the frames of one turn; returns how many."""
         time = asyncio.get_running_loop().time
         until = time() + SECONDS_PER_TURN
-        for _ in range(FRAMES_PER_TURN):
-            if not self._pending or not self.is_open or self._why:
-                return
-            self._handler.received(self, self._pending.popleft())
+        for processed in range(FRAMES_PER_TURN):
+            if not self.is_open or self._why:
+                return processed
+            try:
+                frame = self._frames.pop(self._handler.max_frame(self))
+            except FrameTooLongError:
+                self.close("a frame too long")
+                return processed
+            if frame is None:
+                return processed
+            self.last_heard = time()
+            self._handler.received(self, frame)
             if time() >= until:
-                return
+                return processed + 1
+        return FRAMES_PER_TURN
 
     def _limit_frame_time(self) -> None:
         """Restarts the time limit of an unfinished frame, unless reading is paused."""
         if self._timer is not None:
             self._timer.cancel()
-        if self._frames.is_within and not self._is_paused:
+        self._was_within = bool(self._frames) and not self._is_paused
+        if self._was_within:
             self._close_after(FRAME_SECONDS, "a frame without end")
 
     def _flush(self) -> None:
@@ -243,6 +266,7 @@ class Channel(asyncio.Protocol):
                 return
             except SSL.Error:
                 return
+            self._written += len(data)
             self._transport.write(data)
 
     def _close_after(self, seconds: float, why: str) -> None:

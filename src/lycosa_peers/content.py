@@ -47,7 +47,13 @@ class ContentSummary(Protocol):
 class Content(Protocol):
     """What a peer shares."""
 
-    def find(self, wanted: Wanted, most: int) -> Found: ...
+    def find(self, wanted: Wanted, most: int) -> Found:
+        """What others are told."""
+        ...
+
+    def find_own(self, wanted: Wanted, most: int) -> Found:
+        """What its user is told: also what is withheld from others."""
+        ...
 
     def fetch(self, item: Item) -> bytes | None: ...
 
@@ -127,6 +133,9 @@ class Items:
 
     def find(self, wanted: Wanted, most: int) -> Found:
         return Found((PeerHit(wanted),)) if wanted in self.ids else Found()
+
+    def find_own(self, wanted: Wanted, most: int) -> Found:
+        return self.find(wanted, most)
 
     def fetch(self, item: Item) -> bytes | None:
         """The id stands for the body of the file."""

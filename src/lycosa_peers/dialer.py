@@ -1,7 +1,8 @@
 """Outgoing connections: a bounded number at once for each purpose, and no peer again too soon after it failed.
 
-Remote peers choose the addresses at which they are answered. They can thus exhaust the answer slots and add entries to
-the failure table; slots for our own queries are separate. So are the slots in which host names are resolved.
+Remote peers choose the addresses at which they are answered, and may name the address of somebody who is no peer. An
+address is *proven* once the peer has shown its key there; a call to any other is one of few `Trials`. Remote peers can
+exhaust the slots for answers; those for our own queries are separate. So are the slots in which names are resolved.
 """
 
 import asyncio
@@ -11,15 +12,18 @@ from enum import StrEnum
 
 from lycosa.vocabulary.hosts import why_not_public_address
 
-from .addresses import Endpoint, parse_endpoint
+from .addresses import Endpoint, address_group, parse_endpoint
 from .channel import Channel
+from .rate_limits import RateLimit, RateLimits
 from .resolver import LookUp, Resolver, look_up
 
 DIAL_SECONDS = 3.0
 DIAL_AGAIN_AFTER = 20.0  # seconds; until then an unreachable peer is taken to be down
 MAX_DIALS = 32  # at once, for each purpose
 MAX_WAITING = 64  # frames for one peer that is being dialled
-MAX_FAILURES = 4096  # that are remembered
+MAX_WAITING_BYTES = 8 << 20  # of frames for all peers that are being dialled
+MAX_FAILURES = 4096  # that are remembered, and as many addresses that are proven
+MAX_BACK_OFF = 1280.0  # seconds between two trials of one endpoint
 Deliver = Callable[[Channel | None], None]  # the channel; None: unreachable
 
 
@@ -29,6 +33,42 @@ class Purpose(StrEnum):
     ASKING = "asking"  # own queries
     ANSWERING = "answering"  # queries of others, at addresses that they gave
     UPKEEP = "upkeep"
+
+
+class Trials:
+    """Which addresses that others gave are called though no peer has shown its key there.
+
+    An endpoint where nobody does is tried again after 20 seconds, then after twice as many each time, whichever name is
+    expected there. Trials that fail are few for one host, however many ports and names it is given, for one peer that
+    causes them, and in all; those that succeed cost nothing.
+    """
+
+    def __init__(self) -> None:
+        self._in_all = {purpose: RateLimit(1.0, at_once=64) for purpose in Purpose}
+        self._of_cause: RateLimits[str] = RateLimits(0.2, at_once=8)
+        self._of_host: RateLimits[str] = RateLimits(0.05, at_once=4)
+        self._back_off: OrderedDict[Endpoint, tuple[float, float]] = OrderedDict()  # not tried before; how long then
+
+    def may_resolve(self, purpose: Purpose, cause: str, now: float) -> bool:
+        """Whether there may be one more trial; `cause` is the peer whose message brings it about, or empty."""
+        return (not cause or self._of_cause.take(cause, now)) and self._in_all[purpose].take(now)
+
+    def may_call(self, endpoint: Endpoint, now: float) -> bool:
+        """Whether an endpoint, by its IP address, may be tried now."""
+        not_before, seconds = self._back_off.get(endpoint, (now, DIAL_AGAIN_AFTER))
+        if now < not_before or not self._of_host.take(address_group(endpoint.host), now):
+            return False
+        self._back_off[endpoint] = (now + seconds, min(2 * seconds, MAX_BACK_OFF))
+        self._back_off.move_to_end(endpoint)
+        while len(self._back_off) > MAX_FAILURES:
+            self._back_off.popitem(last=False)
+        return True
+
+    def succeeded(self, endpoint: Endpoint, purpose: Purpose, cause: str) -> None:
+        self._back_off.pop(endpoint, None)
+        self._of_host.give_back(address_group(endpoint.host))
+        self._of_cause.give_back(cause)
+        self._in_all[purpose].owe(-1.0)
 
 
 class Dialer:
@@ -48,7 +88,9 @@ class Dialer:
         self._dial = dial
         self._counts = counts
         self._allow_private = allow_private
-        self._waiting: dict[tuple[str, str], list[Deliver]] = {}  # by peer and address
+        self._waiting: dict[tuple[str, str], list[tuple[Deliver, int]]] = {}  # by peer and address; with sizes
+        self._trials = Trials()
+        self._proven: OrderedDict[tuple[str, str], None] = OrderedDict()  # where a peer has shown its key
         self._failed_until: OrderedDict[tuple[str, str], float] = OrderedDict()  # not dialled before
         self._tasks: dict[Purpose, set[asyncio.Task[None]]] = {purpose: set() for purpose in Purpose}
         self._resolvers = {purpose: Resolver(look_up) for purpose in Purpose}
@@ -57,32 +99,47 @@ class Dialer:
         """Whether the peer was unreachable a moment ago."""
         return self._failed_until.get((peer, address), 0.0) > asyncio.get_running_loop().time()
 
-    def call(self, peer: str, address: str, purpose: Purpose, deliver: Deliver) -> bool:
-        """Delivers something over a new connection; False where all slots are taken."""
+    def call(
+        self, peer: str, address: str, purpose: Purpose, deliver: Deliver, *, size: int = 0, caused_by: str = ""
+    ) -> bool:
+        """Delivers something of so many bytes over a new connection; False where all slots are taken."""
+        if size + sum(each for waiting in self._waiting.values() for _, each in waiting) > MAX_WAITING_BYTES:
+            return False
         waiting = self._waiting.get((peer, address))
         if waiting is not None:
             if len(waiting) >= MAX_WAITING:
                 return False
-            waiting.append(deliver)
+            waiting.append((deliver, size))
             return True
         tasks = self._tasks[purpose]
         if len(tasks) >= MAX_DIALS:
             return False
-        self._waiting[peer, address] = [deliver]
-        task = asyncio.get_running_loop().create_task(self._call(peer, address, self._resolvers[purpose]))
+        is_proven, now = (peer, address) in self._proven, asyncio.get_running_loop().time()
+        if not is_proven and not self._trials.may_resolve(purpose, caused_by, now):
+            return False
+        self._waiting[peer, address] = [(deliver, size)]
+        task = asyncio.get_running_loop().create_task(self._call(peer, address, purpose, caused_by, is_proven))
         tasks.add(task)
         task.add_done_callback(tasks.discard)
         return True
 
     def on_connected(self, channel: Channel) -> None:
         """A peer is connected: what waits for it is delivered, whichever side dialled, and at whatever address."""
+        if channel.dials:
+            self._prove(channel.peer, channel.address)
         due: list[Deliver] = []
         for (peer, _), waiting in self._waiting.items():
             if peer == channel.peer:
-                due += waiting
+                due += [deliver for deliver, _ in waiting]
                 waiting.clear()
         for deliver in due:
             deliver(channel)
+
+    def _prove(self, peer: str, address: str) -> None:
+        self._proven[peer, address] = None
+        self._proven.move_to_end((peer, address))
+        while len(self._proven) > MAX_FAILURES:
+            self._proven.popitem(last=False)
 
     def forget_old(self) -> None:
         now = asyncio.get_running_loop().time()
@@ -94,10 +151,13 @@ class Dialer:
             for task in list(tasks):
                 task.cancel()
 
-    async def _call(self, peer: str, address: str, resolver: Resolver) -> None:
-        channel = None
+    async def _call(self, peer: str, address: str, purpose: Purpose, caused_by: str, is_proven: bool) -> None:
+        channel, time = None, asyncio.get_running_loop().time
         try:
-            for endpoint in await self._allowed(parse_endpoint(address), resolver):
+            for endpoint in await self._allowed(parse_endpoint(address), self._resolvers[purpose]):
+                if not is_proven and not self._trials.may_call(endpoint, time()):
+                    self._counts["not_tried"] += 1
+                    continue
                 channel = await self._dial(endpoint)
                 if channel is not None:
                     break
@@ -106,11 +166,14 @@ class Dialer:
         if channel is not None and channel.peer != peer:
             self._counts["somebody_else"] += 1  # the address was a lie, or the peer has moved
             channel = None
+        if channel is not None and not is_proven:
+            self._trials.succeeded(endpoint, purpose, caused_by)
+            self._prove(peer, address)
         if channel is None:
             self._failed_until[peer, address] = asyncio.get_running_loop().time() + DIAL_AGAIN_AFTER
             while len(self._failed_until) > MAX_FAILURES:
                 self._failed_until.popitem(last=False)
-        for deliver in waiting:
+        for deliver, _ in waiting:
             deliver(channel)
 
     async def _allowed(self, endpoint: Endpoint | None, resolver: Resolver) -> Sequence[Endpoint]:

@@ -84,7 +84,7 @@ class Membership:
                 return []
             case Join(me):
                 self._state.buddies.update_address(me)
-                accepted = self._neighbours.add(me)
+                accepted = self._neighbours.add(me, trusted=self._state.trusted)
                 return [Send(sender, Pong(accepted, self._neighbours.contacts_to_share(sender)), me.address)]
             case Leave():
                 self._neighbours.remove(sender)
@@ -102,7 +102,7 @@ class Membership:
             return []
         self._neighbours.awaited.discard(sender)
         if accepted:
-            self._neighbours.add(self._neighbours.contact(sender))
+            self._neighbours.add(self._neighbours.contact(sender), trusted=self._state.trusted)
         for contact in known:
             if contact.name != self._state.name:
                 self._neighbours.remember(contact)

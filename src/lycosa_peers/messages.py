@@ -248,37 +248,44 @@ def to_frame(payload: bytes) -> bytes:
 
 
 class FrameReader:
-    """Splits a stream of bytes into frames; holds at most one unfinished frame of up to `limit` bytes.
+    """Splits a stream of bytes into frames, which are taken out one by one: a thousand frames of two bytes cost no more
+    memory than the bytes that came.
 
-    >>> frames = FrameReader(limit=100)
+    >>> frames = FrameReader()
     >>> frames.feed(to_frame(b"hello")[:6])
-    []
+    >>> frames.pop(limit=100)
     >>> frames.feed(to_frame(b"hello")[6:] + to_frame(b"you"))
-    [b'hello', b'you']
+    >>> frames.pop(limit=100), frames.pop(limit=100), frames.pop(limit=100)
+    (b'hello', b'you', None)
     """
 
-    def __init__(self, limit: int = SMALL_FRAME):
-        self.limit = limit
+    def __init__(self) -> None:
         self._held = bytearray()
 
-    @property
-    def is_within(self) -> bool:
-        """Whether there is an unfinished frame."""
-        return bool(self._held)
+    def __len__(self) -> int:
+        """The bytes that are held."""
+        return len(self._held)
 
-    def feed(self, data: bytes) -> list[bytes]:
-        """The frames that these bytes complete. Raises FrameTooLongError as soon as a length is above the limit."""
+    @property
+    def has_frame(self) -> bool:
+        """Whether there is a whole frame."""
+        return len(self._held) >= FRAME_HEAD + self._next_length()
+
+    def feed(self, data: bytes) -> None:
         self._held += data
-        whole: list[bytes] = []
-        start = 0
-        while len(self._held) - start >= FRAME_HEAD:
-            length = int.from_bytes(self._held[start : start + FRAME_HEAD])
-            if length > self.limit:
-                raise FrameTooLongError(f"a frame of {length} bytes, {self.limit} are the most")
-            end = start + FRAME_HEAD + length
-            if len(self._held) < end:
-                break
-            whole.append(bytes(self._held[start + FRAME_HEAD : end]))
-            start = end
-        del self._held[:start]
-        return whole
+
+    def pop(self, limit: int) -> bytes | None:
+        """The next whole frame; None where there is none. Raises FrameTooLongError as soon as the length of the next
+        one, whole or not, is above the limit."""
+        length = self._next_length()
+        if length > limit:
+            raise FrameTooLongError(f"a frame of {length} bytes, {limit} are the most")
+        end = FRAME_HEAD + length
+        if len(self._held) < end:
+            return None
+        frame = bytes(memoryview(self._held)[FRAME_HEAD:end])
+        del self._held[:end]
+        return frame
+
+    def _next_length(self) -> int:
+        return int.from_bytes(self._held[:FRAME_HEAD]) if len(self._held) >= FRAME_HEAD else 0

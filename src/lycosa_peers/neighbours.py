@@ -1,11 +1,12 @@
 """The overlay as one node sees it: its neighbours, and other peers that it could join."""
 
-from collections import OrderedDict
-from collections.abc import Iterable
+from collections import Counter, OrderedDict
+from collections.abc import Container, Iterable
 
 from .messages import MAX_CONTACTS, Contact, PeerName
 
 MAX_KNOWN = 1024  # contacts remembered
+NETWORK_SHARE = 4  # strangers of one network may be one in so many neighbours
 
 
 class Neighbours:
@@ -19,6 +20,7 @@ class Neighbours:
         self.down: dict[PeerName, None] = {}  # in the order in which they went down
         self.awaited: set[PeerName] = set()  # pinged or asked to join, without an answer yet
         self.silent: dict[PeerName, int] = {}  # consecutive unanswered pings
+        self.networks: dict[PeerName, str] = {}  # of peers that are connected, where connections have any
         self._known: OrderedDict[PeerName, str] = OrderedDict()
 
     def __contains__(self, name: PeerName) -> bool:
@@ -44,15 +46,34 @@ class Neighbours:
     def contact(self, name: PeerName) -> Contact:
         return Contact(name, self.address(name))
 
-    def add(self, contact: Contact) -> bool:
-        """Makes it a neighbour, if there is room; the one that has been down for longest makes room."""
+    def add(self, contact: Contact, *, trusted: Container[PeerName] = ()) -> bool:
+        """Makes it a neighbour, if there is room. The one that has been down for longest makes room; else, for a peer
+        that is trusted or of a network that has fewer, the latest stranger of the network that has most."""
         self.remember(contact, first_hand=True)
-        if contact.name not in self._addresses and len(self.names) >= self.most:
-            if not self.down:
-                return False
-            self.remove(next(iter(self.down)))
+        if contact.name not in self._addresses and not self._makes_room(contact.name, trusted):
+            return False
         self.insert(contact)
         return True
+
+    def _makes_room(self, name: PeerName, trusted: Container[PeerName]) -> bool:
+        strangers = [each for each in self.names if each not in trusted]
+        of_network = Counter(self.networks.get(each, "") for each in strangers)
+        own = self.networks.get(name, "")
+        if name not in trusted and own and of_network[own] >= max(1, self.most // NETWORK_SHARE):
+            return False
+        if len(self.names) < self.most:
+            return True
+        down = next((each for each in self.down if name in trusted or each not in trusted), None)
+        if down is not None:
+            self.remove(down)
+            return True
+        most = max(of_network.values(), default=0)
+        if name not in trusted and most <= of_network[own] + 1:
+            return False
+        latest = next((each for each in reversed(strangers) if of_network[self.networks.get(each, "")] == most), None)
+        if latest is not None:
+            self.remove(latest)
+        return latest is not None
 
     def mark_up(self, name: PeerName) -> None:
         """Marks a peer as up."""

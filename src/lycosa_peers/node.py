@@ -142,6 +142,14 @@ class Node:
         """Whether nothing is taken from a peer for now."""
         return self._state.reputation.is_banned(peer, now)
 
+    def is_trusted(self, peer: PeerName) -> bool:
+        """Whether the user has named a peer, or it has answered well before."""
+        return self._state.is_trusted(peer)
+
+    def trust(self, peers: Iterable[PeerName]) -> None:
+        """Notes peers at endpoints that the user gave."""
+        self._state.named.update(peers)
+
     def demerits(self, peer: PeerName, now: float) -> float:
         return self._state.reputation.demerits(peer, now)
 
@@ -269,9 +277,11 @@ class Node:
         """The connection to a peer is closed: no walker is sent there."""
         self.neighbours.mark_down(peer)
 
-    def connected(self, peer: PeerName) -> None:
-        """A connection to a peer is open."""
+    def connected(self, peer: PeerName, network: str = "") -> None:
+        """A connection to a peer is open, from an address in a network."""
         self.neighbours.mark_up(peer)
+        if network:
+            self.neighbours.networks[peer] = network
 
     # ------------------------------------------------------------ time
 

@@ -73,6 +73,7 @@ class Peer:
         )
         self.wire = self.session.wire
         self.counts: Counter[str] = self.session.counts
+        self.node.trust(pinned_names(folder).values())
         self._bootstrap = Bootstrap(self.session, folder, self.counts, notify=notify)
         self._files = StateFiles(folder)
         for file in self._files.restore(self.node):
@@ -288,6 +289,7 @@ class Bootstrap:
         if not channel.is_open:
             return None  # it does not know our group
         self._pin(endpoint, channel.peer)
+        node.trust([channel.peer])
         return channel.peer if self._is_joined(channel.peer) else None
 
     async def stay(self, name: str, endpoint: Endpoint) -> None:

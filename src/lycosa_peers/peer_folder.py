@@ -6,10 +6,11 @@ from typing import TypeVar
 import msgspec
 
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.files import atomic_write
+from lycosa.vocabulary.files import atomic_write, read_plain
 from lycosa.vocabulary.locks import Lock
 
 FOLDER = "peer"
+_MAX_BYTES = 1 << 30
 T = TypeVar("T")
 
 
@@ -25,7 +26,7 @@ class PeerFolder:
     def read(self, name: str) -> bytes | None:
         """The bytes of a file; None where there is none."""
         try:
-            return self.path(name).read_bytes()
+            return read_plain(self.path(name), _MAX_BYTES)
         except FileNotFoundError:
             return None
         except OSError as error:

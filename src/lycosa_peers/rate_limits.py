@@ -15,11 +15,12 @@ T = TypeVar("T")
 
 
 class RateLimit:
-    """A token bucket: `per_second` tokens a second, at most those of two seconds at once; 0 is without limit."""
+    """A token bucket: `per_second` tokens a second, at most `at_once`, by default those of two seconds; 0 is without
+    limit."""
 
-    def __init__(self, per_second: float):
+    def __init__(self, per_second: float, at_once: float = 0.0):
         self.per_second = per_second
-        self._most = max(1.0, 2 * per_second)
+        self._most = at_once or max(1.0, 2 * per_second)
         self._left = self._most
         self._at: float | None = None
 
@@ -36,27 +37,33 @@ class RateLimit:
         return True
 
     def owe(self, more: float) -> None:
-        """What was taken last cost `more` tokens than one; later takers wait for them."""
+        """What was taken last cost `more` tokens than one, or less; later takers wait for them."""
         self._left -= more
 
 
 class RateLimits(Generic[K]):
     """One rate limit for each key, such as a peer; of many keys the last ones are remembered."""
 
-    def __init__(self, per_second: float):
+    def __init__(self, per_second: float, at_once: float = 0.0):
         self.per_second = per_second
+        self._at_once = at_once
         self._limits: OrderedDict[K, RateLimit] = OrderedDict()
 
     def take(self, key: K, now: float, *, leaving: float = 0.0) -> bool:
         if not self.per_second:
             return True
-        limit = self._limits.setdefault(key, RateLimit(self.per_second))
+        limit = self._limits.setdefault(key, RateLimit(self.per_second, self._at_once))
         _touch(self._limits, key)
         return limit.take(now, leaving=leaving)
 
+    def give_back(self, key: K) -> None:
+        """Gives a token back that was taken."""
+        if key in self._limits:
+            self._limits[key].owe(-1.0)
+
 
 class FairShare:
-    """The processing time of each peer: one that used more than its share waits for its next turn.
+    """The processing time of each peer, or group of peers: one that used more than its share waits for its next turn.
 
     All connections are served in turn on one event loop, so a peer that asks much delays the others. What it sends
     meanwhile waits with it.
@@ -70,16 +77,17 @@ class FairShare:
     (0.5, 0.0)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, share: float = SHARE) -> None:
+        self._share = share
         self._free_at: OrderedDict[PeerName, float] = OrderedDict()  # when all that was spent is within the share
 
     def spent(self, peer: PeerName, seconds: float, now: float) -> None:
-        self._free_at[peer] = max(self._free_at.get(peer, now), now) + seconds / SHARE
+        self._free_at[peer] = max(self._free_at.get(peer, now), now) + seconds / self._share
         _touch(self._free_at, peer)
 
     def wait(self, peer: PeerName, now: float) -> float:
         """Seconds until the peer has its next turn."""
-        return max(0.0, self._free_at.get(peer, now) - now - BURST / SHARE)
+        return max(0.0, self._free_at.get(peer, now) - now - BURST / self._share)
 
 
 class Reputation:

@@ -47,7 +47,7 @@ class Searches:
         while len(self._searches) > state.options.searches:
             self._open.discard(self._searches.popitem(last=False)[0])
         state.counts["asked"] += 1
-        found = state.content.find(wanted, most)
+        found = state.content.find_own(wanted, most)
         if found.hits:
             answer = Answer(state.me, state.name, Stage.HOME, found.hits, found.statistics, now)
             search.add(answer, (hit.item for hit in found.hits))
@@ -96,7 +96,7 @@ class Searches:
                 sends += self._search_indexes(search, now)
             elif search.stage is Stage.INDEXES:
                 search.stage = Stage.BUDDIES
-                sends += self.ask_directly(search, [buddy.contact for buddy in self._state.buddies], now)
+                sends += self.ask_directly(search, self._state.friends(), now)
             elif search.stage is Stage.BUDDIES:
                 search.stage = Stage.WALKING
                 sends += self._walk(search, now)

@@ -66,14 +66,18 @@ class PeerSession:
 
     def connected(self, peer: str, channel: Channel) -> None:
         channel.send(encode(Hello(self.node.me)))
-        self.node.connected(peer)
+        self.node.connected(peer, channel.network)
 
     def disconnected(self, peer: str) -> None:
         self.node.disconnected(peer)
+        self.node.neighbours.networks.pop(peer, None)
         self.changed.set()
 
     def refuses(self, peer: str) -> bool:
         return self.node.is_banned(peer, _now())
+
+    def trusts(self, peer: str) -> bool:
+        return self.node.is_trusted(peer)
 
     def frame_received(self, peer: str, channel: Channel, frame: bytes) -> None:
         try:
@@ -90,7 +94,7 @@ class PeerSession:
             return
         if self._logs_queries and isinstance(message, Query):
             self._notify(f"{peer[:8]} asks for {message.wanted}")
-        self.send_all(self.node.receive(peer, message, _now()))
+        self.send_all(self.node.receive(peer, message, _now()), caused_by=peer)
         if self.refuses(peer):
             self._notify(f"{peer[:8]} is not listened to for a while")
             self.wire.disconnect(peer, "not listened to")
@@ -102,14 +106,18 @@ class PeerSession:
 
     # ------------------------------------------------------------ sending
 
-    def send_all(self, sends: Iterable[Send]) -> None:
+    def send_all(self, sends: Iterable[Send], *, caused_by: str = "") -> None:
         """Sends the messages of the node, and sets the timer of its next deadline."""
         for send in sends:
+            frame = encode(send.message)
+            if len(frame) > SMALL_FRAME and not self.wire.has_room(send.to, len(frame)):
+                frame = encode(_declined(send.message))
             self.wire.send(
                 send.to,
                 send.address,
-                encode(send.message),
+                frame,
                 purpose=self._purpose(send.message),
+                caused_by=caused_by,
                 expects_large=isinstance(send.message, IndexRequest | FetchRequest),
                 else_call=partial(self._undelivered, send),
             )
@@ -147,6 +155,17 @@ def _may_be_large(message: Message) -> bool:
     if isinstance(message, Declined):
         return message.about != "query"
     return isinstance(message, Index | Fetched)
+
+
+def _declined(message: Message) -> Message:
+    """The refusal to be sent in place of a large answer."""
+    match message:
+        case Fetched(number):
+            return Declined("fetch", number)
+        case Index():
+            return Declined("index", 0)
+        case _:
+            return message
 
 
 def _now() -> float:

@@ -41,6 +41,7 @@ class NodeState:
         self.reputation = Reputation(
             tolerance=options.tolerance, ban_seconds=options.ban_seconds, per_peer=options.capacity_per_peer
         )
+        self.named: set[PeerName] = set()  # peers at endpoints that the user gave
         self.asked_before = False  # in an earlier run
 
     @property
@@ -53,12 +54,25 @@ class NodeState:
         """Whether peers other than its neighbours can answer it: it has an address, or nobody has any."""
         return bool(self.me.address) or not self.neighbours.have_addresses
 
+    @property
+    def trusted(self) -> set[PeerName]:
+        """The peers that the user has named, and those that have answered well before."""
+        return {*self.named, *self.buddies.names()}
+
+    def is_trusted(self, name: PeerName) -> bool:
+        return name in self.named or name in self.buddies
+
     # ------------------------------------------------------------ contacts
 
     def contact(self, name: PeerName, fallback: str = "") -> Contact:
         """A peer at its known address; where none is known, at the `fallback` that somebody else gave."""
         buddy = self.buddies.get(name)
         return Contact(name, (buddy.contact.address if buddy else "") or self.neighbours.address(name) or fallback)
+
+    def friends(self) -> list[Contact]:
+        """Whom to ask directly: the buddies, the best first, then neighbours that the user has named."""
+        named = [self.contact(name) for name in self.neighbours.names if name in self.named]
+        return [buddy.contact for buddy in self.buddies] + [each for each in named if each.name not in self.buddies]
 
     def send(self, name: PeerName, message: Message) -> Send:
         """A message to a peer at its known address."""

@@ -2,6 +2,10 @@
 
 The wire carries frames between peers whose names were proved by TLS. It dials peers that it has frames for, and gives
 up on them in bounded time; it does not look into frames.
+
+Keys cost nothing, so slots, processing time and send buffers are shared out by trust and by network (`address_group`),
+not by key: strangers of one network share what one network may have, all strangers together leave a part to peers that
+are trusted, and a trusted peer never finds the place taken by strangers.
 """
 
 import asyncio
@@ -12,17 +16,25 @@ from typing import Protocol
 
 from OpenSSL import SSL
 
-from .addresses import Endpoint, address_group
+from .addresses import Endpoint
 from .channel import Channel
 from .dialer import DIAL_SECONDS, Dialer, Purpose
 from .messages import MAX_BYTES, SMALL_FRAME
 from .rate_limits import FairShare
 
 MAX_CALLERS = 256  # incoming channels
-MAX_PER_ADDRESS = 32  # incoming channels, including those in the handshake
+MAX_PER_ADDRESS = 32  # incoming channels of strangers
+MAX_HANDSHAKES, MAX_HANDSHAKES_PER_ADDRESS = 64, 16  # incoming channels that have not shown a key
 MAX_PER_PEER = 3
 IDLE_SECONDS = 300.0  # without a message, after which a channel is closed
+GRACE_SECONDS = 10.0  # before which an open channel does not give way to another stranger of its network
+NETWORK_SHARE, STRANGERS_SHARE = 0.5, 0.75  # of the processing time: of strangers of one network, of all strangers
+MAX_UNSENT = 1 << 20  # bytes that one peer has not read, besides one large frame
+MAX_UNSENT_IN_ALL = 64 << 20  # bytes that peers have not read; strangers get half of them
+LEAST_PROGRESS = 1 << 14  # bytes that a slow peer has to read, in ...
+STALL_SECONDS, STALL_ROOM_SECONDS = 10.0, 2.0  # ... so many seconds; where others need the room, in fewer
 Undelivered = Callable[[], None]
+_STRANGERS = "strangers"  # the one key under which the processing time of all of them is counted
 
 
 class WireHandler(Protocol):
@@ -35,6 +47,10 @@ class WireHandler(Protocol):
     def disconnected(self, peer: str) -> None: ...
 
     def refuses(self, peer: str) -> bool: ...
+
+    def trusts(self, peer: str) -> bool:
+        """Whether its user has named the peer, or it has proved good."""
+        ...
 
 
 class Wire:
@@ -52,7 +68,10 @@ class Wire:
         self._channels: dict[str, list[Channel]] = {}
         self._all_channels: dict[Channel, None] = {}  # also in the handshake; the oldest first
         self._large_expected: Counter[str] = Counter()  # by peer: large frames that were requested
+        self._slow: dict[Channel, _Backlog] = {}  # that read more slowly than they are sent to
         self._turns = FairShare()
+        self._network_turns = FairShare(NETWORK_SHARE)
+        self._stranger_turns = FairShare(STRANGERS_SHARE)
         self._server: asyncio.Server | None = None
 
     # ------------------------------------------------------------ opening and closing
@@ -72,11 +91,12 @@ class Wire:
         await asyncio.sleep(0)
 
     def sweep(self) -> None:
-        """Closes idle channels, so that no peer can hold connections for ever."""
+        """Closes idle channels and those that do not read, so that no peer can hold connections or memory for ever."""
         now = asyncio.get_running_loop().time()
         for channel in list(self._all_channels):
             if channel.is_open and now - channel.last_heard > IDLE_SECONDS:
                 channel.close("nothing heard")
+        self._drop_stalled(STALL_SECONDS)
         self._dialer.forget_old()
 
     @property
@@ -92,21 +112,54 @@ class Wire:
     # ------------------------------------------------------------ sending
 
     def send(
-        self, peer: str, address: str, frame: bytes, *, purpose: Purpose, expects_large: bool, else_call: Undelivered
+        self,
+        peer: str,
+        address: str,
+        frame: bytes,
+        *,
+        purpose: Purpose,
+        expects_large: bool,
+        else_call: Undelivered,
+        caused_by: str = "",
     ) -> None:
         """Sends a frame to a peer, over a new connection where there is none; calls `else_call` where the peer is
-        unreachable. A frame for which there is no slot to dial is dropped without that call.
+        unreachable. A frame for which there is no slot to dial, or no room as it has not read the last ones, is dropped
+        without that call.
+
+        caused_by: the peer whose message brought this about; empty where nobody's did.
         """
-        for channel in reversed(self._channels.get(peer, ())):
+        channels = self._channels.get(peer, ())
+        if channels and not self.has_room(peer, len(frame)):
+            self.counts["no_room_to_send"] += 1
+            return
+        for channel in reversed(channels):
             if self._sent(channel, frame, expects_large):
                 return
         if not address or peer == self._me or self._handler.refuses(peer) or self._dialer.has_failed(peer, address):
             self.counts["unsent"] += 1
             asyncio.get_running_loop().call_soon(else_call)
         elif not self._dialer.call(
-            peer, address, purpose, partial(self._send_dialled, frame, expects_large, else_call)
+            peer,
+            address,
+            purpose,
+            partial(self._send_dialled, frame, expects_large, else_call),
+            size=len(frame),
+            caused_by=caused_by,
         ):
             self.counts["no_room_to_call"] += 1
+
+    def has_room(self, peer: str, size: int) -> bool:
+        """Whether a frame of so many bytes may be sent to a peer: not where it has not read much of what it was sent
+        before, nor where all peers together have not."""
+        if not self._slow:
+            return True
+        unread = sum(slow.unsent for slow in self._slow if slow.peer == peer)
+        if unread and unread + size > MAX_UNSENT:
+            return False
+        most = MAX_UNSENT_IN_ALL if self._handler.trusts(peer) else MAX_UNSENT_IN_ALL // 2
+        if sum(slow.unsent for slow in self._slow) + size > most:
+            self._drop_stalled(STALL_ROOM_SECONDS)
+        return sum(slow.unsent for slow in self._slow) + size <= most
 
     def disconnect(self, peer: str, why: str) -> None:
         for channel in list(self._channels.get(peer, ())):
@@ -149,22 +202,16 @@ class Wire:
 
     # ------------------------------------------------------------ callbacks of channels
 
-    def accepts(self, channel: Channel) -> bool:
-        """Whether a channel may begin its handshake: any that we dial, and incoming ones as long as there is room."""
+    def begins(self, channel: Channel) -> None:
+        """Of too many incoming channels that have not shown a key, of one network or in all, the oldest makes room."""
         if channel.dials:
-            return True
-        callers = [each for each in self._all_channels if not each.dials and not each.is_closing]
-        whose = address_group(channel.host)
-        if sum(address_group(each.host) == whose for each in callers) > MAX_PER_ADDRESS:
-            self.counts["too_many_of_one_address"] += 1
-            return False
-        if len(callers) > MAX_CALLERS:
-            silent = next((each for each in callers if not each.is_open and each is not channel), None)
-            if silent is None:
-                self.counts["too_many_connections"] += 1
-                return False
-            silent.close("no handshake, and others wait")
-        return True
+            return
+        silent = [each for each in self._all_channels if not (each.dials or each.is_open or each.is_closing)]
+        neighbours = [each for each in silent if each.network == channel.network]
+        if len(neighbours) > MAX_HANDSHAKES_PER_ADDRESS:
+            neighbours[0].close("no handshake, and others wait")
+        elif len(silent) > MAX_HANDSHAKES:
+            silent[0].close("no handshake, and others wait")
 
     def opened(self, channel: Channel) -> None:
         others = self._channels.get(channel.peer, [])
@@ -173,13 +220,43 @@ class Wire:
         elif self._handler.refuses(channel.peer):
             self.counts["refused"] += 1
             channel.close("not listened to")
-        elif not channel.dials and len(others) >= MAX_PER_PEER:
+        elif not channel.dials and (len(others) >= MAX_PER_PEER or not self._makes_room(channel)):
             self.counts["too_many_connections"] += 1
             channel.close("too many connections")
         else:
             self._channels.setdefault(channel.peer, []).append(channel)
             self._handler.connected(channel.peer, channel)
             self._dialer.on_connected(channel)
+
+    def _makes_room(self, channel: Channel) -> bool:
+        """Whether there is room for an incoming channel that has shown its key, after another has perhaps given way.
+
+        A trusted peer takes the place of a stranger. A stranger takes that of one whose network has more than its own,
+        else that of the one of its own network that was not heard for longest.
+        """
+        now = asyncio.get_running_loop().time()
+        callers = [each for channels in self._channels.values() for each in channels if not each.dials]
+        callers = [each for each in callers if not each.is_closing]
+        strangers = [each for each in callers if not self._handler.trusts(each.peer)]
+        by_network = Counter(each.network for each in strangers)
+        neighbours = [each for each in strangers if each.network == channel.network]
+        is_full = len(callers) >= MAX_CALLERS
+        if self._handler.trusts(channel.peer):
+            may_go = strangers if is_full else []
+            needs_room = is_full
+        else:
+            needs_room = is_full or len(neighbours) >= MAX_PER_ADDRESS
+            may_go = [each for each in neighbours if now - each.opened_at >= GRACE_SECONDS]
+            if len(neighbours) < MAX_PER_ADDRESS:
+                may_go += [each for each in strangers if by_network[each.network] > len(neighbours) + 1]
+        if not needs_room:
+            return True
+        if not may_go:
+            return False
+        most = max(by_network[each.network] for each in may_go)
+        goes = min((each for each in may_go if by_network[each.network] == most), key=lambda each: each.last_heard)
+        goes.close("others wait")
+        return True
 
     def max_frame(self, channel: Channel) -> int:
         """The frame size that is accepted: large frames only from peers that were asked for one."""
@@ -195,13 +272,37 @@ class Wire:
         time = asyncio.get_running_loop().time
         began = time()
         self._handler.frame_received(channel.peer, channel, frame)
-        self._turns.spent(channel.peer, time() - began, now=time())
+        now = time()
+        self._turns.spent(channel.peer, now - began, now=now)
+        if not self._handler.trusts(channel.peer):
+            self._network_turns.spent(channel.network, now - began, now=now)
+            self._stranger_turns.spent(_STRANGERS, now - began, now=now)
 
     def wait(self, channel: Channel) -> float:
-        return self._turns.wait(channel.peer, asyncio.get_running_loop().time())
+        now = asyncio.get_running_loop().time()
+        own = self._turns.wait(channel.peer, now)
+        if not channel.is_open or self._handler.trusts(channel.peer):
+            return own
+        return max(own, self._network_turns.wait(channel.network, now), self._stranger_turns.wait(_STRANGERS, now))
+
+    def is_slow(self, channel: Channel, slow: bool) -> None:
+        if slow:
+            self._slow[channel] = _Backlog(channel.drained, asyncio.get_running_loop().time())
+        else:
+            self._slow.pop(channel, None)
+
+    def _drop_stalled(self, seconds: float) -> None:
+        """Closes the channels that have read nothing for so many seconds."""
+        now = asyncio.get_running_loop().time()
+        for channel, backlog in list(self._slow.items()):
+            if channel.drained - backlog.drained >= LEAST_PROGRESS:
+                backlog.drained, backlog.since = channel.drained, now
+            elif now - backlog.since >= seconds:
+                channel.close("does not read what it is sent")
 
     def closed(self, channel: Channel, why: str) -> None:
         self._all_channels.pop(channel, None)
+        self._slow.pop(channel, None)
         self.counts[f"closed: {why.partition(':')[0]}"] += 1
         others = self._channels.get(channel.peer)
         if others is not None and channel in others:
@@ -210,6 +311,14 @@ class Wire:
                 del self._channels[channel.peer]
                 del self._large_expected[channel.peer]
                 self._handler.disconnected(channel.peer)
+
+
+class _Backlog:
+    """How many bytes a slow channel had read, and when."""
+
+    def __init__(self, drained: int, since: float):
+        self.drained = drained
+        self.since = since
 
 
 class _Dialled(Channel):

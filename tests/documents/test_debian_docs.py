@@ -80,7 +80,9 @@ def test_packages_unpacked_into_one_folder_do_as_well(tmp_path: Path, unpacked: 
 
 
 def test_unknown_and_missing_packages_are_told(unpacked: Path) -> None:
-    with pytest.raises(UsageError, match=r"does not know what 'emacs' documents; it knows .*sphinx-doc"):
+    with pytest.raises(
+        UsageError, match=r"does not know what 'emacs' documents; packages are separated by slashes.*sphinx-doc"
+    ):
         DebianDocs(folder=str(unpacked), packages="emacs")
     with pytest.raises(UsageError, match=r"sphinx-doc is not unpacked in .*dpkg-deb -x"):
         DebianDocs(folder=str(unpacked), packages="sphinx-doc")

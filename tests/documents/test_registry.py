@@ -41,3 +41,10 @@ def test_a_seed_below_0_is_refused() -> None:
         open_world("synthetic:seed=-1")
     with pytest.raises(UsageError, match="seed of a synthetic world is 0 or more, not -7"):
         make_world("synthetic", {"seed": "-7"})
+
+
+def test_an_option_may_be_a_list_with_commas() -> None:
+    with pytest.raises(UsageError, match="does not know what 'b' documents"):
+        open_world("debian-docs:packages=git-doc,b,folder=.")
+    with pytest.raises(UsageError, match="'pages' is not key=value"):
+        open_world("synthetic:pages,seed=5")

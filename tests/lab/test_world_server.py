@@ -3,6 +3,7 @@
 import http.client
 import socket
 import threading
+from contextlib import suppress
 
 import pytest
 
@@ -134,3 +135,10 @@ def test_leaving_closes_the_port_the_connections_and_the_thread():
 def test_a_port_in_use_is_an_ordinary_error(served):
     with pytest.raises(OSError), WorldServer(WORLD, port=served.port):
         pass
+
+
+def test_a_client_of_https_is_let_go_at_once(served):
+    with socket.create_connection((served.address, served.port), timeout=60) as client:
+        client.sendall(b"\x16\x03\x01\x02\x00\x01")
+        with suppress(ConnectionResetError):
+            assert client.recv(1) == b""

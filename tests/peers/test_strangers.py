@@ -316,8 +316,10 @@ def test_a_stranger_gets_fewer_hits_than_a_buddy_and_each_pays_for_what_it_gets(
 
     assert (hits("s", 1, 10), hits("s", 2, 100), hits("b", 1, 100)) == (10, 30, MAX_HITS)
     served = sum(hits(f"s{number}", number, 100) is not None for number in range(1000))
-    assert served == (2 * 400 - 1 - 3 - 10 + 2) // 3  # what is left of two seconds' capacity, at three for each
+    left = 2 * 400 - 1 - 3 - 10  # of two seconds' capacity
+    assert served == (left - 200 + 2) // 3  # at three for each; a quarter of it is not for strangers
     assert peer.counts["declined"] == 1000 - served
+    assert hits("b", 2, 100) == MAX_HITS
 
 
 def test_what_costs_more_than_is_left_is_owed() -> None:

@@ -31,7 +31,7 @@ from lycosa_peers.messages import (
     to_frame,
 )
 from lycosa_peers.options import DEFAULTS
-from sharing import Caller, add_pages, peer_of, shared
+from sharing import Caller, add_pages, against, asks, peer_of, shared, until
 
 PAGES = {"http://bees.example/": ("Bees", "honey hive nectar"), "http://bees.example/wax": ("Wax", "comb of honey")}
 LOCAL = Endpoint("127.0.0.1", 0)
@@ -42,58 +42,23 @@ def folder(tmp_path_factory):
     return add_pages(tmp_path_factory.mktemp("w") / "c", PAGES)
 
 
-def against(folder, play, **options):
-    """Lets somebody play against a peer that serves; the peer has to answer honest ones afterwards."""
-
-    async def run():
-        with shared(folder) as content:
-            peer = peer_of(content, folder, allow_private=True, **options)
-            endpoint = await peer.begin(LOCAL)
-            try:
-                outcome = await asyncio.wait_for(play(peer, endpoint), 300)
-                assert await answers(endpoint), "it serves no longer"
-            finally:
-                await peer.end()
-            return outcome
-
-    return asyncio.run(run())
-
-
-async def answers(endpoint) -> bool:
-    """Whether an honest stranger gets an answer."""
-    caller = Caller()
-    channel = await caller.wire.call(endpoint)
-    assert channel is not None
-    channel.send(encode(Query(7, "honey", Contact(caller.identity.name), most=5)))
-    for _ in range(3000):
-        await asyncio.sleep(0.01)
-        for message in caller.heard_messages:
-            if isinstance(message, Response):
-                await caller.wire.close()
-                return len(message.hits) == 2
-    return False
-
-
-async def until(happened) -> bool:
-    for _ in range(3000):
-        if happened():
-            return True
-        await asyncio.sleep(0.01)
-    return False
-
-
 @given(st.lists(st.binary(max_size=50), max_size=8), st.integers(1, 9))
 def test_frames_come_whole_however_they_are_cut(payloads, step):
     data = b"".join(map(to_frame, payloads))
-    frames = FrameReader()
-    got = [frame for start in range(0, len(data), step) for frame in frames.feed(data[start : start + step])]
+    frames, got = FrameReader(), []
+    for start in range(0, len(data), step):
+        frames.feed(data[start : start + step])
+        while (frame := frames.pop(SMALL_FRAME)) is not None:
+            got.append(frame)
     assert got == payloads
-    assert not frames.is_within
+    assert not len(frames) and not frames.has_frame
 
 
 def test_a_frame_that_is_too_long_is_refused_by_its_first_bytes():
+    frames = FrameReader()
+    frames.feed((11).to_bytes(4))
     with pytest.raises(FrameTooLongError):
-        FrameReader(limit=10).feed((11).to_bytes(4))
+        frames.pop(limit=10)
 
 
 def test_bytes_that_are_no_tls_are_hung_up_on(folder):
@@ -283,13 +248,12 @@ async def silent_ones(endpoint, many):
 
 
 def test_connections_that_say_nothing_shut_nobody_out_who_comes_from_elsewhere(folder, monkeypatch):
-    monkeypatch.setattr(wires, "address_group", lambda host: host)
-    monkeypatch.setattr(channels.Channel, "host", property(lambda channel: channel.address))  # each from elsewhere
-    monkeypatch.setattr(wires, "MAX_CALLERS", 12)
+    monkeypatch.setattr(channels.Channel, "network", property(lambda channel: channel.address))  # each from elsewhere
+    monkeypatch.setattr(wires, "MAX_HANDSHAKES", 12)
 
     async def play(peer, endpoint):
         opened = await silent_ones(endpoint, 30)
-        assert await answers(endpoint)
+        assert await asks(endpoint) == 2
         for _, writer in opened:
             writer.close()
         return peer.wire.counts
@@ -299,8 +263,8 @@ def test_connections_that_say_nothing_shut_nobody_out_who_comes_from_elsewhere(f
 
 def test_connections_of_one_address_are_few_even_before_they_shake_hands(folder):
     async def play(peer, endpoint):
-        opened = await silent_ones(endpoint, wires.MAX_PER_ADDRESS + 10)
-        assert await until(lambda: peer.wire.counts["too_many_of_one_address"] == 10)
+        opened = await silent_ones(endpoint, wires.MAX_HANDSHAKES_PER_ADDRESS + 10)
+        assert await until(lambda: peer.wire.counts["closed: no handshake, and others wait"] == 10)
         honest = Caller()
         there = await honest.wire.listen(LOCAL)
         assert await peer.wire.call(there) is not None  # whom it calls itself it can still reach

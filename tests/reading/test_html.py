@@ -1,7 +1,9 @@
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.reading.html import MAX_ANCHOR, MAX_LINKS, Parsed, parse_html
+from lycosa.reading.markdown import markdown_of
 from lycosa.vocabulary.records import Link, Url
 
 HERE = Url("http://site.example/a/page.html")
@@ -129,3 +131,23 @@ def test_every_anchor_stands_where_its_link_says(html: str) -> None:
 def test_any_text_is_a_page(html: str) -> None:
     encodable = html.encode("utf-8", "replace").decode()
     assert isinstance(parsed(encodable), Parsed)
+
+
+@pytest.mark.parametrize("role", ["navigation", "contentinfo", "complementary"])
+def test_a_page_that_calls_itself_navigation_as_a_whole_is_read_all_the_same(role: str) -> None:
+    html = f"<html role={role}><body><p>All of it <a href=/a>and more</a>"
+    page = parsed(html)
+    assert page.text.split() == page.main.split() == ["All", "of", "it", "and", "more"]
+    assert len(page.links) == 1
+    assert "All of it" in markdown_of(html, Url("http://a.example/"))
+
+
+def test_navigation_within_navigation_goes_with_it() -> None:
+    page = parsed("<div role=navigation>a<div role=navigation>b<p role=contentinfo>c</div></div>" * 50 + "<p>the text")
+    assert page.main.split() == ["the", "text"]
+
+
+def test_a_reader_may_be_told_how_many_links_to_read_of_a_page() -> None:
+    html = "".join(f"<a href=/{number}>n</a>" for number in range(30))
+    page = parse_html(html, Url("http://a.example/"), max_links=20)
+    assert (len(page.links), page.links_beyond) == (20, 10)

@@ -5,7 +5,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from lycosa.reading.html import parse_html
+from lycosa.reading.html import Parsed, parse_html
 from lycosa.reading.prune import FEW_TAGS, MAX_DEPTH, prune
 from lycosa.vocabulary.records import Url
 
@@ -67,3 +67,61 @@ def test_a_large_page_reads_as_a_small_one_does(html: str) -> None:
     assert large.text.split() == small.text.split()
     assert [link.target for link in large.links] == [link.target for link in small.links]
     assert large.title == small.title
+
+
+NOFOLLOW = [
+    f"<a{before}href{blank}={blank}{quote}/x{quote} {name}{blank}={blank}{other}{value}{other}>x</a>"
+    for before, blank in ((" ", ""), ("\n", " "), (" title='a > b' ", "\n"), (' data-a="<b>" ', ""), ("/", ""))
+    for quote, other in (('"', '"'), ("'", ""), ("", ""))
+    for name, value in (("rel", "nofollow"), ("REL", "NoFollow"), ("rel", "ugc&#32;nofollow"))
+    if other or " " not in value
+]
+NOINDEX = [
+    f"<{tag} {first}{blank}={blank}{quote}robots{quote}{between}content{blank}={blank}{quote}noindex{quote}{end}"
+    for tag, first in (("meta", "name"), ("META", "NAME"), ("meta data-x='>'", "name"))
+    for blank in ("", " ", "\n")
+    for quote in ('"', "'", "")
+    for between, end in ((" ", ">"), ("\n/ ", "/>"), (" lang=en ", " >"))
+]
+
+
+def _both(html: str) -> tuple[Parsed, Parsed]:
+    """A page read as a small one, and as one of many tags."""
+    small, large = (parse_html(page, Url("http://site.example/")) for page in (html, LARGE + html))
+    return small, large
+
+
+@pytest.mark.parametrize("html", NOFOLLOW)
+def test_nofollow_is_seen_however_it_is_written(html: str) -> None:
+    for parsed in _both(html):
+        assert [(link.target, "nofollow" in link.rel.split()) for link in parsed.links] == [
+            ("http://site.example/x", True)
+        ]
+
+
+@pytest.mark.parametrize("html", NOINDEX)
+def test_noindex_is_seen_however_it_is_written(html: str) -> None:
+    for parsed in _both(html):
+        assert "noindex" in {word.rstrip("/") for word in parsed.robots}
+
+
+def _tags() -> st.SearchStrategy[str]:
+    blanks = st.sampled_from(["", " ", "\n", "/", " / ", "\t", "\f"])
+    values = st.sampled_from(
+        ['"/x"', "'/y'", "/z", '"a>b"', "'<p>'", '"', "'", "a'b", 'a"b', "=", ">", "nofollow", '"noindex"', "robots"]
+    )
+    keys = st.sampled_from(["href", "rel", "name", "content", "REL", "x", "href", "=", '"', "<", "a'"])
+    attributes = st.tuples(blanks, keys, st.sampled_from(["=", " =", "= ", "", " "]), values).map("".join)
+    names = st.sampled_from(["a", "A", "meta", "link", "area", "base"])
+    return st.tuples(
+        names, st.lists(attributes, max_size=5).map("".join), st.sampled_from([">", " >", "/>", "", ">t</a>"])
+    ).map(lambda parts: f"<{parts[0]}{parts[1]}{parts[2]}")
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(_tags(), min_size=1, max_size=3).map("".join))
+def test_attributes_mean_the_same_on_a_large_page(html: str) -> None:
+    small, large = _both(html)
+    assert [(link.target, link.rel) for link in large.links] == [(link.target, link.rel) for link in small.links]
+    assert large.robots == small.robots
+    assert large.canonical == small.canonical

@@ -1,5 +1,6 @@
 """The log of a run: found again by what the run says of it, and put to use in the strategy."""
 
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -40,13 +41,13 @@ def test_a_log_is_known_by_what_is_in_it(log: Path) -> None:
     first = open_log(Logs("readers.log"), log.parent)
     assert first is not None
     said = msgspec.to_builtins(first.reference)
-    again = log_of_run(said, "collaborative")
+    again = log_of_run(said, "collaborative", folder=log.parent)
     assert again is not None and again.reference == first.reference
     assert again.readings.accesses == first.readings.accesses > 0
     (log.parent / "more").write_text(SQUID.format(9, 9))
     done("logs", "import", log.parent / "more", "--into", log)
     with pytest.raises(UsageError, match="has other accesses in it since"):
-        log_of_run(said, "collaborative")
+        log_of_run(said, "collaborative", folder=log.parent)
 
 
 def test_half_life_and_least_readers_are_part_of_what_a_run_says(log: Path) -> None:
@@ -66,7 +67,7 @@ def test_half_life_and_least_readers_are_part_of_what_a_run_says(log: Path) -> N
 )
 def test_a_run_whose_log_cannot_be_found_goes_on_without(said: object, strategy: str, complaint: str) -> None:
     told: list[str] = []
-    beside = Guide("access log", find=log_of_run, tell=told.append)
+    beside = Guide("access log", find=partial(log_of_run, folder=Path("bees")), tell=told.append)
     beside.activate(said, strategy)
     assert beside.reference is beside.active is None
     assert len(told) == 1 and told[0].startswith("going on without the access log") and complaint in told[0]
@@ -75,4 +76,4 @@ def test_a_run_whose_log_cannot_be_found_goes_on_without(said: object, strategy:
 
 def test_no_log_is_named_by_a_recipe_that_has_none(tmp_path: Path) -> None:
     assert open_log(Logs(), tmp_path) is None
-    assert log_of_run(None, "adaptive") is None
+    assert log_of_run(None, "adaptive", folder=Path("bees")) is None

@@ -102,14 +102,14 @@ def test_a_topic_that_nothing_names_is_refused_before_a_run_is_recorded(tmp_path
     assert rows(folder, "SELECT count(*) FROM runs") == [(0,)]
 
 
-def test_the_default_strategy_is_told_once_for_a_collection(bees: Path) -> None:
+def test_the_default_strategy_is_told_once_where_runs_went_by_another(bees: Path) -> None:
     def said(pages: int, **changes: Any) -> list[str]:
         lines: list[str] = []
         crawl(bees, TOPICAL, pages, tell=lines.append, **changes)
-        return [line for line in lines if "the new default" in line]
+        return [line for line in lines if "the default" in line]
 
     assert said(2, strategy="best-first") == []
-    assert said(4) == ["strategy hunter, the new default: it judges each link; --strategy adaptive is the one before"]
+    assert said(4) == ["strategy hunter, the default, instead of best-first; --strategy best-first keeps it"]
     assert said(6) == []
     assert said(8, strategy="best-first") == said(9) == []
 
@@ -208,8 +208,7 @@ def test_another_strategy_ranks_anew_what_waits_and_says_so(bees: Path) -> None:
     assert not [line for line in told if "ranked again" in line]
     crawl(bees, TOPICAL, 10, strategy="best-first", tell=told.append)
     [line] = [line for line in told if "ranked again" in line]
-    assert line.startswith("strategy, options, target, map, log, scope, quotas or lists of ranks have changed: ")
-    assert line.endswith("what waits is ranked again for best-first")
+    assert line == "changed: strategy; what waits is ranked again for best-first"
 
 
 @pytest.mark.parametrize(("strategy", "is_estimated"), [("adaptive", True), ("best-first", False)])

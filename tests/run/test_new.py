@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from crawling import listing
+from lycosa.frontier.admission import Scope
 from lycosa.recipe import load_recipe
 from lycosa.relevance.examples import read_examples
 from lycosa.run.new import new_collection
@@ -19,7 +20,7 @@ def test_a_recipe_is_all_that_a_collection_needs(tmp_path: Path) -> None:
     recipe = load_recipe(tmp_path / "deep" / "bees")
     assert path == tmp_path / "deep" / "bees" / "lycosa.toml"
     assert (recipe.topic.text, recipe.contact, recipe.seeds) == ("keeping bees", "me@example.org", "")
-    assert [each.name for each in path.parent.iterdir()] == ["lycosa.toml"]
+    assert sorted(each.name for each in path.parent.iterdir()) == [".id", "lycosa.toml"]
 
 
 def test_files_among_the_examples_are_copied_so_that_the_collection_can_be_moved(tmp_path: Path) -> None:
@@ -88,3 +89,21 @@ def test_where_nothing_can_be_written_it_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(CollectionError, match="cannot write"):
         new_collection(tmp_path / "file" / "bees", topic="bees")
+
+
+def test_a_scope_is_written_into_the_recipe_for_every_run(tmp_path: Path) -> None:
+    scope = Scope(
+        hosts=("bees.example",), exclude_urls=('*/"#*',), languages=("en", "de"), stay_on_sites=True, keep_noindex=True
+    )
+    path = new_collection(tmp_path / "bees", scope=scope)
+    assert load_recipe(tmp_path / "bees").scope == scope
+    new_collection(tmp_path / "others")
+    plain = (tmp_path / "others/lycosa.toml").read_text().splitlines()
+    changed = [line for line in path.read_text().splitlines() if line not in plain]
+    assert changed[1:] == [
+        'hosts = ["bees.example"]  # only these hosts and their subdomains',
+        'exclude_urls = ["*/\\"#*"]',
+        "stay_on_sites = true  # only the sites of the seeds",
+        'languages = ["en","de"]',
+        "keep_noindex = true  # keep pages that ask not to be kept: for sites of your own, and legal deposit",
+    ]

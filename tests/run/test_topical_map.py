@@ -29,7 +29,7 @@ def opened(folder: Path, **wanted: object) -> OpenMap:
 
 def test_a_recipe_without_an_atlas_goes_by_no_map(tmp_path: Path) -> None:
     assert open_map(Map(), tmp_path) is None
-    assert map_of_run(None, "adaptive") is None
+    assert map_of_run(None, "adaptive", folder=Path("bees")) is None
 
 
 def test_the_only_topic_of_an_atlas_need_not_be_named(atlas: Path) -> None:
@@ -42,12 +42,12 @@ def test_the_only_topic_of_an_atlas_need_not_be_named(atlas: Path) -> None:
 def test_a_map_is_found_again_by_what_its_run_says_of_it(atlas: Path) -> None:
     found = opened(atlas.parent)
     said = msgspec.to_builtins(found.reference)
-    again = map_of_run(said, "adaptive")
+    again = map_of_run(said, "adaptive", folder=atlas.parent)
     assert again is not None and again.reference == found.reference
     atlas.unlink()
     atlas_of(atlas, {"bees": TIES | {"http://new.org/": []}})
     with pytest.raises(UsageError, match="was written anew since"):
-        map_of_run(said, "adaptive")
+        map_of_run(said, "adaptive", folder=atlas.parent)
 
 
 @pytest.mark.parametrize(
@@ -56,12 +56,12 @@ def test_a_map_is_found_again_by_what_its_run_says_of_it(atlas: Path) -> None:
 )
 def test_what_makes_no_sense_is_refused(said: object, strategy: str, complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
-        map_of_run(said, strategy)
+        map_of_run(said, strategy, folder=Path("bees"))
 
 
 def test_a_strategy_that_cannot_go_by_a_map_is_refused(atlas: Path) -> None:
     with pytest.raises(UsageError, match="pagerank"):
-        map_of_run(msgspec.to_builtins(opened(atlas.parent).reference), "pagerank")
+        map_of_run(msgspec.to_builtins(opened(atlas.parent).reference), "pagerank", folder=atlas.parent)
 
 
 def test_of_several_topics_one_is_to_be_named(tmp_path: Path) -> None:

@@ -34,6 +34,32 @@ def test_a_flag_that_makes_no_sense_is_told_with_what_would(folder, words, told)
 
 
 @pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--page", "3"], "No such option '--page'. Did you mean '--pages'?"),
+        (["--pages", "ten"], "Invalid value for '--pages': 'ten' is not a whole number."),
+        (["--delay", "long"], "Invalid value for '--delay': 'long' is not a number."),
+    ],
+)
+def test_a_word_that_is_no_flag_or_no_number_is_answered_in_plain_words(folder, words, told):
+    said = lycosa("crawl", folder, *words)
+    assert (said.code, said.err.splitlines()[-1]) == (2, f"Error: {told}")
+
+
+def test_flags_of_groups_of_commands_are_answered_alike(tmp_path):
+    said = lycosa("world", "show", "w", "--categry", "x")
+    assert (said.code, said.err.splitlines()[-1]) == (
+        2,
+        "Error: No such option '--categry'. Did you mean '--category'?",
+    )
+    assert lycosa("world", "show", tmp_path / "nowhere").is_one_clear_line(2, "there is no world")
+
+
+def test_the_help_of_a_command_says_what_its_arguments_are():
+    assert "NAME  The folder of the collection." in done("show", "--help").out
+
+
+@pytest.mark.parametrize(
     ("recipe", "told"),
     [
         ("this is = = not toml", ["lycosa.toml", "line 1"]),

@@ -34,6 +34,7 @@ def test_by_a_collection_that_stays_as_it_is(server, tmp_path):
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and "lock" not in path.name}
     said = done("try", HOME + "5", folder, "--resolve", server.resolve)
     assert f"{HOME}5: ok" in said.out
+    assert done("try", folder, HOME + "5", "--resolve", server.resolve).out == said.out, "in either order"
     after = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and "lock" not in path.name}
     assert {path.name for path in after if before.get(path) != after[path]} <= {
         "catalog.sqlite-shm",

@@ -57,6 +57,9 @@ class LoopbackServer:
     def paths(self) -> list[str]:
         return [head.split(b" ")[1].decode() for head in self.requests]
 
+    def answer_to(self, head: bytes) -> bytes | Behaviour:
+        return self.routes.get(head.split(b" ")[1].decode(), response(b"no such page", "404 Not Found"))
+
     def _accept(self) -> None:
         while True:
             try:
@@ -73,7 +76,7 @@ class LoopbackServer:
                 connection = self._wrap(connection)
             while head := _head(connection):
                 self.requests.append(head)
-                answer = self.routes.get(head.split(b" ")[1].decode(), response(b"no such page", "404 Not Found"))
+                answer = self.answer_to(head)
                 if callable(answer):
                     answer(connection)
                     return

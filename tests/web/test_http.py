@@ -477,3 +477,21 @@ def test_without_a_contact_public_addresses_are_refused_before_a_connection() ->
             ).content
             == PAGE
         )
+
+
+@pytest.mark.parametrize("length", ["\u00b2\u00b3", "\u00b9", "12\u00b2", "1e3", "-5", "99999999999999999999"])
+def test_a_strange_content_length_of_an_error_is_no_obstacle(length: str, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = response(b"no", "404 Not Found", Content_Length=length)
+    with LoopbackServer({"/": lambda connection: connection.sendall(answer)}) as server:
+        fetch = fetched(server)
+    assert fetch.outcome in (Outcome.GONE, Outcome.FAILED)
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("port", [1, 22, 25, 6000, 6667, 10080])
+def test_ports_of_other_protocols_are_not_asked(port: int) -> None:
+    with LoopbackServer({"/": response(PAGE)}) as server:
+        fetch = fetched(server, f"http://a.example:{port}/")
+        assert fetched(server, "http://a.example:8080/").outcome is Outcome.OK
+    assert (fetch.outcome, fetch.detail) == (Outcome.REFUSED, f"port {port} is of another protocol than HTTP")
+    assert server.connections == 1

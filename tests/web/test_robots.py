@@ -184,6 +184,35 @@ def test_a_great_many_robots_times_a_great_many_rules_do_not_multiply() -> None:
     assert outcome(agents + "User-agent: *\n" + rules + "Disallow: /shut", "/shut") is Outcome.FORBIDDEN
 
 
+def test_past_a_thousand_wildcards_rules_are_cut_at_the_first() -> None:
+    rules = "User-agent: *\n" + "".join(f"Disallow: /no{number}*x\n" for number in range(1_000))
+    more = "Disallow: /shut*y\nAllow: /open\nSitemap: /s.xml"
+    assert outcome(rules, "/no7/x") is Outcome.FORBIDDEN
+    assert outcome(rules, "/no7/") is Outcome.GONE  # allowed, but not there
+    assert outcome(rules + more, "/shut") is Outcome.FORBIDDEN
+    assert outcome(rules + more, "/open") is Outcome.OK
+    assert done(polite(CountingWeb(rules + more)).sitemaps(Url(HOST + "/"))) == [HOST + "/s.xml"]
+
+
+def test_past_ten_thousand_rules_what_is_not_allowed_is_forbidden() -> None:
+    rules = "User-agent: *\nAllow: /open\n" + "".join(f"Disallow: /no{number}\n" for number in range(9_999))
+    assert outcome(rules, "/x?q=1") is Outcome.OK
+    assert outcome(rules + "Disallow: /one", "/x?q=1") is Outcome.FORBIDDEN
+    assert outcome(rules + "Disallow: /one", "/open") is Outcome.OK
+
+
+def test_the_rules_of_other_robots_are_not_ours() -> None:
+    rules = "User-agent: other\nDisallow: /open\nDisallow: /shut\n\nUser-agent: *\nDisallow: /x\n"
+    assert [outcome(rules, path) for path in ("/open", "/shut", "/x?q=1")] == [
+        Outcome.OK,
+        Outcome.OK,
+        Outcome.FORBIDDEN,
+    ]
+    assert outcome("User-agent: a\n" + rules + "User-agent: a\nUser-agent: lycosa\nDisallow: /open", "/open") is (
+        Outcome.FORBIDDEN
+    )
+
+
 def test_the_sitemaps_are_those_that_robots_txt_names() -> None:
     web = CountingWeb("Sitemap: /s.xml\nSitemap: http://b.example/t.xml\nSitemap: mailto:x\nSitemap: /s.xml")
     assert done(polite(web).sitemaps(Url(HOST + "/open"))) == [HOST + "/s.xml", "http://b.example/t.xml"]
@@ -251,7 +280,7 @@ def test_where_the_address_is_refused_the_page_is_too() -> None:
     async def ask() -> Fetch:
         clock = WallClock()
         web = RobotsWeb(LiveWeb(user_agent="lycosa", clock=clock), user_agent="lycosa", clock=clock)
-        fetch = await web.fetch(Url("http://127.0.0.1:9/"))
+        fetch = await web.fetch(Url("http://127.0.0.1:8099/"))
         await web.close()
         return fetch
 

@@ -11,7 +11,7 @@ from lycosa.run.control import Reply, Request, ask
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import LycosaError, UsageError
-from lycosa.vocabulary.text import counted, visible
+from lycosa.vocabulary.text import counted, visible, whole_number
 
 from .options import Json, Name, print_json, tell
 
@@ -47,9 +47,10 @@ def _request(command: str, what: str) -> Request:
     if not what:
         raise UsageError(f"{command} what? write: {command} {_WITH_WHAT[command]}")
     if command == "budget":
-        if not what.isdigit() or not 1 <= int(what[:15]) <= 10**12 or len(what) > 13:
+        pages = whole_number(what, most=10**12)
+        if not pages:
             raise UsageError(f"not a number of pages: {visible(what, 50)!r}; write one such as 500")
-        return Request("budget", pages=int(what))
+        return Request("budget", pages=pages)
     checked = steering.checked_url(what) if command == "boost" and "://" in what else steering.checked_host(what)
     return Request("block" if command == "block" else "boost", what=checked)
 

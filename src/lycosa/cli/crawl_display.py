@@ -13,7 +13,7 @@ from pathlib import Path
 from lycosa.collection.export import iso
 from lycosa.recipe import Recipe
 from lycosa.relevance.harvest import harvest_interval
-from lycosa.run.crawl import Status
+from lycosa.run.crawl import NOTHING_LEFT, Status
 from lycosa.run.guides import layers
 from lycosa.run.live import LiveCrawl, Visits
 from lycosa.run.omissions import omissions_in_words
@@ -61,6 +61,11 @@ def run(
                     f"{counted(len(session.frontier), 'URL')} waiting; "
                     f"next: {command('search', folder, 'words')}, {command('report', folder)}"
                 )
+            if status.stop_reason == NOTHING_LEFT and 0 < status.pages < (session.recipe.stop.pages or 0):
+                progress.say(
+                    f"No link is left to follow: {command('crawl', folder)} --seed URL starts from other pages too, "
+                    f"and {command('seeds')} HOST finds some"
+                )
     if why_nothing:
         raise LycosaError(f"no page was stored: {why_nothing}; the same command tries again")
     return status.is_interrupted
@@ -71,12 +76,12 @@ def _relevant_share(session: Session) -> str:
     sample = measured(session.folder, session.collection.catalog)
     if sample is not None and sample.is_enough:
         return (
-            f"{sample.share:.0%} of them relevant (measured on {sample.drawn} pages drawn at random; "
+            f"{sample.share:.0%} relevant (measured on {sample.drawn} pages drawn at random; "
             f"probably {sample.low:.0%}–{sample.high:.0%})"
         )
     low, high = harvest_interval(status.relevant, status.pages, calibration)
     estimate = "" if calibration == "rule" or not status.pages else f" (estimate; probably {low:.0%}–{high:.0%})"
-    return f"{status.relevant / status.pages if status.pages else 0.0:.0%} of them relevant{estimate}"
+    return f"{status.relevant / status.pages if status.pages else 0.0:.0%} relevant{estimate}"
 
 
 async def watch(session: Session, crawl: Visits, seen: Callable[[Visit], None]) -> None:

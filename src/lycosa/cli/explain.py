@@ -152,7 +152,8 @@ def _lines(facts: Plain, name: str) -> list[str]:
             key = "max_body" if page.truncated == "length" else "timeout"
             lines.append(f"  truncated at {page.bytes:,} bytes (limit: {key} in [requests] of lycosa.toml)")
         if page.links_beyond:
-            lines.append(f"  has more links than are read of one page: {page.links_beyond:,} were left out")
+            beyond = f"{page.links_beyond:,} were left out (limit: max_links in [requests] of lycosa.toml)"
+            lines.append(f"  has more links than are read of one page: {beyond}")
         if page.needs_script:
             lines.append("  has hardly any text, but scripts: it may need JavaScript, which Lycosa does not run")
         if page.vanished_at is not None:

@@ -14,7 +14,10 @@ from .options import Name, tell
 def forget(
     name: Name, what: Annotated[str, typer.Argument(metavar="URL|HOST", help="A page, or a host with all its pages.")]
 ) -> None:
-    """Remove a page or a host for good. It goes from archive, catalog and search index, and is not fetched again."""
+    """Remove a page or a host for good.
+
+    It goes from archive, catalog and search index, and is not fetched again. There is no undo.
+    """
     done = upkeep.forget(name, what, clock=WallClock(), tell=tell)
     line = f"{counted(done.pages, 'page')} forgotten"
     if not done.was_known:

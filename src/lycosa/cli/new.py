@@ -1,17 +1,20 @@
 """`lycosa new`: makes a collection."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Unpack
 
 import typer
 
+from lycosa.frontier.admission import Scope
 from lycosa.recipe import load_recipe
 from lycosa.run.new import new_collection
+from lycosa.run.options import ScopeOptions, narrowed
 from lycosa.run.topic import examples_of
 
-from .options import Name, command, tell
+from .options import Name, command, takes, tell
 
 
+@takes(ScopeOptions, last=True)
 def new(
     name: Name,
     topic: Annotated[str, typer.Option(metavar="WORDS", help="The topic in words.")] = "",
@@ -40,6 +43,7 @@ def new(
     traffic: Annotated[
         Path | None, typer.Option(metavar="FILE", help="CSV table of domains and how many people they reach.")
     ] = None,
+    **scope: Unpack[ScopeOptions],
 ) -> None:
     """Make a collection: a folder with a recipe (lycosa.toml). Touches no network."""
     recipe = new_collection(
@@ -51,6 +55,7 @@ def new(
         contact=contact,
         in_links=in_links,
         traffic=traffic,
+        scope=narrowed(Scope(), scope),
         tell=tell,
     )
     good = examples_of(load_recipe(name).topic, name).good

@@ -21,14 +21,6 @@ from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import visible
 from lycosa.vocabulary.urls import normalise
 
-TYPER_OPTIONS: dict[str, Any] = {  # of every Typer app
-    "no_args_is_help": True,
-    "add_completion": False,
-    "suggest_commands": False,  # click does it
-    "pretty_exceptions_enable": False,
-    "rich_markup_mode": None,
-    "context_settings": {"help_option_names": ["-h", "--help"]},
-}
 Name = Annotated[Path, typer.Argument(metavar="NAME", help="The folder of the collection.")]
 UrlArgument = Annotated[str, typer.Argument(metavar="URL", help="http://… or https://…")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
@@ -61,10 +53,12 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print a line per
 Command = TypeVar("Command", bound=Callable[..., None])
 
 
-def takes(options: type) -> Callable[[Command], Command]:
+def takes(options: type, *, last: bool = False) -> Callable[[Command], Command]:
     """Adds a flag for every option of a TypedDict, as its `Flag` says, to a command that takes them as `**options`.
 
     The command receives the options that the user gave, parsed.
+
+    last: whether the help lists them after the options that the command itself declares.
     """
     hints = get_type_hints(options, include_extras=True)
     shared_last = sorted(hints, key=FetchOptions.__annotations__.__contains__)
@@ -89,7 +83,7 @@ def takes(options: type) -> Callable[[Command], Command]:
         ]
         first = [each for each in own if each.default is inspect.Parameter.empty]  # arguments stand before options
         rest = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own if each not in first]
-        run.__signature__ = signature.replace(parameters=[*first, *added, *rest])  # type: ignore[attr-defined]
+        run.__signature__ = signature.replace(parameters=[*first, *rest, *added] if last else [*first, *added, *rest])  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in (*own, *added)}
         return cast(Command, run)
 

@@ -143,9 +143,10 @@ def _precision(sample: Measured) -> str:
 
 
 def _recall(estimate: RecallEstimate) -> str:
+    left = round(estimate.relevant_left)
     return (
         f"{estimate.recall:.0%} of the relevant pages within reach ({estimate.recall_low:.0%}–"
-        f"{estimate.recall_high:.0%}), some {estimate.relevant_left:.0f} are left"
+        f"{estimate.recall_high:.0%}), {'some' if left else 'none'} {f'{left} ' if left else ''}are left"
     )
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Unpack
 
 import typer
 
-from lycosa.recipe import load_recipe
+from lycosa.recipe import FILE_NAME, load_recipe
 from lycosa.run.new import new_collection
 from lycosa.run.options import RequestOptions, changed_recipe, settings_of
 from lycosa.run.trial import Trial, TriedLink, try_url
@@ -42,6 +42,8 @@ def try_(
     **options: Unpack[RequestOptions],
 ) -> None:
     """Show what a crawl would make of one page. Its relevance, the words that decided, its links; nothing is stored."""
+    if name is not None and _is_collection(Path(url)) and not _is_collection(name):
+        url, name = str(name), Path(url)  # in the order of all other commands
     host = bare_host(url)
     if host is not None:
         tell(f"{url!r} is taken for {host}")
@@ -57,6 +59,10 @@ def try_(
             typer.echo(line)
     if not trial.is_page:
         raise typer.Exit(1)
+
+
+def _is_collection(path: Path) -> bool:
+    return (path / FILE_NAME).is_file()
 
 
 @contextmanager
@@ -108,10 +114,10 @@ def _lines(trial: Trial, links: int) -> Iterator[str]:
 
 
 def _named(words: Mapping[str, float]) -> str:
-    return visible(", ".join(f"{word} {part:+.2f}" for word, part in words.items()), 300)
+    return visible(", ".join(f"{word} {part:+.2g}" for word, part in words.items()), 300)
 
 
 def _link(link: TriedLink) -> Iterator[str]:
     anchor = f"  “{visible(link.anchor, 60)}”" if link.anchor.strip() else ""
-    yield f"  {link.priority:.3f}  {visible(link.url, 200)}{anchor}"
-    yield f"         {visible(in_words(link.because), 300)}"
+    yield f"  {link.priority:<8.2g}  {visible(link.url, 200)}{anchor}"
+    yield f"            {visible(in_words(link.because), 300)}"

@@ -11,16 +11,17 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.files import atomic_write
+from lycosa.vocabulary.files import atomic_write, open_plain
 from lycosa.vocabulary.records import Fetch, Url
 
 from . import cdxj
@@ -44,7 +45,7 @@ from .event_records import (
 from .events import Event, Place, Position, RunStart, Scores, fetch_of
 from .warc import CHUNK, Record, date_of, record, records
 
-_NAME = re.compile(r".*-(\d{5,})\.warc\.gz")
+_NAME = re.compile(r"[^/\\]*-(\d{5,18})\.warc\.gz")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_]+")
 _SOFTWARE = b"software: lycosa/"  # how the warcinfo of every version begins
 _GZIP_START = b"\x1f"
@@ -217,11 +218,25 @@ class Archive:
 
     def event_at(self, place: Place) -> Event:
         """The event that lies at a place; visits come without their pages."""
-        with disk_errors(self._folder), (self._folder / place.file).open("rb") as stream:
+        with self._file_of(place) as stream:
             group = next(groups(stream, place.offset), None)
             if group is None or group.start != place.offset:
                 raise self._misfit()
             return decode_event(group, self._decode)
+
+    def record_at(self, place: Place) -> bytes:
+        """The bytes of the record that lies at a place, compressed as they are in the file."""
+        with self._file_of(place) as stream:
+            stream.seek(place.offset)
+            return stream.read(place.length)
+
+    @contextmanager
+    def _file_of(self, place: Place) -> Iterator[BinaryIO]:
+        """The file of a place, which a catalog names: nothing but a WARC file of this archive is opened."""
+        if not _NAME.fullmatch(place.file) or Path(place.file).name != place.file or place.offset < 0:
+            raise self._misfit()
+        with disk_errors(self._folder), open_plain(self._folder / place.file) as stream:
+            yield stream
 
     def _misfit(self) -> CollectionError:
         name = self._folder.parent
@@ -233,7 +248,7 @@ class Archive:
                 continue
             start = after.offset if after and path.name == after.file else 0
             unreadable = 0
-            with disk_errors(self._folder), path.open("rb") as stream:
+            with disk_errors(self._folder), open_plain(path) as stream:
                 for part in groups_and_strays(stream, start):
                     if isinstance(part, EventRecords):
                         yield path, part
@@ -315,7 +330,7 @@ class Archive:
 
     def captures(self, path: Path, end: float = math.inf) -> Iterator[str]:
         """The CDXJ entry of every answer in a file, up to an offset, in the order of writing."""
-        with path.open("rb") as stream:
+        with open_plain(path) as stream:
             for group in groups(stream):
                 if group.end > end:
                     return
@@ -351,7 +366,7 @@ def _order(name: str) -> tuple[int, str]:
 
 
 def _is_ours(path: Path) -> bool:
-    with path.open("rb") as stream:
+    with open_plain(path) as stream:
         return _is_written_by_lycosa(stream)
 
 
@@ -461,7 +476,12 @@ def _note_without(note: Note, is_forgotten: Callable[[Url], bool]) -> Note | Non
         return None
     match note:
         case RunStart():
-            return replace(note, seeds=tuple(seed for seed in note.seeds if not is_forgotten(seed)))
+            own = len(note.seeds) - (note.sitemap_seeds or 0)
+            given, named = (
+                tuple(seed for seed in seeds if not is_forgotten(seed))
+                for seeds in (note.seeds[:own], note.seeds[own:])
+            )
+            return replace(note, seeds=given + named, sitemap_seeds=len(named) or UNSET)
         case Scores():
             relevance, standing = (
                 {page: value for page, value in values.items() if not is_forgotten(Url(page))}

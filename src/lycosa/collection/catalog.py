@@ -85,9 +85,9 @@ class Catalog(Queries):
         self._has_failed = False
         with self._errors():
             self.connection = connect(path, writable, migrations)
-            self._last_number: int = self.connection.execute("SELECT coalesce(max(number), 0) FROM pages").fetchone()[0]
-            urls = self.connection.execute("SELECT url FROM pages") if writable else ()
-            self._page_keys = {key_of(url) for (url,) in urls}  # so that new pages, which most are, need no query
+            self._last_number = self.last_number()
+            urls = self._urls("SELECT url FROM pages") if writable else ()
+            self._page_keys = set(map(key_of, urls))  # so that new pages, which most are, need no query
 
     def add(self, event: Event, place: Place | None) -> int | None:
         """Adds an event; returns the number of the page that the search index must take up or alter, if any."""
@@ -148,8 +148,8 @@ class Catalog(Queries):
 
     def position(self) -> Position | None:
         """Up to where in the archive the last commit went."""
-        found = self.get_state("position")
-        return Position(*found) if found else None
+        found: Position | None = self.get_state("position", Position)
+        return found
 
     def commit(self, position: Position | None) -> None:
         """Keeps everything added so far, and that the archive was read up to this position."""
@@ -250,7 +250,7 @@ class Catalog(Queries):
 
     def indexed_up_to(self) -> int:
         """The number of the last page known to be in the search index."""
-        return int(self.get_state("indexed_up_to") or 0)
+        return self.get_state("indexed_up_to", int) or 0
 
     # ------------------------------------------------------------ rows that wait
 

@@ -3,9 +3,18 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from errno import EIO
 from pathlib import Path
 
 from lycosa.vocabulary.errors import CollectionError
+
+# What SQLite says where the file is not as it should be; all else it says is about the disk or other programs.
+_DAMAGE = ("no such table", "no such column", "malformed", "Could not decode", "user-defined function", "too big")
+_FAILING_DISK = "make room, or where the disk fails copy {name} to another, then go on"
+
+
+class DamagedRowError(Exception):
+    """A row of the catalog that Lycosa cannot have written."""
 
 
 @contextmanager
@@ -15,9 +24,10 @@ def disk_errors(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         where = error.filename or path
-        raise CollectionError(
-            f"cannot use {where}: {error.strerror or error}; make room or give access, then go on"
-        ) from error
+        way_out = "make room or give access, then go on"
+        if error.errno == EIO:
+            way_out = _FAILING_DISK.format(name=path)
+        raise CollectionError(f"cannot use {where}: {error.strerror or error}; {way_out}") from error
 
 
 @contextmanager
@@ -28,12 +38,15 @@ def catalog_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.OperationalError as error:
         what = str(error)
-        if "no such table" in what or "no such column" in what or "malformed" in what:
+        if any(words in what for words in _DAMAGE):
             raise CollectionError(f"the catalog of {name} is damaged ({what}); run: lycosa rebuild {name}") from error
         if "locked" in what:
             raise CollectionError(
                 f"the catalog of {name} is in use by another program; try again when it is done"
             ) from error
-        raise CollectionError(f"cannot use {path}: {what}; make room or give access, then go on") from error
-    except sqlite3.DatabaseError as error:
+        way_out = "make room or give access, then go on"
+        if "disk I/O error" in what:
+            way_out = _FAILING_DISK.format(name=name)
+        raise CollectionError(f"cannot use {path}: {what}; {way_out}") from error
+    except (sqlite3.DatabaseError, DamagedRowError) as error:
         raise CollectionError(f"the catalog of {name} is damaged ({error}); run: lycosa rebuild {name}") from error

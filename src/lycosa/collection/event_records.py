@@ -14,13 +14,27 @@ broken connection.
 
 import re
 from collections.abc import Callable, Iterator
-from typing import BinaryIO, NamedTuple
+from typing import Annotated, BinaryIO, NamedTuple
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from lycosa.vocabulary.records import Candidate, Change, Fetch, LeftOut, Outcome, PastFetch, Url, Visit
+from lycosa.vocabulary.records import (
+    Candidate,
+    Change,
+    CheckedUrl,
+    Count,
+    Fetch,
+    LeftOut,
+    Moment,
+    Outcome,
+    PastFetch,
+    Score,
+    Url,
+    Visit,
+)
+from lycosa.vocabulary.text import whole_number
 from lycosa.vocabulary.urls import host_of, normalise, path_of
 
 from .events import Attempt, Event, FetchedExample, RunStart, Scores, Stop, fetch_of, is_not_modified, is_revisit
@@ -35,6 +49,7 @@ HIDDEN = "X-Archive-Orig-"
 _HIDDEN_NAME = re.compile(rf"(?:{HIDDEN})*(?i:transfer-encoding)")
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 SAME_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+MAX_CONTENT = 1 << 26  # bytes of a decoded body that are read back, however many its note says
 Headers = tuple[tuple[str, str], ...]
 
 
@@ -42,14 +57,14 @@ class FetchNote(Struct, frozen=True, omit_defaults=True):
     """What the HTTP records do not hold of a fetch; all of it if there was no answer."""
 
     outcome: Outcome
-    at: float
-    url: str = ""  # where it differs from the candidate's
-    elapsed: float = 0.0
-    location: Url | None = None
-    host_not_before: float | None = None
+    at: Moment
+    url: Annotated[str, Meta(pattern=r"^(https?://[^/\s]|$)")] = ""  # where it differs from the candidate's
+    elapsed: Score = 0.0
+    location: CheckedUrl | None = None
+    host_not_before: Moment | None = None
     detail: str = ""
     http_version: str = "1.1"
-    content: int = 0  # bytes once decoded
+    content: Count = 0  # bytes once decoded
     utf8: bool = False  # headers that Latin-1 cannot encode
     host_added: bool = False  # the archived request has a Host line that the fetch did not
     reason: str = ""
@@ -63,13 +78,13 @@ class FetchNote(Struct, frozen=True, omit_defaults=True):
 class VisitNote(Struct, frozen=True, omit_defaults=True, tag_field="lycosa", tag="visit"):
     candidate: Candidate
     fetch: FetchNote
-    relevance: float | None = None
-    duplicate_of: Url | None = None
+    relevance: Score | None = None
+    duplicate_of: CheckedUrl | None = None
     left_out: str = ""
-    standing: float | None = None
+    standing: Score | None = None
     known: PastFetch | None = None
     change: Change | None = None
-    new_links: tuple[Url, ...] = ()
+    new_links: tuple[CheckedUrl, ...] = ()
     is_copy: bool = False
 
 
@@ -79,7 +94,7 @@ class AttemptNote(Struct, frozen=True, tag_field="lycosa", tag="attempt"):
 
 
 class ExampleNote(Struct, frozen=True, tag_field="lycosa", tag="example"):
-    url: Url
+    url: CheckedUrl
     good: bool
     fetch: FetchNote
 
@@ -188,16 +203,16 @@ def _note_of(event: Event) -> Note:
     match event:
         case Visit():
             return VisitNote(
-                event.candidate,
-                _fetch_note(event.fetch, event.candidate.url),
-                event.relevance,
-                event.duplicate_of,
-                "" if event.left_out is None else str(event.left_out),
-                event.standing,
-                event.known,
-                event.change,
-                event.new_links,
-                event.is_copy,
+                candidate=event.candidate,
+                fetch=_fetch_note(event.fetch, event.candidate.url),
+                relevance=event.relevance,
+                duplicate_of=event.duplicate_of,
+                left_out="" if event.left_out is None else str(event.left_out),
+                standing=event.standing,
+                known=event.known,
+                change=event.change,
+                new_links=event.new_links,
+                is_copy=event.is_copy,
             )
         case Attempt():
             return AttemptNote(event.candidate, _fetch_note(event.fetch, event.candidate.url))
@@ -312,17 +327,17 @@ def decode_event(group: EventRecords, decode: Decode) -> Event:
         case VisitNote():
             fetch = _fetch_of(group, note.fetch, note.candidate.url, decode)
             return Visit(
-                note.candidate,
-                fetch,
-                None,
-                note.relevance,
-                note.duplicate_of,
-                LeftOut.parse(note.left_out),
-                note.standing,
-                note.known,
-                note.change,
-                note.new_links,
-                note.is_copy,
+                candidate=note.candidate,
+                fetch=fetch,
+                page=None,
+                relevance=note.relevance,
+                duplicate_of=note.duplicate_of,
+                left_out=LeftOut.parse(note.left_out),
+                standing=note.standing,
+                known=note.known,
+                change=note.change,
+                new_links=note.new_links,
+                is_copy=note.is_copy,
             )
         case AttemptNote():
             return Attempt(note.candidate, _fetch_of(group, note.fetch, note.candidate.url, decode))
@@ -340,7 +355,7 @@ def _fetch_of(group: EventRecords, note: FetchNote, url: Url, decode: Decode) ->
     if group.answer and group.answer.block:
         first_line, headers, body = _http(group.answer.block, "utf-8" if note.utf8 else "latin-1")
         _, code, reason = (*first_line.split(" ", 2), "", "")[:3]
-        status = int(code) if code.isascii() and code.isdigit() else None
+        status = whole_number(code, most=999)
     if group.request:
         _, request_headers, _ = _http(group.request.block, "utf-8" if note.utf8 else "latin-1")
         request_headers = request_headers[note.host_added :]
@@ -366,6 +381,7 @@ def _fetch_of(group: EventRecords, note: FetchNote, url: Url, decode: Decode) ->
 
 def _content(fetch: Fetch, size: int, decode: Decode) -> bytes:
     encoding = fetch.header("content-encoding")
+    size = min(size, MAX_CONTENT)
     return decode(fetch.body, encoding, size)[0] if encoding else fetch.body[:size]
 
 

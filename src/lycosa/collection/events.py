@@ -5,30 +5,30 @@ from typing import NamedTuple
 
 from msgspec import UNSET, Struct, UnsetType
 
-from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Plain, Url, Visit
+from lycosa.vocabulary.records import Candidate, CheckedUrl, Count, Fetch, Moment, Outcome, Plain, Score, Url, Visit
 
 
 class Place(NamedTuple):
     """Where an event's first record lies; the rest of its records follow directly."""
 
     file: str
-    offset: int
-    length: int
+    offset: Count
+    length: Count
 
 
 class Position(NamedTuple):
     """A moment in the archive: everything in earlier files, and in this one up to the offset."""
 
     file: str
-    offset: int
+    offset: Count
 
 
 class RunStart(Struct, frozen=True, tag_field="lycosa", tag="run"):
     """A crawl run started; its strategy may differ from the run before."""
 
-    at: float
+    at: Moment
     strategy: str
-    seeds: tuple[Url, ...]
+    seeds: tuple[CheckedUrl, ...]
     scope: Plain = None
     utility: Plain = None  # how the strategy weighs relevance against standing
     refresh: Plain = None  # of a run that sees pages again: its policy, budget and share of expansion
@@ -37,6 +37,7 @@ class RunStart(Struct, frozen=True, tag_field="lycosa", tag="run"):
     options: Mapping[str, Plain] | UnsetType = UNSET  # of the strategy; not written where none are set
     quotas: Mapping[str, int] | UnsetType = UNSET  # pages of one host and of one site; not written where none are set
     authority: str | UnsetType = UNSET  # hash of the table of ranks that counted; not written where none did
+    sitemap_seeds: int | UnsetType = UNSET  # how many of the seeds, the last ones, sitemaps name; not written for none
 
 
 class Attempt(Struct, frozen=True):
@@ -57,16 +58,16 @@ class FetchedExample(Struct, frozen=True):
 class Scores(Struct, frozen=True, tag_field="lycosa", tag="scores"):
     """Pages judged anew; replaces their earlier relevance, or standing, where it is named."""
 
-    at: float
+    at: Moment
     reason: str
-    relevance: dict[str, float]
-    standing: dict[str, float] = {}
+    relevance: dict[str, Score]
+    standing: dict[str, Score] = {}
 
 
 class Stop(Struct, frozen=True, tag_field="lycosa", tag="stop"):
     """A crawl run ended."""
 
-    at: float
+    at: Moment
     reason: str
 
 

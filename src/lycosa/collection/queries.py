@@ -4,16 +4,28 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lycosa.vocabulary.records import RELEVANT, LeftOutReason, Link, Outcome, Plain, SkipReason, Url
+from lycosa.vocabulary.records import (
+    RELEVANT,
+    CheckedUrl,
+    Count,
+    LeftOutReason,
+    Link,
+    Moment,
+    Outcome,
+    Plain,
+    Score,
+    SkipReason,
+    Url,
+)
 from lycosa.vocabulary.urls import key_of
 
-from .errors import catalog_errors
+from .errors import DamagedRowError, catalog_errors
 from .events import Place
 from .rows import (
     ExampleRow,
@@ -21,12 +33,15 @@ from .rows import (
     Freshness,
     InLinkRow,
     LatestChange,
+    Number,
     ObservationRow,
     Omissions,
     PageRow,
     RefreshState,
+    RowReader,
     RunRow,
     SkipRow,
+    Status,
     Summary,
     VisitRow,
     from_json,
@@ -44,6 +59,9 @@ from .rows import (
 
 _ALTERED = "('changed', 'vanished', 'returned')"
 _UNSUCCESSFUL = "('failed', 'refused')"  # looks that got no answer about the page
+_AT_ONCE = 256  # rows that are checked together
+T = TypeVar("T")
+R = TypeVar("R", bound=Struct)
 _ORDERS = {"number": "number", "relevance": "relevance DESC, number"}
 
 
@@ -81,6 +99,13 @@ def _json_list(values: Iterable[str] | None) -> str | None:
     return None if values is None else msgspec.json.encode(list(values)).decode()
 
 
+def _checked(plain: Plain, kind: type[T]) -> T:
+    try:
+        return msgspec.convert(plain, kind)
+    except msgspec.ValidationError as error:
+        raise DamagedRowError(f"a row is not as Lycosa writes it: {error}"[:200]) from None
+
+
 class Queries:
     """The read side of a catalog: queries see uncommitted writes of this connection."""
 
@@ -93,14 +118,31 @@ class Queries:
     def _errors(self) -> AbstractContextManager[None]:
         return catalog_errors(self.path)
 
-    def _rows(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
+    def _rows(self, kind: type[T], sql: str, *values: object) -> Iterator[T]:
+        """The rows of a query as tuples of this kind; raises CollectionError where the catalog holds anything else."""
         with self._errors():
             self._flush()
-            for row in self.connection.execute(sql, values):  # noqa: UP028 - would close a cursor after its catalog
-                yield row
+            cursor = self.connection.execute(sql, values)
+            while rows := cursor.fetchmany(_AT_ONCE):
+                yield from _checked(rows, list[kind])  # type: ignore[valid-type]
+
+    def _records(self, read: RowReader[R], sql: str, *values: object) -> Iterator[R]:
+        """The rows of a query as records, checked alike."""
+        with self._errors():
+            self._flush()
+            for row in self.connection.execute(sql, values):
+                yield read(row)
+
+    def _one(self, kind: type[T], sql: str, *values: object) -> T:
+        """The only value of the only row of a query."""
+        ((value,),) = self._rows(tuple[kind], sql, *values)  # type: ignore[valid-type]
+        return value
+
+    def _urls(self, sql: str, *values: object) -> Iterator[Url]:
+        return (url for (url,) in self._rows(tuple[CheckedUrl], sql, *values))
 
     def page(self, url: Url) -> PageRow | None:
-        return next(map(read_page, self._rows(f"SELECT {read_page.columns} FROM pages WHERE url = ?", url)), None)
+        return next(self._records(read_page, f"SELECT {read_page.columns} FROM pages WHERE url = ?", url), None)
 
     def pages(
         self,
@@ -123,12 +165,14 @@ class Queries:
         values.append(-1 if limit is None else limit)
         where = " AND ".join(wanted)
         sql = f"SELECT {read_page.columns} FROM pages WHERE {where} ORDER BY {_ORDERS[order]} LIMIT ?"
-        return map(read_page, self._rows(sql, *values))
+        return self._records(read_page, sql, *values)
 
     def judged(self, *, latest: int | None = None) -> list[tuple[int, Url, float, float | None]]:
         """Number, URL, time of the fetch, and relevance of the latest pages, or of all, in the order of arrival."""
         sql = "SELECT number, url, at, relevance FROM pages ORDER BY number DESC LIMIT ?"
-        return list(self._rows(sql, -1 if latest is None else latest))[::-1]
+        return list(self._rows(tuple[Number, CheckedUrl, Moment, Score | None], sql, -1 if latest is None else latest))[
+            ::-1
+        ]
 
     def most_uncertain(self, limit: int) -> list[PageRow]:
         """The pages whose relevance is nearest to one half."""
@@ -136,39 +180,39 @@ class Queries:
             f"SELECT {read_page.columns} FROM pages WHERE relevance IS NOT NULL"
             " ORDER BY abs(relevance - 0.5), number LIMIT ?"
         )
-        return [read_page(row) for row in self._rows(sql, limit)]
+        return list(self._records(read_page, sql, limit))
 
     def selected(self, wanted: Selection) -> Iterator[PageRow]:
         """The pages of a selection."""
         where, values = wanted.where()
         order = _ORDERS["number" if wanted.top is None else "relevance"]
         sql = f"SELECT {read_page.columns} FROM pages WHERE {where} ORDER BY {order} LIMIT ?"
-        return map(read_page, self._rows(sql, *values, -1 if wanted.top is None else wanted.top))
+        return self._records(read_page, sql, *values, -1 if wanted.top is None else wanted.top)
 
     def count_selected(self, wanted: Selection) -> int:
         """How many pages a selection has."""
         where, values = wanted.where()
-        found = int(next(self._rows(f"SELECT count(*) FROM pages WHERE {where}", *values))[0])
+        found = self._one(int, f"SELECT count(*) FROM pages WHERE {where}", *values)
         return found if wanted.top is None else min(found, wanted.top)
 
     def links(self, number: int) -> list[Link]:
         """The links of the newest version of a page, in their order on it."""
         sql = "SELECT target, anchor, rel, position FROM links WHERE source = ? ORDER BY rank"
-        return [Link(*row) for row in self._rows(sql, number)]
+        return [Link(*row) for row in self._rows(tuple[CheckedUrl, str, str, Count], sql, number)]
 
     def looks(self, number: int) -> list[ObservationRow]:
         """All checks of a page, oldest first; empty if it was fetched only once."""
         sql = f"SELECT {read_look.columns} FROM looks WHERE page = ? ORDER BY look"
-        return [read_look(row) for row in self._rows(sql, number)]
+        return list(self._records(read_look, sql, number))
 
     def links_of(self, number: int) -> set[Url]:
         """Where the newest version of a page links to."""
-        return {target for (target,) in self._rows("SELECT target FROM links WHERE source = ?", number)}
+        return set(self._urls("SELECT target FROM links WHERE source = ?", number))
 
     def refresh_states(self) -> Iterator[RefreshState]:
         """What decides when pages are to be refreshed, in the order of their arrival."""
         sql = f"SELECT {read_refresh_state.columns} FROM pages ORDER BY number"
-        return map(read_refresh_state, self._rows(sql))
+        return self._records(read_refresh_state, sql)
 
     def all_looks(self) -> Iterator[tuple[int, Url, ObservationRow]]:
         """Number, URL and every look of all pages: page by page, oldest first; a full table scan of the links."""
@@ -179,15 +223,17 @@ class Queries:
         )
         again = "SELECT page, url, " + ", ".join(f"looks.{name}" for name in read_look.names)
         again += " FROM looks JOIN pages ON pages.number = looks.page"
-        rows = self._rows(f"{once} UNION ALL {again} ORDER BY 1, 3")
-        return ((number, url, read_look(look)) for number, url, *look in rows)
+        with self._errors():
+            self._flush()
+            for number, url, *look in self.connection.execute(f"{once} UNION ALL {again} ORDER BY 1, 3"):
+                yield *_checked([number, url], tuple[Number, CheckedUrl]), read_look(look)
 
     def link_scores(self) -> dict[int, float]:
         """For each page: the total in-link count of the links that were new at its last successful check.
 
         Pages whose last successful check found no new links are left out.
         """
-        if next(self._rows("SELECT 1 FROM new_links LIMIT 1"), None) is None:
+        if next(self._rows(tuple[int], "SELECT 1 FROM new_links LIMIT 1"), None) is None:
             return {}  # saves a full table scan of the links
         sql = (
             "WITH latest AS (SELECT page, max(look) AS look FROM looks"
@@ -197,12 +243,12 @@ class Queries:
             " WHERE target IN (SELECT target FROM wanted) GROUP BY target)"
             " SELECT page, sum(known) FROM wanted JOIN counts USING (target) GROUP BY page"
         )
-        return dict(self._rows(sql))
+        return dict(self._rows(tuple[Number, float], sql))
 
     def stale_pages(self) -> Iterator[PageRow]:
         """Pages that have changed, vanished or returned since the search index was last committed."""
         sql = f"SELECT {read_page.columns} FROM pages WHERE number IN (SELECT page FROM stale)"
-        return map(read_page, self._rows(sql))
+        return self._records(read_page, sql)
 
     def latest_changes(self, limit: int = 10) -> list[LatestChange]:
         """Pages found changed, vanished or returned, the latest first."""
@@ -210,24 +256,25 @@ class Queries:
             f"SELECT {read_change.columns} FROM looks JOIN pages ON pages.number = looks.page"
             f" WHERE looks.change IN {_ALTERED} ORDER BY looks.at DESC, pages.number LIMIT ?"
         )
-        return [read_change(row) for row in self._rows(sql, limit)]
+        return list(self._records(read_change, sql, limit))
 
     def freshness(self) -> Freshness:
         looked = next(
             self._rows(
+                tuple[int, int, Moment | None, Moment | None],
                 "SELECT (SELECT count(DISTINCT page) FROM looks WHERE change NOT IN ('new', 'refused')),"
                 " count(vanished_at), min(CASE WHEN vanished_at IS NULL THEN"
-                " coalesce(looked_at, at) END), max(coalesce(looked_at, at)) FROM pages"
+                " coalesce(looked_at, at) END), max(coalesce(looked_at, at)) FROM pages",
             )
         )
-        changed = next(self._rows("SELECT count(DISTINCT page) FROM looks WHERE change IN ('changed', 'returned')"))
+        changed = self._one(int, "SELECT count(DISTINCT page) FROM looks WHERE change IN ('changed', 'returned')")
         again, vanished, oldest, latest = looked
-        return Freshness(again, changed[0], vanished, oldest, latest)
+        return Freshness(again, changed, vanished, oldest, latest)
 
     def fetches(self, url: Url) -> list[FetchRow]:
         """Every request for a URL, oldest first; a full table scan."""
         sql = f"SELECT {read_fetch.columns} FROM fetches WHERE url = ? ORDER BY rowid"
-        return [read_fetch(row) for row in self._rows(sql, url)]
+        return list(self._records(read_fetch, sql, url))
 
     def parents(self, url: Url, limit: int = 10) -> list[InLinkRow]:
         """Pages that link to a URL, in the order of their arrival; a full table scan of the links."""
@@ -235,37 +282,38 @@ class Queries:
             f"SELECT {read_parent.columns} FROM links"
             " CROSS JOIN pages ON pages.number = links.source WHERE links.target = ? LIMIT ?"
         )
-        return [read_parent(row) for row in self._rows(sql, url, limit)]
+        return list(self._records(read_parent, sql, url, limit))
 
     def link_pairs(self) -> Iterator[tuple[Url, Url]]:
         """Source and target of every link of the pages."""
         sql = "SELECT pages.url, links.target FROM links JOIN pages ON pages.number = links.source"
-        return ((source, target) for source, target in self._rows(sql))
+        return self._rows(tuple[CheckedUrl, CheckedUrl], sql)
 
     def skip(self, url: Url) -> SkipRow | None:
         sql = f"SELECT {read_skip.columns} FROM skips WHERE key = ?"
-        return next(map(read_skip, self._rows(sql, key_of(url))), None)
+        return next(self._records(read_skip, sql, key_of(url)), None)
 
     def examples(self) -> list[ExampleRow]:
-        return [read_example(row) for row in self._rows(f"SELECT {read_example.columns} FROM examples ORDER BY rowid")]
+        return list(self._records(read_example, f"SELECT {read_example.columns} FROM examples ORDER BY rowid"))
 
     def example(self, url: Url) -> ExampleRow | None:
         sql = f"SELECT {read_example.columns} FROM examples WHERE url = ?"
-        return next(map(read_example, self._rows(sql, url)), None)
+        return next(self._records(read_example, sql, url), None)
 
     def runs(self) -> list[RunRow]:
-        return [read_run(row) for row in self._rows(f"SELECT {read_run.columns} FROM runs ORDER BY rowid")]
+        return list(self._records(read_run, f"SELECT {read_run.columns} FROM runs ORDER BY rowid"))
 
     def fingerprints(self) -> Iterator[tuple[Url, int, int]]:
         """URL, fingerprint and digest of the pages that have a fingerprint and are not themselves near-duplicates."""
         sql = (
             "SELECT url, fingerprint, digest FROM pages WHERE fingerprint != 0 AND duplicate_of IS NULL ORDER BY number"
         )
-        return ((url, unsigned(fingerprint), unsigned(digest)) for url, fingerprint, digest in self._rows(sql))
+        rows = self._rows(tuple[CheckedUrl, int, int], sql)
+        return ((url, unsigned(fingerprint), unsigned(digest)) for url, fingerprint, digest in rows)
 
     def visited(self) -> Iterator[Url]:
         """Every URL that was visited. Repeated visits are repeated; refresh fetches are excluded."""
-        return (url for (url,) in self._rows("SELECT url FROM fetches WHERE settled AND NOT again"))
+        return self._urls("SELECT url FROM fetches WHERE settled AND NOT again")
 
     def left_out(self, reason: LeftOutReason) -> list[tuple[Url, Place]]:
         """The pages that were fetched and not kept for a reason, and where each lies in the archive, oldest first."""
@@ -273,20 +321,22 @@ class Queries:
             "SELECT url, file, place, length FROM fetches WHERE settled AND NOT again AND file IS NOT NULL"
             " AND (left_out = ? OR left_out LIKE ?) AND url NOT IN (SELECT url FROM pages) ORDER BY rowid"
         )
-        return [(url, Place(*place)) for url, *place in self._rows(sql, reason.value, f"{reason.value} %")]
+        rows = self._rows(tuple[CheckedUrl, str, Count, Count], sql, reason.value, f"{reason.value} %")
+        return [(url, Place(file, offset, length)) for url, file, offset, length in rows]
 
     def last_outcomes(self) -> Iterator[tuple[Url, Outcome]]:
         """How the last visit of each URL ended; refresh fetches are excluded."""
         sql = "SELECT url, outcome, max(rowid) FROM fetches WHERE settled AND NOT again GROUP BY url"
-        return ((url, Outcome(outcome)) for url, outcome, _ in self._rows(sql))
+        return ((url, outcome) for url, outcome, _ in self._rows(tuple[CheckedUrl, Outcome, int], sql))
 
     def known_urls(self) -> Iterator[Url]:
         """Every URL that was fetched, skipped or taken for an example."""
-        return (url for table in ("fetches", "skips", "examples") for (url,) in self._rows(f"SELECT url FROM {table}"))
+        return (url for table in ("fetches", "skips", "examples") for url in self._urls(f"SELECT url FROM {table}"))
 
     def found_dead(self) -> Iterator[tuple[Url, float]]:
         """The URLs that were visited and are no pages: gone, or something else than HTML; and when that was."""
         return self._rows(
+            tuple[CheckedUrl, Moment],
             "SELECT url, at FROM fetches WHERE settled AND NOT again AND outcome IN (?, ?)",
             Outcome.GONE.value,
             Outcome.UNWANTED.value,
@@ -295,31 +345,31 @@ class Queries:
     def pages_since_relevant(self) -> int:
         """How many pages have come since the last relevant one."""
         last_relevant = "SELECT coalesce(max(number), 0) FROM pages WHERE relevance >= ?"
-        return int(next(self._rows(f"SELECT count(*) FROM pages WHERE number > ({last_relevant})", RELEVANT))[0])
+        return self._one(int, f"SELECT count(*) FROM pages WHERE number > ({last_relevant})", RELEVANT)
 
     def has_pages_without_standing(self) -> bool:
-        return bool(next(self._rows("SELECT EXISTS (SELECT 1 FROM pages WHERE standing IS NULL)"))[0])
+        return bool(self._one(int, "SELECT EXISTS (SELECT 1 FROM pages WHERE standing IS NULL)"))
 
     def last_number(self) -> int:
         """The number of the page that came last; 0 before the first."""
-        return int(next(self._rows("SELECT coalesce(max(number), 0) FROM pages"))[0])
+        return self._one(int, "SELECT coalesce(max(number), 0) FROM pages")
 
     def last_fetch_at(self) -> float | None:
         """When the last request was made; None before the first."""
-        (at,) = next(self._rows("SELECT max(at) FROM fetches"))
-        return None if at is None else float(at)
+        return next(self._rows(tuple[Moment | None], "SELECT max(at) FROM fetches"))[0]
 
     def count(self) -> int:
         """How many pages there are."""
-        return int(next(self._rows("SELECT count(*) FROM pages"))[0])
+        return self._one(int, "SELECT count(*) FROM pages")
 
     def count_after(self, number: int) -> int:
         """How many pages came after the one of that number."""
-        return int(next(self._rows("SELECT count(*) FROM pages WHERE number > ?", number))[0])
+        return self._one(int, "SELECT count(*) FROM pages WHERE number > ?", number)
 
     def summary(self) -> Summary:
         totals = next(
             self._rows(
+                tuple[int, int, Count, Moment | None, Moment | None, Score | None],
                 "SELECT count(*), coalesce(sum(relevance >= ?), 0), coalesce(sum(bytes), 0), min(at), max(at),"
                 " avg(standing) FROM pages",
                 RELEVANT,
@@ -345,17 +395,19 @@ class Queries:
 
     def outcomes_and_statuses(self) -> Iterator[tuple[Outcome, int | None, int]]:
         """How the fetches ended: outcome, status and how often."""
-        rows = self._rows("SELECT outcome, status, count(*) FROM fetches GROUP BY 1, 2")
-        return ((Outcome(outcome), status, count) for outcome, status, count in rows)
+        return self._rows(
+            tuple[Outcome, Status | None, int], "SELECT outcome, status, count(*) FROM fetches GROUP BY 1, 2"
+        )
 
     def omissions(self) -> Omissions:
         """What the collection lacks of what the crawl came across; scans the tables of pages, fetches and skips."""
         first = "settled AND NOT again"
         copies, alike, many, beyond, script = next(
             self._rows(
+                tuple[int, int, int, int, int],
                 "SELECT coalesce(sum(is_copy), 0), coalesce(sum(duplicate_of IS NOT NULL AND NOT is_copy), 0),"
                 " coalesce(sum(links_beyond > 0), 0), coalesce(sum(links_beyond), 0), coalesce(sum(needs_script), 0)"
-                " FROM pages"
+                " FROM pages",
             )
         )
         not_kept = self._counted(
@@ -376,29 +428,30 @@ class Queries:
         )
 
     def _counted(self, column: str, table: str, where: str = "true") -> dict[str, int]:
-        rows = self._rows(f"SELECT {column}, count(*) FROM {table} WHERE {where} GROUP BY 1 ORDER BY 2 DESC, 1")
-        return {value: count for value, count in rows}  # noqa: C416
+        sql = f"SELECT {column}, count(*) FROM {table} WHERE {where} GROUP BY 1 ORDER BY 2 DESC, 1"
+        return dict(self._rows(tuple[str, int], sql))
 
     def visits_with_links(self) -> Iterator[VisitRow]:
         """Every visit in its order, with the relevance of its page and the links that may be followed; refresh fetches
         are excluded."""
         visits = self._rows(
+            tuple[CheckedUrl, Outcome, int | None, Score | None, int | None],
             "SELECT fetches.url, outcome, number, relevance, is_copy FROM fetches LEFT JOIN pages USING (url)"
-            " WHERE settled AND NOT again ORDER BY fetches.rowid"
+            " WHERE settled AND NOT again ORDER BY fetches.rowid",
         )
         for url, outcome, number, relevance, is_copy in visits:
             links = () if number is None or is_copy else self._followed(number)
-            yield VisitRow(url, Outcome(outcome), relevance if number is not None else None, tuple(links))
+            yield VisitRow(url, outcome, relevance if number is not None else None, tuple(links))
 
     def _followed(self, number: int) -> Iterator[Url]:
-        for target, rel in self._rows("SELECT target, rel FROM links WHERE source = ?", number):
+        for target, rel in self._rows(tuple[CheckedUrl, str], "SELECT target, rel FROM links WHERE source = ?", number):
             if "nofollow" not in rel:
                 yield target
 
     def skipped_for(self, *reasons: SkipReason) -> Iterator[Url]:
         """The URLs that were skipped for these reasons."""
         wanted = frozenset(reasons)
-        for url, why in self._rows("SELECT url, reason FROM skips"):
+        for url, why in self._rows(tuple[CheckedUrl, str], "SELECT url, reason FROM skips"):
             if why.partition(":")[0] in wanted:
                 yield url
 
@@ -409,8 +462,11 @@ class Queries:
     def count_skips(self, reason: SkipReason) -> int:
         """How many URLs were skipped for a reason."""
         sql = "SELECT count(*) FROM skips WHERE reason = ? OR reason LIKE ?"
-        return int(next(self._rows(sql, reason.value, f"{reason.value}: %"))[0])
+        return self._one(int, sql, reason.value, f"{reason.value}: %")
 
-    def get_state(self, key: str) -> Plain:
-        """What was put under a key; None where nothing was."""
-        return next((from_json(value) for (value,) in self._rows("SELECT value FROM state WHERE key = ?", key)), None)
+    def get_state(self, key: str, kind: type[T] | None = None) -> Any:
+        """What was put under a key, None where nothing was; as a value of this kind, where one is given."""
+        with self._errors():
+            found = next(self._rows(tuple[str], "SELECT value FROM state WHERE key = ?", key), None)
+            value = None if found is None else from_json(found[0])
+            return value if kind is None or value is None else _checked(value, kind)

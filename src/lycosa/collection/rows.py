@@ -5,17 +5,20 @@ end of this file, and links as the `Link` of a page.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from lycosa.vocabulary.records import Host, Outcome, PastFetch, Plain, Url
+from lycosa.vocabulary.records import CheckedUrl, Count, Host, Moment, Outcome, PastFetch, Plain, Score, Url
 
+from .errors import DamagedRowError
 from .events import Place
 
 PLACE_COLUMNS = ("file", "place", "length")  # of a field `place`
 R = TypeVar("R", bound=Struct)
+Number = Annotated[int, Meta(ge=1)]
+Status = Annotated[int, Meta(ge=0, le=999)]
 
 
 # ---------------------------------------------------------------- rows that are read
@@ -24,33 +27,33 @@ R = TypeVar("R", bound=Struct)
 class PageRow(Struct, frozen=True, gc=False):
     """A page of the collection."""
 
-    number: int  # order of arrival, from 1
-    url: Url
+    number: Number  # order of arrival, from 1
+    url: CheckedUrl
     host: Host
     title: str
     language: str
-    relevance: float | None
+    relevance: Score | None
     digest: int
     fingerprint: int
-    at: float
-    bytes: int
-    depth: int
-    found_on: Url | None
-    priority: float
+    at: Moment
+    bytes: Count
+    depth: Count
+    found_on: CheckedUrl | None
+    priority: Score
     because: Mapping[str, Plain]
     anchor: str
-    duplicate_of: Url | None
-    status: int | None
+    duplicate_of: CheckedUrl | None
+    status: Status | None
     place: Place | None
     etag: str
     last_modified: str
     truncated: str
-    standing: float | None
-    looked_at: float  # when it was last asked for
-    vanished_at: float | None
+    standing: Score | None
+    looked_at: Moment  # when it was last asked for
+    vanished_at: Moment | None
     vanished_why: str
     is_copy: bool  # its text is that of `duplicate_of` word for word
-    links_beyond: int  # that were not read, as there are too many
+    links_beyond: Count  # that were not read, as there are too many
     needs_script: bool
 
     @property
@@ -66,11 +69,11 @@ class PageRow(Struct, frozen=True, gc=False):
 class FetchRow(Struct, frozen=True, gc=False):
     """One request and how it ended."""
 
-    url: Url
-    at: float
+    url: CheckedUrl
+    at: Moment
     outcome: Outcome
-    status: int | None
-    elapsed: float
+    status: Status | None
+    elapsed: Score
     detail: str
     digest: int
     settled: bool  # False where another attempt follows
@@ -81,35 +84,35 @@ class FetchRow(Struct, frozen=True, gc=False):
 class ObservationRow(Struct, frozen=True, gc=False):
     """One time that a page was seen, and what had become of it."""
 
-    look: int  # 1 for the first
-    at: float
+    look: Number  # 1 for the first
+    at: Moment
     change: str  # "new" for the first, else a Change
-    status: int | None
+    status: Status | None
     digest: int | None  # of the version it brought; None where it brought none
-    bytes: int | None
-    links: int | None
-    new_links: int  # targets that the version before did not link to
+    bytes: Count | None
+    links: Count | None
+    new_links: Count  # targets that the version before did not link to
     place: Place | None
 
 
 class RefreshState(Struct, frozen=True, gc=False):
     """What decides when a page is to be refreshed."""
 
-    number: int
-    url: Url
-    relevance: float | None
-    standing: float | None
-    looked_at: float
-    vanished_at: float | None
+    number: Number
+    url: CheckedUrl
+    relevance: Score | None
+    standing: Score | None
+    looked_at: Moment
+    vanished_at: Moment | None
 
 
 class LatestChange(Struct, frozen=True, gc=False):
     """A page that was found changed, vanished or returned."""
 
-    url: Url
+    url: CheckedUrl
     title: str
     change: str
-    at: float
+    at: Moment
 
 
 class Freshness(Struct, frozen=True):
@@ -118,15 +121,15 @@ class Freshness(Struct, frozen=True):
     looked_again: int  # pages seen more than once
     changed: int  # pages that were found changed at least once
     vanished: int  # pages that are there no longer
-    oldest_look: float | None  # at a page that is there
-    latest_look: float | None
+    oldest_look: Moment | None  # at a page that is there
+    latest_look: Moment | None
 
 
 class InLinkRow(Struct, frozen=True, gc=False):
     """A page of the collection that links to a URL."""
 
-    url: Url
-    relevance: float | None
+    url: CheckedUrl
+    relevance: Score | None
     anchor: str
     rel: str
 
@@ -134,27 +137,27 @@ class InLinkRow(Struct, frozen=True, gc=False):
 class VisitRow(Struct, frozen=True, gc=False):
     """A visit as far as links go: where it led."""
 
-    url: Url
+    url: CheckedUrl
     outcome: Outcome
-    relevance: float | None  # None where there is no page
-    links: tuple[Url, ...]
+    relevance: Score | None  # None where there is no page
+    links: tuple[CheckedUrl, ...]
 
 
 class SkipRow(Struct, frozen=True, gc=False):
     """A URL that was never fetched, and why."""
 
-    url: Url
+    url: CheckedUrl
     reason: str
-    found_on: Url | None
-    at: float
+    found_on: CheckedUrl | None
+    at: Moment
 
 
 class ExampleRow(Struct, frozen=True, gc=False):
     """A page somebody called good or bad."""
 
-    url: Url
+    url: CheckedUrl
     good: bool
-    at: float
+    at: Moment
     outcome: Outcome
     place: Place | None
 
@@ -162,12 +165,12 @@ class ExampleRow(Struct, frozen=True, gc=False):
 class RunRow(Struct, frozen=True, gc=False):
     """A crawl run, from its first page on."""
 
-    at: float
+    at: Moment
     strategy: str
-    seeds: tuple[Url, ...]
+    seeds: tuple[CheckedUrl, ...]
     scope: Plain
-    first_page: int
-    stopped_at: float | None
+    first_page: Count
+    stopped_at: Moment | None
     stop_reason: str | None
     refresh: Plain = None  # of a run that saw pages again: policy, budget, share of expansion
 
@@ -181,7 +184,7 @@ class Omissions(Struct, frozen=True):
     copies: int  # pages that are kept, and whose links were not followed
     truncated: dict[str, int]  # pages of which the end is missing, by what cut them: length or time
     pages_of_many_links: int  # pages some of whose links were not read
-    links_beyond: int  # those links
+    links_beyond: Count  # those links
     needs_script: int  # pages with hardly any text and links, but scripts
     other_types: dict[str, int]  # what is not HTML, by how the fetch described it
     forbidden: int  # by robots.txt
@@ -199,9 +202,9 @@ class Summary(Struct, frozen=True):
     outcomes: dict[str, int]
     skipped: dict[str, int]  # by reason
     languages: dict[str, int]
-    bytes: int
-    first_at: float | None
-    last_at: float | None
+    bytes: Count
+    first_at: Moment | None
+    last_at: Moment | None
     freshness: Freshness
     omissions: Omissions
     runs: tuple[RunRow, ...]
@@ -230,20 +233,29 @@ class RowReader(Generic[R]):
         self.columns = ", ".join(self.names)
         self._kind = kind
         self._place = fields.index("place") if "place" in fields else None
-        self._conversions = [(fields.index(field), function) for field, function in (convert or {}).items()]
+        self._fields = fields
+        self._conversions = list((convert or {}).items())
 
     def __call__(self, row: Iterable[Any]) -> R:
+        """The record of a row; raises DamagedRowError where a value is not what the field takes."""
         values = list(row)
         if self._place is not None:
             file, offset, length = values[self._place : self._place + 3]
-            values[self._place : self._place + 3] = [None if file is None else Place(file, offset, length)]
-        for index, function in self._conversions:
-            values[index] = function(values[index])
-        return self._kind(*values)
+            values[self._place : self._place + 3] = [None if file is None else (file, offset, length)]
+        plain = dict(zip(self._fields, values, strict=True))
+        try:
+            for field, function in self._conversions:
+                plain[field] = function(plain[field])
+            return msgspec.convert(plain, self._kind)
+        except (msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
+            raise DamagedRowError(f"a row is not as Lycosa writes it: {error}"[:200]) from None
 
 
 def from_json(text: str) -> Plain:
-    return msgspec.json.decode(text)
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, TypeError, RecursionError) as error:
+        raise DamagedRowError(f"it holds what is no JSON: {error}"[:200]) from None
 
 
 def unsigned(number: int) -> int:

@@ -7,8 +7,11 @@ read their tables through (some 40 MB, a few hundredths of a second, for 10 000 
 crawl the upkeep of an index that only `lycosa explain` would use.
 """
 
+import re
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
+from functools import cache
 from pathlib import Path
 
 from lycosa.vocabulary.errors import CollectionError
@@ -108,6 +111,14 @@ ALTER TABLE pages ADD COLUMN links_beyond INTEGER NOT NULL DEFAULT 0;  -- that w
 ALTER TABLE pages ADD COLUMN needs_script INTEGER NOT NULL DEFAULT 0;
 """
 
+# Of others in the same file, as their CREATE statements read without comments: what waits.
+_FRONTIER = (
+    "CREATE TABLE frontier ( arrival INTEGER PRIMARY KEY, url TEXT NOT NULL, priority REAL NOT NULL,"
+    " candidate BLOB NOT NULL )"
+)
+_LONGEST_VALUE = 1 << 28  # bytes of one text or row
+_COMMENT = re.compile(r"--[^\n]*")
+
 MIGRATIONS: Sequence[str] = (VERSION_1, VERSION_2, VERSION_3, VERSION_4)  # the n-th leads from version n to n + 1
 
 
@@ -128,6 +139,32 @@ def migrate(connection: sqlite3.Connection, migrations: Sequence[str] = MIGRATIO
             raise
 
 
+@cache
+def _objects_of(migrations: tuple[str, ...]) -> frozenset[tuple[str, str, str]]:
+    """What a catalog that these migrations made consists of."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        migrate(connection, migrations)
+        return _objects_in(connection)
+
+
+def _objects_in(connection: sqlite3.Connection) -> frozenset[tuple[str, str, str]]:
+    """Type, name and statement of every table, index, view and trigger."""
+    found = connection.execute("SELECT type, name, coalesce(sql, '') FROM sqlite_master LIMIT 1000").fetchall()
+    return frozenset((kind, name, " ".join(_COMMENT.sub(" ", sql).split())) for kind, name, sql in found)
+
+
+def check_schema(connection: sqlite3.Connection, migrations: Sequence[str] = MIGRATIONS) -> None:
+    """Raises sqlite3.DatabaseError where the tables are not those of the catalog's version, or something is triggered.
+
+    A catalog of others may have a view in the place of a table, or a trigger, which computes without end. Tables,
+    indexes and views that a user has added beside are left alone.
+    """
+    found, expected = _objects_in(connection), _objects_of(tuple(migrations[: version_of(connection)]))
+    others = found - expected - {("table", "frontier", _FRONTIER)}
+    if not expected <= found or any(kind == "trigger" or name == "frontier" for kind, name, _ in others):
+        raise sqlite3.DatabaseError("its tables are not those of a catalog")
+
+
 def connect(path: Path, writable: bool, migrations: Sequence[str]) -> sqlite3.Connection:
     """The catalog at a path, migrated to the newest version; read-only unless `writable`."""
     name = path.parent
@@ -135,7 +172,9 @@ def connect(path: Path, writable: bool, migrations: Sequence[str]) -> sqlite3.Co
         raise CollectionError(f"{name} has no catalog; run: lycosa rebuild {name}")
     connection = _opened(path, writable)
     version = version_of(connection)
-    if version > len(migrations):
+    if 0 <= version <= len(migrations):
+        check_schema(connection, migrations)
+    if not 0 <= version <= len(migrations):
         connection.close()
         raise CollectionError(
             f"the catalog of {name} was written by a newer Lycosa (schema {version}, this one knows {len(migrations)});"
@@ -154,6 +193,13 @@ def connect(path: Path, writable: bool, migrations: Sequence[str]) -> sqlite3.Co
 
 
 def _opened(path: Path, writable: bool) -> sqlite3.Connection:
+    connection = _connected(path, writable)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
+    connection.execute("PRAGMA trusted_schema = OFF")
+    return connection
+
+
+def _connected(path: Path, writable: bool) -> sqlite3.Connection:
     if writable:
         return sqlite3.connect(path)
     address = path.absolute().as_uri()

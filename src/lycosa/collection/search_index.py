@@ -16,6 +16,7 @@ import tantivy
 from msgspec import Struct
 
 from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.files import read_plain
 from lycosa.vocabulary.text import has_unspaced, unspaced_runs
 
 from .json_text import replace_surrogates
@@ -26,6 +27,7 @@ MAX_TEXT = 100_000  # characters of a page that are indexed
 _RUN_ENDS = " x "  # so that no phrase goes from one run into the next
 OTHER = "other"  # stands for languages without a stemmer
 _WEIGHTS = {"title": (0.5, 2.0), "body": (0.25, 1.0)}  # of a word as it is written, and of its stem
+_MAX_META = 100_000_000  # bytes of the file that lists the segments
 _CANDIDATES = 10  # pages looked at for each that is wanted
 SNIPPET = 200  # characters
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\s]+")
@@ -71,8 +73,8 @@ class SearchIndex:
     def is_outdated(self) -> bool:
         """Whether there is an index that an older version of Lycosa made, of other fields."""
         try:
-            fields = [each["name"] for each in json.loads((self._folder / "meta.json").read_bytes())["schema"]]
-        except (OSError, ValueError, LookupError, TypeError):
+            fields = [each["name"] for each in json.loads(read_plain(self._folder / "meta.json", _MAX_META))["schema"]]
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
             return False  # there is none, or it is damaged, which is found when it is opened
         return fields != _field_names()
 

@@ -10,6 +10,8 @@ from typing import BinaryIO, NamedTuple
 
 from isal import isal_zlib
 
+from lycosa.vocabulary.text import whole_number
+
 MAX_RECORD = 1 << 28  # bytes; a longer record is skipped, so that a gzip bomb costs no memory
 CHUNK = 1 << 16  # bytes read at once
 _BASE_32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
@@ -77,10 +79,9 @@ def records(stream: BinaryIO, start: int = 0) -> Iterator[Record]:
         for line in head.decode("utf-8", "replace").split("\r\n")[1:]:
             name, _, value = line.partition(":")
             headers[name.lower()] = value.strip()
-        size = headers.get("content-length", "")
-        is_one = data.startswith(b"WARC/") and size.isascii() and size.isdigit()
-        if is_one and int(size) <= len(rest) <= int(size) + len(_RECORD_END):
-            yield Record(offset, length, headers.get("warc-type", ""), headers, rest[: int(size)])
+        size = whole_number(headers.get("content-length", "")) if data.startswith(b"WARC/") else None
+        if size is not None and size <= len(rest) <= size + len(_RECORD_END):
+            yield Record(offset, length, headers.get("warc-type", ""), headers, rest[:size])
         else:
             yield Record(offset, length, "", {}, b"")
 

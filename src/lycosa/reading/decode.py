@@ -6,8 +6,8 @@ import re
 from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
 
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-_IN_HEADER = re.compile(r"charset\s*=\s*[\"']?\s*([^\s\"';,]+)", re.IGNORECASE)
-_IN_META = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]+)", re.IGNORECASE)
+_IN_HEADER = re.compile(r"charset\s*+=\s*+[\"']?+\s*+([^\s\"';,]++)", re.IGNORECASE)
+_IN_META = re.compile(rb"<meta[^<>]+?charset\s*+=\s*+[\"']?+\s*+([A-Za-z0-9_:.-]++)", re.IGNORECASE)
 _META_WITHIN = 1024  # bytes in which the HTML standard looks for the meta tag
 _PYTHON_NAMES = {  # where Python has another name for an encoding of the WHATWG, or a superset that pages use
     "big5": "big5hkscs",

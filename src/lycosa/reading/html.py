@@ -4,7 +4,7 @@ The parsers are known to this file and `markdown` alone: Lexbor for pages, Resil
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from msgspec import Struct
 from resiliparse.extract.html2text import extract_plain_text
@@ -15,14 +15,14 @@ from lycosa.vocabulary.urls import Joiner, join
 
 from .prune import MAX_HREF, prune
 
-MAX_LINKS = 5000  # kept of one page
+MAX_LINKS = 5000  # kept of one page, unless the recipe says otherwise
 _FEW_WORDS, _FEW_LINKS = 50, 5  # a page with fewer words, no more links, and scripts is taken to be made by scripts
 MAX_ANCHOR = 300  # characters
 MAX_TITLE = 500  # characters
 _MAX_REL = 100  # characters
 _MAX_TAGS = 20_000  # read for the main text: its extraction is quadratic in the number of siblings
 BOILERPLATE_TAGS = ["nav", "footer", "aside"]
-BOILERPLATE_ROLES = "[role=navigation], [role=contentinfo], [role=complementary]"
+_BOILERPLATE_ROLES = "[role=navigation], [role=contentinfo], [role=complementary]"
 _ROBOTS_NAMES = ("robots", "lycosa")
 INVISIBLE_TAGS = ["script", "style", "noscript", "template", "iframe", "noframes", "noembed"]
 
@@ -44,18 +44,18 @@ class Parsed(Struct, frozen=True, gc=False):
     canonical: Url | None
     language: str
     robots: frozenset[str]  # words of its robots metas, lower case
-    links_beyond: int = 0  # links past the first MAX_LINKS
+    links_beyond: int = 0  # links past the most that are kept
     needs_script: bool = False  # hardly any text and links, but scripts
 
 
-def parse_html(html: str, url: Url) -> Parsed:
+def parse_html(html: str, url: Url, *, max_links: int = MAX_LINKS) -> Parsed:
     """Parses a page; any text is one."""
     html = prune(_strip_marks_and_references(html))
     tree = LexborHTMLParser(html)
     root, body = tree.root, tree.body
     metas = [node.attributes for node in tree.tags("meta")]
     base = base_of(tree, url)
-    links = _Links(url, base)
+    links = _Links(url, base, max_links)
     for meta in metas:
         if _lower(meta, "http-equiv") == "refresh":
             links.add_refresh(meta.get("content") or "")
@@ -87,11 +87,25 @@ def _without_boilerplate(tree: LexborHTMLParser, text: str, *, has_roles: bool) 
     """The text less navigation, asides and footers, as the markup marks them; removes them from the tree."""
     tree.strip_tags(BOILERPLATE_TAGS)
     if has_roles:
-        for node in tree.css(BOILERPLATE_ROLES):
-            node.decompose()
+        strip_boilerplate_roles(tree)
     body = tree.body
     main = _strip_marks(body.text(separator=" ")) if body is not None else ""
     return main if main.strip() else text
+
+
+def strip_boilerplate_roles(tree: LexborHTMLParser) -> None:
+    """Removes what calls itself navigation or the like, with what is in it; the root stays, whatever it says."""
+    found = [node for node in tree.css(_BOILERPLATE_ROLES) if node.tag != "html"]
+    ids = {node.mem_id for node in found}
+    for node in [node for node in found if not _is_within(node, ids)]:
+        node.decompose()
+
+
+def _is_within(node: LexborNode, ids: Container[int]) -> bool:
+    outer = node.parent
+    while outer is not None and outer.mem_id not in ids:
+        outer = outer.parent
+    return outer is not None
 
 
 def _strip_marks(marked_text: str) -> str:
@@ -141,9 +155,10 @@ def _robots_words(metas: Iterable[Mapping[str, str | None]]) -> Iterator[str]:
 class _Links:
     """Collects the links of one page, each target once."""
 
-    def __init__(self, url: Url, base: Url):
+    def __init__(self, url: Url, base: Url, max_links: int):
         self.found: list[Link] = []
         self.beyond = 0  # links that were not taken, as the page has too many
+        self._max_links = max_links
         self._join = Joiner(base)
         self._hrefs: set[str] = set()
         self._targets: set[Url | None] = {None, url}
@@ -189,7 +204,7 @@ class _Links:
         if not href or href in self._hrefs or len(href) > MAX_HREF:
             return None
         self._hrefs.add(href)
-        if len(self._targets) > MAX_LINKS + 1:
+        if len(self._targets) > self._max_links + 1:
             self.beyond += 1
             return None
         target = self._join(href.strip())

@@ -13,16 +13,16 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from lycosa.vocabulary.markdown import CONTROLS, SPACES, escape_line_start, escape_within_line, link_target
 from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.text import whole_number
 from lycosa.vocabulary.urls import Joiner
 
-from .html import BOILERPLATE_ROLES, BOILERPLATE_TAGS, INVISIBLE_TAGS, base_of
+from .html import BOILERPLATE_TAGS, INVISIBLE_TAGS, base_of, strip_boilerplate_roles
 from .prune import MAX_HREF, names, prune
 
 _MAX_DEPTH = 100  # elements within elements; what lies deeper is plain text
 _MAX_NESTING = 8  # lists and quotations within each other, for each of them indents every line
 _MAX_TARGETS = 2_000_000  # characters of all links of a page and of what they are relative to
 _BREAK = "\x00"  # a forced line end while a paragraph is put together; pages cannot bring one, see CONTROLS
-_CLOSING_HASHES = re.compile(r"#+$")
 _BACKTICKS = re.compile(r"`+")
 _CODE_LANGUAGE = re.compile(r"(?:^|\s)lang(?:uage)?-([A-Za-z0-9+#-]{1,20})(?:\s|$)")
 
@@ -43,8 +43,7 @@ _WITHIN_LINES = frozenset((*_CODE, "a", "br", "img", "q"))
 def markdown_of(html: str, url: Url) -> str:
     """The content of a page, without navigation, asides and footers, as Markdown; empty where it has no text."""
     tree = LexborHTMLParser(prune(html))
-    for node in tree.css(BOILERPLATE_ROLES):
-        node.decompose()
+    strip_boilerplate_roles(tree)
     content = _content(tree)
     return "" if content is None else _Blocks(_Targets(base_of(tree, url))).of(content)
 
@@ -120,7 +119,7 @@ class _Blocks:
         if tag in _HEADINGS:
             self._end_paragraph()
             text = self._one_line(self._inline(node, depth))
-            self._add(f"{'#' * _HEADINGS[tag]} {_CLOSING_HASHES.sub(_each_escaped, text)}" if text else "")
+            self._add(f"{'#' * _HEADINGS[tag]} {_with_closing_hashes_escaped(text)}" if text else "")
         elif tag == "pre":
             self._end_paragraph()
             self._add(_fenced(node))
@@ -234,8 +233,10 @@ def _is_hidden(node: LexborNode) -> bool:
     return tag is None or tag in _SKIPPED or tag.startswith(("-", "!")) or "hidden" in node.attributes
 
 
-def _each_escaped(found: re.Match[str]) -> str:
-    return "".join(f"\\{character}" for character in found[0])
+def _with_closing_hashes_escaped(heading: str) -> str:
+    """A heading whose last hashes are shown: Markdown takes them for its end."""
+    text = heading.rstrip("#")
+    return text + "\\#" * (len(heading) - len(text))
 
 
 def _indented(text: str, first: str, others: str, nesting: int) -> str:
@@ -253,7 +254,8 @@ def _last_tag(node: LexborNode) -> str | None:
 
 def _start_of(node: LexborNode) -> int:
     start = (node.attributes.get("start") or "").strip()
-    return int(start) if start.isascii() and start.isdigit() and len(start) < 9 else 1
+    number = whole_number(start, most=10**8)
+    return 1 if number is None else number
 
 
 def _data_rows(table: LexborNode) -> list[list[LexborNode]]:

@@ -55,17 +55,27 @@ _BLOCKS = names(
 _KEPT = names(  # close each other or have no content
     "a li p tbody td tfoot th thead tr area base br frame hr img link meta head"
 )
+_READ_ATTRIBUTES = names("alt aria-label class content hidden href http-equiv lang name rel role src start title")
+_LONGEST_NAME = max(map(len, _READ_ATTRIBUTES))
 _ONCE = frozenset(("html", "body"))  # the parser merges the attributes of later ones into the first
 
 _LONG = re.compile(f"<[^>]{{{LONG_TAG}}}")
 _QUOTED_END = re.compile("=\\s*+(?:\"[^\">]*+>|'[^'>]*+>)")  # a ">" within an attribute, perhaps
-_ATTRIBUTE = "[\\t\\n\\f\\r ]++[^\\s\"'<>/=]++(?:=(?:\"[^\"<>]*+\"|'[^'<>]*+'|[^\\s\"'<>=`/]++))?+"
+
+# Attributes as the HTML standard reads them: any character but these may be part of a name, and a quoted value ends at
+# its quote or at the end of the page.
+_BLANK = "\\t\\n\\f\\r "
+_NAME = f"[^{_BLANK}/>][^{_BLANK}/>=]*+"
+_EQUALS = f"[{_BLANK}]*+=[{_BLANK}]*+"
+_VALUE = f"\"[^\"]*+(?:\"|\\Z)|'[^']*+(?:'|\\Z)|[^{_BLANK}>\"'][^{_BLANK}>]*+"
+_ATTRIBUTE = re.compile(f"({_NAME})(?:{_EQUALS}({_VALUE})?+)?+")
+_PLAIN_ATTRIBUTE = f"[{_BLANK}]++[^\\s\"'<>/=]++(?:=(?:\"[^\"<>]*+\"|'[^'<>]*+'|[^\\s\"'<>=`/]++))?+"
 _MARKUP = re.compile(
-    f"<(?:(?P<closes>/?)(?P<name>{_RAW_TEXT_NAME}|[A-Za-z][^\\t\\n\\f\\r />]*+)"
-    f"(?:(?P<plain>(?:{_ATTRIBUTE}){{0,{_MAX_ATTRIBUTES}}}+[\\t\\n\\f\\r ]*+/?>)|[^>]*+>?)(?P<content>{_CONTENT})"
+    f"<(?:(?P<closes>/?)(?P<name>{_RAW_TEXT_NAME}|[A-Za-z][^{_BLANK}/>]*+)"
+    f"(?:(?P<plain>(?:{_PLAIN_ATTRIBUTE}){{0,{_MAX_ATTRIBUTES}}}+[{_BLANK}]*+/?>)"
+    f"|(?P<attributes>(?:[{_BLANK}/]++|{_NAME}(?:{_EQUALS}(?:{_VALUE})?+)?+)*+)(?P<end>>?))(?P<content>{_CONTENT})"
     f"|{_COMMENT})"
 )
-_HREF = re.compile("\\shref\\s*=\\s*(?:\"([^\">]*+)|'([^'>]*+)|([^\\s\"'>]++))", re.IGNORECASE)
 _ROOT = re.compile("<(?:html|body)", re.IGNORECASE)
 
 
@@ -94,6 +104,8 @@ class _Pruner:
         """What replaces a tag: itself, a plainer one, or a blank. Nothing would not do: a "<" before it would form a
         tag with the text after it."""
         name: str | None = markup["name"]
+        if markup["end"] == "":
+            return " "  # a tag that the page ends in is none
         if name in _KEPT:
             return markup[0] if markup["plain"] else _plain(markup, name)
         if name is None or not name.isascii():
@@ -142,13 +154,20 @@ def _raw(element: re.Match[str], name: str) -> str:
 
 
 def _plain(tag: re.Match[str], name: str) -> str:
-    """A tag without what is costly or misleading in it."""
+    """A tag with the attributes that reading needs, each of them once and quoted."""
     if tag["closes"]:
         return f"</{name}>"
     if plain := tag["plain"]:
         return f"<{name}{plain}"
-    href = _HREF.search(tag[0][: 2 * MAX_HREF]) if name in ("a", "area", "base", "link") else None
-    if not href:
-        return f"<{name}>"
-    value = (href[1] or href[2] or href[3] or "")[:MAX_HREF].replace('"', "&quot;")
-    return f'<{name} href="{value}">'
+    read: dict[str, str] = {}
+    for key, value in _ATTRIBUTE.findall(tag["attributes"]):
+        if len(key) <= _LONGEST_NAME and (key := key.lower()) in _READ_ATTRIBUTES and len(value) <= MAX_HREF + 2:
+            read.setdefault(key, value)
+    written = "".join(f' {key}="{_unquoted(value)}"' for key, value in read.items())
+    return f"<{name}{written}>"
+
+
+def _unquoted(value: str) -> str:
+    if value[:1] in ("'", '"'):
+        value = value[1:].removesuffix(value[0])
+    return value.replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")

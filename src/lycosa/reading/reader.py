@@ -8,7 +8,7 @@ from lycosa.vocabulary.text import folded
 
 from .decode import decode
 from .fingerprint import digest_of, fingerprint_of
-from .html import Parsed, parse_html
+from .html import MAX_LINKS, Parsed, parse_html
 from .language import language_of
 from .terms import Stem
 from .words import FoldedWords
@@ -23,6 +23,7 @@ class Reader:
 
     stem: whether terms are stems by the page's language, or the Snowball algorithm for pages in all languages.
     check_language: whether the language is detected in the text even where the page declares one.
+    max_links: links that are read of one page.
 
     >>> fetch = Fetch(Url("http://a.example/"), Outcome.OK, at=0.0, content=b"<title>Spiders</title><p>They hunt.")
     >>> Reader(stem=True)(fetch).terms
@@ -31,13 +32,14 @@ class Reader:
 
     stem: Stem = False
     check_language: bool = False
+    max_links: int = MAX_LINKS
 
     def __call__(self, fetch: Fetch) -> Page | None:
         """The page of a fetch, or None where its outcome is not OK; never raises for what the Web sends."""
         if fetch.outcome is not Outcome.OK:
             return None
         html = decode(fetch.content, fetch.header("content-type") or "")
-        parsed = parse_html(html, fetch.url)
+        parsed = parse_html(html, fetch.url, max_links=self.max_links)
         robots = frozenset(_header_robots(fetch.headers)) | parsed.robots
         return _page(fetch.url, parsed, robots=robots, stem=self.stem, check_language=self.check_language)
 

@@ -13,6 +13,7 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Plain
 
 from .guides import layers
+from .trust import own_file
 
 
 class LogReference(Struct, frozen=True):
@@ -51,8 +52,11 @@ def open_log(wanted: Logs, folder: Path, *, known: OpenLog | None = None) -> Ope
     return _opened(reference)
 
 
-def log_of_run(plain: Plain, strategy: str) -> OpenLog | None:
-    """The log of a run that was archived; None where it had none. Refuses one that is no longer as it was."""
+def log_of_run(plain: Plain, strategy: str, *, folder: Path) -> OpenLog | None:
+    """The log of a run that was archived; None where it had none. Refuses one that is no longer as it was.
+
+    folder: of the collection, which may only name logs in it, unless it is trusted.
+    """
     if not plain:
         return None
     try:
@@ -60,7 +64,7 @@ def log_of_run(plain: Plain, strategy: str) -> OpenLog | None:
     except msgspec.ValidationError as error:
         raise UsageError(f"what the run says of it makes no sense: {error}") from None
     check_takes_log(strategy)
-    found = _opened(reference)
+    found = _opened(msgspec.structs.replace(reference, file=str(own_file(folder, reference.file))))
     if found.reference != reference:
         raise UsageError(f"the log {reference.file} has other accesses in it since")
     return found

@@ -1,13 +1,13 @@
 """From collections to maps: which of their pages are on which topics, and how these link to one another."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 from msgspec import Struct
 
-from lycosa.collection import Collection as PageCollection
+from lycosa.collection import Collection
 from lycosa.collection.rows import PageRow
 from lycosa.maps import OTHERS, Atlas, CitationMatrix, Reach, Sighting, TopicFacts, count_citations, text_sketch
 from lycosa.maps.atlas import MAX_TOPICS
@@ -102,7 +102,7 @@ def _are_sketches_needed(out: Path, wanted: AtlasPlan) -> bool:
         return any(atlas.facts(topic).similar for topic in atlas.topics())
 
 
-def _snapshot(stack: ExitStack, folder: Path) -> PageCollection:
+def _snapshot(stack: ExitStack, folder: Path) -> Collection:
     """A collection of which everything read from now on is as it is now."""
     collection = stack.enter_context(open_for_reading(folder))
     collection.catalog.connection.execute("BEGIN")
@@ -128,7 +128,7 @@ class _Survey:
         self._dead: dict[Url, float] = {}
         self._done = 0
 
-    def read_pages(self, name: str, collection: PageCollection, count: Callable[[int], None]) -> None:
+    def read_pages(self, name: str, collection: Collection, count: Callable[[int], None]) -> None:
         for url, at in collection.catalog.found_dead():
             self._dead[url] = max(at, self._dead.get(url, at))
         for row in collection.catalog.pages():
@@ -146,7 +146,7 @@ class _Survey:
                 if chance > RELEVANT:
                     self._topic_of[number] = self._topics.index(topic)
 
-    def _page(self, collection: PageCollection, row: PageRow) -> Page | None:
+    def _page(self, collection: Collection, row: PageRow) -> Page | None:
         return self._read(collection.archive.fetch_at(row.place)) if row.place else None
 
     def _number(self, row: PageRow, sighting: Sighting) -> int:
@@ -169,7 +169,7 @@ class _Survey:
         chances = self._taxonomy.probabilities(page)
         return [(self._topics[place], float(chances[place])) for place in np.flatnonzero(chances > _LEAST).tolist()]
 
-    def links_in(self, collection: PageCollection) -> Integers:
+    def links_in(self, collection: Collection) -> Integers:
         """The links from pages of a collection to pages of any of them."""
         numbers = self._numbers
         return link_array(
@@ -228,7 +228,7 @@ class _Survey:
             dead=self._dead,
         )
 
-    def _links_among(self, good: Collection[int], pairs: Integers) -> Iterator[tuple[Url, Url]]:
+    def _links_among(self, good: Iterable[int], pairs: Integers) -> Iterator[tuple[Url, Url]]:
         """Links with one end on the topic: the other may be in the map already."""
         is_good = np.zeros(len(self._urls), dtype=np.bool_)
         is_good[list(good)] = True

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from lycosa.vocabulary.errors import LycosaError, UsageError
-from lycosa.vocabulary.files import atomic_write
+from lycosa.vocabulary.files import atomic_write, read_plain
 from lycosa.vocabulary.records import Plain
 
 from . import steering
@@ -207,7 +207,7 @@ def _by_socket(folder: Path) -> tuple[socket.socket, str] | None:
 
 def _by_port(folder: Path) -> tuple[socket.socket, str] | None:
     try:
-        address = msgspec.json.decode((folder / ADDRESS_FILE).read_bytes(), type=_Address)
+        address = msgspec.json.decode(read_plain(folder / ADDRESS_FILE, 1_000), type=_Address)
     except (OSError, msgspec.DecodeError):
         return None
     return _connected(socket.AF_INET, ("127.0.0.1", address.port), address.token)

@@ -4,10 +4,12 @@ from pathlib import Path
 
 from lycosa.collection.errors import disk_errors
 from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.files import append_lines, read_plain
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import host_of, hostname_of, key_of
 
 FORGOTTEN_FILE = "forgotten.txt"
+_MAX_BYTES = 100_000_000
 
 
 def read_forgotten(folder: Path) -> frozenset[int]:
@@ -16,7 +18,7 @@ def read_forgotten(folder: Path) -> frozenset[int]:
         return frozenset()
     try:
         with disk_errors(path):
-            return frozenset(int(line) for line in path.read_text(encoding="ascii").split())
+            return frozenset(int(line) for line in read_plain(path, _MAX_BYTES).decode("ascii").split())
     except ValueError:
         raise CollectionError(f"{path} is damaged: it holds a whole number a line; mend or delete it") from None
 
@@ -28,5 +30,5 @@ def is_forgotten(url: Url, forgotten: frozenset[int]) -> bool:
 
 def add_forgotten(folder: Path, url_or_host: str) -> None:
     path = folder / FORGOTTEN_FILE
-    with disk_errors(path), path.open("a", encoding="ascii") as file:
-        file.write(f"{key_of(url_or_host)}\n")
+    with disk_errors(path):
+        append_lines(path, f"{key_of(url_or_host)}\n")

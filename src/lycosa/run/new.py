@@ -2,15 +2,20 @@
 
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
+from lycosa.frontier.admission import Scope
 from lycosa.recipe import FILE_NAME, read_seeds, recipe_text, seeds_in
 from lycosa.relevance.examples import Example, examples_in, read_examples
 from lycosa.standing import read_in_links, read_traffic
 from lycosa.user_config import checked_contact
 from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.records import Url
+
+from .trust import note_made_here
 
 
 def new_collection(
@@ -23,12 +28,15 @@ def new_collection(
     contact: str = "",
     in_links: Path | None = None,
     traffic: Path | None = None,
+    scope: Scope = Scope(),
     tell: Callable[[str], None] = lambda line: None,
 ) -> Path:
     """Writes the folder and returns the path of its recipe; what is wrong with what is given is said before.
 
     Examples, negatives and seeds are files with one a line, bookmarks of a browser or OPML, or the lines themselves;
-    in-links and traffic are tables from which is learnt how much pages matter.
+    in-links and traffic are tables from which the importance of pages is learned.
+
+    scope: what every crawl of the collection stays within.
 
     tell: is called with what was understood otherwise than it was written, such as a host name as a URL.
     """
@@ -55,9 +63,13 @@ def new_collection(
             named["seeds"] = "seeds.txt"
             (folder / "seeds.txt").write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
         text = recipe_text(name=folder.name, topic_text=" ".join(topic.split()), contact=contact, **named)
-        text = _with_table(text, "in_links", _keep_table(folder, "in-links.csv", in_links))
-        text = _with_table(text, "traffic", _keep_table(folder, "traffic.csv", traffic))
+        tables = {
+            "in_links": _keep_table(folder, "in-links.csv", in_links),
+            "traffic": _keep_table(folder, "traffic.csv", traffic),
+        }
+        text = _with_values(text, {**msgspec.to_builtins(scope), **tables})
         (folder / FILE_NAME).write_text(text, encoding="utf-8")
+        note_made_here(folder)
     except OSError as error:
         raise CollectionError(f"cannot write {folder}: {error.strerror}") from None
     return folder / FILE_NAME
@@ -111,6 +123,13 @@ def _keep_table(folder: Path, name: str, table: Path | None) -> str:
     return copy
 
 
-def _with_table(text: str, key: str, name: str) -> str:
-    """The recipe with that line of [standing] in force which it has as a comment; as it is where there is no table."""
-    return re.sub(f'^# {key} = "[^"]*"', f'{key} = "{name}"', text, flags=re.MULTILINE) if name else text
+def _with_values(text: str, values: Mapping[str, str | bool | list[str]]) -> str:
+    """The recipe with those of its lines in force that are comments and have a value; where it is empty, as it is."""
+    lines = {f"# {key} ": f"{key} = {msgspec.json.encode(value).decode()}" for key, value in values.items() if value}
+
+    def in_force(found: re.Match[str]) -> str:
+        return (
+            lines[found[1]] + found[2] if found[1] in lines else found[0]
+        )  # what JSON says of these, TOML says so too
+
+    return re.sub(r"^(# \w+ )= [^#\n]*?( *)(?=#|$)", in_force, text, flags=re.MULTILINE)

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from lycosa.collection.rows import Omissions
-from lycosa.reading.html import MAX_LINKS
 from lycosa.recipe import FILE_NAME, Recipe
 from lycosa.vocabulary.records import LeftOut, LeftOutReason, SkipReason
 from lycosa.vocabulary.text import counted, visible
@@ -98,7 +97,7 @@ def _incomplete(found: Omissions, recipe: Recipe) -> Iterator[Omission]:
         "links beyond the cap",
         found.links_beyond,
         f"{counted(found.links_beyond, 'link')} of {counted(found.pages_of_many_links, 'page')} not read",
-        f"of one page {MAX_LINKS:,} links are read, which cannot be changed",
+        f"max_links in [requests] of {FILE_NAME} is the limit, {recipe.requests.max_links:,} of one page",
     )
     yield Omission(
         "needs JavaScript",

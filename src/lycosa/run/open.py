@@ -9,18 +9,21 @@ from lycosa.collection.collection import SearchableText
 from lycosa.reading import Reader, main_text
 from lycosa.reading.decode import decode
 from lycosa.reading.html import parse_html
-from lycosa.recipe import load_recipe
+from lycosa.recipe import Recipe, load_recipe
 from lycosa.vocabulary.clock import Clock, WallClock
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Fetch, Page
 from lycosa.vocabulary.text import counted
 from lycosa.web.encodings import decoded
 
+from .trust import check_collection
+
 
 def open_collection(
     folder: Path, *, clock: Clock, reader: Reader, writable: bool = False, afresh: bool = False
 ) -> Collection:
     """The collection in a folder, with the parts it borrows from the rest of Lycosa."""
+    check_collection(folder)
 
     def searchable(fetch: Fetch, page: Page | None) -> SearchableText:
         page = page or reader(fetch)
@@ -37,10 +40,18 @@ def open_collection(
     )
 
 
+def reader_of(recipe: Recipe) -> Reader:
+    """What makes pages of fetches, as the recipe wants them."""
+    return Reader(
+        stem=recipe.topic.stem,
+        check_language=bool(recipe.scope.languages),
+        max_links=recipe.requests.max_links,
+    )
+
+
 def open_for_reading(folder: Path) -> Collection:
     """The collection in a folder, for those who change nothing."""
-    recipe = load_recipe(folder, to_read=True)
-    return open_collection(folder, clock=WallClock(), reader=Reader(stem=recipe.topic.stem))
+    return open_collection(folder, clock=WallClock(), reader=reader_of(load_recipe(folder, to_read=True)))
 
 
 def bring_index_up_to_date(folder: Path, *, tell: Callable[[str], None]) -> None:
@@ -51,7 +62,7 @@ def bring_index_up_to_date(folder: Path, *, tell: Callable[[str], None]) -> None
         return
     recipe = load_recipe(folder, to_read=True)
     try:
-        with open_collection(folder, clock=WallClock(), reader=Reader(stem=recipe.topic.stem), writable=True):
+        with open_collection(folder, clock=WallClock(), reader=reader_of(recipe), writable=True):
             older = "made by an older version; building it again" if is_outdated else "behind; adding to it"
             tell(f"the search index is {older}: {counted(missing, 'page')}")
     except CollectionError as error:

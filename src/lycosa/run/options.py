@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from lycosa.frontier.admission import Scope
 from lycosa.recipe import (
     Logs,
     Map,
@@ -26,6 +27,7 @@ from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy,
 from lycosa.user_config import checked_contact, user_contact
 from lycosa.vocabulary.errors import UsageError, mistake_in
 from lycosa.vocabulary.records import Plain, Url
+from lycosa.vocabulary.text import whole_number
 from lycosa.web.http import connect_to
 
 
@@ -62,10 +64,38 @@ class FetchOptions(RequestOptions, total=False):
 
     minutes: Annotated[float | None, Flag("Stop after N minutes.", "N", min=0)]
     delay: Annotated[float | None, Flag("Wait this long between two requests to one host.", "SECONDS", min=0)]
+    per_address: Annotated[
+        int | None,
+        Flag(
+            "Most requests at a time to one address or registered domain; 0: no limit. [4; with --delay 0 none]",
+            "N",
+            min=0,
+        ),
+    ]
     concurrency: Annotated[int | None, Flag("Number of fetches at the same time.", "N", min=1)]
 
 
-class CrawlOptions(FetchOptions, total=False):
+class ScopeOptions(TypedDict, total=False):
+    """What a crawl stays within: of one run, or written into a new recipe for all of them."""
+
+    hosts: Annotated[
+        Sequence[str],
+        Flag("Only this host and its subdomains. Repeatable.", "HOST", "--include-host", parse=hosts_in),
+    ]
+    exclude_hosts: Annotated[
+        Sequence[str], Flag("Not this host. Repeatable.", "HOST", "--exclude-host", parse=hosts_in)
+    ]
+    urls: Annotated[Sequence[str], Flag("Only URLs like 'https://*/wiki/*'. Repeatable.", "PATTERN", "--include-url")]
+    exclude_urls: Annotated[Sequence[str], Flag("No URLs like '*/login*'. Repeatable.", "PATTERN", "--exclude-url")]
+    stay: Annotated[bool, Flag("Stay on the sites of the seeds.")]
+    languages: Annotated[
+        Sequence[str],
+        Flag("Only pages in this language, such as en. Repeatable.", "CODE", "--language", parse=languages_in),
+    ]
+    keep_noindex: Annotated[bool, Flag("Also keep pages that ask not to be kept, as on sites of your own.")]
+
+
+class CrawlOptions(FetchOptions, ScopeOptions, total=False):
     """What may be said of one crawl; what is not said is as the recipe has it.
 
     Each option is spelt here once: these are the keywords of `lycosa.crawl` and the flags of `lycosa crawl`. Numbers
@@ -135,21 +165,6 @@ class CrawlOptions(FetchOptions, total=False):
     logs: Annotated[str | Path | None, Flag("Prefer pages that people visited (see lycosa logs import).", "LOG")]
     log_half_life: Annotated[float | None, Flag("Visits this old count half as much as the latest.", "DAYS")]
     min_users: Annotated[int | None, Flag("Leave out pages that fewer than N people read. [1]", "N", min=1)]
-    hosts: Annotated[
-        Sequence[str],
-        Flag("Only this host and its subdomains. Repeatable.", "HOST", "--include-host", parse=hosts_in),
-    ]
-    exclude_hosts: Annotated[
-        Sequence[str], Flag("Not this host. Repeatable.", "HOST", "--exclude-host", parse=hosts_in)
-    ]
-    urls: Annotated[Sequence[str], Flag("Only URLs like 'https://*/wiki/*'. Repeatable.", "PATTERN", "--include-url")]
-    exclude_urls: Annotated[Sequence[str], Flag("No URLs like '*/login*'. Repeatable.", "PATTERN", "--exclude-url")]
-    stay: Annotated[bool, Flag("Stay on the sites of the seeds.")]
-    languages: Annotated[
-        Sequence[str],
-        Flag("Only pages in this language, such as en. Repeatable.", "CODE", "--language", parse=languages_in),
-    ]
-    keep_noindex: Annotated[bool, Flag("Also keep pages that ask not to be kept, as on sites of your own.")]
     seeds: Annotated[Sequence[str], Flag("Also start from this URL. Repeatable.", "URL", "--seed")]
     sitemaps: Annotated[bool, Flag("Also start from the sitemaps of the seeds' hosts.")]
 
@@ -178,10 +193,24 @@ def settings_of(options: CrawlOptions | FetchOptions | RequestOptions) -> Settin
     return Settings(bool(options.get("sitemaps")), options.get("allow_private", False), resolve, seeds)
 
 
+def narrowed(scope: Scope, said: ScopeOptions) -> Scope:
+    """The scope with what was said of it added."""
+    return replace(
+        scope,
+        hosts=(*scope.hosts, *hosts_in(said.get("hosts", ()), "hosts")),
+        exclude_hosts=(*scope.exclude_hosts, *hosts_in(said.get("exclude_hosts", ()), "exclude_hosts")),
+        urls=(*scope.urls, *said.get("urls", ())),
+        exclude_urls=(*scope.exclude_urls, *said.get("exclude_urls", ())),
+        stay_on_sites=scope.stay_on_sites or said.get("stay", False),
+        languages=(*scope.languages, *languages_in(said.get("languages", ()), "languages")),
+        keep_noindex=scope.keep_noindex or said.get("keep_noindex", False),
+    )
+
+
 def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions | RequestOptions) -> Recipe:
     """The recipe with what was said of one run; its contact is that of the run, the recipe, or the user."""
     said = cast(CrawlOptions, options)
-    scope, strategy = recipe.scope, said.get("strategy") or recipe.strategy
+    strategy = said.get("strategy") or recipe.strategy
     target, own = said.get("target"), said.get("options", {})
     check_strategy(strategy)
     entry = find_strategy(strategy)
@@ -223,17 +252,13 @@ def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions | Reques
         utility=_changed(recipe.utility, target=target),
         map=map_,
         logs=log,
-        scope=replace(
-            scope,
-            hosts=(*scope.hosts, *hosts_in(said.get("hosts", ()), "hosts")),
-            exclude_hosts=(*scope.exclude_hosts, *hosts_in(said.get("exclude_hosts", ()), "exclude_hosts")),
-            urls=(*scope.urls, *said.get("urls", ())),
-            exclude_urls=(*scope.exclude_urls, *said.get("exclude_urls", ())),
-            stay_on_sites=scope.stay_on_sites or said.get("stay", False),
-            languages=(*scope.languages, *languages_in(said.get("languages", ()), "languages")),
-            keep_noindex=scope.keep_noindex or said.get("keep_noindex", False),
+        scope=narrowed(recipe.scope, said),
+        requests=_changed(
+            recipe.requests,
+            delay=said.get("delay"),
+            per_address=said.get("per_address"),
+            concurrency=said.get("concurrency"),
         ),
-        requests=_changed(recipe.requests, delay=said.get("delay"), concurrency=said.get("concurrency")),
         stop=_changed(
             recipe.stop,
             pages=said.get("pages"),
@@ -248,8 +273,8 @@ def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions | Reques
 
 
 def _count_or_percent(said: str, flag: str) -> int | str:
-    if said.isascii() and said.isdigit() and int(said):
-        return int(said)
+    if number := whole_number(said):
+        return number
     try:
         return msgspec.convert(said, Percent)
     except msgspec.ValidationError:

@@ -6,8 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa.collection import Collection
-from lycosa.collection.rows import ObservationRow as LookRow
-from lycosa.collection.rows import PageRow
+from lycosa.collection.rows import ObservationRow, PageRow
 from lycosa.collection.warc import digest
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.records import Change, Fetch, Outcome, PastFetch, Url, Visit
@@ -114,7 +113,7 @@ class RecrawlMemory:
                 return known.failures + 1 >= FAILURES and is_long_ago
 
 
-def _known(page: PageRow, looks: list[LookRow]) -> _Known:
+def _known(page: PageRow, looks: list[ObservationRow]) -> _Known:
     not_modified = failures = 0
     good_at = page.at
     for look in looks:

@@ -18,8 +18,7 @@ from lycosa.collection import Catalog
 from lycosa.collection.rows import RefreshState
 from lycosa.frontier.lanes import Lanes
 from lycosa.recipe import Recipe
-from lycosa.refresh import POLICIES, HistoryTable, expected_changes, history_of, policy_for
-from lycosa.refresh import Observation as Look
+from lycosa.refresh import POLICIES, HistoryTable, Observation, expected_changes, history_of, policy_for
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.records import REFRESH, Candidate, Change, Host, Url, Visit
 from lycosa.vocabulary.urls import host_of
@@ -78,12 +77,12 @@ def _is_due(page: RefreshState, now: float) -> bool:
     return page.vanished_at is None or now - page.looked_at >= page.looked_at - page.vanished_at
 
 
-def _looks(catalog: Catalog, wanted: set[int]) -> Iterator[Look]:
+def _looks(catalog: Catalog, wanted: set[int]) -> Iterator[Observation]:
     scores = catalog.link_scores()
     for number, url, look in catalog.all_looks():
         if number in wanted and look.change not in _IN_VAIN:
             changed = look.change in _ALTERED
-            yield Look(url, look.at, changed, look.links or 0, look.new_links, float(scores.get(number, 0.0)))
+            yield Observation(url, look.at, changed, look.links or 0, look.new_links, float(scores.get(number, 0.0)))
 
 
 def _mean(values: Iterable[float | None]) -> float:
@@ -229,7 +228,7 @@ class Refresh(Visits):
 
     async def _open(self, stack: AsyncExitStack) -> AsyncGenerator[Visit, None]:
         session, plan, web = self._session, self._plan, self._web(stack)
-        run = LiveRun(session, web)
+        run = LiveRun(session, web, self._turns)
         if not await run.learn_topic():
             return no_visits()
         if session.loop.strategy.uses_standing:
@@ -246,6 +245,8 @@ class Refresh(Visits):
             random=Random(self._seed()),
             clock=session.clock,
             delay=session.recipe.requests.delay,
+            per_address=session.recipe.requests.address_limit,
+            slow_slots=session.recipe.requests.slow_slots,
             substitutes=partial(self._chosen, table),
             has_room=partial(session.status.has_room, session.recipe.stop),
         )

@@ -2,18 +2,17 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from shlex import quote
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from lycosa import __version__
-from lycosa.collection.events import Attempt, Event, Scores
-from lycosa.collection.events import RunStart as Run
+from lycosa.collection.events import Attempt, Event, RunStart, Scores
 from lycosa.collection.page_words import FILE as WORDS_FILE
 from lycosa.collection.page_words import PageWords
 from lycosa.collection.rows import ExampleRow, PageRow
@@ -33,18 +32,32 @@ from lycosa.user_config import authority_file
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Memory, Relevance, Standing, Strategy
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import REFRESH, RELEVANT, Candidate, Outcome, Page, Plain, Skip, SkipReason, Url, Visit
+from lycosa.vocabulary.records import (
+    REFRESH,
+    RELEVANT,
+    Candidate,
+    CheckedUrl,
+    Moment,
+    Outcome,
+    Page,
+    Plain,
+    Skip,
+    SkipReason,
+    Url,
+    Visit,
+)
 from lycosa.vocabulary.urls import site_of
 
 from .access_log import log_of_run
-from .crawl import Assessor, Status
+from .crawl import NOTHING_LEFT, Assessor, Status
 from .forgotten import is_forgotten, read_forgotten
 from .guides import Guide, layers
-from .open import open_collection
+from .open import open_collection, reader_of
 from .recall import OUT_OF_REACH, RECALL_BEHIND, RECALL_STATE, RecallEstimate, RecallEstimator, restored_recall
 from .steering import Steering, read_steering
 from .topic import TopicJudge, examples_of
 from .topical_map import map_of_run
+from .trust import check_collection, harmless, insist_on_trust
 
 _RANKS_BEHIND = (
     "ranks_behind"  # state: pages were judged anew, or the strategy is another, and what waits not ranked yet
@@ -63,6 +76,8 @@ class Session:
     left them short. `loop`, `status` and `duplicates` are what a crawl, an import or a refresh goes on with.
 
     wrap_reader: given the reader of the collection's pages, returns the one to use, such as one with a cache.
+    is_upkeep: whether the collection is only folded anew, which somebody must be able to do whose collection is not
+        trusted: what its recipe names is left out then.
     ranks: whether what waits is ranked anew where that is due, and the recall estimated in the end, which read all of
         the archive and all links; else the next session does it.
     """
@@ -77,12 +92,18 @@ class Session:
         afresh: bool = False,
         wrap_reader: Callable[[Reader], Reader] = lambda reader: reader,
         ranks: bool = True,
+        is_upkeep: bool = False,
     ):
+        check_collection(folder)
+        if is_upkeep:
+            recipe = harmless(folder, recipe)
+        else:
+            insist_on_trust(folder)
         self.folder = folder
         self.recipe = recipe
         self.clock = clock
         self.tell = tell
-        self.reader = wrap_reader(Reader(stem=recipe.topic.stem, check_language=bool(recipe.scope.languages)))
+        self.reader = wrap_reader(reader_of(recipe))
         self.topic = TopicJudge(recipe.topic, folder, self.reader)
         self.collection = open_collection(folder, clock=clock, reader=self.reader, writable=True, afresh=afresh)
         self._checkpointed_at = time.monotonic()
@@ -91,8 +112,8 @@ class Session:
         self._recall: RecallEstimator | None = None  # where it knows all visits; else the catalog does
         self._is_recall_behind = bool(self.collection.catalog.get_state(RECALL_BEHIND))  # in the catalog
         self._ranks = ranks
-        self.map = Guide("map", find=map_of_run, tell=tell)
-        self.log = Guide("access log", find=log_of_run, tell=tell)
+        self.map = Guide("map", find=partial(map_of_run, folder=folder), tell=tell)
+        self.log = Guide("access log", find=partial(log_of_run, folder=folder), tell=tell)
         try:
             with self.collection.catalog.guarded():
                 self.loop = self._restored_loop()
@@ -140,15 +161,15 @@ class Session:
     def _restored_loop(self) -> Loop:
         """Strategy and frontier as they were at the last checkpoint."""
         catalog, recipe = self.collection.catalog, self.recipe
-        self._seeds: list[Url] = catalog.get_state("seeds") or []
-        last = catalog.get_state("strategy") or recipe.strategy
-        self.strategy_name, self._options = self._permitted(last, catalog.get_state("options") or {})
+        self._seeds: list[Url] = catalog.get_state("seeds", list[CheckedUrl]) or []
+        last = catalog.get_state("strategy", str) or recipe.strategy
+        self.strategy_name, self._options = self._permitted(last, catalog.get_state("options", dict[str, Any]) or {})
         utility = catalog.get_state("utility") or msgspec.to_builtins(recipe.utility)
         self._utility = utility_for(self.strategy_name, _utility_of(utility))
         self.map.activate(catalog.get_state("map"), self.strategy_name)
         self.log.activate(catalog.get_state("logs"), self.strategy_name)
         strategy = self._restored_strategy()
-        self._scope = msgspec.convert(catalog.get_state("scope") or {}, Scope)  # of the last run, flags included
+        self._scope = catalog.get_state("scope", Scope) or Scope()  # of the last run, flags included
         self._quotas = _quotas_of(catalog.get_state("quotas"))  # of the last run too
         self._admission = Admission(
             self._scope,
@@ -164,10 +185,12 @@ class Session:
             clock=self.clock,
             admission=self._admission,
             delay=recipe.requests.delay,
+            per_address=recipe.requests.address_limit,
+            slow_slots=recipe.requests.slow_slots,
             limit=recipe.waiting.limit,
             boosted=self._steering.boosted,
         )
-        for host, until in (catalog.get_state("holds") or {}).items():
+        for host, until in (catalog.get_state("holds", dict[str, Moment]) or {}).items():
             self.frontier.hold(host, until)
         self.frontier.restore_settled(catalog.visited())
         self._admission.pages.restore(catalog.pages_of_hosts())
@@ -273,7 +296,7 @@ class Session:
                 if isinstance(event, Attempt):
                     if event.candidate.lane != REFRESH:  # a page to see again is chosen anew by the next refresh
                         self.frontier.give_back(replace(event.candidate, attempts=event.candidate.attempts + 1))
-                elif isinstance(event, Scores) or (isinstance(event, Run) and self.begin_run(event)):
+                elif isinstance(event, Scores) or (isinstance(event, RunStart) and self.begin_run(event)):
                     catalog.put_state(_RANKS_BEHIND, True)
             applied += 1
             if applied % 1_000 == 0:
@@ -286,20 +309,29 @@ class Session:
             self._recall, self._is_recall_behind = None, True
             self.checkpoint()
 
-    def begin_run(self, run: Run) -> bool:
-        """Takes over the seeds and the strategy of a run; True if what waits has to be ranked anew."""
+    def begin_run(self, run: RunStart) -> list[str]:
+        """Takes over the seeds and the strategy of a run; what has changed so that what waits has to be ranked anew."""
         known = set(self._seeds)
         self._seeds += [seed for seed in run.seeds if seed not in known]
-        scope = msgspec.convert(run.scope or {}, Scope)
+        scope = _scope_of(run.scope)
         strategy, options = self._permitted(run.strategy, run.options or {})
         utility = utility_for(strategy, _utility_of(run.utility))
-        before = (self.strategy_name, self._options, self._utility, self.map.reference, self.log.reference)
-        goes_another_way = (strategy, options, utility, run.map, run.logs) != before
+        changes = [
+            what
+            for what, before, now in (
+                ("strategy", self.strategy_name, strategy),
+                ("options", self._options, options),
+                ("target", self._utility, utility),
+                ("map", self.map.reference, run.map),
+                ("log", self.log.reference, run.logs),
+            )
+            if before != now
+        ]
         quotas = _quotas_of(run.quotas or None)
         authority = None if run.authority is UNSET else run.authority
         has_other_ranks = authority != self.collection.catalog.get_state("authority")
-        is_bounded_otherwise = _bounds(scope) != _bounds(self._scope) or quotas != self._quotas
-        if goes_another_way:
+        bounds = ["scope"] * (_bounds(scope) != _bounds(self._scope)) + ["quotas"] * (quotas != self._quotas)
+        if changes:
             self.strategy_name, self._options, self._utility = strategy, options, utility
             self.map.activate(run.map, strategy)
             self.log.activate(run.logs, strategy)
@@ -307,7 +339,7 @@ class Session:
         self._use_scope(scope)
         self._quotas = quotas
         self.frontier.set_quotas(quotas)
-        if is_bounded_otherwise:  # ranked anew, what is still out of bounds is skipped again
+        if bounds:  # ranked anew, what is still out of bounds is skipped again
             self._recall, self._is_recall_behind = None, True
             self.collection.catalog.remove_skips(SkipReason.SCOPE, SkipReason.QUOTA)
         self.collection.catalog.put_state("seeds", self._seeds)
@@ -320,8 +352,9 @@ class Session:
         seeds = [seed for seed in run.seeds if not self.frontier.is_known(seed)]
         self._try_again(seed for seed in run.seeds if self.frontier.is_settled(seed))
         if seeds or not (self.status.pages or len(self.frontier)):  # a strategy may begin without any
-            self.loop.start(seeds)
-        return goes_another_way or is_bounded_otherwise or has_other_ranks
+            named = frozenset(run.seeds[len(run.seeds) - (run.sitemap_seeds or 0) :])
+            self.loop.start(seeds, from_sitemaps=named)
+        return changes + bounds + ["lists of ranks"] * has_other_ranks
 
     def _try_again(self, seeds: Iterable[Url]) -> None:
         """Lets those of these seeds wait once more that got no answer the last time: the network may be back.
@@ -349,10 +382,10 @@ class Session:
             dropped += [f"{flag} {quote(each)}" for each in had if each not in has]
         return dropped + ["--stay"] * (before.stay_on_sites and not scope.stay_on_sites)
 
-    def run_as_before(self, refresh: Plain) -> Run:
+    def run_as_before(self, refresh: Plain) -> RunStart:
         """A run that changes neither strategy nor scope nor quotas, whatever the recipe says by now."""
         scope, utility = msgspec.to_builtins(self._scope), msgspec.to_builtins(self._utility)
-        return Run(
+        return RunStart(
             self.clock.now(),
             self.strategy_name,
             (),
@@ -389,7 +422,7 @@ class Session:
         """Why a crawl stops that has nothing to fetch."""
         skipped, quotas = self.collection.catalog.count_skips(SkipReason.QUOTA), self._quotas
         if not skipped or quotas == Quotas():
-            return "nothing is left to fetch"
+            return NOTHING_LEFT
         said = (f"{bound} a {of}" for of, bound in (("host", quotas.per_host), ("site", quotas.per_site)) if bound)
         flags = " or ".join(
             flag for flag, bound in (("--per-host", quotas.per_host), ("--per-site", quotas.per_site)) if bound
@@ -409,7 +442,7 @@ class Session:
         does for options that make no sense any more, lest one bad run close a collection for ever."""
         if strategy in STRATEGIES or strategy == self.recipe.strategy:
             try:
-                check_options(strategy, options)
+                find_strategy(strategy)(**check_options(strategy, options))
             except UsageError as error:
                 self.tell(f"going on without the options of the run before: {error}")
                 return strategy, {}
@@ -548,7 +581,7 @@ class Session:
         It is noted as done at the end, so that after a kill the next session does it again.
         """
         catalog, forgotten = self.collection.catalog, read_forgotten(self.folder)
-        if sorted(forgotten) == (catalog.get_state("forgotten") or []):
+        if sorted(forgotten) == (catalog.get_state("forgotten", list[int]) or []):
             return 0
         pages = self.collection.forget(lambda url: is_forgotten(url, forgotten))
         numbers = {number for number, *_ in catalog.judged()}
@@ -631,6 +664,14 @@ def _steering_of(saved: Plain) -> Steering:
         return msgspec.convert(saved or {}, Steering)
     except msgspec.ValidationError:
         return Steering()
+
+
+def _scope_of(saved: Plain) -> Scope:
+    """What a run said of its scope; no limits where it makes no sense."""
+    try:
+        return msgspec.convert(saved or {}, Scope)
+    except msgspec.ValidationError:
+        return Scope()
 
 
 def _quotas_of(saved: Plain) -> Quotas:

@@ -13,16 +13,18 @@ from msgspec import Struct
 
 from lycosa.collection.errors import disk_errors
 from lycosa.vocabulary.errors import CollectionError, UsageError
-from lycosa.vocabulary.files import append_lines, atomic_write
+from lycosa.vocabulary.files import append_lines, atomic_write, read_plain
 from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.text import whole_number
 from lycosa.vocabulary.urls import host_of, normalise
 
 from .review import drop_from_sample
-from .topic import LABELS_FILE, add_labels
+from .topic import LABELS_FILE, MAX_LABELS_BYTES, add_labels
 
 STEERING_FILE = "steering.txt"
 MAX_STEERED = 10_000  # hosts and URLs
 _MAX_LINE = 4_000  # characters
+_MAX_BYTES = MAX_STEERED * _MAX_LINE
 
 
 class Steering(Struct, frozen=True):
@@ -120,12 +122,12 @@ def _read(folder: Path) -> list[Step]:
     steps = []
     try:
         with disk_errors(path):
-            lines = path.read_text(encoding="utf-8").splitlines()
+            lines = read_plain(path, _MAX_BYTES).decode().splitlines()
     except UnicodeDecodeError:
         raise CollectionError(f"{path}: not UTF-8 text; mend or delete it") from None
     for number, line in enumerate(lines, 1):
         word, _, what = line.partition(" ")
-        is_label = word == "label" and what.isdigit() and len(what) < 10
+        is_label = word == "label" and whole_number(what, most=10**9) is not None
         if len(line) > _MAX_LINE or not (is_label or (word in ("block", "boost") and what)):
             raise CollectionError(f"{path}:{number}: write `block HOST` or `boost HOST`; mend or delete it")
         steps.append(Step(word, what))  # type: ignore[arg-type]
@@ -143,7 +145,7 @@ def _drop_lines(path: Path, count: int) -> set[str]:
     if not count or not path.exists():
         return set()
     with disk_errors(path):
-        lines = path.read_text(encoding="utf-8", errors="surrogateescape").splitlines(keepends=True)
+        lines = read_plain(path, MAX_LABELS_BYTES).decode("utf-8", "surrogateescape").splitlines(keepends=True)
     with disk_errors(path), atomic_write(path) as file:
         file.write("".join(lines[:-count]).encode("utf-8", "surrogateescape"))
     return {line.partition(" ")[2].strip() for line in lines[-count:]}

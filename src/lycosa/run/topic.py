@@ -30,16 +30,19 @@ from lycosa.relevance.registry import LINEAR, TrainedRelevance, find_trainer
 from lycosa.relevance.svm import LinearModel
 from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.errors import CollectionError, LycosaError, RecipeError, UsageError
-from lycosa.vocabulary.files import append_lines, atomic_write
+from lycosa.vocabulary.files import append_lines, atomic_write, open_plain, read_plain
 from lycosa.vocabulary.records import Page, Plain, Url
 from lycosa.vocabulary.text import tokens_of, visible
 
 from .example_check import doubts
 from .forgotten import is_forgotten, read_forgotten
 from .taxonomies import AsWritten, load_taxonomy
+from .trust import own_file
 
 MODEL_FILE = "model.json"
 LABELS_FILE = "labels.txt"
+MAX_LABELS_BYTES = 500_000_000
+_MAX_MODEL_BYTES = 100_000_000
 
 Terms = Mapping[str, int]
 Recall = Callable[[Url], Page | None]  # an example page that was fetched earlier
@@ -104,8 +107,8 @@ def calibration_of(topic: Topic, folder: Path) -> Calibration:
 def examples_of(topic: Topic, folder: Path) -> Examples:
     """The examples of the recipe, its topic in words as one of them, and the labels given since, less what was
     forgotten."""
-    good = read_examples(folder / topic.examples) if topic.examples else []
-    bad = read_examples(folder / topic.negatives) if topic.negatives else []
+    good = _examples_in(folder, topic.examples)
+    bad = _examples_in(folder, topic.negatives)
     for url, is_good in read_labels(folder).items():
         good = [example for example in good if example.value != url]
         bad = [example for example in bad if example.value != url]
@@ -126,6 +129,17 @@ def examples_of(topic: Topic, folder: Path) -> Examples:
     return Examples(tuple(good), tuple(bad), bool(topic.negatives), tuple(sorted(contradictory)))
 
 
+def _examples_in(folder: Path, name: str) -> list[Example]:
+    """The examples in a file that the recipe names; those that are files lie in the collection, or it is trusted."""
+    if not name:
+        return []
+    examples = read_examples(own_file(folder, name))
+    for example in examples:
+        if example.kind == "file":
+            own_file(folder, example.value)
+    return examples
+
+
 def read_labels(folder: Path) -> dict[Url, bool]:
     """What `lycosa label` has noted: lines of `good URL` or `bad URL`, the last of a URL counting."""
     path = folder / LABELS_FILE
@@ -134,7 +148,7 @@ def read_labels(folder: Path) -> dict[Url, bool]:
     labels: dict[Url, bool] = {}
     try:
         with disk_errors(path):
-            lines = path.read_text(encoding="utf-8").splitlines()
+            lines = read_plain(path, MAX_LABELS_BYTES).decode().splitlines()
     except UnicodeDecodeError:
         raise RecipeError(f"{path}: not UTF-8 text; mend or delete it") from None
     for number, line in enumerate(lines, 1):
@@ -283,8 +297,8 @@ class TopicJudge:
             return None
         try:
             with disk_errors(path):
-                saved = msgspec.json.decode(path.read_bytes(), type=TrainedModel)
-        except msgspec.DecodeError as error:
+                saved = msgspec.json.decode(read_plain(path, _MAX_MODEL_BYTES), type=TrainedModel)
+        except (msgspec.DecodeError, RecursionError) as error:
             raise CollectionError(
                 f"{path}: not a model of ours ({error}); delete it to have it trained again"
             ) from None
@@ -361,7 +375,8 @@ class TopicJudge:
             return page_of_text(url, "", example.value, stem=self._reader.stem)
         path = self._folder / example.value
         try:
-            content = path.read_bytes()[: 1 << 20]
+            with open_plain(path, follow_link=True) as file:
+                content = file.read(1 << 20)
         except OSError as error:
             raise RecipeError(f"{path}: cannot be read: {error.strerror}") from None
         if path.suffix.lower() in (".txt", ".md"):

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.maps.atlas import Atlas
-from lycosa.maps.topic_map import UrlMap as CrawlMap
+from lycosa.maps.topic_map import UrlMap
 from lycosa.recipe import Map, check_takes_map
 from lycosa.relevance.taxonomy import Taxonomy
 from lycosa.strategies import Mapped
@@ -15,6 +15,7 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Page, Plain
 
 from .taxonomies import load_taxonomy
+from .trust import own_file
 
 
 class MapReference(Struct, frozen=True):
@@ -33,7 +34,7 @@ class OpenMap(Struct, frozen=True):
     """A map that was opened."""
 
     reference: MapReference
-    links: CrawlMap
+    links: UrlMap
     taxonomy: Taxonomy | None = None
 
     def wrap(self, strategy: Strategy) -> Mapped:
@@ -69,8 +70,11 @@ def open_map(wanted: Map, folder: Path, *, allow_private: bool = False) -> OpenM
     return _opened(reference)
 
 
-def map_of_run(plain: Plain, strategy: str) -> OpenMap | None:
-    """The map of a run that was archived; None where it had none. Refuses one that is no longer as it was."""
+def map_of_run(plain: Plain, strategy: str, *, folder: Path) -> OpenMap | None:
+    """The map of a run that was archived; None where it had none. Refuses one that is no longer as it was.
+
+    folder: of the collection, which may only name maps in it, unless it is trusted.
+    """
     if not plain:
         return None
     try:
@@ -78,6 +82,8 @@ def map_of_run(plain: Plain, strategy: str) -> OpenMap | None:
     except msgspec.ValidationError as error:
         raise UsageError(f"what the run says of it makes no sense: {error}") from None
     check_takes_map(strategy)
+    for name in filter(None, (reference.atlas, reference.taxonomy)):
+        own_file(folder, name)
     found = _opened(reference)
     if found.reference != reference:
         raise UsageError(f"the atlas {reference.atlas} was written anew since")

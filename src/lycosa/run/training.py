@@ -34,7 +34,7 @@ from lycosa.standing.authority import AuthorityStanding
 from lycosa.strategies.base import RanksAgain
 from lycosa.vocabulary.contracts import Relevance, Standing
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.files import atomic_write
+from lycosa.vocabulary.files import atomic_write, read_plain
 from lycosa.vocabulary.records import RELEVANT, Change, Page, Plain, Url, Visit
 from lycosa.vocabulary.text import codes_of, counted
 
@@ -43,6 +43,7 @@ from .session import Session
 from .topic import Terms, is_rule
 
 STANDING_FILE = "standing.json"
+_MAX_BYTES = 100_000_000
 LEARN_AT = (100, 1_000)  # pages of the collection with which its model is learnt anew; θ is settled at the first
 MAX_PAGES = 2_000  # of a collection, that are read again to learn from
 EXPLORED = 500  # pages of the collection whose median prediction is θ
@@ -599,8 +600,8 @@ class StandingTrainer:
 
 def _read_standing(path: Path) -> _SavedStanding:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=_SavedStanding)
-    except (OSError, msgspec.DecodeError) as error:
+        return msgspec.json.decode(read_plain(path, _MAX_BYTES), type=_SavedStanding)
+    except (OSError, msgspec.DecodeError, RecursionError) as error:
         raise CollectionError(f"{path}: not a model of ours ({error}); delete it to have it learnt again") from None
 
 

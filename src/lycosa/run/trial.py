@@ -23,9 +23,10 @@ from lycosa.web.outcomes import outcome_in_words
 from .crawl import Assessor
 from .forgotten import read_forgotten
 from .live import insist_on_contact_for, make_web
-from .open import open_for_reading
+from .open import open_for_reading, reader_of
 from .options import Settings
 from .topic import TopicJudge
+from .trust import check_collection, insist_on_trust
 
 MAX_HOPS = 5  # redirects followed
 MAX_EXAMPLES = 50  # pages fetched to learn the topic from
@@ -69,9 +70,11 @@ async def try_url(
 
     folder: of a collection, which is only read.
     """
+    check_collection(folder)
+    insist_on_trust(folder)
     insist_on_contact_for([url], recipe.contact, settings.resolve, folder)
     async with _web(recipe, settings, clock) as web:
-        reader = Reader(stem=recipe.topic.stem, check_language=bool(recipe.scope.languages))
+        reader = reader_of(recipe)
         topic = TopicJudge(recipe.topic, folder, reader)
         collection = _collection(folder)
         try:

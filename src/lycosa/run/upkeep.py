@@ -46,7 +46,9 @@ class Forgotten(Struct, frozen=True):
 
 def rebuild(folder: Path, *, clock: Clock, tell: Tell) -> int:
     """Makes catalog, search index and frontier anew from the archive; returns the number of pages."""
-    with Session(folder, load_recipe(folder, tell=tell), clock=clock, tell=tell, afresh=True) as session:
+    with Session(
+        folder, load_recipe(folder, tell=tell), clock=clock, tell=tell, afresh=True, is_upkeep=True
+    ) as session:
         for file, records in session.collection.archive.unreadable_records.items():
             tell(
                 f"{records} records of {file} were passed over, and kept: a newer Lycosa wrote them, or others did,"
@@ -109,7 +111,7 @@ def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> Forgotten:
     def is_named(url: Url) -> bool:
         return name in (url, host_of(url), hostname_of(url))
 
-    with Session(folder, recipe, clock=clock, tell=tell) as session:  # fails where it cannot be written
+    with Session(folder, recipe, clock=clock, tell=tell, is_upkeep=True) as session:  # fails where it cannot be written
         known = [*session.collection.catalog.known_urls(), *waiting_urls(session.collection.catalog.connection)]
     was_known = any(map(is_named, known))
     alike = () if was_known else _hosts_like(name, known)
@@ -120,7 +122,7 @@ def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> Forgotten:
     forget_labels(folder, is_named)
     drop_from_sample(folder, is_named)
     steering.forget(folder, lambda step: step == name or ("://" in step and is_named(Url(step))))
-    with Session(folder, recipe, clock=clock, tell=tell) as session:
+    with Session(folder, recipe, clock=clock, tell=tell, is_upkeep=True) as session:
         pages = session.pages_forgotten
         may_hold_words = session.topic.wants_background and pages > 0  # of the pages of the crawl
         if session.topic.learns and (may_hold_words or session.topic.load() is None):
@@ -136,12 +138,6 @@ def _hosts_like(name: str, known: Iterable[Url]) -> tuple[str, ...]:
     host = hostname_of(Url(name)) if "://" in name else name
     found = {each for each in map(hostname_of, known) if fnmatchcase(each, host) or each.endswith(f".{host}")}
     return tuple(sorted(found)[:_HOSTS_NAMED])
-
-
-def _insist_on_writing(folder: Path, recipe: Recipe, clock: Clock, tell: Tell) -> None:
-    """Fails where the collection cannot be written, before anything is noted that should then be done."""
-    with Session(folder, recipe, clock=clock, tell=tell):
-        pass
 
 
 def _url_or_host(what: str) -> str:

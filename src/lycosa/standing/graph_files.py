@@ -15,6 +15,7 @@ from msgspec import Struct
 from lycosa.vocabulary.errors import RecipeError, UsageError
 from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, decompressed, first_bytes, line_blocks
 from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.text import whole_number
 from lycosa.vocabulary.urls import normalise
 
 Int32Array = np.ndarray[tuple[int], np.dtype[np.int32]]
@@ -249,9 +250,10 @@ def _parse_gml(path: Path) -> Graph:
 
 def parse_node(path: Path, line: int, word: str) -> int:
     """The number of a node as a file writes it."""
-    if not (word.isascii() and word.isdigit() and len(word) <= _MAX_DIGITS):
+    number = whole_number(word, most=10**_MAX_DIGITS - 1)
+    if number is None:
         raise bad_line(path, line, word, "a node is to be a whole number from 0 on")
-    return int(word)
+    return number
 
 
 def bad_line(path: Path, line: int, text: str, rule: str) -> UsageError:

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, chunks, decompressed, numbered_lines
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import visible, whole_number
 from lycosa.vocabulary.urls import normalise
 
 from .authority import (
@@ -155,15 +155,15 @@ def _row(line: str, columns: _Columns) -> tuple[str, int] | None:
         fields = line.split(columns.separator)
     if len(fields) <= max(columns.name, columns.rank):
         return None
-    rank, name = fields[columns.rank].strip(), fields[columns.name].strip().lower()
-    if not (rank.isascii() and rank.isdigit() and len(rank) <= 12 and int(rank)):
+    rank, name = whole_number(fields[columns.rank].strip(), most=10**12), fields[columns.name].strip().lower()
+    if not rank:
         return None
     if columns.is_reversed:
         name = ".".join(reversed(name.split(".")))
     elif columns.is_origin:
         name = name.partition("://")[2].partition(":")[0].rstrip("/")
     host = _host(name)
-    return None if host is None else (host, int(rank))
+    return None if host is None else (host, rank)
 
 
 def _host(name: str) -> str | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, decompressed, numbered_lines
 from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.text import whole_number
 from lycosa.vocabulary.urls import host_of, normalise, site_of
 
 from .features import LARGEST_REACH
@@ -32,11 +33,12 @@ def read_in_links(path: Path) -> dict[Url, int]:
         url = normalise(address)
         if url is None:
             raise UsageError(f"{path}:{line}: {_short(address)} is not a URL that can be fetched; correct or remove it")
-        if not (count.isascii() and count.isdigit() and len(count) <= 18 and int(count) <= MAX_IN_LINKS):
+        number = whole_number(count, most=MAX_IN_LINKS)
+        if number is None:
             raise UsageError(f"{path}:{line}: in-links are a whole number from 0 on, not {_short(count)}; correct it")
         if url in in_links:
             raise UsageError(f"{path}:{line}: {_short(url)} was given before; keep one of the lines")
-        in_links[url] = int(count)
+        in_links[url] = number
     return in_links
 
 

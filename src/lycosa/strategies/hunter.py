@@ -18,6 +18,7 @@ from lycosa.vocabulary.urls import key_of
 
 from .base import (
     BaseStrategy,
+    checked_number,
     checked_share,
     clamped,
     distinct_links,
@@ -121,7 +122,7 @@ class Hunter(BaseStrategy):
     ):
         self._judge = judge
         self._taught = dict.fromkeys(taught)
-        self._sample = sample
+        self._sample = checked_number("sample", sample, 0, 1_000)
         self._explore = checked_share("explore", explore)
         self._random = Random(seed)
         self._weights, self._intercept = _learnt_weights()

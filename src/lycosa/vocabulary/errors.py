@@ -51,16 +51,17 @@ def mistake_in(error: msgspec.ValidationError, record: type) -> str:
     what, _, path = str(error).partition(" - at `$")
     where = path.rstrip("`").lstrip(".")
     wanted = _field_at(where, inspect.type_info(record))
-    if unknown := re.search("unknown field `(.*)`", what, re.DOTALL):
+    _, is_unknown, unknown = what.partition("unknown field `")
+    if is_unknown:
         known = ", ".join(name for kind in _kinds(wanted) for name in _fields(kind))
-        return f"no key {unknown[1]!r} {f'in [{where}]' if where else 'at the top'}; there are {known}"
+        return f"no key {unknown.removesuffix('`')!r} {f'in [{where}]' if where else 'at the top'}; there are {known}"
     return f"{where}: write {_describe_type(wanted)}"
 
 
 def _field_at(where: str, record: inspect.Type) -> inspect.Type:
     """The field at a place such as `topic.keywords[0]`."""
     found = record
-    for step in re.findall(r"\[[^\]]*\]|[^.\[]+", where):
+    for step in re.findall(r"\[[^\[\]]*\]|[^.\[]+", where):
         found = next(inner for kind in _kinds(found) if (inner := _within(kind, step)) is not None)
     return found
 

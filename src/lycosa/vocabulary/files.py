@@ -3,10 +3,11 @@
 import gzip
 import os
 import shutil
+import stat
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from errno import EBADF, EEXIST, EINVAL, ENOLCK, EOPNOTSUPP
+from errno import EBADF, EEXIST, EFBIG, EINVAL, ENOLCK, EOPNOTSUPP
 from io import BufferedIOBase
 from pathlib import Path
 from secrets import token_hex
@@ -157,6 +158,33 @@ def _sync_folder(folder: Path) -> None:
 
 
 # ---------------------------------------------------------------- reading
+
+
+def open_plain(path: Path, *, follow_link: bool = False) -> BinaryIO:
+    """Opens a regular file for reading; raises OSError for a pipe, a device or a folder, and for a symbolic link unless
+    `follow_link`. It never waits, as opening a named pipe would.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    file = os.fdopen(os.open(path, flags if follow_link else flags | getattr(os, "O_NOFOLLOW", 0)), "rb")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(EINVAL, "it is not a regular file", str(path))
+    return file
+
+
+def read_plain(path: Path, limit: int) -> bytes:
+    """The content of a regular file, or of one that a link leads to; raises OSError for anything else, and where it is
+    longer than `limit` bytes."""
+    with open_plain(path, follow_link=True) as file:
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise OSError(EFBIG, f"it is larger than {limit:,} bytes", str(path))
+    return content
+
+
+def is_below(folder: Path, path: Path) -> bool:
+    """Whether a path leads to something within a folder, all links followed; it need not be there."""
+    return path.resolve().is_relative_to(folder.resolve())
 
 
 class DamagedTextError(Exception):

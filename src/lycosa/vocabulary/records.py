@@ -7,15 +7,20 @@ importance of a page on the Web (the papers' status, authority), 0 to 1, estimat
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any, NewType, Protocol, Self
+from typing import Annotated, Any, NewType, Protocol, Self
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 Url = NewType("Url", str)  # normalised by vocabulary.urls
 Host = NewType("Host", str)  # host name, with the port where it is not the scheme's own
 Codes = np.ndarray[tuple[int], np.dtype[np.uint64]]  # one 64-bit number for each of some words
+# As these are checked where records are read from a file, which may be other people's.
+CheckedUrl = Annotated[Url, Meta(pattern=r"^https?://[^/\s]", max_length=100_000)]
+Moment = Annotated[float, Meta(ge=-6e10, le=2.5e11)]  # seconds since the epoch, in the years 1 to 9999
+Score = Annotated[float, Meta(ge=-1e9, le=1e9)]
+Count = Annotated[int, Meta(ge=0, le=1 << 53)]
 Plain = Any  # a JSON value: dictionaries with string keys, lists, strings, numbers, booleans, None
 
 RELEVANT = 0.5  # relevance from which on a page counts as on topic
@@ -34,14 +39,14 @@ class Link(Struct, frozen=True, gc=False):
 class Candidate(Struct, frozen=True, gc=False):
     """A URL that may be fetched, its priority, and the reasons for it."""
 
-    url: Url
+    url: CheckedUrl
     priority: float  # higher is sooner
-    found_on: Url | None = None  # None for seeds
+    found_on: CheckedUrl | None = None  # None for seeds
     anchor: str = ""
     because: Mapping[str, Plain] = {}  # the parts of the priority, for `lycosa explain`
-    depth: int = 0  # links from a seed
-    hops: int = 0  # redirects followed to get here
-    attempts: int = 0  # failed fetches that are to be retried
+    depth: Count = 0  # links from a seed
+    hops: Count = 0  # redirects followed to get here
+    attempts: Count = 0  # failed fetches that are to be retried
     lane: str = LINKS
 
 
@@ -57,6 +62,7 @@ class Outcome(StrEnum):
     GONE = "gone"  # 404, 410 and the other 4xx
     BUSY = "busy"  # 429 or 503, or robots.txt out of reach: to be tried later
     FAILED = "failed"  # timeout, DNS, TLS, connection, protocol, 5xx
+    POSTPONED = "postponed"  # not asked for yet, for a reason of our own; it waits on, and nothing of it is recorded
 
 
 class Fetch(Struct, frozen=True, gc=False):
@@ -172,8 +178,8 @@ class Page(Struct, frozen=True, gc=False):
 class PastFetch(Struct, frozen=True, gc=False, omit_defaults=True):
     """What is known of an earlier fetch; enough for a conditional request."""
 
-    url: Url
-    at: float
+    url: CheckedUrl
+    at: Moment
     outcome: Outcome
     status: int | None = None
     digest: int = 0

@@ -55,6 +55,18 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def whole_number(digits: str, most: int = 10**15) -> int | None:
+    """The number that digits spell; None for any other text, and for a number beyond `most`.
+
+    Python takes more for digits than it can convert ("²"), and refuses to convert thousands of them.
+
+    >>> whole_number("42"), whole_number("²"), whole_number("-1"), whole_number("9" * 5000), whole_number("99", most=10)
+    (42, None, None, None, None)
+    """
+    number = int(digits) if len(digits) <= 40 and digits.isascii() and digits.isdigit() else None
+    return number if number is not None and number <= most else None
+
+
 def folded(text: str) -> bytes:
     """The text in lower case, with nothing but blanks between its words."""
     return _other_gaps_as_blanks(text).translate(_LOWER_WORDS)

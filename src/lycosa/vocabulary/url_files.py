@@ -18,7 +18,7 @@ MAX_BYTES = 50_000_000  # of a file; bookmarks carry pictures
 _BOOKMARKS = "<!doctype netscape-bookmark-file"
 _VALUE = r"\"[^\"<]*+\"|'[^'<]*+'|[^\s\"'<>]++"
 _TAG = re.compile(rf"<(a|outline)((?:\s++[\w:.-]++(?:\s*+=\s*+(?:{_VALUE}))?+)++)", re.IGNORECASE)
-_ATTRIBUTE = re.compile(rf"([\w:.-]++)\s*+=\s*+({_VALUE})")
+_ATTRIBUTE = re.compile(rf"(?<![\w:.-])([\w:.-]++)\s*+=\s*+({_VALUE})")
 _BARE = re.compile(r"((?:[\w-]{1,63}\.)+[^\W\d_][\w-]{0,62})(?::\d{1,5})?(?:[/?]\S*)?")
 _FILE_SUFFIXES = frozenset(("app", "cc", "md", "mov", "pl", "ps", "py", "rs", "sh", "zip"))  # top-level domains too
 

@@ -12,6 +12,7 @@ import xxhash
 from publicsuffixlist import PublicSuffixList
 
 from .records import Host, Url
+from .text import whole_number
 
 # URLs in which there is nothing to normalise, as most are: these need no parser.
 _SEGMENT = "[A-Za-z0-9_~-][A-Za-z0-9_.~-]*+"
@@ -102,6 +103,16 @@ def hostname_of(url: str) -> str:
     if host.startswith("["):
         return host[1:].partition("]")[0]
     return host.partition(":")[0]
+
+
+def port_of(url: str) -> int | None:
+    """The port where a URL names one, which it does where it is not the scheme's own.
+
+    >>> port_of("http://[::1]:8080/"), port_of("http://a.example/")
+    (8080, None)
+    """
+    port = host_of(url).rpartition("]")[2].rpartition(":")[2]
+    return whole_number(port, most=65_535) if ":" in host_of(url) else None
 
 
 def path_of(url: str) -> str:

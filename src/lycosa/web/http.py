@@ -1,22 +1,36 @@
 """The Web itself, over HTTP/1.1 and TLS."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from ipaddress import ip_address
 
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.hosts import is_private, why_not_public, why_not_public_address
-from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
-from lycosa.vocabulary.urls import host_of, hostname_of
+from lycosa.vocabulary.records import Fetch, Host, Outcome, PastFetch, Url
+from lycosa.vocabulary.text import whole_number
+from lycosa.vocabulary.urls import host_of, hostname_of, port_of
 
 from .encodings import decoded
 from .outcomes import Headers, classify, header, is_html, is_page_status, looks_like_html
-from .transfers import TIMED_OUT, Order, Received, Refuses, Transfers
+from .transfers import TIMED_OUT, Order, Received, Refuses, Transfers, most_files
 
+_OTHER_FILES = 64  # that a crawl has open beside its connections
+_FILES_OF_A_FETCH = 4  # one that is connected, its copy, one that is tried beside it, and one that is kept
+_WAIT_FOR_FILES = 1.0  # seconds until a fetch is tried again for which no file could be opened
 _READ_ANYWAY = 65_536  # bytes of the body of an error or redirect that are read to keep the connection
 _ACCEPT_PAGE = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.1"
 _SECRET = frozenset(("cookie", "authorization"))  # sent, but not archived
+# Ports of other protocols, whose servers may take a request for commands: https://fetch.spec.whatwg.org/#port-blocking
+_BAD_PORTS = frozenset(
+    (
+        0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103,
+        104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514,
+        515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723,
+        2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+    )
+)  # fmt: skip
 _UNSENDABLE = re.compile(r"[\x00-\x20\x7f]")  # in a URL
 _UNSENDABLE_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]|[^\x00-\xff]")  # in a header
 _PROXY = re.compile(r"(?:(?:https?|socks[45][ah]?)://)?[^/\s]+/?", re.IGNORECASE)
@@ -27,6 +41,15 @@ def user_agent(version: str, contact: str) -> str:
     """The User-Agent header: name and version, a page about Lycosa, and the contact of its user."""
     said = f"; {contact}" if contact else ""
     return f"lycosa/{version} (+https://github.com/lycosa/lycosa{said})"
+
+
+def most_fetches() -> int:
+    """How many fetches at a time this process may open files for.
+
+    >>> most_fetches() >= 1
+    True
+    """
+    return max(1, (most_files() - _OTHER_FILES) // _FILES_OF_A_FETCH)
 
 
 def connect_to(entry: str) -> str:
@@ -49,8 +72,8 @@ def _resolve_entry(entry: str) -> tuple[str, str, int]:
     host = host.strip().lower().removeprefix("[").removesuffix("]")
     try:
         address = str(ip_address(address.strip().removeprefix("[").removesuffix("]")))
-        number = int(port) if port.isascii() and port.isdigit() and len(port) < 6 else 0
-        if not host or _UNSENDABLE.search(host) or "/" in host or not 0 < number < 65_536:
+        number = whole_number(port, most=65_535)
+        if not host or _UNSENDABLE.search(host) or "/" in host or not number:
             raise ValueError
     except ValueError:
         raise UsageError(
@@ -79,6 +102,10 @@ class LiveWeb:
 
     The address is judged where a socket is opened, so that it does not matter how a URL, a redirect or a name server
     spells it. Hosts in `resolve` are at an address of the user's choice, which may be of any kind.
+
+    may_connect: whether it is the turn of an address that hosts may share; else the fetch is postponed. Asked where a
+        socket is opened for a host, as only then its address is known.
+    lacks_files: called where a fetch is postponed because this process may not open more files.
     """
 
     def __init__(
@@ -94,6 +121,8 @@ class LiveWeb:
         proxy: str | None = None,
         headers: Mapping[str, str] = {},
         cookies: str | None = None,
+        may_connect: Callable[[Host, str], bool] | None = None,
+        lacks_files: Callable[[], None] = lambda: None,
     ):
         self._clock = clock
         self._max_body = max_body
@@ -112,7 +141,15 @@ class LiveWeb:
             raise UsageError(f"cannot use the proxy {proxy!r}; write it as http://HOST:PORT")
         self._fixed_headers = tuple(fixed)
         self._fixed_names = {name.lower() for name, _ in fixed}
-        self._transfers = Transfers(timeout=timeout, refuses=_refuses(allow_private, allow_public), proxy=proxy or "")
+        self._may_connect = may_connect
+        self._lacks_files = lacks_files
+        refuses = _refuses(allow_private, allow_public)
+        self._transfers = Transfers(
+            timeout=timeout,
+            refuses=refuses,
+            proxy=proxy or "",
+            judges=refuses is not None or may_connect is not None,
+        )
 
     async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
         """One request for a page; follows no redirect; every failure is an outcome."""
@@ -129,6 +166,8 @@ class LiveWeb:
         at = self._clock.now()
         if not url.startswith(("http://", "https://")) or _UNSENDABLE.search(url):
             return Fetch(url, Outcome.FAILED, at, detail="not a URL that can be fetched")
+        if (port := port_of(url)) in _BAD_PORTS:
+            return Fetch(url, Outcome.REFUSED, at, detail=f"port {port} is of another protocol than HTTP")
         if self._judges_names and is_private(name := hostname_of(url)):
             return Fetch(url, Outcome.REFUSED, at, detail=f"{name} is {why_not_public(name)}")
         sent = self._request_headers(url, known, any_type)
@@ -139,7 +178,8 @@ class LiveWeb:
                 content_type = header(headers, "content-type")
                 return limit if any_type or not content_type or is_html(content_type) else 0
             length = header(headers, "content-length")
-            return 0 if length.isdigit() and (len(length) > 9 or int(length) > _READ_ANYWAY) else _READ_ANYWAY
+            is_number = length.isascii() and length.isdigit()
+            return 0 if is_number and whole_number(length, most=_READ_ANYWAY) is None else _READ_ANYWAY
 
         def is_wanted(headers: Headers, start: bytes) -> bool:
             if any_type or header(headers, "content-type"):
@@ -148,7 +188,9 @@ class LiveWeb:
             return looks_like_html(content) or len(content.strip()) < 64  # too little yet to judge
 
         lines = [f"{name}: {value}".encode("latin-1", "replace") for name, value in sent]
-        received = await self._transfers.run(Order(url, lines, bytes_wanted, is_wanted, where, permitted))
+        may_connect = partial(self._may_connect, host_of(url)) if self._may_connect is not None else None
+        order = Order(url, lines, bytes_wanted, is_wanted, where, permitted, may_connect)
+        received = await self._transfers.run(order)
         return self._fetch_of(url, at, sent, received, limit, any_type=any_type, conditional=known is not None)
 
     def _request_headers(self, url: Url, known: PastFetch | None, any_type: bool) -> Headers:
@@ -182,6 +224,12 @@ class LiveWeb:
 
         if got.error and got.refused:
             return fetch(Outcome.REFUSED, detail=got.refused)
+        if got.is_address_busy:
+            return fetch(Outcome.POSTPONED, detail="other hosts on its address are asked first")
+        if got.lacks_files:
+            self._lacks_files()
+            until = self._clock.now() + _WAIT_FOR_FILES
+            return fetch(Outcome.POSTPONED, host_not_before=until, detail="this process may not open more files")
         late = got.error == TIMED_OUT and got.status >= 200  # a body that was cut off by the timeout
         if (got.error and not late) or got.status < 200:
             return fetch(Outcome.FAILED, detail=got.message or "the answer is not HTTP")

@@ -10,22 +10,28 @@ from msgspec.structs import replace
 from protego import Protego
 
 from lycosa.vocabulary.clock import Clock
-from lycosa.vocabulary.contracts import Web
+from lycosa.vocabulary.contracts import Turns, Web
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
-from lycosa.vocabulary.urls import join, origin_of, path_of
+from lycosa.vocabulary.urls import host_of, join, origin_of, path_of
 
 from .outcomes import robots_out_of_reach
 
 MAX_CRAWL_DELAY = 30.0  # seconds; a longer Crawl-delay is cut to this
 _BYTES_READ = 512_000  # of a robots.txt: 500 KiB, as RFC 9309 asks for
 _MAX_HOPS = 5  # redirects
+_MAX_UNFINISHED = 10_000  # hosts whose robots.txt was asked for and redirects
 _LIFETIME = 86_400.0  # seconds
 _FIRST_WAIT = 60.0  # seconds until a robots.txt that is out of reach is requested again; doubles
 _FIRST_WAIT_UNANSWERED = 5.0  # the same where there is no response at all: no such name, no TLS, no connection
 _MAX_WAIT = 3_600.0
 _MAX_HOSTS = 10_000
-_MAX_TEXT = 8_000_000  # characters of robots.txt cached over all hosts; parsed rules take many times their text
+_MAX_CACHED = 64_000_000  # bytes of parsed robots.txt, estimated, over all hosts
+_BYTES_OF_A_RULE = 600  # parsed
+_MAX_WILDCARDS = 1_000  # rules with `*` or `$` for one robot
+_MAX_RULES = 10_000  # for one robot
 _AGENT_LINE = re.compile(r"\s*user[-\s]?\s*agent[\s:]+([^#]*)", re.IGNORECASE)
+_RULE_LINE = re.compile(r"\s*+(allow|dis{1,2}al{1,2}[oa]w|diasllow)[\s:]++(.*)", re.IGNORECASE)
+_WILDCARD = re.compile(r"[*$]")
 _PRODUCT_TOKEN = re.compile(r"[a-z_-]*", re.IGNORECASE)
 
 
@@ -43,22 +49,39 @@ class _Policy(Struct, frozen=True):
     until: float
     rules: Protego | None = None  # None: everything is allowed
     crawl_delay: float = 0.0  # seconds
-    size: int = 0  # characters
+    size: int = 0  # bytes, estimated
     barred: Outcome | None = None  # where robots.txt could not be fetched: the outcome of every page
     detail: str = ""
     wait: float = 0.0  # seconds until robots.txt is requested again
 
 
-class RobotsWeb:
-    """Requests nothing that the robots.txt of a host forbids, and nothing at all while that is out of reach."""
+class _NextHop(Struct, frozen=True, gc=False):
+    """Where the robots.txt of an origin is to be asked for next."""
 
-    def __init__(self, web: TextWeb, *, user_agent: str, clock: Clock):
+    url: Url
+    hops: int = 0  # redirects that led there
+    until: float | None = None  # not before
+
+
+class RobotsWeb:
+    """Requests nothing that the robots.txt of a host forbids, and nothing at all while that is out of reach.
+
+    A request for robots.txt is one like any other: where hosts rest after a request, the fetch is postponed after it,
+    so that what comes next (a redirect, the page) waits for its turn. Where it leads to another host, it is the turn of
+    that which counts.
+
+    turns: whose turn it is; without it nothing waits.
+    """
+
+    def __init__(self, web: TextWeb, *, user_agent: str, clock: Clock, turns: Turns | None = None):
         self._web = web
         self._clock = clock
+        self._turns = turns
+        self._next_hops: OrderedDict[str, _NextHop] = OrderedDict()  # by origin
         token = _PRODUCT_TOKEN.match(user_agent)
         self._token = token[0].lower() if token else ""
         self._policies: OrderedDict[str, _Policy] = OrderedDict()  # by origin, least recently used first
-        self._text_kept = 0
+        self._cached = 0
         self._downloads: dict[
             str, list[asyncio.Future[None]]
         ] = {}  # robots.txt under way, by origin, and who waits for it
@@ -66,15 +89,21 @@ class RobotsWeb:
     async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
         """The page, or why it was not requested; with the moment from which on the host may be asked again."""
         policy = await self._policy_for(url)
+        if not isinstance(policy, _Policy):
+            return policy
         return self._barrier(url, policy) or self._delayed(await self._web.fetch(url, known=known), policy)
 
     async def fetch_text(self, url: Url, *, limit: int = 512_000) -> Fetch:
         policy = await self._policy_for(url)
+        if not isinstance(policy, _Policy):
+            return policy
         return self._barrier(url, policy) or self._delayed(await self._web.fetch_text(url, limit=limit), policy)
 
-    async def sitemaps(self, url: Url) -> list[Url]:
-        """The sitemaps that the robots.txt of this URL's host names."""
+    async def sitemaps(self, url: Url) -> "list[Url] | Fetch":
+        """The sitemaps that the robots.txt of this URL's host names; or a fetch that was postponed on the way."""
         policy = await self._policy_for(url)
+        if not isinstance(policy, _Policy):
+            return policy
         if policy.rules is None:
             return []
         named = (join(origin_of(url) + "/", target) for target in policy.rules.sitemaps)
@@ -97,7 +126,8 @@ class RobotsWeb:
             return fetch
         return replace(fetch, host_not_before=max(fetch.host_not_before or 0.0, self._clock.now() + policy.crawl_delay))
 
-    async def _policy_for(self, url: Url) -> _Policy:
+    async def _policy_for(self, url: Url) -> _Policy | Fetch:
+        """What holds for a URL; or a fetch of it that is postponed, as robots.txt was asked for on the way."""
         origin = origin_of(url)
         while True:
             policy = self._policies.get(origin)
@@ -111,60 +141,123 @@ class RobotsWeb:
             await arrival
         self._downloads[origin] = []
         try:
-            policy = await self._download(origin, earlier=policy)
-            self._keep(origin, policy)
-            return policy
+            found = await self._download(origin, earlier=policy)
         finally:
             for arrival in self._downloads.pop(origin):
                 if not arrival.done():
                     arrival.set_result(None)
+        if isinstance(found, _NextHop):
+            if len(self._next_hops) >= _MAX_UNFINISHED:
+                self._next_hops.popitem(last=False)
+            self._next_hops[origin] = found
+            return self._postponed(url, found.until)
+        self._keep(origin, found)
+        if self._turns is None or not self._turns.rests_after_requests or found.barred is not None:
+            return found
+        return self._postponed(url, self._clock.now() + found.crawl_delay if found.crawl_delay else None)
 
-    async def _download(self, origin: str, *, earlier: _Policy | None) -> _Policy:
-        url = Url(f"{origin}/robots.txt")
-        fetch = await self._web.fetch_text(url, limit=_BYTES_READ)
-        hops = 0
-        while fetch.outcome is Outcome.MOVED and fetch.location is not None and hops < _MAX_HOPS:
-            fetch = await self._web.fetch_text(fetch.location, limit=_BYTES_READ)
-            hops += 1
+    def _postponed(self, url: Url, until: float | None) -> Fetch:
         now = self._clock.now()
-        if fetch.outcome is Outcome.OK:
+        return Fetch(url, Outcome.POSTPONED, now, host_not_before=until, detail="robots.txt is asked for first")
+
+    async def _download(self, origin: str, *, earlier: _Policy | None) -> _Policy | _NextHop:
+        hop = self._next_hops.pop(origin, None) or _NextHop(Url(f"{origin}/robots.txt"))
+        while True:
+            fetch = await self._fetch_in_turn(hop, origin)
+            if fetch.outcome is Outcome.POSTPONED:
+                return replace(hop, until=fetch.host_not_before)
+            if fetch.outcome is not Outcome.MOVED or fetch.location is None or hop.hops >= _MAX_HOPS:
+                return self._policy_after(fetch, hop.hops, earlier)
+            hop = _NextHop(fetch.location, hop.hops + 1)
+            if self._turns is not None and self._turns.rests_after_requests:
+                return hop
+
+    async def _fetch_in_turn(self, hop: _NextHop, origin: str) -> Fetch:
+        """Asks for the robots.txt of an origin; at another host when it is the turn of that."""
+        turns = self._turns
+        if turns is None or not hop.hops or host_of(hop.url) == host_of(origin):
+            return await self._web.fetch_text(hop.url, limit=_BYTES_READ)
+        host = host_of(hop.url)
+        if (moment := turns.enter(host, self._clock.now())) is not None:
+            return Fetch(hop.url, Outcome.POSTPONED, self._clock.now(), host_not_before=moment)
+        try:
+            fetch = await self._web.fetch_text(hop.url, limit=_BYTES_READ)
+            if fetch.host_not_before is not None:
+                turns.hold(host, fetch.host_not_before)
+            return fetch
+        finally:
+            turns.release(host, self._clock.now())
+
+    def _policy_after(self, fetch: Fetch, hops: int, earlier: _Policy | None) -> _Policy:
+        now = self._clock.now()
+        if fetch.outcome is Outcome.OK and fetch.truncated != "time":  # what did not come could forbid more
             return self._policy_of(fetch.content, now + _LIFETIME)
         if fetch.outcome is Outcome.REFUSED and not hops:
             return _Policy(now, barred=Outcome.REFUSED, detail=fetch.detail)
-        if fetch.outcome in (Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED):
+        if fetch.outcome in (Outcome.OK, Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED):
             first_wait = _FIRST_WAIT if fetch.status else _FIRST_WAIT_UNANSWERED
             wait = min(earlier.wait * 2 or first_wait, _MAX_WAIT) if earlier else first_wait
             until = max(now + wait, fetch.host_not_before or 0.0)
-            return _Policy(until, barred=Outcome.BUSY, detail=robots_out_of_reach(fetch.detail), wait=wait)
+            detail = robots_out_of_reach(fetch.detail or "it did not come in time")
+            return _Policy(until, barred=Outcome.BUSY, detail=detail, wait=wait)
         return _Policy(now + _LIFETIME)
 
     def _policy_of(self, content: bytes, until: float) -> _Policy:
         text = _for_one_robot(content[:_BYTES_READ].decode("utf-8-sig", "replace"), self._token)
         rules = Protego.parse(text)
         delay = min(rules.crawl_delay(self._token) or 0.0, MAX_CRAWL_DELAY)
-        return _Policy(until, rules=rules, crawl_delay=delay, size=len(text))
+        return _Policy(until, rules=rules, crawl_delay=delay, size=len(text) + _BYTES_OF_A_RULE * text.count("\n"))
 
     def _keep(self, origin: str, policy: _Policy) -> None:
         replaced = self._policies.pop(origin, None)
-        self._text_kept += policy.size - (replaced.size if replaced else 0)
+        self._cached += policy.size - (replaced.size if replaced else 0)
         self._policies[origin] = policy
-        while len(self._policies) > _MAX_HOSTS or (self._text_kept > _MAX_TEXT and len(self._policies) > 1):
+        while len(self._policies) > _MAX_HOSTS or (self._cached > _MAX_CACHED and len(self._policies) > 1):
             _, dropped = self._policies.popitem(last=False)
-            self._text_kept -= dropped.size
+            self._cached -= dropped.size
 
 
 def _for_one_robot(text: str, token: str) -> str:
-    """The same rules with all other robots under one name: parsing takes time in proportion to robots times rules."""
+    """The rules that hold for one robot, few enough to try them all.
+
+    All other robots share one name and one rule: parsing takes time in proportion to robots times rules. Past
+    `_MAX_WILDCARDS` rules with a wildcard, which have to be tried one by one, each forbids all that begins as it does
+    before the wildcard; past `_MAX_RULES` in all, what is not allowed expressly is forbidden.
+    """
     lines: list[str] = []
+    cut: set[str] = set()
+    rules = wildcards = 0
+    is_ours = was_agent = False
     for line in text.splitlines():
-        agent = _AGENT_LINE.match(line)
-        if agent:
+        if agent := _AGENT_LINE.match(line):
             name = agent[1].strip()
             if name != "*":
                 name_token = _PRODUCT_TOKEN.match(name)
                 name = token if name_token and name_token[0].lower() == token else "another.robot"
+            is_ours = (was_agent and is_ours) or name in ("*", token)
+            was_agent = True
             line = f"User-agent: {name}"
-            if lines and lines[-1] == line:
-                continue
-        lines.append(line)
+            if not lines or lines[-1] != line:
+                lines.append(line)
+            continue
+        rule = _RULE_LINE.match(line)
+        if rule is None:
+            lines.append(line)
+            continue
+        is_first, was_agent = was_agent, False
+        if not is_ours:
+            if is_first:  # the one that ends the names of the group
+                lines.append(line)
+            continue
+        value = rule[2].partition("#")[0].strip()
+        plain = _WILDCARD.split(value, maxsplit=1)[0]
+        rules += 1
+        wildcards += plain != value
+        if rules <= _MAX_RULES and (wildcards <= _MAX_WILDCARDS or plain == value):
+            lines.append(line)
+        elif rule[1].lower() != "allow" and value:
+            prefix = plain if plain and rules <= _MAX_RULES else "/"
+            if prefix not in cut:
+                cut.add(prefix)
+                lines.append(f"Disallow: {prefix}")
     return "\n".join(lines)

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +14,8 @@ from typing import Annotated, Any
 import typer
 
 from lycosa.cli.job_progress import elapsed_notice
-from lycosa.cli.options import TYPER_OPTIONS, Json, print_json, program, tell
+from lycosa.cli.options import Json, command, print_json, program, tell
+from lycosa.cli.typer_options import TYPER_OPTIONS
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.text import counted, visible
 from lycosa_lab.worlds.calibration import Statistic, measure
@@ -23,6 +25,7 @@ from lycosa_lab.worlds.server import WorldServer
 from lycosa_lab.worlds.world import StudyWorld, World
 
 _HOSTS_NAMED = 5
+_LONG = 5.0  # seconds, after which it is said how a world opens faster
 
 app = typer.Typer(name="world", help="Worlds to crawl without touching the Web.", **TYPER_OPTIONS)
 WorldArgument = Annotated[
@@ -64,7 +67,8 @@ def make(
     with elapsed_notice(f"making a {name} world"):
         world = make_world(name, _flags(context.args))
         save_world(world, out)
-    typer.echo(f"{out}: {len(world)} pages on {len(world.hosts)} hosts, made in {time.monotonic() - began:.0f} s")
+    size = f"{counted(len(world), 'page')} on {counted(len(world.hosts), 'host')}"
+    typer.echo(f"{out}: {size}, made in {time.monotonic() - began:.0f} s")
     typer.echo(f"Look at it:  {program()} world show {out}\nServe it:    {program()} world serve {out} --port 8099")
 
 
@@ -97,8 +101,7 @@ def show(
     ] = None,
 ) -> None:
     """Show what a world holds. Its figures stand beside what was published about the Web."""
-    with elapsed_notice("opening the world"):
-        opened = open_world(world)
+    opened = _open(world)
     if category is not None:
         _show_category(opened, category)
         return
@@ -119,12 +122,30 @@ def show(
         typer.echo("\n".join(_lines(opened, measured)))
 
 
+def _open(world: str) -> StudyWorld:
+    """Opens a world; where that takes long, says how it need not the next time."""
+    began = time.monotonic()
+    with elapsed_notice("opening the world"):
+        opened = open_world(world)
+    kind, _, options = world.partition(":")
+    if time.monotonic() - began > _LONG and kind in WORLDS:
+        flags = [word for option in options.split(",") if option for word in _as_flag(option)]
+        tell(f"To open it at once the next time: {command('world', 'make', kind, *flags, '--out', 'w')}, then use w.")
+    return opened
+
+
+def _as_flag(option: str) -> tuple[str, str]:
+    key, _, value = option.partition("=")
+    return f"--{key.replace('_', '-')}", value
+
+
 def _show_category(world: StudyWorld, name: str) -> None:
     by_name = {each.name: each for each in world.directory()}
     if name not in by_name:
-        some = ", ".join(list(by_name)[:MAX_CATEGORIES]) or "none"
-        more = " …" if len(by_name) > MAX_CATEGORIES else ""
-        raise UsageError(f"the world has no category {name!r}; it has {some}{more}")
+        like_it = [each for each in by_name if name.lower() in each.lower()] or get_close_matches(name, by_name)
+        some = ", ".join((like_it or list(by_name))[:MAX_CATEGORIES]) or "none"
+        more = "; world show --json lists all" if len(by_name) > MAX_CATEGORIES else ""
+        raise UsageError(f"the world has no category {name!r}; it has {some}{' …' if more else ''}{more}")
     for entry in by_name[name].entries:
         typer.echo(entry.url)
 
@@ -138,10 +159,10 @@ def _lines(world: StudyWorld, measured: list[Statistic]) -> list[str]:
     categories = world.directory()
     if categories:
         listed = sum(len(each.entries) for each in categories)
-        lines.append(f"directory: {len(categories)} categories, {listed} pages")
+        lines.append(f"directory: {counted(len(categories), 'category', 'categories')}, {counted(listed, 'page')}")
         lines += [f"  {visible(each.name, 40):40}{len(each.entries):6}" for each in categories[:MAX_CATEGORIES]]
         if len(categories) > MAX_CATEGORIES:
-            lines.append(f"  … and {len(categories) - MAX_CATEGORIES} more")
+            lines.append(f"  … and {len(categories) - MAX_CATEGORIES} more, which --json lists")
     if measured:
         width = max(len(each.name) for each in measured) + 2
         lines.append(f"{'':{width}}{'measured':>12}  published")
@@ -158,8 +179,7 @@ def serve(
     """Serve a world over HTTP. All its hosts are on one port, until interrupted."""
     if not _is_loopback(address):
         raise UsageError(f"a world is served on a loopback address, such as 127.0.0.1, not on {address!r}")
-    with elapsed_notice("opening the world"):
-        opened = open_world(world)
+    opened = _open(world)
     with _serving(opened, port, address) as served:
         count = f"{counted(len(opened), 'page')} on {counted(len(opened.hosts), 'host')}"
         typer.echo(f"{opened.name}: {count} at {address}:{served.port}")

@@ -86,7 +86,7 @@ def known_packages() -> dict[str, DocPackage]:
 class DebianDocs(DocumentWorld):
     """Manuals of programs, packed by Debian: many hosts of real pages that link to each other, by topic and package.
 
-    packages: names separated by slashes or blanks; downloaded by apt-get (root is not needed) unless in the cache.
+    packages: names separated by commas, slashes or blanks; downloaded by apt-get (without root) unless in the cache.
     cache: the folder to which packages are downloaded and unpacked; the user's cache folder unless given.
     folder: packages that are unpacked already, each in a folder of its name or all in one; nothing is downloaded.
 
@@ -135,10 +135,14 @@ class DebianDocs(DocumentWorld):
 
 
 def _choose(packages: str) -> Sequence[DocPackage]:
-    known, names = known_packages(), packages.replace("/", " ").split() or DEFAULT
+    known, names = known_packages(), re.split("[,/ ]+", packages.strip(",/ ")) if packages.strip(",/ ") else DEFAULT
     for name in names:
         if name not in known:
-            raise UsageError(f"debian-docs does not know what {name!r} documents; it knows {', '.join(known)}")
+            listed = ", ".join(known)
+            raise UsageError(
+                f"debian-docs does not know what {name!r} documents; packages are separated by slashes, "
+                f"as in packages=git-doc/sqlite3-doc, and it knows {listed}"
+            )
     return [known[name] for name in dict.fromkeys(names)]
 
 

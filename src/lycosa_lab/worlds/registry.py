@@ -108,8 +108,12 @@ def _convert(value: str, kind: Any) -> Any:
 
 def _parse_options(listed: str, text: str) -> dict[str, str]:
     options: dict[str, str] = {}
+    name = ""
     for item in filter(None, listed.split(",")):
         key, equals, value = item.partition("=")
+        if name and not equals:  # one more of a list, as in packages=git-doc,sqlite3-doc
+            options[name] += f",{item.strip()}"
+            continue
         if not equals or not key:
             raise UsageError(f"{text!r}: {item!r} is not key=value; write for example synthetic:pages=40000,seed=5")
         name = key.strip().replace("-", "_")

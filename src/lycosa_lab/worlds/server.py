@@ -16,6 +16,7 @@ from .world import World
 
 MAX_REQUEST = 16_384  # bytes of request line and headers
 REPLIES_CACHED = 4_096
+_TLS_HANDSHAKE = b"\x16"  # the first byte that a client of https sends
 _BAD_REQUEST = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
@@ -180,6 +181,8 @@ class _Connection(asyncio.Protocol):
         self._process_buffer()
 
     def _process_buffer(self) -> None:
+        if self._buffer.startswith(_TLS_HANDSHAKE):  # a client of https would wait for an answer until its time is up
+            self.abort()
         while self._open and not self._blocked:
             end = self._buffer.find(b"\r\n\r\n")
             if end < 0 or end > MAX_REQUEST:

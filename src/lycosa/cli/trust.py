@@ -1,0 +1,19 @@
+"""`lycosa trust`: lets a collection that was made elsewhere name code, files outside of it, proxies and headers."""
+
+import typer
+
+from lycosa.run.trust import trust as trust_collection
+from lycosa.vocabulary.text import visible
+
+from .options import Name
+
+
+def trust(name: Name) -> None:
+    """Trust a collection that was made elsewhere. Its recipe may then name code, files outside, proxies and headers."""
+    named = trust_collection(name)
+    if not named:
+        typer.echo(f"{name} is trusted; its recipe names no code, no file outside, no proxy and no header")
+        return
+    typer.echo(f"{name} is trusted as it is now; its recipe names")
+    for each in named:
+        typer.echo(f"- {visible(each, 300)}")

@@ -1,0 +1,77 @@
+"""What may lie in the folder of a collection: plain files and folders under the names that Lycosa uses.
+
+A collection may have been made by somebody else. A link would lead elsewhere, also when the file is written; a named
+pipe or a device would be waited for without end. So they are looked for before anything is opened.
+"""
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from lycosa.vocabulary.errors import CollectionError
+
+from .errors import disk_errors
+
+_FILES = (
+    "lycosa.toml",
+    ".lock",
+    "journal.json",
+    "catalog.sqlite",
+    "rebuilt.sqlite",
+    "words.sqlite",
+    "model.json",
+    "standing.json",
+    "labels.txt",
+    "sample.txt",
+    "steering.txt",
+    "forgotten.txt",
+    "seeds.txt",
+    "report.html",
+    "control.json",
+)
+_SUFFIXES = ("", "-wal", "-shm", "-journal", ".new")
+_FOLDERS = ("archive", "search", "search.new", "rebuilt-search", "examples", "peer")
+_SOCKETS = ("control",)  # of a peer that is served: spoken to, and never opened as a file
+MAX_ENTRIES = 100_000  # files of one folder
+
+
+def check_folder(folder: Path, *, links_allowed: Callable[[], bool] = lambda: False) -> None:
+    """Raises CollectionError where something in the folder is no plain file under a name that Lycosa uses.
+
+    links_allowed: whether links count as what they lead to: those that the user made.
+    """
+    for path, mode in _used(folder):
+        if stat.S_ISLNK(mode):
+            if not links_allowed():
+                raise CollectionError(
+                    f"{path} is a link, and {folder} was not made on this machine; remove the link, or if you know "
+                    f"where it leads: lycosa trust {folder}"
+                )
+            with disk_errors(path):
+                mode = path.stat().st_mode if path.exists() else stat.S_IFREG
+        is_folder = path.parent == folder and path.name in _FOLDERS
+        if is_folder and not stat.S_ISDIR(mode):
+            raise CollectionError(f"{path} is no folder, as it should be; remove it, then run: lycosa rebuild {folder}")
+        if not is_folder and not stat.S_ISREG(mode) and not (path.parent != folder and stat.S_ISDIR(mode)):
+            raise CollectionError(f"{path} is no plain file; remove it, then go on")
+
+
+def _used(folder: Path) -> Iterator[tuple[Path, int]]:
+    """The paths in a folder that Lycosa may open, and the mode of each, links not followed."""
+    for name in (*(f"{each}{suffix}" for each in _FILES for suffix in _SUFFIXES), *_FOLDERS):
+        path = folder / name
+        try:
+            yield path, path.lstat().st_mode
+        except OSError:
+            continue  # it is not there
+    for name in _FOLDERS:
+        path = folder / name
+        if not path.is_dir():
+            continue
+        with disk_errors(path), os.scandir(path) as entries:
+            for number, entry in enumerate(entries):
+                if number >= MAX_ENTRIES:
+                    raise CollectionError(f"{path} has more than {MAX_ENTRIES:,} files; remove what is not of Lycosa")
+                if entry.name not in _SOCKETS:
+                    yield path / entry.name, entry.stat(follow_symlinks=False).st_mode

@@ -1,0 +1,230 @@
+"""Which collections may name code, files outside of them, proxies and headers: those of this user on this machine.
+
+A collection may come from somebody else, and its recipe decides what a crawl does. So what a recipe names of these is
+used only in a folder that `lycosa new` made for this user, or that the user has looked at and called trusted
+(`lycosa trust`). A folder has a random number in the file `.id`; what is known of that number is kept among the
+user's own files, where no collection writes. A folder that was made here stays trusted whatever its recipe says later,
+as its user wrote that, wherever it is moved on its disk. A folder that was called trusted, or a copy of one that was
+made here, is so as long as its recipe names the same.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from os import stat_result
+from pathlib import Path
+from secrets import token_hex
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from lycosa.collection.errors import disk_errors
+from lycosa.collection.folder import check_folder
+from lycosa.recipe import FILE_NAME, Logs, Map, Recipe, Requests, StandingSource, Topic, load_recipe
+from lycosa.relevance.predicates import Predicate
+from lycosa.relevance.registry import LINEAR
+from lycosa.strategies.registry import STRATEGIES
+from lycosa.user_config import data_folder
+from lycosa.vocabulary.errors import LycosaError, RecipeError, UsageError
+from lycosa.vocabulary.files import atomic_write, is_below, read_plain
+from lycosa.vocabulary.text import visible
+
+ID_FILE = ".id"
+_ID = re.compile("[0-9a-f]{32}")
+_MAX_BYTES = 10_000
+_REPETITION = re.compile(r"[*+{]")
+_HARMLESS_HEADERS = ("accept-language",)
+
+
+class _Known(Struct, frozen=True):
+    """What this user's own files say of a folder."""
+
+    folder: str  # absolute path
+    device: int
+    inode: int
+    made_here: bool
+    digest: str  # of what its recipe named when it was made, or called trusted
+
+
+def note_made_here(folder: Path) -> None:
+    """Notes a folder that was made just now; where the user has no place for it, it is not trusted later."""
+    with suppress(OSError, UsageError):
+        _note(folder, made_here=True, named=[])
+
+
+def trust(folder: Path) -> list[str]:
+    """Trusts a collection as it is now; returns what its recipe names of code, files outside, proxies and headers."""
+    named = concerns(folder, load_recipe(folder, to_read=True))
+    with disk_errors(folder):
+        _note(folder, made_here=False, named=named)
+    return named
+
+
+def is_trusted(folder: Path) -> bool:
+    """Whether what the collection names may be used."""
+    known = _known(folder)
+    if known is None:
+        return False
+    try:
+        if known.made_here and _is_same_folder(folder.stat(), folder, known):
+            return True
+        return known.digest == _digest(concerns(folder, load_recipe(folder, to_read=True)))
+    except (OSError, LycosaError):
+        return False
+
+
+def check_collection(folder: Path) -> None:
+    """Refuses a folder in which something is a link, a pipe or a device, unless the user made the link."""
+    check_folder(folder, links_allowed=lambda: is_trusted(folder))
+
+
+def insist_on_trust(folder: Path) -> None:
+    """Refuses to go by the recipe in a folder where it names what only a trusted one may."""
+    if not (folder / FILE_NAME).exists():
+        return
+    named = concerns(folder, load_recipe(folder, to_read=True))
+    if named and not is_trusted(folder):
+        raise UsageError(
+            f"{folder} was not made on this machine, and its {FILE_NAME} names {visible(', '.join(named), 300)}; "
+            f"look at it, and if you want that: lycosa trust {folder}"
+        )
+
+
+def harmless(folder: Path, recipe: Recipe) -> Recipe:
+    """The recipe where it may be used; else without all that only a trusted one may name."""
+    if not concerns(folder, recipe) or is_trusted(folder):
+        return recipe
+    return replace(
+        recipe,
+        topic=Topic(stem=recipe.topic.stem),
+        standing=StandingSource(),
+        map=Map(),
+        logs=Logs(),
+        seeds="",
+        requests=Requests(delay=recipe.requests.delay),
+        strategy=recipe.strategy if recipe.strategy in STRATEGIES else Recipe().strategy,
+        options=recipe.options if recipe.strategy in STRATEGIES else {},
+    )
+
+
+def own_file(folder: Path, name: str) -> Path:
+    """The file that a collection names; refuses one outside of its folder where that is not trusted."""
+    path = folder / name
+    if not is_below(folder, path) and not is_trusted(folder):
+        raise RecipeError(
+            f"{folder} was not made on this machine, and names {visible(name, 200)}, which is outside of it; "
+            f"look at its {FILE_NAME}, and if you want that: lycosa trust {folder}"
+        )
+    return path
+
+
+def concerns(folder: Path, recipe: Recipe) -> list[str]:
+    """What a recipe names of code, files outside of the folder, proxies and headers, as key = value."""
+    return [f"{key} = {value}" for key, value in _concerns(folder, recipe)]
+
+
+def _concerns(folder: Path, recipe: Recipe) -> Iterator[tuple[str, str]]:
+    topic, requests, standing = recipe.topic, recipe.requests, recipe.standing
+    if recipe.strategy not in STRATEGIES:
+        yield "strategy", recipe.strategy
+    if topic.function:
+        yield "topic.function", topic.function
+    if topic.model != LINEAR:
+        yield "topic.model", topic.model
+    yield from (("topic.keywords", rule) for rule in topic.keywords if _may_hang(rule))
+    if requests.proxy:
+        yield "requests.proxy", requests.proxy
+    if requests.cookies:
+        yield "requests.cookies", requests.cookies
+    for name, value in requests.headers.items():
+        if name.lower() not in _HARMLESS_HEADERS:
+            yield f"requests.headers.{name}", value
+    files = [
+        ("seeds", recipe.seeds),
+        ("topic.examples", topic.examples),
+        ("topic.negatives", topic.negatives),
+        ("standing.in_links", standing.in_links),
+        *(("standing.collections", each) for each in standing.collections),
+        ("standing.graph", standing.graph),
+        ("standing.traffic", standing.traffic),
+        ("map.atlas", recipe.map.atlas),
+        ("map.taxonomy", recipe.map.taxonomy),
+        ("logs.file", recipe.logs.file),
+    ]
+    if topic.predicate is not None:
+        for part in _parts(topic.predicate):
+            if part.function:
+                yield "topic.predicate.function", part.function
+            rules = [*(part.keywords or ()), *([part.url] if isinstance(part.url, str) else part.url or ())]
+            yield from (("topic.predicate", rule) for rule in rules if _may_hang(rule))
+            files.append(("topic.predicate.taxonomy", part.taxonomy or ""))
+    for key, name in files:
+        if name and not _is_within(folder, name):
+            yield key, name
+
+
+def _parts(predicate: Predicate) -> Iterator[Predicate]:
+    yield predicate
+    for _, part in predicate.parts():
+        yield from _parts(part)
+
+
+def _may_hang(rule: str) -> bool:
+    """Whether a rule is a regular expression that may take more than linear time: one with several repetitions."""
+    is_regular = len(rule) > 2 and rule.startswith("/") and rule.endswith("/")
+    return is_regular and len(_REPETITION.findall(rule)) > 1
+
+
+def _is_within(folder: Path, name: str) -> bool:
+    try:
+        return is_below(folder, folder / name)
+    except (OSError, ValueError):  # a name that no file can have
+        return False
+
+
+def _digest(named: list[str]) -> str:
+    return hashlib.sha256("\n".join(named).encode("utf-8", "replace")).hexdigest()
+
+
+# ---------------------------------------------------------------- what is kept
+
+
+def _note(folder: Path, *, made_here: bool, named: list[str]) -> None:
+    number = _id_of(folder) or token_hex(16)
+    path = _file(number)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    (folder / ID_FILE).write_text(f"{number}\n", encoding="ascii")
+    facts = folder.stat()
+    known = _Known(str(folder.resolve()), facts.st_dev, facts.st_ino, made_here, _digest(named))
+    with atomic_write(path, private=True) as file:
+        file.write(msgspec.json.encode(known))
+
+
+def _known(folder: Path) -> _Known | None:
+    number = _id_of(folder)
+    if number is None:
+        return None
+    try:
+        return msgspec.json.decode(read_plain(_file(number), _MAX_BYTES), type=_Known)
+    except (OSError, UsageError, msgspec.DecodeError):
+        return None
+
+
+def _id_of(folder: Path) -> str | None:
+    try:
+        number = read_plain(folder / ID_FILE, 100).decode("ascii", "replace").strip()
+    except OSError:
+        return None
+    return number if _ID.fullmatch(number) else None
+
+
+def _file(number: str) -> Path:
+    return data_folder() / "collections" / f"{number}.json"
+
+
+def _is_same_folder(facts: stat_result, folder: Path, known: _Known) -> bool:
+    """Whether it is the folder itself and no copy; the number of a disk may change when it is mounted again."""
+    is_there = str(folder.resolve()) == known.folder
+    return facts.st_ino == known.inode and (facts.st_dev == known.device or is_there)

@@ -1,0 +1,163 @@
+"""What a collection may name, by where it was made."""
+
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from crawling import done, lycosa
+from lycosa.recipe import load_recipe
+from lycosa.run.new import new_collection
+from lycosa.run.trust import check_collection, concerns, harmless, insist_on_trust, is_trusted, own_file, trust
+from lycosa.run.upkeep import rebuild
+from lycosa.vocabulary.clock import SimulatedClock
+from lycosa.vocabulary.errors import CollectionError, RecipeError, UsageError
+from sessions import NOW, crawl
+from worlds import TOPICAL, TOPICAL_SEED
+
+NAMING = {
+    "code": '[topic]\nfunction = "os:getcwd"',
+    "code in a predicate": '[topic.predicate]\nnot = { function = "os:getcwd" }',
+    "a proxy": '[requests]\nproxy = "http://proxy.example:3128"',
+    "headers": '[requests]\nheaders = { "X-Token" = "secret" }',
+    "cookies": '[requests]\ncookies = "session=1"',
+    "a file above": 'seeds = "../seeds.txt"',
+    "an absolute file": '[topic]\nexamples = "/etc/hosts"',
+    "a log outside": '[logs]\nfile = "../readers.log"',
+    "an atlas outside": '[map]\natlas = "/tmp/atlas"',
+    "other collections": '[standing]\ncollections = ["../other"]',
+    "a regular expression": '[topic]\nkeywords = ["/(a+)+$/"]',
+}
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    new_collection(tmp_path / "bees", topic="keeping bees")
+    return tmp_path / "bees"
+
+
+@pytest.fixture
+def foreign(made: Path, tmp_path: Path) -> Path:
+    """The same as somebody else would send it, the number of the folder included."""
+    return Path(shutil.copytree(made, tmp_path / "from-elsewhere"))
+
+
+@pytest.mark.parametrize("recipe", NAMING.values(), ids=NAMING)
+def test_a_collection_from_elsewhere_may_not_name_this_before_the_user_has_said_so(foreign: Path, recipe: str) -> None:
+    (foreign / "lycosa.toml").write_text(recipe)
+    assert lycosa("crawl", foreign).is_one_clear_line(2, f"lycosa trust {foreign}", "was not made on this machine")
+    assert not (foreign / "archive").exists()
+    done("trust", foreign)
+    insist_on_trust(foreign)
+    (foreign / "lycosa.toml").write_text(f"{recipe}\n\n[scope]\nlanguages = []\n")
+    insist_on_trust(foreign)
+    (foreign / "lycosa.toml").write_text('[topic]\nfunction = "another:one"\n')
+    with pytest.raises(UsageError, match="another:one"):
+        insist_on_trust(foreign)
+
+
+@pytest.mark.parametrize("recipe", NAMING.values(), ids=NAMING)
+def test_a_collection_made_here_may_name_anything_also_when_it_was_moved(made: Path, recipe: str) -> None:
+    (made / "lycosa.toml").write_text(recipe)
+    assert concerns(made, load_recipe(made, to_read=True))
+    insist_on_trust(made)
+    moved = made.rename(made.with_name("moved"))
+    insist_on_trust(moved)
+
+
+def test_the_code_of_a_plug_in_is_named_too(foreign: Path) -> None:
+    (foreign / "lycosa.toml").write_text('strategy = "of-a-plug-in"\n[topic]\nmodel = "of-another"\n')
+    named = concerns(foreign, load_recipe(foreign, to_read=True))
+    assert named == ["strategy = of-a-plug-in", "topic.model = of-another"]
+
+
+def test_a_collection_that_names_nothing_of_it_needs_no_trust(foreign: Path) -> None:
+    (foreign / ".id").unlink()
+    (foreign / "lycosa.toml").write_text(
+        'seeds = "seeds.txt"\n[topic]\nkeywords = ["bee", "/hives?|\\\\w+ing/"]\n'
+        '[requests.headers]\nAccept-Language = "de"\n'
+    )
+    insist_on_trust(foreign)
+    assert not is_trusted(foreign)
+
+
+def test_a_number_that_nobody_here_has_given_is_worth_nothing(foreign: Path) -> None:
+    (foreign / "lycosa.toml").write_text(NAMING["code"])
+    for number in ("0" * 32, "../../x", "", "\0" * 32):
+        (foreign / ".id").write_text(number)
+        assert not is_trusted(foreign)
+
+
+def test_what_is_trusted_is_listed(foreign: Path) -> None:
+    (foreign / "lycosa.toml").write_text(NAMING["a proxy"])
+    assert "requests.proxy = http://proxy.example:3128" in done("trust", foreign).out
+    assert trust(foreign) == ["requests.proxy = http://proxy.example:3128"]
+
+
+def test_a_file_outside_is_opened_only_for_a_trusted_collection(foreign: Path) -> None:
+    (foreign / ".id").unlink()
+    assert own_file(foreign, "seeds.txt") == foreign / "seeds.txt"
+    (foreign / "away").symlink_to("/etc")
+    for name in ("../seeds.txt", "/etc/hosts", "away/hosts", "examples/../../x"):
+        with pytest.raises(RecipeError, match="lycosa trust"):
+            own_file(foreign, name)
+    trust(foreign)
+    assert own_file(foreign, "/etc/hosts") == Path("/etc/hosts")
+
+
+def test_examples_do_not_bring_files_from_outside_in(foreign: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("a secret")
+    (foreign / "good.txt").write_text("../secret.txt\n")
+    (foreign / "lycosa.toml").write_text('[topic]\nexamples = "good.txt"\n')
+    (foreign / ".id").unlink()
+    assert lycosa("crawl", foreign, "--seed", TOPICAL_SEED).is_one_clear_line(2, "secret.txt", "lycosa trust")
+
+
+def test_a_collection_from_elsewhere_is_rebuilt_without_what_it_names(made: Path, tmp_path: Path) -> None:
+    (made / "seeds.txt").write_text(f"{TOPICAL_SEED}\n")
+    (made / "lycosa.toml").write_text('seeds = "seeds.txt"\n[topic]\nkeywords = ["hive"]\n')
+    crawl(made, TOPICAL, 5, strategy="best-first")
+    foreign = Path(shutil.copytree(made, tmp_path / "from-elsewhere"))
+    (foreign / "lycosa.toml").write_text('[topic]\nfunction = "no_such_module:f"\n')
+    assert harmless(foreign, load_recipe(foreign)).topic.function == ""
+    assert rebuild(foreign, clock=SimulatedClock(NOW), tell=lambda line: None) == 5
+
+
+@pytest.mark.parametrize("name", ["labels.txt", "catalog.sqlite", "archive", "model.json", "search", "report.html"])
+def test_links_and_pipes_are_not_followed(foreign: Path, tmp_path: Path, name: str) -> None:
+    (foreign / ".id").unlink()
+    check_collection(foreign)
+    (tmp_path / "elsewhere").mkdir()
+    (foreign / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(CollectionError, match="is a link"):
+        check_collection(foreign)
+    assert lycosa("show", foreign).code == 1
+    (foreign / name).unlink()
+    os.mkfifo(foreign / name)
+    with pytest.raises(CollectionError, match="remove it"):
+        check_collection(foreign)
+    assert lycosa("show", foreign).code == 1
+
+
+def test_a_link_that_the_user_made_is_followed(made: Path, tmp_path: Path) -> None:
+    (tmp_path / "big-disk").mkdir()
+    (made / "archive").symlink_to(tmp_path / "big-disk")
+    check_collection(made)
+
+
+def test_a_catalog_cannot_name_files_outside_of_the_archive(made: Path, tmp_path: Path) -> None:
+    (made / "seeds.txt").write_text(f"{TOPICAL_SEED}\n")
+    (made / "lycosa.toml").write_text('seeds = "seeds.txt"\n[topic]\nkeywords = ["hive"]\n')
+    crawl(made, TOPICAL, 3, strategy="best-first")
+    (archive,) = (made / "archive").glob("*.warc.gz")
+    shutil.copy(archive, tmp_path / "stolen-00001.warc.gz")  # even where it is a record like any other
+    for name in (str(tmp_path / "stolen-00001.warc.gz"), "../../stolen-00001.warc.gz", "../peer/key.pem", "/etc/hosts"):
+        with closing(sqlite3.connect(made / "catalog.sqlite")) as connection, connection:
+            connection.execute("UPDATE pages SET file = ?", (name,))
+        said = lycosa("cat", made, TOPICAL_SEED)
+        assert said.is_one_clear_line(1, "does not fit its archive", "lycosa rebuild")
+    done("rebuild", made)
+    done("cat", made, TOPICAL_SEED)

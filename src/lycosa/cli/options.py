@@ -21,14 +21,6 @@ from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import visible
 from lycosa.vocabulary.urls import normalise
 
-TYPER_OPTIONS: dict[str, Any] = {  # of every Typer app
-    "no_args_is_help": True,
-    "add_completion": False,
-    "suggest_commands": False,  # click does it
-    "pretty_exceptions_enable": False,
-    "rich_markup_mode": None,
-    "context_settings": {"help_option_names": ["-h", "--help"]},
-}
 Name = Annotated[Path, typer.Argument(metavar="NAME", help="The folder of the collection.")]
 UrlArgument = Annotated[str, typer.Argument(metavar="URL", help="http://… or https://…")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]

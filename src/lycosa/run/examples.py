@@ -16,6 +16,7 @@ from lycosa.web.robots import TextWeb
 
 from .crawl import Assessor, Crawl, EverySeedRefusedError, Status
 from .session import Session
+from .turns import CurrentTurns
 
 _REMEMBERED_FOR = 86_400  # seconds in which an example page need not be fetched again
 _MAX_REMEMBERED = 64_000_000  # bytes of example pages that need not be fetched twice
@@ -48,17 +49,17 @@ class _SeedsOnly(BaseStrategy):
         return ()
 
 
-async def fetch_examples(session: Session, web: Web) -> None:
+async def fetch_examples(session: Session, web: Web, turns: CurrentTurns | None = None) -> None:
     """Fetches the example pages that the session's collection does not have, and records those that could be had."""
     missing = {url: good for url, good in session.topic.examples.urls.items() if session.page(url) is None}
     if missing:
         session.tell(f"fetching {counted(len(missing), 'example page')}")
     reached: set[Url] = set()
-    async with aclosing(_fetched(missing, session, web)) as examples:
+    async with aclosing(_fetched(missing, session, web, turns or CurrentTurns())) as examples:
         try:
             async for example in examples:
                 reached.add(example.url)
-                _let_rest(example.fetch, session)
+                let_rest(example.fetch, session)
                 outcome = example.fetch.outcome
                 if outcome is Outcome.OK:
                     session.record(example)
@@ -74,10 +75,12 @@ async def fetch_examples(session: Session, web: Web) -> None:
     session.checkpoint()
 
 
-async def _fetched(urls: Mapping[Url, bool], session: Session, web: Web) -> AsyncGenerator[FetchedExample, None]:
+async def _fetched(
+    urls: Mapping[Url, bool], session: Session, web: Web, turns: CurrentTurns
+) -> AsyncGenerator[FetchedExample, None]:
     """Examples, good (True) and bad, with what was fetched, redirects followed; also those that failed."""
     clock, requests = session.clock, session.recipe.requests
-    frontier = MemoryFrontier(clock=clock, delay=requests.delay)
+    frontier = MemoryFrontier(clock=clock, delay=requests.delay, per_address=requests.address_limit)
     crawl = Crawl(
         web=web,
         assess=Assessor(read=lambda fetch: None, judge=None),
@@ -85,6 +88,8 @@ async def _fetched(urls: Mapping[Url, bool], session: Session, web: Web) -> Asyn
         clock=clock,
         status=Status(interrupted=lambda: session.status.is_interrupted),
         concurrency=requests.concurrency,
+        turns=turns,
+        tell=session.tell,
     )
     crawl.loop.start(urls)
     example_at = {url: url for url in urls}  # by where redirects have led from it
@@ -97,8 +102,8 @@ async def _fetched(urls: Mapping[Url, bool], session: Session, web: Web) -> Asyn
                 example_at.setdefault(visit.fetch.location, asked)  # the first that leads there is the one followed
 
 
-def _let_rest(fetch: Fetch, session: Session) -> None:
-    """The crawl that begins is not to hurry a host that was asked for an example."""
+def let_rest(fetch: Fetch, session: Session) -> None:
+    """The crawl that begins is not to hurry a host that was asked before it, for an example or a sitemap."""
     delay = session.recipe.requests.delay
     not_before = max(fetch.host_not_before or 0.0, session.clock.now() + delay if delay else 0.0)
     if not_before:

@@ -185,6 +185,8 @@ class Session:
             clock=self.clock,
             admission=self._admission,
             delay=recipe.requests.delay,
+            per_address=recipe.requests.address_limit,
+            slow_slots=recipe.requests.slow_slots,
             limit=recipe.waiting.limit,
             boosted=self._steering.boosted,
         )
@@ -449,7 +451,7 @@ class Session:
         does for options that make no sense any more, lest one bad run close a collection for ever."""
         if strategy in STRATEGIES or strategy == self.recipe.strategy:
             try:
-                check_options(strategy, options)
+                find_strategy(strategy)(**check_options(strategy, options))
             except UsageError as error:
                 self.tell(f"going on without the options of the run before: {error}")
                 return strategy, {}

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from lycosa.cli.options import TYPER_OPTIONS, Json, Name, Quiet, print_json, program, tell
+from lycosa.cli.options import Json, Name, Quiet, print_json, program, tell
+from lycosa.cli.typer_options import TYPER_OPTIONS
 from lycosa.collection.json_text import replace_surrogates
 from lycosa.run.imports import ImportedPeerPages, PeerPage, import_peer_pages
 from lycosa.run.open import bring_index_up_to_date, open_for_reading

@@ -19,7 +19,7 @@ from lycosa.pictures.lines import Series, line_chart
 from lycosa.vocabulary.errors import cannot_write
 from lycosa.vocabulary.text import visible
 
-from .job_progress import Counting, elapsed_notice
+from .job_progress import ProgressBar, elapsed_notice
 from .options import Json, Quiet, print_json, program, tell
 from .progress import SPARKS
 from .typer_options import TYPER_OPTIONS
@@ -79,7 +79,7 @@ def import_(
         tell(
             f"taking paths to be of {options.origin}; if it is not secure, import into a new log with --site http://{site}"
         )
-    with Counting("MB read", quiet=quiet or as_json) as count:
+    with ProgressBar("MB read", quiet=quiet or as_json) as count:
         report_each = (lambda outcome: None) if quiet or as_json else partial(_report, options)
         done = import_logs(files, into, options, now=time.time(), count=count, report=report_each)
     if as_json:

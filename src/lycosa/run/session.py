@@ -177,7 +177,7 @@ class Session:
         self._admission = Admission(
             self._scope,
             recipe.traps,
-            sites=frozenset(map(site_of, self._seeds)),
+            sites=self._sites_to_stay_on(self._scope),
             forgotten=read_forgotten(self.folder),
             quotas=self._quotas,
         )
@@ -197,15 +197,12 @@ class Session:
             self.hold(Host(host), until)
         self.frontier.restore_settled(catalog.visited())
         self._admission.pages.restore(catalog.pages_of_hosts())
-        self.duplicates = NearDuplicates()
-        for url, fingerprint, digest in catalog.fingerprints():
-            self.duplicates.add(fingerprint, url, digest)
-        facts = catalog.summary()
+        pages, relevant, size = catalog.totals()
         self.status = Status(
-            pages=facts.pages,
-            relevant=facts.relevant,
+            pages=pages,
+            relevant=relevant,
             pages_since_relevant=catalog.pages_since_relevant(),
-            bytes_kept=facts.bytes,
+            bytes_kept=size,
             began=self.clock.now(),
         )
         return Loop(
@@ -216,6 +213,18 @@ class Session:
             clock=self.clock,
             retries=recipe.requests.retries,
         )
+
+    @cached_property
+    def duplicates(self) -> NearDuplicates:
+        """Finds pages of the collection that are nearly the same; read when it is first asked for."""
+        found = NearDuplicates()
+        for url, fingerprint, digest in self.collection.catalog.fingerprints():
+            found.add(fingerprint, url, digest)
+        return found
+
+    def _sites_to_stay_on(self, scope: Scope) -> frozenset[str]:
+        """The sites of the seeds; none where they do not count, as to know sites takes a tenth of a second."""
+        return frozenset(map(site_of, self._seeds)) if scope.stay_on_sites else frozenset()
 
     def recall(self) -> RecallEstimate | None:
         """How much of what is relevant and within reach the collection has; None before the first relevant page."""
@@ -448,7 +457,7 @@ class Session:
 
     def _use_scope(self, scope: Scope) -> None:
         self._scope = scope
-        self._admission.set_scope(scope, sites=frozenset(map(site_of, self._seeds)))
+        self._admission.set_scope(scope, sites=self._sites_to_stay_on(scope))
 
     def _permitted(self, strategy: str, options: Mapping[str, Plain]) -> tuple[str, Mapping[str, Plain]]:
         """The strategy of a run, and its options. The code of a plug-in runs where the user's recipe, or a flag, names
@@ -456,7 +465,7 @@ class Session:
         does for options that make no sense any more, lest one bad run close a collection for ever."""
         if strategy in STRATEGIES or strategy == self.recipe.strategy:
             try:
-                check_options(strategy, options)
+                find_strategy(strategy)(**check_options(strategy, options))
             except UsageError as error:
                 self.tell(f"going on without the options of the run before: {error}")
                 return strategy, {}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from lycosa.cli.job_progress import Counting
+from lycosa.cli.job_progress import ProgressBar
 from lycosa.cli.options import tell
 from lycosa.collection import Collection
 from lycosa.run.imports import PeerPage
@@ -234,7 +234,7 @@ def load_identity(folder: PeerFolder, group: Path | None, no_group: bool) -> Ide
 def open_content(collection: Collection, folder: PeerFolder, allow_private: bool, *, quiet: bool) -> SharedCollection:
     """The collection as a peer shares it, with its summary up to date."""
     content = SharedCollection(collection, folder, allow_private=allow_private)
-    with Counting("pages read", quiet=quiet) as count, _interruptible():
+    with ProgressBar("pages read", quiet=quiet) as count, _interruptible():
         content.catch_up(count)
     return content
 

@@ -105,7 +105,7 @@ def test_every_dependency_is_used(name):
 def test_strategies_and_commands_are_documented():
     assert all(f"| `{name}` |" in said(GUIDE / "strategies.md") for name in STRATEGIES)
     changelog = said(ROOT / "CHANGELOG.md")
-    assert all(f"`{name}`" in changelog for name in COMMANDS)
+    assert [name for name in COMMANDS if not re.search(rf"`(lycosa )?{name}\b", changelog)] == []
 
 
 def test_options_of_strategies_are_documented():

@@ -12,9 +12,10 @@ for visit in lycosa.open("bees").refresh(budget=50):
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .api import LycosaError, crawl, new, open
+    from .api import crawl, new, open
     from .strategies.base import BaseStrategy, clamped
     from .vocabulary.contracts import Relevance, Strategy
+    from .vocabulary.errors import LycosaError
     from .vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Skip, SkipReason, Url, Visit
     from .vocabulary.urls import host_of
 

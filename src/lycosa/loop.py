@@ -101,15 +101,17 @@ class Loop:
         return visit
 
     def retry(self, candidate: Candidate, fetch: Fetch) -> bool:
-        """Lets a host rest that asks for it, and puts a candidate back whose fetch is worth another try.
+        """Lets a host rest that asks for it; puts a candidate back whose fetch was postponed or is worth another try.
 
         A page that is fetched again has one try: that it failed is recorded, and the next pages have their turn.
         """
-        is_again = candidate.lane == REFRESH
+        is_again, outcome = candidate.lane == REFRESH, fetch.outcome
         # Of a host whose robots.txt is out of reach nothing is asked, so its pages to see again need not wait for that.
         if fetch.host_not_before is not None and not (is_again and not was_requested(fetch)):
             self.frontier.hold(host_of(candidate.url), fetch.host_not_before)
-        outcome = fetch.outcome
+        if outcome is Outcome.POSTPONED:
+            self.frontier.postpone(candidate)
+            return True
         if outcome is not Outcome.FAILED and outcome is not Outcome.BUSY:
             return False
         if is_again or candidate.attempts >= self._retries:

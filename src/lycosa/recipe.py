@@ -88,10 +88,18 @@ class Budget(Struct, frozen=True, forbid_unknown_fields=True):
         return max(1, int(share * self.pages))
 
 
+_PER_ADDRESS = 4
+_SLOW_FOR_EACH = 4  # slow fetches for each fetch at a time
+_MAX_SLOW = 256
+
+
 class Requests(Struct, frozen=True, forbid_unknown_fields=True):
     """How hosts are asked."""
 
     delay: NotNegative = 1.0  # seconds between two requests to one host
+    per_address: Annotated[int, Meta(ge=0)] | None = (
+        None  # requests at a time to one address or registered domain, the delay after each included; 0 for no limit
+    )
     concurrency: AtLeastOne = 16  # fetches under way at once
     timeout: Positive = 10.0  # seconds for a whole request
     max_body: AtLeastOne = 1_000_000  # bytes of a body; what is longer is cut
@@ -100,6 +108,18 @@ class Requests(Struct, frozen=True, forbid_unknown_fields=True):
     proxy: str = ""  # scheme://host:port
     cookies: str = ""
     headers: Mapping[str, str] = {}
+
+    @property
+    def address_limit(self) -> int | None:
+        """`per_address`, which is 4 where nothing is said, and does not limit where hosts need no rest."""
+        if self.per_address is None:
+            return _PER_ADDRESS if self.delay else None
+        return self.per_address or None
+
+    @property
+    def slow_slots(self) -> int | None:
+        """How many fetches there may be at a time, beside the others, from hosts that are slow to answer."""
+        return min(_SLOW_FOR_EACH * self.concurrency, _MAX_SLOW) if self.concurrency > 1 else None
 
 
 class Utility(Struct, frozen=True, forbid_unknown_fields=True):

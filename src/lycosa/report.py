@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 from itertools import pairwise, repeat
 from statistics import fmean
@@ -10,8 +11,9 @@ from typing import NamedTuple
 
 from lycosa.pictures import Bar, Mark, Series, bar_chart, bin_counts, histogram, line_chart
 from lycosa.pictures.heat_map import heat_map
-from lycosa.pictures.html_page import html_page, section
+from lycosa.pictures.html_page import for_each_screen, html_page, section
 from lycosa.relevance.harvest import Calibration, harvest_interval
+from lycosa.run.review import Measured
 from lycosa.vocabulary.records import RELEVANT
 from lycosa.vocabulary.text import visible
 from lycosa.vocabulary.urls import normalise, site_of
@@ -88,6 +90,7 @@ class ReportData:
     version: str = ""  # of Lycosa
     recipe: Sequence[tuple[str, str]] = ()  # how it was made: what, and how the recipe says it
     calibration: Calibration = "crawl"  # what tells relevant pages from others
+    measured: Measured | None = None  # the share of relevant pages, where enough drawn at random were labelled
 
 
 def report_page(data: ReportData) -> str:
@@ -129,27 +132,35 @@ def _cards(data: ReportData) -> str:
     pages = len(data.relevances)
     relevant = sum(relevance >= RELEVANT for relevance in data.relevances)
     figures = (
-        (_count(pages), "pages"),
-        (_count(relevant), "relevant"),
-        (f"{relevant / pages:.1%}" if pages else "–", _harvest_label(data, relevant)),
+        _counted(pages, "page"),
+        (_count(relevant), "relevant" if data.calibration == "rule" else "relevant, says the model"),
+        _harvest_card(data, relevant),
         *_standing_card(data),
-        (_count(len(set(map(site_of, data.hosts)))), "sites"),
-        (_count(len(set(data.hosts))), "hosts"),
-        (_count(data.waiting), "URLs waiting"),
+        _counted(len(set(map(site_of, data.hosts))), "site"),
+        _counted(len(set(data.hosts)), "host"),
+        _counted(data.waiting, "URL", " waiting"),
         (_size(data.size), "received"),
         (_duration(data.seconds), "of crawling"),
     )
     cards = "".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for value, label in figures)
-    return f'<dl class="cards">{cards}</dl>\n'
+    columns = next((number for number in (4, 3, 5) if len(figures) % number == 0), 4)  # of rows that are full
+    return f'<dl class="cards in-{columns}">{cards}</dl>\n'
 
 
-def _harvest_label(data: ReportData, relevant: int) -> str:
-    low, high = harvest_interval(relevant, len(data.relevances), data.calibration)
-    return (
-        "harvest rate"
-        if data.calibration == "rule" or not data.relevances
-        else f"harvest rate, {low:.0%}–{high:.0%} likely"
-    )
+def _counted(number: int, noun: str, state: str = "") -> tuple[str, str]:
+    return _count(number), f"{noun}{'' if number == 1 else 's'}{state}"
+
+
+def _harvest_card(data: ReportData, relevant: int) -> tuple[str, str]:
+    """The harvest rate: measured where it was, else estimated; exact where a rule decides."""
+    sample, pages = data.measured, len(data.relevances)
+    if sample is not None:
+        return f"{sample.share:.0%}", f"harvest rate, measured; {sample.low:.0%}–{sample.high:.0%} likely"
+    rate = f"{relevant / pages:.1%}" if pages else "–"
+    if data.calibration == "rule" or not pages:
+        return rate, "harvest rate"
+    low, high = harvest_interval(relevant, pages, data.calibration)
+    return rate, f"harvest rate, estimated; {low:.0%}–{high:.0%} likely"
 
 
 def _standing_card(data: ReportData) -> list[tuple[str, str]]:
@@ -158,7 +169,8 @@ def _standing_card(data: ReportData) -> list[tuple[str, str]]:
 
 
 def _harvest(data: ReportData) -> str:
-    chart = line_chart(
+    chart = partial(
+        line_chart,
         harvest_curves(data.relevances),
         title="Harvest rate over the crawl",
         x_title="pages stored",
@@ -167,11 +179,23 @@ def _harvest(data: ReportData) -> str:
         percent=True,
         marks=strategy_marks(data.runs),
     )
-    return section("Harvest rate", "The share of stored pages that are on topic, as the crawl went on.", chart)
+    return section("Harvest rate", _harvest_lead(data), for_each_screen(lambda width: chart(width=width)))
+
+
+def _harvest_lead(data: ReportData) -> str:
+    if data.calibration == "rule":
+        return "The share of stored pages that are on topic, as the crawl went on."
+    lead = "The share of stored pages that the model calls relevant, as the crawl went on: an estimate."
+    sample = data.measured
+    if sample is None:
+        return f"{lead} lycosa review measures it on pages drawn at random."
+    found = f"{_count(sample.good)} of {_count(sample.drawn)} pages drawn at random are on topic, as labelled by hand"
+    return f"{lead} Measured: {found}, so {sample.share:.0%}, probably within {sample.low:.0%}–{sample.high:.0%}."
 
 
 def _relevance(data: ReportData) -> str:
-    chart = histogram(
+    chart = partial(
+        histogram,
         bin_counts(data.relevances),
         split=RELEVANT,
         split_label="relevant →",
@@ -179,7 +203,8 @@ def _relevance(data: ReportData) -> str:
         x_title="relevance",
         y_title="pages",
     )
-    return section("Relevance", f"How well the stored pages fit the topic; {RELEVANT} and more is relevant.", chart)
+    lead = f"How well the stored pages fit the topic; {RELEVANT} and more is relevant."
+    return section("Relevance", lead, for_each_screen(lambda width: chart(width=width)))
 
 
 def _readers(data: ReportData) -> str:
@@ -196,7 +221,7 @@ def _readers(data: ReportData) -> str:
         if pages[kind]
     ]
     lead = "Pages that the access log led to before a link did, and the others; the dark part is relevant."
-    return section("Readers", lead, bar_chart(bars, title="Readers"))
+    return section("Readers", lead, for_each_screen(lambda width: bar_chart(bars, title="Readers", width=width)))
 
 
 def _standing(data: ReportData) -> str:
@@ -204,7 +229,8 @@ def _standing(data: ReportData) -> str:
     known = [(r, s) for r, s in zip(data.relevances, data.standings, strict=False) if s is not None]
     if not known:
         return ""
-    spread = histogram(
+    spread = partial(
+        histogram,
         bin_counts([standing for _, standing in known]),
         split=0.5,
         split_label="",
@@ -212,20 +238,22 @@ def _standing(data: ReportData) -> str:
         x_title="importance",
         y_title="pages",
     )
-    both = heat_map(
+    both = partial(
+        heat_map,
         _joint_counts(known),
         title="Relevance and importance",
         x_title="relevance",
         y_title="importance",
-        width=760.0,
         height=380.0,
     )
     return section(
         "Importance",
         "How well the Web at large thinks of each page, from 0 to 1, estimated from page and site.",
-        spread,
+        for_each_screen(lambda width: spread(width=width)),
     ) + section(
-        "Relevance and importance", "How many pages are both on topic and important; shades by logarithm.", both
+        "Relevance and importance",
+        "How many pages are both on topic and important; shades by logarithm.",
+        for_each_screen(lambda width: both(width=width)),
     )
 
 
@@ -235,7 +263,8 @@ def _weight(data: ReportData) -> str:
     if len({alpha for _, alpha in weights}) < 2:
         return ""
     step = max(1, len(weights) // POINTS_PER_CURVE)
-    chart = line_chart(
+    chart = partial(
+        line_chart,
         [Series("weight of relevance", weights[::step])],
         title="Weight of relevance over the crawl",
         x_title="pages stored",
@@ -243,7 +272,7 @@ def _weight(data: ReportData) -> str:
         y_range=(0.0, 1.0),
     )
     lead = "The weight of relevance (α) when a page was chosen: it rises when pages stray from the topic."
-    return section("Weight of relevance", lead, chart)
+    return section("Weight of relevance", lead, for_each_screen(lambda width: chart(width=width)))
 
 
 def _joint_counts(pairs: Sequence[tuple[float, float]]) -> list[list[int]]:
@@ -302,7 +331,8 @@ def _sites(data: ReportData) -> str:
     bars = [Bar(site.name, site.pages, site.relevant, _site_note(site, len(data.relevances))) for site in found]
     order = "by pages stored, with their share of the collection; the dark part is relevant"
     lead = f"{_largest(len(found), 'sites')}, {order}."
-    return section("Sites", lead, bar_chart(bars[:PLACES_SHOWN], title="Sites"))
+    shown = bars[:PLACES_SHOWN]
+    return section("Sites", lead, for_each_screen(lambda width: bar_chart(shown, title="Sites", width=width)))
 
 
 def _site_note(site: PlaceFigures, pages: int) -> str:
@@ -317,7 +347,8 @@ def _hosts(data: ReportData) -> str:
         return ""
     bars = [Bar(host.name, host.pages, host.relevant, f"({host.relevant / host.pages:.0%})") for host in found]
     lead = f"{_largest(len(found), 'hosts')}, by pages stored; the dark part is relevant."
-    return section("Hosts", lead, bar_chart(bars[:PLACES_SHOWN], title="Hosts"))
+    shown = bars[:PLACES_SHOWN]
+    return section("Hosts", lead, for_each_screen(lambda width: bar_chart(shown, title="Hosts", width=width)))
 
 
 def _largest(number: int, what: str) -> str:

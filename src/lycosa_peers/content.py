@@ -47,7 +47,13 @@ class ContentSummary(Protocol):
 class Content(Protocol):
     """What a peer shares."""
 
-    def find(self, wanted: Wanted, most: int) -> Found: ...
+    def find(self, wanted: Wanted, most: int) -> Found:
+        """What others are told."""
+        ...
+
+    def find_own(self, wanted: Wanted, most: int) -> Found:
+        """What its user is told: also what is withheld from others."""
+        ...
 
     def fetch(self, item: Item) -> bytes | None: ...
 
@@ -58,6 +64,15 @@ class Content(Protocol):
     def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None) -> bool:
         """Whether a hit of a stranger can be an answer, as far as can be checked without the item. `statistics`
         came with the hit."""
+        ...
+
+    def confirms(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None, body: bytes) -> bool:
+        """Whether the item that a stranger sent is as its hit has told."""
+        ...
+
+    def unlikely(self, number: int) -> str | None:
+        """Words that hardly any page has all of, though each is real, different for each number; None where there are
+        none."""
         ...
 
     def may_take(self, item: Item) -> bool:
@@ -128,6 +143,9 @@ class Items:
     def find(self, wanted: Wanted, most: int) -> Found:
         return Found((PeerHit(wanted),)) if wanted in self.ids else Found()
 
+    def find_own(self, wanted: Wanted, most: int) -> Found:
+        return self.find(wanted, most)
+
     def fetch(self, item: Item) -> bytes | None:
         """The id stands for the body of the file."""
         return str(item).encode() if item in self.ids else None
@@ -137,6 +155,12 @@ class Items:
 
     def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None) -> bool:
         return hit.item == wanted
+
+    def confirms(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None, body: bytes) -> bool:
+        return self.verify(hit.item, body)
+
+    def unlikely(self, number: int) -> str | None:
+        return None
 
     def may_take(self, item: Item) -> bool:
         return True

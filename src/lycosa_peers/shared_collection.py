@@ -2,12 +2,20 @@
 
 It answers queries from the search index, hands out stored pages as WARC records, and keeps a summary of itself, built
 page by page between other work, that follows the collection as it grows.
+
+Which pages are shared is decided by their URL and by the address that they came from, as the archive has it in the
+WARC-IP-Address of each record: under a public name a page may come from a machine at home. A page whose record does not
+say from where it came is withheld. What is told of a page is read from its own record in the archive, whatever catalog
+and search index say.
 """
 
 import asyncio
+import tempfile
 import zlib
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
 from typing import Protocol
 
 import msgspec
@@ -15,16 +23,18 @@ import numpy as np
 from msgspec import Struct
 
 from lycosa.collection import Collection
+from lycosa.collection.foreign import ForeignFetches
 from lycosa.collection.rows import PageRow
-from lycosa.collection.search_index import MAX_TEXT, SearchIndex
+from lycosa.collection.search_index import MAX_TEXT, SearchIndex, one_safe_line
 from lycosa.reading import Reader
 from lycosa.reading.stop_words import STOP_WORDS
 from lycosa.reading.words import FoldedWords
-from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.hosts import why_url_refused
-from lycosa.vocabulary.records import Codes, Url
-from lycosa.vocabulary.text import codes_of, folded
+from lycosa.vocabulary.errors import CollectionError, LycosaError
+from lycosa.vocabulary.hosts import why_not_public_address, why_url_refused
+from lycosa.vocabulary.records import Codes, Fetch, Url
+from lycosa.vocabulary.text import codes_of, folded, tokens_of
 from lycosa.vocabulary.urls import normalise
+from lycosa.web.encodings import decoded
 
 from .content import ContentSummary, Found, SummaryDelta
 from .messages import MAX_BYTES, Item, PeerHit, Statistics, Wanted
@@ -50,7 +60,9 @@ FEWEST_NEW = 0.05  # share of new pages that justifies a segment at once
 MAX_RECORD = 16 << 20  # bytes of an unpacked WARC record
 LATEST = 1e11  # seconds since the epoch, the limit of a message
 _PAGES_AT_ONCE = 4  # read before other tasks have their turn
+_NEW_PAGES = 64  # that are not in the summary yet and are read for one query, to see where they came from
 _TITLE, _SNIPPET = 300, 600  # characters of a hit
+_TRUE_WORDS = 0.8  # share of the words of title and snippet that have to be on the page
 _STOPS = np.sort(codes_of(STOP_WORDS))
 Count = Callable[[int, int], None]
 
@@ -62,6 +74,11 @@ class PageText(Struct, frozen=True, gc=False):
     text: str
     hashes: Codes  # of its words, title first
     title_words: int
+    address: str = ""  # that it came from; empty where the archive does not say
+
+    def count(self, code: np.uint64) -> int:
+        """How often a word occurs; in the title twice as often."""
+        return int((self.hashes == code).sum()) + int((self.hashes[: self.title_words] == code).sum())
 
     @property
     def size(self) -> int:
@@ -77,10 +94,12 @@ class PageTextCache:
         self._texts: OrderedDict[tuple[str, str, int], PageText] = OrderedDict()
         self._cached, self._cache_bytes = 0, cache_bytes
         self._rows: dict[str, PageRow | None] = {}
+        self.reads = 0  # since `begin`
 
     def begin(self) -> None:
         """Forgets the catalog rows of the last query, which may have changed."""
         self._rows.clear()
+        self.reads = 0
 
     def row(self, url: str) -> PageRow | None:
         if url not in self._rows:
@@ -94,6 +113,7 @@ class PageTextCache:
         key = (url, page.place.file, page.place.offset)
         known = self._texts.get(key)
         if known is None:
+            self.reads += 1
             known = self._texts[key] = self.read(page)
             self._cached += known.size
             while self._cached > self._cache_bytes and len(self._texts) > 1:
@@ -103,20 +123,55 @@ class PageTextCache:
         return known
 
     def read(self, page: PageRow) -> PageText:
-        read = self._reader(self._collection.archive.fetch_at(page.place)) if page.place else None
+        """The text of a page in its record; none where the record is that of another page."""
+        fetch = self._collection.archive.fetch_at(page.place) if page.place else None
+        return self.text_of(fetch) if fetch is not None and fetch.url == page.url else _NO_TEXT
+
+    def text_of(self, fetch: Fetch) -> PageText:
+        read = self._reader(fetch)
         if read is None:
             return _NO_TEXT
         text = read.main[:MAX_TEXT]
         words = FoldedWords(folded(f"{read.title} {text}")).codes
-        return PageText(read.title, text, words, len(FoldedWords(folded(read.title)).codes))
+        return PageText(read.title, text, words, len(FoldedWords(folded(read.title)).codes), fetch.address)
 
 
 _NO_TEXT = PageText("", "", np.empty(0, np.uint64), 0)
 
 
+def _fetch_in(record: bytes) -> Fetch | None:
+    """The page in a WARC record of a stranger, as `--take` would read it."""
+    try:
+        with tempfile.NamedTemporaryFile(suffix=".warc") as file:
+            file.write(record)
+            file.flush()
+            return next(iter(ForeignFetches(Path(file.name), decode=decoded)), None)
+    except (LycosaError, OSError):
+        return None
+
+
+def _plain(text: str) -> str:
+    return folded(text).decode("utf-8", "replace")
+
+
+def _stem(word: str) -> str:
+    """The beginning of a word, which all its forms have."""
+    return word[: max(3, len(word) - 3)]
+
+
+def _made_up_word(chance: Random) -> str:
+    return "".join(chance.choice("bdfgklmnprstv") + chance.choice("aeiou") for _ in range(chance.randint(3, 5)))
+
+
 def unpack_record(url: str, body: bytes) -> bytes | None:
     """The WARC record in a gzip member that a stranger sent for a URL; None where it is not the record of a page at
     that URL."""
+    unpacked = _unpack(url, body)
+    return None if unpacked is None else unpacked[0]
+
+
+def _unpack(url: str, body: bytes) -> tuple[bytes, dict[bytes, bytes]] | None:
+    """The record of a page, with its headers."""
     unpacker = zlib.decompressobj(16 + 15)
     try:
         record = unpacker.decompress(body, MAX_RECORD)
@@ -129,16 +184,22 @@ def unpack_record(url: str, body: bytes) -> bytes | None:
     headers = {name.strip().lower(): value.strip().strip(b"<>") for name, _, value in lines}
     if not found or headers.get(b"warc-type") != b"response":
         return None
-    return record if headers.get(b"warc-target-uri") == url.encode("utf-8", "replace") else None
+    return (record, headers) if headers.get(b"warc-target-uri") == url.encode("utf-8", "replace") else None
 
 
 class SummaryBuild:
     """A summary being built: iterating reads one page a step, `seal` makes a segment of those read."""
 
     def __init__(
-        self, codes_of_page: Callable[[int], Codes], pages: dict[int, int], wanted: list[int], *, replaces_all: bool
+        self,
+        codes_of_page: Callable[[int], Codes | None],
+        pages: dict[int, int],
+        wanted: list[int],
+        *,
+        replaces_all: bool,
     ):
         self.pages = pages
+        self.withheld: set[int] = set()  # pages that are not shared
         self.replaces_all = replaces_all
         self.total = len(wanted)
         self.segments: list[Segment] = []
@@ -148,7 +209,10 @@ class SummaryBuild:
 
     def __iter__(self) -> Iterator[int]:
         for done, number in enumerate(self._wanted, 1):
-            self._read.append(self._codes_of_page(number))
+            codes = self._codes_of_page(number)
+            if codes is None:
+                self.withheld.add(number)
+            self._read.append(np.empty(0, np.uint64) if codes is None else codes)
             yield done
 
     @property
@@ -222,13 +286,16 @@ class _SavedSummary(Struct, frozen=True):
     since: list[int]  # the version in which each segment was added
     packed: bytes
     pages: dict[int, int]  # digest of each page in it, by number
+    withheld: list[int]  # those of them that are not shared; older files do not have it, and are made again
+    allow_private: bool
 
 
 class SharedCollection:
     """Shares a collection: hits are pages that have all words of a query, with the counts by which they are scored.
 
-    allow_private: whether pages at private addresses are shared, too. `error` is why the last lookup failed, None where
-    it worked. Raises CollectionError where there is a search index that cannot be used.
+    allow_private: whether pages at private addresses, and those that may have come from there, are shared, too. `error`
+    is why the last lookup failed, None where it worked. Raises CollectionError where there is a search index that
+    cannot be used.
     """
 
     def __init__(
@@ -240,6 +307,7 @@ class SharedCollection:
         self._texts = PageTextCache(collection, cache_bytes)
         self._index = SearchIndex(collection.folder / "search", text_of=lambda url: self._texts.text(Url(url)).text)
         self._version, self._since, self._segments, self._known = 0, list[int](), list[Segment](), dict[int, int]()
+        self._withheld: set[int] = set()  # pages of the summary that are not shared
         self._up_to_date_at: int | None = None  # SQLite's data_version
         self.counts: Counter[str] = Counter()
         self.error: CollectionError | None = None
@@ -251,13 +319,19 @@ class SharedCollection:
     # ------------------------------------------------------------ the content of a peer
 
     def find(self, wanted: Wanted, most: int) -> Found:
+        return self._find(wanted, most, self._is_shared)
+
+    def find_own(self, wanted: Wanted, most: int) -> Found:
+        return self._find(wanted, most, self._is_there)
+
+    def _find(self, wanted: Wanted, most: int, where: Callable[[str], bool]) -> Found:
         words = query_words(wanted) if isinstance(wanted, str) else ()
         if not words or most < 1:
             return Found()
         self._texts.begin()
         try:
-            found = self._index.with_all(words, limit=most, where=self._is_shared)
-            hits = tuple(self._hit(hit.url, hit.title, hit.snippet, codes_of(words)) for hit in found)
+            found = self._index.with_all(words, limit=most, where=where)
+            hits = tuple(self._hit(hit.url, hit.snippet, codes_of(words)) for hit in found)
         except CollectionError as error:  # mostly another process is rewriting the index
             self.counts["index_unusable"] += 1
             self.error = error
@@ -280,7 +354,11 @@ class SharedCollection:
         except CollectionError:
             return None
         # A catalog made by others may name any bytes of the archive: what is sent is the record of this page.
-        return record if unpack_record(url, record) is not None else None
+        unpacked = _unpack(url, record)
+        if unpacked is None:
+            return None
+        came_from = unpacked[1].get(b"warc-ip-address", b"").decode("ascii", "replace")
+        return record if self._came_from_public(came_from) else None
 
     def verify(self, item: Item, body: bytes) -> bool:
         return isinstance(item, str) and unpack_record(item, body) is not None
@@ -289,6 +367,42 @@ class SharedCollection:
         """A page that claims to have every word of the query."""
         words = query_words(wanted) if isinstance(wanted, str) else ()
         return isinstance(hit.item, str) and has_all_words(words, statistics, hit)
+
+    def confirms(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None, body: bytes) -> bool:
+        """Whether a stored page has the words as often as its hit claims, and its title and snippet are from it.
+
+        The other may read pages a little otherwise than we do; lies are coarser than that.
+        """
+        record = unpack_record(hit.item, body) if isinstance(hit.item, str) else None
+        fetch = None if record is None else _fetch_in(record)
+        if fetch is None or fetch.url != hit.item:
+            return False
+        text = self._texts.text_of(fetch)
+        plain = _plain(f"{text.title} {text.text}")
+        words = query_words(wanted) if isinstance(wanted, str) else ()
+        if not all(_stem(_plain(word)) in plain for word in words):
+            return False
+        told = tokens_of(f"{hit.title} {hit.snippet}")
+        if sum(_plain(word) in plain for word in told) < _TRUE_WORDS * len(told):
+            return False
+        if fetch.truncated:
+            return True
+        claimed = dict(zip(statistics.terms, hit.frequencies, strict=False)) if statistics else {}
+        times = (text.count(code) for code in codes_of(words))
+        is_modest = all(claimed.get(word, 0) <= 2 * count + 2 for word, count in zip(words, times, strict=True))
+        return is_modest and 2 * hit.length + 20 >= len(text.hashes)
+
+    def unlikely(self, number: int) -> str | None:
+        chance = Random(number)
+        words = [_made_up_word(chance)]
+        last = max(self._known, default=0)
+        for _ in range(8):
+            page = next(self._collection.catalog.pages(after=chance.randrange(last), limit=1), None) if last else None
+            if page is None or page.number in self._withheld or page.number not in self._known or len(words) > 2:
+                continue  # what is withheld is not told by questions either
+            words += sorted(tokens_of(page.title), key=lambda word: (-len(word), word))[:1]
+        chance.shuffle(words)
+        return " ".join(words)
 
     def may_take(self, item: Item) -> bool:
         """A page at an address that may be crawled."""
@@ -315,16 +429,13 @@ class SharedCollection:
         summary = SegmentedSummary(self._segments)
         return Statistics(summary.pages, summary.words, words, tuple(summary.frequency(word) for word in words))
 
-    def _hit(self, url: str, title: str, snippet: str, codes: Codes) -> PeerHit:
+    def _hit(self, url: str, snippet: str, codes: Codes) -> PeerHit:
         page, text = self._texts.row(url), self._texts.text(Url(url))
         assert page is not None  # as `_is_shared` holds
-        in_title = text.hashes[: text.title_words]
-        times = [
-            int((text.hashes == code).sum()) + int((in_title == code).sum()) for code in codes
-        ]  # title words count twice
+        times = [text.count(code) for code in codes]
         return PeerHit(
             url,
-            title[:_TITLE],
+            one_safe_line(text.title)[:_TITLE],
             snippet[:_SNIPPET],
             standing=min(max(page.standing or 0.0, 0.0), 1.0),
             relevance=min(max(page.relevance or 0.0, 0.0), 1.0),
@@ -334,19 +445,42 @@ class SharedCollection:
             frequencies=tuple(max(1, count) for count in times),  # the index has found each of them
         )
 
-    def _is_shared(self, url: str) -> bool:
+    def _is_there(self, url: str) -> bool:
         page = self._texts.row(url)
-        return page is not None and page.vanished_at is None and not self._is_withheld(url)
+        return page is not None and page.vanished_at is None
+
+    def _is_shared(self, url: str) -> bool:
+        """Whether others are told of a page. One that the summary knows to be withheld is not read; of those that it
+        does not know yet, a few are, to see where they came from, and the others have to wait for the summary."""
+        page = self._texts.row(url)
+        if page is None or page.vanished_at is not None or self._is_withheld(url):
+            return False
+        if self._known.get(page.number) == page.digest:
+            if page.number in self._withheld:
+                return False
+        elif self._texts.reads >= _NEW_PAGES:
+            self.counts["not_told_yet"] += 1
+            return False
+        return self._came_from_public(self._texts.text(Url(url)).address)
 
     def _is_withheld(self, url: str) -> bool:
         return why_url_refused(url, allow_private=self._allow_private) is not None
+
+    def _came_from_public(self, address: str) -> bool:
+        """Whether a page that came from an address may be shared; where it is not known, it may not."""
+        return self._allow_private or why_not_public_address(address) is None
 
     # ------------------------------------------------------------ updating the summary
 
     @property
     def pages(self) -> int:
-        """The number of pages in the summary."""
-        return sum(segment.pages for segment in self._segments)
+        """The number of pages in the summary that are shared."""
+        return sum(segment.pages for segment in self._segments) - len(self._withheld)
+
+    @property
+    def withheld(self) -> int:
+        """The number of pages that are not shared, as they came from private addresses or may have."""
+        return len(self._withheld)
 
     def behind(self, *, at_once: bool = False) -> SummaryBuild | None:
         """The build that brings the summary up to date; None where it is, or where too few pages are new.
@@ -391,12 +525,17 @@ class SharedCollection:
         build.seal()
         self.take_over(build)
 
-    def codes_of_page(self, number: int) -> Codes:
-        """The words of a page without stop words; none of a page that is not shared."""
+    def codes_of_page(self, number: int) -> Codes | None:
+        """The words of a page without stop words; None for a page that is not shared."""
         page = next(self._collection.catalog.pages(after=number - 1, limit=1), None)
-        if page is None or page.number != number or self._is_withheld(page.url):
+        if page is None or page.number != number:
             return np.empty(0, np.uint64)
-        codes: Codes = self._texts.read(page).hashes
+        if self._is_withheld(page.url):
+            return None
+        text = self._texts.read(page)
+        if not self._came_from_public(text.address):
+            return None
+        codes: Codes = text.hashes
         wanted: Codes = codes[_STOPS[np.minimum(_STOPS.searchsorted(codes), len(_STOPS) - 1)] != codes]
         return wanted
 
@@ -408,11 +547,13 @@ class SharedCollection:
         else:
             self._segments += build.segments
             self._since += [self._version] * len(build.segments)
+        self._withheld = build.withheld | (set() if build.replaces_all else self._withheld & build.pages.keys())
         self._known = build.pages
         packed = SegmentedSummary(self._segments).packed()
-        self._folder.write(
-            SUMMARY_FILE, msgspec.msgpack.encode(_SavedSummary(self._version, self._since, packed, self._known))
+        saved = _SavedSummary(
+            self._version, self._since, packed, self._known, sorted(self._withheld), self._allow_private
         )
+        self._folder.write(SUMMARY_FILE, msgspec.msgpack.encode(saved))
 
     def _load(self) -> None:
         data = self._folder.read(SUMMARY_FILE)
@@ -424,5 +565,6 @@ class SharedCollection:
         except (msgspec.DecodeError, BadSummaryError):
             return  # it is built again
         self._version = saved.version
-        if len(segments) == len(saved.since):
+        if len(segments) == len(saved.since) and saved.allow_private == self._allow_private:
             self._since, self._segments, self._known = saved.since, list(segments), saved.pages
+            self._withheld = set(saved.withheld)

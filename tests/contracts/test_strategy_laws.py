@@ -1,5 +1,8 @@
 """What every strategy promises: the laws of `lycosa.testing`, on worlds by name and on those of hypothesis."""
 
+from math import inf, nan
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,8 +10,10 @@ from hypothesis import strategies as st
 from lycosa import testing
 from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.strategies import STRATEGIES
+from lycosa.strategies.registry import check_options
 from lycosa.testing import Make, SmallWeb, html_page
 from lycosa.vocabulary.contracts import Strategy
+from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Fetch, Link, Outcome, Page, Url, Visit
 from pages import GivenWords
 from worlds import CHAIN, LOOP, STAR, TOPICAL, TWO_SITES, topic_of
@@ -42,6 +47,32 @@ def maker(name: str) -> Make:
 @every_strategy
 def test_keeps_the_laws_that_plug_ins_are_held_to(name: str) -> None:
     testing.check_strategy(STRATEGIES[name].make, worlds=3)
+
+
+NUMBERS = [nan, inf, -inf, -1.0, 0.0, 1e-300, 0.5, 1.0, 1e300]
+
+
+@every_strategy
+@pytest.mark.parametrize("value", NUMBERS)
+def test_a_number_that_makes_no_sense_is_refused_and_every_other_works(name: str, value: float) -> None:
+    """A collection of others may hold any options; none may break or stall a crawl."""
+    for option in STRATEGIES[name].options.values():
+        wanted = option.type if option.type in (int, float) else float if "float" in str(option.type) else None
+        if wanted is None or (wanted is int and not value.is_integer()):
+            continue
+        given_value = int(min(value, 2.0**40)) if wanted is int else value
+        try:
+            options = check_options(name, {option.name: given_value})
+
+            def make(world: SmallWeb, options: dict[str, Any] = options) -> Strategy:
+                log = [world.readings()] if name in NEED_A_LOG else []
+                return STRATEGIES[name](*log, **options)
+
+            make(TOPICAL_WORLD)
+        except UsageError as error:
+            assert option.name.replace("_", " ") in str(error).replace("_", " ")
+            continue
+        testing.offers_priorities_on_its_scale(make, TOPICAL_WORLD)
 
 
 @every_strategy

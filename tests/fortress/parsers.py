@@ -38,7 +38,7 @@ from lycosa.vocabulary.urls import host_of, hostname_of, join, key_of, normalise
 from lycosa.web.encodings import decoded
 from lycosa.web.outcomes import classify
 from lycosa.web.robots import RobotsWeb
-from lycosa.web.sitemaps import _parse_sitemap
+from lycosa.web.sitemaps import parse_sitemap
 
 HERE = Url("http://site.example/a/b?c=d")
 LIMIT = 100_000  # bytes that may come out of a compressed body
@@ -90,7 +90,7 @@ def _robots(data: bytes) -> None:
 
 
 def _sitemap(data: bytes) -> None:
-    pages, sitemaps = _parse_sitemap(HERE, data, 1_000)
+    pages, sitemaps = parse_sitemap(HERE, data, 1_000)
     assert all(normalise(url) == url for url in (*pages, *sitemaps))
 
 

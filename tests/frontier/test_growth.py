@@ -9,7 +9,8 @@ import pytest
 from lycosa.frontier import memory
 from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.durable import DurableFrontier
-from lycosa.frontier.memory import LatestKeys, MemoryFrontier
+from lycosa.frontier.memory import MemoryFrontier
+from lycosa.frontier.shared_limits import LatestKeys
 from lycosa.strategies.best_first import BestFirst
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Candidate, SkipReason, Url

@@ -5,19 +5,17 @@ from typing import Any
 
 import typer
 
-from lycosa.cli import LOADED_WHEN_CALLED, app, load_command
+from lycosa.cli import COMMANDS, app
 
 NOTHING = {"[]", "[None, None]", "False", "None"}  # facts that are left out
 
 
 def _commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-    """A command and all below it. Groups are stand-ins that load their commands when called: those are looked into."""
-    inside = dict(getattr(command, "commands", {}))
+    """A command and all below it."""
     yield " ".join(path), command
-    for name, one in inside.items():
-        if len(path) == 1 and name in LOADED_WHEN_CALLED:
-            one = typer.main.get_command(load_command(name))
-        yield from _commands(one, (*path, name))
+    names = COMMANDS if len(path) == 1 else getattr(command, "commands", {})
+    for name in names:
+        yield from _commands(command.get_command(None, name), (*path, name))
 
 
 def _parameter(parameter: Any) -> tuple[str, dict[str, Any]]:

@@ -3,6 +3,7 @@
 import gzip
 import shutil
 import sqlite3
+from contextlib import suppress
 
 import pytest
 import tantivy
@@ -261,3 +262,80 @@ def test_no_record_but_that_of_the_page_is_handed_out(folder):
             place = catalog.execute("SELECT place, length FROM pages WHERE url = 'http://bees.example/'").fetchone()
             catalog.execute("UPDATE pages SET place = ?, length = ? WHERE url = 'http://ships.example/'", place)
         assert content.fetch("http://ships.example/") is None
+
+
+# Where pages came from
+
+
+HONEY = {"http://hive.example/": ("Hive", "honey of the apiary")}
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.8", "192.168.1.1", "::1", "fd00::7", "169.254.169.254", ""])
+def test_a_page_from_a_private_address_or_nobody_knows_where_is_not_shared_whatever_its_name(tmp_path, address):
+    folder = add_pages(add_pages(tmp_path / "c", PAGES), HONEY, address=address)
+    with shared(folder) as content:
+        assert "http://hive.example/" not in {hit.item for hit in content.find("honey", 10).hits}
+        assert content.fetch("http://hive.example/") is None
+        assert not content.summary().may_have("apiary") and content.withheld >= 1
+        assert "http://hive.example/" in {hit.item for hit in content.find_own("apiary", 10).hits}
+    with shared(folder, allow_private=True) as content:
+        assert content.fetch("http://hive.example/") is not None and not content.withheld
+        assert [hit.item for hit in content.find("apiary", 10).hits] == ["http://hive.example/"]
+        assert content.summary().may_have("apiary")
+    with shared(folder) as content:  # what was shared once is not in the summary any more
+        assert not content.summary().may_have("apiary") and content.withheld >= 1
+
+
+def test_a_page_that_is_new_or_comes_again_from_elsewhere_is_judged_by_its_own_record(tmp_path):
+    folder = add_pages(tmp_path / "c", HONEY)
+    with open_for_reading(folder) as collection:
+        content = SharedCollection(collection, PeerFolder(folder))
+        content.catch_up()
+        assert content.find("hive", 10).hits
+        add_pages(folder, {"http://hive.example/": ("Hive", "secret of the hive")}, address="10.0.0.8")
+        add_pages(folder, {"http://late.example/": ("Late", "a late hive")}, address="10.0.0.8")
+        assert content.find("hive", 10).hits == ()
+        assert content.fetch("http://hive.example/") is content.fetch("http://late.example/") is None
+        add_pages(folder, {"http://next.example/": ("Next", "the next hive")})
+        assert [hit.item for hit in content.find("hive", 10).hits] == ["http://next.example/"]
+
+
+def test_of_many_new_pages_a_few_are_read_for_a_question(tmp_path, monkeypatch):
+    folder = add_pages(tmp_path / "c", HONEY)
+    with open_for_reading(folder) as collection:
+        content = SharedCollection(collection, PeerFolder(folder))
+        content.catch_up()
+        pages = {f"http://n{n}.example/": ("Hive", f"hive number {n}") for n in range(200)}
+        add_pages(folder, pages, address="10.0.0.8")
+        content.find("hive", 30)
+        assert content._texts.reads <= 64 + 1
+
+
+@pytest.mark.parametrize(
+    "file", ["../peer/key.pem", "/etc/passwd", "../../outside", "archive.cdxj", "..", "", "link-00001.warc.gz"]
+)
+def test_whatever_the_catalog_says_nothing_but_records_of_the_archive_is_handed_out(tmp_path, file):
+    folder = add_pages(tmp_path / "c", HONEY)
+    (tmp_path / "outside").write_bytes(b"secret")
+    (folder / "peer").mkdir()
+    (folder / "peer" / "key.pem").write_bytes(b"secret")
+    (folder / "archive" / "link-00001.warc.gz").symlink_to(tmp_path / "outside")
+    with sqlite3.connect(folder / "catalog.sqlite") as catalog:
+        catalog.execute("UPDATE pages SET file = ?, place = 0, length = 6", (file,))
+    with suppress(CollectionError), open_for_reading(folder) as collection:
+        content = SharedCollection(collection, PeerFolder(folder), allow_private=True)
+        with suppress(CollectionError):
+            content.catch_up()
+        assert content.fetch("http://hive.example/") is None
+        assert content.find("hive", 10).hits == () or content.error
+
+
+def test_a_catalog_that_gives_a_page_the_record_of_another_shares_neither(tmp_path):
+    folder = add_pages(tmp_path / "c", HONEY)
+    add_pages(folder, {"http://10.0.0.8/plans": ("Plans", "the secret plans")}, address="10.0.0.8")
+    with sqlite3.connect(folder / "catalog.sqlite") as catalog:
+        (place,) = catalog.execute("SELECT file, place, length FROM pages WHERE url LIKE '%plans'")
+        catalog.execute("UPDATE pages SET file = ?, place = ?, length = ? WHERE url LIKE '%hive%'", place)
+    with shared(folder, allow_private=True) as content:
+        assert content.fetch("http://hive.example/") is None
+        assert not any("secret" in hit.snippet for hit in content.find("hive", 10).hits)

@@ -17,6 +17,7 @@ from lycosa.report import (
     report_page,
     strategy_marks,
 )
+from lycosa.run.review import Measured
 
 RUNS = (
     RunFigures("Monday", "breadth-first", 600, 3.0, "the page budget is used up"),
@@ -65,14 +66,33 @@ def test_the_report_shows_the_key_figures():
     figures = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page))
     assert figures == {
         "pages": "1\u202f000",
-        "relevant": "750",
-        "harvest rate, 53%–89% likely": "75.0%",
+        "relevant, says the model": "750",
+        "harvest rate, estimated; 53%–89% likely": "75.0%",
         "sites": "41",
         "hosts": "41",
         "URLs waiting": "12\u202f345",
         "received": "45.3 MB",
         "of crawling": "14m 58s",
     }
+
+
+def test_a_harvest_rate_that_was_measured_is_shown_as_such():
+    assert "Measured:" not in report_page(DATA) and "lycosa review measures it" in report_page(DATA)
+    page = report_page(replace(DATA, measured=Measured(28, 14, 0.5, 0.35, 0.65, 12, 10)))
+    figures = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page))
+    assert figures["harvest rate, measured; 35%–65% likely"] == "50%"
+    assert "14 of 28 pages drawn at random are on topic, as labelled by hand, so 50%, probably within 35%–65%" in page
+    by_rule = report_page(replace(DATA, calibration="rule"))
+    assert "<dt>harvest rate</dt>" in by_rule and "estimate" not in by_rule
+
+
+def test_charts_are_drawn_for_narrow_screens_too():
+    page = report_page(DATA)
+    wide, narrow = (
+        re.findall(f'<div class="{kind}"><svg [^>]*viewBox="0 0 ([0-9]+) ', page) for kind in ("wide", "narrow")
+    )
+    assert len(wide) == len(narrow) > 2
+    assert set(wide) == {"760"} and set(narrow) == {"400"}
 
 
 def test_the_report_shows_sites_pages_outcomes_skips_and_runs():
@@ -156,7 +176,7 @@ def test_links_give_nothing_away():
 
 def test_a_report_on_nothing_says_so():
     page = report_page(ReportData("empty", "", ()))
-    assert page.count("no data yet") == 7
+    assert page.count("no data yet") == 7 + 3, "of charts, one for wide and one for narrow screens"
 
 
 def test_the_harvest_curves_follow_the_crawl():

@@ -3,14 +3,16 @@
 import json
 import re
 import sqlite3
+import subprocess
 import sys
 from contextlib import closing
 
 import pytest
+import typer
 
 from crawling import collection, done, listing, lycosa, site
 from fixtures.fixed_world import FixedWorld
-from lycosa.cli import COMMANDS, LOADED_WHEN_CALLED
+from lycosa.cli import COMMANDS, app
 from lycosa.cli.options import program
 from lycosa.cli.reasons import in_words
 from lycosa.strategies.hunter import FEATURES
@@ -135,20 +137,37 @@ def test_the_priority_is_shown_however_many_reasons_there_are(tmp_path, served, 
     done("crawl", folder, "--pages", 3, "--quiet", "--resolve", served.resolve)
     because = json.dumps({"parts": {f"feature number {number}": 0.69 for number in range(parts)}})
     with closing(sqlite3.connect(folder / "catalog.sqlite")) as catalog, catalog:
-        catalog.execute("UPDATE pages SET because = ? WHERE url = ?", (because, "http://s.example/0"))
-    lines = done("explain", folder, "http://s.example/0").out.splitlines()
+        (url,) = catalog.execute("SELECT url FROM pages WHERE number = 2").fetchone()
+        catalog.execute("UPDATE pages SET because = ? WHERE url = ?", (because, url))
+    lines = done("explain", folder, url).out.splitlines()
     (why,) = (line for line in lines if line.startswith("  why: "))
     assert "; score " in why and why.endswith(", 1 click from a seed")
     assert 400 < len(why) < 2_100
 
 
-@pytest.mark.parametrize("command", ["", *COMMANDS, *LOADED_WHEN_CALLED])
+@pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_help_is_whole_and_names_what_it_asks_for(command):
     said = done(*filter(None, [command]), "--help").out
     assert "..." not in re.sub(r"\[[A-Z]+\]\.\.\.", "", said)  # of arguments that may be several
     assert not any(type_ in said for type_ in ("range>", "list[", "--strategy <", "--host <"))
     arguments = said.partition("Arguments:")[2].partition("Options:")[0]
     assert ">  [required]" not in arguments, "an argument without help"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_says_what_the_help_of_each_begins_with(name):
+    command = typer.main.get_command(app).get_command(None, name)
+    if not hasattr(command, "commands"):  # of a group, the list names the commands in it
+        assert (command.help or "").startswith(re.split("[:.,]", COMMANDS[name])[0])
+
+
+def test_help_and_a_mistyped_command_load_no_command():
+    program = "import sys; sys.argv = ['lycosa', *sys.argv[1:]]; from lycosa.cli import main\n"
+    program += "try: main()\nfinally: print(*sys.modules)"
+    for words in (["--help"], ["serch"]):
+        said = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=False)
+        assert not {"numpy", "lycosa.cli.search", "lycosa.recipe"} & set(said.stdout.split())
+    assert "Did you mean 'search'?" in said.stderr
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,7 @@ REACHES = [  # an option, what is said, and where the recipe has it
     ("keep_noindex", True, "scope.keep_noindex", True),
     ("contact", "me@example.org", "contact", "me@example.org"),
     ("delay", 0, "requests.delay", 0),
+    ("per_address", 0, "requests.per_address", 0),
     ("concurrency", 3, "requests.concurrency", 3),
 ]
 SETTINGS = [

@@ -15,6 +15,7 @@ from lycosa.run.review import (
     ENOUGH_DRAWN,
     SAMPLE_FILE,
     Batch,
+    Drawn,
     Measured,
     add_to_sample,
     choose,
@@ -99,17 +100,33 @@ def test_the_sample_measures_the_share_and_the_precision(folder: Path) -> None:
         rows = list(opened.catalog.pages())
         relevant = [row.url for row in rows if (row.relevance or 0.0) >= 0.5][:4]
         others = [row.url for row in rows if (row.relevance or 0.0) < 0.5]
-        add_to_sample(folder, {url: url != relevant[0] for url in relevant}, pages=60)
-        add_to_sample(folder, {Url("http://gone.example/"): True, **dict.fromkeys(others, False)}, pages=60)
+        said = {row.url: row.relevance for row in rows}
+        add_to_sample(folder, {url: url != relevant[0] for url in relevant}, pages=60, relevances=said)
+        add_to_sample(folder, {Url("http://gone.example/"): True}, pages=60)
+        add_to_sample(folder, dict.fromkeys(others, False), pages=60, relevances=said)
         found = measured(folder, opened.catalog)
     drawn = 4 + len(others)  # less the one that is gone
     assert found == Measured(drawn, 3, 3 / drawn, *measured_interval(3, drawn), 4, 3)
     assert found.is_enough == (drawn >= ENOUGH_DRAWN)
     drop_from_sample(folder, lambda url: url in others)
-    assert [url for url, _, _ in read_sample(folder)] == [*relevant, "http://gone.example/"]
+    assert [each.url for each in read_sample(folder)] == [*relevant, "http://gone.example/"]
 
 
-@pytest.mark.parametrize("line", ["good", "maybe 3 http://a.example/", "good x http://a.example/", "good 3"])
+def test_precision_goes_by_what_the_model_said_before_it_was_told(folder: Path) -> None:
+    with open_for_reading(folder) as opened:
+        rows = [row for row in opened.catalog.pages() if row.relevance is not None][:3]
+        first, second, third = (row.url for row in rows)
+        add_to_sample(folder, {first: True, second: False}, pages=60, relevances={first: 0.1, second: 0.9})
+        add_to_sample(folder, {third: True}, pages=60)  # labelled before it was drawn: the model had been told
+        found = measured(folder, opened.catalog)
+    assert found is not None and (found.good, found.called_relevant, found.rightly) == (2, 1, 0)
+    assert read_sample(folder)[0] == Drawn(first, good=True, pages=60, verdict="other")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["good", "maybe 3 http://a.example/", "good x http://a.example/", "good 3", "good 3 http://a.example/ perhaps"],
+)
 def test_a_damaged_sample_names_the_line(folder: Path, line: str) -> None:
     (folder / SAMPLE_FILE).write_text(f"good 3 http://a.example/\n{line}\n")
     with pytest.raises(CollectionError, match=f"{SAMPLE_FILE}:2"):

@@ -62,11 +62,12 @@ def crawled(tmp_path_factory):
 
 
 class Serving:
-    """A peer in a process of its own."""
+    """A peer in a process of its own; the pages came from this machine, and are shared nevertheless."""
 
-    def __init__(self, folder: Path, *options: object, join: "Serving | None" = None):
+    def __init__(self, folder: Path, *options: object, join: "Serving | None" = None, allow_private: bool = True):
         joins = ("--join", join.place) if join else ()
-        self.process = begin("peer", "serve", folder, "--listen", "127.0.0.1:0", *joins, *options)
+        allow = ("--allow-private",) if allow_private else ()
+        self.process = begin("peer", "serve", folder, "--listen", "127.0.0.1:0", *joins, *allow, *options)
         line = self.process.stdout.readline()
         found = re.match(r"(\w{32})@(\S+) serves (\d+) pages", line)
         assert found, line + self.process.stderr.read()
@@ -281,10 +282,21 @@ def test_a_command_that_waits_in_vain_does_not_tell_of_a_peer_that_is_none(crawl
 
 def test_private_pages_are_allowed_where_the_collection_is_served(crawled):
     bees = crawled / "bees"
-    with Serving(bees):
+    with Serving(bees, allow_private=False):
         assert lycosa("peer", "search", bees, "honey", "--allow-private").is_one_clear_line(2, "peer serve")
-    with Serving(bees, "--allow-private"):
+    with Serving(bees):
         assert urls(search(bees, "honey", "--allow-private")) == ["http://bees.example/honey"]
+
+
+def test_pages_that_came_from_this_machine_under_public_names_are_for_its_user_alone(crawled):
+    bees, ships = crawled / "bees", crawled / "ships"
+    with Serving(bees, allow_private=False) as mine, Serving(ships, join=mine):
+        wait_until(lambda: has_neighbours(bees, 1))
+        assert mine.pages == 0
+        assert "4 pages not shared" in mine.process.stderr.readline()
+        assert urls(search(bees, "honey")) == ["http://bees.example/honey"]  # at home
+        assert urls(search(ships, "honey")) == []
+        assert urls(search(bees, "harbour")) == ["http://ships.example/harbour"]
 
 
 def test_a_peer_ends_when_told(crawled):

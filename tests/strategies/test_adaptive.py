@@ -240,10 +240,10 @@ def test_stopped_and_restored_alpha_goes_on_to_the_last_digit(relevances: list[f
     [
         ({"target": 7.0}, "target must lie between 0 and 1, not 7"),
         ({"target": math.nan}, "target must lie between 0 and 1"),
-        ({"step": -0.1}, "step must be a number from 0 on, not -0.1"),
+        ({"step": -0.1}, "step must be a number from 0 to 1,000,000,000, not -0.1"),
         ({"step": math.inf}, "step must be a number"),
         ({"alpha": -0.1}, "alpha must lie"),
-        ({"ranked_among": -1}, "pages are ranked among 0 or more, not -1"),
+        ({"ranked_among": -1}, "ranked_among must be a number from 0 to 1,000,000, not -1"),
     ],
 )
 def test_options_that_make_no_sense_are_told(options: dict[str, float], says: str) -> None:

@@ -216,7 +216,7 @@ def test_a_weight_of_nothing_known_is_refused() -> None:
 
 @pytest.mark.parametrize("option", ["significance", "smoothing", "clip"])
 def test_options_below_0_are_refused(option: str) -> None:
-    with pytest.raises(UsageError, match=f"{option} must be a number from 0 on, not -1"):
+    with pytest.raises(UsageError, match=f"{option} must be a number from 0 to 1,000,000,000, not -1"):
         LinkageEvidence(**{option: -1.0})
 
 

@@ -163,7 +163,7 @@ def test_anchors_that_say_the_topics_words_help_until_enough_relevant_pages_were
         ({"alpha": 1.2}, "alpha must lie between 0 and 1, not 1.2"),
         ({"alpha": math.nan}, "alpha must lie between 0 and 1"),
         ({"form": "cubic"}, "no utility of the form 'cubic'; there are cobb-douglas, linear"),
-        ({"window": 0}, "a page or more"),
+        ({"window": 0}, "window must be a number from 1 to 1,000,000, not 0"),
     ],
 )
 def test_options_that_make_no_sense_are_told(options: dict[str, object], says: str) -> None:

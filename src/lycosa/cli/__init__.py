@@ -1,8 +1,8 @@
-"""The command `lycosa`. One file per command; `main` turns errors into one line and an exit code."""
+"""The command `lycosa`: a file per command, loaded when it is called; `main` turns errors into a line and a code."""
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Mapping
 from contextlib import suppress
 from difflib import get_close_matches
 from errno import EINVAL, ELOOP, ENAMETOOLONG, ENOTDIR
@@ -20,45 +20,89 @@ from typer.core import TyperGroup
 from lycosa import __version__
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.plugins import distribution_of, load_plugin, plugins
-from lycosa.vocabulary.text import visible
 
-from . import (
-    cat,
-    control,
-    crawl,
-    explain,
-    export,
-    forget,
-    import_,
-    label,
-    new,
-    pages,
-    rebuild,
-    refresh,
-    report,
-    review,
-    search,
-    show,
-    trust,
-)
-from . import try_ as try_command
-from .options import TYPER_OPTIONS
+from .typer_options import TYPER_OPTIONS
+
+COMMANDS = {  # those that are no module here are entry points of other packages
+    "new": "Make a collection: a folder with a recipe (lycosa.toml).",
+    "try": "Show what a crawl would make of one page.",
+    "crawl": "Crawl, or go on crawling.",
+    "refresh": "Revisit pages to find changes, and fetch new ones.",
+    "show": "Show what a collection holds.",
+    "search": "Search the pages of a collection.",
+    "pages": "List the pages of a collection.",
+    "cat": "Read a page of a collection.",
+    "explain": "Explain why a page was fetched, skipped, or still waits.",
+    "label": "Mark pages as on or off topic and retrain.",
+    "review": "Review pages, ten at a time, and retrain.",
+    "control": "Steer a crawl while it runs.",
+    "report": "Write a report: one HTML page with charts.",
+    "export": "Export the pages of a collection for other programs.",
+    "import": "Import pages from WARC files.",
+    "rebuild": "Rebuild the catalog from the archive.",
+    "forget": "Remove a page or a host for good.",
+    "trust": "Trust a collection that was made elsewhere.",
+    "map": "Maps that crawls draw for the next: build, show, merge, export.",
+    "seeds": "Find URLs to start from: search engines, indexes, sitemaps.",
+    "standing": "Lists of the importance of sites: import, show, remove.",
+    "logs": "Access logs, to prefer pages that people visited: import, show.",
+    "mcp": "Serve a collection to a language model's client, by MCP.",
+    "peer": "Collections shared with others: group, serve, search, show.",
+    "world": "Worlds to crawl offline: list, make, show, serve.",
+    "lab": "Studies of strategies: list, run, compare, table.",
+    "demo": "See Lycosa at work.",
+}
 
 
 class Commands(TyperGroup):
-    """Lycosa's own commands, and those of plug-ins, which are looked up when a name is unknown or all are listed."""
+    """Lycosa's own commands, and those of plug-ins; none is loaded before it is called."""
 
     def list_commands(self, context: Any) -> list[str]:
-        own = super().list_commands(context)
-        return [*own, *(name for name in plugins("lycosa.commands") if name not in own)]
+        return [*COMMANDS, *(name for name in plugins("lycosa.commands") if name not in COMMANDS)]
 
     def get_command(self, context: Any, name: str) -> Any:
-        own = super().get_command(context, name)
-        if own is not None or name not in plugins("lycosa.commands"):
-            return own
-        alone = typer.Typer(**TYPER_OPTIONS)
-        _stub(name, f"Of the plug-in {distribution_of(plugins('lycosa.commands')[name])}.", alone)
-        return typer.main.get_command(alone)
+        if name not in COMMANDS and name not in plugins("lycosa.commands"):
+            return None
+        if name not in self.commands:
+            loaded = typer.main.get_command(load_command(name))
+            loaded.name = name
+            self.add_command(loaded)
+        return self.commands[name]
+
+    def resolve_command(self, context: Any, args: list[str]) -> Any:
+        name = args[0]
+        if not name.startswith("-") and name not in (names := self.list_commands(context)):
+            nearest = get_close_matches(name, names)  # click knows those only that were loaded
+            hint = f" Did you mean {' or '.join(map(repr, nearest))}?" if nearest else ""
+            raise click.UsageError(f"No such command {name!r}.{hint}", context)
+        return super().resolve_command(context, args)
+
+    def format_commands(self, context: Any, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS.get(name) or _of_plugin(name)) for name in self.list_commands(context)])
+
+
+def _of_plugin(name: str) -> str:
+    return f"Of the plug-in {distribution_of(plugins('lycosa.commands')[name])}."
+
+
+def load_command(name: str) -> typer.Typer:
+    """The command, or group of commands, of that name: of a module of this package, or of a plug-in."""
+    module = next((each for each in (name, f"{name}_") if find_spec(f"{__package__}.{each}") is not None), None)
+    settings: Mapping[str, Any] | None = None
+    if name in COMMANDS and module is not None:
+        loaded = import_module(f".{module}", __package__)
+        found = getattr(loaded, "app", None) or getattr(loaded, module)
+        settings = getattr(loaded, "CONTEXT_SETTINGS", None)
+    elif name in plugins("lycosa.commands"):
+        found = load_plugin("lycosa.commands", name)
+    else:
+        raise UsageError(f"the commands of lycosa {name} are not installed; install lycosa again")
+    if isinstance(found, typer.Typer):
+        return found
+    single = typer.Typer(**{**TYPER_OPTIONS, "no_args_is_help": False})
+    single.command(name, context_settings=dict(settings) if settings else None)(found)
+    return single
 
 
 app = typer.Typer(
@@ -67,72 +111,6 @@ app = typer.Typer(
     help="A focused web crawler: name a topic, and it collects the pages about it.",
     **TYPER_OPTIONS,
 )
-COMMANDS: dict[str, Callable[..., None]] = {
-    "new": new.new,
-    "try": try_command.try_,
-    "crawl": crawl.crawl,
-    "refresh": refresh.refresh,
-    "show": show.show,
-    "search": search.search,
-    "pages": pages.pages,
-    "cat": cat.cat,
-    "explain": explain.explain,
-    "label": label.label,
-    "review": review.review,
-    "control": control.control,
-    "report": report.report,
-    "export": export.export,
-    "import": import_.import_,
-    "rebuild": rebuild.rebuild,
-    "forget": forget.forget,
-    "trust": trust.trust,
-}
-for name, command in COMMANDS.items():
-    app.command(name, context_settings=search.CONTEXT_SETTINGS if name == "search" else None)(command)
-LOADED_WHEN_CALLED = {  # a crawl needs none of these; those that are no module here are entry points of other packages
-    "map": "Maps that crawls draw for the next: build, show, merge, export.",
-    "seeds": "Find URLs to start from: search engines, indexes, sitemaps.",
-    "standing": "Lists of the importance of sites: import, show, remove.",
-    "logs": "Access logs, to prefer pages that people visited: import, show.",
-    "mcp": "Serve a collection to language models, by MCP.",
-    "peer": "Collections shared with others: group, serve, search, show.",
-    "world": "Worlds to crawl offline: list, make, show, serve.",
-    "lab": "Studies of strategies: list, run, compare, table.",
-    "demo": "See Lycosa at work. Three strategies crawl a made-up web on this machine, side by side.",
-}
-
-
-def load_command(name: str) -> typer.Typer:
-    """The command, or group of commands, of that name: of a module of this package, or of a plug-in."""
-    if find_spec(f"{__package__}.{name}") is not None:
-        found = import_module(f".{name}", __package__).app
-    elif name in plugins("lycosa.commands"):
-        found = load_plugin("lycosa.commands", name)
-    else:
-        raise UsageError(f"the commands of lycosa {name} are not installed; install lycosa again")
-    if isinstance(found, typer.Typer):
-        return found
-    single = typer.Typer(**{**TYPER_OPTIONS, "no_args_is_help": False})
-    single.command(name)(found)
-    return single
-
-
-def _stub(name: str, help_text: str, group: typer.Typer) -> None:
-    """Adds a command whose modules are loaded when it is called."""
-
-    def run(context: typer.Context) -> None:
-        program = f"{context.find_root().info_name} {name}"
-        code = load_command(name)(context.args, prog_name=program, standalone_mode=False)
-        if code:
-            raise typer.Exit(code)
-
-    run.__doc__ = help_text
-    settings = {"allow_extra_args": True, "ignore_unknown_options": True}
-    group.command(name, context_settings=settings, add_help_option=False)(run)
-
-
-for name, help_text in LOADED_WHEN_CALLED.items():
-    _stub(name, help_text, app)
 
 
 def _print_version(asked: bool) -> None:
@@ -212,6 +190,8 @@ def _fail_by(error: OSError) -> int:
     """Trouble with a file that no command foresaw, such as a name too long; without a name, with standard output."""
     if error.filename is None:
         return _fail(f"cannot write standard output: {error.strerror or error}; make room, or write elsewhere", 1)
+    from lycosa.vocabulary.text import visible  # brings numpy, which most commands load anyway and help does not
+
     name = visible(os.fsdecode(error.filename), 100) if isinstance(error.filename, (str, bytes)) else error.filename
     is_name_wrong = error.errno in (ENAMETOOLONG, EINVAL, ENOTDIR, ELOOP)
     return _fail(f"cannot use {name}: {error.strerror}; give another name", 2 if is_name_wrong else 1)

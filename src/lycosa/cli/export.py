@@ -20,7 +20,7 @@ from lycosa.vocabulary.errors import UsageError, cannot_write
 from lycosa.vocabulary.files import atomic_write, new_folder
 from lycosa.vocabulary.text import counted
 
-from .job_progress import Counting
+from .job_progress import ProgressBar
 from .options import Hosts, Label, Languages, MinRelevance, Name, Quiet, Since, standard_output, tell
 
 STANDARD_OUTPUT = Path("-")  # as the name of a file
@@ -70,7 +70,10 @@ def export(
     check_format(format)
     content = _content(format, Content(text=text, markdown=markdown, html=html, links=links, chunks=chunks))
     out = out or _default_out(name, format)
-    with open_for_reading(name) as collection, Counting("exporting pages", quiet=quiet or _is_watched(out)) as progress:
+    with (
+        open_for_reading(name) as collection,
+        ProgressBar("exporting pages", quiet=quiet or _is_watched(out)) as progress,
+    ):
         wanted = selection_of(
             name,
             hosts=host or (),
@@ -93,7 +96,7 @@ def export(
 
 def _export_wacz(name: Path, out: Path, *, quiet: bool) -> None:
     topic = load_recipe(name, to_read=True).topic.text
-    with open_for_reading(name) as collection, Counting("packing pages", quiet=quiet) as progress:
+    with open_for_reading(name) as collection, ProgressBar("packing pages", quiet=quiet) as progress:
         write = partial(write_wacz, collection, software=f"lycosa/{__version__}", description=topic, progress=progress)
         try:
             with standard_output() if out == STANDARD_OUTPUT else atomic_write(out) as file:
@@ -151,7 +154,7 @@ def _is_watched(out: Path) -> bool:
     return out == STANDARD_OUTPUT and sys.stdout.isatty()
 
 
-def _counted(found: Iterator[Row], pages: int, progress: Counting) -> Iterator[Row]:
+def _counted(found: Iterator[Row], pages: int, progress: ProgressBar) -> Iterator[Row]:
     """The rows, with a sign of life now and then."""
     done, last = 0, None
     for row in found:

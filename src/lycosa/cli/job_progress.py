@@ -1,4 +1,4 @@
-"""Signs of life from work that takes longer than two seconds: on standard error, in place on a terminal."""
+"""Progress of jobs that take longer than two seconds: on standard error, in place on a terminal."""
 
 import threading
 import time
@@ -8,48 +8,51 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-SILENT_FOR = 2.0  # seconds
+DELAY = 2.0  # seconds without a word
 SECONDS_BETWEEN_LINES = 10.0
 
 
 @contextmanager
 def elapsed_notice(what: str, *, quiet: bool = False) -> Iterator[None]:
-    """Says what is being done once it takes long, and how long it takes."""
+    """Shows what is being done once it takes long, and on a terminal the seconds since it began."""
     console = Console(stderr=True)
     done = threading.Event()
+    begun = time.monotonic()
 
-    def speak() -> None:
-        if done.wait(SILENT_FOR):
+    def show() -> None:
+        if done.wait(DELAY):
             return
-        if console.is_terminal:
-            with console.status(f"{what} …"):
-                done.wait()
-        else:
-            console.print(f"{what} …", highlight=False)
+        if not console.is_terminal:
+            console.print(f"{what} …", highlight=False, markup=False)
+            return
+        with console.status(f"{escape(what)} …") as status:
+            while not done.wait(1.0):
+                status.update(f"{escape(what)} … {time.monotonic() - begun:.0f} s")
 
     if quiet:
         yield
         return
-    speaker = threading.Thread(target=speak, name="signs of life", daemon=True)
-    speaker.start()
+    thread = threading.Thread(target=show, name="progress", daemon=True)
+    thread.start()
     try:
         yield
     finally:
         done.set()
-        speaker.join()
+        thread.join()
 
 
-class Counting:
-    """A bar over jobs on a terminal, a line now and then elsewhere."""
+class ProgressBar:
+    """A bar over the parts of a job on a terminal, a line now and then elsewhere."""
 
     def __init__(self, what: str, *, quiet: bool = False):
         self._what = what
         self._quiet = quiet
         self._console = Console(stderr=True)
         self._bar: Progress | None = None
-        self._due = time.monotonic() + SILENT_FOR
+        self._due = time.monotonic() + DELAY
 
     def __enter__(self) -> Self:
         return self
@@ -61,15 +64,15 @@ class Counting:
             self._bar.stop()
 
     def __call__(self, done: int, total: int) -> None:
-        if self._quiet:
+        if self._quiet or (self._bar is None and time.monotonic() < self._due):
             return
         if self._console.is_terminal:
             if self._bar is None:
-                columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+                columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
                 self._bar = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=self._console)
                 self._bar.start()
                 self._bar.add_task(self._what, total=total)
-            self._bar.update(self._bar.task_ids[0], completed=done)
-        elif time.monotonic() >= self._due:
-            self._console.print(f"{self._what}: {done} of {total}", highlight=False)
+            self._bar.update(self._bar.task_ids[0], completed=done, total=total)
+        else:
+            self._console.print(f"{self._what}: {done} of {total}", highlight=False, markup=False)
             self._due = time.monotonic() + SECONDS_BETWEEN_LINES

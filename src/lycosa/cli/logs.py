@@ -19,9 +19,10 @@ from lycosa.pictures.lines import Series, line_chart
 from lycosa.vocabulary.errors import cannot_write
 from lycosa.vocabulary.text import visible
 
-from .job_progress import Counting, elapsed_notice
-from .options import TYPER_OPTIONS, Json, Quiet, print_json, program, tell
+from .job_progress import ProgressBar, elapsed_notice
+from .options import Json, Quiet, print_json, program, tell
 from .progress import SPARKS
+from .typer_options import TYPER_OPTIONS
 
 app = typer.Typer(name="logs", help="Access logs, for crawls that prefer pages people visited.", **TYPER_OPTIONS)
 SPARKLINE = 60  # characters
@@ -78,7 +79,7 @@ def import_(
         tell(
             f"taking paths to be of {options.origin}; if it is not secure, import into a new log with --site http://{site}"
         )
-    with Counting("MB read", quiet=quiet or as_json) as count:
+    with ProgressBar("MB read", quiet=quiet or as_json) as count:
         report_each = (lambda outcome: None) if quiet or as_json else partial(_report, options)
         done = import_logs(files, into, options, now=time.time(), count=count, report=report_each)
     if as_json:

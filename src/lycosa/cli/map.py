@@ -25,8 +25,9 @@ from lycosa.vocabulary.text import visible
 from lycosa.vocabulary.urls import host_of, path_of
 
 from .export import STANDARD_OUTPUT
-from .job_progress import Counting, elapsed_notice
-from .options import TYPER_OPTIONS, Json, Quiet, print_json, program, tell
+from .job_progress import ProgressBar, elapsed_notice
+from .options import Json, Quiet, print_json, program, tell
+from .typer_options import TYPER_OPTIONS
 
 app = typer.Typer(name="map", help="Maps of topics, drawn from crawls, for the next ones to use.", **TYPER_OPTIONS)
 AtlasArgument = Annotated[Path, typer.Argument(metavar="ATLAS", help="The file of the maps.")]
@@ -84,7 +85,7 @@ def build(
     with elapsed_notice("learning the topics", quiet=silent):
         classifier = load_taxonomy(taxonomy) if taxonomy is not None else None
     with ExitStack() as shown:
-        reading = shown.enter_context(Counting("pages read", quiet=silent))
+        reading = shown.enter_context(ProgressBar("pages read", quiet=silent))
 
         def count(done: int, total: int) -> None:
             reading(done, total)

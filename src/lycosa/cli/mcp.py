@@ -71,9 +71,6 @@ def mcp(
     server.run("stdio")
 
 
-app = mcp
-
-
 def _server_class() -> Any:
     try:
         from mcp.server import MCPServer

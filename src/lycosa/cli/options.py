@@ -15,28 +15,19 @@ from typing import Annotated, Any, BinaryIO, TypeVar, cast, get_args, get_origin
 import msgspec
 import typer
 
-from lycosa.collection.journal import read_journal
 from lycosa.run.options import FetchOptions, Flag
-from lycosa.run.upkeep import finish_upkeep
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import UsageError, cannot_write
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import visible
 from lycosa.vocabulary.urls import normalise
 
-TYPER_OPTIONS: dict[str, Any] = {  # of every Typer app
-    "no_args_is_help": True,
-    "add_completion": False,
-    "suggest_commands": False,  # click does it
-    "pretty_exceptions_enable": False,
-    "rich_markup_mode": None,
-    "context_settings": {"help_option_names": ["-h", "--help"]},
-}
-
 
 def _settled(folder: Path) -> Path:
     """The folder of a collection; what a kill broke off in it is ended first, and told."""
-    if read_journal(folder) is not None:
+    if (folder / "journal.json").exists():  # seldom, and what it needs takes time to load
+        from lycosa.run.upkeep import finish_upkeep
+
         finish_upkeep(folder, clock=WallClock(), tell=tell)
     return folder
 
@@ -103,7 +94,8 @@ def takes(options: type, *, last: bool = False) -> Callable[[Command], Command]:
         ]
         first = [each for each in own if each.default is inspect.Parameter.empty]  # arguments stand before options
         rest = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own if each not in first]
-        run.__signature__ = signature.replace(parameters=[*first, *rest, *added] if last else [*first, *added, *rest])  # type: ignore[attr-defined]
+        parameters = [*first, *rest, *added] if last else [*first, *added, *rest]
+        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in (*own, *added)}
         return cast(Command, run)
 

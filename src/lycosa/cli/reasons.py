@@ -50,11 +50,14 @@ def outcome_counts(fetches: Iterable[tuple[Outcome, int | None, int]]) -> dict[s
     return dict(counts.most_common())
 
 
-def in_words(because: Mapping[str, Plain]) -> str:
-    """The reasons as a list in words, without factors of 1; a reason without a phrase is printed as it is."""
+def in_words(because: Mapping[str, Plain], *, most: int | None = None) -> str:
+    """The reasons as a list in words, without factors of 1; a reason without a phrase is printed as it is.
+
+    most: how many of the factors of a link are named, the most telling first.
+    """
     for_people = (what for what in because if what not in _FOR_PROGRAMS)
     ordered = sorted(for_people, key=lambda what: _ORDER.get(what, len(_ORDER)))
-    phrases = [_phrase(what, because[what]) for what in ordered]
+    phrases = [_phrase(what, because[what], most) for what in ordered]
     shown = [phrase for phrase in phrases if not phrase.startswith("1 times ")]
     return ", ".join(shown) or (_NOTHING_KNOWN if because else "requested by the user")
 
@@ -90,9 +93,9 @@ _LINK_EVIDENCE = {
 }
 
 
-def _link_evidence(parts: Mapping[str, Plain]) -> str:
+def _link_evidence(parts: Mapping[str, Plain], most: int | None) -> str:
     """What is known of a link."""
-    factors = _factors(parts, _LINK_EVIDENCE)
+    factors = _factors(parts, _LINK_EVIDENCE)[:most]
     return ", ".join(f"{factor} times as likely {evidence}" for factor, evidence in factors) or _NOTHING_KNOWN
 
 
@@ -124,12 +127,12 @@ def _weighed(how: Mapping[str, Plain]) -> str:
     return f"{known}, weighing {alpha:.2f} and {1 - alpha:.2f}"
 
 
-def _phrase(what: str, value: Plain) -> str:
+def _phrase(what: str, value: Plain, most: int | None) -> str:
     try:
         if what == "readers":
             return _readers(value)
         if what == "parts":
-            return _link_evidence(value)
+            return _link_evidence(value, most)
         if what == "standing_parts":
             return _standing_evidence(value)
         if what == "weighed":

@@ -26,6 +26,7 @@ from lycosa.report import (
 )
 from lycosa.run.omissions import omissions_in_words
 from lycosa.run.open import open_for_reading
+from lycosa.run.review import Measured, measured
 from lycosa.run.session import REPORT_FILE
 from lycosa.run.topic import calibration_of
 from lycosa.vocabulary.errors import CollectionError, cannot_write
@@ -38,6 +39,7 @@ from .reasons import in_words, outcome_counts
 
 _CHANGES_SHOWN = 25  # the latest
 _SEEDS_SHOWN = 10
+_REASONS_SHOWN = 3  # of a page; lycosa explain has all
 
 
 def report(
@@ -68,10 +70,19 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
 def _page_of(folder: Path) -> str:
     recipe = load_recipe(folder, to_read=True)
     with open_for_reading(folder) as collection:
-        return report_page(report_data(collection, recipe, calibration=calibration_of(recipe.topic, folder)))
+        return report_page(
+            report_data(
+                collection,
+                recipe,
+                calibration=calibration_of(recipe.topic, folder),
+                sample=measured(folder, collection.catalog),
+            )
+        )
 
 
-def report_data(collection: Collection, recipe: Recipe, *, calibration: Calibration) -> ReportData:
+def report_data(
+    collection: Collection, recipe: Recipe, *, calibration: Calibration, sample: Measured | None = None
+) -> ReportData:
     topic = recipe.topic.text or f"learned from {recipe.topic.examples or 'its rule'}"
     catalog = collection.catalog
     facts = catalog.summary()
@@ -109,6 +120,7 @@ def report_data(collection: Collection, recipe: Recipe, *, calibration: Calibrat
         seconds=sum(run.seconds for run in runs),
         made_at=datetime.now().strftime("%Y-%m-%d %H:%M"),
         calibration=calibration,
+        measured=sample if sample is not None and sample.is_enough else None,
         version=__version__,
         recipe=_recipe_lines(recipe, facts.runs),
     )
@@ -160,4 +172,4 @@ def _moment(at: float, form: str = "%Y-%m-%d %H:%M") -> str:
 
 
 def _top_page(page: PageRow) -> TopPage:
-    return TopPage(page.title, page.url, page.relevance, in_words(page.because))
+    return TopPage(page.title, page.url, page.relevance, in_words(page.because, most=_REASONS_SHOWN))

@@ -113,7 +113,8 @@ class _Review:
             if verdict is not None:
                 steering.label(self._folder, {page.url: verdict})
                 if page.why == "random":
-                    add_to_sample(self._folder, {page.url: verdict}, pages=batch.collected)
+                    given = {page.url: page.relevance}
+                    add_to_sample(self._folder, {page.url: verdict}, pages=batch.collected, relevances=given)
         return True, sum(verdict is not None for verdict in verdicts)
 
     def _show(self, page: ReviewPage, number: int, of: int) -> None:

@@ -19,7 +19,8 @@ from lycosa.vocabulary.text import counted
 from lycosa.vocabulary.urls import normalise
 
 from .job_progress import elapsed_notice
-from .options import TYPER_OPTIONS, Json, print_json, takes, tell
+from .options import Json, print_json, takes, tell
+from .typer_options import TYPER_OPTIONS
 
 app = typer.Typer(name="seeds", **{**TYPER_OPTIONS, "no_args_is_help": False})
 

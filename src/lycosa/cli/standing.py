@@ -12,8 +12,9 @@ from lycosa.user_config import authority_file
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.text import counted, visible
 
-from .job_progress import Counting
-from .options import TYPER_OPTIONS, Json, Quiet, print_json, tell, url_argument
+from .job_progress import ProgressBar
+from .options import Json, Quiet, print_json, tell, url_argument
+from .typer_options import TYPER_OPTIONS
 
 app = typer.Typer(
     name="standing",
@@ -34,7 +35,7 @@ def import_(
     """
     table = authority_file()
     for file in files:
-        with Counting(f"reading {file.name}", quiet=quiet) as counting:
+        with ProgressBar(f"reading {file.name}", quiet=quiet) as counting:
             done = import_list(file, table, top=top, progress=lambda rows: counting(rows, top))
         if not quiet:
             tell(f"{file}: {done.facts.name}, {counted(done.facts.rows, 'rank')}")

@@ -206,16 +206,16 @@ def _note_of(event: Event) -> Note:
     match event:
         case Visit():
             return VisitNote(
-                event.candidate,
-                _fetch_note(event.fetch, event.candidate.url),
-                event.relevance,
-                event.duplicate_of,
-                "" if event.left_out is None else str(event.left_out),
-                event.standing,
-                event.known,
-                event.change,
-                event.new_links,
-                event.is_copy,
+                candidate=event.candidate,
+                fetch=_fetch_note(event.fetch, event.candidate.url),
+                relevance=event.relevance,
+                duplicate_of=event.duplicate_of,
+                left_out="" if event.left_out is None else str(event.left_out),
+                standing=event.standing,
+                known=event.known,
+                change=event.change,
+                new_links=event.new_links,
+                is_copy=event.is_copy,
             )
         case Attempt():
             return AttemptNote(event.candidate, _fetch_note(event.fetch, event.candidate.url))
@@ -345,17 +345,17 @@ def decode_event(group: EventRecords, decode: Decode) -> Event:
         case VisitNote():
             fetch = _fetch_of(group, note.fetch, note.candidate.url, decode)
             return Visit(
-                note.candidate,
-                fetch,
-                None,
-                note.relevance,
-                note.duplicate_of,
-                LeftOut.parse(note.left_out),
-                note.standing,
-                note.known,
-                note.change,
-                note.new_links,
-                note.is_copy,
+                candidate=note.candidate,
+                fetch=fetch,
+                page=None,
+                relevance=note.relevance,
+                duplicate_of=note.duplicate_of,
+                left_out=LeftOut.parse(note.left_out),
+                standing=note.standing,
+                known=note.known,
+                change=note.change,
+                new_links=note.new_links,
+                is_copy=note.is_copy,
             )
         case AttemptNote():
             return Attempt(note.candidate, _fetch_of(group, note.fetch, note.candidate.url, decode))

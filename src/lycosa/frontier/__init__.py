@@ -5,19 +5,21 @@ a settled URL is never queued again. A fetch worth another try goes from in flig
 
 A host is *idle* when it may be asked, *busy* while one of its URLs is in flight, and *resting* until its delay has
 passed. There is one URL in flight per host, so a slow host delays only itself. A host is forgotten when none of its
-URLs waits and it is neither busy nor resting, so that memory does not grow with the hosts ever seen.
+URLs waits and it is neither busy nor resting, so that memory does not grow with the hosts ever seen. Hosts on one
+address, or of one registered domain, share a limit; an idle one that finds it full is *parked* until a slot is free.
 
 What waits is bounded: past `limit` URLs, those of the lowest priority are evicted. An evicted URL is unknown again; it
 comes back when a page links to it once more. Of the URLs that were refused, the latest are remembered, so that each
 is skipped once; one refused long ago and linked to again is refused again. What was visited is never forgotten: memory
 grows with it, by 64 bits in a set for each URL, and a count for each host and for each path that had a query.
 
-admission    which URLs may wait
-quotas       how many pages of one host, or of one site, there may be
-host_queues  which URL is next, among the hosts that may be asked now
-memory       a frontier in memory
-durable      the frontier of a live crawl: the same, with its candidates in SQLite
-lanes        the frontier of a refresh: links and pages to fetch again
-waiting_only the frontier of a crawl that goes no further than what waits
-sequential   the frontier of simulated crawls
+admission     which URLs may wait
+quotas        how many pages of one host, or of one site, there may be
+host_queues   which URL is next, among the hosts that may be asked now
+shared_limits what hosts on one address, of one registered domain, and those that are slow to answer share
+memory        a frontier in memory
+durable       the frontier of a live crawl: the same, with its candidates in SQLite
+lanes         the frontier of a refresh: links and pages to fetch again
+waiting_only  the frontier of a crawl that goes no further than what waits
+sequential    the frontier of simulated crawls
 """

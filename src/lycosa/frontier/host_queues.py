@@ -7,10 +7,17 @@ from math import inf
 from msgspec import Struct
 
 from lycosa.vocabulary.records import Host, Url
+from lycosa.vocabulary.urls import site_of
+
+from .shared_limits import HostPace, SharedLimit
 
 _FREE_WAIT = 0.1  # seconds for which waiting costs nothing
 _MAX_BLOCKED_TRIED = 8  # hosts that are considered for waiting, the best first
 _MAX_LISTINGS = 1_000  # and four for each host that has a queue; beyond, outdated ones are dropped
+_MAX_PASSED_ON = 16  # hosts that are looked at for a free slot of one limit while another limit keeps them waiting
+_ADDRESSES_KNOWN = 100_000  # of hosts; beyond, the oldest are forgotten
+_MAX_TURNS = 1_000  # hosts for which requests on the way to others wait
+_MAX_TURN = 60.0  # seconds until such a request is tried again
 
 
 class QueueEntry(Struct, order=True, gc=False):
@@ -25,7 +32,7 @@ class QueueEntry(Struct, order=True, gc=False):
 class _HostQueue:
     """The waiting entries of one host, and its state."""
 
-    __slots__ = ("asked_at", "busy", "entries", "is_suspended", "listed", "not_before")
+    __slots__ = ("asked_at", "busy", "entries", "held", "is_suspended", "limits", "listed", "not_before")
 
     def __init__(self) -> None:
         self.entries: list[QueueEntry] = []
@@ -34,6 +41,8 @@ class _HostQueue:
         self.is_suspended = False
         self.asked_at = 0.0
         self.listed: QueueEntry | None = None  # by which the host is among the blocked
+        self.limits: tuple[SharedLimit, ...] = ()  # of its registered domain and, once it is known, its address
+        self.held: tuple[SharedLimit, ...] = ()  # of which it has a slot
 
 
 class HostQueues:
@@ -44,12 +53,35 @@ class HostQueues:
 
         w <= patience  and  its priority > the best idle priority + slack * max(0, w - 0.1).
 
+    Hosts on one address, or of one registered domain, share the slots of a `SharedLimit`: a request takes one, which
+    rests for the delay when the request has ended. An idle host is parked where it finds a limit full, and listed again
+    when a slot is free.
+
     delay: seconds a host rests after a request.
     is_current: whether an entry still counts: it was neither re-ranked nor settled since.
+    per_address: slots of one address, and of one registered domain; None does not limit.
+    slow_slots: slots of all hosts that are slow to answer; None does not tell them from others.
     """
 
-    def __init__(self, *, delay: float, patience: float, is_current: Callable[[QueueEntry], bool]):
+    def __init__(
+        self,
+        *,
+        delay: float,
+        patience: float,
+        is_current: Callable[[QueueEntry], bool],
+        per_address: int | None = None,
+        slow_slots: int | None = None,
+    ):
         self.slack = inf
+        self._per_address = per_address
+        self._limits: dict[str, SharedLimit] = {}
+        self._address_of: dict[Host, str] = {}
+        self._resting_slots: list[tuple[float, int, SharedLimit]] = []
+        self._slots_rested = 0
+        self._parkings = 0
+        self._pace = HostPace()
+        self._slow = None if slow_slots is None else SharedLimit("slow hosts", slow_slots)
+        self._turns: dict[Host, float] = {}  # for which requests on the way to others were told to come again
         self._delay = delay
         self._patience = patience
         self._is_current = is_current
@@ -65,12 +97,13 @@ class HostQueues:
         self._blocked: list[tuple[float, int, Host]] = []
         self._resting: list[tuple[float, Host]] = []
         self._leaving: list[tuple[float, Host]] = []  # resting, with nothing waiting: forgotten when their rest is over
+        for limit in (*self._limits.values(), *([self._slow] if self._slow else ())):
+            limit.parked.clear()
+        self._parkings = 0
 
     def push(self, host: Host, entry: QueueEntry) -> None:
         """Queues an entry; its host needs a new listing only if it is now the best."""
-        queue = self._queues.get(host)
-        if queue is None:
-            queue = self._queues[host] = _HostQueue()
+        queue = self._queues.get(host) or self._add_queue(host)
         entries = queue.entries
         heappush(entries, entry)
         if entries[0] is not entry:
@@ -100,11 +133,147 @@ class HostQueues:
     def occupy(self, host: Host, now: float) -> None:
         """Makes a host busy for a request that is not of these queues, until `release`."""
         self._wake(now)
-        self._occupy(host, self._queues.setdefault(host, _HostQueue()), now)
+        self._occupy(host, self._queues.get(host) or self._add_queue(host), now)
+
+    def enter(self, host: Host, now: float) -> float | None:
+        """Makes a host busy for a request on the way to another, until `release`; else when to ask for it again.
+
+        Those who have to wait are told moments one after the other, so that they do not all come at once.
+        """
+        self._wake(now)
+        queue = self._queues.get(host) or self._add_queue(host)
+        if not queue.busy and not queue.is_suspended and not queue.not_before and self._full_limit(host, queue) is None:
+            self._turns.pop(host, None)
+            self._occupy(host, queue, now)
+            return None
+        if not queue.busy:
+            self._list(host, queue)
+        step = max(self._delay, _FREE_WAIT)
+        moment = max(queue.not_before, now + step, self._turns.get(host, 0.0) + step)
+        if len(self._turns) >= _MAX_TURNS:
+            self._turns.clear()
+        self._turns[host] = min(moment, max(queue.not_before, now + _MAX_TURN))
+        return self._turns[host]
+
+    def place(self, host: Host, address: str) -> bool:
+        """Notes the address of a host before it is connected to; False where that has no slot, so that it is not."""
+        if self._per_address is None:
+            return True
+        queue = self._queues.get(host)
+        if self._address_of.pop(host, None) != address and queue is not None:
+            self._leave_limits(queue)
+            queue.limits = ()
+        self._address_of[host] = address
+        if len(self._address_of) > _ADDRESSES_KNOWN:
+            del self._address_of[next(iter(self._address_of))]
+        if queue is None:
+            return True
+        if not queue.limits:
+            self._join_limits(host, queue)
+        if not queue.busy:
+            return True
+        own = self._limits[f"address {address}"]
+        if own in queue.held:
+            return True
+        if own.is_full:
+            return False
+        own.in_use += 1
+        queue.held = (*queue.held, own)
+        return True
+
+    def observe(self, host: Host, seconds: float) -> None:
+        """Learns how long a host has taken to answer, or takes already: then its request leaves its place to others."""
+        if self._slow is None:
+            return
+        self._pace.observe(host, seconds)
+        queue = self._queues.get(host)
+        if queue is not None and queue.busy and self._slow not in queue.held and self._pace.is_known_slow(host):
+            self._slow.in_use += 1
+            queue.held = (*queue.held, self._slow)
+
+    @property
+    def slow_in_flight(self) -> int:
+        """How many requests are in flight to hosts that are slow to answer."""
+        return 0 if self._slow is None else self._slow.in_use
+
+    def _add_queue(self, host: Host) -> _HostQueue:
+        queue = self._queues[host] = _HostQueue()
+        if self._per_address is not None:
+            self._join_limits(host, queue)
+        return queue
+
+    def _join_limits(self, host: Host, queue: _HostQueue) -> None:
+        assert self._per_address is not None
+        names = [f"site {site_of(host)}"]
+        if address := self._address_of.get(host):
+            names.append(f"address {address}")
+        for name in names:
+            limit = self._limits.get(name)
+            if limit is None:
+                limit = self._limits[name] = SharedLimit(name, self._per_address)
+            limit.hosts += 1
+            queue.limits = (*queue.limits, limit)
+
+    def _leave_limits(self, queue: _HostQueue) -> None:
+        for limit in queue.limits:
+            limit.hosts -= 1
+            self._drop_unused(limit)
+
+    def _drop_unused(self, limit: SharedLimit) -> None:
+        if not limit.hosts and not limit.in_use:
+            self._limits.pop(limit.name, None)
+
+    def _remove_queue(self, host: Host, queue: _HostQueue) -> None:
+        del self._queues[host]
+        self._leave_limits(queue)
+
+    def _full_limit(self, host: Host, queue: _HostQueue) -> SharedLimit | None:
+        """What keeps an idle host waiting; None if nothing does."""
+        for limit in queue.limits:
+            if limit.in_use >= limit.slots:
+                return limit
+        slow = self._slow
+        return slow if slow is not None and slow.is_full and self._pace.is_slow(host) else None
+
+    def _free(self, limit: SharedLimit) -> None:
+        """A slot of a limit is free again."""
+        limit.in_use -= 1
+        self._unpark(limit)
+        self._drop_unused(limit)
+
+    def _unpark(self, limit: SharedLimit) -> None:
+        """Lists the best hosts again that wait for a limit, as many as it has slots for."""
+        room = limit.slots - limit.in_use
+        while limit.parked and room > 0:
+            _, _, host = heappop(limit.parked)
+            self._parkings -= 1
+            queue = self._queues.get(host)
+            if queue is None or queue.busy or queue.is_suspended or queue.not_before:
+                continue
+            best = self._best(queue)
+            if best is None:
+                self._remove_queue(host, queue)
+            else:
+                heappush(self._idle, (best.rank, best.order, host))
+                room -= 1
+
+    def _pass_on(self, queue: _HostQueue) -> None:
+        """A host that was listed has not made use of the slots that it was listed for."""
+        for limit in queue.limits:
+            if limit.parked:
+                self._unpark(limit)
+        if self._slow is not None and self._slow.parked:
+            self._unpark(self._slow)
 
     def _occupy(self, host: Host, queue: _HostQueue, now: float) -> None:
         queue.busy, queue.asked_at = True, now
         self._busy.add(host)
+        if queue.limits or self._slow is not None:
+            queue.held = queue.limits
+            if self._slow is not None and self._pace.is_slow(host):
+                queue.held = (*queue.held, self._slow)
+            for limit in queue.held:
+                limit.in_use += 1
         self._list_blocked(host, queue)
 
     def release(self, host: Host, now: float) -> None:
@@ -112,9 +281,20 @@ class HostQueues:
         queue = self._queues[host]
         queue.busy = False
         self._busy.discard(host)
+        if queue.held:
+            self._let_slots_rest(queue, now + self._delay if self._delay else 0.0)
         if self._delay:
             queue.not_before = max(queue.not_before, now + self._delay)
         self._list(host, queue)
+
+    def _let_slots_rest(self, queue: _HostQueue, until: float) -> None:
+        held, queue.held = queue.held, ()
+        for limit in held:
+            if until and limit is not self._slow:
+                self._slots_rested += 1
+                heappush(self._resting_slots, (until, self._slots_rested, limit))
+            else:
+                self._free(limit)
 
     def suspend(self, host: Host, popped: QueueEntry) -> None:
         """Puts back what was popped last, and leaves its host out until `resume`; it was not asked."""
@@ -122,6 +302,7 @@ class HostQueues:
         queue.busy, queue.is_suspended = False, True
         self._busy.discard(host)
         heappush(queue.entries, popped)
+        self._let_slots_rest(queue, 0.0)
 
     def resume(self, host: Host) -> None:
         """A host that was suspended takes part again."""
@@ -145,10 +326,11 @@ class HostQueues:
 
     def hold(self, host: Host, until: float) -> None:
         """Asks nothing of the host before the given moment."""
-        queue = self._queues.setdefault(host, _HostQueue())
+        queue = self._queues.get(host) or self._add_queue(host)
         queue.not_before = max(queue.not_before, until)
         if not queue.busy:
             self._list(host, queue)
+            self._pass_on(queue)
 
     def holds(self, after: float) -> dict[Host, float]:
         """The hosts that rest beyond a moment, each with the end of its rest."""
@@ -160,20 +342,21 @@ class HostQueues:
             return self._patient_until
         if self._best_idle() is not None:
             return 0.0
+        slot_at = min((moment for moment, _, limit in self._resting_slots if limit.parked), default=inf)
         while self._resting:
             moment, host = self._resting[0]
             queue = self._queues.get(host)
             if queue is None or queue.busy or queue.not_before != moment:
                 heappop(self._resting)
             elif self._best(queue):
-                return moment
+                return min(moment, slot_at)
             else:
                 heappush(self._leaving, heappop(self._resting))
-        return None
+        return None if slot_at == inf else slot_at
 
     def is_ready_within(self, seconds: float, now: float) -> bool:
         """Whether something waits at a host that is busy, or that may be asked within so many seconds."""
-        if any(self._best(self._queues[host]) for host in self._busy):
+        if self._parkings or any(self._best(self._queues[host]) for host in self._busy):
             return True
         ready_at = self.next_ready_at()
         return ready_at is not None and ready_at - now <= seconds
@@ -212,7 +395,8 @@ class HostQueues:
         elif best:
             heappush(self._idle, (best.rank, best.order, host))
         else:
-            del self._queues[host]
+            self._remove_queue(host, queue)
+            self._pass_on(queue)
 
     def _list_blocked(self, host: Host, queue: _HostQueue) -> None:
         """Lists a busy or resting host by its best entry, if that is better than the one it is listed by."""
@@ -222,7 +406,9 @@ class HostQueues:
             heappush(self._blocked, (best.rank, best.order, host))
 
     def _wake(self, now: float) -> None:
-        """Makes the hosts idle whose rest is over."""
+        """Makes the hosts idle, and the slots free, whose rest is over."""
+        while self._resting_slots and self._resting_slots[0][0] <= now:
+            self._free(heappop(self._resting_slots)[2])
         for resting in (self._resting, self._leaving):
             while resting and resting[0][0] <= now:
                 moment, host = heappop(resting)
@@ -230,13 +416,13 @@ class HostQueues:
                 if queue is not None and not queue.busy and queue.not_before == moment:
                     queue.not_before = 0.0
                     self._list(host, queue)
-        listings = len(self._idle) + len(self._blocked) + len(self._resting) + len(self._leaving)
+        listings = len(self._idle) + len(self._blocked) + len(self._resting) + len(self._leaving) + self._parkings
         if listings > 4 * len(self._queues) + _MAX_LISTINGS:
             self._rebuild_listings()
 
     def _best_idle(self) -> Host | None:
-        """The idle host of the best entry, which is then at the top of its heap."""
-        idle = self._idle
+        """The idle host of the best entry, which is then at the top of its heap; parks those that find a limit full."""
+        idle, passed_on = self._idle, 0
         while idle:
             rank, order, host = idle[0]
             queue = self._queues.get(host)
@@ -244,11 +430,18 @@ class HostQueues:
                 heappop(idle)
             elif (best := self._best(queue)) is None:
                 heappop(idle)
-                del self._queues[host]
-            elif (best.rank, best.order) == (rank, order):
-                return host
-            else:
+                self._remove_queue(host, queue)
+                self._pass_on(queue)
+            elif (best.rank, best.order) != (rank, order):
                 heapreplace(idle, (best.rank, best.order, host))
+            elif (limit := self._full_limit(host, queue)) is not None:
+                heappush(limit.parked, heappop(idle))
+                self._parkings += 1
+                passed_on += 1
+                if passed_on <= _MAX_PASSED_ON:  # more have a turn when a slot of that limit is free
+                    self._pass_on(queue)
+            else:
+                return host
         return None
 
     def _wait_for_better(self, idle: QueueEntry, now: float) -> float | None:
@@ -263,7 +456,7 @@ class HostQueues:
             if queue is None or queue.listed is None or (queue.listed.rank, queue.listed.order) != listing[:2]:
                 continue
             best = self._best(queue)
-            expected = self._expected_wait(queue, now)
+            expected = self._expected_wait(listing[2], queue, now)
             if best is None or expected is None:
                 queue.listed = None
             elif best is not queue.listed:
@@ -278,8 +471,10 @@ class HostQueues:
             heappush(self._blocked, listing)
         return wait_until
 
-    def _expected_wait(self, queue: _HostQueue, now: float) -> float | None:
+    def _expected_wait(self, host: Host, queue: _HostQueue, now: float) -> float | None:
         """Seconds until a blocked host is likely to be free; None if that is too long, or if it is not blocked."""
+        if self._pace.is_known_slow(host):
+            return None
         if queue.busy:
             elapsed = now - queue.asked_at  # expected to take as long again
             return max(elapsed, _FREE_WAIT / 2) if elapsed < self._patience else None

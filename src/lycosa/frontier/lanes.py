@@ -29,7 +29,7 @@ class Lanes:
     refresh: pages to fetch again, the most urgent first.
     turns: requests to make.
     expand: probability that a request is for a link.
-    delay: seconds between two requests to one host, as in `links`.
+    delay, per_address, slow_slots: as in `links`.
     substitutes: gives up to so many further pages, next in urgency, that are on none of the given hosts; they are asked
         for when no page to fetch again can be taken within `LANE_TIMEOUT`.
     has_room: whether the collection takes one more page, should so many links that are in flight become pages. Without
@@ -46,6 +46,8 @@ class Lanes:
         random: Random,
         clock: Clock,
         delay: float = 1.0,
+        per_address: int | None = None,
+        slow_slots: int | None = None,
         substitutes: Callable[[int, Set[Host]], Sequence[Candidate]] = lambda count, hosts: (),
         has_room: Callable[[int], bool] = lambda in_flight: True,
     ):
@@ -59,7 +61,14 @@ class Lanes:
         self._refresh: dict[Url, Candidate] = {}
         # Pages to fetch again have no priorities that could be compared with those of links, and none is worth waiting
         # for: hence queues of their own, without patience.
-        self._refresh_hosts = HostQueues(delay=delay, patience=0.0, is_current=lambda entry: entry.url in self._refresh)
+        self._refresh_hosts = HostQueues(
+            delay=delay,
+            patience=0.0,
+            is_current=lambda entry: entry.url in self._refresh,
+            per_address=per_address,
+            slow_slots=slow_slots,
+        )
+        self._taken_as: dict[Url, QueueEntry] = {}  # pages to fetch again that are in flight
         self._last_order = 0
         self._queue(refresh)
         for host, until in links.holds(clock.now()).items():
@@ -129,6 +138,7 @@ class Lanes:
         if entry is None:
             return None
         self._links.occupy(host_of(entry.url), now)
+        self._taken_as[entry.url] = entry
         return self._refresh.pop(entry.url)
 
     def _take_link(self, now: float) -> Candidate | None:
@@ -155,9 +165,23 @@ class Lanes:
         else:
             self._links.give_back(candidate)
 
+    def postpone(self, candidate: Candidate) -> None:
+        url = candidate.url
+        entry = self._taken_as.get(url)
+        lane = self._release(url)
+        if lane is None:
+            return
+        self._turns[lane] += 1
+        if lane == LINKS:
+            self._links.postpone(candidate)
+        elif entry is not None:
+            self._refresh[url] = candidate
+            self._refresh_hosts.push(host_of(url), entry)
+
     def _release(self, url: Url) -> str | None:
         """Releases the host of a URL in flight; returns its lane."""
         lane = self._lane_of.pop(url, None)
+        self._taken_as.pop(url, None)
         if lane is not None:
             host, now = host_of(url), self._clock.now()
             self._refresh_hosts.release(host, now)
@@ -175,6 +199,32 @@ class Lanes:
     def forget_waiting(self) -> None:
         """Empties the lane of links."""
         self._links.forget_waiting()
+
+    @property
+    def rests_after_requests(self) -> bool:
+        return self._links.rests_after_requests
+
+    @property
+    def slow_in_flight(self) -> int:
+        return self._links.slow_in_flight
+
+    def observe(self, host: Host, seconds: float) -> None:
+        self._links.observe(host, seconds)
+        self._refresh_hosts.observe(host, seconds)
+
+    def enter(self, host: Host, now: float) -> float | None:
+        moment = self._links.enter(host, now)
+        if moment is None:
+            self._refresh_hosts.occupy(host, now)
+        return moment
+
+    def release(self, host: Host, now: float) -> None:
+        """A request that is of neither lane has ended."""
+        self._links.release(host, now)
+        self._refresh_hosts.release(host, now)
+
+    def place(self, host: Host, address: str) -> bool:
+        return self._links.place(host, address) and self._refresh_hosts.place(host, address)
 
     def hold(self, host: Host, until: float) -> None:
         self._links.hold(host, until)

@@ -15,6 +15,7 @@ from lycosa.vocabulary.urls import host_of, key_of, site_of
 from .admission import Admission, is_within
 from .host_queues import HostQueues, QueueEntry
 from .quotas import Quotas
+from .shared_limits import LatestKeys
 
 SLACK = 0.5  # by which a priority from 0 to 1 must be higher to be worth a second of waiting
 _FAR_ABOVE = 1e6  # priorities that are on no scale
@@ -26,6 +27,9 @@ class MemoryFrontier:
 
     delay: seconds between two requests to one host.
     patience: most seconds to wait for a busy or resting host that has something better; 0 never waits.
+    per_address: most requests at a time to hosts of one address, or of one registered domain, the delay after each
+        included; None does not limit.
+    slow_slots: most requests at a time to hosts that are slow to answer; None does not tell them from others.
     limit: most URLs that wait; past it, the tenth of lowest priority is evicted (one by one below 10 000).
     boosted: hosts and URLs that are preferred already in what waits, as `boost` has them.
     """
@@ -37,6 +41,8 @@ class MemoryFrontier:
         admission: Admission | None = None,
         delay: float = 1.0,
         patience: float = 2.0,
+        per_address: int | None = None,
+        slow_slots: int | None = None,
         limit: int = 1_000_000,
         boosted: Iterable[str] = (),
     ):
@@ -48,7 +54,14 @@ class MemoryFrontier:
         self._in_flight: dict[Url, QueueEntry] = {}
         self._settled: set[int] = set()  # keys, not URLs: a quarter of the memory
         self._refused = LatestKeys(at_least=REFUSED_KNOWN)
-        self._hosts = HostQueues(delay=delay, patience=patience, is_current=self._is_current)
+        self._hosts = HostQueues(
+            delay=delay,
+            patience=patience,
+            is_current=self._is_current,
+            per_address=per_address,
+            slow_slots=slow_slots,
+        )
+        self.rests_after_requests = delay > 0.0
         self._last_order = 0
         self._stale = 0  # entries in the queues that were re-ranked, settled or given back since
         self._candidates: dict[int, Candidate] = {}
@@ -216,6 +229,11 @@ class MemoryFrontier:
         self._remove(candidate.url)
         self._enqueue(candidate)
 
+    def postpone(self, candidate: Candidate) -> None:
+        entry = self._land(candidate.url)
+        if entry is not None:
+            self._queue(entry)
+
     def _remove(self, url: Url) -> None:
         """Removes a URL that is in flight or waits."""
         entry = self._land(url)
@@ -253,6 +271,21 @@ class MemoryFrontier:
     def release(self, host: Host, now: float) -> None:
         """The request of another lane has ended."""
         self._hosts.release(host, now)
+
+    def enter(self, host: Host, now: float) -> float | None:
+        """Makes a host busy for a request on the way to another, until `release`; else when to ask for it again."""
+        return self._hosts.enter(host, now)
+
+    def place(self, host: Host, address: str) -> bool:
+        """Notes the address of a host before it is connected to; False where that has no slot, so that it is not."""
+        return self._hosts.place(host, address)
+
+    def observe(self, host: Host, seconds: float) -> None:
+        self._hosts.observe(host, seconds)
+
+    @property
+    def slow_in_flight(self) -> int:
+        return self._hosts.slow_in_flight
 
     def hold(self, host: Host, until: float) -> None:
         self._hosts.hold(host, until)
@@ -346,23 +379,3 @@ class _Sites:
         self.hosts: dict[str, dict[Host, None]] = {}  # of each that something has waited on
         self.in_flight: Counter[str] = Counter()
         self.suspended: dict[str, list[Host]] = {}  # those left out until something of their site has landed
-
-
-class LatestKeys:
-    """A set of integers that remembers the latest: at least `at_least` of them, fewer than twice as many."""
-
-    def __init__(self, *, at_least: int):
-        self._at_least = at_least
-        self._new: set[int] = set()
-        self._old: set[int] = set()
-
-    def add(self, key: int) -> None:
-        self._new.add(key)
-        if len(self._new) >= self._at_least:
-            self._new, self._old = set(), self._new
-
-    def __contains__(self, key: int) -> bool:
-        return key in self._new or key in self._old
-
-    def __len__(self) -> int:
-        return len(self._new) + len(self._old)

@@ -105,6 +105,9 @@ class SequentialFrontier:
         self._known[candidate.url] = candidate
         self._queue.push([candidate])
 
+    def postpone(self, candidate: Candidate) -> None:
+        self.give_back(candidate)
+
     def forget_waiting(self) -> None:
         self._known = dict.fromkeys(url for url, waiting in self._known.items() if waiting is None)
         self._waiting = 0
@@ -113,8 +116,25 @@ class SequentialFrontier:
     def is_known(self, url: Url) -> bool:
         return url in self._known
 
+    # There are no hosts: nobody has to wait for one.
+
+    rests_after_requests = False
+    slow_in_flight = 0
+
     def hold(self, host: Host, until: float) -> None:
-        """Does nothing: there are no hosts."""
+        """Does nothing."""
+
+    def enter(self, host: Host, now: float) -> float | None:
+        return None
+
+    def release(self, host: Host, now: float) -> None:
+        """Does nothing."""
+
+    def place(self, host: Host, address: str) -> bool:
+        return True
+
+    def observe(self, host: Host, seconds: float) -> None:
+        """Does nothing."""
 
     def next_ready_at(self) -> float | None:
         return 0.0 if self._waiting else None

@@ -38,11 +38,34 @@ class WaitingOnly:
     def give_back(self, candidate: Candidate) -> None:
         self._frontier.give_back(candidate)
 
+    def postpone(self, candidate: Candidate) -> None:
+        self._frontier.postpone(candidate)
+
     def forget_waiting(self) -> None:
         self._frontier.forget_waiting()
 
     def is_known(self, url: Url) -> bool:
         return url in self._urls_aside or self._frontier.is_known(url)
+
+    @property
+    def rests_after_requests(self) -> bool:
+        return self._frontier.rests_after_requests
+
+    @property
+    def slow_in_flight(self) -> int:
+        return self._frontier.slow_in_flight
+
+    def observe(self, host: Host, seconds: float) -> None:
+        self._frontier.observe(host, seconds)
+
+    def enter(self, host: Host, now: float) -> float | None:
+        return self._frontier.enter(host, now)
+
+    def release(self, host: Host, now: float) -> None:
+        self._frontier.release(host, now)
+
+    def place(self, host: Host, address: str) -> bool:
+        return self._frontier.place(host, address)
 
     def hold(self, host: Host, until: float) -> None:
         self._frontier.hold(host, until)

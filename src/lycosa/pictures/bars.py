@@ -20,6 +20,8 @@ from .svg import COLOURS, FAINT, INK, PALE, PAPER, element, empty_figure, figure
 BAR_ROW = 24.0  # height of a row of a horizontal bar
 CHARACTER = 7.2  # width of an average character
 MAX_ENDING_LENGTH = 48  # characters of the number and note after a bar
+MIN_LABEL_LENGTH, MAX_LABEL_LENGTH = 12, 38  # characters before a bar
+MIN_BAR_WIDTH = 60.0  # of the longest bar
 SWATCH = 16.0  # width of the sample of a bar in the legend
 MAX_BAR_WIDTH = 64.0
 MIN_PLOT_HEIGHT = 150.0  # below a long legend
@@ -42,22 +44,25 @@ def bar_chart(bars: Sequence[Bar], *, title: str = "", x_title: str = "", width:
     shown = [bar for bar in bars if is_drawable(bar.value)]
     if not shown:
         return empty_figure(width, 120.0, title=title)
-    left = 16 + CHARACTER * min(38, max(len(bar.label) for bar in shown))
     endings = [f"{number_label(bar.value)} {bar.note}".strip() for bar in shown]
-    right = width - 16 - CHARACTER * min(MAX_ENDING_LENGTH, max(map(len, endings)))
-    x_scale = Scale(0.0, max(1e-9, *(bar.value for bar in shown)), left, max(right, left + 60))
+    ending_length = min(MAX_ENDING_LENGTH, int(width / 2 / CHARACTER), max(map(len, endings)))
+    right = width - 16 - CHARACTER * ending_length
+    room = int((right - MIN_BAR_WIDTH - 16) / CHARACTER)  # for labels, in characters
+    label_length = min(MAX_LABEL_LENGTH, max(MIN_LABEL_LENGTH, room), max(len(bar.label) for bar in shown))
+    left = 16 + CHARACTER * label_length
+    x_scale = Scale(0.0, max(1e-9, *(bar.value for bar in shown)), left, max(right, left + MIN_BAR_WIDTH))
     height = BAR_ROW * len(shown) + (30 if x_title else 8)
     parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER)]
     for row, (bar, ending) in enumerate(zip(shown, endings, strict=True)):
         y = 4 + BAR_ROW * row
         end = x_scale(bar.value)
         part = bar.value if bar.part is None or not is_drawable(bar.part) else min(bar.part, bar.value)
-        parts.append(text(left - 8, y + 15.5, bar.label, limit=38, text_anchor="end"))
+        parts.append(text(left - 8, y + 15.5, bar.label, limit=label_length, text_anchor="end"))
         parts.append(element("rect", x=left, y=y + 2, width=max(1.0, end - left), height=BAR_ROW - 7, fill=PALE))
         if part > 0:
             dark = max(1.0, x_scale(part) - left)
             parts.append(element("rect", x=left, y=y + 2, width=dark, height=BAR_ROW - 7, fill=COLOURS[0]))
-        parts.append(text(end + 7, y + 15.5, ending, limit=MAX_ENDING_LENGTH, fill=FAINT))
+        parts.append(text(end + 7, y + 15.5, ending, limit=ending_length, fill=FAINT))
     if x_title:
         parts.append(text(left, height - 8, x_title, fill=FAINT))
     return figure(width, height, parts, title=title or x_title)

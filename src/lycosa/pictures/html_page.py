@@ -1,5 +1,7 @@
 """The frame of every HTML page that Lycosa writes: self-contained, without scripts or requests."""
 
+from collections.abc import Callable
+
 
 def html_page(title: str, *, kicker: str, body: str, lead: str = "", footer: str = "Made by Lycosa.") -> str:
     """A whole page; all arguments are HTML."""
@@ -12,6 +14,11 @@ def html_page(title: str, *, kicker: str, body: str, lead: str = "", footer: str
         f'<body>\n<header><p class="kicker">{kicker}</p><h1>{title}</h1>{lead}</header>\n<main>\n'
         f"{body}</main>\n<footer>{footer}</footer>\n</body></html>\n"
     )
+
+
+def for_each_screen(draw: Callable[[float], str]) -> str:
+    """A chart drawn twice by its width, for wide screens and for narrow ones, of which a page shows one."""
+    return f'<div class="wide">{draw(760.0)}</div><div class="narrow">{draw(400.0)}</div>'
 
 
 def section(heading: str, lead: str, content: str) -> str:
@@ -31,9 +38,11 @@ header { padding-top: 36px; }
   text-transform: uppercase; }
 h1 { margin: 2px 0 6px; font-size: 34px; line-height: 1.2; overflow-wrap: anywhere; }
 .topic { margin: 0; color: var(--faint); font-size: 18px; overflow-wrap: anywhere; }
-.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(136px, 1fr)); gap: 10px; margin: 24px 0; }
-.cards div { display: flex; flex-direction: column-reverse; background: #fff; border: 1px solid var(--line);
-  border-radius: 8px; padding: 12px 14px; }
+.cards { display: grid; grid-template-columns: repeat(4, 1fr); gap: 10px; margin: 24px 0; }
+.in-3 { grid-template-columns: repeat(3, 1fr); }
+.in-5 { grid-template-columns: repeat(5, 1fr); }
+.cards div { display: flex; flex-direction: column-reverse; justify-content: flex-end; background: #fff;
+  border: 1px solid var(--line); border-radius: 8px; padding: 12px 14px; }
 .cards dt { color: var(--faint); font-size: 13px; }
 .cards dd { margin: 0; font-size: 22px; font-weight: 650; font-variant-numeric: tabular-nums; white-space: nowrap; }
 section { background: #fff; border: 1px solid var(--line); border-radius: 8px; padding: 18px 20px; margin: 0 0 16px; }
@@ -44,6 +53,7 @@ svg { display: block; width: 100%; height: auto; }
   align-items: start; }
 .pair section { min-width: 0; }
 .scroll { overflow-x: auto; }
+.narrow { display: none; }
 table { width: 100%; border-collapse: collapse; font-size: 14px; }
 th { color: var(--faint); font-weight: 600; text-align: left; border-bottom: 2px solid var(--line);
   padding: 6px 12px 6px 0; }
@@ -61,8 +71,10 @@ td + td, th + th { padding-left: 4px; }
 .why { color: var(--faint); font-size: 13px; min-width: 130px; width: 32%; }
 .none { color: var(--faint); }
 footer { color: var(--faint); font-size: 13px; padding-bottom: 36px; }
-@media (max-width: 640px) { h1 { font-size: 27px; } section { padding: 14px; } section svg { min-width: 560px; }
-  .pair svg { min-width: 440px; } header, main, footer { padding-left: 12px; padding-right: 12px; } }
+@media (max-width: 640px) { h1 { font-size: 27px; } .cards { grid-template-columns: 1fr 1fr; }
+  section { padding: 14px; } section svg { min-width: 560px; }
+  .wide { display: none; } .narrow { display: block; } section .narrow svg, .pair svg { min-width: 0; }
+  header, main, footer { padding-left: 12px; padding-right: 12px; } }
 @media print { body { background: #fff; font-size: 11pt; }
   section, .cards div { border-color: #bbb; break-inside: avoid; }
   .scroll { overflow: visible; } tr { break-inside: avoid; } section:has(table) { break-inside: auto; } }

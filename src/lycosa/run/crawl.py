@@ -8,6 +8,7 @@ from typing import cast
 
 from msgspec.structs import replace
 
+from lycosa.frontier.shared_limits import SLOW
 from lycosa.loop import Loop
 from lycosa.reading.fingerprint import NearDuplicates
 from lycosa.recipe import Budget
@@ -19,6 +20,7 @@ from lycosa.vocabulary.records import (
     RELEVANT,
     Candidate,
     Fetch,
+    Host,
     LeftOut,
     LeftOutReason,
     Outcome,
@@ -27,9 +29,11 @@ from lycosa.vocabulary.records import (
     Visit,
 )
 from lycosa.vocabulary.text import counted
-from lycosa.web.outcomes import FetchCounts
+from lycosa.vocabulary.urls import host_of
+from lycosa.web.outcomes import FetchCounts, was_requested
 
 from .recall import RecallEstimate
+from .turns import CurrentTurns
 
 INTERRUPTED = "interrupted"  # why a crawl stopped that somebody ended
 NOTHING_LEFT = "nothing is left to fetch"  # why one stopped that had followed every link
@@ -170,6 +174,8 @@ class Crawl:
     between_visits: called whenever the visit yielded last has been dealt with.
     nothing_left: says why the crawl stops when nothing waits.
     recall: estimates how much was found of what there is to find; needed where that is to stop the crawl.
+    turns: by which the web asks whose turn it is; while the crawl runs, it asks the frontier of the crawl.
+    tell: is given lines for the user.
     """
 
     web: Web
@@ -183,6 +189,8 @@ class Crawl:
     between_visits: Callable[[], None] = lambda: None
     nothing_left: Callable[[], str] = lambda: NOTHING_LEFT
     recall: Callable[[], RecallEstimate | None] = lambda: None
+    turns: CurrentTurns = field(default_factory=CurrentTurns)
+    tell: Callable[[str], None] = lambda line: None
 
     @property
     def present_budget(self) -> Budget:
@@ -192,6 +200,7 @@ class Crawl:
 
     async def visits(self) -> AsyncGenerator[Visit, None]:
         """Fetches until the budget is used up, nothing waits, or somebody interrupts."""
+        self.turns.use(self.loop.frontier)
         fetches, refusals = _Fetches(self), _Refusals(self)
         try:
             while (landed := await fetches.next()) is not None:
@@ -254,6 +263,12 @@ class _Fetches:
         self._bug: BaseException | None = None  # raised by the web, which is to return outcomes instead
         self._tasks: set[asyncio.Task[None]] = set()
         self._landed: deque[tuple[Candidate, Fetch]] = deque()
+        # How long a fetch takes is told in seconds of waiting for any: a pause in which pages are read or a model is
+        # trained makes no host slow.
+        self._waited = 0.0
+        self._begun: deque[tuple[float, asyncio.Task[None], Host]] = deque()  # with `_waited` as it was
+        self._most = crawl.concurrency
+        self._bound_to(crawl.turns.most_fetches)
 
     async def next(self) -> tuple[Candidate, Fetch] | None:
         """The next fetch that has landed; None where the crawl is over."""
@@ -287,17 +302,40 @@ class _Fetches:
         return None
 
     def _launch(self) -> None:
-        now, wanted, take = self._clock.now(), self._wanted(), self._crawl.loop.frontier.take
-        while len(self._tasks) < wanted and (candidate := take(now)):
-            task = asyncio.create_task(self._land(candidate))
+        if self._crawl.turns.has_lacked_files:
+            self._crawl.turns.has_lacked_files = False
+            self._bound_to(max(1, (len(self._tasks) + 1) // 2))
+        while self._begun and self._begun[0][1] not in self._tasks:
+            self._begun.popleft()
+        now, take = self._clock.now(), self._crawl.loop.frontier.take
+        while self._has_place() and (candidate := take(now)):
+            task = asyncio.create_task(self._land(candidate, self._waited))
             task.add_done_callback(self._end)
             self._tasks.add(task)
+            self._begun.append((self._waited, task, host_of(candidate.url)))
+
+    def _bound_to(self, most: int) -> None:
+        """Has fewer fetches at a time, as the process may not open the files for more."""
+        turns, concurrency = self._crawl.turns, self._crawl.concurrency
+        turns.most_fetches = min(most, turns.most_fetches)
+        if most < self._most:
+            self._most = most
+            if not turns.has_told:
+                turns.has_told = True
+                self._crawl.tell(
+                    f"fetching {most} at a time instead of {concurrency}: this process may open few files (ulimit -n)"
+                )
+
+    def _has_place(self) -> bool:
+        """Whether one more fetch may begin; those of slow hosts take the places of no others."""
+        in_flight, slow = len(self._tasks), self._crawl.loop.frontier.slow_in_flight
+        return in_flight - min(slow, in_flight) < self._wanted() and in_flight < self._crawl.turns.most_fetches
 
     def _wanted(self) -> int:
         """How many fetches may be in flight."""
         if self._status.is_paused:
             return 0
-        budget, wanted = self._crawl.present_budget, self._crawl.concurrency
+        budget, wanted = self._crawl.present_budget, self._most
         if budget.pages is not None and self._crawl.assess.memory is None:
             wanted = min(wanted, budget.pages - self._status.pages - len(self._landed))
         if budget.requests is not None:
@@ -309,8 +347,11 @@ class _Fetches:
         known = memory.past(candidate.url) if memory and candidate.lane == REFRESH else None
         return await self._crawl.web.fetch(candidate.url, known=known)
 
-    async def _land(self, candidate: Candidate) -> None:
-        self._landed.append((candidate, await self._fetch(candidate)))
+    async def _land(self, candidate: Candidate, began: float) -> None:
+        fetch = await self._fetch(candidate)
+        if fetch.outcome is not Outcome.POSTPONED and was_requested(fetch):
+            self._crawl.loop.frontier.observe(host_of(candidate.url), self._waited - began)
+        self._landed.append((candidate, fetch))
         self._tasks.discard(cast("asyncio.Task[None]", asyncio.current_task()))  # its place is free from now on
         self._status.woken.set()
 
@@ -327,11 +368,24 @@ class _Fetches:
             return
         self._status.woken.clear()
         timeout = _MAX_WAIT
-        if ready_at is not None and len(self._tasks) < self._wanted():
+        if ready_at is not None and self._has_place():
             timeout = min(timeout, max(0.001, ready_at - self._clock.now()))
-        handle = asyncio.get_running_loop().call_later(timeout, self._status.woken.set)
+        if self._begun:
+            timeout = min(timeout, max(0.001, SLOW - (self._waited - self._begun[0][0])))
+        events = asyncio.get_running_loop()
+        since = events.time()
+        handle = events.call_later(timeout, self._status.woken.set)
         await self._status.woken.wait()
         handle.cancel()
+        self._waited += events.time() - since
+        self._find_slow()
+
+    def _find_slow(self) -> None:
+        """Tells the frontier of hosts that take long already."""
+        while self._begun and self._waited - self._begun[0][0] >= SLOW:
+            _, task, host = self._begun.popleft()
+            if task in self._tasks:
+                self._crawl.loop.frontier.observe(host, SLOW)
 
     async def cancel(self) -> None:
         """Ends the fetches in flight; their candidates wait for the next run."""

@@ -21,27 +21,35 @@ from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Memory, Web
 from lycosa.vocabulary.errors import RecipeError
 from lycosa.vocabulary.hosts import is_public
-from lycosa.vocabulary.records import Host, LeftOutReason, Url, Visit
+from lycosa.vocabulary.records import LeftOutReason, Url, Visit
 from lycosa.vocabulary.text import counted
-from lycosa.vocabulary.urls import host_of, hostname_of, site_of
+from lycosa.vocabulary.urls import hostname_of, site_of
 from lycosa.web.http import LiveWeb, user_agent
 from lycosa.web.robots import RobotsWeb
-from lycosa.web.sitemaps import urls_in_sitemaps
 
 from .access_log import open_log
 from .control import Control
 from .crawl import INTERRUPTED, Crawl
-from .examples import PrefetchedWeb, fetch_examples, unvisited_examples
+from .examples import EarlierRequests, PrefetchedWeb, fetch_examples, unvisited_examples
 from .guides import layers
 from .options import Settings
 from .session import Session
+from .sitemaps import urls_in_sitemaps
 from .topical_map import open_map
 from .training import StandingTrainer, TopicTrainer
+from .turns import CurrentTurns
 
 
-def make_web(recipe: Recipe, *, clock: Clock, allow_private: bool = False, resolve: Sequence[str] = ()) -> RobotsWeb:
+def make_web(
+    recipe: Recipe,
+    *,
+    clock: Clock,
+    allow_private: bool = False,
+    resolve: Sequence[str] = (),
+    turns: CurrentTurns | None = None,
+) -> RobotsWeb:
     """The Web as a recipe wants it asked."""
-    requests = recipe.requests
+    requests, turns = recipe.requests, turns or CurrentTurns()
     name = user_agent(__version__, recipe.contact)
     live = LiveWeb(
         user_agent=name,
@@ -54,8 +62,10 @@ def make_web(recipe: Recipe, *, clock: Clock, allow_private: bool = False, resol
         proxy=requests.proxy or None,
         headers=requests.headers,
         cookies=requests.cookies or None,
+        may_connect=turns.place if requests.address_limit else None,
+        lacks_files=turns.lack_files,
     )
-    return RobotsWeb(live, user_agent=name, clock=clock)
+    return RobotsWeb(live, user_agent=name, clock=clock, turns=turns)
 
 
 def insist_on_contact(
@@ -103,6 +113,7 @@ class Visits(AbstractAsyncContextManager[AsyncGenerator[Visit, None]]):
     def __init__(self, session: Session, settings: Settings):
         self._session = session
         self._settings = settings
+        self._turns = CurrentTurns()
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> AsyncGenerator[Visit, None]:
@@ -123,7 +134,11 @@ class Visits(AbstractAsyncContextManager[AsyncGenerator[Visit, None]]):
         session, settings = self._session, self._settings
         insist_on_contact(session, settings.resolve, more_seeds=settings.seeds)
         web = make_web(
-            session.recipe, clock=session.clock, allow_private=settings.allow_private, resolve=settings.resolve
+            session.recipe,
+            clock=session.clock,
+            allow_private=settings.allow_private,
+            resolve=settings.resolve,
+            turns=self._turns,
         )
         stack.push_async_callback(web.close)
         return web
@@ -133,7 +148,7 @@ class LiveCrawl(Visits):
     """The visits of a crawl over HTTP, until something ends it."""
 
     async def _open(self, stack: AsyncExitStack) -> AsyncGenerator[Visit, None]:
-        run = LiveRun(self._session, self._web(stack))
+        run = LiveRun(self._session, self._web(stack), self._turns)
         crawl = await run.prepare(self._settings)
         return no_visits() if crawl is None else await run.visits(crawl, stack)
 
@@ -163,12 +178,12 @@ async def no_visits() -> AsyncGenerator[Visit, None]:
 class LiveRun:
     """What one run of a session needs: the models, then the crawl."""
 
-    def __init__(self, session: Session, web: RobotsWeb):
+    def __init__(self, session: Session, web: RobotsWeb, turns: CurrentTurns | None = None):
         self._session = session
         self._web = web
+        self._turns = turns or CurrentTurns()
         self._standing = StandingTrainer(session)
         self._topic = TopicTrainer(session, self._standing)
-        self._not_before: dict[Host, float] = {}  # when a host may be asked for its next sitemap
 
     async def prepare(self, settings: Settings) -> Crawl | None:
         """Learns the topic and standing and builds the crawl; None where somebody interrupts."""
@@ -235,7 +250,7 @@ class LiveRun:
         session = self._session
         self._standing.check()  # while nothing has been fetched yet
         session.topic.check()
-        await self._topic.learn(lambda: fetch_examples(session, self._web))
+        await self._topic.learn(lambda: fetch_examples(session, self._web, self._turns))
         if session.status.is_interrupted:
             session.status.stop_reason = INTERRUPTED
         return not session.status.is_interrupted
@@ -289,6 +304,8 @@ class LiveRun:
             between_visits=self._between_visits,
             nothing_left=session.nothing_left,
             recall=session.recall,
+            turns=self._turns,
+            tell=session.tell,
         )
 
     def _observe(self, visit: Visit, observe: Callable[[Visit], None]) -> None:
@@ -334,18 +351,17 @@ class LiveRun:
                 self._session.tell(how_target_was_kept(strategy.target))
 
     async def _sitemap_urls(self, seeds: Iterable[Url]) -> list[Url]:
-        named: dict[Url, None] = {}
-        for seed in seeds:
-            named.update(dict.fromkeys(await self._web.sitemaps(seed)))
-        urls = await urls_in_sitemaps(self._web, named, before=self._wait_for_turn)
-        self._session.tell(f"{counted(len(urls), 'URL')} in {counted(len(named), 'sitemap')}")
-        return urls
-
-    async def _wait_for_turn(self, url: Url) -> bool:
-        """Waits until a sitemap may be asked for; False if somebody has interrupted the crawl."""
-        session, host = self._session, host_of(url)
-        while (wait := self._not_before.get(host, 0.0) - session.clock.now()) > 0 and not session.status.is_interrupted:
-            await session.clock.sleep_until(session.clock.now() + min(wait, 1.0))
-        self._not_before[host] = session.clock.now() + session.recipe.requests.delay
-        session.frontier.hold(host, self._not_before[host])
-        return not session.status.is_interrupted
+        session, earlier = self._session, EarlierRequests(self._session)
+        found = await urls_in_sitemaps(
+            self._web,
+            robots=self._web,
+            hosts_of=seeds,
+            clock=session.clock,
+            requests=session.recipe.requests,
+            turns=self._turns,
+            journal=earlier,
+            holds=earlier.holds(),
+            interrupted=lambda: session.status.is_interrupted,
+        )
+        session.tell(f"{counted(len(found.urls), 'URL')} in {counted(found.named, 'sitemap')}")
+        return found.urls

@@ -64,6 +64,14 @@ class FetchOptions(RequestOptions, total=False):
 
     minutes: Annotated[float | None, Flag("Stop after N minutes.", "N", min=0)]
     delay: Annotated[float | None, Flag("Wait this long between two requests to one host.", "SECONDS", min=0)]
+    per_address: Annotated[
+        int | None,
+        Flag(
+            "Most requests at a time to one address or registered domain; 0: no limit. [4; with --delay 0 none]",
+            "N",
+            min=0,
+        ),
+    ]
     concurrency: Annotated[int | None, Flag("Number of fetches at the same time.", "N", min=1)]
 
 
@@ -245,7 +253,12 @@ def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions | Reques
         map=map_,
         logs=log,
         scope=narrowed(recipe.scope, said),
-        requests=_changed(recipe.requests, delay=said.get("delay"), concurrency=said.get("concurrency")),
+        requests=_changed(
+            recipe.requests,
+            delay=said.get("delay"),
+            per_address=said.get("per_address"),
+            concurrency=said.get("concurrency"),
+        ),
         stop=_changed(
             recipe.stop,
             pages=said.get("pages"),

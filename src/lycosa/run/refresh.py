@@ -228,7 +228,7 @@ class Refresh(Visits):
 
     async def _open(self, stack: AsyncExitStack) -> AsyncGenerator[Visit, None]:
         session, plan, web = self._session, self._plan, self._web(stack)
-        run = LiveRun(session, web)
+        run = LiveRun(session, web, self._turns)
         if not await run.learn_topic():
             return no_visits()
         if session.loop.strategy.uses_standing:
@@ -245,6 +245,8 @@ class Refresh(Visits):
             random=Random(self._seed()),
             clock=session.clock,
             delay=session.recipe.requests.delay,
+            per_address=session.recipe.requests.address_limit,
+            slow_slots=session.recipe.requests.slow_slots,
             substitutes=partial(self._chosen, table),
             has_room=partial(session.status.has_room, session.recipe.stop),
         )

@@ -33,6 +33,8 @@ _LOOKED_AT = 400  # pages among which the most telling are chosen
 _TEXT = 300  # characters of a page that are shown
 
 Why = Literal["uncertain", "top", "random"]
+Verdict = Literal["relevant", "other", ""]  # of the model on a page; empty where it is not known
+_VERDICTS: dict[str, Verdict] = {"relevant": "relevant", "other": "other", "": ""}
 
 
 class ReviewPage(Struct, frozen=True):
@@ -66,7 +68,7 @@ def choose(
     passed_over: pages not to ask for again.
     """
     catalog, labels = collection.catalog, examples_of(recipe.topic, folder).urls
-    drawn = {url for url, _, _ in read_sample(folder)}
+    drawn = {each.url for each in read_sample(folder)}
     rows = [row for row in catalog.judged() if row[1] not in drawn]
     draws = [url for _, url, *_ in random.sample(rows, min(DRAWN_AT_RANDOM, size, len(rows)))]
     known = {url: labels[url] for url in draws if url in labels}
@@ -125,7 +127,7 @@ class Measured(Struct, frozen=True):
     share: float
     low: float  # of an interval that covers 90 %
     high: float
-    called_relevant: int  # of those drawn, by the model
+    called_relevant: int  # of those drawn, by the model, before it was told of them
     rightly: int  # of these, as the user says
 
     @property
@@ -133,8 +135,21 @@ class Measured(Struct, frozen=True):
         return self.drawn >= ENOUGH_DRAWN
 
 
-def read_sample(folder: Path) -> list[tuple[Url, bool, int]]:
-    """The pages drawn at random that a user has labelled: URL, whether it is good, and the pages there were then."""
+class Drawn(Struct, frozen=True):
+    """A page drawn at random that a user has labelled."""
+
+    url: Url
+    good: bool
+    pages: int  # of the collection when it was drawn
+    verdict: Verdict = ""  # before the model was told
+
+    @property
+    def line(self) -> str:
+        return f"{'good' if self.good else 'bad'} {self.pages} {self.url} {self.verdict}".rstrip()
+
+
+def read_sample(folder: Path) -> list[Drawn]:
+    """The pages drawn at random that a user has labelled."""
     path = folder / SAMPLE_FILE
     if not path.exists():
         return []
@@ -145,39 +160,47 @@ def read_sample(folder: Path) -> list[tuple[Url, bool, int]]:
         raise CollectionError(f"{path}: not UTF-8 text; delete it, and review some pages again") from None
     sample = []
     for number, line in enumerate(lines, 1):
-        word, pages, url = (*line.split(" "), "", "")[:3]
+        word, pages, url, verdict = (*line.split(" "), "", "", "")[:4]
         count = whole_number(pages)
-        if word not in ("good", "bad") or count is None or not url:
+        if word not in ("good", "bad") or count is None or not url or verdict not in _VERDICTS:
             raise CollectionError(f"{path}:{number}: not `good PAGES URL`; mend or delete it")
-        sample.append((Url(url), word == "good", count))
+        sample.append(Drawn(Url(url), word == "good", count, _VERDICTS[verdict]))
     return sample
 
 
-def add_to_sample(folder: Path, labels: Mapping[Url, bool], *, pages: int) -> None:
-    """Notes what a user says of pages drawn at random; survives a kill when it returns."""
+def add_to_sample(
+    folder: Path, labels: Mapping[Url, bool], *, pages: int, relevances: Mapping[Url, float | None] = {}
+) -> None:
+    """Notes what a user says of pages drawn at random; survives a kill when it returns.
+
+    relevances: what the model said of them before it was told.
+    """
     path = folder / SAMPLE_FILE
-    lines = "".join(f"{'good' if good else 'bad'} {pages} {url}\n" for url, good in labels.items())
+    drawn = (Drawn(url, good, pages, _verdict(relevances.get(url))) for url, good in labels.items())
     with disk_errors(path):
-        append_lines(path, lines)
+        append_lines(path, "".join(f"{each.line}\n" for each in drawn))
+
+
+def _verdict(relevance: float | None) -> Verdict:
+    return "" if relevance is None else "relevant" if relevance >= RELEVANT else "other"
 
 
 def drop_from_sample(folder: Path, is_dropped: Callable[[Url], bool]) -> None:
     """Takes pages out of the sample."""
     sample = read_sample(folder)
-    kept = [(url, good, pages) for url, good, pages in sample if not is_dropped(url)]
+    kept = [each for each in sample if not is_dropped(each.url)]
     if len(kept) < len(sample):
         path = folder / SAMPLE_FILE
         with disk_errors(path), atomic_write(path) as file:
-            file.write("".join(f"{'good' if good else 'bad'} {pages} {url}\n" for url, good, pages in kept).encode())
+            file.write("".join(f"{each.line}\n" for each in kept).encode())
 
 
 def measured(folder: Path, catalog: Queries) -> Measured | None:
     """What the random sample says; None where there is none. Pages that are not there any more do not count."""
-    rows = [(good, catalog.page(url)) for url, good, _ in read_sample(folder)]
-    found = [(good, row.relevance) for good, row in rows if row is not None]
+    found = [each for each in read_sample(folder) if catalog.page(each.url) is not None]
     if not found:
         return None
-    good = sum(is_good for is_good, _ in found)
-    called = [is_good for is_good, relevance in found if (relevance or 0.0) >= RELEVANT]
+    good = sum(each.good for each in found)
+    called = [each.good for each in found if each.verdict == "relevant"]
     low, high = measured_interval(good, len(found))
     return Measured(len(found), good, good / len(found), low, high, len(called), sum(called))

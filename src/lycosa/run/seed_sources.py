@@ -5,7 +5,7 @@ know pages of hosts. What comes back is from others: bounded, normalised, and on
 """
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -15,19 +15,22 @@ import msgspec
 from msgspec import Struct
 
 from lycosa import __version__
+from lycosa.collection.events import Attempt
+from lycosa.recipe import Requests
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import LycosaError
 from lycosa.vocabulary.hosts import is_private, why_url_refused
-from lycosa.vocabulary.records import Fetch, Outcome, Url
+from lycosa.vocabulary.records import Fetch, Host, Outcome, Skip, Url, Visit
 from lycosa.vocabulary.text import visible
 from lycosa.vocabulary.urls import host_of, hostname_of, join, normalise, origin_of
 from lycosa.web.http import LiveWeb, user_agent
 from lycosa.web.outcomes import outcome_in_words
 from lycosa.web.robots import RobotsWeb, TextWeb
-from lycosa.web.sitemaps import urls_in_sitemaps
 
 from .live import insist_on_contact_for
 from .options import Settings
+from .sitemaps import urls_in_sitemaps
+from .turns import CurrentTurns
 
 COMMON_CRAWL = "https://index.commoncrawl.org"
 WAYBACK = "https://web.archive.org/cdx/search/cdx"
@@ -36,6 +39,8 @@ DELAY = 1.0  # seconds between two requests to one host
 MAX_BYTES = 20_000_000  # of one answer
 MAX_PAGES = 50  # of answers of one way
 _MAX_HOPS = 5  # redirects
+_MAX_POSTPONED = 10  # times: robots.txt and its redirects come first
+_MAX_WAIT = 300.0  # seconds that a host may ask to be left alone
 _ROWS = 5_000  # of one answer of the Wayback Machine
 _MARKDOWN_LINK = re.compile(r"\]\(\s*<?([^\s<>)]{1,2048})")
 _BARE_URL = re.compile(r"https?://[^\s<>()\[\]\"'`]{1,2048}")
@@ -79,13 +84,13 @@ class _Asker:
     web: TextWeb
     clock: Clock
     delay: float
-    not_before: dict[str, float] = field(default_factory=dict)
+    turns: CurrentTurns = field(default_factory=CurrentTurns)
+    not_before: dict[Host, float] = field(default_factory=dict)
 
     async def text(self, url: Url) -> bytes:
         """The content at a URL; raises where there is none."""
         for _ in range(_MAX_HOPS + 1):
-            await self.wait(url)
-            fetch = await self.web.fetch_text(url, limit=MAX_BYTES)
+            fetch = await self._fetched(url)
             if fetch.outcome is Outcome.MOVED and fetch.location is not None:
                 url = fetch.location
                 continue
@@ -100,11 +105,48 @@ class _Asker:
             start = visible(content[:80].decode("utf-8", "replace"), 60)
             raise _WayFailedError(f"{host_of(url)} did not answer with JSON, but with {start!r}") from None
 
-    async def wait(self, url: Url) -> bool:
+    async def _fetched(self, url: Url) -> Fetch:
+        """One fetch, in the turn of its host; what a host asks for holds for the next."""
         host = host_of(url)
-        await self.clock.sleep_until(self.not_before.get(host, 0.0))
-        self.not_before[host] = self.clock.now() + self.delay
+        self.turns.use(self)
+        for _ in range(_MAX_POSTPONED):
+            wait = self.not_before.get(host, 0.0) - self.clock.now()
+            if wait > _MAX_WAIT:
+                raise _WayFailedError(f"{host} has asked to wait for {wait / 60:.0f} minutes")
+            await self.clock.sleep_until(self.not_before.get(host, 0.0))
+            fetch = await self.web.fetch_text(url, limit=MAX_BYTES)
+            self.release(host, self.clock.now())
+            self.hold(host, fetch.host_not_before or 0.0)
+            if fetch.outcome is not Outcome.POSTPONED:
+                break
+        return fetch
+
+    # Whose turn it is, for requests on the way: one at a time is made here, so that only the delay counts.
+
+    @property
+    def rests_after_requests(self) -> bool:
+        return self.delay > 0.0
+
+    def enter(self, host: Host, now: float) -> float | None:
+        moment = self.not_before.get(host, 0.0)
+        return moment if moment > now else None
+
+    def release(self, host: Host, now: float) -> None:
+        self.hold(host, now + self.delay)
+
+    def hold(self, host: Host, until: float) -> None:
+        self.not_before[host] = max(until, self.not_before.get(host, 0.0))
+
+    def place(self, host: Host, address: str) -> bool:
         return True
+
+    # The journal of sitemaps.
+
+    def record(self, event: Visit | Attempt) -> None:
+        self.hold(host_of(event.fetch.url), event.fetch.host_not_before or 0.0)
+
+    def record_skips(self, skips: Iterable[Skip]) -> None:
+        """Nothing is kept of them."""
 
 
 def _content(fetch: Fetch) -> bytes:
@@ -136,8 +178,9 @@ async def find_seeds(
 
     is_own = bool(ways.searxng) and is_private(hostname_of(ways.searxng))  # named by the user, on a network of theirs
     own, public = made(allow_private=is_own or settings.allow_private), made(allow_private=settings.allow_private)
-    robots = RobotsWeb(public, user_agent=user_agent(__version__, contact), clock=clock)
-    asker, on_sites = _Asker(public, clock, delay), _Asker(robots, clock, delay)
+    turns = CurrentTurns()
+    robots = RobotsWeb(public, user_agent=user_agent(__version__, contact), clock=clock, turns=turns)
+    asker, on_sites = _Asker(public, clock, delay), _Asker(robots, clock, delay, turns)
     try:
         if ways.searxng:
             yield await _tried("SearXNG", ways, settings, _searxng, _Asker(own, clock, delay), ways)
@@ -268,11 +311,21 @@ async def _wayback(urls: _Urls, asker: _Asker, ways: Ways) -> None:
 
 async def _sitemaps(urls: _Urls, web: RobotsWeb, asker: _Asker, ways: Ways) -> None:
     for host in ways.hosts:
-        named = await web.sitemaps(host) or [Url(f"{origin_of(host)}/sitemap.xml")]
-        listed = await urls_in_sitemaps(web, named, limit=ways.limit, before=asker.wait)
-        for url in listed:
+        found = await urls_in_sitemaps(
+            web,
+            robots=web,
+            hosts_of=[host],
+            or_else="/sitemap.xml",
+            clock=asker.clock,
+            requests=Requests(delay=asker.delay),
+            limit=ways.limit,
+            turns=asker.turns,
+            journal=asker,
+            holds=asker.not_before,
+        )
+        for url in found.urls:
             urls.add(url)
-        if not listed:
+        if not found.urls:
             urls.problems.append(f"of {host_of(host)}: no sitemap that lists pages")
 
 

@@ -4,13 +4,15 @@ import base64
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from random import Random
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Link, Plain, Skip, Url, Visit
+
+Number = TypeVar("Number", int, float)
 
 
 class BaseStrategy(ABC):
@@ -90,6 +92,13 @@ def checked_share(name: str, value: float) -> float:
     if not 0.0 <= value <= 1.0:
         raise UsageError(f"{name} must lie between 0 and 1, not {value:g}")
     return float(value)
+
+
+def checked_number(name: str, value: Number, least: Number, most: float = 1e9) -> Number:
+    """An option that must be a number within bounds, which keep mistakes from costing memory or time without end."""
+    if not least <= value <= most:
+        raise UsageError(f"{name} must be a number from {least:g} to {most:,.0f}, not {value:g}")
+    return value
 
 
 def distinct_links(visit: Visit) -> Iterable[Link]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lycosa.logs.readings import Readings
 from lycosa.vocabulary.records import Candidate, Plain, Skip, SkipReason, Url, Visit
 
-from .base import BaseStrategy
+from .base import BaseStrategy, checked_number
 from .interest import logistic
 from .linkage import WEIGHTS, LinkageEvidence, LinkEvidence, linked_candidate
 from .readers import EvidenceOptions, ReadersEvidence, packed, unpacked
@@ -59,11 +59,11 @@ class LogOffers:
         readings = evidence.readings
         self._readings = readings
         self._evidence = evidence
-        self._most = most
-        self._ahead = ahead
-        self._min_candidates = min_candidates
+        self._most = checked_number("most", most, 0, 1e6)
+        self._ahead = checked_number("ahead", ahead, 0, 1e6)
+        self._min_candidates = min_candidates and checked_number("min_candidates", min_candidates, 0, 1e6)
         self._levels = np.full(len(readings.urls), _NEVER, np.int8)
-        self._draw_order = _random_order(readings, seed)
+        self._draw_order = _random_order(readings, checked_number("seed", seed, 0, 2**63))
         self._next_draw = 0
         self.waiting = 0  # offered, and not done
         self._unread = WaitingUrls()

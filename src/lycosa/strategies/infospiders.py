@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lycosa.vocabulary.records import Candidate, Link, Outcome, Page, Plain, Skip, Url, Visit
 from lycosa.vocabulary.text import codes_of, tokens_of
 
-from .base import BaseStrategy, random_state, restore_random
+from .base import BaseStrategy, checked_number, checked_share, random_state, restore_random
 from .url_sets import SettledUrls
 
 Vector = NDArray[np.float64]
@@ -263,15 +263,15 @@ class InfoSpiders(BaseStrategy):
         near: int = 20,
     ):
         self._topic_words = {word: float(count) for word, count in (topic_words or {}).items()}
-        self._theta = theta
-        self._budget = pages
-        self._buffer = buffer
-        self._temperature = temperature
-        self._epochs = epochs
-        self._rate = rate
-        self._momentum = momentum
-        self._revisit_cost = revisit_cost
-        self._near = near
+        self._theta = checked_number("theta", theta, 0.0)
+        self._budget = checked_number("pages", pages, 1)
+        self._buffer = checked_number("buffer", buffer, 1, 1e6)
+        self._temperature = checked_number("temperature", temperature, 1e-6)
+        self._epochs = checked_number("epochs", epochs, 0, 1e4)
+        self._rate = checked_number("rate", rate, 0.0)
+        self._momentum = checked_share("momentum", momentum)
+        self._revisit_cost = checked_number("revisit_cost", revisit_cost, 0.0)
+        self._near = checked_number("near", near, 0)
         self._random = Random(seed)
         self._clock = 0.0
         self._seeds = 0

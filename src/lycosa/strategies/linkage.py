@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
-from math import inf, isfinite
+from math import isfinite
 
 import numpy as np
 from msgspec import Struct
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import RELEVANT, Candidate, Outcome, Page, Plain, Skip, SkipReason, Url, Visit
 
-from .base import BaseStrategy, clamped, distinct_links
+from .base import BaseStrategy, checked_number, clamped, distinct_links
 from .interest import Features, Ids, Logs, Tally, link_logs, logistic, share_logs
 from .url_sets import number_of
 
@@ -232,8 +232,9 @@ class LinkageEvidence:
             if not isfinite(weight):
                 raise UsageError(f"the weight of {name} must be a number, not {weight}")
         for name, value in (("significance", significance), ("smoothing", smoothing), ("clip", clip)):
-            if not 0.0 <= value < inf:
-                raise UsageError(f"{name} must be a number from 0 on, not {value:g}")
+            checked_number(name, value, 0.0)
+        for name, count in (("waiting", waiting), ("pages", pages), ("visited", visited)):
+            checked_number(name, count, 1)
         self._weights = np.array([float(weights.get(name, 0.0)) for name in WEIGHTS])
         self._smoothing = smoothing
         self._clip = clip

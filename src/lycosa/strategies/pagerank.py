@@ -8,9 +8,10 @@ import numpy as np
 from lycosa.vocabulary.records import Candidate, Outcome, Plain, Skip, Url, Visit
 from lycosa.vocabulary.urls import host_of, site_of
 
-from .base import BaseStrategy
+from .base import BaseStrategy, checked_number, checked_share
 from .url_sets import SettledUrls
 
+_MAX_ITERATIONS = 1_000
 Ranks = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
@@ -32,7 +33,7 @@ def ranks(sources: Iterable[int], targets: Iterable[int], count: int, *, damping
     """PR(p) = (1 - damping) + damping · Σ PR(d) / |out(d)| over the pages d that link to p; the mean is 1.
 
     A page without links counts as linking to every page. All ranks start at 1; the iteration ends when none changes by
-    more than `tolerance`.
+    more than `tolerance`, or after a thousand rounds: with a damping of 1 it need not converge.
 
     >>> ranks([0, 1], [1, 2], 3, damping=0.8, tolerance=1e-9).round(3).tolist()
     [0.573, 1.031, 1.397]
@@ -42,13 +43,14 @@ def ranks(sources: Iterable[int], targets: Iterable[int], count: int, *, damping
     is_dangling = out_degree == 0
     share = damping / out_degree[links_from]
     rank = np.ones(count)
-    change = np.inf
-    while count and change > tolerance:
+    for _ in range(_MAX_ITERATIONS):
         passed_on = np.bincount(links_to, rank[links_from] * share, count)
         everywhere = damping * rank[is_dangling].sum() / count
         new = passed_on + (1 - damping + everywhere)
-        change = float(np.abs(new - rank).max())
+        change = np.abs(new - rank).max(initial=0.0)
         rank = new
+        if change <= tolerance:
+            break
     return rank
 
 
@@ -73,10 +75,10 @@ class PageRank(BaseStrategy):
     scale = "order"
 
     def __init__(self, *, damping: float = 0.8, tolerance: float = 0.01, every: int = 25, buffer: int = 200):
-        self._damping = damping
-        self._tolerance = tolerance
-        self._every = every
-        self._buffer = buffer
+        self._damping = checked_share("damping", damping)
+        self._tolerance = checked_number("tolerance", tolerance, 0.0)
+        self._every = checked_number("every", every, 1)
+        self._buffer = checked_number("buffer", buffer, 1, 1e6)
         self._pages = 0
         self._floor = 1.0  # the lowest rank: that of a URL to which no recorded link leads
         self._links: dict[Url, list[Url]] = {}  # of the buffered pages, to other domains
@@ -131,7 +133,7 @@ class PageRank(BaseStrategy):
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         if isinstance(event, Skip) or event.page is None:
             return []
-        if self._pages and self._pages % self._every == 0:
+        if self._pages % self._every == 0:
             self._rank_again()
             return list(self._waiting.values())
         return self._found

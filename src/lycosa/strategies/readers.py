@@ -13,7 +13,7 @@ from lycosa.logs.readings import Readings
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import RELEVANT, Outcome, Page, Plain, Skip, Url, Visit
 
-from .base import clamped
+from .base import checked_number, clamped
 from .interest import Tally
 
 Ids = NDArray[np.int64]
@@ -150,12 +150,15 @@ class SignatureCounts:
 
     def add(self, users: NDArray[np.int32], weights: Reals, signature: Signature, satisfies: bool) -> None:
         """A page with these features, read by these users."""
+        counts = weights.astype(np.float32)
+        if not counts.all():  # a weight so small that it is none: the feature would count as new each time
+            users, counts = users[counts > 0.0], counts[counts > 0.0]
         if not len(users) or not len(signature):
             return
         cells = np.ix_(users, signature)
         read, satisfying = self._read[cells], self._satisfying[cells]
         is_new = read == 0.0
-        more = weights.astype(np.float32)[:, None]
+        more = counts[:, None]
         read_now = read + more
         satisfying_now = satisfying + more if satisfies else satisfying
         self._read[cells] = read_now
@@ -458,20 +461,18 @@ class ReadersEvidence:
     ):
         readings = Readings.of(()) if readings is None else readings
         readings = readings if half_life is None else readings.aged(half_life)
-        for name in set(factors) - set(FACTORS):
-            raise UsageError(f"no factor {name!r}; there are {', '.join(FACTORS)}")
-        if around < 1 or full_every < 1 or significance < 0 or smoothing < 0:
-            raise UsageError("pages around, and between full updates, are 1 or more; no number is below 0")
+        if unknown := sorted(set(factors) - set(FACTORS)):
+            raise UsageError(f"no factor {unknown[0]!r}; there are {', '.join(FACTORS)}")
         self.readings = readings
         self._factors = frozenset(factors)
-        self._significance = significance
-        self._around = around
+        self._significance = checked_number("significance", significance, 0.0)
+        self._around = checked_number("around", around, 1, 1e4)
         self._taxonomy = None if isinstance(signatures, str) else signatures
         self._by_reader = trials == "reader"
         self._from_reader = base == "reader"
-        self._smoothing = smoothing
-        self._clip = clip
-        self._full_every = full_every
+        self._smoothing = checked_number("smoothing", smoothing, 0.0)
+        self._clip = checked_number("clip", clip, 1e-6)
+        self._full_every = checked_number("full_every", full_every, 1)
         self._people_to, _ = readings.readers
         self._read_from, self._read = readings.read
         self._read_weights = readings.all_read_weights if readings.is_aged else None

@@ -135,9 +135,9 @@ def find_strategy(name: str) -> Entry:
         return found
     insist_on(found, GROUP, name, has=_CONTRACT, what="a strategy")
     entry = Entry(found)
-    for unknown in entry.needs - NEEDS:
+    if unknown := sorted(entry.needs - NEEDS):
         whose = distribution_of(plugins(GROUP)[name])
-        raise PluginError(f"the plug-in {name!r} of {whose} needs {unknown!r}; there are {', '.join(sorted(NEEDS))}")
+        raise PluginError(f"the plug-in {name!r} of {whose} needs {unknown[0]!r}; there are {', '.join(sorted(NEEDS))}")
     return entry
 
 

@@ -15,7 +15,7 @@ from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
 from lycosa.vocabulary.text import tokens_of
 
 from .anchors import AnchorBoost
-from .base import BaseStrategy, checked_share, clamped
+from .base import BaseStrategy, checked_number, checked_share, clamped
 
 Each = TypeVar("Each", float, NDArray[np.float64])  # one page, or many side by side
 
@@ -83,8 +83,8 @@ class Utility(BaseStrategy):
     ):
         if form not in FORMS:
             raise UsageError(f"no utility of the form {form!r}; there are {', '.join(FORMS)}")
-        if window < 1:
-            raise UsageError(f"the window must have a page or more, not {window}")
+        checked_number("window", window, 1, 1e6)
+        checked_number("enough", enough, 0)
         self._alpha = checked_share("alpha", alpha)
         self._combine = FORMS[form]
         self._last: deque[float] = deque(maxlen=window)  # relevance of the last pages
@@ -228,12 +228,9 @@ class Adaptive(Utility):
             split=split,
             enough=enough,
         )
-        if not 0.0 <= step < float("inf"):
-            raise UsageError(f"step must be a number from 0 on, not {step:g}")
-        if ranked_among < 0:
-            raise UsageError(f"pages are ranked among 0 or more, not {ranked_among}")
         self._target = checked_share("target", target)
-        self._step = step
+        self._step = checked_number("step", step, 0.0)
+        checked_number("ranked_among", ranked_among, 0, 1e6)
         self._first_alpha = self._alpha
         self._among = RecentPages(ranked_among) if ranked_among else None
 

@@ -81,7 +81,32 @@ class Memory(Protocol):
         ...
 
 
-class Frontier(Protocol):
+class Turns(Protocol):
+    """Whose turn it is to be asked, for the requests that are made on the way to a page."""
+
+    @property
+    def rests_after_requests(self) -> bool:
+        """Whether hosts are left in peace after a request."""
+        ...
+
+    def enter(self, host: Host, now: float) -> float | None:
+        """Makes a host busy for a request that no candidate stands for, until `release`; else when to try again."""
+        ...
+
+    def release(self, host: Host, now: float) -> None:
+        """Such a request has ended."""
+        ...
+
+    def place(self, host: Host, address: str) -> bool:
+        """Whether a host may be connected to at an address, which other hosts may be on; notes where it is."""
+        ...
+
+    def hold(self, host: Host, until: float) -> None:
+        """Makes no request to the host before the given time."""
+        ...
+
+
+class Frontier(Turns, Protocol):
     """The queue of URLs to fetch. A URL goes from unknown to waiting, in flight, and settled."""
 
     def rank_by(self, strategy: Strategy) -> None:
@@ -108,16 +133,25 @@ class Frontier(Protocol):
         """Queues a candidate again that was taken."""
         ...
 
+    def postpone(self, candidate: Candidate) -> None:
+        """Queues a candidate again that was taken and not asked for, in the place that it had."""
+        ...
+
+    def observe(self, host: Host, seconds: float) -> None:
+        """Learns how long a host has taken to answer, or takes already."""
+        ...
+
+    @property
+    def slow_in_flight(self) -> int:
+        """How many URLs of slow hosts are in flight; they take no place of others."""
+        ...
+
     def forget_waiting(self) -> None:
         """Empties the queue. Visited URLs and those in flight stay known; refused ones may be proposed again."""
         ...
 
     def is_known(self, url: Url) -> bool:
         """Whether a URL waits, is in flight, or is settled."""
-        ...
-
-    def hold(self, host: Host, until: float) -> None:
-        """Makes no request to the host before the given time."""
         ...
 
     def next_ready_at(self) -> float | None:

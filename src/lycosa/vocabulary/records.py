@@ -62,6 +62,7 @@ class Outcome(StrEnum):
     GONE = "gone"  # 404, 410 and the other 4xx
     BUSY = "busy"  # 429 or 503, or robots.txt out of reach: to be tried later
     FAILED = "failed"  # timeout, DNS, TLS, connection, protocol, 5xx
+    POSTPONED = "postponed"  # not asked for yet, for a reason of our own; it waits on, and nothing of it is recorded
 
 
 class Fetch(Struct, frozen=True, gc=False):

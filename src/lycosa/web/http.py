@@ -1,20 +1,24 @@
 """The Web itself, over HTTP/1.1 and TLS."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from ipaddress import ip_address
 
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.hosts import is_private, why_not_public, why_not_public_address
-from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
+from lycosa.vocabulary.records import Fetch, Host, Outcome, PastFetch, Url
 from lycosa.vocabulary.text import whole_number
 from lycosa.vocabulary.urls import host_of, hostname_of, port_of
 
 from .encodings import decoded
 from .outcomes import Headers, classify, header, is_html, is_page_status, looks_like_html
-from .transfers import TIMED_OUT, Order, Received, Refuses, Transfers
+from .transfers import TIMED_OUT, Order, Received, Refuses, Transfers, most_files
 
+_OTHER_FILES = 64  # that a crawl has open beside its connections
+_FILES_OF_A_FETCH = 4  # one that is connected, its copy, one that is tried beside it, and one that is kept
+_WAIT_FOR_FILES = 1.0  # seconds until a fetch is tried again for which no file could be opened
 _READ_ANYWAY = 65_536  # bytes of the body of an error or redirect that are read to keep the connection
 _ACCEPT_PAGE = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.1"
 _SECRET = frozenset(("cookie", "authorization"))  # sent, but not archived
@@ -37,6 +41,15 @@ def user_agent(version: str, contact: str) -> str:
     """The User-Agent header: name and version, a page about Lycosa, and the contact of its user."""
     said = f"; {contact}" if contact else ""
     return f"lycosa/{version} (+https://github.com/lycosa/lycosa{said})"
+
+
+def most_fetches() -> int:
+    """How many fetches at a time this process may open files for.
+
+    >>> most_fetches() >= 1
+    True
+    """
+    return max(1, (most_files() - _OTHER_FILES) // _FILES_OF_A_FETCH)
 
 
 def connect_to(entry: str) -> str:
@@ -89,6 +102,10 @@ class LiveWeb:
 
     The address is judged where a socket is opened, so that it does not matter how a URL, a redirect or a name server
     spells it. Hosts in `resolve` are at an address of the user's choice, which may be of any kind.
+
+    may_connect: whether it is the turn of an address that hosts may share; else the fetch is postponed. Asked where a
+        socket is opened for a host, as only then its address is known.
+    lacks_files: called where a fetch is postponed because this process may not open more files.
     """
 
     def __init__(
@@ -104,6 +121,8 @@ class LiveWeb:
         proxy: str | None = None,
         headers: Mapping[str, str] = {},
         cookies: str | None = None,
+        may_connect: Callable[[Host, str], bool] | None = None,
+        lacks_files: Callable[[], None] = lambda: None,
     ):
         self._clock = clock
         self._max_body = max_body
@@ -122,7 +141,15 @@ class LiveWeb:
             raise UsageError(f"cannot use the proxy {proxy!r}; write it as http://HOST:PORT")
         self._fixed_headers = tuple(fixed)
         self._fixed_names = {name.lower() for name, _ in fixed}
-        self._transfers = Transfers(timeout=timeout, refuses=_refuses(allow_private, allow_public), proxy=proxy or "")
+        self._may_connect = may_connect
+        self._lacks_files = lacks_files
+        refuses = _refuses(allow_private, allow_public)
+        self._transfers = Transfers(
+            timeout=timeout,
+            refuses=refuses,
+            proxy=proxy or "",
+            judges=refuses is not None or may_connect is not None,
+        )
 
     async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
         """One request for a page; follows no redirect; every failure is an outcome."""
@@ -161,7 +188,9 @@ class LiveWeb:
             return looks_like_html(content) or len(content.strip()) < 64  # too little yet to judge
 
         lines = [f"{name}: {value}".encode("latin-1", "replace") for name, value in sent]
-        received = await self._transfers.run(Order(url, lines, bytes_wanted, is_wanted, where, permitted))
+        may_connect = partial(self._may_connect, host_of(url)) if self._may_connect is not None else None
+        order = Order(url, lines, bytes_wanted, is_wanted, where, permitted, may_connect)
+        received = await self._transfers.run(order)
         return self._fetch_of(url, at, sent, received, limit, any_type=any_type, conditional=known is not None)
 
     def _request_headers(self, url: Url, known: PastFetch | None, any_type: bool) -> Headers:
@@ -195,6 +224,12 @@ class LiveWeb:
 
         if got.error and got.refused:
             return fetch(Outcome.REFUSED, detail=got.refused)
+        if got.is_address_busy:
+            return fetch(Outcome.POSTPONED, detail="other hosts on its address are asked first")
+        if got.lacks_files:
+            self._lacks_files()
+            until = self._clock.now() + _WAIT_FOR_FILES
+            return fetch(Outcome.POSTPONED, host_not_before=until, detail="this process may not open more files")
         late = got.error == TIMED_OUT and got.status >= 200  # a body that was cut off by the timeout
         if (got.error and not late) or got.status < 200:
             return fetch(Outcome.FAILED, detail=got.message or "the answer is not HTTP")

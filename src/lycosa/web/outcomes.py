@@ -184,6 +184,8 @@ class FetchCounts:
         return f"{self.requests} requests were made, as asked{barred}"
 
     def count(self, fetch: Fetch) -> None:
+        if fetch.outcome is Outcome.POSTPONED:
+            return
         if was_requested(fetch):
             self.requests += 1
         else:

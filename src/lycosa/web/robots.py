@@ -10,15 +10,16 @@ from msgspec.structs import replace
 from protego import Protego
 
 from lycosa.vocabulary.clock import Clock
-from lycosa.vocabulary.contracts import Web
+from lycosa.vocabulary.contracts import Turns, Web
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
-from lycosa.vocabulary.urls import join, origin_of, path_of
+from lycosa.vocabulary.urls import host_of, join, origin_of, path_of
 
 from .outcomes import robots_out_of_reach
 
 MAX_CRAWL_DELAY = 30.0  # seconds; a longer Crawl-delay is cut to this
 _BYTES_READ = 512_000  # of a robots.txt: 500 KiB, as RFC 9309 asks for
 _MAX_HOPS = 5  # redirects
+_MAX_UNFINISHED = 10_000  # hosts whose robots.txt was asked for and redirects
 _LIFETIME = 86_400.0  # seconds
 _FIRST_WAIT = 60.0  # seconds until a robots.txt that is out of reach is requested again; doubles
 _FIRST_WAIT_UNANSWERED = 5.0  # the same where there is no response at all: no such name, no TLS, no connection
@@ -54,12 +55,29 @@ class _Policy(Struct, frozen=True):
     wait: float = 0.0  # seconds until robots.txt is requested again
 
 
-class RobotsWeb:
-    """Requests nothing that the robots.txt of a host forbids, and nothing at all while that is out of reach."""
+class _NextHop(Struct, frozen=True, gc=False):
+    """Where the robots.txt of an origin is to be asked for next."""
 
-    def __init__(self, web: TextWeb, *, user_agent: str, clock: Clock):
+    url: Url
+    hops: int = 0  # redirects that led there
+    until: float | None = None  # not before
+
+
+class RobotsWeb:
+    """Requests nothing that the robots.txt of a host forbids, and nothing at all while that is out of reach.
+
+    A request for robots.txt is one like any other: where hosts rest after a request, the fetch is postponed after it,
+    so that what comes next (a redirect, the page) waits for its turn. Where it leads to another host, it is the turn of
+    that which counts.
+
+    turns: whose turn it is; without it nothing waits.
+    """
+
+    def __init__(self, web: TextWeb, *, user_agent: str, clock: Clock, turns: Turns | None = None):
         self._web = web
         self._clock = clock
+        self._turns = turns
+        self._next_hops: OrderedDict[str, _NextHop] = OrderedDict()  # by origin
         token = _PRODUCT_TOKEN.match(user_agent)
         self._token = token[0].lower() if token else ""
         self._policies: OrderedDict[str, _Policy] = OrderedDict()  # by origin, least recently used first
@@ -71,15 +89,21 @@ class RobotsWeb:
     async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
         """The page, or why it was not requested; with the moment from which on the host may be asked again."""
         policy = await self._policy_for(url)
+        if not isinstance(policy, _Policy):
+            return policy
         return self._barrier(url, policy) or self._delayed(await self._web.fetch(url, known=known), policy)
 
     async def fetch_text(self, url: Url, *, limit: int = 512_000) -> Fetch:
         policy = await self._policy_for(url)
+        if not isinstance(policy, _Policy):
+            return policy
         return self._barrier(url, policy) or self._delayed(await self._web.fetch_text(url, limit=limit), policy)
 
-    async def sitemaps(self, url: Url) -> list[Url]:
-        """The sitemaps that the robots.txt of this URL's host names."""
+    async def sitemaps(self, url: Url) -> "list[Url] | Fetch":
+        """The sitemaps that the robots.txt of this URL's host names; or a fetch that was postponed on the way."""
         policy = await self._policy_for(url)
+        if not isinstance(policy, _Policy):
+            return policy
         if policy.rules is None:
             return []
         named = (join(origin_of(url) + "/", target) for target in policy.rules.sitemaps)
@@ -102,7 +126,8 @@ class RobotsWeb:
             return fetch
         return replace(fetch, host_not_before=max(fetch.host_not_before or 0.0, self._clock.now() + policy.crawl_delay))
 
-    async def _policy_for(self, url: Url) -> _Policy:
+    async def _policy_for(self, url: Url) -> _Policy | Fetch:
+        """What holds for a URL; or a fetch of it that is postponed, as robots.txt was asked for on the way."""
         origin = origin_of(url)
         while True:
             policy = self._policies.get(origin)
@@ -116,21 +141,54 @@ class RobotsWeb:
             await arrival
         self._downloads[origin] = []
         try:
-            policy = await self._download(origin, earlier=policy)
-            self._keep(origin, policy)
-            return policy
+            found = await self._download(origin, earlier=policy)
         finally:
             for arrival in self._downloads.pop(origin):
                 if not arrival.done():
                     arrival.set_result(None)
+        if isinstance(found, _NextHop):
+            if len(self._next_hops) >= _MAX_UNFINISHED:
+                self._next_hops.popitem(last=False)
+            self._next_hops[origin] = found
+            return self._postponed(url, found.until)
+        self._keep(origin, found)
+        if self._turns is None or not self._turns.rests_after_requests or found.barred is not None:
+            return found
+        return self._postponed(url, self._clock.now() + found.crawl_delay if found.crawl_delay else None)
 
-    async def _download(self, origin: str, *, earlier: _Policy | None) -> _Policy:
-        url = Url(f"{origin}/robots.txt")
-        fetch = await self._web.fetch_text(url, limit=_BYTES_READ)
-        hops = 0
-        while fetch.outcome is Outcome.MOVED and fetch.location is not None and hops < _MAX_HOPS:
-            fetch = await self._web.fetch_text(fetch.location, limit=_BYTES_READ)
-            hops += 1
+    def _postponed(self, url: Url, until: float | None) -> Fetch:
+        now = self._clock.now()
+        return Fetch(url, Outcome.POSTPONED, now, host_not_before=until, detail="robots.txt is asked for first")
+
+    async def _download(self, origin: str, *, earlier: _Policy | None) -> _Policy | _NextHop:
+        hop = self._next_hops.pop(origin, None) or _NextHop(Url(f"{origin}/robots.txt"))
+        while True:
+            fetch = await self._fetch_in_turn(hop, origin)
+            if fetch.outcome is Outcome.POSTPONED:
+                return replace(hop, until=fetch.host_not_before)
+            if fetch.outcome is not Outcome.MOVED or fetch.location is None or hop.hops >= _MAX_HOPS:
+                return self._policy_after(fetch, hop.hops, earlier)
+            hop = _NextHop(fetch.location, hop.hops + 1)
+            if self._turns is not None and self._turns.rests_after_requests:
+                return hop
+
+    async def _fetch_in_turn(self, hop: _NextHop, origin: str) -> Fetch:
+        """Asks for the robots.txt of an origin; at another host when it is the turn of that."""
+        turns = self._turns
+        if turns is None or not hop.hops or host_of(hop.url) == host_of(origin):
+            return await self._web.fetch_text(hop.url, limit=_BYTES_READ)
+        host = host_of(hop.url)
+        if (moment := turns.enter(host, self._clock.now())) is not None:
+            return Fetch(hop.url, Outcome.POSTPONED, self._clock.now(), host_not_before=moment)
+        try:
+            fetch = await self._web.fetch_text(hop.url, limit=_BYTES_READ)
+            if fetch.host_not_before is not None:
+                turns.hold(host, fetch.host_not_before)
+            return fetch
+        finally:
+            turns.release(host, self._clock.now())
+
+    def _policy_after(self, fetch: Fetch, hops: int, earlier: _Policy | None) -> _Policy:
         now = self._clock.now()
         if fetch.outcome is Outcome.OK and fetch.truncated != "time":  # what did not come could forbid more
             return self._policy_of(fetch.content, now + _LIFETIME)

@@ -1,18 +1,14 @@
 """Sitemaps (sitemaps.org): lists of a site's pages, as XML or plain text, gzipped or not."""
 
-from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from xml.parsers import expat
 
-from lycosa.vocabulary.records import Outcome, Url
+from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import join, normalise
 
 from .encodings import decoded
-from .robots import TextWeb
 
-_MAX_BYTES = 10_000_000  # of one sitemap, unzipped
-_MAX_SITEMAPS = 100  # downloads
+MAX_BYTES = 10_000_000  # of one sitemap, unzipped
 _MAX_URL_LENGTH = 2_048  # characters, by the protocol
 
 
@@ -20,50 +16,10 @@ class _EnoughReadError(Exception):
     """Stops the XML parser: there is too much, or something that no sitemap needs."""
 
 
-async def _without_waiting(url: Url) -> bool:
-    return True
-
-
-async def urls_in_sitemaps(
-    web: TextWeb,
-    sitemap_urls: Iterable[Url],
-    *,
-    limit: int = 50_000,
-    before: Callable[[Url], Awaitable[bool]] = _without_waiting,
-) -> list[Url]:
-    """The first `limit` URLs in these sitemaps and those they refer to; sitemaps that cannot be read are left out.
-
-    before: awaited before each request; returns False to stop.
-    """
-    found: dict[Url, None] = {}
-    waiting = deque((url, True) for url in sitemap_urls)  # with whether it may be an index: those do not nest
-    asked: set[Url] = set()
-    while waiting and len(asked) < _MAX_SITEMAPS and len(found) < limit:
-        url, may_be_index = waiting.popleft()
-        if url in asked:
-            continue
-        asked.add(url)
-        if not await before(url):
-            break
-        fetch = await web.fetch_text(url, limit=_MAX_BYTES)
-        if fetch.outcome is Outcome.MOVED and fetch.location is not None:
-            waiting.appendleft((fetch.location, may_be_index))
-        if fetch.outcome is not Outcome.OK:
-            continue
-        content = fetch.content
-        if content.startswith(b"\x1f\x8b"):
-            content, _ = decoded(content, "gzip", _MAX_BYTES)
-        pages, sitemaps = _parse_sitemap(url, content, limit)
-        for page in pages:
-            if len(found) < limit:
-                found[page] = None
-        if may_be_index:
-            waiting.extend((target, False) for target in sitemaps[:_MAX_SITEMAPS])
-    return list(found)
-
-
-def _parse_sitemap(url: Url, content: bytes, limit: int) -> tuple[list[Url], list[Url]]:
+def parse_sitemap(url: Url, content: bytes, limit: int) -> tuple[list[Url], list[Url]]:
     """The pages and the further sitemaps that a sitemap lists, at most `limit` of each."""
+    if content.startswith(b"\x1f\x8b"):
+        content, _ = decoded(content, "gzip", MAX_BYTES)
     if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
         pages, sitemaps = _in_xml(content, limit)
         return _absolute(url, pages), _absolute(url, sitemaps)

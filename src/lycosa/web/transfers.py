@@ -4,6 +4,8 @@ Order --run--> a transfer from the pool --curl--> callbacks collect head and bod
 """
 
 import asyncio
+import errno
+import os
 import socket
 import sys
 from collections.abc import Callable
@@ -24,6 +26,10 @@ _SUPPRESS_CONNECT_HEADERS = 265  # libcurl options that pycurl has no names for
 _DISALLOW_USERNAME_IN_URL = 278
 _KEPT_CONNECTIONS = 512  # fewer where the process may open few files
 _IDLE_TRANSFERS = 256
+_NO_FILES = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
+_MAYBE_NO_FILES = frozenset(  # errors that do not tell why
+    (pycurl.E_COULDNT_RESOLVE_HOST, pycurl.E_COULDNT_RESOLVE_PROXY, pycurl.E_COULDNT_CONNECT)
+)
 _STOP = 0  # a callback that takes none of its bytes ends the transfer
 
 _MESSAGES = {  # instead of those of libcurl, which has none for CURLE_TOO_LARGE
@@ -56,6 +62,7 @@ class Order(Struct, frozen=True, gc=False):
     is_wanted: Callable[[Headers, bytes], bool]  # by headers and the first bytes of the body
     connect_to: str | None = None  # an entry of CURLOPT_CONNECT_TO
     permitted: tuple[str, int] | None = None  # address and port that may be connected to without being judged
+    may_connect: Callable[[str], bool] | None = None  # whether it is the turn of an address
 
 
 class Received(Struct, frozen=True, gc=False):
@@ -64,6 +71,8 @@ class Received(Struct, frozen=True, gc=False):
     error: int  # code of libcurl; 0 for success, and where we ended the transfer ourselves
     message: str = ""
     refused: str = ""  # the address that was not connected to, and why
+    is_address_busy: bool = False  # not connected to, as it was not the turn of its address
+    lacks_files: bool = False  # not connected to, as this process may not open more files
     status: int = 0  # 0 where no status line came
     reason: str = ""
     http_version: str = "1.1"
@@ -77,7 +86,7 @@ class Received(Struct, frozen=True, gc=False):
 class _Transfer:
     """A curl handle, reused for one order after the other, and the response to the present one."""
 
-    def __init__(self, *, timeout: float, refuses: Refuses | None, proxy: str):
+    def __init__(self, *, timeout: float, refuses: Refuses | None, proxy: str, judges: bool):
         self.curl = curl = pycurl.Curl()
         milliseconds = max(1, round(timeout * 1000))
         for option, value in (
@@ -104,7 +113,7 @@ class _Transfer:
         ):
             curl.setopt(option, value)
         self._refuses = refuses
-        if refuses and not proxy:  # a proxy is the only address connected to, and the user's choice
+        if judges and not proxy:  # a proxy is the only address connected to, and the user's choice
             curl.setopt(pycurl.OPENSOCKETFUNCTION, self._open_socket)
         self._order: Order
         self._has_connect_to = False
@@ -119,6 +128,7 @@ class _Transfer:
         self._room = 0
         self._is_sniffed = self._cut = self._stopped = False
         self._refused = ""
+        self._is_address_busy = self._lacks_files = False
         self.curl.setopt(pycurl.URL, order.url.encode("utf-8", "replace"))
         self.curl.setopt(pycurl.HTTPHEADER, order.headers)
         if order.connect_to:
@@ -137,6 +147,8 @@ class _Transfer:
             error=0 if self._stopped else error,
             message="" if self._stopped or not error else _in_words(error, message),
             refused=self._refused if error else "",
+            is_address_busy=self._is_address_busy and bool(error),
+            lacks_files=bool(error) and self._is_for_lack_of_files(error),
             status=self._status,
             reason=self._reason,
             http_version=self._http_version,
@@ -146,6 +158,11 @@ class _Transfer:
             address=self.curl.getinfo(pycurl.PRIMARY_IP) or "",
             elapsed=self.curl.getinfo(pycurl.TOTAL_TIME),
         )
+
+    def _is_for_lack_of_files(self, error: int) -> bool:
+        if self._lacks_files or self.curl.getinfo(pycurl.OS_ERRNO) in _NO_FILES:
+            return True
+        return error in _MAYBE_NO_FILES and not _may_open_a_file()
 
     def _take_header_line(self, line: bytes) -> int | None:
         if self._status >= 200:  # a trailer after the body
@@ -182,16 +199,27 @@ class _Transfer:
                 self._refused = f"{address} is {why}"
                 refusal: int = pycurl.SOCKET_BAD
                 return refusal
-        opened = socket.socket(family, kind, protocol)
+        not_opened: int = pycurl.SOCKET_BAD
+        if self._order.may_connect is not None and not self._order.may_connect(address):
+            self._is_address_busy = True
+            return not_opened
+        try:
+            opened = socket.socket(family, kind, protocol)
+        except OSError as trouble:
+            self._lacks_files = trouble.errno in _NO_FILES
+            return not_opened
         self._opened.append(opened)
         return opened
 
 
 class Transfers:
-    """Runs any number of orders at a time on one event loop, over a pool of connections."""
+    """Runs any number of orders at a time on one event loop, over a pool of connections.
 
-    def __init__(self, *, timeout: float, refuses: Refuses | None, proxy: str):
-        self._make = partial(_Transfer, timeout=timeout, refuses=refuses, proxy=proxy)
+    judges: whether addresses are judged before they are connected to.
+    """
+
+    def __init__(self, *, timeout: float, refuses: Refuses | None, proxy: str, judges: bool):
+        self._make = partial(_Transfer, timeout=timeout, refuses=refuses, proxy=proxy, judges=judges)
         self._idle: list[_Transfer] = []
         self._running: dict[pycurl.Curl, asyncio.Future[tuple[int, str]]] = {}
         self._watched: dict[int, int] = {}  # file descriptor -> what curl waits for on it
@@ -247,7 +275,7 @@ class Transfers:
         self._multi = multi = pycurl.CurlMulti()
         multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
         multi.setopt(pycurl.M_TIMERFUNCTION, self._set_timer)
-        multi.setopt(pycurl.M_MAXCONNECTS, min(_KEPT_CONNECTIONS, _most_files() // 2))
+        multi.setopt(pycurl.M_MAXCONNECTS, min(_KEPT_CONNECTIONS, most_files() // 4))
         return multi
 
     def _watch(self, event: int, descriptor: int, _multi: object, _data: object) -> None:
@@ -327,7 +355,15 @@ def _head_of(lines: list[bytes]) -> tuple[int, str, str, Headers]:
     return status, reason.strip(), version.partition("/")[2] or "1.1", tuple(headers)
 
 
-def _most_files() -> int:
+def _may_open_a_file() -> bool:
+    try:
+        os.close(os.dup(2))
+    except OSError as trouble:
+        return trouble.errno not in _NO_FILES
+    return True
+
+
+def most_files() -> int:
     """How many files this process may have open."""
     if resource is None:
         return sys.maxsize

@@ -9,8 +9,9 @@ import msgspec
 import typer
 import xxhash
 
-from lycosa.cli.job_progress import Counting, elapsed_notice
-from lycosa.cli.options import TYPER_OPTIONS, Json, Quiet, print_json, program, tell
+from lycosa.cli.job_progress import ProgressBar, elapsed_notice
+from lycosa.cli.options import Json, Quiet, print_json, program, tell
+from lycosa.cli.typer_options import TYPER_OPTIONS
 from lycosa.recipe import DEFAULT_STRATEGY
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.plugins import distribution_of, plugins
@@ -121,7 +122,7 @@ def _run(
     folder = out or _folder_of(HOME / study.name / f"{_slug(world)}-{scale}-{seed}", study, scale)
     packages = study.packages if isinstance(study, FreeComparison) else PACKAGES
     try:
-        with Counting(f"{study.name} on {opened.name}", quiet=quiet) as progress:
+        with ProgressBar(f"{study.name} on {opened.name}", quiet=quiet) as progress:
             results = run(
                 study,
                 opened,

@@ -14,7 +14,8 @@ from typing import Annotated, Any
 import typer
 
 from lycosa.cli.job_progress import elapsed_notice
-from lycosa.cli.options import TYPER_OPTIONS, Json, command, print_json, program, tell
+from lycosa.cli.options import Json, command, print_json, program, tell
+from lycosa.cli.typer_options import TYPER_OPTIONS
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.text import counted, visible
 from lycosa_lab.worlds.calibration import Statistic, measure

@@ -81,4 +81,4 @@ def write_collection(folder: Path, world: StudyWorld, pages: Mapping[Url, float]
             fetch = Fetch(url, Outcome.OK, FETCHED_AT, 200, "OK", headers=_HEADERS, body=body, content=body)
             collection.record(Visit(Candidate(url, relevance), fetch, reader(fetch), relevance=relevance))
     with open_for_reading(folder) as collection:
-        SharedCollection(collection, PeerFolder(folder)).catch_up()
+        SharedCollection(collection, PeerFolder(folder), allow_private=True).catch_up()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from lycosa.cli.job_progress import Counting
+from lycosa.cli.job_progress import ProgressBar
 from lycosa.cli.options import tell
 from lycosa.collection import Collection
 from lycosa.run.imports import PeerPage
@@ -16,6 +16,7 @@ from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.locks import Lock
 from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.text import counted
 from lycosa_peers.addresses import Endpoint, is_local, parse_endpoint
 from lycosa_peers.control import Reply, Request, answer_request, ask_running_peer
 from lycosa_peers.identity import KEY_FILE, Group, Identity
@@ -233,9 +234,17 @@ def load_identity(folder: PeerFolder, group: Path | None, no_group: bool) -> Ide
 def open_content(collection: Collection, folder: PeerFolder, allow_private: bool, *, quiet: bool) -> SharedCollection:
     """The collection as a peer shares it, with its summary up to date."""
     content = SharedCollection(collection, folder, allow_private=allow_private)
-    with Counting("pages read", quiet=quiet) as count, _interruptible():
+    with ProgressBar("pages read", quiet=quiet) as count, _interruptible():
         content.catch_up(count)
     return content
+
+
+def withheld_line(pages: int) -> str:
+    """What a peer says of pages that it does not share."""
+    return (
+        f"{counted(pages, 'page')} not shared, as the archive does not say that they came from a public address;"
+        " --allow-private shares them, too"
+    )
 
 
 @contextmanager

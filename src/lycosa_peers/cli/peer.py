@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from lycosa.cli.options import TYPER_OPTIONS, Json, Name, Quiet, print_json, program, tell
+from lycosa.cli.options import Json, Name, Quiet, print_json, program, tell
+from lycosa.cli.typer_options import TYPER_OPTIONS
 from lycosa.collection.json_text import replace_surrogates
 from lycosa.run.imports import ImportedPeerPages, PeerPage, import_peer_pages
 from lycosa.run.open import bring_index_up_to_date, open_for_reading
@@ -39,6 +40,7 @@ try:
         peer_facts,
         running_peer_or_lock,
         start_listening,
+        withheld_line,
     )
     from .results import LiveResults, hit_lines, missing_pages, search_json, summary_lines
 except ModuleNotFoundError as missing:
@@ -126,6 +128,8 @@ def serve(
                 peer.keep_joining(joins)
                 peer.follow_collection()
                 typer.echo(f"{identity.name}@{at or listens_at} serves {content.pages} pages of {name}")
+                if content.withheld:
+                    notify(withheld_line(content.withheld))
                 if identity.group is None:
                     notify("anybody who can connect may search and take these pages; --group closes the circle")
                 await ended.wait()

@@ -181,6 +181,11 @@ def distinctive_word(world: StudyWorld, topic: str) -> str:
             words = {word for word in tokens_of(entry.description) if len(word) >= MIN_WORD_LENGTH and word.isalpha()}
             (inside if is_inside else outside).update(words)
             counts[is_inside] += 1
+    if not inside:
+        raise UsageError(
+            f"collaborative needs descriptions of {topic} with words of {MIN_WORD_LENGTH} letters or more; "
+            "this world has none"
+        )
     return max(
         sorted(inside), key=lambda word: inside[word] / max(1, counts[True]) - outside[word] / max(1, counts[False])
     )
@@ -192,7 +197,7 @@ def common_path_part(urls: Iterable[Url]) -> str:
     counts = Counter(part for parts in paths for part in parts)
     rare = {part: count for part, count in counts.items() if count <= MAX_PATH_SHARE * len(paths)}
     if not rare:
-        raise UsageError("collaborative needs URLs with paths that differ, which this world has not")
+        raise UsageError("collaborative needs URLs with paths that differ, and those of this world do not")
     return max(sorted(rare), key=lambda part: rare[part])
 
 

@@ -86,6 +86,9 @@ class CachedContent:
             found = self._found[wanted] = self._content.find(wanted, self._most)
         return found if len(found.hits) <= most else Found(found.hits[:most], found.statistics)
 
+    def find_own(self, wanted: Wanted, most: int) -> Found:
+        return self.find(wanted, most)
+
     def fetch(self, item: Item) -> bytes | None:
         return self._content.fetch(item)
 
@@ -94,6 +97,12 @@ class CachedContent:
 
     def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None) -> bool:
         return self._content.may_answer(wanted, hit, statistics)
+
+    def confirms(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None, body: bytes) -> bool:
+        return True  # all are honest here
+
+    def unlikely(self, number: int) -> str | None:
+        return None
 
     def may_take(self, item: Item) -> bool:
         return self._content.may_take(item)
@@ -122,7 +131,7 @@ class OpenCollections:
 
     def _open(self, folder: Path, most: int) -> CachedContent:
         collection = self._stack.enter_context(open_for_reading(folder))
-        return CachedContent(SharedCollection(collection, PeerFolder(folder)), most)
+        return CachedContent(SharedCollection(collection, PeerFolder(folder), allow_private=True), most)
 
     def __enter__(self) -> "OpenCollections":
         return self

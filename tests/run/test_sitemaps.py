@@ -4,9 +4,10 @@ import gzip
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lycosa.recipe import Requests
+from lycosa.run.sitemaps import urls_in_sitemaps
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Url
-from lycosa.web.sitemaps import urls_in_sitemaps
 from web.simulated import Reply, SimulatedWeb
 
 MAP = Url("http://a.example/sitemap.xml")
@@ -25,8 +26,10 @@ def index(*locations: str) -> str:
 
 
 def listed(pages: dict[str, bytes | str | Reply], *, limit: int = 50_000) -> list[str]:
-    web = SimulatedWeb({Url(url): page for url, page in pages.items()}, clock=SimulatedClock())
-    return list(asyncio.run(urls_in_sitemaps(web, [MAP], limit=limit)))
+    clock = SimulatedClock()
+    web = SimulatedWeb({Url(url): page for url, page in pages.items()}, clock=clock)
+    requests = Requests(delay=0.0, concurrency=1)
+    return list(asyncio.run(urls_in_sitemaps(web, [MAP], clock=clock, requests=requests, limit=limit)).urls)
 
 
 def test_a_sitemap_lists_pages() -> None:
@@ -82,25 +85,3 @@ def test_sitemaps_that_name_each_other_come_to_an_end() -> None:
 def test_no_bytes_make_it_fail(content: bytes) -> None:
     listed({MAP: content})
     listed({MAP: b"<" + content})
-
-
-def test_whoever_asks_is_told_before_each_download_and_may_end_it() -> None:
-    parts = "".join(f"<sitemap><loc>http://a.example/{n}.xml</loc></sitemap>" for n in range(9))
-    xml = {"Content-Type": "application/xml"}
-    web = SimulatedWeb(
-        {MAP: Reply(200, xml, f"<sitemapindex>{parts}</sitemapindex>".encode())}
-        | {
-            Url(f"http://a.example/{n}.xml"): Reply(200, xml, sitemap(f"http://a.example/p{n}").encode())
-            for n in range(9)
-        },
-        clock=SimulatedClock(),
-    )
-    told: list[Url] = []
-
-    async def before(url: Url) -> bool:
-        told.append(url)
-        return len(told) < 4
-
-    found = asyncio.run(urls_in_sitemaps(web, [MAP], before=before))
-    assert told == [MAP, *(f"http://a.example/{n}.xml" for n in range(3))]
-    assert found == ["http://a.example/p0", "http://a.example/p1"]

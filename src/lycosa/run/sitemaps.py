@@ -1,0 +1,148 @@
+"""The URLs in sitemaps, which are fetched as pages are: through a frontier, by a crawl of their own."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing, suppress
+
+from lycosa.frontier.memory import MemoryFrontier
+from lycosa.loop import Journal, Loop
+from lycosa.recipe import Requests
+from lycosa.strategies.base import BaseStrategy
+from lycosa.vocabulary.clock import Clock
+from lycosa.vocabulary.records import Candidate, Fetch, Host, Outcome, PastFetch, Skip, Url, Visit
+from lycosa.vocabulary.urls import origin_of
+from lycosa.web.robots import RobotsWeb, TextWeb
+from lycosa.web.sitemaps import MAX_BYTES, parse_sitemap
+
+from .crawl import Assessor, Crawl, EverySeedRefusedError, Status
+from .turns import CurrentTurns
+
+_MAX_SITEMAPS = 100  # downloads
+_SITEMAP, _IN_AN_INDEX = 1, 2  # depths: an index names sitemaps, but no further index
+
+
+class SitemapUrls:
+    """What sitemaps list: the URLs in the order of the sitemaps, and how many sitemaps robots.txt named."""
+
+    def __init__(self, limit: int = 50_000):
+        self.limit = limit
+        self.named = 0
+        self._listed: dict[int, list[Url]] = {}  # by the number of the sitemap
+        self._count = 0
+
+    def add(self, number: int, pages: Sequence[Url]) -> None:
+        self._listed[number] = list(pages[: self.limit - self._count])
+        self._count += len(self._listed[number])
+
+    @property
+    def are_enough(self) -> bool:
+        return self._count >= self.limit
+
+    @property
+    def urls(self) -> list[Url]:
+        return list(dict.fromkeys(url for _, pages in sorted(self._listed.items()) for url in pages))
+
+
+async def urls_in_sitemaps(
+    web: TextWeb,
+    sitemaps: Iterable[Url] = (),
+    *,
+    clock: Clock,
+    requests: Requests,
+    robots: RobotsWeb | None = None,
+    hosts_of: Iterable[Url] = (),
+    or_else: str = "",
+    limit: int = 50_000,
+    turns: CurrentTurns | None = None,
+    journal: Journal | None = None,
+    holds: Mapping[Host, float] = {},
+    interrupted: Callable[[], bool] = lambda: False,
+) -> SitemapUrls:
+    """The first `limit` URLs in these sitemaps and those they refer to; sitemaps that cannot be read are left out.
+
+    robots: knows which sitemaps the hosts of `hosts_of` name.
+    or_else: path of the sitemap of a host that names none.
+    journal: is given every fetch, those that are to be tried again too.
+    holds: hosts that may not be asked before a moment.
+    """
+    found = SitemapUrls(limit)
+    starts = [Url(f"{origin}/robots.txt") for origin in dict.fromkeys(map(origin_of, hosts_of))]
+    strategy = _Sitemaps(found, frozenset(starts), or_else)
+    frontier = MemoryFrontier(clock=clock, delay=requests.delay, per_address=requests.address_limit)
+    for host, until in holds.items():
+        frontier.hold(host, until)
+    crawl = Crawl(
+        web=_SitemapWeb(web, robots, frozenset(starts), clock),
+        assess=Assessor(read=lambda fetch: None, judge=None),
+        loop=Loop(strategy, frontier, journal=journal, clock=clock, retries=requests.retries),
+        clock=clock,
+        status=Status(interrupted=lambda: interrupted() or found.are_enough),
+        concurrency=requests.concurrency,
+        turns=turns or CurrentTurns(),
+    )
+    crawl.loop.start((*starts, *sitemaps))
+    with suppress(EverySeedRefusedError):
+        async with aclosing(crawl.visits()) as visits:
+            async for _ in visits:
+                pass
+    return found
+
+
+class _Sitemaps(BaseStrategy):
+    """From robots.txt to the sitemaps it names, and from an index to its sitemaps."""
+
+    name = "sitemaps"
+    scale = "order"
+    exhaustive = False
+
+    def __init__(self, found: SitemapUrls, starts: frozenset[Url], or_else: str):
+        self._found = found
+        self._starts = starts
+        self._or_else = or_else
+        self._proposed = 0
+
+    def start(self, seeds: Sequence[Url]) -> list[Candidate]:
+        starts = [seed for seed in seeds if seed in self._starts]
+        others = [seed for seed in seeds if seed not in self._starts]
+        return [Candidate(url, 1.0) for url in starts] + self._sitemaps(others, _SITEMAP)
+
+    def propose(self, event: Visit | Skip) -> list[Candidate]:
+        if isinstance(event, Skip) or event.fetch.outcome is not Outcome.OK:
+            return []
+        candidate, fetch = event.candidate, event.fetch
+        if candidate.url in self._starts:
+            named = [Url(line) for line in fetch.content.decode().splitlines()]
+            self._found.named += len(named)
+            if not named and self._or_else:
+                named = [Url(origin_of(candidate.url) + self._or_else)]
+            return self._sitemaps(named, _SITEMAP)
+        pages, sitemaps = parse_sitemap(fetch.url, fetch.content, self._found.limit)
+        self._found.add(-int(candidate.priority), pages)
+        return self._sitemaps(sitemaps, _IN_AN_INDEX) if candidate.depth == _SITEMAP else []
+
+    def _sitemaps(self, urls: Sequence[Url], depth: int) -> list[Candidate]:
+        """Each is worth a little less than the one before, so that they come, and their pages are listed, in order."""
+        urls = urls[: _MAX_SITEMAPS - self._proposed]
+        first = self._proposed + 1
+        self._proposed += len(urls)
+        return [Candidate(url, -float(number), depth=depth) for number, url in enumerate(urls, first)]
+
+
+class _SitemapWeb:
+    """Answers for robots.txt with the sitemaps that it names, one a line, and fetches sitemaps."""
+
+    def __init__(self, web: TextWeb, robots: RobotsWeb | None, starts: frozenset[Url], clock: Clock):
+        self._web = web
+        self._robots = robots
+        self._starts = starts
+        self._clock = clock
+
+    async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
+        if url not in self._starts or self._robots is None:
+            return await self._web.fetch_text(url, limit=MAX_BYTES)
+        named = await self._robots.sitemaps(url)
+        if isinstance(named, Fetch):
+            return named
+        return Fetch(url, Outcome.OK, self._clock.now(), content="\n".join(named).encode())
+
+    async def close(self) -> None:
+        await self._web.close()

@@ -63,7 +63,7 @@ from .steering import Steering, read_steering
 from .steering import forget as forget_steering
 from .topic import MODEL_FILE, TopicJudge, examples_of, forget_labels
 from .topical_map import map_of_run
-from .trust import check_collection, harmless, insist_on_trust
+from .trust import check_collection, harmless, insist_on_trust, plain_file
 
 _RANKS_BEHIND = (
     "ranks_behind"  # state: pages were judged anew, or the strategy is another, and what waits not ranked yet
@@ -168,7 +168,7 @@ class Session:
         Those that were forgotten are left out, whatever the user's own files say.
         """
         if self.recipe.seeds:
-            return self.not_forgotten(read_seeds(self.folder / self.recipe.seeds, tell=tell))
+            return self.not_forgotten(read_seeds(plain_file(self.folder / self.recipe.seeds), tell=tell))
         return [url for url, good in examples_of(self.recipe.topic, self.folder).urls.items() if good]
 
     def not_forgotten(self, urls: Iterable[Url]) -> list[Url]:
@@ -528,7 +528,7 @@ class Session:
     def _traffic(self) -> Traffic:
         """The table of domains that the recipe names, read when a strategy asks for it."""
         file = self.recipe.standing.traffic
-        return Traffic(read_traffic(self.folder / file) if file else None)
+        return Traffic(read_traffic(plain_file(self.folder / file)) if file else None)
 
     def rerank(
         self,

@@ -117,6 +117,13 @@ def own_file(folder: Path, name: str) -> Path:
             f"{folder} was not made on this machine, and names {visible(name, 200)}, which is outside of it; "
             f"look at its {FILE_NAME}, and if you want that: lycosa trust {folder}"
         )
+    return plain_file(path)
+
+
+def plain_file(path: Path) -> Path:
+    """A file, or a folder, that a recipe names; refuses a pipe or a device, which would be waited for without end."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise RecipeError(f"{path} is no plain file; give one that is")
     return path
 
 

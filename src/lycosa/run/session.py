@@ -37,6 +37,8 @@ from lycosa.vocabulary.records import (
     RELEVANT,
     Candidate,
     CheckedUrl,
+    Fetch,
+    Host,
     Moment,
     Outcome,
     Page,
@@ -46,7 +48,8 @@ from lycosa.vocabulary.records import (
     Url,
     Visit,
 )
-from lycosa.vocabulary.urls import site_of
+from lycosa.vocabulary.urls import host_of, site_of
+from lycosa.web.outcomes import MAX_WAIT
 
 from .access_log import log_of_run
 from .crawl import NOTHING_LEFT, Assessor, Status
@@ -65,7 +68,7 @@ _RANKS_BEHIND = (
 _SECONDS_OF_SILENCE = 5.0  # while the archive is read again
 _UNANSWERED = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))
 _NO_PAGE = _UNANSWERED | {Outcome.GONE, Outcome.UNWANTED, Outcome.FORBIDDEN}
-_SHORT_HOLD = 10.0  # seconds; what is shorter need not outlive a run
+SHORT_HOLD = 10.0  # seconds; what is shorter need not outlive a run
 Tell = Callable[[str], None]
 
 
@@ -191,7 +194,7 @@ class Session:
             boosted=self._steering.boosted,
         )
         for host, until in (catalog.get_state("holds", dict[str, Moment]) or {}).items():
-            self.frontier.hold(host, until)
+            self.hold(Host(host), until)
         self.frontier.restore_settled(catalog.visited())
         self._admission.pages.restore(catalog.pages_of_hosts())
         pages, relevant, size = catalog.totals()
@@ -299,10 +302,12 @@ class Session:
             if isinstance(event, Visit):
                 event = replace(event, page=self.reader(event.fetch))
                 self.collection.apply(event, place)
+                self._hold_as_asked(event.fetch)
                 catalog.add_skips(self.loop.replay(event), event.fetch.at)
             else:
                 self.collection.apply(event, place)
                 if isinstance(event, Attempt):
+                    self._hold_as_asked(event.fetch)
                     if event.candidate.lane != REFRESH:  # a page to see again is chosen anew by the next refresh
                         self.frontier.give_back(replace(event.candidate, attempts=event.candidate.attempts + 1))
                 elif isinstance(event, Scores) or (isinstance(event, RunStart) and self.begin_run(event)):
@@ -317,6 +322,15 @@ class Session:
         if applied:
             self._recall, self._is_recall_behind = None, True
             self.checkpoint()
+
+    def _hold_as_asked(self, fetch: Fetch) -> None:
+        """Leaves a host alone for as long as it has asked for, before a kill."""
+        if fetch.host_not_before is not None and fetch.host_not_before > self.clock.now():
+            self.hold(host_of(fetch.url), fetch.host_not_before)
+
+    def hold(self, host: Host, until: float) -> None:
+        """Asks nothing of a host before a moment; a day at most, as the clock may be another by now."""
+        self.frontier.hold(host, min(until, self.clock.now() + MAX_WAIT))
 
     def begin_run(self, run: RunStart) -> list[str]:
         """Takes over the seeds and the strategy of a run; what has changed so that what waits has to be ranked anew."""
@@ -634,7 +648,7 @@ class Session:
         if self._steering != Steering() or catalog.get_state("steering"):
             catalog.put_state("steering", msgspec.to_builtins(self._steering))
         catalog.put_state("strategy_state", self.loop.strategy.state())
-        catalog.put_state("holds", self.frontier.holds(self.clock.now() + _SHORT_HOLD))
+        catalog.put_state("holds", self.frontier.holds(self.clock.now() + SHORT_HOLD))
         if self._recall is not None and self._is_recall_behind:
             catalog.put_state(RECALL_STATE, msgspec.to_builtins(self._recall.estimate()))
             if catalog.get_state(RECALL_BEHIND):

@@ -14,11 +14,13 @@ from lycosa.recipe import StandingSource, load_recipe
 from lycosa.relevance.predicates import Predicate
 from lycosa.relevance.registry import LinearTrainer
 from lycosa.relevance.svm import LinearModel
+from lycosa.run import upkeep
 from lycosa.run.forgotten import add_forgotten
 from lycosa.run.session import Session
 from lycosa.run.topic import MODEL_FILE, Terms
 from lycosa.run.training import STANDING_FILE, StandingTrainer, TopicTrainer
 from lycosa.strategies.hunter import Hunter
+from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, LycosaError
 from lycosa.vocabulary.records import Change, Page, Url, Visit
 from sessions import crawl, opened
@@ -395,8 +397,8 @@ def test_a_topic_that_is_a_rule_is_never_trained(crawled: Path, trainings: list[
 
 
 def test_pages_on_the_topic_are_told_from_others(two_topics: Path) -> None:
-    crawl(two_topics, TWO_TOPICS, 60)
-    judged = dict(rows(two_topics, "SELECT url, relevance FROM pages WHERE title LIKE 'Leaf%'"))
+    crawl(two_topics, TWO_TOPICS, 75)
+    judged = dict(rows(two_topics, "SELECT url, relevance FROM pages WHERE title LIKE 'Leaf%' ORDER BY number"))
     bees = [value for url, value in judged.items() if "honey" in url]
     ships = [value for url, value in judged.items() if "ships" in url]
     assert min(bees) > 0.5 > max(ships)
@@ -481,3 +483,21 @@ def test_with_a_hundred_pages_standing_is_learnt_anew(honey: Path) -> None:
     crawl(honey, HONEY, 104, strategy="adaptive", tell=told.append)
     assert "Importance model updated: re-scoring 100 pages." in told
     assert None not in standings(honey)
+
+
+def test_a_label_neither_reads_pages_nor_the_list_of_public_suffixes(
+    two_topics: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crawl(two_topics, TWO_TOPICS, 40)
+    url, told = Url(pages(two_topics)[-1]), list[str]()
+    read: list[Url] = []
+    page = Session.page
+    monkeypatch.setattr(Session, "page", lambda session, url: read.append(url) or page(session, url))
+    monkeypatch.setattr("lycosa.vocabulary.urls._suffixes", lambda: pytest.fail("sites are not needed"))
+    monkeypatch.setattr("lycosa.run.training._MANY_TO_READ", 30)
+    upkeep.label(two_topics, {url: True}, clock=WallClock(), tell=told.append)
+    assert set(read) <= {url} and told == []
+    (two_topics / "words.sqlite").unlink()
+    upkeep.label(two_topics, {url: False}, clock=WallClock(), tell=told.append)
+    assert len(set(read)) == 40
+    assert told == ["reading 40 pages from the archive, once; the next time takes a second or so"]

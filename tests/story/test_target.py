@@ -66,6 +66,17 @@ def test_it_is_told_once_what_became_of_the_target(by_target) -> None:
     assert "so links were followed by importance alone" in by_target[0.0][1]
 
 
+def test_show_mentions_a_target_that_was_given(by_target) -> None:
+    for target, (folder, _) in by_target.items():
+        assert done("show", folder, "--json").json["target"] == (1.0 if target is None else target)
+        line = (
+            f"target        mean relevance of {target:g} or more, importance beside it"
+            if target is not None
+            else "target "
+        )
+        assert (line in done("show", folder).out) == (target not in (None, 1.0))
+
+
 def test_a_target_that_no_links_reach_is_told(tmp_path, served) -> None:
     folder = made(tmp_path / "c")
     said = crawled(folder, served, "--target", 0.999).err

@@ -2,10 +2,20 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lycosa.reading import page_of_html
 from lycosa.relevance.embedding import shipped_table
-from lycosa.strategies.hunter import FEATURES, MAX_LINKS_PER_PAGE, MAX_ROWS, Hunter
+from lycosa.strategies.hunter import (
+    FEATURES,
+    MAX_LINKS_PER_PAGE,
+    MAX_ROWS,
+    Hunter,
+    _NumberCache,
+    _numbered,
+    _sites_of,
+)
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Skip, SkipReason, Url, Visit
 from lycosa.vocabulary.text import codes_of
@@ -233,3 +243,51 @@ def test_a_host_that_fails_says_nothing_of_its_urls() -> None:
     found = proposed(hunter(), visit("", links), *failures, visit("x", ["y"]))
     before = proposed(hunter(), visit("", links))
     assert found["img/5.jpg.htm"] == pytest.approx(before["img/5.jpg.htm"])
+
+
+@pytest.mark.parametrize("target", [1.0, 0.5])
+def test_what_waits_in_the_folder_of_a_dead_link_falls_at_once(target: float) -> None:
+    strategy = hunter(target=target)
+    links = [*(f"img/{number}.jpg.htm" for number in range(9)), *(f"text/{number}.htm" for number in range(9))]
+    before = proposed(strategy, visit("", links))
+    after = proposed(strategy, dead("img/0.jpg.htm"))
+    assert set(after) == {f"img/{number}.jpg.htm" for number in range(1, 9)}
+    assert all(after[path] < before[path] for path in after)
+    for number in range(1, 20):
+        again = proposed(strategy, dead(f"img/{number}.jpg.htm"))
+    assert not again  # by then it is known, and costs nothing any more
+
+
+def test_no_words_outweigh_that_there_is_hardly_a_page() -> None:
+    """P(relevant) = P(there is a page) · P(relevant if there is one), so that the first bounds it."""
+    strategy = hunter(judge=lambda: Words(lava=60.0))
+    links = [("hot lava", f"img/{number}.jpg.htm") for number in range(9)]
+    proposed(strategy, visit("", links), *(visit(f"x{number}", []) for number in range(4)))
+    found = proposed(strategy, *(dead(f"img/{number}.jpg.htm") for number in range(5)))
+    assert proposed(hunter(judge=lambda: Words(lava=60.0)), visit("", links))["img/7.jpg.htm"] > 0.9
+    assert found["img/7.jpg.htm"] < 0.2
+    page = visit("y", [("hot lava", "img/20.jpg.htm")])
+    strategy.learn(page)
+    parts = next(each for each in strategy.propose(page) if each.url == url_of("img/20.jpg.htm")).because["parts"]
+    assert parts["alive"] < -3.0
+
+
+@given(st.lists(st.integers(0, 2**64 - 1) | st.sampled_from([0, 1, 1 << 48, (1 << 48) + 1]), max_size=30))
+def test_numbers_of_words_are_the_same_from_the_cache(codes: list[int]) -> None:
+    array, cache = np.array(codes, np.uint64), _NumberCache()
+    for _ in range(2):
+        assert cache.numbered(array).tolist() == _numbered(array).tolist()
+
+
+def test_urls_are_told_apart_by_host_folder_type_and_query() -> None:
+    def same(one: str, other: str) -> tuple[bool, ...]:
+        pairs = zip(_sites_of(Url(f"http://{one}")), _sites_of(Url(f"http://{other}")), strict=True)
+        return tuple(first == second for first, second in pairs)
+
+    assert same("a.example/i/2/3.JPG.htm", "a.example/i/4.jpg.htm") == (True, True, True)
+    assert same("a.example/i/3.jpg.htm", "a.example/i/3.htm") == (True, True, False)
+    assert same("a.example/i/3?x=/y.png", "a.example/i/4") == (True, True, False)
+    assert same("a.example/i/3?x=/y.png", "a.example/i/4?z") == (True, True, True)
+    assert same("a.example/i/3", "a.example/j/3") == (True, False, False)
+    assert same("a.example/i", "a.example/j") == (True, True, True)
+    assert same("a.example/", "b.example/") == (False, False, False)

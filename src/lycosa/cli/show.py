@@ -5,6 +5,7 @@ from datetime import datetime
 import msgspec
 import typer
 
+from lycosa.collection.catalog import Catalog
 from lycosa.collection.export import iso
 from lycosa.collection.rows import Freshness, LatestChange, RunRow, Summary
 from lycosa.frontier.durable import count_waiting
@@ -32,6 +33,7 @@ def show(name: Name, as_json: Json = False) -> None:
         recall = present_recall(collection.catalog)
         sample = measured(name, collection.catalog)
         outcomes = outcome_counts(collection.catalog.outcomes_and_statuses())
+        target = _target(collection.catalog)
     recipe = load_recipe(name, to_read=True)
     calibration = calibration_of(recipe.topic, name)
     left_out = omissions_in_words(facts.omissions, recipe)
@@ -54,6 +56,7 @@ def show(name: Name, as_json: Json = False) -> None:
                 "recall_high": recall and recall.recall_high,
                 "relevant_left": recall and recall.relevant_left,
                 "mean_standing": facts.mean_standing,
+                "target": target,
                 "waiting": waiting,
                 "hosts": facts.hosts,
                 "outcomes": facts.outcomes,
@@ -66,7 +69,7 @@ def show(name: Name, as_json: Json = False) -> None:
             }
         )
     else:
-        lines = _lines(str(name), facts, outcomes, left_out, harvest, sample, recall, waiting, changes)
+        lines = _lines(str(name), facts, outcomes, left_out, harvest, sample, recall, target, waiting, changes)
         typer.echo("\n".join(lines))
 
 
@@ -91,6 +94,7 @@ def _lines(
     harvest: tuple[float, float],
     sample: Measured | None,
     recall: RecallEstimate | None,
+    target: float | None,
     waiting: int,
     changes: list[LatestChange],
 ) -> list[str]:
@@ -105,6 +109,7 @@ def _lines(
         ("harvest rate", rate),
         *([] if sample is None or not sample.called_relevant else [("precision", _precision(sample))]),
         *([] if recall is None else [("recall", _recall(recall))]),
+        *([] if target in (None, 1.0) else [("target", f"mean relevance of {target:g} or more, importance beside it")]),
         *([] if facts.mean_standing is None else [("importance", f"{facts.mean_standing:.2f} on average")]),
         *_freshness_rows(facts.freshness, changes),
         ("waiting", counted(waiting, "URL")),
@@ -117,6 +122,16 @@ def _lines(
     rows += [("run", f"{_moment(run.at)} {_kind_of(run)}: {run.stop_reason or 'not ended'}") for run in facts.runs[-5:]]
     head = f"{name}: {counted(facts.pages, 'page')} on {counted(len(facts.hosts), 'host')}, {facts.bytes / 1e6:.1f} MB"
     return [visible(head, 300), *(f"{what:14}{visible(value, 300)}" for what, value in rows)]
+
+
+def _target(catalog: Catalog) -> float | None:
+    """The target of relevance that the latest crawl was given; None where it had none."""
+    for key in ("options", "utility"):
+        given = catalog.get_state(key)
+        target = given.get("target") if isinstance(given, dict) else None
+        if isinstance(target, int | float) and 0.0 <= target <= 1.0:
+            return float(target)
+    return None
 
 
 def _precision(sample: Measured) -> str:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lycosa.relevance.embedding import shipped_table
 from lycosa.vocabulary.records import Candidate, Codes, Link, Outcome, Page, Plain, Skip, Url, Visit
-from lycosa.vocabulary.urls import host_of, key_of, path_of
+from lycosa.vocabulary.urls import key_of
 
 from .base import (
     BaseStrategy,
@@ -46,7 +46,7 @@ FEATURES = (
     "anchor meaning",  # how near the meaning of the anchors is to the topic, in standard deviations of that of words
     "around meaning",  # and that of the text around them
 )
-ALIVE = "alive"  # log of the probability that there is a page, by what became of URLs of the same pattern
+ALIVE = "alive"  # what the log odds lose where there may be no page, by what became of URLs of the same pattern
 MAX_ROWS = 12_000  # links whose evidence is kept up to date, the latest; others keep the priority they had
 MAX_VISITED = 50_000  # of the latest pages, whose relevance is known where further pages link to them
 MAX_LINKS_PER_PAGE = 1_000  # of a page, that are scored one by one
@@ -54,6 +54,7 @@ PLACES = 1 << 16  # of hosts, and of words without a vector, which are hashed in
 _ANCHOR_WORDS, _AROUND_WORDS = 6, 16  # of a link, that count
 _AROUND = 60  # characters on each side of an anchor
 _ENOUGH = 4  # links to a visited page whose words count; those of further ones would say little more
+_ENOUGH_DEAD = 10  # links of a pattern that led to no page; what one more changes is below _OFFER_FROM
 _NO_LINK = (Url(""), None, "", 0)
 _NO_PAGE = frozenset((Outcome.GONE, Outcome.UNWANTED, Outcome.FORBIDDEN))
 _LOGIT_LIMIT = 8.0
@@ -82,16 +83,16 @@ class WordWeights(Protocol):
 class Hunter(BaseStrategy):
     """Follows the links that are likeliest to lead to relevant pages.
 
-    priority = 1 / (1 + exp(-(intercept + Σ weight_i * feature_i + ln P(there is a page))))
+    priority = P(there is a page) / (1 + exp(-(intercept + Σ weight_i * feature_i)))
 
     The features are listed in `FEATURES`: how relevant the pages are that link there, what the anchor and the text
     around it say of the topic, and what came of links like it: those next to it, those with the same words in and
     around their anchors, those to the same host. The weights were learnt on many topics (`hunter.json`).
     Evidence of the latest `MAX_ROWS` links is kept in a table, and what waits is scored again as pages arrive, some 400
-    links a page; the frontier is told where the order changes.
+    links a page; those whose order changes are offered to the frontier again.
 
-    A few links of the seeds are drawn at random and followed first, so that the topic is seen beside the rest of its
-    web; later, a share of `explore` of the pages has a random link followed next.
+    A few links of the seeds can be drawn at random and followed first; later, a share of `explore` of the pages has a
+    random link followed next.
 
     With a target below 1, the priority is α · P + (1 - α) · S: P is the probability above, S the standing that the page
     is expected to have (`StandingEvidence`), and α the least weight at which pages stay relevant enough
@@ -115,7 +116,7 @@ class Hunter(BaseStrategy):
         judge: Callable[[], WordWeights | None] = lambda: None,
         taught: Iterable[Url] = (),
         domain_reach: Callable[[Url], float] = lambda url: 0.0,
-        sample: int = 4,
+        sample: int = 0,
         explore: float = 0.0,
         seed: int = 0,
     ):
@@ -154,7 +155,7 @@ class Hunter(BaseStrategy):
     def learn(self, event: Visit | Skip) -> None:
         table, url = self._table, event.candidate.url
         predicted = table.predicted(url)
-        if isinstance(event, Visit) and event.fetch.outcome in _NO_PAGE and event.change is None:
+        if _is_dead(event):
             table.note_fetch(url, is_dead=True)
         if isinstance(event, Skip) or event.page is None or event.relevance is None:
             table.drop(url)
@@ -166,7 +167,7 @@ class Hunter(BaseStrategy):
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         if isinstance(event, Skip) or event.page is None:
-            return ()
+            return self._ranked_like(event.candidate.url) if _is_dead(event) else ()
         links = list(distinct_links(event))
         logit = self._logit(event.candidate.url, event.relevance)
         self._use_present_model()
@@ -221,7 +222,8 @@ class Hunter(BaseStrategy):
         table = self._table
         (slots,) = table.is_waiting.nonzero()
         features = table.features(slots)
-        scores = features @ self._weights + table.log_alive(slots)
+        scores = features @ self._weights
+        scores += self._alive(slots, scores)
         standing, older = table.standing(slots), []
         if self.target is not None:
             relevance, expected = scores + self._intercept, standing.sum(axis=1)
@@ -229,31 +231,51 @@ class Hunter(BaseStrategy):
             scores = self.target.weighed(relevance, expected) - self._intercept
             older = self.target.moved(least=_OFFER_FROM, most=_MOST_OFFERS)
         is_new = table.is_new[slots]
-        told = np.where(is_new, scores, table.scores[slots])
-        best = best_changes(scores, told, least=_OFFER_FROM, most=_MOST_OFFERS)
+        offered = np.where(is_new, scores, table.scores[slots])
+        best = best_changes(scores, offered, least=_OFFER_FROM, most=_MOST_OFFERS)
         chosen = np.sort(np.concatenate((best, np.flatnonzero(is_new))))
         return older + self._candidates(slots[chosen], features[chosen], standing[chosen])
+
+    def _ranked_like(self, url: Url) -> list[Candidate]:
+        """Candidates for the best of the waiting links whose URLs are like one that led to no page."""
+        slots = self._table.slots_like(url, most=_MOST_OFFERS)
+        if not len(slots):
+            return []
+        features = self._table.features(slots, is_latest=False)
+        return self._candidates(slots, features, self._table.standing(slots, is_complete=False))
 
     def _candidates(self, slots: Ints, features: Floats, standing: Floats) -> list[Candidate]:
         """Candidates for some links, by their features and the parts of the standing that they are expected to have."""
         if not len(slots):
             return []
         table = self._table
-        parts = np.column_stack((features * self._weights, table.log_alive(slots)))
+        parts = features * self._weights
+        parts = np.column_stack((parts, self._alive(slots, parts.sum(axis=1))))
         scores = parts.sum(axis=1)
         names = (*FEATURES, ALIVE)
         because: list[dict[str, Plain]] = [{"parts": _named(names, part)} for part in parts.round(2).tolist()]
         if self.target is not None:
             relevance, expected = scores + self._intercept, standing.sum(axis=1)
             scores = self.target.weighed(relevance, expected) - self._intercept
-            told = np.stack((relevance, expected, scores + self._intercept), axis=1)
-            self.target.evidence.told[slots] = told
-            for each, part, (known, likely, _) in zip(because, standing.round(2).tolist(), told.tolist(), strict=True):
+            offered = np.stack((relevance, expected, scores + self._intercept), axis=1)
+            self.target.evidence.offered[slots] = offered
+            for each, part, (known, likely, _) in zip(
+                because, standing.round(2).tolist(), offered.tolist(), strict=True
+            ):
                 each["standing_parts"] = _named(STANDING_WEIGHTS, part)
                 each["weighed"] = self.target.explain(known, likely)
         table.scores[slots], table.is_new[slots] = scores, False
         priorities = 1.0 / (1.0 + np.exp(-np.clip(scores + self._intercept, -30.0, 30.0)))
         return list(map(table.candidate, slots.tolist(), priorities.tolist(), because))
+
+    def _alive(self, slots: Ints, scores: Floats) -> Floats:
+        """What these scores, which say how likely a page is relevant if there is one, lose where there may be none.
+
+        With P = 1 / (1 + exp(-x)) and a share d of dead links, logit(P (1 - d)) = x + ln(1 - d) - ln(1 + d exp(x)).
+        """
+        dead = self._table.dead_share(slots)
+        logits = np.clip(scores + self._intercept, -30.0, 30.0)
+        return np.asarray(np.log1p(-dead) - np.log1p(dead * np.exp(logits)))
 
     def _with_samples(self, visit: Visit, candidates: list[Candidate]) -> list[Candidate]:
         """The candidates, with random ones first where it is time for them."""
@@ -294,6 +316,11 @@ class Hunter(BaseStrategy):
             self.target.restore(state["target"])
 
 
+def _is_dead(event: Visit | Skip) -> bool:
+    """Whether a link led to no page."""
+    return isinstance(event, Visit) and event.fetch.outcome in _NO_PAGE and event.change is None
+
+
 def _learnt_weights() -> tuple[Floats, float]:
     """Weights and intercept, learnt on many topics; `training/hunter` says on which."""
     learnt = msgspec.json.decode(files(__package__).joinpath("hunter.json").read_bytes())
@@ -319,6 +346,7 @@ class _LinkTable:
 
     def __init__(self, evidence: StandingEvidence | None = None) -> None:
         self._evidence = evidence
+        self._numbers = _NumberCache()
         capacity = MAX_ROWS + MAX_LINKS_PER_PAGE
         self._count = 0  # of rows
         self._slots: Ints = np.zeros(capacity, np.int64)  # where each row leads
@@ -334,7 +362,7 @@ class _LinkTable:
         self._links: list[tuple[Url, Url | None, str, int]] = []  # of each slot: URL, page, anchor, depth
         self.is_waiting: Marks = np.zeros(capacity, np.bool_)
         self.is_new: Marks = np.zeros(capacity, np.bool_)  # not given to the frontier yet
-        self.scores: Floats = np.zeros(capacity)  # as of the last time that the frontier was told
+        self.scores: Floats = np.zeros(capacity)  # as the frontier has them
         self._in_links: Ints = np.zeros(capacity, np.int64)  # rows that lead to each slot
         self._outcomes: Floats = np.full(capacity, np.nan)  # relevance of each slot that was visited; NaN for others
         self._sites: Hashes = np.zeros((capacity, 3), np.uint16)  # host, folder and pattern of URLs, hashed
@@ -377,9 +405,25 @@ class _LinkTable:
         """A link was followed, and led to a page or not."""
         self._fetches += 1
         self._dead_fetches += is_dead
-        for place in _sites_of(url)[1:]:
+        for place in self._site(url)[1:]:
             self._fetched[place] += 1.0
             self._dead[place] += is_dead
+
+    def _site(self, url: Url) -> tuple[int, ...]:
+        slot = self._slot_of.get(url)
+        return _sites_of(url) if slot is None else tuple(self._sites[slot].tolist())
+
+    def slots_like(self, url: Url, *, most: int) -> Ints:
+        """The waiting links to the folder of a URL that led to no page, the best of them; none where so many of its
+        pattern did before that one more says little."""
+        _, folder, pattern = _sites_of(url)
+        if self._dead[pattern] > _ENOUGH_DEAD:
+            return np.empty(0, np.int64)
+        used = len(self._links)
+        (slots,) = (self.is_waiting[:used] & (self._sites[:used, 1] == folder)).nonzero()
+        if len(slots) > most:
+            slots = np.sort(slots[np.argpartition(-self.scores[slots], most)[:most]])
+        return np.asarray(slots)
 
     def settle(self, url: Url, logit: float) -> None:
         """A page was visited."""
@@ -417,11 +461,11 @@ class _LinkTable:
         return url in self._slot_of or _key(url) in self._visited
 
     def predicted(self, url: Url) -> float | None:
-        """The log odds of relevance that the frontier was told of a link; None where standing does not count."""
+        """The log odds of relevance that the frontier has of a link; None where standing does not count."""
         if self._evidence is None:
             return None
         slot = self._slot_of.get(url)
-        return self._evidence.older.relevance(url) if slot is None else float(self._evidence.told[slot, 0])
+        return self._evidence.older.relevance(url) if slot is None else float(self._evidence.offered[slot, 0])
 
     def rejudge(self, logits: Mapping[str, float]) -> None:
         for place, url in enumerate(self._parent_urls):
@@ -461,7 +505,7 @@ class _LinkTable:
         self._in_links[to] += 1
         (counted,) = (np.isnan(self._outcomes[to]) | (self._in_links[to] <= _ENOUGH)).nonzero()
         self._words[rows] = 0
-        self._words[rows.start + counted] = _words_of(page, [links[place] for place in counted.tolist()])
+        self._words[rows.start + counted] = _words_of(page, [links[place] for place in counted.tolist()], self._numbers)
         self.is_waiting[slots], self.is_new[slots], self.scores[slots] = np.isnan(outcomes), True, 0.0
         self._sites[slots] = np.array([_sites_of(link.target) for link in new], np.uint16).reshape(-1, 3)
         self._weigh_words(rows)
@@ -492,7 +536,7 @@ class _LinkTable:
         before = len(self._links)
         if self._evidence is not None:
             (waiting,) = (self.is_waiting[:before] & ~still_used).nonzero()
-            self._evidence.older.add([self._links[slot] for slot in waiting.tolist()], self._evidence.told[waiting])
+            self._evidence.older.add([self._links[slot] for slot in waiting.tolist()], self._evidence.offered[waiting])
             self._evidence.keep(first, still_used)
         self._links = [link for link, used in zip(self._links, still_used.tolist(), strict=True) if used]
         for name in self._SLOTS:
@@ -507,10 +551,14 @@ class _LinkTable:
         url, found_on, anchor, depth = self._links[slot]
         return Candidate(url, priority, found_on, anchor, because, depth)
 
-    def features(self, slots: Ints) -> Floats:
-        """The features of some slots, from all rows."""
+    def features(self, slots: Ints, *, is_latest: bool = True) -> Floats:
+        """The features of some slots, from all rows.
+
+        is_latest: whether what words and hosts led to is counted anew; else it is as of the last time.
+        """
         base = self._base_rate()
-        self.update_ratios()
+        if is_latest:
+            self.update_ratios()
         chosen, at = self._rows_of(slots, rows := slice(0, self._count))
         evidence = self._evidence_of(rows, chosen)
         counts = np.maximum(np.bincount(at, minlength=len(slots)), 1)
@@ -559,23 +607,26 @@ class _LinkTable:
         found[:, 7:] = sums[:, 6:] / counts[:, None]
         return found
 
-    def log_alive(self, slots: Ints) -> Floats:
-        """Log of the probability that there is a page: by the share of the pattern, smoothed towards that of the
-        folder, which is smoothed towards that of all links."""
+    def dead_share(self, slots: Ints) -> Floats:
+        """The probability that there is no page: by the share of the pattern, smoothed towards that of the folder,
+        which is smoothed towards that of all links."""
         if not self._dead_fetches:
             return np.zeros(len(slots))
         smoothing, dead = _SMOOTHING["patterns"], np.full(len(slots), self._dead_fetches / (self._fetches + 10.0))
         for places in self._sites[slots, 1:].T:
             dead = (self._dead[places] + smoothing * dead) / (self._fetched[places] + smoothing)
-        return np.asarray(np.log1p(-dead))
+        return dead
 
-    def standing(self, slots: Ints, rows: slice | None = None) -> Floats:
-        """The parts of the standing that is expected of some slots, from all rows or from those of one page alone."""
+    def standing(self, slots: Ints, rows: slice | None = None, *, is_complete: bool = True) -> Floats:
+        """The parts of the standing that is expected of some slots, from all rows or from those of one page alone.
+
+        is_complete: whether these are all that wait.
+        """
         if self._evidence is None:
             return np.empty((len(slots), 0))
         of = rows or slice(0, self._count)
         chosen, at = self._rows_of(slots, of)
-        return self._evidence.parts(slots, at, self._parents[of][chosen], is_complete=rows is None)
+        return self._evidence.parts(slots, at, self._parents[of][chosen], is_complete=is_complete and rows is None)
 
     def _rows_of(self, slots: Ints, rows: slice) -> tuple[Ints, Ints]:
         """Which of the rows lead to some slots, and the place of the slot among them for each."""
@@ -665,7 +716,7 @@ class _LinkTable:
             self._evidence.restore(state["standing"])
 
 
-def _words_of(page: Page, links: Sequence[Link]) -> Words:
+def _words_of(page: Page, links: Sequence[Link], numbers: "_NumberCache") -> Words:
     """The numbered words of the anchors of links and of the text around them, a row for each."""
     text = page.text
     around = [
@@ -675,7 +726,7 @@ def _words_of(page: Page, links: Sequence[Link]) -> Words:
         for link in links
     ]
     codes, ends = page.words.joined_codes_of([*(link.anchor for link in links), *around])
-    words, starts, count = _numbered(codes), np.concatenate(([0], ends))[:-1], len(links)
+    words, starts, count = numbers.numbered(codes), np.concatenate(([0], ends))[:-1], len(links)
     rows = np.zeros((count, _ANCHOR_WORDS + _AROUND_WORDS), np.uint32)
     _fill(rows[:, :_ANCHOR_WORDS], words, starts[:count], ends[:count])
     _fill(rows[:, _ANCHOR_WORDS:], words, starts[count:], ends[count:])
@@ -694,15 +745,18 @@ def _sites_of(url: str) -> tuple[int, int, int]:
     """
     if not isinstance(url, str):  # in a graph
         return 0, 0, 0
-    host = host_of(url)
-    path, _, query = path_of(url).partition("?")
-    first, slash, _ = path[1:].partition("/")
-    folder = f"{host}/{first}" if slash else f"{host}/"
-    suffix = "".join(_SUFFIXES.findall(path)).lower()
-    return _place(host), _place(folder), _place(f"{folder} {suffix} {'?' if query else ''}")
+    address, _, query = url.partition("?")
+    _, _, host, *path = address.split("/", 4)
+    suffix = _SUFFIXES.search(path[-1]) if path and "." in path[-1] else None
+    return _places_of(host, path[0] if len(path) > 1 else "", suffix[0].lower() if suffix else "", bool(query))
 
 
 @lru_cache(maxsize=10_000)
+def _places_of(host: str, first: str, suffix: str, has_query: bool) -> tuple[int, int, int]:
+    folder = f"{host}/{first}"
+    return _place(host), _place(folder), _place(f"{folder} {suffix} {'?' if has_query else ''}")
+
+
 def _place(name: str) -> int:
     return key_of(name) % (PLACES - 1) + 1
 
@@ -719,6 +773,26 @@ def _numbered(codes: Codes) -> Words:
     rows = shipped_table().rows_of(codes)
     numbers = np.where(rows < 0, codes % np.uint64(PLACES - 1) + np.uint64(1), (rows + PLACES).astype(np.uint64))
     return numbers.astype(np.uint32)
+
+
+class _NumberCache:
+    """The numbers of the latest words, each in the one place that its code has: most words of a page are among them."""
+
+    def __init__(self) -> None:
+        self._codes: Codes = np.zeros(1 << 16, np.uint64)
+        self._numbers: Words = np.zeros(1 << 16, np.uint32)
+        self._codes[0] = 1 << 48  # the code of no word whose place this is: at first, no place is taken
+
+    def numbered(self, codes: Codes) -> Words:
+        """As the function of this name."""
+        places = (codes >> np.uint64(48)).view(np.int64)
+        numbers = self._numbers.take(places)
+        (missing,) = (self._codes.take(places) != codes).nonzero()
+        if len(missing):
+            places, codes = places[missing], codes[missing]
+            numbers[missing] = found = _numbered(codes)
+            self._codes[places], self._numbers[places] = codes, found
+        return numbers
 
 
 def _word_count() -> int:

@@ -139,9 +139,9 @@ class RelevanceTarget:
     def moved(self, *, least: float, most: int) -> list[Candidate]:
         """Candidates for the older links whose value has changed, the best of them."""
         older = self.evidence.older
-        relevance, standing, told = older.estimates().T
+        relevance, standing, offered = older.estimates().T
         values = self.weighed(relevance, standing)
-        chosen = np.sort(best_changes(values, told, least=least, most=most)).tolist()
+        chosen = np.sort(best_changes(values, offered, least=least, most=most)).tolist()
         return older.revalued(chosen, values, self.explain)
 
     def explain(self, relevance: float, standing: float) -> Plain:
@@ -189,7 +189,7 @@ class StandingEvidence:
         self._sites: Ints = np.empty(0, np.int64)  # of each link
         self._reach: Floats = np.empty(0)
         self._usual = 0.0  # mean ln(1 + sites) of what waits
-        self.told: Floats = np.empty((0, 3))  # log odds of relevance, standing and value when the frontier was told
+        self.offered: Floats = np.empty((0, 3))  # log odds of relevance, standing and value, as the frontier has them
         self.older = OlderLinks()
 
     def add_parent(self, url: Url, standing: float | None) -> None:
@@ -202,14 +202,14 @@ class StandingEvidence:
     def add_links(self, urls: Sequence[Url]) -> None:
         self._sites = np.concatenate((self._sites, np.array([_site(url) for url in urls], np.int64)))
         self._reach = np.concatenate((self._reach, np.array([self._reach_of(url) for url in urls], np.float64)))
-        self.told = np.concatenate((self.told, np.zeros((len(urls), 3))))
+        self.offered = np.concatenate((self.offered, np.zeros((len(urls), 3))))
         for url in urls:
             self.older.pop(url)
 
     def keep(self, first_parent: int, links: Marks) -> None:
         """Drops the pages before the first, and all links but these."""
         self._parents, self._parent_sites = self._parents[first_parent:], self._parent_sites[first_parent:]
-        self._sites, self._reach, self.told = self._sites[links], self._reach[links], self.told[links]
+        self._sites, self._reach, self.offered = self._sites[links], self._reach[links], self.offered[links]
 
     def parts(self, links: Ints, at: Ints, parents: Ints, *, is_complete: bool) -> Floats:
         """The three parts of each of some links.
@@ -249,13 +249,13 @@ class StandingEvidence:
             "sites": packed(self._sites),
             "reach": packed(self._reach),
             "usual": self._usual,
-            "told": packed(self.told),
+            "told": packed(self.offered),
             "older": self.older.state(),
         }
 
     def restore(self, state: Plain) -> None:
         self._parents, self._parent_sites = unpacked(state["parents"]).tolist(), list(state["parent_sites"])
-        self._sites, self._reach, self.told = (unpacked(state[name]) for name in ("sites", "reach", "told"))
+        self._sites, self._reach, self.offered = (unpacked(state[name]) for name in ("sites", "reach", "told"))
         self._usual = state["usual"]
         self.older.restore(state["older"])
 
@@ -271,15 +271,15 @@ class OlderLinks:
 
     def __init__(self) -> None:
         self._links: dict[Url, tuple[Url | None, str, int]] = {}  # page, anchor, depth
-        self._told: dict[Url, tuple[float, float, float]] = {}  # log odds of relevance, standing and value
+        self._offered: dict[Url, tuple[float, float, float]] = {}  # log odds of relevance, standing and value
 
     def __len__(self) -> int:
         return len(self._links)
 
-    def add(self, links: Sequence[tuple[Url, Url | None, str, int]], told: Floats) -> None:
-        """told: the log odds of relevance, standing and value of each, as the frontier was told."""
-        for (url, found_on, anchor, depth), estimates in zip(links, told.tolist(), strict=True):
-            self._links[url], self._told[url] = (found_on, anchor, depth), tuple(estimates)
+    def add(self, links: Sequence[tuple[Url, Url | None, str, int]], offered: Floats) -> None:
+        """offered: the log odds of relevance, standing and value of each, as the frontier has them."""
+        for (url, found_on, anchor, depth), estimates in zip(links, offered.tolist(), strict=True):
+            self._links[url], self._offered[url] = (found_on, anchor, depth), tuple(estimates)
         if len(self._links) > MAX_OLDER:
             urls, highest = list(self._links), self.estimates()[:, :2].max(axis=1)
             for place in np.argpartition(-highest, MAX_OLDER)[MAX_OLDER:].tolist():
@@ -288,15 +288,15 @@ class OlderLinks:
     def pop(self, url: Url) -> None:
         """A link that waits no longer, or is in the table again."""
         if self._links.pop(url, None) is not None:
-            del self._told[url]
+            del self._offered[url]
 
     def relevance(self, url: Url) -> float | None:
         """The log odds of its relevance; None for a link that is not here."""
-        return self._told[url][0] if url in self._told else None
+        return self._offered[url][0] if url in self._offered else None
 
     def estimates(self) -> Floats:
-        """The log odds of relevance, standing and value of each, as of the last time that the frontier was told."""
-        return np.array(list(self._told.values())).reshape(-1, 3)
+        """The log odds of relevance, standing and value of each, as the frontier has them."""
+        return np.array(list(self._offered.values())).reshape(-1, 3)
 
     def revalued(
         self, places: Sequence[int], values: Floats, explain: Callable[[float, float], Plain]
@@ -305,28 +305,28 @@ class OlderLinks:
         urls, priorities, candidates = list(self._links), logistic(values), []
         for place in places:
             url, (found_on, anchor, depth) = urls[place], self._links[urls[place]]
-            relevance, standing, _ = self._told[url]
-            self._told[url] = (relevance, standing, float(values[place]))
+            relevance, standing, _ = self._offered[url]
+            self._offered[url] = (relevance, standing, float(values[place]))
             because = {"weighed": explain(relevance, standing)}
             candidates.append(Candidate(url, float(priorities[place]), found_on, anchor, because, depth))
         return candidates
 
     def state(self) -> Plain:
-        return [[url, *link, *self._told[url]] for url, link in self._links.items()]
+        return [[url, *link, *self._offered[url]] for url, link in self._links.items()]
 
     def restore(self, state: Plain) -> None:
         self._links = {url: (found_on, anchor, depth) for url, found_on, anchor, depth, *_ in state}
-        self._told = {url: tuple(estimates) for url, _, _, _, *estimates in state}
+        self._offered = {url: tuple(estimates) for url, _, _, _, *estimates in state}
 
 
-def best_changes(scores: Floats, told: Floats, *, least: float, most: int) -> Ints:
-    """The places of scores that differ from those told, the best of them.
+def best_changes(scores: Floats, offered: Floats, *, least: float, most: int) -> Ints:
+    """The places of scores that differ from those offered before, the best of them.
 
     A link that falls counts by where it stood: left there, it would be taken before better ones.
     """
-    changed = np.flatnonzero(np.abs(scores - told) >= least)
+    changed = np.flatnonzero(np.abs(scores - offered) >= least)
     if len(changed) > most:
-        ranks = np.maximum(scores, told)[changed]
+        ranks = np.maximum(scores, offered)[changed]
         changed = changed[np.argpartition(-ranks, most)[:most]]
     return changed
 

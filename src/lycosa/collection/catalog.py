@@ -17,7 +17,7 @@ from lycosa.vocabulary.urls import host_of, key_of
 from .errors import catalog_errors
 from .events import Attempt, Event, FetchedExample, Place, Position, RunStart, Scores, Stop
 from .json_text import replace_surrogates, to_json
-from .queries import Queries
+from .queries import CROWDED, Queries
 from .rows import (
     LastObservation,
     NewExample,
@@ -122,11 +122,16 @@ class Catalog(Queries):
         return self._last_number
 
     def add_skips(self, skips: Iterable[Skip], at: float) -> None:
-        """The first reason of a URL stays."""
+        """The first reason of a URL stays. Links of crowded sites are only counted: there may be any number of them."""
+        skips = list(skips)
         self._waiting["skips"].extend(
             astuple(NewSkip(key_of(skip.candidate.url), skip.candidate.url, skip.why, skip.candidate.found_on, at))
             for skip in skips
+            if skip.reason is not SkipReason.SITE
         )
+        crowded = sum(skip.reason is SkipReason.SITE for skip in skips)
+        if crowded:
+            self.put_state(CROWDED, (self.get_state(CROWDED, int) or 0) + crowded)
 
     def remove_skips(self, *reasons: SkipReason) -> None:
         """Forgets what was skipped for these reasons."""

@@ -16,6 +16,7 @@ from lycosa.collection.events import Attempt, Event, RunStart, Scores
 from lycosa.collection.journal import Upkeep, end_journal, read_journal, write_journal
 from lycosa.collection.page_words import FILE as WORDS_FILE
 from lycosa.collection.page_words import PageWords
+from lycosa.collection.queries import CROWDED
 from lycosa.collection.rows import ExampleRow, PageRow
 from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.durable import DurableFrontier
@@ -569,6 +570,8 @@ class Session:
                         standings[page.url] = estimate
                 yield replace(visit, relevance=relevance, standing=estimate)
 
+        if self.collection.catalog.get_state(CROWDED):
+            self.collection.catalog.put_state(CROWDED, 0)  # counted anew
         self.loop.rerank_from_history(self._made_strategy(), self._seeds, past_visits())
         if judge:
             self.status.recount([relevance >= RELEVANT for relevance in relevances.values()])

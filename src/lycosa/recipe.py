@@ -151,7 +151,7 @@ class Logs(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class StandingSource(Struct, frozen=True, forbid_unknown_fields=True):
-    """From what is learnt how much pages matter. Of several sources given, the first named here decides."""
+    """What the importance of pages is learned from. Of several sources given, the first named here decides."""
 
     in_links: str = ""  # CSV file: URL, in-links
     collections: tuple[str, ...] = ()  # folders of collections whose links are counted

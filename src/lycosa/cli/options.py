@@ -83,7 +83,8 @@ def takes(options: type, *, last: bool = False) -> Callable[[Command], Command]:
         ]
         first = [each for each in own if each.default is inspect.Parameter.empty]  # arguments stand before options
         rest = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own if each not in first]
-        run.__signature__ = signature.replace(parameters=[*first, *rest, *added] if last else [*first, *added, *rest])  # type: ignore[attr-defined]
+        parameters = [*first, *rest, *added] if last else [*first, *added, *rest]
+        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in (*own, *added)}
         return cast(Command, run)
 

@@ -366,6 +366,16 @@ class Queries:
         """How many pages came after the one of that number."""
         return self._one(int, "SELECT count(*) FROM pages WHERE number > ?", number)
 
+    def totals(self) -> tuple[int, int, int]:
+        """How many pages there are, how many of them are relevant, and their bytes."""
+        sql = "SELECT count(*), coalesce(sum(relevance >= ?), 0), coalesce(sum(bytes), 0) FROM pages"
+        return next(self._rows(tuple[int, int, Count], sql, RELEVANT))
+
+    def relevant_in_order(self) -> list[bool]:
+        """Whether each page is relevant, in the order of arrival."""
+        sql = "SELECT coalesce(relevance >= ?, 0) FROM pages ORDER BY number"
+        return [bool(is_relevant) for (is_relevant,) in self._rows(tuple[int], sql, RELEVANT)]
+
     def summary(self) -> Summary:
         totals = next(
             self._rows(

@@ -37,6 +37,8 @@ from lycosa.vocabulary.records import (
     RELEVANT,
     Candidate,
     CheckedUrl,
+    Fetch,
+    Host,
     Moment,
     Outcome,
     Page,
@@ -46,7 +48,8 @@ from lycosa.vocabulary.records import (
     Url,
     Visit,
 )
-from lycosa.vocabulary.urls import site_of
+from lycosa.vocabulary.urls import host_of, site_of
+from lycosa.web.outcomes import MAX_WAIT
 
 from .access_log import log_of_run
 from .crawl import NOTHING_LEFT, Assessor, Status
@@ -65,7 +68,7 @@ _RANKS_BEHIND = (
 _SECONDS_OF_SILENCE = 5.0  # while the archive is read again
 _UNANSWERED = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))
 _NO_PAGE = _UNANSWERED | {Outcome.GONE, Outcome.UNWANTED, Outcome.FORBIDDEN}
-_SHORT_HOLD = 10.0  # seconds; what is shorter need not outlive a run
+SHORT_HOLD = 10.0  # seconds; what is shorter need not outlive a run
 Tell = Callable[[str], None]
 
 
@@ -174,7 +177,7 @@ class Session:
         self._admission = Admission(
             self._scope,
             recipe.traps,
-            sites=frozenset(map(site_of, self._seeds)),
+            sites=self._sites_to_stay_on(self._scope),
             forgotten=read_forgotten(self.folder),
             quotas=self._quotas,
         )
@@ -191,18 +194,15 @@ class Session:
             boosted=self._steering.boosted,
         )
         for host, until in (catalog.get_state("holds", dict[str, Moment]) or {}).items():
-            self.frontier.hold(host, until)
+            self.hold(Host(host), until)
         self.frontier.restore_settled(catalog.visited())
         self._admission.pages.restore(catalog.pages_of_hosts())
-        self.duplicates = NearDuplicates()
-        for url, fingerprint, digest in catalog.fingerprints():
-            self.duplicates.add(fingerprint, url, digest)
-        facts = catalog.summary()
+        pages, relevant, size = catalog.totals()
         self.status = Status(
-            pages=facts.pages,
-            relevant=facts.relevant,
+            pages=pages,
+            relevant=relevant,
             pages_since_relevant=catalog.pages_since_relevant(),
-            bytes_kept=facts.bytes,
+            bytes_kept=size,
             began=self.clock.now(),
         )
         return Loop(
@@ -213,6 +213,18 @@ class Session:
             clock=self.clock,
             retries=recipe.requests.retries,
         )
+
+    @cached_property
+    def duplicates(self) -> NearDuplicates:
+        """Finds pages of the collection that are nearly the same; read when it is first asked for."""
+        found = NearDuplicates()
+        for url, fingerprint, digest in self.collection.catalog.fingerprints():
+            found.add(fingerprint, url, digest)
+        return found
+
+    def _sites_to_stay_on(self, scope: Scope) -> frozenset[str]:
+        """The sites of the seeds; none where they do not count, as to know sites takes a tenth of a second."""
+        return frozenset(map(site_of, self._seeds)) if scope.stay_on_sites else frozenset()
 
     def recall(self) -> RecallEstimate | None:
         """How much of what is relevant and within reach the collection has; None before the first relevant page."""
@@ -290,10 +302,12 @@ class Session:
             if isinstance(event, Visit):
                 event = replace(event, page=self.reader(event.fetch))
                 self.collection.apply(event, place)
+                self._hold_as_asked(event.fetch)
                 catalog.add_skips(self.loop.replay(event), event.fetch.at)
             else:
                 self.collection.apply(event, place)
                 if isinstance(event, Attempt):
+                    self._hold_as_asked(event.fetch)
                     if event.candidate.lane != REFRESH:  # a page to see again is chosen anew by the next refresh
                         self.frontier.give_back(replace(event.candidate, attempts=event.candidate.attempts + 1))
                 elif isinstance(event, Scores) or (isinstance(event, RunStart) and self.begin_run(event)):
@@ -308,6 +322,15 @@ class Session:
         if applied:
             self._recall, self._is_recall_behind = None, True
             self.checkpoint()
+
+    def _hold_as_asked(self, fetch: Fetch) -> None:
+        """Leaves a host alone for as long as it has asked for, before a kill."""
+        if fetch.host_not_before is not None and fetch.host_not_before > self.clock.now():
+            self.hold(host_of(fetch.url), fetch.host_not_before)
+
+    def hold(self, host: Host, until: float) -> None:
+        """Asks nothing of a host before a moment; a day at most, as the clock may be another by now."""
+        self.frontier.hold(host, min(until, self.clock.now() + MAX_WAIT))
 
     def begin_run(self, run: RunStart) -> list[str]:
         """Takes over the seeds and the strategy of a run; what has changed so that what waits has to be ranked anew."""
@@ -434,7 +457,7 @@ class Session:
 
     def _use_scope(self, scope: Scope) -> None:
         self._scope = scope
-        self._admission.set_scope(scope, sites=frozenset(map(site_of, self._seeds)))
+        self._admission.set_scope(scope, sites=self._sites_to_stay_on(scope))
 
     def _permitted(self, strategy: str, options: Mapping[str, Plain]) -> tuple[str, Mapping[str, Plain]]:
         """The strategy of a run, and its options. The code of a plug-in runs where the user's recipe, or a flag, names
@@ -625,7 +648,7 @@ class Session:
         if self._steering != Steering() or catalog.get_state("steering"):
             catalog.put_state("steering", msgspec.to_builtins(self._steering))
         catalog.put_state("strategy_state", self.loop.strategy.state())
-        catalog.put_state("holds", self.frontier.holds(self.clock.now() + _SHORT_HOLD))
+        catalog.put_state("holds", self.frontier.holds(self.clock.now() + SHORT_HOLD))
         if self._recall is not None and self._is_recall_behind:
             catalog.put_state(RECALL_STATE, msgspec.to_builtins(self._recall.estimate()))
             if catalog.get_state(RECALL_BEHIND):

@@ -35,7 +35,7 @@ from lycosa.strategies.base import RanksAgain
 from lycosa.vocabulary.contracts import Relevance, Standing
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.files import atomic_write, read_plain
-from lycosa.vocabulary.records import RELEVANT, Change, Page, Plain, Url, Visit
+from lycosa.vocabulary.records import Change, Page, Plain, Url, Visit
 from lycosa.vocabulary.text import codes_of, counted
 
 from .open import open_for_reading
@@ -56,6 +56,7 @@ _ENOUGH_TO_MISS = 10  # pages, none of which has a word of the topic
 _MOST_NAMED = 5  # words of the topic
 MAX_REJUDGED = 2_000  # of the latest pages, that are judged anew by their words
 _JUDGED_AT_ONCE = 200  # pages
+_MANY_TO_READ = 1_000  # pages, from which on it is told that they are read from the archive
 _PREDICATE = "predicate"  # state: by which the pages were judged
 _STEM = "stem"  # state: whether they were judged by stems
 _RULE = "rule"  # state: keywords and function by which they were judged; None where a model judged them
@@ -305,8 +306,7 @@ class TopicTrainer:
         moved = {url: relevance for url, relevance in relevances.items() if relevance != known.get(Url(url))}
         session.record(Scores(session.clock.now(), reason, moved))
         session.checkpoint()
-        judged = (relevance for *_, relevance in catalog.judged())
-        session.status.recount([relevance is not None and relevance >= RELEVANT for relevance in judged])
+        session.status.recount(catalog.relevant_in_order())
 
     def _train_first(self) -> None:
         """Trains a first time; where there are pages already, they are judged anew."""
@@ -414,6 +414,11 @@ class _CrawledPages:
         """The latest pages, so many, with their words."""
         session = self._session
         rows = session.collection.catalog.judged(latest=most)
+        missing = len(rows) - session.words.count()
+        if missing >= _MANY_TO_READ:
+            session.tell(
+                f"reading {counted(missing, 'page')} from the archive, once; the next time takes a second or so"
+            )
         kept = session.words.after(rows[0][0] - 1) if rows else iter(())
         words = next(kept, None)
         for number, url, at, _ in rows:

@@ -457,8 +457,9 @@ _callers(
 _callers(
     f"{STAYS} {GONE} {WAITS}",
     flood_of_questions=repeats(lambda him, number: Query(number, "honey", him.me, most=30), 450),
+    does_not_read=does_not_read,
 )
-_callers(f"{STAYS} {GONE}", does_not_read=does_not_read, half_a_frame=stream(b"\0\0\1\0abc", pause=0.05))
+_callers(f"{STAYS} {GONE}", half_a_frame=stream(b"\0\0\1\0abc", pause=0.05))
 
 
 # ------------------------------------------------------------ who is asked

@@ -2,17 +2,24 @@
 
 import asyncio
 import re
+import socket
+import zlib
 
+import msgspec
 import pytest
 
-from crawling import begin, kill, most_memory
+from crawling import begin, kill, lycosa, most_memory
 from fortress.hostile_peers import CALLERS, ENDED, GONE, LIARS, STAYS, WAITS, Hostile, Referrer
+from lycosa.vocabulary.text import codes_of
 from lycosa_peers.addresses import parse_endpoint
 from lycosa_peers.control import Request, ask_running_peer
-from lycosa_peers.messages import Contact, FetchRequest, Join, Query, encode
+from lycosa_peers.messages import Contact, FetchRequest, Index, Join, Query, encode
+from lycosa_peers.node import Node
+from lycosa_peers.options import DEFAULTS
 from lycosa_peers.peer_folder import PeerFolder
 from lycosa_peers.ranking import merge
-from sharing import Caller, add_pages, asks
+from lycosa_peers.summary import Segment
+from sharing import Caller, add_pages, asks, shared
 
 pytestmark = pytest.mark.peers
 PAGES = {"http://bees.example/": ("Bees", "honey hive nectar"), "http://bees.example/wax": ("Wax", "comb of honey")}
@@ -179,3 +186,69 @@ def test_all_at_once(victim):
 
 def test_outcomes_are_those_that_there_are():
     assert {outcome for each in CALLERS.values() for outcome in each.outcomes} == {GONE, STAYS, WAITS, ENDED}
+
+
+# Summaries that lie
+
+
+def _segment(**changes) -> bytes:
+    packed = Segment.of([codes_of(["honey", "hive", f"word{n}"]) for n in range(30)], room=4000).packed
+    return msgspec.msgpack.encode([msgspec.structs.replace(packed, **changes)])
+
+
+LYING_SUMMARIES = {
+    "empty": b"",
+    "noise": bytes(range(256)) * 40,
+    "nested": b"\x91" * 50_000,
+    "segments-without-end": msgspec.msgpack.encode([[0, 0, 8, 0, [b"", b""], b"", b"", [b"", b""]]] * 300),
+    "announced-segments": b"\xdd\xff\xff\xff\xff",
+    "a-bomb-of-counts": _segment(frequencies=zlib.compress(bytes(1 << 28), 9)),
+    "a-bomb-of-listed": _segment(listed=zlib.compress(b"\xff" * (1 << 26), 9)),
+    "more-words-than-bytes": _segment(terms=1 << 20),
+    "more-pages-than-words": _segment(pages=1 << 24),
+    "fewer-pages-than-words": _segment(pages=0),
+    "hashes-of-eight-bits": _segment(bits=8),
+    "numbers-cut-off": _segment(numbers=(b"", b"")),
+    "hashes-swapped": _segment(hashes=(b"\xff" * 99, b"\xff" * 99)),
+    "words-without-end": _segment(words=1 << 48),
+    "too-long": bytes((4 << 20) + 1),
+}
+
+
+@pytest.mark.parametrize("name", LYING_SUMMARIES)
+def test_a_summary_that_lies_is_refused_or_harmless(tmp_path, name):
+    with shared(add_pages(tmp_path / "c", PAGES)) as content:
+        node = Node(Contact("a", "a:1"), content, options=DEFAULTS, seed=1)
+        node.buddies.answered(Contact("s", "s:1"))
+        node.checkpoint()
+        assert [send.to for send in node.checkpoint()] == ["s"]
+        node.receive("s", Index(1, LYING_SUMMARIES[name]), 0.0)
+        is_refused = node.counts["index_malformed"] + node.counts["index_oversized"] == 1
+        assert is_refused == (node.held.get("s") is None) == (node.demerits("s", 0.0) > 0)
+        _, sends = node.ask("honey hive", 1.0, most=10, enough=10)
+        assert {send.to for send in sends} <= {"s"}
+        assert len(node.answering._find(Query(1, "honey", Contact("x")), 10).hits) == 2
+
+
+# The folder of a peer that somebody else has made
+
+
+def test_links_in_the_folder_of_a_peer_lead_nowhere(tmp_path):
+    folder = add_pages(tmp_path / "c", PAGES)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "precious.new").write_text("precious")
+    (folder / "peer").symlink_to(elsewhere)
+    said = lycosa("peer", "serve", folder, "--listen", "127.0.0.1:0")
+    assert said.is_one_clear_line(1, "is a link")
+    assert [path.name for path in elsewhere.iterdir()] == ["precious.new"]
+
+
+def test_a_control_socket_that_is_a_link_is_not_asked(tmp_path):
+    folder = add_pages(tmp_path / "c", PAGES)
+    (folder / "peer").mkdir()
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(tmp_path / "s"))
+        other.listen()
+        (folder / "peer" / "control").symlink_to(tmp_path / "s")
+        assert asyncio.run(ask_running_peer(PeerFolder(folder), Request("show"))) is None

@@ -55,9 +55,10 @@ class PageCounts:
     def is_site_full(self, host: Host, *, in_flight: int = 0) -> bool:
         """Whether the registered domain of a host has all its pages, should so many fetches in flight become some."""
         most = self.quotas.per_site
-        return most is not None and self._pages_of_site(host) + in_flight >= most
+        return most is not None and self.of_site(host) + in_flight >= most
 
-    def _pages_of_site(self, host: Host) -> int:
+    def of_site(self, host: Host) -> int:
+        """How many pages there are of the registered domain of a host."""
         if self._of_site is None:
             self._of_site = Counter()
             for each, pages in self._of_host.items():
@@ -69,5 +70,5 @@ class PageCounts:
         if self.is_host_full(host):
             return f"its host has {counted(self._of_host[host], 'page')}"
         if self.is_site_full(host):
-            return f"its site has {counted(self._pages_of_site(host), 'page')}"
+            return f"its site has {counted(self.of_site(host), 'page')}"
         return ""

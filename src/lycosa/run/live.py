@@ -189,7 +189,7 @@ class LiveRun:
     async def prepare(self, settings: Settings) -> Crawl | None:
         """Learns the topic and standing and builds the crawl; None where somebody interrupts."""
         session, recipe = self._session, self._session.recipe
-        seeds = list(dict.fromkeys((*session.recipe_seeds(tell=session.tell), *settings.seeds)))
+        seeds = list(dict.fromkeys((*session.recipe_seeds(tell=session.tell), *session.not_forgotten(settings.seeds))))
         quotas = recipe.stop.quotas()
         log = open_log(recipe.logs, session.folder, known=session.log.active)
         if not seeds and log is None:

@@ -118,16 +118,15 @@ def _html(results: Results, figures: Mapping[str, Figure], summary: str) -> str:
         f"<p>World: {escape(str(results.world.get('name', '')))} ({escape(facts)}). "
         f"Scale: {escape(results.scale)}. Seed: {results.seed}. Took {results.seconds:.0f} s.</p>"
     )
-    parts = [section("Claims", "What was computed, beside what was published.", _claims(results.claims))]
+    claims = "".join(map(_claim, results.claims))
+    parts = [section("Claims", "What was computed, beside what was published.", claims)] if claims else []
     parts += [section(escape(each.title), escape(each.caption), each.svg) for each in figures.values()]
     for name, rows in results.tables.items():
-        more = "" if len(rows) <= ROWS_SHOWN else f" The first {ROWS_SHOWN} of {len(rows)} rows."
-        parts.append(section(escape(name), f"{escape(name)}.csv.{more}", _table(rows[:ROWS_SHOWN])))
+        shown = "All" if len(rows) <= ROWS_SHOWN else f"The first {ROWS_SHOWN} of {len(rows)}"
+        heading = f"Table: {name.replace('_', ' ').replace('-', ' ')}"
+        lead_of_table = f"{shown} rows; {name}.csv beside this page has the same for other programs."
+        parts.append(section(escape(heading), escape(lead_of_table), _table(rows[:ROWS_SHOWN])))
     return html_page(escape(results.study), kicker="Study", lead=lead, body="".join(parts))
-
-
-def _claims(claims: Sequence[Claim]) -> str:
-    return "".join(map(_claim, claims)) or '<p class="none">This run makes no claims.</p>'
 
 
 def _claim(claim: Claim) -> str:

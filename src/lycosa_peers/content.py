@@ -66,6 +66,15 @@ class Content(Protocol):
         came with the hit."""
         ...
 
+    def confirms(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None, body: bytes) -> bool:
+        """Whether the item that a stranger sent is as its hit has told."""
+        ...
+
+    def unlikely(self, number: int) -> str | None:
+        """Words that hardly any page has all of, though each is real, different for each number; None where there are
+        none."""
+        ...
+
     def may_take(self, item: Item) -> bool:
         """Whether this peer is allowed to store it; what it is not is useless to it, and no fault of the provider."""
         ...
@@ -146,6 +155,12 @@ class Items:
 
     def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None) -> bool:
         return hit.item == wanted
+
+    def confirms(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None, body: bytes) -> bool:
+        return self.verify(hit.item, body)
+
+    def unlikely(self, number: int) -> str | None:
+        return None
 
     def may_take(self, item: Item) -> bool:
         return True

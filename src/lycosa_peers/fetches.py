@@ -51,12 +51,17 @@ class Fetches:
     def __contains__(self, number: int) -> bool:
         return number in self._pending
 
-    def start(self, provider: Contact, item: Item, now: float, search: int | None = None) -> tuple[int, list[Send]]:
-        """Asks a provider for an item: the number of the fetch, and what to send."""
+    def start(
+        self, provider: Contact, item: Item, now: float, search: int | None = None, *, wait: float = 0.0
+    ) -> tuple[int, list[Send]]:
+        """Asks a provider for an item: the number of the fetch, and what to send.
+
+        wait: seconds; 0 for those of the options.
+        """
         number = self._numbers.next()
         while len(self._pending) >= MAX_FETCHES:
             self.time_out(next(iter(self._pending)))
-        self._pending[number] = PendingFetch(provider, item, now + self._state.options.fetch_wait, search)
+        self._pending[number] = PendingFetch(provider, item, now + (wait or self._state.options.fetch_wait), search)
         self._state.counts["fetches"] += 1
         return number, [Send(provider.name, FetchRequest(number, item), provider.address)]
 

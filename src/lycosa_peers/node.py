@@ -12,6 +12,7 @@ simulated clock; the node itself cannot tell which.
 It is made of parts, each with its own state, around the `NodeState` that they share:
 
     Searches, Replies     its own searches, and what comes back of them; Fetches: items that it requested
+    Probes                whether what strangers claim is true
     Answering             queries, index requests and fetches of others
     Forwarding            which queries are taken, where they go next, how many
     BuddyPolicy           whom to ask first, and whose indexes to hold
@@ -57,6 +58,7 @@ from .messages import (
 )
 from .neighbours import Neighbours
 from .options import NodeOptions
+from .probes import Probes
 from .replies import Replies
 from .search import Answers, Failure, Stage
 from .searches import Searches
@@ -91,7 +93,8 @@ class Node:
         self.membership = Membership(state)
         self.fetches = Fetches(state, self._numbers)
         self.searches = Searches(state, self.forwarding, self.policy, self.fetches, self._numbers)
-        self.replies = Replies(state, self.searches, self.fetches, self.policy)
+        self.probes = Probes(state, self.searches, self.fetches, self.forwarding, self.policy, self._numbers)
+        self.replies = Replies(state, self.searches, self.fetches, self.policy, self.probes)
         self.resume(now)
 
     # ------------------------------------------------------------ who it is, and whom it knows
@@ -221,6 +224,8 @@ class Node:
             return []
         state.counts["received"] += 1
         match message:
+            case Query(origin=Contact(state.name)) if self.probes.has_trap(message.id):
+                return self.probes.trap_ended(message.id, now)
             case Query(origin=Contact(state.name)):
                 return self.searches.walker_returned(sender, message, now)
             case Query():

@@ -21,6 +21,9 @@ class PeerFolder:
         self.folder = collection / FOLDER
 
     def path(self, name: str) -> Path:
+        """The path of a file; the folder has to be one, as a collection of somebody else may have a link there."""
+        if self.folder.is_symlink():
+            raise CollectionError(f"{self.folder} is a link; remove it, and serve again as a new peer")
         return self.folder / name
 
     def read(self, name: str) -> bytes | None:
@@ -59,8 +62,9 @@ class PeerFolder:
     def lock(self) -> Lock | None:
         """The lock of this peer, for one process at a time, held until it is closed; None where another has it."""
         try:
+            path = self.path(".lock")
             self.folder.mkdir(mode=0o700, exist_ok=True)
-            file = self.path(".lock").open("a+")
+            file = path.open("a+")
         except OSError as error:
             raise CollectionError(f"cannot use {self.folder}: {error.strerror}; give access") from error
         try:

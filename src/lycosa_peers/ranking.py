@@ -6,7 +6,8 @@ BM25 saturates, so that what is left of an exaggeration gains little.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -17,12 +18,15 @@ from lycosa.reading.stop_words import STOP_WORDS
 from lycosa.vocabulary.hosts import why_url_refused
 from lycosa.vocabulary.text import tokens_of
 
+from .addresses import address_group
 from .messages import Contact, PeerHit, PeerName, Statistics
-from .search import Answer, Stage
+from .search import Answer, Stage, Trust
 
 K1, B = 1.2, 0.75
 MAX_DOCUMENTS = 10_000_000  # that one collection may claim to have
 MAX_PAGE_LENGTH = 1_000_000  # words of a page
+NETWORK_SHARE = 2  # one in so many of the first places may be of strangers of one network
+_SHARES = {Trust.BUDDY: 2, Trust.CONFIRMED: 4, Trust.CLAIMED: 4}  # one in so many may be of one peer
 MAX_WORDS = 16  # of a query that are used
 MAX_WORD_LENGTH = 40  # characters; a longer word is cut, and matches nothing, as no index holds it
 
@@ -58,6 +62,7 @@ class RankedPage(Struct, frozen=True):
     fetched_at: float
     providers: tuple[Contact, ...]
     at_home: bool
+    is_checked: bool = True  # False where nobody has looked whether it is as a stranger claims
     also: tuple[str, ...] = ()  # other URLs of what seems to be the same page
 
 
@@ -76,6 +81,7 @@ class _Copy(NamedTuple):
     provider: Contact
     is_strange: bool  # from a peer that a walker met
     fetched_at: float
+    trust: Trust
 
 
 def merge(
@@ -96,10 +102,36 @@ def merge(
             elif is_home or has_all_words(words, answer.statistics, hit):
                 score = _score(words, weights, mean_length, times, hit)
                 at, is_strange = min(_finite(hit.fetched_at), now), answer.stage is Stage.WALKING
-                by_url.setdefault(str(hit.item), []).append(_Copy(score, hit, answer.provider, is_strange, at))
+                by_url.setdefault(str(hit.item), []).append(
+                    _Copy(score, hit, answer.provider, is_strange, at, answer.trust)
+                )
     pages = [_page(copies, me) for copies in by_url.values()]
-    pages.sort(key=lambda page: (-page[0].score, page[0].url))
-    return Ranking(tuple(_without_copies(pages)), refused)
+    pages.sort(key=lambda page: (not page[0].is_checked, -page[0].score, page[0].url))
+    shares = {each.provider.name: _SHARES[each.trust] for each in answers if each.trust is not Trust.TRUSTED}
+    return Ranking(tuple(_shared_out(_without_copies(pages), shares)), refused)
+
+
+def _shared_out(pages: Sequence[RankedPage], shares: Mapping[PeerName, int]) -> Iterator[RankedPage]:
+    """The pages in their order, but none of the first places to a buddy who has had half of them, to a stranger who has
+    had a quarter, nor to strangers of a network that has had half, as long as there are others; those that nobody has
+    checked come last."""
+    for is_checked in (True, False):
+        waiting: dict[tuple[str, str], deque[tuple[int, RankedPage]]] = {}  # by name and network
+        for place, page in enumerate(pages):
+            provider = page.providers[0]
+            is_limited = provider.name in shares and not page.at_home
+            host = address_group(provider.address.rpartition(":")[0]) if is_limited else ""
+            if page.is_checked == is_checked:
+                waiting.setdefault((provider.name if is_limited else "", host), deque()).append((place, page))
+        shown, by_name, by_network = 0, Counter[str](), Counter[str]()
+        while waiting:
+            modest = [key for key in waiting if not key[0] or by_name[key[0]] <= shown // shares[key[0]]]
+            fair = [key for key in modest if not key[0] or by_network[key[1]] <= shown // NETWORK_SHARE]
+            key = min(fair or modest or waiting, key=lambda each: waiting[each][0][0])
+            yield waiting[key].popleft()[1]
+            shown, by_name[key[0]], by_network[key[1]] = shown + 1, by_name[key[0]] + 1, by_network[key[1]] + 1
+            if not waiting[key]:
+                del waiting[key]
 
 
 def _scale(words: Sequence[str], statistics: Iterable[Statistics]) -> tuple[list[float], float]:
@@ -131,8 +163,10 @@ def _score(
 
 
 def _page(copies: list[_Copy], me: PeerName) -> tuple[RankedPage, PeerHit]:
-    """One page with several copies: ours is shown, else the newest, with those of buddies before those of strangers."""
-    copies.sort(key=lambda copy: (copy.provider.name != me, copy.is_strange, -copy.fetched_at))
+    """One page with several copies: ours is shown, else the newest; those that were checked first, then of buddies."""
+    copies.sort(
+        key=lambda copy: (copy.provider.name != me, copy.trust is Trust.CLAIMED, copy.is_strange, -copy.fetched_at)
+    )
     shown = copies[0]
     at_home = shown.provider.name == me
     ranked = RankedPage(
@@ -145,6 +179,7 @@ def _page(copies: list[_Copy], me: PeerName) -> tuple[RankedPage, PeerHit]:
         fetched_at=shown.fetched_at,
         providers=tuple(dict.fromkeys(copy.provider for copy in copies)),
         at_home=at_home,
+        is_checked=at_home or shown.trust is not Trust.CLAIMED,
     )
     return ranked, shown.hit
 
@@ -152,7 +187,7 @@ def _page(copies: list[_Copy], me: PeerName) -> tuple[RankedPage, PeerHit]:
 def _without_copies(pages: Sequence[tuple[RankedPage, PeerHit]]) -> list[RankedPage]:
     """Merges pages of one digest into the best of them, or the own one: claims of others never hide our pages."""
     first: dict[str, str] = {}  # by digest, the URL of the page that is shown
-    for page, hit in sorted(pages, key=lambda each: not each[0].at_home):
+    for page, hit in sorted(pages, key=lambda each: (not each[0].at_home, not each[0].is_checked)):
         if hit.digest:
             first.setdefault(hit.digest, page.url)
     also: dict[str, list[str]] = {}

@@ -3,6 +3,7 @@
 from .buddy_policy import BuddyPolicy
 from .fetches import Fetches, PendingFetch
 from .messages import DIRECT, Declined, Fetched, Message, PeerName, Response, Send
+from .probes import Probes
 from .search import Answer, Failure, ReplyStatus, Search, Stage
 from .searches import Searches
 from .state import NodeState
@@ -11,11 +12,12 @@ from .state import NodeState
 class Replies:
     """Takes what was asked for, and nothing else; the first answer that holds good is credited."""
 
-    def __init__(self, state: NodeState, searches: Searches, fetches: Fetches, policy: BuddyPolicy):
+    def __init__(self, state: NodeState, searches: Searches, fetches: Fetches, policy: BuddyPolicy, probes: Probes):
         self._state = state
         self._searches = searches
         self._fetches = fetches
         self._policy = policy
+        self._probes = probes
 
     def awaits(self, sender: PeerName, message: Message) -> bool:
         """Whether the message is an awaited answer to a query of this node."""
@@ -31,6 +33,8 @@ class Replies:
     # ------------------------------------------------------------ to queries
 
     def response(self, sender: PeerName, response: Response, now: float) -> list[Send]:
+        if self._probes.has_trap(response.query):
+            return self._probes.trap_answered(sender, response, now)
         search = self._searches.get(response.query)
         if search is None:  # no fault of a sender to whom somebody lied about the asker
             self._state.counts["unasked"] += 1
@@ -81,22 +85,23 @@ class Replies:
     def _process(self, search: Search, sender: PeerName, response: Response, now: float) -> list[Send]:
         """Adds the hits to the search; asks the peers that the response names."""
         options, provider = self._state.options, response.provider
-        if self._state.reputation.is_banned(provider.name, now) or provider.name == self._state.name:
+        is_refused = provider.name == self._state.name or provider.name in search.rejected
+        if is_refused or self._state.reputation.is_banned(provider.name, now):
             search.dropped += 1
             return []
-        elsewhere = list(response.elsewhere)
+        elsewhere, probe = list(response.elsewhere), list[Send]()
         if response.hits and (provider.name == sender or options.downloads):
-            self._add_hits(search, sender, response, now)
+            probe = self._add_hits(search, sender, response, now)
         elif response.hits:  # what one peer claims of another is asked of that one
             elsewhere.append(provider)
         if search.stage is Stage.DONE or now >= search.deadline:
-            return []
+            return probe
         room = options.referrals - search.referred
         referred = self._searches.ask_directly(search, elsewhere[: max(0, room)], now)
         search.referred += len(referred)
-        return referred
+        return probe + referred
 
-    def _add_hits(self, search: Search, sender: PeerName, response: Response, now: float) -> None:
+    def _add_hits(self, search: Search, sender: PeerName, response: Response, now: float) -> list[Send]:
         """Takes the hits that can be answers. A peer that was asked directly is penalised where none can; one that a
         walker met may have been asked something else. Hits that this node may not take are shown to the user only."""
         state = self._state
@@ -111,18 +116,16 @@ class Replies:
                 self._policy.demote(sender)
             else:
                 state.counts["no_answer"] += 1
-            return
+            return []
         stage = search.asked_at[sender] if is_direct else Stage.WALKING
         provider = response.provider
         if provider.name != sender:
             provider = state.contact(provider.name, provider.address)
         answer = Answer(provider, sender, stage, hits[: search.most], statistics, now, response.walker)
-        found = [hit.item for hit in answer.hits if state.content.may_take(hit.item)]
-        search.add(answer, found)
-        may_credit = not state.options.downloads and len(search.credited) < state.options.credited
-        if found and may_credit and sender not in search.credited:
-            search.credited.add(sender)
-            self._policy.credit(answer)
+        if state.options.downloads:  # what is found is fetched, and credited then
+            search.add(answer, (hit.item for hit in answer.hits if state.content.may_take(hit.item)))
+            return []
+        return self._probes.check(search, answer, now)
 
     # ------------------------------------------------------------ to fetches
 
@@ -138,6 +141,8 @@ class Replies:
         self._fetches.finish(fetched.id)
         self._state.counts["fetched"] += 1
         self._state.reputation.reward(sender, now)
+        if self._probes.has_sample(fetched.id):
+            return self._probes.sample_came(fetched.id, fetched.body, now)
         search = self._search_of(fetched.id, fetch)
         if search is None:
             self._fetches.keep_result(fetched.id, fetched.body)
@@ -159,6 +164,8 @@ class Replies:
             self._fetches.time_out(number)
         else:
             self._fetches.finish(number)
+        if self._probes.has_sample(number):
+            return self._probes.sample_failed(number, why, now)
         search = self._search_of(number, fetch)
         if search is None:
             self._fetches.keep_result(number, why)

@@ -6,10 +6,11 @@ A search goes on to the next stage when it has not found enough and waits for no
 when it is done are still recorded, until it is forgotten.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .messages import DIRECT, Contact, Item, PeerHit, PeerName, Statistics, Wanted
 
@@ -43,6 +44,15 @@ class Failure(StrEnum):
     LACKS = "lacks"
 
 
+class Trust(StrEnum):
+    """Why the hits of an answer are believed."""
+
+    TRUSTED = "trusted"  # they are at home, or of a peer that the user named
+    BUDDY = "buddy"  # of a peer that answered well before
+    CONFIRMED = "confirmed"  # a sample was fetched, and is as it was told
+    CLAIMED = "claimed"  # nobody has looked
+
+
 class Answer(Struct, frozen=True):
     """A provider and its hits, the peer that named it, and the stage of the search at which the answer came."""
 
@@ -53,6 +63,7 @@ class Answer(Struct, frozen=True):
     statistics: Statistics | None = None
     at: float = 0.0
     walker: int = 0  # that met `via`
+    trust: Trust = Trust.TRUSTED
 
 
 class Answers(Struct, frozen=True):
@@ -93,6 +104,10 @@ class Search:
         self.answers: list[Answer] = []
         self.found: set[Item] = set()  # items of all answers
         self.credited: set[PeerName] = set()
+        self.trust: dict[PeerName, Trust] = {}  # of providers that are not trusted
+        self.probed: set[PeerName] = set()  # providers of which a sample was fetched
+        self.probes_ended: set[PeerName] = set()  # those that have an outcome
+        self.rejected: set[PeerName] = set()  # providers whose sample was not as they had told
         self.tried: set[PeerName] = set()  # providers that were tried
         self.fetching: int | None = None  # the fetch under way
         self.provider: PeerName | None = None
@@ -103,6 +118,11 @@ class Search:
         self.dropped = self.dropped_hits = self.held_back = 0
 
     @property
+    def is_probing(self) -> bool:
+        """Whether answers are being checked."""
+        return len(self.probed) > len(self.probes_ended)
+
+    @property
     def has_enough(self) -> bool:
         """Whether enough different items were found."""
         return len(self.found) >= self.enough
@@ -111,6 +131,19 @@ class Search:
         """Records an answer; `found` are the items of it that count."""
         self.answers.append(answer)
         self.found.update(found)
+
+    def confirm(self, provider: PeerName, may_take: Callable[[Item], bool]) -> None:
+        """A sample of a provider's hits is as it was told: all of them count."""
+        if self.trust.get(provider) is Trust.CLAIMED:
+            self.trust[provider] = Trust.CONFIRMED
+            items = (hit.item for answer in self.answers if answer.provider.name == provider for hit in answer.hits)
+            self.found.update(item for item in items if may_take(item))
+
+    def reject(self, provider: PeerName) -> None:
+        """A sample of a provider's hits is not as it was told: none of them count any more."""
+        self.rejected.add(provider)
+        self.dropped += sum(answer.provider.name == provider for answer in self.answers)
+        self.answers = [answer for answer in self.answers if answer.provider.name != provider]
 
     def ask(self, name: PeerName) -> None:
         self.asked[name] = ReplyStatus.WAITING
@@ -149,7 +182,7 @@ class Search:
             id=self.id,
             wanted=self.wanted,
             stage=self.stage,
-            answers=tuple(self.answers),
+            answers=tuple(replace(each, trust=self.trust.get(each.provider.name, each.trust)) for each in self.answers),
             provider=self.provider,
             found_at=self.found_at,
             issued=self.issued,

@@ -100,7 +100,7 @@ class Searches:
             elif search.stage is Stage.BUDDIES:
                 search.stage = Stage.WALKING
                 sends += self._walk(search, now)
-            elif search.walkers or self._waits_for_newcomers(search, now):
+            elif search.walkers or search.is_probing or self._waits_for_newcomers(search, now):
                 break
             else:
                 self._finish(search)
@@ -113,7 +113,7 @@ class Searches:
 
     def _finish(self, search: Search) -> None:
         """Ends a search with what it has: hits are answers where nothing is to be fetched."""
-        has_answer = search.found and not self._state.options.downloads
+        has_answer = search.found and search.answers and not self._state.options.downloads
         self.end(search, search.answers[-1].stage if has_answer else None, None)
 
     def _search_indexes(self, search: Search, now: float) -> list[Send]:

@@ -10,9 +10,12 @@ and search index say.
 """
 
 import asyncio
+import tempfile
 import zlib
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
 from typing import Protocol
 
 import msgspec
@@ -20,16 +23,18 @@ import numpy as np
 from msgspec import Struct
 
 from lycosa.collection import Collection
+from lycosa.collection.foreign import ForeignFetches
 from lycosa.collection.rows import PageRow
 from lycosa.collection.search_index import MAX_TEXT, SearchIndex, one_safe_line
 from lycosa.reading import Reader
 from lycosa.reading.stop_words import STOP_WORDS
 from lycosa.reading.words import FoldedWords
-from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.errors import CollectionError, LycosaError
 from lycosa.vocabulary.hosts import why_not_public_address, why_url_refused
-from lycosa.vocabulary.records import Codes, Url
-from lycosa.vocabulary.text import codes_of, folded
+from lycosa.vocabulary.records import Codes, Fetch, Url
+from lycosa.vocabulary.text import codes_of, folded, tokens_of
 from lycosa.vocabulary.urls import normalise
+from lycosa.web.encodings import decoded
 
 from .content import ContentSummary, Found, SummaryDelta
 from .messages import MAX_BYTES, Item, PeerHit, Statistics, Wanted
@@ -57,6 +62,8 @@ LATEST = 1e11  # seconds since the epoch, the limit of a message
 _PAGES_AT_ONCE = 4  # read before other tasks have their turn
 _NEW_PAGES = 64  # that are not in the summary yet and are read for one query, to see where they came from
 _TITLE, _SNIPPET = 300, 600  # characters of a hit
+_SAMPLE = 1 << 18  # bytes that are read of a page to see whether it is as it was told
+_TRUE_WORDS = 0.8  # share of the words of title and snippet that have to be on the page
 _STOPS = np.sort(codes_of(STOP_WORDS))
 Count = Callable[[int, int], None]
 
@@ -69,6 +76,10 @@ class PageText(Struct, frozen=True, gc=False):
     hashes: Codes  # of its words, title first
     title_words: int
     address: str = ""  # that it came from; empty where the archive does not say
+
+    def count(self, code: np.uint64) -> int:
+        """How often a word occurs; in the title twice as often."""
+        return int((self.hashes == code).sum()) + int((self.hashes[: self.title_words] == code).sum())
 
     @property
     def size(self) -> int:
@@ -115,8 +126,11 @@ class PageTextCache:
     def read(self, page: PageRow) -> PageText:
         """The text of a page in its record; none where the record is that of another page."""
         fetch = self._collection.archive.fetch_at(page.place) if page.place else None
-        read = self._reader(fetch) if fetch is not None and fetch.url == page.url else None
-        if fetch is None or read is None:
+        return self.text_of(fetch) if fetch is not None and fetch.url == page.url else _NO_TEXT
+
+    def text_of(self, fetch: Fetch) -> PageText:
+        read = self._reader(fetch)
+        if read is None:
             return _NO_TEXT
         text = read.main[:MAX_TEXT]
         words = FoldedWords(folded(f"{read.title} {text}")).codes
@@ -124,6 +138,30 @@ class PageTextCache:
 
 
 _NO_TEXT = PageText("", "", np.empty(0, np.uint64), 0)
+
+
+def _fetch_in(record: bytes) -> Fetch | None:
+    """The page in a WARC record of a stranger, as `--take` would read it, or its beginning."""
+    try:
+        with tempfile.NamedTemporaryFile(suffix=".warc") as file:
+            file.write(record)
+            file.flush()
+            return next(iter(ForeignFetches(Path(file.name), decode=decoded, max_bytes=_SAMPLE)), None)
+    except (LycosaError, OSError):
+        return None
+
+
+def _plain(text: str) -> str:
+    return folded(text).decode("utf-8", "replace")
+
+
+def _stem(word: str) -> str:
+    """The beginning of a word, which all its forms have."""
+    return word[: max(3, len(word) - 3)]
+
+
+def _made_up_word(chance: Random) -> str:
+    return "".join(chance.choice("bdfgklmnprstv") + chance.choice("aeiou") for _ in range(chance.randint(3, 5)))
 
 
 def unpack_record(url: str, body: bytes) -> bytes | None:
@@ -331,6 +369,43 @@ class SharedCollection:
         words = query_words(wanted) if isinstance(wanted, str) else ()
         return isinstance(hit.item, str) and has_all_words(words, statistics, hit)
 
+    def confirms(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None, body: bytes) -> bool:
+        """Whether a stored page has the words as often as its hit claims, and its title and snippet are from it.
+
+        The other may read pages a little otherwise than we do; lies are coarser than that.
+        """
+        record = unpack_record(hit.item, body) if isinstance(hit.item, str) else None
+        fetch = None if record is None else _fetch_in(record)
+        if fetch is None or fetch.url != hit.item:
+            return False
+        text = self._texts.text_of(fetch)
+        plain = _plain(f"{text.title} {text.text}")
+        if 2 * hit.length + 20 < len(text.hashes):
+            return False
+        told = tokens_of(hit.title if fetch.truncated else f"{hit.title} {hit.snippet}")
+        if sum(_plain(word) in plain for word in told) < _TRUE_WORDS * len(told):
+            return False
+        if fetch.truncated:  # what it was found for may come later; a page that says it is so long ranks low
+            return True
+        words = query_words(wanted) if isinstance(wanted, str) else ()
+        if not all(_stem(_plain(word)) in plain for word in words):
+            return False
+        claimed = dict(zip(statistics.terms, hit.frequencies, strict=False)) if statistics else {}
+        times = (text.count(code) for code in codes_of(words))
+        return all(claimed.get(word, 0) <= 2 * count + 2 for word, count in zip(words, times, strict=True))
+
+    def unlikely(self, number: int) -> str | None:
+        chance = Random(number)
+        words = [_made_up_word(chance)]
+        last = max(self._known, default=0)
+        for _ in range(8):
+            page = next(self._collection.catalog.pages(after=chance.randrange(last), limit=1), None) if last else None
+            if page is None or page.number in self._withheld or page.number not in self._known or len(words) > 2:
+                continue  # what is withheld is not told by questions either
+            words += sorted(tokens_of(page.title), key=lambda word: (-len(word), word))[:1]
+        chance.shuffle(words)
+        return " ".join(words)
+
     def may_take(self, item: Item) -> bool:
         """A page at an address that may be crawled."""
         return isinstance(item, str) and not self._is_withheld(item)
@@ -359,10 +434,7 @@ class SharedCollection:
     def _hit(self, url: str, snippet: str, codes: Codes) -> PeerHit:
         page, text = self._texts.row(url), self._texts.text(Url(url))
         assert page is not None  # as `_is_shared` holds
-        in_title = text.hashes[: text.title_words]
-        times = [
-            int((text.hashes == code).sum()) + int((in_title == code).sum()) for code in codes
-        ]  # title words count twice
+        times = [text.count(code) for code in codes]
         return PeerHit(
             url,
             one_safe_line(text.title)[:_TITLE],

@@ -551,7 +551,7 @@ def robots() -> dict[str, Answer]:
         "robots-to-private": (moved(b"http://127.0.0.1:1/robots.txt"), BUSY),
         "robots-to-other": (moved(b"http://good.example/robots.txt"), OK),
         "robots-to-long": (moved(b"/" + b"r" * 50_000), OK),
-        "robots-wild": (text(wild), OK),
+        "robots-wild": (text(wild), FORBIDDEN),
         "robots-stars": (text(b"User-agent: *\nDisallow: /" + b"*a" * 20_000 + b"b$\n"), OK),
         "robots-one-line": (text(b"Disallow: /" + b"x" * 400_000), OK),
         "robots-agents": (text(b"User-agent: a\n" * 30_000 + b"Disallow: /\n"), OK),

@@ -1,6 +1,7 @@
 """Keys cost nothing: whoever makes many of them gets no more than somebody with one, and takes nothing from friends."""
 
 import asyncio
+import socket
 from itertools import pairwise
 
 import pytest
@@ -177,20 +178,27 @@ def test_one_who_causes_trials_leaves_some_to_others_and_those_that_succeed_cost
 def test_peers_that_do_not_read_cost_a_bounded_number_of_bytes_and_are_dropped(tmp_path, monkeypatch):
     monkeypatch.setattr(wires, "MAX_UNSENT_IN_ALL", 4 << 20)
     monkeypatch.setattr(wires, "STALL_SECONDS", 0.0)
-    long = " ".join(f"{n * n:x}" for n in range(150_000))
+    long = " ".join(f"{n * n:x}" for n in range(60_000))
     folder = add_pages(tmp_path / "c", PAGES | {"http://bees.example/long": ("Long", long)})
 
     async def play(peer, endpoint):
         deaf = [Caller() for _ in range(12)]
         channels = [await caller.wire.call(endpoint) for caller in deaf]
         most = 0
+        assert await until(lambda: len(peer.wire.peers) == len(deaf))
+        for channel in (*channels, *peer.wire._all_channels):  # so that the system holds little of it
+            line = channel._transport.get_extra_info("socket")
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
         for channel in channels:
             channel._transport.pause_reading()
-        for turn in range(40):
+        for turn in range(400):
             for channel in channels:
                 channel.send(encode(FetchRequest(turn, "http://bees.example/long")))
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.02)
             most = max(most, sum(channel.unsent for channel in peer.wire._all_channels))
+            if turn > 15 and most > 1 << 19:
+                break
         assert most > 1 << 19  # something was not read
         assert await asks(endpoint) == 2
         peer.wire.sweep()

@@ -57,6 +57,7 @@ def test_a_search_goes_home_then_to_neighbours_and_farther(tmp_path):
             assert [hit.url.rpartition("/")[2] for hit in merged.hits] == [words]
             assert last.answers.answers[0].stage == stage
             assert last.is_over
+        await searched(peers["bees"], "mast")
         last, _ = await searched(peers["bees"], "mast")  # by now somebody is known to have ships
         assert last.answers.answers[0].stage == "buddies"
         last, merged = await searched(peers["bees"], "nowhere", deadline=60.0)
@@ -69,7 +70,8 @@ def test_a_search_goes_home_then_to_neighbours_and_farther(tmp_path):
 def test_buddies_hold_indexes_and_are_asked_by_them(tmp_path):
     async def play(peers):
         bees = peers["bees"]
-        await searched(bees, "sail")
+        for _ in range(DEFAULTS.probation):
+            await searched(bees, "sail")
         for _ in range(2):
             bees.session.send_all(bees.node.checkpoint())
             await asyncio.sleep(0.05)
@@ -197,7 +199,7 @@ def test_who_comes_back_at_the_same_place_is_joined_again(tmp_path, monkeypatch)
             endpoint = await one.begin(LOCAL)
             await two.begin(LOCAL)
             two.keep_joining([("", endpoint)])
-            assert await eventually(lambda: one.identity.name in two.wire.peers)
+            assert await eventually(lambda: one.identity.name in two.node.neighbours)
             one.node.neighbours.names.clear()  # as a kill would, it says no goodbye
             await one.end()
             assert await eventually(lambda: one.identity.name in two.node.neighbours.down)

@@ -2,10 +2,11 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from lycosa_peers.messages import Contact, PeerHit, Statistics
 from lycosa_peers.ranking import merge
-from lycosa_peers.search import Answer, Stage
+from lycosa_peers.search import Answer, Stage, Trust
 
 ME, ANNA, BERT = Contact("me"), Contact("anna"), Contact("bert")
 
@@ -142,3 +143,45 @@ def test_whatever_strangers_claim_is_merged(answers):
     assert len({page.url for page in pages}) == len(pages)
     assert [page.score for page in pages] == sorted((page.score for page in pages), reverse=True)
     assert all(0 <= page.standing <= 1 and 0 <= page.relevance <= 1 and page.score >= 0 for page in pages)
+
+
+def _claims(who: str, count: int, trust: Trust, score: int = 1, address: str = "") -> Answer:
+    hits = tuple(
+        PeerHit(f"http://{who}.example/{n}", "t", "s", length=100, frequencies=(score,), digest=f"{who}{n}")
+        for n in range(count)
+    )
+    return Answer(
+        Contact(who, address or f"{who}:1"), who, Stage.WALKING, hits, Statistics(9, 900, ("honey",), (5,)), trust=trust
+    )
+
+
+def _owners(answers, first=10):
+    return [hit.providers[0].name for hit in merge("honey", answers, me="me").hits[:first]]
+
+
+def test_a_stranger_whose_hits_look_best_gets_a_quarter_of_the_first_places():
+    answers = [_claims("liar", 30, Trust.CONFIRMED, score=50), *(_claims(who, 9, Trust.CONFIRMED) for who in "abc")]
+    owners = _owners(answers)
+    assert owners.count("liar") == 3 and owners[0] == "liar"
+    assert _owners(answers[:1]).count("liar") == 10  # there are no others
+
+
+def test_a_buddy_gets_half_of_the_first_places_and_one_that_was_named_all_it_deserves():
+    others = [_claims(who, 9, Trust.CONFIRMED) for who in "abc"]
+    assert _owners([_claims("buddy", 30, Trust.BUDDY, score=50), *others]).count("buddy") == 5
+    assert _owners([_claims("named", 30, Trust.TRUSTED, score=50), *others]).count("named") == 10
+
+
+def test_many_keys_of_one_network_share_half_of_the_first_places():
+    liars = [_claims(f"liar{n}", 9, Trust.CONFIRMED, score=50, address=f"192.0.2.66:{n}") for n in range(9)]
+    owners = _owners([*liars, *(_claims(who, 9, Trust.CONFIRMED) for who in "abcd")])
+    assert sum(name.startswith("liar") for name in owners) == 5
+
+
+def test_what_nobody_has_checked_comes_last_and_hides_nothing():
+    liar = _claims("liar", 30, Trust.CLAIMED, score=50)
+    copy = replace(liar, hits=tuple(replace(hit, digest="a0") for hit in liar.hits))
+    ranking = merge("honey", [copy, _claims("a", 3, Trust.CONFIRMED)], me="me")
+    assert [hit.providers[0].name for hit in ranking.hits] == ["a"] * 3
+    assert [hit.is_checked for hit in ranking.hits] == [True] * 3 and len(ranking.hits[0].also) == 30
+    assert not any(hit.is_checked for hit in merge("honey", [liar], me="me").hits)

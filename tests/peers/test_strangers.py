@@ -288,11 +288,14 @@ def test_hits_that_are_no_answers_are_counted() -> None:
 
 
 def test_one_who_answers_for_all_walkers_is_credited_once() -> None:
-    asker = friend("a")
+    asker = friend("a", probation=1)
     asker.connect(["m"])
     number, sends = asker.ask(5, 0.0, most=10, enough=10)
+    fetches = []
     for each in _walkers(sends):
-        asker.receive("m", Response(number, Contact("m"), (PeerHit(5),), walker=each), 0.1)
+        fetches += asker.receive("m", Response(number, Contact("m"), (PeerHit(5),), walker=each), 0.1)
+    (fetch,) = [send.message for send in fetches if isinstance(send.message, FetchRequest)]
+    asker.receive("m", Fetched(fetch.id, 5, b"5"), 0.2)
     assert [(buddy.contact.name, buddy.count) for buddy in asker.buddies] == [("m", 1)]
 
 

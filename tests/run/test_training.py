@@ -14,11 +14,13 @@ from lycosa.recipe import StandingSource, load_recipe
 from lycosa.relevance.predicates import Predicate
 from lycosa.relevance.registry import LinearTrainer
 from lycosa.relevance.svm import LinearModel
+from lycosa.run import upkeep
 from lycosa.run.forgotten import add_forgotten
-from lycosa.run.session import Session
+from lycosa.run.session import STANDING_FILE, Session
 from lycosa.run.topic import MODEL_FILE, Terms
-from lycosa.run.training import STANDING_FILE, StandingTrainer, TopicTrainer
+from lycosa.run.training import StandingTrainer, TopicTrainer
 from lycosa.strategies.hunter import Hunter
+from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, LycosaError
 from lycosa.vocabulary.records import Change, Page, Url, Visit
 from sessions import crawl, opened
@@ -481,3 +483,21 @@ def test_with_a_hundred_pages_standing_is_learnt_anew(honey: Path) -> None:
     crawl(honey, HONEY, 104, strategy="adaptive", tell=told.append)
     assert "Importance model updated: re-scoring 100 pages." in told
     assert None not in standings(honey)
+
+
+def test_a_label_neither_reads_pages_nor_the_list_of_public_suffixes(
+    two_topics: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crawl(two_topics, TWO_TOPICS, 40)
+    url, told = Url(pages(two_topics)[-1]), list[str]()
+    read: list[Url] = []
+    page = Session.page
+    monkeypatch.setattr(Session, "page", lambda session, url: read.append(url) or page(session, url))
+    monkeypatch.setattr("lycosa.vocabulary.urls._suffixes", lambda: pytest.fail("sites are not needed"))
+    monkeypatch.setattr("lycosa.run.training._MANY_TO_READ", 30)
+    upkeep.label(two_topics, {url: True}, clock=WallClock(), tell=told.append)
+    assert set(read) <= {url} and told == []
+    (two_topics / "words.sqlite").unlink()
+    upkeep.label(two_topics, {url: False}, clock=WallClock(), tell=told.append)
+    assert len(set(read)) == 40
+    assert told == ["reading 40 pages from the archive, once; the next time takes a second or so"]

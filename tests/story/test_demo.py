@@ -17,7 +17,7 @@ def shown(tmp_path_factory):
     return out, done("demo", "--pages", 500, "--out", out).out
 
 
-def test_it_shows_how_many_pages_are_on_the_topic_and_how_much_they_matter(shown):
+def test_it_shows_how_many_pages_are_on_the_topic_and_how_important_they_are(shown):
     out, said = shown
     rates = {name: float(rate) for name, rate in re.findall(r"^  (\S+) +([\d.]+)%", said, re.MULTILINE)}
     in_links = {name: float(mean) for name, mean in re.findall(r"^  (\S+) +([\d.]+)  ", said, re.MULTILINE)}
@@ -31,7 +31,7 @@ def test_the_default_is_ahead_on_both_counts_or_it_says_why(shown):
     _, said = shown
     for figures, line in (
         (r"^  (\S+) +([\d.]+)%", "found more pages on the topic than"),
-        (r"^  (\S+) +([\d.]+)  ", "matter more than those of"),
+        (r"^  (\S+) +([\d.]+)  ", "are more important than those of"),
     ):
         values = {name: float(value) for name, value in re.findall(figures, said, re.MULTILINE)}
         assert (f"{line} {DEFAULT_STRATEGY}" in said) == (max(values.values()) > values[DEFAULT_STRATEGY])

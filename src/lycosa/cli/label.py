@@ -1,6 +1,6 @@
 """`lycosa label`: marks pages as on or off topic, and retrains the model once for all of them."""
 
-import sys
+from errno import EFBIG
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +11,7 @@ from lycosa.run.control import MAX_LABELS, Request
 from lycosa.run.training import Learnt
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.files import read_given
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import counted
 
@@ -80,15 +81,10 @@ def _read(file: Path, verdict: bool | None) -> dict[Url, bool]:
     """The labels of a file: `URL`, or `good URL` and `bad URL`, one a line; what follows # is left out."""
     name = "standard input" if str(file) == "-" else str(file)
     try:
-        if str(file) == "-":
-            data = sys.stdin.buffer.read(_MAX_BYTES + 1)
-        else:
-            with file.open("rb") as opened:
-                data = opened.read(_MAX_BYTES + 1)
+        data = read_given(file, _MAX_BYTES)
     except OSError as error:
-        raise UsageError(f"cannot read {name}: {error.strerror}") from None
-    if len(data) > _MAX_BYTES:
-        raise UsageError(f"{name} has more than {_MAX_BYTES >> 20} MB; give up to {MAX_LABELS} URLs")
+        way_out = f"; give up to {MAX_LABELS} URLs" if error.errno == EFBIG else ""
+        raise UsageError(f"cannot read {name}: {error.strerror}{way_out}") from None
     labels: dict[Url, bool] = {}
     for number, line in enumerate(data.decode("utf-8-sig", "replace").splitlines(), 1):
         words = line.split("#")[0].split() if line.lstrip().startswith("#") else line.split()

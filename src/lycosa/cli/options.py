@@ -16,12 +16,23 @@ import msgspec
 import typer
 
 from lycosa.run.options import FetchOptions, Flag
+from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import UsageError, cannot_write
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import visible
 from lycosa.vocabulary.urls import normalise
 
-Name = Annotated[Path, typer.Argument(metavar="NAME", help="The folder of the collection.")]
+
+def _settled(folder: Path) -> Path:
+    """The folder of a collection; what a kill broke off in it is ended first, and told."""
+    if (folder / "journal.json").exists():  # seldom, and what it needs takes time to load
+        from lycosa.run.upkeep import finish_upkeep
+
+        finish_upkeep(folder, clock=WallClock(), tell=tell)
+    return folder
+
+
+Name = Annotated[Path, typer.Argument(metavar="NAME", help="The folder of the collection.", callback=_settled)]
 UrlArgument = Annotated[str, typer.Argument(metavar="URL", help="http://… or https://…")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 _TERMINAL_CONTROLS = re.compile(
@@ -83,7 +94,8 @@ def takes(options: type, *, last: bool = False) -> Callable[[Command], Command]:
         ]
         first = [each for each in own if each.default is inspect.Parameter.empty]  # arguments stand before options
         rest = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own if each not in first]
-        run.__signature__ = signature.replace(parameters=[*first, *rest, *added] if last else [*first, *added, *rest])  # type: ignore[attr-defined]
+        parameters = [*first, *rest, *added] if last else [*first, *added, *rest]
+        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in (*own, *added)}
         return cast(Command, run)
 

@@ -1,4 +1,4 @@
-"""`lycosa standing`: public lists of how much sites matter, for all collections."""
+"""`lycosa standing`: public lists of the importance of sites, for all collections."""
 
 from datetime import UTC, datetime
 from pathlib import Path

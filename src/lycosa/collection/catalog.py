@@ -17,7 +17,7 @@ from lycosa.vocabulary.urls import host_of, key_of
 from .errors import catalog_errors
 from .events import Attempt, Event, FetchedExample, Place, Position, RunStart, Scores, Stop
 from .json_text import replace_surrogates, to_json
-from .queries import Queries
+from .queries import CROWDED, Queries
 from .rows import (
     LastObservation,
     NewExample,
@@ -122,11 +122,16 @@ class Catalog(Queries):
         return self._last_number
 
     def add_skips(self, skips: Iterable[Skip], at: float) -> None:
-        """The first reason of a URL stays."""
+        """The first reason of a URL stays. Links of crowded sites are only counted: there may be any number of them."""
+        skips = list(skips)
         self._waiting["skips"].extend(
             astuple(NewSkip(key_of(skip.candidate.url), skip.candidate.url, skip.why, skip.candidate.found_on, at))
             for skip in skips
+            if skip.reason is not SkipReason.SITE
         )
+        crowded = sum(skip.reason is SkipReason.SITE for skip in skips)
+        if crowded:
+            self.put_state(CROWDED, (self.get_state(CROWDED, int) or 0) + crowded)
 
     def remove_skips(self, *reasons: SkipReason) -> None:
         """Forgets what was skipped for these reasons."""
@@ -196,6 +201,7 @@ class Catalog(Queries):
             gone = ask("DELETE FROM pages WHERE forgotten(url)").rowcount
             for table in ("fetches", "skips", "examples"):
                 ask(f"DELETE FROM {table} WHERE forgotten(url)")
+            ask("DELETE FROM skips WHERE forgotten(found_on)")  # ranked anew, what other pages link to is skipped again
             ask(
                 "UPDATE fetches SET detail = '' WHERE outcome = 'moved' AND forgotten(substr(detail, 4))"
             )  # after "to "
@@ -205,8 +211,8 @@ class Catalog(Queries):
             ask(f"INSERT OR IGNORE INTO stale SELECT number FROM pages WHERE {moved}")
             ask(f"UPDATE pages SET vanished_at = NULL, vanished_why = '' WHERE {moved}")
             ask("UPDATE pages SET anchor = '' WHERE forgotten(found_on)")  # which is text of that page
-            for table, column in (("pages", "found_on"), ("pages", "duplicate_of"), ("skips", "found_on")):
-                ask(f"UPDATE {table} SET {column} = NULL WHERE forgotten({column})")
+            for column in ("found_on", "duplicate_of"):
+                ask(f"UPDATE pages SET {column} = NULL WHERE forgotten({column})")
             for rowid, seeds in ask("SELECT rowid, seeds FROM runs").fetchall():
                 kept = [seed for seed in msgspec.json.decode(seeds) if not is_forgotten(seed)]
                 ask("UPDATE runs SET seeds = ? WHERE rowid = ?", (_json(kept), rowid))
@@ -237,11 +243,15 @@ class Catalog(Queries):
             )
             ask("DROP TABLE moved")
 
-    def vacuum(self) -> None:
-        """Removes what deleted rows left on the disk; everything must be committed."""
+    def vacuum(self) -> bool:
+        """Removes what deleted rows left on the disk; False where some is left as another program reads it.
+
+        Everything must be committed.
+        """
         with self._errors():
             self.connection.execute("VACUUM")
-            self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            is_busy, *_ = self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not is_busy
 
     def clear_stale(self) -> None:
         """The search index knows the newest state of every page."""

@@ -85,6 +85,13 @@ class PageWords:
             self._put_since_trimmed = 0
             self._write("DELETE FROM counts WHERE number <= (SELECT max(number) FROM counts) - ?", MAX_KEPT)
 
+    def count(self) -> int:
+        """Of how many pages words are kept."""
+        if self._connection is not None:
+            with suppress(sqlite3.Error):
+                return int(self._connection.execute("SELECT count(*) FROM counts").fetchone()[0])
+        return 0
+
     def after(self, number: int) -> Iterator[KeptWords]:
         """The words of the pages with a higher number, in order."""
         while rows := self._some_after(number):

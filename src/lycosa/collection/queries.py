@@ -64,6 +64,8 @@ T = TypeVar("T")
 R = TypeVar("R", bound=Struct)
 _ORDERS = {"number": "number", "relevance": "relevance DESC, number"}
 
+CROWDED = "crowded"  # state: how many links were left out of sites with too many hosts or URLs for their pages
+
 
 class Selection(Struct, frozen=True):
     """Which pages are wanted: those for which everything given holds."""
@@ -366,6 +368,16 @@ class Queries:
         """How many pages came after the one of that number."""
         return self._one(int, "SELECT count(*) FROM pages WHERE number > ?", number)
 
+    def totals(self) -> tuple[int, int, int]:
+        """How many pages there are, how many of them are relevant, and their bytes."""
+        sql = "SELECT count(*), coalesce(sum(relevance >= ?), 0), coalesce(sum(bytes), 0) FROM pages"
+        return next(self._rows(tuple[int, int, Count], sql, RELEVANT))
+
+    def relevant_in_order(self) -> list[bool]:
+        """Whether each page is relevant, in the order of arrival."""
+        sql = "SELECT coalesce(relevance >= ?, 0) FROM pages ORDER BY number"
+        return [bool(is_relevant) for (is_relevant,) in self._rows(tuple[int], sql, RELEVANT)]
+
     def summary(self) -> Summary:
         totals = next(
             self._rows(
@@ -424,8 +436,13 @@ class Queries:
             needs_script=script,
             other_types=self._counted("detail", "fetches", f"{first} AND outcome = 'unwanted'"),
             forbidden=self._counted("outcome", "fetches", f"{first} AND outcome = 'forbidden'").get("forbidden", 0),
-            skipped=self._counted("substr(reason, 1, instr(reason || ':', ':') - 1)", "skips"),
+            skipped=self._counted("substr(reason, 1, instr(reason || ':', ':') - 1)", "skips") | self._crowded(),
         )
+
+    def _crowded(self) -> dict[str, int]:
+        """The links of crowded sites, which are counted and not listed."""
+        crowded = self.get_state(CROWDED, int) or 0
+        return {SkipReason.SITE.value: crowded} if crowded > 0 else {}
 
     def _counted(self, column: str, table: str, where: str = "true") -> dict[str, int]:
         sql = f"SELECT {column}, count(*) FROM {table} WHERE {where} GROUP BY 1 ORDER BY 2 DESC, 1"

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from fnmatch import translate
 from typing import Annotated
 
@@ -11,6 +12,9 @@ from lycosa.vocabulary.records import Candidate, Skip, SkipReason, Url
 from lycosa.vocabulary.urls import host_of, hostname_of, key_of, path_of, site_of
 
 from .quotas import PageCounts, Quotas
+
+_URLS_FOR_A_PAGE = 100
+_PAGES_FOR_A_HOST = 4
 
 AtLeastOne = Annotated[int, Meta(ge=1)]
 Refusal = tuple[SkipReason, str]  # and which rule it was
@@ -33,6 +37,9 @@ class Traps(Struct, frozen=True, forbid_unknown_fields=True):
     """Limits by which crawler traps are recognised: ordinary sites rarely exceed them."""
 
     per_host: AtLeastOne = 20_000  # URLs of one host, waiting or settled
+    per_site: AtLeastOne = 100_000  # URLs of one registered domain, waiting or settled
+    site_urls: AtLeastOne = 10_000  # URLs of one registered domain, and a hundred more for each page kept of it
+    site_hosts: AtLeastOne = 50  # hosts of one registered domain, and one more for every four pages kept of it
     depth: AtLeastOne = 100  # links from a seed
     url_length: AtLeastOne = 2_000
     path_segments: AtLeastOne = 20
@@ -60,6 +67,7 @@ class Admission:
         self.blocked: tuple[str, ...] = ()  # hosts that the user wants nothing more of
         self._of_host: Counter[str] = Counter()
         self._of_path: Counter[str] = Counter()
+        self._sites_counted: _SiteCounts | None = None  # when they are first asked for
 
     def set_scope(self, scope: Scope, *, sites: frozenset[str]) -> None:
         """Replaces the scope; `sites` are those of the seeds."""
@@ -70,21 +78,32 @@ class Admission:
 
     def refusal(self, candidate: Candidate) -> Skip | None:
         """The skip of a URL that may not wait, or None for an admitted one, which then counts."""
-        refused = self.out_of_scope(candidate.url) or self.over_quota(candidate.url) or self._trap(candidate)
+        refused = (
+            self.out_of_scope(candidate.url)
+            or self.over_quota(candidate.url)
+            or self._trap(candidate)
+            or self._crowded(candidate)
+        )
         if refused is not None:
             return Skip(candidate, *refused)
         self.count(candidate.url)
         return None
 
     def count(self, url: Url) -> None:
-        self._of_host[host_of(url)] += 1
+        host = host_of(url)
+        self._of_host[host] += 1
+        if self._sites_counted is not None:
+            self._sites_counted.add(host, is_new=self._of_host[host] == 1)
         path, has_query, _ = url.partition("?")
         if has_query:
             self._of_path[path] += 1
 
     def discount(self, url: Url) -> None:
         """Reverts a `count`."""
-        _decrement(self._of_host, host_of(url))
+        host = host_of(url)
+        _decrement(self._of_host, host)
+        if self._sites_counted is not None:
+            self._sites_counted.remove(host, is_last=host not in self._of_host)
         path, has_query, _ = url.partition("?")
         if has_query:
             _decrement(self._of_path, path)
@@ -121,6 +140,8 @@ class Admission:
             return SkipReason.TRAP, "too many links from a seed"
         if self._of_host[host_of(url)] >= traps.per_host:
             return SkipReason.TRAP, "host is full"
+        if self._of_sites.urls[site_of(host_of(url))] >= traps.per_site:
+            return SkipReason.TRAP, "site is full"
         path, has_query, _ = url.partition("?")
         if has_query and self._of_path[path] >= traps.queries:
             return SkipReason.TRAP, "too many queries on one path"
@@ -131,6 +152,55 @@ class Admission:
             if max(Counter(filter(None, segments)).values(), default=0) > traps.repeats:
                 return SkipReason.TRAP, "path repeats itself"
         return None
+
+    @property
+    def _of_sites(self) -> "_SiteCounts":
+        if self._sites_counted is None:
+            self._sites_counted = _SiteCounts(self._of_host)
+        return self._sites_counted
+
+    def _crowded(self, candidate: Candidate) -> Refusal | None:
+        """Why a URL has to wait until more pages of its registered domain are kept; seeds need not.
+
+        Names under one domain cost nothing, nor do links: whoever has a page may make millions of both.
+        """
+        if not candidate.depth:
+            return None
+        host, traps = host_of(candidate.url), self._traps
+        site = site_of(host)
+        urls = self._of_sites.urls[site]
+        if urls < traps.site_hosts:  # and so has fewer hosts
+            return None
+        pages = self.pages.of_site(host)
+        if urls >= traps.site_urls + _URLS_FOR_A_PAGE * pages:
+            return SkipReason.SITE, "its site has many URLs for its pages"
+        most_hosts = traps.site_hosts + pages // _PAGES_FOR_A_HOST
+        if host not in self._of_host and self._of_sites.hosts[site] >= most_hosts:
+            return SkipReason.SITE, "its site has many hosts for its pages"
+        return None
+
+
+class _SiteCounts:
+    """The URLs and the hosts of each registered domain."""
+
+    def __init__(self, of_host: Mapping[str, int]):
+        self.urls: Counter[str] = Counter()
+        self.hosts: Counter[str] = Counter()
+        for host, urls in of_host.items():
+            self.urls[site_of(host)] += urls
+            self.hosts[site_of(host)] += 1
+
+    def add(self, host: str, *, is_new: bool) -> None:
+        site = site_of(host)
+        self.urls[site] += 1
+        if is_new:
+            self.hosts[site] += 1
+
+    def remove(self, host: str, *, is_last: bool) -> None:
+        site = site_of(host)
+        _decrement(self.urls, site)
+        if is_last:
+            _decrement(self.hosts, site)
 
 
 def _decrement(counts: Counter[str], name: str) -> None:

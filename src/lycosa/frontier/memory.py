@@ -136,7 +136,8 @@ class MemoryFrontier:
                 self._offer_again(entry, candidate)
             elif not self.is_known(candidate.url):
                 if refused := self._admission.refusal(candidate):
-                    self._refused.add(key_of(candidate.url))
+                    if refused.reason is not SkipReason.SITE:  # which may be another time
+                        self._refused.add(key_of(candidate.url))
                     skips.append(refused)
                 else:
                     self._enqueue(candidate)

@@ -35,19 +35,18 @@ class PageCounts:
     def __init__(self, quotas: Quotas | None = None):
         self.quotas = quotas or Quotas()
         self._of_host: Counter[str] = Counter()
-        self._of_site: Counter[str] = Counter()
+        self._of_site: Counter[str] | None = None  # counted when it is first asked for
 
     def restore(self, pages_of_hosts: Mapping[str, int]) -> None:
         """Replaces the counts by those of the collection."""
         self._of_host = Counter(pages_of_hosts)
-        self._of_site = Counter()
-        for host, pages in pages_of_hosts.items():
-            self._of_site[site_of(host)] += pages
+        self._of_site = None
 
     def add(self, host: Host) -> None:
         """Counts a page."""
         self._of_host[host] += 1
-        self._of_site[site_of(host)] += 1
+        if self._of_site is not None:
+            self._of_site[site_of(host)] += 1
 
     def is_host_full(self, host: Host) -> bool:
         most = self.quotas.per_host
@@ -56,12 +55,20 @@ class PageCounts:
     def is_site_full(self, host: Host, *, in_flight: int = 0) -> bool:
         """Whether the registered domain of a host has all its pages, should so many fetches in flight become some."""
         most = self.quotas.per_site
-        return most is not None and self._of_site[site_of(host)] + in_flight >= most
+        return most is not None and self.of_site(host) + in_flight >= most
+
+    def of_site(self, host: Host) -> int:
+        """How many pages there are of the registered domain of a host."""
+        if self._of_site is None:
+            self._of_site = Counter()
+            for each, pages in self._of_host.items():
+                self._of_site[site_of(each)] += pages
+        return self._of_site[site_of(host)]
 
     def exceeded(self, host: Host) -> str:
         """The quota that one more page of a host would exceed, for people; empty if none."""
         if self.is_host_full(host):
             return f"its host has {counted(self._of_host[host], 'page')}"
         if self.is_site_full(host):
-            return f"its site has {counted(self._of_site[site_of(host)], 'page')}"
+            return f"its site has {counted(self.of_site(host), 'page')}"
         return ""

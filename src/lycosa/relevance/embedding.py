@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import IO
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,14 +136,19 @@ def read_table(file: IO[bytes]) -> Embedding:
 def write_table(file: IO[bytes], words: Sequence[str], rows: Rows, vectors: Vectors, background: Vectors) -> None:
     """Writes a table, its vectors rounded to 8 bits a number."""
     scales = _scales(vectors)
-    np.savez_compressed(
-        file,
-        words=np.frombuffer("\n".join(words).encode(), np.uint8),
-        rows=rows.astype(np.uint32),
-        vectors=np.rint(vectors / scales[:, None]).astype(np.int8),
-        scales=scales,
-        background=np.rint(background / _scales(background)[:, None]).astype(np.int8),
-    )
+    arrays = {
+        "words": np.frombuffer("\n".join(words).encode(), np.uint8),
+        "rows": rows.astype(np.uint32),
+        "vectors": np.rint(vectors / scales[:, None]).astype(np.int8),
+        "scales": scales,
+        "background": np.rint(background / _scales(background)[:, None]).astype(np.int8),
+    }
+    with ZipFile(file, "w") as archive:
+        for name, array in arrays.items():  # vectors hardly shrink, and to unpack them would take a tenth of a second
+            entry = ZipInfo(f"{name}.npy")  # of no date, so that the same table gives the same bytes
+            entry.compress_type = ZIP_STORED if name == "vectors" else ZIP_DEFLATED
+            with archive.open(entry, "w") as member:
+                np.save(member, array)
 
 
 def _scales(vectors: Vectors) -> Weights:

@@ -3,19 +3,19 @@
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
 
-from lycosa.collection.events import FetchedExample
+from lycosa.collection.events import Attempt, FetchedExample
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.loop import Loop
 from lycosa.strategies.base import BaseStrategy
 from lycosa.vocabulary.contracts import Web
-from lycosa.vocabulary.records import Candidate, Fetch, Outcome, PastFetch, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, Fetch, Host, Outcome, PastFetch, Skip, Url, Visit
 from lycosa.vocabulary.text import counted
 from lycosa.vocabulary.urls import host_of
 from lycosa.web.outcomes import outcome_in_words
 from lycosa.web.robots import TextWeb
 
 from .crawl import Assessor, Crawl, EverySeedRefusedError, Status
-from .session import Session
+from .session import SHORT_HOLD, Session
 from .turns import CurrentTurns
 
 _REMEMBERED_FOR = 86_400  # seconds in which an example page need not be fetched again
@@ -59,7 +59,6 @@ async def fetch_examples(session: Session, web: Web, turns: CurrentTurns | None 
         try:
             async for example in examples:
                 reached.add(example.url)
-                let_rest(example.fetch, session)
                 outcome = example.fetch.outcome
                 if outcome is Outcome.OK:
                     session.record(example)
@@ -81,10 +80,13 @@ async def _fetched(
     """Examples, good (True) and bad, with what was fetched, redirects followed; also those that failed."""
     clock, requests = session.clock, session.recipe.requests
     frontier = MemoryFrontier(clock=clock, delay=requests.delay, per_address=requests.address_limit)
+    earlier = EarlierRequests(session)
+    for host, until in earlier.holds().items():
+        frontier.hold(host, until)
     crawl = Crawl(
         web=web,
         assess=Assessor(read=lambda fetch: None, judge=None),
-        loop=Loop(_SeedsOnly(), frontier, clock=clock, retries=requests.retries),
+        loop=Loop(_SeedsOnly(), frontier, journal=earlier, clock=clock, retries=requests.retries),
         clock=clock,
         status=Status(interrupted=lambda: session.status.is_interrupted),
         concurrency=requests.concurrency,
@@ -102,12 +104,28 @@ async def _fetched(
                 example_at.setdefault(visit.fetch.location, asked)  # the first that leads there is the one followed
 
 
-def let_rest(fetch: Fetch, session: Session) -> None:
-    """The crawl that begins is not to hurry a host that was asked before it, for an example or a sitemap."""
-    delay = session.recipe.requests.delay
-    not_before = max(fetch.host_not_before or 0.0, session.clock.now() + delay if delay else 0.0)
-    if not_before:
-        session.frontier.hold(host_of(fetch.url), not_before)
+class EarlierRequests:
+    """The journal of what is asked for before the crawl begins, examples and sitemaps: the crawl is not to hurry a host
+    that was asked then, and a host that asks to be left alone for long is so after a kill too."""
+
+    def __init__(self, session: Session):
+        self._session = session
+
+    def holds(self) -> Mapping[Host, float]:
+        """The hosts that asked before, and until when."""
+        return self._session.frontier.holds(self._session.clock.now())
+
+    def record(self, event: Visit | Attempt) -> None:
+        session, fetch = self._session, event.fetch
+        now, delay = session.clock.now(), session.recipe.requests.delay
+        not_before = max(fetch.host_not_before or 0.0, now + delay if delay else 0.0)
+        if not_before:
+            session.frontier.hold(host_of(fetch.url), not_before)
+        if not_before > now + SHORT_HOLD:
+            session.checkpoint()
+
+    def record_skips(self, skips: Iterable[Skip]) -> None:
+        """Nothing is skipped before the crawl."""
 
 
 def unvisited_examples(session: Session) -> dict[Url, Fetch]:

@@ -78,7 +78,13 @@ class TableOptions(TypedDict, total=False):
 def table_request(folder: Path, options: TableOptions, *, now: float) -> tuple[Selection, Content]:
     """Which pages, and what of them, the keywords ask for."""
     check_keywords(options, TableOptions)
-    content = Content(**{name: options[name] for name in Content.__struct_fields__ if name in options})  # type: ignore[literal-required]
+    content = Content(
+        text=options.get("text", False),
+        markdown=options.get("markdown", False),
+        html=options.get("html", False),
+        links=options.get("links", False),
+        chunks=options.get("chunks"),
+    )
     content.check()
     wanted = selection_of(
         folder,

@@ -30,7 +30,7 @@ from lycosa.web.robots import RobotsWeb
 from .access_log import open_log
 from .control import Control
 from .crawl import INTERRUPTED, Crawl
-from .examples import PrefetchedWeb, fetch_examples, let_rest, unvisited_examples
+from .examples import EarlierRequests, PrefetchedWeb, fetch_examples, unvisited_examples
 from .guides import layers
 from .options import Settings
 from .session import Session
@@ -188,7 +188,7 @@ class LiveRun:
     async def prepare(self, settings: Settings) -> Crawl | None:
         """Learns the topic and standing and builds the crawl; None where somebody interrupts."""
         session, recipe = self._session, self._session.recipe
-        seeds = list(dict.fromkeys((*session.recipe_seeds(tell=session.tell), *settings.seeds)))
+        seeds = list(dict.fromkeys((*session.recipe_seeds(tell=session.tell), *session.not_forgotten(settings.seeds))))
         quotas = recipe.stop.quotas()
         log = open_log(recipe.logs, session.folder, known=session.log.active)
         if not seeds and log is None:
@@ -351,7 +351,7 @@ class LiveRun:
                 self._session.tell(how_target_was_kept(strategy.target))
 
     async def _sitemap_urls(self, seeds: Iterable[Url]) -> list[Url]:
-        session = self._session
+        session, earlier = self._session, EarlierRequests(self._session)
         found = await urls_in_sitemaps(
             self._web,
             robots=self._web,
@@ -359,7 +359,8 @@ class LiveRun:
             clock=session.clock,
             requests=session.recipe.requests,
             turns=self._turns,
-            observe=lambda fetch: let_rest(fetch, session),
+            journal=earlier,
+            holds=earlier.holds(),
             interrupted=lambda: session.status.is_interrupted,
         )
         session.tell(f"{counted(len(found.urls), 'URL')} in {counted(found.named, 'sitemap')}")

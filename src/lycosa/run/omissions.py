@@ -122,8 +122,9 @@ def _incomplete(found: Omissions, recipe: Recipe) -> Iterator[Omission]:
 
 def _links(found: Omissions, recipe: Recipe) -> Iterator[Omission]:
     """URLs that were found and never fetched, though they are within the scope."""
-    quota, trap, evicted = (
-        found.skipped.get(reason, 0) for reason in (SkipReason.QUOTA, SkipReason.TRAP, SkipReason.EVICTED)
+    quota, trap, crowded, evicted = (
+        found.skipped.get(reason, 0)
+        for reason in (SkipReason.QUOTA, SkipReason.TRAP, SkipReason.SITE, SkipReason.EVICTED)
     )
     yield Omission(
         "per-host bound",
@@ -138,6 +139,13 @@ def _links(found: Omissions, recipe: Recipe) -> Iterator[Omission]:
         f"{counted(trap, 'link')} skipped, as {'it looks like a trap' if trap == 1 else 'they look like traps'}"
         " for crawlers",
         f"[traps] of {FILE_NAME} has the limits",
+    )
+    yield Omission(
+        "crowded sites",
+        crowded,
+        f"{counted(crowded, 'link')} left aside, as {'its site has' if crowded == 1 else 'their sites have'} too many"
+        " hosts or URLs for the pages kept of them",
+        f"site_hosts and site_urls in [traps] of {FILE_NAME} are the limits",
     )
     yield Omission(
         "evicted",

@@ -5,7 +5,7 @@ know pages of hosts. What comes back is from others: bounded, normalised, and on
 """
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -15,11 +15,12 @@ import msgspec
 from msgspec import Struct
 
 from lycosa import __version__
+from lycosa.collection.events import Attempt
 from lycosa.recipe import Requests
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import LycosaError
 from lycosa.vocabulary.hosts import is_private, why_url_refused
-from lycosa.vocabulary.records import Fetch, Host, Outcome, Url
+from lycosa.vocabulary.records import Fetch, Host, Outcome, Skip, Url, Visit
 from lycosa.vocabulary.text import visible
 from lycosa.vocabulary.urls import host_of, hostname_of, join, normalise, origin_of
 from lycosa.web.http import LiveWeb, user_agent
@@ -84,7 +85,7 @@ class _Asker:
     clock: Clock
     delay: float
     turns: CurrentTurns = field(default_factory=CurrentTurns)
-    not_before: dict[str, float] = field(default_factory=dict)
+    not_before: dict[Host, float] = field(default_factory=dict)
 
     async def text(self, url: Url) -> bytes:
         """The content at a URL; raises where there is none."""
@@ -138,6 +139,14 @@ class _Asker:
 
     def place(self, host: Host, address: str) -> bool:
         return True
+
+    # The journal of sitemaps.
+
+    def record(self, event: Visit | Attempt) -> None:
+        self.hold(host_of(event.fetch.url), event.fetch.host_not_before or 0.0)
+
+    def record_skips(self, skips: Iterable[Skip]) -> None:
+        """Nothing is kept of them."""
 
 
 def _content(fetch: Fetch) -> bytes:
@@ -311,7 +320,8 @@ async def _sitemaps(urls: _Urls, web: RobotsWeb, asker: _Asker, ways: Ways) -> N
             requests=Requests(delay=asker.delay),
             limit=ways.limit,
             turns=asker.turns,
-            observe=lambda fetch: asker.hold(host_of(fetch.url), fetch.host_not_before or 0.0),
+            journal=asker,
+            holds=asker.not_before,
         )
         for url in found.urls:
             urls.add(url)

@@ -13,8 +13,10 @@ from msgspec.structs import replace
 
 from lycosa import __version__
 from lycosa.collection.events import Attempt, Event, RunStart, Scores
+from lycosa.collection.journal import Upkeep, end_journal, read_journal, write_journal
 from lycosa.collection.page_words import FILE as WORDS_FILE
 from lycosa.collection.page_words import PageWords
+from lycosa.collection.queries import CROWDED
 from lycosa.collection.rows import ExampleRow, PageRow
 from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.durable import DurableFrontier
@@ -31,12 +33,14 @@ from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy
 from lycosa.user_config import authority_file
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Memory, Relevance, Standing, Strategy
-from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.records import (
     REFRESH,
     RELEVANT,
     Candidate,
     CheckedUrl,
+    Fetch,
+    Host,
     Moment,
     Outcome,
     Page,
@@ -46,26 +50,31 @@ from lycosa.vocabulary.records import (
     Url,
     Visit,
 )
-from lycosa.vocabulary.urls import site_of
+from lycosa.vocabulary.urls import host_of, site_of
+from lycosa.web.outcomes import MAX_WAIT
 
 from .access_log import log_of_run
 from .crawl import NOTHING_LEFT, Assessor, Status
-from .forgotten import is_forgotten, read_forgotten
+from .forgotten import forgetter, is_forgotten, is_forgotten_name, read_forgotten
 from .guides import Guide, layers
 from .open import open_collection, reader_of
 from .recall import OUT_OF_REACH, RECALL_BEHIND, RECALL_STATE, RecallEstimate, RecallEstimator, restored_recall
+from .review import drop_from_sample
 from .steering import Steering, read_steering
-from .topic import TopicJudge, examples_of
+from .steering import forget as forget_steering
+from .topic import MODEL_FILE, TopicJudge, examples_of, forget_labels
 from .topical_map import map_of_run
-from .trust import check_collection, harmless, insist_on_trust
+from .trust import check_collection, harmless, insist_on_trust, plain_file
 
 _RANKS_BEHIND = (
     "ranks_behind"  # state: pages were judged anew, or the strategy is another, and what waits not ranked yet
 )
+REPORT_FILE = "report.html"
+STANDING_FILE = "standing.json"
 _SECONDS_OF_SILENCE = 5.0  # while the archive is read again
 _UNANSWERED = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))
 _NO_PAGE = _UNANSWERED | {Outcome.GONE, Outcome.UNWANTED, Outcome.FORBIDDEN}
-_SHORT_HOLD = 10.0  # seconds; what is shorter need not outlive a run
+SHORT_HOLD = 10.0  # seconds; what is shorter need not outlive a run
 Tell = Callable[[str], None]
 
 
@@ -103,7 +112,7 @@ class Session:
         self.recipe = recipe
         self.clock = clock
         self.tell = tell
-        self.reader = wrap_reader(reader_of(recipe))
+        self.reader = wrap_reader(reader_of(recipe, is_left_out=forgetter(folder)))
         self.topic = TopicJudge(recipe.topic, folder, self.reader)
         self.collection = open_collection(folder, clock=clock, reader=self.reader, writable=True, afresh=afresh)
         self._checkpointed_at = time.monotonic()
@@ -117,6 +126,8 @@ class Session:
         try:
             with self.collection.catalog.guarded():
                 self.loop = self._restored_loop()
+            if self.collection.settled:
+                tell(self.collection.settled)
             if self.collection.index_was_outdated:
                 tell("the search index was made by an older version: building it again at the end of this run")
             self.steer()  # what waits may not know it yet
@@ -153,10 +164,18 @@ class Session:
         return self._seeds
 
     def recipe_seeds(self, *, tell: Tell = lambda line: None) -> list[Url]:
-        """Where the recipe says to start: its seeds, else its good examples, even where a rule decides the topic."""
+        """Where the recipe says to start: its seeds, else its good examples, even where a rule decides the topic.
+
+        Those that were forgotten are left out, whatever the user's own files say.
+        """
         if self.recipe.seeds:
-            return read_seeds(self.folder / self.recipe.seeds, tell=tell)
+            return self.not_forgotten(read_seeds(plain_file(self.folder / self.recipe.seeds), tell=tell))
         return [url for url, good in examples_of(self.recipe.topic, self.folder).urls.items() if good]
+
+    def not_forgotten(self, urls: Iterable[Url]) -> list[Url]:
+        """Those of some URLs that were not forgotten."""
+        forgotten = read_forgotten(self.folder)
+        return [url for url in urls if not is_forgotten(url, forgotten)]
 
     def _restored_loop(self) -> Loop:
         """Strategy and frontier as they were at the last checkpoint."""
@@ -174,7 +193,7 @@ class Session:
         self._admission = Admission(
             self._scope,
             recipe.traps,
-            sites=frozenset(map(site_of, self._seeds)),
+            sites=self._sites_to_stay_on(self._scope),
             forgotten=read_forgotten(self.folder),
             quotas=self._quotas,
         )
@@ -191,18 +210,15 @@ class Session:
             boosted=self._steering.boosted,
         )
         for host, until in (catalog.get_state("holds", dict[str, Moment]) or {}).items():
-            self.frontier.hold(host, until)
+            self.hold(Host(host), until)
         self.frontier.restore_settled(catalog.visited())
         self._admission.pages.restore(catalog.pages_of_hosts())
-        self.duplicates = NearDuplicates()
-        for url, fingerprint, digest in catalog.fingerprints():
-            self.duplicates.add(fingerprint, url, digest)
-        facts = catalog.summary()
+        pages, relevant, size = catalog.totals()
         self.status = Status(
-            pages=facts.pages,
-            relevant=facts.relevant,
+            pages=pages,
+            relevant=relevant,
             pages_since_relevant=catalog.pages_since_relevant(),
-            bytes_kept=facts.bytes,
+            bytes_kept=size,
             began=self.clock.now(),
         )
         return Loop(
@@ -213,6 +229,18 @@ class Session:
             clock=self.clock,
             retries=recipe.requests.retries,
         )
+
+    @cached_property
+    def duplicates(self) -> NearDuplicates:
+        """Finds pages of the collection that are nearly the same; read when it is first asked for."""
+        found = NearDuplicates()
+        for url, fingerprint, digest in self.collection.catalog.fingerprints():
+            found.add(fingerprint, url, digest)
+        return found
+
+    def _sites_to_stay_on(self, scope: Scope) -> frozenset[str]:
+        """The sites of the seeds; none where they do not count, as to know sites takes a tenth of a second."""
+        return frozenset(map(site_of, self._seeds)) if scope.stay_on_sites else frozenset()
 
     def recall(self) -> RecallEstimate | None:
         """How much of what is relevant and within reach the collection has; None before the first relevant page."""
@@ -254,7 +282,7 @@ class Session:
         try:
             strategy.restore(state)
             self._restore_visited(strategy)
-        except KeyError:
+        except (LookupError, TypeError, ValueError, AttributeError):
             self.tell("an older version has crawled here: ranking again what waits")
             self.collection.catalog.put_state(_RANKS_BEHIND, True)
             return self._made_strategy()
@@ -273,8 +301,8 @@ class Session:
         if state is None or (log_is_lost and "log" in find_strategy(self.strategy_name).needs):
             return None
         if log_is_lost:
-            state = state["inner"]
-        return state["inner"] if catalog.get_state("map") and not self.map.reference else state
+            state = _inner(state)
+        return _inner(state) if catalog.get_state("map") and not self.map.reference else state
 
     # ------------------------------------------------------------ from the archive
 
@@ -290,10 +318,12 @@ class Session:
             if isinstance(event, Visit):
                 event = replace(event, page=self.reader(event.fetch))
                 self.collection.apply(event, place)
+                self._hold_as_asked(event.fetch)
                 catalog.add_skips(self.loop.replay(event), event.fetch.at)
             else:
                 self.collection.apply(event, place)
                 if isinstance(event, Attempt):
+                    self._hold_as_asked(event.fetch)
                     if event.candidate.lane != REFRESH:  # a page to see again is chosen anew by the next refresh
                         self.frontier.give_back(replace(event.candidate, attempts=event.candidate.attempts + 1))
                 elif isinstance(event, Scores) or (isinstance(event, RunStart) and self.begin_run(event)):
@@ -308,6 +338,15 @@ class Session:
         if applied:
             self._recall, self._is_recall_behind = None, True
             self.checkpoint()
+
+    def _hold_as_asked(self, fetch: Fetch) -> None:
+        """Leaves a host alone for as long as it has asked for, before a kill."""
+        if fetch.host_not_before is not None and fetch.host_not_before > self.clock.now():
+            self.hold(host_of(fetch.url), fetch.host_not_before)
+
+    def hold(self, host: Host, until: float) -> None:
+        """Asks nothing of a host before a moment; a day at most, as the clock may be another by now."""
+        self.frontier.hold(host, min(until, self.clock.now() + MAX_WAIT))
 
     def begin_run(self, run: RunStart) -> list[str]:
         """Takes over the seeds and the strategy of a run; what has changed so that what waits has to be ranked anew."""
@@ -434,7 +473,7 @@ class Session:
 
     def _use_scope(self, scope: Scope) -> None:
         self._scope = scope
-        self._admission.set_scope(scope, sites=frozenset(map(site_of, self._seeds)))
+        self._admission.set_scope(scope, sites=self._sites_to_stay_on(scope))
 
     def _permitted(self, strategy: str, options: Mapping[str, Plain]) -> tuple[str, Mapping[str, Plain]]:
         """The strategy of a run, and its options. The code of a plug-in runs where the user's recipe, or a flag, names
@@ -490,7 +529,7 @@ class Session:
     def _traffic(self) -> Traffic:
         """The table of domains that the recipe names, read when a strategy asks for it."""
         file = self.recipe.standing.traffic
-        return Traffic(read_traffic(self.folder / file) if file else None)
+        return Traffic(read_traffic(plain_file(self.folder / file)) if file else None)
 
     def rerank(
         self,
@@ -531,6 +570,8 @@ class Session:
                         standings[page.url] = estimate
                 yield replace(visit, relevance=relevance, standing=estimate)
 
+        if self.collection.catalog.get_state(CROWDED):
+            self.collection.catalog.put_state(CROWDED, 0)  # counted anew
         self.loop.rerank_from_history(self._made_strategy(), self._seeds, past_visits())
         if judge:
             self.status.recount([relevance >= RELEVANT for relevance in relevances.values()])
@@ -576,17 +617,32 @@ class Session:
         return None
 
     def _finish_forgetting(self) -> int:
-        """Removes what is to be forgotten from archive, catalog, index and frontier; returns how many pages went.
+        """Removes what is to be forgotten from every file of the collection; returns how many pages went.
 
-        It is noted as done at the end, so that after a kill the next session does it again.
+        The journal says that it is under way until it is done, so that after a kill the next session does it again.
         """
         catalog, forgotten = self.collection.catalog, read_forgotten(self.folder)
-        if sorted(forgotten) == (catalog.get_state("forgotten", list[int]) or []):
+        was_killed = read_journal(self.folder) == Upkeep("forget")
+        is_noted = sorted(forgotten) == (catalog.get_state("forgotten", list[int]) or [])
+        if is_noted and not was_killed:
             return 0
-        pages = self.collection.forget(lambda url: is_forgotten(url, forgotten))
+        write_journal(self.folder, Upkeep("forget"))
+
+        def is_gone(url: Url) -> bool:
+            return is_forgotten(url, forgotten)
+
+        forget_labels(self.folder, is_gone)
+        drop_from_sample(self.folder, is_gone)
+        forget_steering(self.folder, lambda name: is_forgotten_name(name, forgotten))
+        self.steer()
+        self.topic.read_examples()
+        (self.folder / REPORT_FILE).unlink(missing_ok=True)
+        pages = self.collection.forget(is_gone)
+        if pages or was_killed:
+            self._forget_models()
         numbers = {number for number, *_ in catalog.judged()}
         self._counted.clear()
-        self.words.forget(lambda url: is_forgotten(url, forgotten), numbers)
+        self.words.forget(is_gone, numbers)
         self._recall, self._is_recall_behind = None, True
         self._admission.pages.restore(catalog.pages_of_hosts())
         self._seeds = [seed for seed in self._seeds if not is_forgotten(seed, forgotten)]
@@ -595,7 +651,24 @@ class Session:
         catalog.put_state("seeds", self._seeds)
         catalog.put_state("forgotten", sorted(forgotten))
         self.checkpoint()
+        if self.collection.compact():
+            end_journal(self.folder)
+        else:
+            self.tell("another program reads the catalog: the next command removes the last of what was forgotten")
         return pages
+
+    def _forget_models(self) -> None:
+        """Drops models that may hold words of pages that are forgotten; the next crawl makes others."""
+        (self.folder / STANDING_FILE).unlink(missing_ok=True)
+        if not self.topic.learns or self.topic.wants_background or not self._has_usable_model():
+            (self.folder / MODEL_FILE).unlink(missing_ok=True)
+
+    def _has_usable_model(self) -> bool:
+        """Whether the saved model was trained on examples that are all still there."""
+        try:
+            return self.topic.load() is not None
+        except LycosaError:
+            return False
 
     # ------------------------------------------------------------ the journal of the crawl
 
@@ -625,7 +698,9 @@ class Session:
         if self._steering != Steering() or catalog.get_state("steering"):
             catalog.put_state("steering", msgspec.to_builtins(self._steering))
         catalog.put_state("strategy_state", self.loop.strategy.state())
-        catalog.put_state("holds", self.frontier.holds(self.clock.now() + _SHORT_HOLD))
+        holds, forgotten = self.frontier.holds(self.clock.now() + SHORT_HOLD), read_forgotten(self.folder)
+        kept = {host: until for host, until in holds.items() if not is_forgotten_name(host, forgotten)}
+        catalog.put_state("holds", kept)
         if self._recall is not None and self._is_recall_behind:
             catalog.put_state(RECALL_STATE, msgspec.to_builtins(self._recall.estimate()))
             if catalog.get_state(RECALL_BEHIND):
@@ -643,6 +718,11 @@ class Session:
     def checkpoint_if_due(self) -> None:
         if self._unsaved >= 500 or (self._unsaved and time.monotonic() - self._checkpointed_at > 2.0):
             self.checkpoint()
+
+
+def _inner(state: Plain) -> Plain:
+    """The state of the strategy within another, of the other's."""
+    return state.get("inner") if isinstance(state, dict) else None
 
 
 def _bounds(scope: Scope) -> Scope:

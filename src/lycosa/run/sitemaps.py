@@ -1,14 +1,14 @@
 """The URLs in sitemaps, which are fetched as pages are: through a frontier, by a crawl of their own."""
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import aclosing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing, suppress
 
 from lycosa.frontier.memory import MemoryFrontier
-from lycosa.loop import Loop
+from lycosa.loop import Journal, Loop
 from lycosa.recipe import Requests
 from lycosa.strategies.base import BaseStrategy
 from lycosa.vocabulary.clock import Clock
-from lycosa.vocabulary.records import Candidate, Fetch, Outcome, PastFetch, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, Fetch, Host, Outcome, PastFetch, Skip, Url, Visit
 from lycosa.vocabulary.urls import origin_of
 from lycosa.web.robots import RobotsWeb, TextWeb
 from lycosa.web.sitemaps import MAX_BYTES, parse_sitemap
@@ -53,35 +53,37 @@ async def urls_in_sitemaps(
     or_else: str = "",
     limit: int = 50_000,
     turns: CurrentTurns | None = None,
-    observe: Callable[[Fetch], None] = lambda fetch: None,
+    journal: Journal | None = None,
+    holds: Mapping[Host, float] = {},
     interrupted: Callable[[], bool] = lambda: False,
 ) -> SitemapUrls:
     """The first `limit` URLs in these sitemaps and those they refer to; sitemaps that cannot be read are left out.
 
     robots: knows which sitemaps the hosts of `hosts_of` name.
     or_else: path of the sitemap of a host that names none.
-    observe: called with every fetch.
+    journal: is given every fetch, those that are to be tried again too.
+    holds: hosts that may not be asked before a moment.
     """
     found = SitemapUrls(limit)
     starts = [Url(f"{origin}/robots.txt") for origin in dict.fromkeys(map(origin_of, hosts_of))]
     strategy = _Sitemaps(found, frozenset(starts), or_else)
     frontier = MemoryFrontier(clock=clock, delay=requests.delay, per_address=requests.address_limit)
+    for host, until in holds.items():
+        frontier.hold(host, until)
     crawl = Crawl(
         web=_SitemapWeb(web, robots, frozenset(starts), clock),
         assess=Assessor(read=lambda fetch: None, judge=None),
-        loop=Loop(strategy, frontier, clock=clock, retries=requests.retries),
+        loop=Loop(strategy, frontier, journal=journal, clock=clock, retries=requests.retries),
         clock=clock,
         status=Status(interrupted=lambda: interrupted() or found.are_enough),
         concurrency=requests.concurrency,
         turns=turns or CurrentTurns(),
     )
     crawl.loop.start((*starts, *sitemaps))
-    async with aclosing(crawl.visits()) as visits:
-        try:
-            async for visit in visits:
-                observe(visit.fetch)
-        except EverySeedRefusedError:
-            return found
+    with suppress(EverySeedRefusedError):
+        async with aclosing(crawl.visits()) as visits:
+            async for _ in visits:
+                pass
     return found
 
 

@@ -5,7 +5,7 @@
     block HOST, boost HOST, boost URL, label NUMBER (so many lines of labels.txt)
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -34,10 +34,14 @@ class Steering(Struct, frozen=True):
     boosted: tuple[str, ...] = ()
 
 
+Deed = Literal["block", "boost", "label"]
+_DEEDS: Mapping[str, Deed] = {"block": "block", "boost": "boost", "label": "label"}
+
+
 class Step(Struct, frozen=True):
     """One thing that a user told a crawl."""
 
-    do: Literal["block", "boost", "label"]
+    do: Deed
     what: str
 
     def __str__(self) -> str:
@@ -127,10 +131,11 @@ def _read(folder: Path) -> list[Step]:
         raise CollectionError(f"{path}: not UTF-8 text; mend or delete it") from None
     for number, line in enumerate(lines, 1):
         word, _, what = line.partition(" ")
-        is_label = word == "label" and whole_number(what, most=10**9) is not None
-        if len(line) > _MAX_LINE or not (is_label or (word in ("block", "boost") and what)):
+        do = _DEEDS.get(word)
+        is_right = whole_number(what, most=10**9) is not None if do == "label" else bool(what)
+        if len(line) > _MAX_LINE or do is None or not is_right:
             raise CollectionError(f"{path}:{number}: write `block HOST` or `boost HOST`; mend or delete it")
-        steps.append(Step(word, what))  # type: ignore[arg-type]
+        steps.append(Step(do, what))
     return steps
 
 

@@ -10,7 +10,7 @@ from lycosa.reading.decode import decode
 from lycosa.relevance.taxonomy import Taxonomy
 from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.errors import LycosaError, UsageError
-from lycosa.vocabulary.files import output_file
+from lycosa.vocabulary.files import output_file, read_given
 from lycosa.vocabulary.records import Page, Url
 
 LARGEST_EXAMPLE = 2_000_000  # bytes; of a longer file the beginning counts
@@ -23,12 +23,9 @@ def load_taxonomy(path: Path, *, seed: int = 0) -> Taxonomy:
     if path.is_dir():
         return Taxonomy.train(examples_in_folders(path), seed=seed)
     try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
+        content = read_given(path, LARGEST_FILE)
     except OSError as error:
         raise UsageError(f"cannot read the taxonomy {path}: {error.strerror}") from None
-    if len(content) > LARGEST_FILE:
-        raise UsageError(f"{path} is larger than {LARGEST_FILE // 1_000_000} MB, which no taxonomy is")
     try:
         plain = msgspec.json.decode(content)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:

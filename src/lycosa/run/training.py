@@ -35,14 +35,14 @@ from lycosa.strategies.base import RanksAgain
 from lycosa.vocabulary.contracts import Relevance, Standing
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.files import atomic_write, read_plain
-from lycosa.vocabulary.records import RELEVANT, Change, Page, Plain, Url, Visit
+from lycosa.vocabulary.records import Change, Page, Plain, Url, Visit
 from lycosa.vocabulary.text import codes_of, counted
 
 from .open import open_for_reading
-from .session import Session
+from .session import STANDING_FILE, Session
 from .topic import Terms, is_rule
+from .trust import plain_file
 
-STANDING_FILE = "standing.json"
 _MAX_BYTES = 100_000_000
 LEARN_AT = (100, 1_000)  # pages of the collection with which its model is learnt anew; θ is settled at the first
 MAX_PAGES = 2_000  # of a collection, that are read again to learn from
@@ -56,6 +56,7 @@ _ENOUGH_TO_MISS = 10  # pages, none of which has a word of the topic
 _MOST_NAMED = 5  # words of the topic
 MAX_REJUDGED = 2_000  # of the latest pages, that are judged anew by their words
 _JUDGED_AT_ONCE = 200  # pages
+_MANY_TO_READ = 1_000  # pages, from which on it is told that they are read from the archive
 _PREDICATE = "predicate"  # state: by which the pages were judged
 _STEM = "stem"  # state: whether they were judged by stems
 _RULE = "rule"  # state: keywords and function by which they were judged; None where a model judged them
@@ -305,8 +306,7 @@ class TopicTrainer:
         moved = {url: relevance for url, relevance in relevances.items() if relevance != known.get(Url(url))}
         session.record(Scores(session.clock.now(), reason, moved))
         session.checkpoint()
-        judged = (relevance for *_, relevance in catalog.judged())
-        session.status.recount([relevance is not None and relevance >= RELEVANT for relevance in judged])
+        session.status.recount(catalog.relevant_in_order())
 
     def _train_first(self) -> None:
         """Trains a first time; where there are pages already, they are judged anew."""
@@ -414,6 +414,11 @@ class _CrawledPages:
         """The latest pages, so many, with their words."""
         session = self._session
         rows = session.collection.catalog.judged(latest=most)
+        missing = len(rows) - session.words.count()
+        if missing >= _MANY_TO_READ:
+            session.tell(
+                f"reading {counted(missing, 'page')} from the archive, once; the next time takes a second or so"
+            )
         kept = session.words.after(rows[0][0] - 1) if rows else iter(())
         words = next(kept, None)
         for number, url, at, _ in rows:
@@ -463,9 +468,9 @@ class StandingTrainer:
         """Raises where the tables of the recipe cannot be read, before anything is fetched."""
         source, folder = self._source, self._session.folder
         if source.in_links:
-            read_in_links(folder / source.in_links)
+            read_in_links(plain_file(folder / source.in_links))
         if source.traffic:
-            read_traffic(folder / source.traffic)
+            read_traffic(plain_file(folder / source.traffic))
 
     def learn(self) -> None:
         """Loads the model that was saved, or trains one where that was trained on other pages or tables."""
@@ -539,7 +544,8 @@ class StandingTrainer:
             file.write(msgspec.json.encode(_SavedStanding(self._fingerprint(), model.to_plain())))
 
     def _traffic(self) -> dict[str, float] | None:
-        return read_traffic(self._session.folder / self._source.traffic) if self._source.traffic else None
+        traffic = self._source.traffic
+        return read_traffic(plain_file(self._session.folder / traffic)) if traffic else None
 
     def _learnt(self) -> StandingModel:
         session, source = self._session, self._source
@@ -564,10 +570,10 @@ class StandingTrainer:
     def _in_links(self) -> dict[Url, int]:
         source, folder = self._source, self._session.folder
         if source.in_links:
-            return read_in_links(folder / source.in_links)
+            return read_in_links(plain_file(folder / source.in_links))
         if source.collections:
             return count_in_links(pair for name in source.collections for pair in _links_of(folder / name))
-        return read_graph_in_links(folder / source.graph)
+        return read_graph_in_links(plain_file(folder / source.graph))
 
     def _pages(self, good: Mapping[Url, Page]) -> Iterator[Page]:
         """The pages there are to learn from, each once."""

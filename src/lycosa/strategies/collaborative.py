@@ -174,8 +174,8 @@ class LogOffers:
 
 
 def is_evicted(event: Visit | Skip) -> bool:
-    """Whether a page was evicted from the frontier, and so may be offered again."""
-    return isinstance(event, Skip) and event.reason is SkipReason.EVICTED
+    """Whether a page was evicted from the frontier, or had no room there, and so may be offered again."""
+    return isinstance(event, Skip) and event.reason in (SkipReason.EVICTED, SkipReason.SITE)
 
 
 def _level(logs: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -26,7 +26,9 @@ _SIBLINGS = 32  # siblings scored again after a visit
 _AGAIN = 16  # URLs scored longest ago that are scored again after a visit
 _LEAST = 3  # pages with a word or token before it counts
 _MAX_LOG = 700.0  # beyond it, exp() overflows
-_MAY_COME_BACK = frozenset((SkipReason.EVICTED, SkipReason.NOFOLLOW, SkipReason.UNFOLLOWED, SkipReason.REDIRECT))
+_MAY_COME_BACK = frozenset(
+    (SkipReason.EVICTED, SkipReason.SITE, SkipReason.NOFOLLOW, SkipReason.UNFOLLOWED, SkipReason.REDIRECT)
+)
 _NOTHING: Ids = np.empty(0, np.int64)
 _tokens = re.compile(r"[^\W\d_]{2,}").findall
 

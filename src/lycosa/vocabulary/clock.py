@@ -12,11 +12,21 @@ class Clock(Protocol):
 
 
 class WallClock:
+    """The time of day, which never goes back: where somebody sets the clock back, time passes on from where it was.
+
+    What waits until a moment would else wait for as much longer.
+    """
+
+    def __init__(self) -> None:
+        self._ahead = time.time() - time.monotonic()  # seconds, of the clock that nobody sets
+
     def now(self) -> float:
-        return time.time()
+        passed = time.monotonic()  # stands still while the machine sleeps: the time of day does not
+        self._ahead = max(self._ahead, time.time() - passed)
+        return passed + self._ahead
 
     async def sleep_until(self, moment: float) -> None:
-        await asyncio.sleep(max(0.0, moment - time.time()))
+        await asyncio.sleep(max(0.0, moment - self.now()))
 
 
 class SimulatedClock:

@@ -4,6 +4,7 @@ import gzip
 import os
 import shutil
 import stat
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -176,9 +177,23 @@ def read_plain(path: Path, limit: int) -> bytes:
     """The content of a regular file, or of one that a link leads to; raises OSError for anything else, and where it is
     longer than `limit` bytes."""
     with open_plain(path, follow_link=True) as file:
-        content = file.read(limit + 1)
+        return read_whole(file, limit)
+
+
+def read_given(path: Path, limit: int) -> bytes:
+    """The content of a file that the user named, which may be a pipe, or standard input for `-`; raises OSError, also
+    where it is longer than `limit` bytes."""
+    if str(path) == "-":
+        return read_whole(sys.stdin.buffer, limit)
+    with path.open("rb") as file:
+        return read_whole(file, limit)
+
+
+def read_whole(file: BinaryIO, limit: int) -> bytes:
+    """The rest of an opened file; raises OSError where it is longer than `limit` bytes."""
+    content = file.read(limit + 1)
     if len(content) > limit:
-        raise OSError(EFBIG, f"it is larger than {limit:,} bytes", str(path))
+        raise OSError(EFBIG, f"it is larger than {limit:,} bytes")
     return content
 
 

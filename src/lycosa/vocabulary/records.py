@@ -283,6 +283,7 @@ class SkipReason(StrEnum):
     SCOPE = "scope"  # out of the scope of the crawl
     QUOTA = "quota"  # its host or site has as many pages as it may have
     TRAP = "trap"  # looks like a crawler trap
+    SITE = "site"  # its registered domain has more hosts or URLs than its pages speak for; it may be proposed again
     FORGOTTEN = "forgotten"  # the user removed it from the collection
 
 

@@ -6,10 +6,12 @@ Which of these a file is, is told by its first words; everything else is plain l
 import html
 import re
 from collections.abc import Iterable, Iterator
+from errno import EFBIG
 from pathlib import Path
 from typing import NamedTuple
 
 from .errors import RecipeError
+from .files import read_given
 from .hosts import is_reserved
 from .records import Url
 from .urls import has_known_suffix, normalise
@@ -66,12 +68,10 @@ def meant_lines(lines: Iterable[str]) -> Iterator[NumberedLine]:
 
 def _read(path: Path, what: str) -> str:
     try:
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
+        content = read_given(path, MAX_BYTES)
     except OSError as error:
-        raise RecipeError(f"cannot read the {what} in {path}: {error.strerror or error}") from None
-    if len(content) > MAX_BYTES:
-        raise RecipeError(f"{path} is larger than {MAX_BYTES // 1_000_000} MB; give fewer, or several files")
+        way_out = "; give fewer, or several files" if error.errno == EFBIG else ""
+        raise RecipeError(f"cannot read the {what} in {path}: {error.strerror or error}{way_out}") from None
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

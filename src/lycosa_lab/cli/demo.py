@@ -116,7 +116,7 @@ def _compare(found: Mapping[str, Catch], topic: str) -> None:
         share = catch.on_topic / catch.stored if catch.stored else 0.0
         bar = "█" * round(LONGEST * share)
         typer.echo(f"  {name:14} {share:6.1%}  {bar}  {catch.on_topic} of {catch.stored} pages")
-    typer.echo("\nhow much they matter: links that lead to those pages from everywhere, geometric mean:")
+    typer.echo("\nimportance of those pages: links that lead to them from everywhere, geometric mean:")
     most = max(catch.in_links for catch in found.values()) or 1.0
     for name, catch in found.items():
         typer.echo(f"  {name:14} {catch.in_links:6.1f}  {'█' * round(LONGEST * catch.in_links / most)}")
@@ -125,16 +125,16 @@ def _compare(found: Mapping[str, Catch], topic: str) -> None:
 
 
 def _why_not_first(found: Mapping[str, Catch], default: str) -> list[str]:
-    """Why the default strategy is behind another one, by pages on the topic or by how much they matter."""
+    """Why the default strategy is behind another one, by pages on the topic or by their importance."""
     lines, weighs_standing = [], uses_standing(Recipe(strategy=default))
     by_pages = max(found, key=lambda name: found[name].on_topic)
     if found[by_pages].on_topic > found[default].on_topic:
-        why = ", which weighs how much pages matter too: --target 1 is for the topic alone" * weighs_standing
+        why = ", which weighs importance too: --target 1 is for the topic alone" * weighs_standing
         lines.append(f"{by_pages} found more pages on the topic than {default}{why}.")
     by_links = max(found, key=lambda name: found[name].in_links)
     if found[by_links].in_links > found[default].in_links:
         why = ", which goes by the topic alone" * (not weighs_standing)
-        lines.append(f"The pages that {by_links} found matter more than those of {default}{why}.")
+        lines.append(f"The pages that {by_links} found are more important than those of {default}{why}.")
     return lines
 
 

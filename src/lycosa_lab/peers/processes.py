@@ -95,7 +95,7 @@ class Processes:
 
 
 def _begin(folder: Path, address: str) -> subprocess.Popen[str]:
-    words = ("peer", "serve", str(folder), "--listen", address, "--quiet")
+    words = ("peer", "serve", str(folder), "--listen", address, "--allow-private", "--quiet")
     return subprocess.Popen(
         [sys.executable, "-c", _PROGRAM, str(LONGEST), *words],
         stdin=subprocess.DEVNULL,

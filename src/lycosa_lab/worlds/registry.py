@@ -40,7 +40,7 @@ class WorldKind(NamedTuple):
 
 WORLDS: Mapping[str, WorldKind] = {
     "synthetic": WorldKind(
-        "a made-up web with topics, sites, standing, a directory, change and readers",
+        "a made-up web with topics, sites, importance, a directory, change and readers",
         SyntheticWorld,
         SyntheticWorld.load,
     ),

@@ -60,9 +60,10 @@ class LiveResults:
 def hit_lines(number: int, hit: RankedPage, me: str) -> list[str]:
     """A hit as lines of text."""
     who = ", ".join("home" if each.name == me else each.name[:8] for each in hit.providers[:5])
+    unchecked = "" if hit.is_checked else " (unchecked)"
     more = f"   also {visible(', '.join(hit.also), 200)}" if hit.also else ""
     return [
-        f"{number}. {visible(hit.title, 120) or '(no title)'}   at {visible(who, 80)}",
+        f"{number}. {visible(hit.title, 120) or '(no title)'}   at {visible(who, 80)}{unchecked}",
         f"   {visible(hit.url, 300)}",
         f"   {visible(hit.snippet, 300)}",
         *([more] if more else []),

@@ -57,6 +57,7 @@ def options_of(algorithm: str, *, walkers: int = DEFAULTS.walkers) -> NodeOption
         adapts=switches.adapts,
         indexes=switches.indexes,
         walkers=walkers,
+        probes=0,  # all are honest here
     )
 
 

@@ -98,6 +98,12 @@ class CachedContent:
     def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None) -> bool:
         return self._content.may_answer(wanted, hit, statistics)
 
+    def confirms(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None, body: bytes) -> bool:
+        return True  # all are honest here
+
+    def unlikely(self, number: int) -> str | None:
+        return None
+
     def may_take(self, item: Item) -> bool:
         return self._content.may_take(item)
 

@@ -1,0 +1,187 @@
+"""Measuring what peers claim: hits of strangers are claims until they were checked.
+
+Keys and claims cost nothing, so a hit of a peer that is not trusted counts only when a page of its answer, chosen by
+chance, was fetched and found to be as it was told, and when the peer had nothing for a question that nobody can answer:
+words of the asker's own pages that have nothing to do with each other, and one that does not exist. It comes as another
+walker, and who has pages for it makes them up. Who stood that in several searches becomes a buddy. Answers of trusted
+peers count at once, and are checked like that now and then.
+"""
+
+from collections import OrderedDict
+
+from msgspec import Struct
+
+from .buddy_policy import BuddyPolicy
+from .fetches import Fetches, SecretNumbers
+from .forwarding import Forwarding
+from .messages import PeerHit, PeerName, Query, Response, Send
+from .search import Answer, Failure, Search, Trust
+from .searches import Searches
+from .state import NodeState
+
+PROBE_SECONDS = 5.0  # that a provider has for its page
+SPOT_CHECKS = 8  # one in so many answers of peers that are trusted is checked
+MAX_PENDING = 256
+MAX_CONFIRMED = 4096  # peers of which it is remembered in how many searches they were confirmed
+_HITS_IN_VAIN = 3
+
+
+class Probe:
+    """What is known of an answer that is being checked."""
+
+    def __init__(self, search: int, answer: Answer, hit: PeerHit):
+        self.search = search
+        self.answer = answer
+        self.hit = hit
+        self.sample_is_true = False
+        self.trap_is_passed = False
+
+    @property
+    def peer(self) -> PeerName:
+        return self.answer.provider.name
+
+
+class Trap(Struct, frozen=True):
+    """A question that nobody can answer."""
+
+    words: str
+    probe: Probe
+
+
+class Probes:
+    """Checks answers by sample and by question; what stands both counts, and credits its provider."""
+
+    def __init__(
+        self,
+        state: NodeState,
+        searches: Searches,
+        fetches: Fetches,
+        forwarding: Forwarding,
+        policy: BuddyPolicy,
+        numbers: SecretNumbers,
+    ):
+        self._state = state
+        self._searches = searches
+        self._fetches = fetches
+        self._forwarding = forwarding
+        self._policy = policy
+        self._numbers = numbers
+        self._samples: OrderedDict[int, Probe] = OrderedDict()  # by fetch
+        self._traps: OrderedDict[int, Trap] = OrderedDict()  # by query
+        self._confirmed: OrderedDict[PeerName, int] = OrderedDict()  # in how many searches
+
+    def has_sample(self, fetch: int) -> bool:
+        return fetch in self._samples
+
+    def has_trap(self, query: int) -> bool:
+        return query in self._traps
+
+    def check(self, search: Search, answer: Answer, now: float) -> list[Send]:
+        """Takes an answer: at once where its provider is trusted, else as a claim that is to be checked."""
+        state, peer = self._state, answer.provider.name
+        useful = [hit for hit in answer.hits if state.content.may_take(hit.item)]
+        is_trusted = not state.options.probes or state.is_trusted(peer)
+        if is_trusted:
+            search.add(answer, (hit.item for hit in useful))
+            if state.options.probes and peer not in state.named:
+                search.trust[peer] = Trust.BUDDY
+            if useful:
+                self._credit(search, answer)
+            if not state.options.probes or self._numbers.next(1) % SPOT_CHECKS:
+                return []
+        elif search.trust.setdefault(peer, Trust.CLAIMED) is Trust.CONFIRMED:
+            search.add(answer, (hit.item for hit in useful))
+        else:
+            search.add(answer, ())
+        if not useful or peer in search.probed or len(search.probed) >= state.options.probes:
+            return []
+        return self._begin(search, Probe(search.id, answer, useful[self._numbers.next(2) % len(useful)]), now)
+
+    def _begin(self, search: Search, probe: Probe, now: float) -> list[Send]:
+        search.probed.add(probe.peer)
+        self._state.counts["probes"] += 1
+        provider = probe.answer.provider
+        fetch, sends = self._fetches.start(provider, probe.hit.item, now, wait=PROBE_SECONDS)
+        self._samples[fetch] = probe
+        words = self._state.content.unlikely(self._numbers.next())
+        if words is None:
+            probe.trap_is_passed = True
+        else:
+            number, walker = self._numbers.next(), 1 + self._numbers.next(3)
+            query = Query(number, words, self._state.me, self._state.options.ttl, walker, most=_HITS_IN_VAIN)
+            self._traps[number] = Trap(words, probe)
+            sends += self._forwarding.within_limits([Send(provider.name, query, provider.address)], now)
+        for pending in (self._samples, self._traps):
+            while len(pending) > MAX_PENDING:
+                pending.popitem(last=False)
+        return sends
+
+    # ------------------------------------------------------------ what comes of it
+
+    def sample_came(self, fetch: int, body: bytes, now: float) -> list[Send]:
+        """The page of a probe has come, and is a page."""
+        probe = self._samples.pop(fetch)
+        search = self._searches.get(probe.search)
+        if search is None:
+            return []
+        if not self._state.content.confirms(search.wanted, probe.hit, probe.answer.statistics, body):
+            return self._end(probe, now, offence="spam", by=2.0)
+        probe.sample_is_true = True
+        return self._end(probe, now) if probe.trap_is_passed else []
+
+    def sample_failed(self, fetch: int, why: Failure, now: float) -> list[Send]:
+        """The page of a probe did not come, or is none. One that is down or busy stays what it is."""
+        probe = self._samples.pop(fetch)
+        by = {Failure.WRONG: 2.0, Failure.LACKS: 1.0}.get(why, 0.0)
+        return self._end(probe, now, offence="spam" if by else "", by=by)
+
+    def trap_answered(self, sender: PeerName, response: Response, now: float) -> list[Send]:
+        """The answer to a question that nobody can answer, of whomever the walker has come to. One that was asked
+        something else by those who forwarded it is not blamed."""
+        state, trap = self._state, self._traps[response.query]
+        probe, by = trap.probe, 0.75 * self._state.options.tolerance
+        is_made_up = any(state.content.may_answer(trap.words, hit, response.statistics) for hit in response.hits)
+        if is_made_up:
+            state.buddies.drop(sender)
+            state.held.drop(sender)
+            if sender == probe.peer:
+                del self._traps[response.query]
+                return self._end(probe, now, offence="made_up", by=by)
+            state.penalise(sender, "made_up", now, by=by)
+        return self.trap_ended(response.query, now)
+
+    def trap_ended(self, query: int, now: float) -> list[Send]:
+        """The walker has ended, and the peer it was sent to has not answered it."""
+        probe = self._traps.pop(query).probe
+        probe.trap_is_passed = True
+        return self._end(probe, now) if probe.sample_is_true else []
+
+    def _end(self, probe: Probe, now: float, *, offence: str = "", by: float = 0.0) -> list[Send]:
+        """Ends a probe, once: the provider is confirmed, or left out of the search, or neither."""
+        search = self._searches.get(probe.search)
+        if offence:
+            self._state.penalise(probe.peer, offence, now, by=by)
+            self._policy.demote(probe.peer)
+        if search is None:
+            return []
+        if offence:
+            search.reject(probe.peer)
+        elif probe.sample_is_true and probe.trap_is_passed:
+            self._state.counts["confirmed"] += 1
+            search.confirm(probe.peer, self._state.content.may_take)
+            if self._times_confirmed(probe.peer) >= self._state.options.probation:
+                self._credit(search, probe.answer)
+        search.probes_ended.add(probe.peer)
+        return self._searches.advance(search, now)
+
+    def _times_confirmed(self, peer: PeerName) -> int:
+        """In how many searches a peer was confirmed, this one included."""
+        times = self._confirmed[peer] = self._confirmed.pop(peer, 0) + 1
+        while len(self._confirmed) > MAX_CONFIRMED:
+            self._confirmed.popitem(last=False)
+        return times
+
+    def _credit(self, search: Search, answer: Answer) -> None:
+        if len(search.credited) < self._state.options.credited and answer.provider.name not in search.credited:
+            search.credited.add(answer.provider.name)
+            self._policy.credit(answer)

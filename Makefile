@@ -1,6 +1,7 @@
 # make demo:  the main job, on a made-up web served from this machine.
 # make check: style, types and the fast core of the tests, in about a minute: what to run after every change.
 # make test:  every check there is, the slow tests and those of the lab and of peers too: what to run before a change is shared.
+# make fortress: attacks by the hundred (crafted collections, kills, hostile servers and peers): up to an hour.
 # make tools: other people's programs that tests try archives and exports with, in an environment of their own; a test whose
 #             program could not be installed is skipped and says so.
 # make dist:  wheel and sdist, in dist/.
@@ -11,7 +12,7 @@ BIN := $(VENV)/bin
 TOOLS := .venv-tools
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes: what one has compiled the next shall find
 
-.PHONY: setup tools demo style check test dist golden bench clean
+.PHONY: setup tools demo style check test fortress dist golden bench clean
 
 setup: $(VENV)/.installed
 
@@ -39,10 +40,15 @@ style: setup
 	$(BIN)/mypy
 
 check: style
-	$(BIN)/pytest --numprocesses auto --dist loadfile -m "not slow and not lab and not peers"
+	$(BIN)/pytest --numprocesses auto --dist loadfile -m "not slow and not lab and not peers and not fortress"
 
 test: style tools
-	$(BIN)/pytest --numprocesses auto --dist loadfile
+	$(BIN)/pytest --numprocesses auto --dist loadfile -m "not fortress"
+
+fortress: setup
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris || echo "without atheris, the fuzzers draw inputs at random"
+	$(BIN)/pytest --numprocesses auto --dist load -m fortress tests/fortress
+	$(BIN)/python tests/fortress/fuzz.py --seconds 1200
 
 dist: setup
 	$(BIN)/python -m build --no-isolation --outdir dist

@@ -35,6 +35,7 @@ from lycosa.vocabulary.urls import normalise
 
 FILE_NAME = "lycosa.toml"
 _MAX_BYTES = 1_000_000
+_DEEPEST = 200  # tables within tables
 DEFAULT_STRATEGY = "hunter"  # of a crawl whose recipe names none
 
 _PROXY = re.compile(r"(\w+://)?[^/\s]*[^/\s:]:\d{1,5}/?")  # which schemes there are is for the web to know
@@ -197,12 +198,15 @@ def load_recipe(folder: Path, *, to_read: bool = False, tell: Callable[[str], No
             raise UsageError(f"{folder} is not a collection: it has no {FILE_NAME}; make one with: lycosa new NAME")
         raise UsageError(f"there is no collection {folder}; make it with: lycosa new {folder}")
     try:
-        plain = tomllib.loads(read_plain(path, _MAX_BYTES).decode())
+        text = read_plain(path, _MAX_BYTES).decode()
+        if any(line.partition("=")[0].count(".") > _DEEPEST for line in text.split("\n")):
+            raise RecursionError  # which would take time that grows with the square of the depth
+        plain = tomllib.loads(text)
     except RecursionError:
         raise RecipeError(f"{path}: tables within tables too deep to read; write it with fewer") from None
     except tomllib.TOMLDecodeError as error:
         raise RecipeError(f'{path}: not TOML: {error}; mend that line: key = "value"') from None
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # no UTF-8, or a number of thousands of digits
         raise RecipeError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if tell is not None and not to_read and (folder / "archive").exists():
         plain = _with_known_strategy(plain, str(path), tell)

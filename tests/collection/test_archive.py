@@ -4,6 +4,7 @@ import json
 import random
 from pathlib import Path
 
+import brotli
 import pytest
 from fastwarc.warc import ArchiveIterator as FastIterator
 from hypothesis import given, settings
@@ -65,6 +66,34 @@ def test_warcio_finds_nothing_wrong_and_reads_the_bodies(tmp_path):
     assert sum(kind == "revisit" for kind, _, _ in kinds) == 2
     reasons = [headers.get_header("WARC-Truncated") for kind, _, headers in kinds if kind == "response"]
     assert set(reasons) == {None, "length", "unspecified"}
+
+
+@pytest.mark.parametrize("encoding", ["br", "gzip, BR"])
+def test_a_page_in_brotli_is_archived_decoded_and_warcio_reads_it(tmp_path, encoding):
+    content = HTML * 2_000  # several of the pieces in which warcio reads
+    packed = brotli.compress(content)
+    headers = (("Content-Type", "text/html"), ("Content-Encoding", encoding), ("content-length", str(len(packed))))
+    fetch = fetched(WOLF, body=packed, content=content, headers=headers)
+    (place,) = written(tmp_path, [replace(visit(WOLF), fetch=fetch)])
+    warcio_check(the_file(tmp_path))
+    with the_file(tmp_path).open("rb") as stream:
+        bodies = [record.content_stream().read() for record in ArchiveIterator(stream) if record.rec_type == "response"]
+    assert bodies == [content]
+    fetch = archive_in(tmp_path, writable=False).fetch_at(place)
+    assert (fetch.body, fetch.content, fetch.header("content-encoding")) == (content, content, None)
+    assert fetch.header("x-archive-orig-content-encoding") == encoding
+    assert fetch.header("x-archive-orig-content-length") == str(len(packed))
+    assert fetch.header("content-length") == str(len(content))
+
+
+def test_damage_between_records_is_counted(tmp_path):
+    places = written(tmp_path, [visit(Url(f"http://spiders.example/{number}")) for number in range(5)])
+    data = bytearray(the_file(tmp_path).read_bytes())
+    data[places[1].offset : places[2].offset] = bytes(places[2].offset - places[1].offset)  # as a bad disk leaves it
+    the_file(tmp_path).write_bytes(data)
+    archive = archive_in(tmp_path, writable=False)
+    assert len(list(archive.events())) == 4
+    assert archive.damaged_bytes == {the_file(tmp_path).name: places[2].offset - places[1].offset}
 
 
 def test_fastwarc_reads_every_record_with_valid_digests(tmp_path):

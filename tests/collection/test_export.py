@@ -47,6 +47,11 @@ def test_jsonl_tells_every_page(catalog):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("text", ["x;=1+1", "x; =1+1", "x;\uff1d1", "a;b;@SUM(1)"])
+def test_no_semicolon_begins_a_formula(text):
+    assert not re.search(r";\s*[=+@\-\uff1d]", csv_cell(text))
+
+
 def test_csv_holds_no_formula_and_no_control_character(catalog):
     rows = list(csv.DictReader(io.StringIO(exported(catalog, "csv").decode(), newline="")))
     assert [row["url"] for row in rows] == list(TITLES)

@@ -16,9 +16,9 @@ from lycosa.relevance.registry import LinearTrainer
 from lycosa.relevance.svm import LinearModel
 from lycosa.run import upkeep
 from lycosa.run.forgotten import add_forgotten
-from lycosa.run.session import Session
+from lycosa.run.session import STANDING_FILE, Session
 from lycosa.run.topic import MODEL_FILE, Terms
-from lycosa.run.training import STANDING_FILE, StandingTrainer, TopicTrainer
+from lycosa.run.training import StandingTrainer, TopicTrainer
 from lycosa.strategies.hunter import Hunter
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, LycosaError

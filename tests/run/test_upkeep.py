@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from crawling import archives, collection, listing, pages, rows, waiting
+from lycosa.run.session import REPORT_FILE
 from lycosa.run.topic import LABELS_FILE, MODEL_FILE
 from lycosa.run.training import Learnt
-from lycosa.run.upkeep import REPORT_FILE, Imported, forget, import_archive, label, rebuild
+from lycosa.run.upkeep import Imported, forget, import_archive, label, rebuild
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.records import Url
@@ -45,6 +46,17 @@ def test_a_rebuild_needs_the_archive_alone_and_counts_the_pages(words: Path) -> 
     assert rebuild(words, **QUIETLY) == 15
     assert pages(words) == before
     assert waiting(words) == pytest.approx(waited)
+
+
+def test_a_rebuild_tells_of_damage_within_the_archive(words: Path) -> None:
+    (path,) = archives(words)
+    (place, length), *_ = rows(words, "SELECT place, length FROM pages WHERE number = 7")
+    data = bytearray(path.read_bytes())
+    data[place : place + length] = bytes(length)
+    path.write_bytes(data)
+    told: list[str] = []
+    assert rebuild(words, clock=SimulatedClock(NOW), tell=told.append) == 14
+    assert [line for line in told if "damaged: what was there is lost" in line and path.name in line]
 
 
 def test_pages_of_another_archive_join_the_collection_once(words: Path, tmp_path: Path) -> None:

@@ -16,12 +16,23 @@ import msgspec
 import typer
 
 from lycosa.run.options import FetchOptions, Flag
+from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import UsageError, cannot_write
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import visible
 from lycosa.vocabulary.urls import normalise
 
-Name = Annotated[Path, typer.Argument(metavar="NAME", help="The folder of the collection.")]
+
+def _settled(folder: Path) -> Path:
+    """The folder of a collection; what a kill broke off in it is ended first, and told."""
+    if (folder / "journal.json").exists():  # seldom, and what it needs takes time to load
+        from lycosa.run.upkeep import finish_upkeep
+
+        finish_upkeep(folder, clock=WallClock(), tell=tell)
+    return folder
+
+
+Name = Annotated[Path, typer.Argument(metavar="NAME", help="The folder of the collection.", callback=_settled)]
 UrlArgument = Annotated[str, typer.Argument(metavar="URL", help="http://… or https://…")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 _TERMINAL_CONTROLS = re.compile(

@@ -27,8 +27,8 @@ from lycosa.report import (
 from lycosa.run.omissions import omissions_in_words
 from lycosa.run.open import open_for_reading
 from lycosa.run.review import Measured, measured
+from lycosa.run.session import REPORT_FILE
 from lycosa.run.topic import calibration_of
-from lycosa.run.upkeep import REPORT_FILE
 from lycosa.vocabulary.errors import CollectionError, cannot_write
 from lycosa.vocabulary.explanations import is_found_by_readers, weight_of_relevance
 from lycosa.vocabulary.records import RELEVANT

@@ -43,7 +43,7 @@ from .event_records import (
     url_of,
 )
 from .events import Event, Place, Position, RunStart, Scores, fetch_of
-from .warc import CHUNK, Record, date_of, record, records
+from .warc import CHUNK, DAMAGED, Record, date_of, record, records
 
 _NAME = re.compile(r"[^/\\]*-(\d{5,18})\.warc\.gz")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_]+")
@@ -85,6 +85,7 @@ class Archive:
         self._size = 0
         self._index = cdxj.Entries()
         self.unreadable_records: dict[str, int] = {}  # per file, as found by the reads so far; they are kept
+        self.damaged_bytes: dict[str, int] = {}  # per file, between records; as found by the reads so far
         if writable:
             with disk_errors(folder):
                 folder.mkdir(exist_ok=True)
@@ -233,7 +234,7 @@ class Archive:
     @contextmanager
     def _file_of(self, place: Place) -> Iterator[BinaryIO]:
         """The file of a place, which a catalog names: nothing but a WARC file of this archive is opened."""
-        if not _NAME.fullmatch(place.file) or Path(place.file).name != place.file or place.offset < 0:
+        if not _NAME.fullmatch(place.file) or "\0" in place.file or place.offset < 0:
             raise self._misfit()
         with disk_errors(self._folder), open_plain(self._folder / place.file) as stream:
             yield stream
@@ -247,15 +248,19 @@ class Archive:
             if after and _order(path.name) < _order(after.file):
                 continue
             start = after.offset if after and path.name == after.file else 0
-            unreadable = 0
+            unreadable = damaged = 0
             with disk_errors(self._folder), open_plain(path) as stream:
                 for part in groups_and_strays(stream, start):
                     if isinstance(part, EventRecords):
                         yield path, part
+                    elif part.kind == DAMAGED:
+                        damaged += part.length
                     elif part.kind != "warcinfo":
                         unreadable += 1
             if unreadable:
                 self.unreadable_records[path.name] = unreadable
+            if damaged:
+                self.damaged_bytes[path.name] = damaged
 
     # ------------------------------------------------------------ recovering and forgetting
 
@@ -448,7 +453,9 @@ def _copy_without(
     for part in groups_and_strays(source):
         resume_at = source.tell()  # `groups_and_strays` reads on from here
         if isinstance(part, Record):
-            if _is_about_forgotten(part, is_forgotten):
+            if part.kind == DAMAGED:
+                changed += 1  # nobody can tell what it was about
+            elif _is_about_forgotten(part, is_forgotten):
                 changed += 1
             else:
                 _copy(source, part.offset, part.offset + part.length, out)

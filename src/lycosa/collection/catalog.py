@@ -201,6 +201,7 @@ class Catalog(Queries):
             gone = ask("DELETE FROM pages WHERE forgotten(url)").rowcount
             for table in ("fetches", "skips", "examples"):
                 ask(f"DELETE FROM {table} WHERE forgotten(url)")
+            ask("DELETE FROM skips WHERE forgotten(found_on)")  # ranked anew, what other pages link to is skipped again
             ask(
                 "UPDATE fetches SET detail = '' WHERE outcome = 'moved' AND forgotten(substr(detail, 4))"
             )  # after "to "
@@ -210,8 +211,8 @@ class Catalog(Queries):
             ask(f"INSERT OR IGNORE INTO stale SELECT number FROM pages WHERE {moved}")
             ask(f"UPDATE pages SET vanished_at = NULL, vanished_why = '' WHERE {moved}")
             ask("UPDATE pages SET anchor = '' WHERE forgotten(found_on)")  # which is text of that page
-            for table, column in (("pages", "found_on"), ("pages", "duplicate_of"), ("skips", "found_on")):
-                ask(f"UPDATE {table} SET {column} = NULL WHERE forgotten({column})")
+            for column in ("found_on", "duplicate_of"):
+                ask(f"UPDATE pages SET {column} = NULL WHERE forgotten({column})")
             for rowid, seeds in ask("SELECT rowid, seeds FROM runs").fetchall():
                 kept = [seed for seed in msgspec.json.decode(seeds) if not is_forgotten(seed)]
                 ask("UPDATE runs SET seeds = ? WHERE rowid = ?", (_json(kept), rowid))
@@ -242,11 +243,15 @@ class Catalog(Queries):
             )
             ask("DROP TABLE moved")
 
-    def vacuum(self) -> None:
-        """Removes what deleted rows left on the disk; everything must be committed."""
+    def vacuum(self) -> bool:
+        """Removes what deleted rows left on the disk; False where some is left as another program reads it.
+
+        Everything must be committed.
+        """
         with self._errors():
             self.connection.execute("VACUUM")
-            self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            is_busy, *_ = self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not is_busy
 
     def clear_stale(self) -> None:
         """The search index knows the newest state of every page."""

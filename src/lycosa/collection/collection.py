@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -18,11 +20,14 @@ from .catalog import Catalog
 from .errors import disk_errors
 from .event_records import Decode
 from .events import Event, Place, Position
+from .journal import Upkeep, end_journal, read_journal, write_journal
 from .rows import PageRow
 from .search_index import SearchIndex
 
 _CATALOG, _SEARCH = "catalog.sqlite", "search"
+_OLD_SEARCH = "search.old"  # while another takes its place
 _REBUILT_CATALOG, _REBUILT_SEARCH = "rebuilt.sqlite", "rebuilt-search"
+_INSTALLED_WITHIN = 10.0  # seconds that a reader waits for another process that exchanges catalog and index
 _INDEX_INTERVAL = 300.0  # seconds after which the pages of a running crawl can be searched, however few they are
 
 
@@ -70,6 +75,7 @@ class Collection:
         self._is_afresh = afresh  # and not installed yet
         self._added: set[int] = set()  # numbers of pages added to the index since its last commit
         self._indexed_up_to = catalog.indexed_up_to()
+        self.settled = ""  # what became of a rebuild that a kill broke off, for people; empty where there was none
         self.index_was_outdated = False  # whether this writer found an index of an older version, and removed it
         self._may_lack_pages = True  # a kill may have come between a commit of the catalog and that of the index
         self._applied: Position | None = None  # up to where in the archive the catalog knows it
@@ -98,11 +104,14 @@ class Collection:
             raise CollectionError(f"there is no collection {folder}; make one with: lycosa new {folder}")
         if not writable and not (folder / "archive").exists():
             raise CollectionError(f"{folder} holds nothing yet; fill it with: lycosa crawl {folder}")
+        if not writable:
+            settle_rebuild(folder)
         lock = _acquire_lock(folder) if writable else None
         try:
+            settled = _settle_rebuild(folder) if writable else ""
             afresh = afresh and writable
             if afresh:
-                _drop_rebuilt(folder)
+                write_journal(folder, Upkeep("rebuild"))
             archive = Archive(
                 folder / "archive",
                 software=software,
@@ -116,6 +125,7 @@ class Collection:
                 folder, archive, catalog, clock=clock, searchable=searchable, batch=batch, lock=lock, afresh=afresh
             )
             collection._applied = catalog.position()
+            collection.settled = settled
             if writable:
                 collection._recover()
         except BaseException:
@@ -195,8 +205,10 @@ class Collection:
             self.search.close()
             if self._is_afresh:
                 self.catalog.close()
-                _install_rebuilt(self.folder)
+                write_journal(self.folder, Upkeep("rebuild", "installing"))
                 self._is_afresh = False
+                _install_rebuilt(self.folder)
+                end_journal(self.folder)
         finally:
             self.abandon()
 
@@ -207,6 +219,7 @@ class Collection:
         self.archive.abandon()
         if self._is_afresh:
             _drop_rebuilt(self.folder)
+            end_journal(self.folder)
         if self._lock:
             self._lock.close()
 
@@ -223,8 +236,14 @@ class Collection:
         self.catalog.commit(self.archive.position())
         self.archive.forget(is_forgotten)
         self._relocate()
-        self.catalog.vacuum()
         return len(urls)
+
+    def compact(self) -> bool:
+        """Leaves nothing on the disk of rows that were deleted; False while another program reads them.
+
+        Everything must be committed.
+        """
+        return self.catalog.vacuum()
 
     def _recover(self) -> None:
         if self.catalog.get_state("moving"):
@@ -232,6 +251,7 @@ class Collection:
             self._relocate()
         else:
             self.archive.recover(self.catalog.position())
+        self.search.drop_leftovers()
         self.index_was_outdated = self.search.is_outdated()
         if self.index_was_outdated:
             self.search.clear()
@@ -299,20 +319,58 @@ def _acquire_lock(folder: Path) -> Lock:
     return lock
 
 
+def settle_rebuild(folder: Path) -> str:
+    """Ends what a rebuild that was killed has left; returns what was done, for people, empty where nothing was.
+
+    While another process rebuilds, what there is can be read; while it exchanges the files, it is waited for.
+    """
+    give_up_at = time.monotonic() + _INSTALLED_WITHIN
+    while (upkeep := read_journal(folder)) is not None and upkeep.task == "rebuild":
+        try:
+            with closing(_acquire_lock(folder)):
+                return _settle_rebuild(folder)
+        except CollectionError:  # another process is at work, or the folder cannot be written
+            if upkeep.stage == "making" or time.monotonic() > give_up_at:
+                break
+            time.sleep(0.02)
+    return ""
+
+
+def _settle_rebuild(folder: Path) -> str:
+    """The same for whoever holds the lock."""
+    upkeep = read_journal(folder)
+    if upkeep is None or upkeep.task != "rebuild":
+        return ""
+    if upkeep.stage == "installing":
+        _install_rebuilt(folder)
+    _drop_rebuilt(folder)
+    end_journal(folder)
+    if upkeep.stage == "installing":
+        return "a rebuild that was broken off at its end is finished now"
+    return f"a rebuild was broken off, and has changed nothing; again: lycosa rebuild {folder}"
+
+
 def _drop_rebuilt(folder: Path) -> None:
     """Removes what a rebuild that was broken off has left."""
     with disk_errors(folder):
         for path in folder.glob(f"{_REBUILT_CATALOG}*"):
             path.unlink()
-        shutil.rmtree(folder / _REBUILT_SEARCH, ignore_errors=True)
+        for name in (_REBUILT_SEARCH, _OLD_SEARCH):
+            shutil.rmtree(folder / name, ignore_errors=True)
 
 
 def _install_rebuilt(folder: Path) -> None:
-    """Puts a catalog and an index that were made afresh, and are closed, in place of those there are."""
+    """Puts a catalog and an index that were made afresh, and are closed, in place of those there are.
+
+    A kill may come between any two steps: then it is called again, and goes on.
+    """
     with disk_errors(folder):
-        for path in folder.glob(f"{_CATALOG}-*"):  # journals of the one before
-            path.unlink()
-        (folder / _REBUILT_CATALOG).replace(folder / _CATALOG)
+        if (folder / _REBUILT_CATALOG).exists():
+            for path in folder.glob(f"{_CATALOG}-*"):  # journals of the one before
+                path.unlink()
+            (folder / _REBUILT_CATALOG).replace(folder / _CATALOG)
         if (folder / _REBUILT_SEARCH).exists():
-            shutil.rmtree(folder / _SEARCH, ignore_errors=True)
+            shutil.rmtree(folder / _OLD_SEARCH, ignore_errors=True)
+            if (folder / _SEARCH).exists():
+                shutil.rmtree((folder / _SEARCH).rename(folder / _OLD_SEARCH))
             (folder / _REBUILT_SEARCH).rename(folder / _SEARCH)

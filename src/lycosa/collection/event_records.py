@@ -7,9 +7,10 @@ without an answer are a `metadata` record alone. The target of that record is a 
 a capture of that page. Version 0.1 wrote the plain URL; an event is read from the JSON, so both are read alike.
 `Transfer-Encoding` is archived as `X-Archive-Orig-Transfer-Encoding`, because bodies are no longer chunked (and what
 came under this very name gets the prefix once more). The head of a "not modified" is in the JSON and not in the revisit
-record, because replay tools would show that head, 304 and nothing else, instead of the page. An answer whose body was
-not wanted is marked `WARC-Truncated: unspecified`, the one reason of the standard that does not claim a limit or a
-broken connection.
+record, because replay tools would show that head, 304 and nothing else, instead of the page. A body in Brotli, which
+other programs fail to read in pieces, is archived decoded, with `X-Archive-Orig-Content-Encoding`. An answer
+whose body was not wanted is marked `WARC-Truncated: unspecified`, the one reason of the standard that does not claim a
+limit or a broken connection.
 """
 
 import re
@@ -39,13 +40,14 @@ from lycosa.vocabulary.urls import host_of, normalise, path_of
 
 from .events import Attempt, Event, FetchedExample, RunStart, Scores, Stop, fetch_of, is_not_modified, is_revisit
 from .json_text import to_json
-from .warc import Record, date_of, digest, one_line, record, records
+from .warc import DAMAGED, Record, date_of, digest, one_line, record, records
 
 Decode = Callable[[bytes, str, int], tuple[bytes, bool]]  # body, Content-Encoding, most bytes wanted -> content, cut
 NewId = Callable[[], str]
 
 URN = "urn:lycosa:"
 HIDDEN = "X-Archive-Orig-"
+DECODED = "x-archive-orig-content-encoding"  # header, in lower case, of an answer that is archived decoded
 _HIDDEN_NAME = re.compile(rf"(?:{HIDDEN})*(?i:transfer-encoding)")
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 SAME_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
@@ -132,6 +134,7 @@ def encode_event(event: Event, new_id: NewId) -> Packed:
     fetch = fetch_of(event)
     if fetch is None or fetch.status is None:
         return Packed([metadata_record(_note_of(event), new_id(), None)], "")
+    fetch = _readable(fetch)
     answer_id = new_id()
     date, target = date_of(fetch.at), f"WARC-Target-URI: {fetch.url}"
     charset = _charset(fetch)
@@ -246,6 +249,19 @@ def _fetch_note(fetch: Fetch, url: Url) -> FetchNote:
     )
 
 
+def _readable(fetch: Fetch) -> Fetch:
+    """The fetch with its body decoded where it is Brotli, and its headers as other writers of WARC change them then."""
+    encoding = fetch.header("content-encoding")
+    if not encoding or not fetch.body or "br" not in (name.strip().lower() for name in encoding.split(",")):
+        return fetch
+    body = fetch.content or fetch.body
+    headers = [
+        (f"{HIDDEN}{name}" if name.lower() in ("content-encoding", "content-length") else name, value)
+        for name, value in fetch.headers
+    ]
+    return replace(fetch, body=body, headers=(*headers, ("Content-Length", str(len(body)))))
+
+
 def _names_host(fetch: Fetch) -> bool:
     return any(name.lower() == "host" for name, _ in fetch.request_headers)
 
@@ -286,11 +302,13 @@ def groups(stream: BinaryIO, start: int = 0) -> Iterator[EventRecords]:
 def groups_and_strays(stream: BinaryIO, start: int = 0) -> Iterator[EventRecords | Record]:
     """The whole groups from an offset on, and in their order the records that belong to none.
 
-    Those are the first record of a file, what others wrote, what a newer version wrote, and unfinished groups.
+    Those are the first record of a file, what others wrote, what a newer version wrote, unfinished groups and damage.
     """
     earlier: list[Record] = []
     for each in records(stream, start):
-        if each.kind == "metadata" and (note := _note_in(each)) is not None:
+        if each.kind == DAMAGED:
+            yield each
+        elif each.kind == "metadata" and (note := _note_in(each)) is not None:
             answer_id = each.headers.get("warc-concurrent-to")
             answer = _first(r for r in earlier if answer_id and r.headers.get("warc-record-id") == answer_id)
             request = _first(r for r in earlier if answer_id and r.headers.get("warc-concurrent-to") == answer_id)
@@ -316,7 +334,7 @@ def _note_in(metadata: Record) -> Note | None:
         return None
     try:
         return _decoder.decode(metadata.block)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 

@@ -49,6 +49,9 @@ _IS_FORMULA = re.compile(  # behind what a spreadsheet may pass over; the signs 
 ).match
 
 
+_INNER_FORMULA = re.compile("(;\\s*)(?=[=+@\\-\uff1d\uff0b\uff0d\uff20])")  # where a semicolon ends a cell, too
+
+
 def check_format(format: str) -> None:
     """Refuses a format that does not exist, and names those that do."""
     find_piece({**FORMATS, **FOLDER_FORMATS, WACZ: None}, "lycosa.exporters", format, what="format")
@@ -119,6 +122,7 @@ def csv_cell(value: Any, *, is_long: bool = False) -> Any:
     if not isinstance(value, str):
         return value
     cleaned = (_CONTROL_IN_TEXT if is_long else _CONTROL).sub(" ", value)
+    cleaned = _INNER_FORMULA.sub(r"\1'", cleaned)
     return f"'{cleaned}" if _IS_FORMULA(value) else cleaned
 
 

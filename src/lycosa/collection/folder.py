@@ -31,7 +31,7 @@ _FILES = (
     "control.json",
 )
 _SUFFIXES = ("", "-wal", "-shm", "-journal", ".new")
-_FOLDERS = ("archive", "search", "search.new", "rebuilt-search", "examples", "peer")
+_FOLDERS = ("archive", "search", "search.new", "search.old", "rebuilt-search", "examples", "peer")
 _SOCKETS = ("control",)  # of a peer that is served: spoken to, and never opened as a file
 MAX_ENTRIES = 100_000  # files of one folder
 

@@ -180,6 +180,9 @@ def connect(path: Path, writable: bool, migrations: Sequence[str]) -> sqlite3.Co
             f"the catalog of {name} was written by a newer Lycosa (schema {version}, this one knows {len(migrations)});"
             f" install that one, or leave out what this one does not understand with: lycosa rebuild {name}"
         )
+    if version == 0 and not writable:
+        connection.close()
+        raise CollectionError(f"the catalog of {name} is empty; run: lycosa rebuild {name}")
     if version < len(migrations) and not writable:
         connection.close()
         connect(path, True, migrations).close()

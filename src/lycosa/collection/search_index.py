@@ -107,8 +107,8 @@ class SearchIndex:
         if not urls or not self.exists():
             return
         self.commit()
-        replacement = SearchIndex(self._folder.with_name(self._folder.name + ".new"), text_of=self._text_of)
-        replacement.clear()
+        self.drop_leftovers()
+        replacement = SearchIndex(self._beside("new"), text_of=self._text_of)
         with self._errors():
             searcher = self._searcher()
             everything = searcher.search(tantivy.Query.all_query(), limit=max(1, searcher.num_docs), count=False)
@@ -119,8 +119,9 @@ class SearchIndex:
             replacement._open_writer().commit()
             replacement.close()
             self.close()
-            self.clear()
+            before = self._folder.rename(self._beside("old"))  # a kill from here on leaves no index: another is made
             replacement._folder.rename(self._folder)
+            shutil.rmtree(before)
 
     def _copy_from(self, document: Any) -> None:
         url, host, title, language = (document.get_first(name) or "" for name in ("url", "host", "title", "language"))
@@ -144,13 +145,26 @@ class SearchIndex:
         self._writer = self._open_index = None
 
     def clear(self) -> None:
-        """Deletes the index."""
+        """Deletes the index; a kill leaves it whole, or not at all under its name."""
         self.abandon()
-        if self._folder.exists():
-            try:
-                shutil.rmtree(self._folder)
-            except OSError as error:
-                raise CollectionError(f"cannot remove {error.filename}: {error.strerror}") from error
+        self.drop_leftovers()
+        try:
+            if self._folder.exists():
+                shutil.rmtree(self._folder.rename(self._beside("old")))
+        except OSError as error:
+            raise CollectionError(f"cannot remove {error.filename}: {error.strerror}") from error
+
+    def drop_leftovers(self) -> None:
+        """Deletes what a kill has left beside the index."""
+        try:
+            for path in (self._beside("old"), self._beside("new")):
+                if path.exists():
+                    shutil.rmtree(path)
+        except OSError as error:
+            raise CollectionError(f"cannot remove {error.filename}: {error.strerror}") from error
+
+    def _beside(self, suffix: str) -> Path:
+        return self._folder.with_name(f"{self._folder.name}.{suffix}")
 
     def search(
         self, query: str, *, limit: int = 10, host: str | None = None, min_relevance: float | None = None

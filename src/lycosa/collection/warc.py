@@ -12,8 +12,9 @@ from isal import isal_zlib
 
 from lycosa.vocabulary.text import whole_number
 
-MAX_RECORD = 1 << 28  # bytes; a longer record is skipped, so that a gzip bomb costs no memory
+MAX_RECORD = 1 << 27  # bytes; a longer record is skipped, so that a gzip bomb costs no memory
 CHUNK = 1 << 16  # bytes read at once
+DAMAGED = "damaged"  # stands for bytes between two records that are none
 _BASE_32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _PAIRS = [first + second for first in _BASE_32 for second in _BASE_32]
 _RECORD_END = b"\r\n\r\n"
@@ -28,7 +29,7 @@ class Record(NamedTuple):
 
     offset: int
     length: int  # compressed
-    kind: str  # its WARC-Type; empty where the member is whole, but is not one record that can be read
+    kind: str  # its WARC-Type; empty where the member is whole, but is not one record that can be read; or DAMAGED
     headers: dict[str, str]  # by lower-case name
     block: bytes
 
@@ -72,8 +73,11 @@ def one_line(text: str) -> str:
 
 
 def records(stream: BinaryIO, start: int = 0) -> Iterator[Record]:
-    """The whole records from an offset on; what is damaged or torn is skipped."""
+    """The whole records from an offset on; damage between two stands as one that is DAMAGED, a torn end is skipped."""
     for offset, length, data in _members(stream, start):
+        if data is None:
+            yield Record(offset, length, DAMAGED, {}, b"")
+            continue
         head, _, rest = data.partition(b"\r\n\r\n")
         headers: dict[str, str] = {}
         for line in head.decode("utf-8", "replace").split("\r\n")[1:]:
@@ -86,8 +90,11 @@ def records(stream: BinaryIO, start: int = 0) -> Iterator[Record]:
             yield Record(offset, length, "", {}, b"")
 
 
-def _members(stream: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes]]:
-    """Offset, compressed length and data of every whole gzip member; the data is empty if it exceeds MAX_RECORD."""
+def _members(stream: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes | None]]:
+    """Offset, compressed length and data of every whole gzip member; the data is empty if it exceeds MAX_RECORD.
+
+    Bytes before a member that are none come with None for data.
+    """
     offset: int | None = start
     stream.seek(start)
     unread = b""
@@ -118,9 +125,10 @@ def _members(stream: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes]]:
             yield offset, taken, b"".join(parts)
             offset += taken
         else:
-            offset = next_member(stream, offset + 1)
+            damaged, offset = offset, next_member(stream, offset + 1)
             unread = b""
             if offset is not None:
+                yield damaged, offset - damaged, None
                 stream.seek(offset)
 
 

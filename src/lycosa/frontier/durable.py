@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from lycosa.vocabulary.records import Candidate, Url
+from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.records import Candidate, CheckedUrl, Count, Score, Url
 
 from .host_queues import QueueEntry
 from .memory import MemoryFrontier
@@ -24,8 +25,8 @@ CREATE TABLE IF NOT EXISTS frontier (
 class _RetriesAndHops(Struct):
     """The fields of a candidate that its entry has too; decoding these alone is quicker."""
 
-    attempts: int = 0
-    hops: int = 0
+    attempts: Count = 0
+    hops: Count = 0
 
 
 class DurableFrontier(MemoryFrontier):
@@ -43,10 +44,11 @@ class DurableFrontier(MemoryFrontier):
         self._decode = msgspec.json.Decoder(Candidate).decode
         connection.execute(_TABLE)
         retries_and_hops_of = msgspec.json.Decoder(_RetriesAndHops).decode
-        for arrival, url, priority, candidate in connection.execute(
-            "SELECT arrival, url, priority, candidate FROM frontier"
-        ):
-            saved = retries_and_hops_of(candidate)
+        for arrival, url, priority, candidate in _rows(connection):
+            try:
+                saved = retries_and_hops_of(candidate)
+            except (msgspec.DecodeError, RecursionError) as error:
+                raise sqlite3.DatabaseError(f"what waits is not as Lycosa writes it: {error}") from None
             retries_and_hops = (saved.attempts, saved.hops) if saved.attempts or saved.hops else None
             self._queue(QueueEntry(-priority, arrival, url, retries_and_hops))
             self._admission.count(url)
@@ -73,13 +75,26 @@ class DurableFrontier(MemoryFrontier):
         if candidate := self._changed.get(entry.order):
             return candidate
         rows = self._connection.execute("SELECT candidate FROM frontier WHERE arrival = ?", (entry.order,))
-        return self._decode(rows.fetchone()[0])
+        try:
+            return self._decode(rows.fetchone()[0])
+        except (msgspec.DecodeError, RecursionError):  # not as it was written: its URL and priority are known
+            return Candidate(entry.url, -entry.rank)
 
     def _forget(self, entry: QueueEntry) -> None:
         if entry.order > self._saved_order:
             del self._changed[entry.order]
         else:
             self._changed[entry.order] = None
+
+
+def _rows(connection: sqlite3.Connection) -> Iterator[tuple[int, Url, float, bytes]]:
+    """Every row of the table; raises sqlite3.DatabaseError where one is not as it was written."""
+    cursor = connection.execute("SELECT arrival, url, priority, candidate FROM frontier")
+    while rows := cursor.fetchmany(256):
+        try:
+            yield from msgspec.convert(rows, list[tuple[Count, CheckedUrl, Score, bytes]])
+        except msgspec.ValidationError as error:
+            raise sqlite3.DatabaseError(f"what waits is not as Lycosa writes it: {error}") from None
 
 
 def count_waiting(connection: sqlite3.Connection) -> int:
@@ -100,7 +115,10 @@ def waiting_candidate(connection: sqlite3.Connection, url: Url) -> Candidate | N
     if not _has_table(connection):
         return None
     row = connection.execute("SELECT candidate FROM frontier WHERE url = ?", (url,)).fetchone()
-    return msgspec.json.decode(row[0], type=Candidate) if row else None
+    try:
+        return msgspec.json.decode(row[0], type=Candidate) if row else None
+    except (msgspec.DecodeError, TypeError, RecursionError) as error:
+        raise CollectionError(f"what waits is damaged ({error}); run: lycosa rebuild NAME") from None
 
 
 def _has_table(connection: sqlite3.Connection) -> bool:

@@ -1,7 +1,9 @@
 """From a fetch, a text or a piece of HTML to a page."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from lycosa.vocabulary.records import Fetch, Outcome, Page, Url
 from lycosa.vocabulary.text import folded
@@ -24,6 +26,7 @@ class Reader:
     stem: whether terms are stems by the page's language, or the Snowball algorithm for pages in all languages.
     check_language: whether the language is detected in the text even where the page declares one.
     max_links: links that are read of one page.
+    is_left_out: links to URLs of which this is true are left out, such as those that are to be forgotten.
 
     >>> fetch = Fetch(Url("http://a.example/"), Outcome.OK, at=0.0, content=b"<title>Spiders</title><p>They hunt.")
     >>> Reader(stem=True)(fetch).terms
@@ -33,6 +36,7 @@ class Reader:
     stem: Stem = False
     check_language: bool = False
     max_links: int = MAX_LINKS
+    is_left_out: Callable[[Url], bool] | None = None
 
     def __call__(self, fetch: Fetch) -> Page | None:
         """The page of a fetch, or None where its outcome is not OK; never raises for what the Web sends."""
@@ -41,7 +45,15 @@ class Reader:
         html = decode(fetch.content, fetch.header("content-type") or "")
         parsed = parse_html(html, fetch.url, max_links=self.max_links)
         robots = frozenset(_header_robots(fetch.headers)) | parsed.robots
-        return _page(fetch.url, parsed, robots=robots, stem=self.stem, check_language=self.check_language)
+        page = _page(fetch.url, parsed, robots=robots, stem=self.stem, check_language=self.check_language)
+        return page if self.is_left_out is None else _without(page, self.is_left_out)
+
+
+def _without(page: Page, is_left_out: Callable[[Url], bool]) -> Page:
+    """The page without links to some URLs."""
+    links = tuple(link for link in page.links if not is_left_out(link.target))
+    canonical = None if page.canonical is not None and is_left_out(page.canonical) else page.canonical
+    return replace(page, links=links, canonical=canonical)
 
 
 def page_of_html(url: Url, html: str, *, stem: Stem = False) -> Page:

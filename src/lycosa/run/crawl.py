@@ -413,7 +413,8 @@ class _Fetches:
             status.stop_reason = f"{limit}, and nothing is left to see again" if limit else self._crawl.nothing_left()
         elif ready_at - self._clock.now() > _MAX_HOLD:
             minutes = (ready_at - self._clock.now()) / 60
-            status.stop_reason = f"all remaining hosts have asked to wait, the first for {minutes:.0f} minutes"
+            hosts = "all remaining hosts asked to wait or cannot be reached"
+            status.stop_reason = f"{hosts}, the first for {minutes:.0f} more minutes"
         return bool(status.stop_reason)
 
     def _is_over(self) -> bool:

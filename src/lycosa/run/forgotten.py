@@ -1,5 +1,7 @@
 """What a collection was told to forget, kept as keys only, so that it is neither named nor fetched again."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from lycosa.collection.errors import disk_errors
@@ -26,6 +28,19 @@ def read_forgotten(folder: Path) -> frozenset[int]:
 def is_forgotten(url: Url, forgotten: frozenset[int]) -> bool:
     """Whether the URL, or its host, is among what was forgotten."""
     return not forgotten.isdisjoint(map(key_of, (url, host_of(url), hostname_of(url))))
+
+
+def is_forgotten_name(name: str, forgotten: frozenset[int]) -> bool:
+    """The same of the name of a host, with or without a port, or of a URL."""
+    if "://" in name:
+        return is_forgotten(Url(name), forgotten)
+    return not forgotten.isdisjoint(map(key_of, (name, name.partition(":")[0])))
+
+
+def forgetter(folder: Path) -> Callable[[Url], bool] | None:
+    """What tells whether a URL was forgotten in a collection; None where nothing was."""
+    forgotten = read_forgotten(folder)
+    return partial(is_forgotten, forgotten=forgotten) if forgotten else None
 
 
 def add_forgotten(folder: Path, url_or_host: str) -> None:

@@ -6,13 +6,14 @@ from pathlib import Path
 from lycosa import __version__
 from lycosa.collection import Collection
 from lycosa.collection.collection import SearchableText
+from lycosa.collection.journal import read_journal
 from lycosa.reading import Reader, main_text
 from lycosa.reading.decode import decode
 from lycosa.reading.html import parse_html
 from lycosa.recipe import Recipe, load_recipe
 from lycosa.vocabulary.clock import Clock, WallClock
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.records import Fetch, Page
+from lycosa.vocabulary.records import Fetch, Page, Url
 from lycosa.vocabulary.text import counted
 from lycosa.web.encodings import decoded
 
@@ -40,17 +41,22 @@ def open_collection(
     )
 
 
-def reader_of(recipe: Recipe) -> Reader:
-    """What makes pages of fetches, as the recipe wants them."""
+def reader_of(recipe: Recipe, *, is_left_out: Callable[[Url], bool] | None = None) -> Reader:
+    """What makes pages of fetches, as the recipe wants them; without links to URLs that are to be left out."""
     return Reader(
         stem=recipe.topic.stem,
         check_language=bool(recipe.scope.languages),
         max_links=recipe.requests.max_links,
+        is_left_out=is_left_out,
     )
 
 
 def open_for_reading(folder: Path) -> Collection:
-    """The collection in a folder, for those who change nothing."""
+    """The collection in a folder, for those who change nothing; what a kill broke off is ended first."""
+    if read_journal(folder) is not None:
+        from .upkeep import finish_upkeep  # which needs sessions, and these what is here
+
+        finish_upkeep(folder, clock=WallClock())
     return open_collection(folder, clock=WallClock(), reader=reader_of(load_recipe(folder, to_read=True)))
 
 

@@ -6,6 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa.collection import Collection
+from lycosa.collection.event_records import DECODED
 from lycosa.collection.rows import ObservationRow, PageRow
 from lycosa.collection.warc import digest
 from lycosa.vocabulary.clock import Clock
@@ -70,8 +71,12 @@ class RecrawlMemory:
         if before.body == fetch.body and before.header("content-encoding") == fetch.header("content-encoding"):
             self._payloads[fetch.url] = digest(fetch.body)
             return replace(fetch, outcome=Outcome.UNCHANGED, body=b"", content=b"", truncated="")
-        same = before.content == fetch.content  # packed in another way
-        return replace(fetch, outcome=Outcome.UNCHANGED) if same else fetch
+        if before.content != fetch.content:
+            return fetch
+        if before.header(DECODED) is not None:  # the archive has it decoded
+            self._payloads[fetch.url] = digest(before.body)
+            return replace(fetch, outcome=Outcome.UNCHANGED, body=b"", content=b"", truncated="")
+        return replace(fetch, outcome=Outcome.UNCHANGED)  # packed in another way
 
     def noted(self, visit: Visit) -> Visit:
         """The visit with what has become of its page."""

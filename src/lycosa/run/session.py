@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from lycosa import __version__
 from lycosa.collection.events import Attempt, Event, RunStart, Scores
+from lycosa.collection.journal import Upkeep, end_journal, read_journal, write_journal
 from lycosa.collection.page_words import FILE as WORDS_FILE
 from lycosa.collection.page_words import PageWords
 from lycosa.collection.queries import CROWDED
@@ -32,7 +33,7 @@ from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy
 from lycosa.user_config import authority_file
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Memory, Relevance, Standing, Strategy
-from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.records import (
     REFRESH,
     RELEVANT,
@@ -54,18 +55,22 @@ from lycosa.web.outcomes import MAX_WAIT
 
 from .access_log import log_of_run
 from .crawl import NOTHING_LEFT, Assessor, Status
-from .forgotten import is_forgotten, read_forgotten
+from .forgotten import forgetter, is_forgotten, is_forgotten_name, read_forgotten
 from .guides import Guide, layers
 from .open import open_collection, reader_of
 from .recall import OUT_OF_REACH, RECALL_BEHIND, RECALL_STATE, RecallEstimate, RecallEstimator, restored_recall
+from .review import drop_from_sample
 from .steering import Steering, read_steering
-from .topic import TopicJudge, examples_of
+from .steering import forget as forget_steering
+from .topic import MODEL_FILE, TopicJudge, examples_of, forget_labels
 from .topical_map import map_of_run
-from .trust import check_collection, harmless, insist_on_trust
+from .trust import check_collection, harmless, insist_on_trust, plain_file
 
 _RANKS_BEHIND = (
     "ranks_behind"  # state: pages were judged anew, or the strategy is another, and what waits not ranked yet
 )
+REPORT_FILE = "report.html"
+STANDING_FILE = "standing.json"
 _SECONDS_OF_SILENCE = 5.0  # while the archive is read again
 _UNANSWERED = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))
 _NO_PAGE = _UNANSWERED | {Outcome.GONE, Outcome.UNWANTED, Outcome.FORBIDDEN}
@@ -107,7 +112,7 @@ class Session:
         self.recipe = recipe
         self.clock = clock
         self.tell = tell
-        self.reader = wrap_reader(reader_of(recipe))
+        self.reader = wrap_reader(reader_of(recipe, is_left_out=forgetter(folder)))
         self.topic = TopicJudge(recipe.topic, folder, self.reader)
         self.collection = open_collection(folder, clock=clock, reader=self.reader, writable=True, afresh=afresh)
         self._checkpointed_at = time.monotonic()
@@ -121,6 +126,8 @@ class Session:
         try:
             with self.collection.catalog.guarded():
                 self.loop = self._restored_loop()
+            if self.collection.settled:
+                tell(self.collection.settled)
             if self.collection.index_was_outdated:
                 tell("the search index was made by an older version: building it again at the end of this run")
             self.steer()  # what waits may not know it yet
@@ -157,10 +164,18 @@ class Session:
         return self._seeds
 
     def recipe_seeds(self, *, tell: Tell = lambda line: None) -> list[Url]:
-        """Where the recipe says to start: its seeds, else its good examples, even where a rule decides the topic."""
+        """Where the recipe says to start: its seeds, else its good examples, even where a rule decides the topic.
+
+        Those that were forgotten are left out, whatever the user's own files say.
+        """
         if self.recipe.seeds:
-            return read_seeds(self.folder / self.recipe.seeds, tell=tell)
+            return self.not_forgotten(read_seeds(plain_file(self.folder / self.recipe.seeds), tell=tell))
         return [url for url, good in examples_of(self.recipe.topic, self.folder).urls.items() if good]
+
+    def not_forgotten(self, urls: Iterable[Url]) -> list[Url]:
+        """Those of some URLs that were not forgotten."""
+        forgotten = read_forgotten(self.folder)
+        return [url for url in urls if not is_forgotten(url, forgotten)]
 
     def _restored_loop(self) -> Loop:
         """Strategy and frontier as they were at the last checkpoint."""
@@ -271,7 +286,7 @@ class Session:
         try:
             strategy.restore(state)
             self._restore_visited(strategy)
-        except KeyError:
+        except (LookupError, TypeError, ValueError, AttributeError):
             self.tell("an older version has crawled here: ranking again what waits")
             self.collection.catalog.put_state(_RANKS_BEHIND, True)
             return self._made_strategy()
@@ -290,8 +305,8 @@ class Session:
         if state is None or (log_is_lost and "log" in find_strategy(self.strategy_name).needs):
             return None
         if log_is_lost:
-            state = state["inner"]
-        return state["inner"] if catalog.get_state("map") and not self.map.reference else state
+            state = _inner(state)
+        return _inner(state) if catalog.get_state("map") and not self.map.reference else state
 
     # ------------------------------------------------------------ from the archive
 
@@ -518,7 +533,7 @@ class Session:
     def _traffic(self) -> Traffic:
         """The table of domains that the recipe names, read when a strategy asks for it."""
         file = self.recipe.standing.traffic
-        return Traffic(read_traffic(self.folder / file) if file else None)
+        return Traffic(read_traffic(plain_file(self.folder / file)) if file else None)
 
     def rerank(
         self,
@@ -606,17 +621,32 @@ class Session:
         return None
 
     def _finish_forgetting(self) -> int:
-        """Removes what is to be forgotten from archive, catalog, index and frontier; returns how many pages went.
+        """Removes what is to be forgotten from every file of the collection; returns how many pages went.
 
-        It is noted as done at the end, so that after a kill the next session does it again.
+        The journal says that it is under way until it is done, so that after a kill the next session does it again.
         """
         catalog, forgotten = self.collection.catalog, read_forgotten(self.folder)
-        if sorted(forgotten) == (catalog.get_state("forgotten", list[int]) or []):
+        was_killed = read_journal(self.folder) == Upkeep("forget")
+        is_noted = sorted(forgotten) == (catalog.get_state("forgotten", list[int]) or [])
+        if is_noted and not was_killed:
             return 0
-        pages = self.collection.forget(lambda url: is_forgotten(url, forgotten))
+        write_journal(self.folder, Upkeep("forget"))
+
+        def is_gone(url: Url) -> bool:
+            return is_forgotten(url, forgotten)
+
+        forget_labels(self.folder, is_gone)
+        drop_from_sample(self.folder, is_gone)
+        forget_steering(self.folder, lambda name: is_forgotten_name(name, forgotten))
+        self.steer()
+        self.topic.read_examples()
+        (self.folder / REPORT_FILE).unlink(missing_ok=True)
+        pages = self.collection.forget(is_gone)
+        if pages or was_killed:
+            self._forget_models()
         numbers = {number for number, *_ in catalog.judged()}
         self._counted.clear()
-        self.words.forget(lambda url: is_forgotten(url, forgotten), numbers)
+        self.words.forget(is_gone, numbers)
         self._recall, self._is_recall_behind = None, True
         self._admission.pages.restore(catalog.pages_of_hosts())
         self._seeds = [seed for seed in self._seeds if not is_forgotten(seed, forgotten)]
@@ -625,7 +655,24 @@ class Session:
         catalog.put_state("seeds", self._seeds)
         catalog.put_state("forgotten", sorted(forgotten))
         self.checkpoint()
+        if self.collection.compact():
+            end_journal(self.folder)
+        else:
+            self.tell("another program reads the catalog: the next command removes the last of what was forgotten")
         return pages
+
+    def _forget_models(self) -> None:
+        """Drops models that may hold words of pages that are forgotten; the next crawl makes others."""
+        (self.folder / STANDING_FILE).unlink(missing_ok=True)
+        if not self.topic.learns or self.topic.wants_background or not self._has_usable_model():
+            (self.folder / MODEL_FILE).unlink(missing_ok=True)
+
+    def _has_usable_model(self) -> bool:
+        """Whether the saved model was trained on examples that are all still there."""
+        try:
+            return self.topic.load() is not None
+        except LycosaError:
+            return False
 
     # ------------------------------------------------------------ the journal of the crawl
 
@@ -655,7 +702,9 @@ class Session:
         if self._steering != Steering() or catalog.get_state("steering"):
             catalog.put_state("steering", msgspec.to_builtins(self._steering))
         catalog.put_state("strategy_state", self.loop.strategy.state())
-        catalog.put_state("holds", self.frontier.holds(self.clock.now() + SHORT_HOLD))
+        holds, forgotten = self.frontier.holds(self.clock.now() + SHORT_HOLD), read_forgotten(self.folder)
+        kept = {host: until for host, until in holds.items() if not is_forgotten_name(host, forgotten)}
+        catalog.put_state("holds", kept)
         if self._recall is not None and self._is_recall_behind:
             catalog.put_state(RECALL_STATE, msgspec.to_builtins(self._recall.estimate()))
             if catalog.get_state(RECALL_BEHIND):
@@ -673,6 +722,11 @@ class Session:
     def checkpoint_if_due(self) -> None:
         if self._unsaved >= 500 or (self._unsaved and time.monotonic() - self._checkpointed_at > 2.0):
             self.checkpoint()
+
+
+def _inner(state: Plain) -> Plain:
+    """The state of the strategy within another, of the other's."""
+    return state.get("inner") if isinstance(state, dict) else None
 
 
 def _bounds(scope: Scope) -> Scope:

@@ -33,11 +33,12 @@ from lycosa.vocabulary.errors import CollectionError, LycosaError, RecipeError, 
 from lycosa.vocabulary.files import append_lines, atomic_write, open_plain, read_plain
 from lycosa.vocabulary.records import Page, Plain, Url
 from lycosa.vocabulary.text import tokens_of, visible
+from lycosa.vocabulary.urls import normalise
 
 from .example_check import doubts
 from .forgotten import is_forgotten, read_forgotten
 from .taxonomies import AsWritten, load_taxonomy
-from .trust import own_file
+from .trust import own_file, plain_file
 
 MODEL_FILE = "model.json"
 LABELS_FILE = "labels.txt"
@@ -153,7 +154,7 @@ def read_labels(folder: Path) -> dict[Url, bool]:
         raise RecipeError(f"{path}: not UTF-8 text; mend or delete it") from None
     for number, line in enumerate(lines, 1):
         word, _, url = line.partition(" ")
-        if word not in ("good", "bad") or not url:
+        if word not in ("good", "bad") or normalise(url) is None:
             raise RecipeError(f"{path}:{number}: write `good URL` or `bad URL`")
         labels[Url(url)] = word == "good"
     return labels
@@ -288,7 +289,7 @@ class TopicJudge:
         )
 
     def _one_of_many(self, part: Predicate) -> Relevance:
-        return AsWritten(load_taxonomy(self._folder / (part.taxonomy or "")).judge(part.about))
+        return AsWritten(load_taxonomy(plain_file(self._folder / (part.taxonomy or ""))).judge(part.about))
 
     def load(self) -> TrainedRelevance | None:
         """The model trained earlier, if it was trained on the examples there are now."""

@@ -15,7 +15,7 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Page, Plain
 
 from .taxonomies import load_taxonomy
-from .trust import own_file
+from .trust import own_file, plain_file
 
 
 class MapReference(Struct, frozen=True):
@@ -91,13 +91,13 @@ def map_of_run(plain: Plain, strategy: str, *, folder: Path) -> OpenMap | None:
 
 
 def _opened(reference: MapReference) -> OpenMap:
-    path = Path(reference.atlas)
+    path = plain_file(Path(reference.atlas))
     with Atlas(path, allow_private=reference.allow_private) as atlas:
         topic = _topic_of(atlas, reference.topic, path)
         links = atlas.crawl_map(topic)
     facts = path.stat()
     stamp = f"{facts.st_size}-{facts.st_mtime_ns}"
-    taxonomy = load_taxonomy(Path(reference.taxonomy)) if reference.taxonomy else None
+    taxonomy = load_taxonomy(plain_file(Path(reference.taxonomy))) if reference.taxonomy else None
     return OpenMap(msgspec.structs.replace(reference, topic=topic, stamp=stamp), links, taxonomy)
 
 

@@ -39,10 +39,10 @@ from lycosa.vocabulary.records import Change, Page, Plain, Url, Visit
 from lycosa.vocabulary.text import codes_of, counted
 
 from .open import open_for_reading
-from .session import Session
+from .session import STANDING_FILE, Session
 from .topic import Terms, is_rule
+from .trust import plain_file
 
-STANDING_FILE = "standing.json"
 _MAX_BYTES = 100_000_000
 LEARN_AT = (100, 1_000)  # pages of the collection with which its model is learnt anew; θ is settled at the first
 MAX_PAGES = 2_000  # of a collection, that are read again to learn from
@@ -468,9 +468,9 @@ class StandingTrainer:
         """Raises where the tables of the recipe cannot be read, before anything is fetched."""
         source, folder = self._source, self._session.folder
         if source.in_links:
-            read_in_links(folder / source.in_links)
+            read_in_links(plain_file(folder / source.in_links))
         if source.traffic:
-            read_traffic(folder / source.traffic)
+            read_traffic(plain_file(folder / source.traffic))
 
     def learn(self) -> None:
         """Loads the model that was saved, or trains one where that was trained on other pages or tables."""
@@ -544,7 +544,8 @@ class StandingTrainer:
             file.write(msgspec.json.encode(_SavedStanding(self._fingerprint(), model.to_plain())))
 
     def _traffic(self) -> dict[str, float] | None:
-        return read_traffic(self._session.folder / self._source.traffic) if self._source.traffic else None
+        traffic = self._source.traffic
+        return read_traffic(plain_file(self._session.folder / traffic)) if traffic else None
 
     def _learnt(self) -> StandingModel:
         session, source = self._session, self._source
@@ -569,10 +570,10 @@ class StandingTrainer:
     def _in_links(self) -> dict[Url, int]:
         source, folder = self._source, self._session.folder
         if source.in_links:
-            return read_in_links(folder / source.in_links)
+            return read_in_links(plain_file(folder / source.in_links))
         if source.collections:
             return count_in_links(pair for name in source.collections for pair in _links_of(folder / name))
-        return read_graph_in_links(folder / source.graph)
+        return read_graph_in_links(plain_file(folder / source.graph))
 
     def _pages(self, good: Mapping[Url, Page]) -> Iterator[Page]:
         """The pages there are to learn from, each once."""

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from lycosa.collection.errors import disk_errors
 from lycosa.collection.folder import check_folder
-from lycosa.recipe import FILE_NAME, Logs, Map, Recipe, Requests, StandingSource, Topic, load_recipe
+from lycosa.recipe import FILE_NAME, Logs, Map, Recipe, StandingSource, Topic, load_recipe
 from lycosa.relevance.predicates import Predicate
 from lycosa.relevance.registry import LINEAR
 from lycosa.strategies.registry import STRATEGIES
@@ -103,7 +103,7 @@ def harmless(folder: Path, recipe: Recipe) -> Recipe:
         map=Map(),
         logs=Logs(),
         seeds="",
-        requests=Requests(delay=recipe.requests.delay),
+        requests=replace(recipe.requests, proxy="", cookies="", headers={}),
         strategy=recipe.strategy if recipe.strategy in STRATEGIES else Recipe().strategy,
         options=recipe.options if recipe.strategy in STRATEGIES else {},
     )
@@ -117,6 +117,13 @@ def own_file(folder: Path, name: str) -> Path:
             f"{folder} was not made on this machine, and names {visible(name, 200)}, which is outside of it; "
             f"look at its {FILE_NAME}, and if you want that: lycosa trust {folder}"
         )
+    return plain_file(path)
+
+
+def plain_file(path: Path) -> Path:
+    """A file, or a folder, that a recipe names; refuses a pipe or a device, which would be waited for without end."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise RecipeError(f"{path} is no plain file; give one that is")
     return path
 
 

@@ -6,22 +6,22 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from lycosa.collection.collection import settle_rebuild
+from lycosa.collection.journal import Upkeep, read_journal, write_journal
 from lycosa.frontier.durable import waiting_urls
 from lycosa.recipe import Recipe, load_recipe
 from lycosa.vocabulary.clock import Clock
-from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import host_of, hostname_of, normalise
 
 from . import steering
 from .forgotten import add_forgotten
 from .imports import Importer
-from .review import drop_from_sample
-from .session import Session, Tell
-from .topic import MODEL_FILE, forget_labels, is_rule
+from .session import REPORT_FILE, Session, Tell
+from .topic import is_rule
 from .training import Learnt, TopicTrainer
 
-REPORT_FILE = "report.html"
 _HOSTS_NAMED = 5
 
 
@@ -54,6 +54,8 @@ def rebuild(folder: Path, *, clock: Clock, tell: Tell) -> int:
                 f"{records} records of {file} were passed over, and kept: a newer Lycosa wrote them, or others did,"
                 f" whose pages are taken in with: lycosa import"
             )
+        for file, size in session.collection.archive.damaged_bytes.items():
+            tell(f"{size:,} bytes of {file} are damaged: what was there is lost; look for a copy of the file")
         return session.status.pages
 
 
@@ -118,19 +120,33 @@ def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> Forgotten:
     if "*" in name and not was_known:
         there_are = f"; hosts that it may mean: {', '.join(alike)}" if alike else ""
         raise UsageError(f"{what!r} is a pattern, and forget takes a URL or the whole name of a host{there_are}")
-    add_forgotten(folder, name)
-    forget_labels(folder, is_named)
-    drop_from_sample(folder, is_named)
-    steering.forget(folder, lambda step: step == name or ("://" in step and is_named(Url(step))))
-    with Session(folder, recipe, clock=clock, tell=tell, is_upkeep=True) as session:
-        pages = session.pages_forgotten
-        may_hold_words = session.topic.wants_background and pages > 0  # of the pages of the crawl
-        if session.topic.learns and (may_hold_words or session.topic.load() is None):
-            (folder / MODEL_FILE).unlink(missing_ok=True)  # the next crawl makes another
     report = folder / REPORT_FILE
     has_report = report.exists()
-    report.unlink(missing_ok=True)
+    write_journal(folder, Upkeep("forget"))  # from here on, a kill does not keep it from being forgotten
+    add_forgotten(folder, name)
+    with Session(folder, recipe, clock=clock, tell=tell, is_upkeep=True) as session:
+        pages = session.pages_forgotten
     return Forgotten(name, pages, was_known, alike, report if has_report else None)
+
+
+def finish_upkeep(folder: Path, *, clock: Clock, tell: Tell = lambda line: None) -> None:
+    """Ends a rebuild or a forgetting that a kill broke off, if there is one, and tells so.
+
+    Where another process is at work on the collection, or it cannot be written, it is left as it is.
+    """
+    upkeep = read_journal(folder)
+    if upkeep is None:
+        return
+    if upkeep.task == "rebuild":
+        if said := settle_rebuild(folder):
+            tell(said)
+        return
+    try:
+        with Session(folder, load_recipe(folder, to_read=True), clock=clock, is_upkeep=True):
+            pass
+    except CollectionError:
+        return
+    tell("what was being forgotten when a command was broken off is forgotten now")
 
 
 def _hosts_like(name: str, known: Iterable[Url]) -> tuple[str, ...]:

@@ -534,7 +534,10 @@ def robots() -> dict[str, Answer]:
         "robots-503": (response(b"", "503 Busy"), BUSY),
         "robots-429": (response(b"", "429 Slow"), BUSY),
         "robots-silent": (silence, BUSY),
-        "robots-endless": (endlessly(response(b"User-agent: *\n", Content_Length=""), b"Disallow: /x\n" * 1_000), OK),
+        "robots-endless": (
+            endlessly(response(b"User-agent: *\n", Content_Length=""), b"Disallow: /x\n" * 1_000),
+            FORBIDDEN,  # past some number of rules, all that none allows
+        ),
         "robots-drip": (endlessly(response(b"", Content_Length="999"), b"#", 0.05), BUSY),
         "robots-closed": (then_close(b""), BUSY),
         "robots-not-http": (then_close(b"220 hello\r\n"), BUSY),

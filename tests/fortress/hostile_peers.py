@@ -47,7 +47,7 @@ from lycosa_peers.messages import (
 from sharing import Caller, until
 
 GONE, STAYS, WAITS, ENDED = "gone", "stays", "waits", "ended"  # hung up on; served; not read from; it went by itself
-MUCH = 3000  # messages
+MUCH = 1000  # messages
 
 
 class Hostile(Caller):
@@ -96,10 +96,10 @@ class Hostile(Caller):
     def heard(self, kind: type) -> list:
         return [message for message in self.heard_messages if isinstance(message, kind)]
 
-    async def outcome(self) -> str:
-        """Whether the connection is closed, or a ping is answered."""
+    async def outcome(self, patience: float = 30.0) -> str:
+        """Whether the connection is closed, or a ping is answered, or neither in so many seconds."""
         pongs = len(self.heard(Pong))
-        for _ in range(60):
+        for _ in range(int(20 * patience)):
             if self.channel is None or not self.channel.is_open:
                 return GONE
             self.say(Ping())
@@ -429,11 +429,6 @@ _callers(
     items_unasked=repeats(lambda him, number: Fetched(number, HONEY, b"x" * 60_000), 40),
     indexes_unasked=repeats(lambda him, number: Index(number, b"x" * 60_000), 40),
     declines_unasked=repeats(lambda him, number: Declined("fetch", number)),
-    flood_of_pings=repeats(lambda him, number: Ping()),
-    flood_of_joins=repeats(lambda him, number: Join(him.me)),
-    flood_of_index_requests=repeats(lambda him, number: IndexRequest(None)),
-    flood_of_fetches=repeats(lambda him, number: FetchRequest(number, HONEY)),
-    flood_of_answers=repeats(lambda him, number: Response(number, him.me)),
 )
 _callers(
     STAYS,
@@ -457,6 +452,11 @@ _callers(
 _callers(
     f"{STAYS} {GONE} {WAITS}",
     flood_of_questions=repeats(lambda him, number: Query(number, "honey", him.me, most=30), 450),
+    flood_of_pings=repeats(lambda him, number: Ping()),
+    flood_of_joins=repeats(lambda him, number: Join(him.me)),
+    flood_of_index_requests=repeats(lambda him, number: IndexRequest(None)),
+    flood_of_fetches=repeats(lambda him, number: FetchRequest(number, HONEY)),
+    flood_of_answers=repeats(lambda him, number: Response(number, him.me)),
     does_not_read=does_not_read,
 )
 _callers(f"{STAYS} {GONE}", half_a_frame=stream(b"\0\0\1\0abc", pause=0.05))

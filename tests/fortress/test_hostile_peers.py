@@ -70,12 +70,13 @@ def attacked(victim: Victim, name: str) -> None:
         if not name.startswith("tcp"):
             await him.connect()
         await behaviour.play(him)
-        outcome = ENDED if ENDED in behaviour.outcomes else await him.outcome()
+        patience = 1.0 if WAITS in behaviour.outcomes else 30.0
+        outcome = ENDED if ENDED in behaviour.outcomes else await him.outcome(patience)
         assert outcome in behaviour.outcomes
         await him.wire.close()
         await victim.serves_friends()
 
-    asyncio.run(asyncio.wait_for(run(), 60))
+    asyncio.run(asyncio.wait_for(run(), 300))
 
 
 @pytest.mark.parametrize("name", SHORT)
@@ -104,7 +105,7 @@ def test_a_search_ends_with_what_is_true_whoever_is_asked(victim, name):
         (shown,) = [reply.status async for reply in await ask_running_peer(PeerFolder(victim.folder), Request("show"))]
         assert liar.identity.name not in [buddy["name"] for buddy in shown["buddies"]]
 
-    asyncio.run(asyncio.wait_for(run(), 60))
+    asyncio.run(asyncio.wait_for(run(), 300))
 
 
 def test_there_are_as_many_as_the_guide_says():

@@ -127,6 +127,16 @@ def test_who_is_busy_is_neither_believed_nor_blamed():
     assert asked.is_over
 
 
+def test_one_who_cannot_be_called_asks_in_vain_with_a_walker_of_one_step():
+    node = Node(Contact("a"), Wary(), options=DEFAULTS, seed=1, secret=b"secret")
+    node.connect([Contact("s", "s:1")])
+    asked = Asked(node)
+    assert asked.in_vain().ttl == 1
+    asked.true_sample()
+    asked.has_nothing()
+    assert asked.trust == [Trust.CONFIRMED]
+
+
 def test_one_that_the_user_named_is_believed_at_once():
     asked = Asked(asker(s=True))
     assert asked.trust == [Trust.TRUSTED] and asked.is_over and "s" in asked.node.buddies

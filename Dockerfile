@@ -1,5 +1,8 @@
 # docker build --tag lycosa .
 # docker run --rm --user "$(id -u):$(id -g)" --volume "$PWD:/data" lycosa new bees --topic "keeping bees" --seed https://example.org
+# docker run --rm --user "$(id -u):$(id -g)" --volume "$PWD:/data" --env LYCOSA_CONTACT=you@example.org lycosa crawl bees --pages 100
+# A recipe that names code, a proxy, headers or files outside is used where the collection is known as your own, which is noted at home:
+# add --volume "$HOME/.local/share/lycosa:/tmp/.local/share/lycosa" to every command.
 FROM python:3.13-slim AS build
 WORKDIR /source
 COPY . .

@@ -46,7 +46,9 @@ test: style tools
 	$(BIN)/pytest --numprocesses auto --dist loadfile -m "not fortress"
 
 fortress: setup
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris || echo "without atheris, the fuzzers draw inputs at random"
 	$(BIN)/pytest --numprocesses auto --dist load -m fortress tests/fortress
+	$(BIN)/python tests/fortress/fuzz.py --seconds 1200
 
 dist: setup
 	$(BIN)/python -m build --no-isolation --outdir dist

@@ -1,29 +1,42 @@
 """What does each part of `hunter` bring? Crawls with it and without it.
 
-python benchmarks/ablation.py WORLD [--held-out] [--seeds 1,2] [--topics 20] [--parts "neighbours,sample"]
+python benchmarks/ablation.py WORLD [--held-out] [--dead-links] [--seeds 1,2] [--topics 20] [--parts "neighbours,links"]
 
 WORLD is what `lycosa lab run --world` takes. Crawls are whole ones, for the topics of the league: those for
 development, or with --held-out the others; from five examples and from afar. Of a feature, the weight is set to 0. The
 figure is the area under the harvest curve, as the league has it, and the difference that leaving a part out makes,
-crawl by crawl, with its standard error. A part that brings something has a difference below 0.
+crawl by crawl, with its standard error. A part that brings something has a difference below 0. In the league, links to
+pages that the world lacks are taken out; with --dead-links they stay, and requests for such pages count.
 """
 
 import argparse
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import lru_cache
 from math import sqrt
 from unittest.mock import patch
 
 import numpy as np
+from msgspec.structs import replace
 
 import lycosa.relevance.positive_unlabelled as judge
 import lycosa.run.training as training
 import lycosa.strategies.hunter as hunter
-from lycosa.strategies.hunter import FEATURES, Hunter
+from lycosa.reading import Reader
+from lycosa.strategies.hunter import FEATURES, Floats, Hunter
 from lycosa.strategies.registry import STRATEGIES, Entry
-from lycosa.vocabulary.records import Candidate, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Page, Skip, Url, Visit
 from lycosa_lab.live_crawl import LiveTask, live_crawl
-from lycosa_lab.studies.league.tasks import POSITIVES, STARTS, LeagueTask, TopicWeb, WorldPages, task_of, topics_of
+from lycosa_lab.studies.league.tasks import (
+    PAGES_KEPT,
+    POSITIVES,
+    STARTS,
+    LeagueTask,
+    TopicWeb,
+    WorldPages,
+    task_of,
+    topics_of,
+)
 from lycosa_lab.worlds.registry import open_world
 from measure import say
 
@@ -47,13 +60,41 @@ class ScoresOnce(Hunter):
         return ()
 
 
-class WithoutSample(Hunter):
-    """Draws no links by chance."""
+class SampledFirst(Hunter):
+    """Draws four links of the seeds by chance, and follows them first."""
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
-        starts = super().start(seeds)
-        self._to_sample.clear()
-        return starts
+        self._sample = 4
+        return super().start(seeds)
+
+
+class AllLinks:
+    """A topic's web with the links of its pages that lead to no page; notes what is asked for."""
+
+    def __init__(self, web: TopicWeb):
+        self._web = web
+        self.is_page: dict[Url, bool] = {}  # of each URL, in the order of the first request
+
+    @property
+    def seconds_parsing(self) -> float:
+        return self._web.seconds_parsing
+
+    def html(self, url: Url) -> bytes | None:
+        html = self._web.html(url)
+        self.is_page.setdefault(url, html is not None)
+        return html
+
+    def read(self, url: Url, reader: Reader) -> Page | None:
+        page = parsed(self._web, url, reader)
+        return page and replace(
+            page, links=tuple(link for link in page.links if link.target not in self._web.topic.hidden)
+        )
+
+
+@lru_cache(maxsize=PAGES_KEPT)
+def parsed(web: TopicWeb, url: Url, reader: Reader) -> Page | None:
+    page = reader(Fetch(url, Outcome.OK, at=0.0, content=web.html(url)))
+    return page and replace(page, noindex=False, nofollow=False)
 
 
 @contextmanager
@@ -81,7 +122,7 @@ PARTS: Mapping[str, Callable[[], AbstractContextManager[None]]] = {
     "words that led": lambda: without_features(["anchor led", "around led"]),
     "scoring again": lambda: by_strategy(ScoresOnce),
     "links of examples first": lambda: with_constant(hunter, "_EXAMPLE_LOGIT", -hunter._LOGIT_LIMIT),
-    "sample": lambda: by_strategy(WithoutSample),
+    "beginning with the best links": lambda: by_strategy(SampledFirst),
     "meaning": lambda: with_constant(judge, "_MEANING", 0.0),
     "training again": lambda: with_constant(training, "RETRAIN_AT", ()),
 }
@@ -102,22 +143,27 @@ def tasks_of(text: str, *, held_out: bool, topics: int, seeds: Sequence[int]) ->
                     yield task
 
 
-def area(task: LeagueTask) -> float:
-    """The area under the harvest curve of one crawl."""
+def area(task: LeagueTask, *, dead_links: bool = False) -> tuple[float, float]:
+    """The area under the harvest curve of one crawl, and the share of its requests that led to no page."""
     pages = min(max(round(2.5 * len(task.truth)), FEWEST), MOST)
     seeds = () if list(task.seeds) == list(task.examples) else task.seeds
-    outcome = live_crawl(Hunter.name, LiveTask(examples=task.examples, seeds=seeds, pages=pages), task.web)
-    order = [url for url in outcome.requested if url not in task.examples][: pages - len(task.examples)]
+    web = AllLinks(task.web)
+    given = LiveTask(examples=task.examples, seeds=seeds, pages=pages)
+    outcome = live_crawl(Hunter.name, given, web if dead_links else task.web)
+    requested = web.is_page if dead_links else outcome.requested
+    order = [url for url in requested if url not in task.examples][: pages - len(task.examples)]
     found = np.zeros(pages - len(task.examples))
     found[: len(order)] = [url in task.truth and url in outcome.kept for url in order]
     ideal = np.minimum(np.arange(1, len(found) + 1), len(task.truth))
-    return float(found.cumsum().sum() / ideal.sum())
+    dead = sum(not web.is_page.get(url, True) for url in order) / max(1, len(order))
+    return float(found.cumsum().sum() / ideal.sum()), dead
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("world", metavar="WORLD")
     parser.add_argument("--held-out", action="store_true")
+    parser.add_argument("--dead-links", action="store_true")
     parser.add_argument("--seeds", type=lambda text: [int(number) for number in text.split(",")], default=[1, 2])
     parser.add_argument("--topics", type=int, default=20)
     parser.add_argument("--parts", type=lambda text: text.split(","), default=list(PARTS))
@@ -125,16 +171,22 @@ def main() -> None:
     if unknown := [part for part in options.parts if part not in PARTS]:
         parser.error(f"no part is called {unknown[0]}; there are {', '.join(PARTS)}")
     tasks = list(tasks_of(options.world, held_out=options.held_out, topics=options.topics, seeds=options.seeds))
-    whole = np.array([area(task) for task in tasks])
-    print(
-        f"{len(tasks)} crawls, area {whole.mean():.3f}\n\n| without | area | difference |\n|---|---:|---:|", flush=True
-    )
+
+    def areas() -> Floats:
+        """A row for each crawl: its area, and the share of its requests that led to no page."""
+        return np.array([area(task, dead_links=options.dead_links) for task in tasks])
+
+    whole = areas()
+    mean, dead = whole.mean(axis=0)
+    print(f"{len(tasks)} crawls, area {mean:.3f}; {dead:.1%} of the requests led to no page\n")
+    print("| without | area | difference | led to no page |\n|---|---:|---:|---:|", flush=True)
     for part in options.parts:
         say(part)
         with PARTS[part]():
-            gaps = np.array([area(task) for task in tasks]) - whole
+            found = areas()
+        gaps, (mean, dead) = found[:, 0] - whole[:, 0], found.mean(axis=0)
         error = gaps.std(ddof=1) / sqrt(len(gaps))
-        print(f"| {part} | {(whole + gaps).mean():.3f} | {gaps.mean():+.3f} ± {error:.3f} |", flush=True)
+        print(f"| {part} | {mean:.3f} | {gaps.mean():+.3f} ± {error:.3f} | {dead:.1%} |", flush=True)
 
 
 if __name__ == "__main__":

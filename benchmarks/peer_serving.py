@@ -78,7 +78,7 @@ class Served:
         self.folder = folder
         options = [part for endpoint in joins for part in ("--join", str(endpoint))]
         self.process = subprocess.Popen(
-            [*LYCOSA, "peer", "serve", str(folder), "--listen", "127.0.0.1:0", *options],
+            [*LYCOSA, "peer", "serve", str(folder), "--listen", "127.0.0.1:0", "--allow-private", *options],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,

@@ -24,6 +24,8 @@ from lycosa.vocabulary.urls import host_of
 from lycosa.web.outcomes import was_requested
 
 MAX_REDIRECTS = 5  # in a row
+_MIRRORED = 0.25  # of its priority has a link on a mirror
+_FAR_BELOW = 1e6  # priorities that are on no scale
 MAX_SKIP_ROUNDS = 1_000  # in which a strategy may propose others for what was skipped, at one page
 
 Assess = Callable[[Candidate, Fetch], Visit]  # reads what was fetched and judges it
@@ -150,7 +152,10 @@ class Loop:
         self.strategy.learn(visit)
         if fetch.outcome is Outcome.MOVED and fetch.location is not None:
             skips += self._follow_redirect(candidate, fetch.location)
-        skips += self.frontier.put(self.strategy.propose(visit))
+        proposed = self.strategy.propose(visit)
+        if visit.duplicate_of is not None and host_of(visit.duplicate_of) != host_of(candidate.url):
+            proposed = _lowered(proposed, candidate.url, self.strategy.scale)
+        skips += self.frontier.put(proposed)
         page = visit.page
         if page is not None and (page.nofollow or visit.why_links_stay or [link for link in page.links if link.rel]):
             skips += [skip for skip in _unfollowed(visit) if not self.frontier.is_known(skip.candidate.url)]
@@ -204,6 +209,16 @@ def with_new_links_only(visit: Visit) -> Visit:
     new = set(visit.new_links)
     links = tuple(link for link in visit.page.links if link.target in new)
     return replace(visit, page=replace(visit.page, links=links))
+
+
+def _lowered(proposed: Iterable[Candidate], page: Url, scale: str) -> list[Candidate]:
+    """Candidates with those found on a mirror of another page after the others: what they lead to may be known too."""
+    return [
+        replace(each, priority=each.priority * _MIRRORED if scale == "unit" else each.priority - _FAR_BELOW)
+        if each.found_on == page
+        else each
+        for each in proposed
+    ]
 
 
 def _unfollowed(visit: Visit) -> list[Skip]:

@@ -135,6 +135,8 @@ class Channel(asyncio.Protocol):
             host, port, *_ = transport.get_extra_info("peername") or ("", 0)
             self.address = f"{host}:{port}"
         self._handler.begins(self)
+        if self._why:
+            return
         self._close_after(HANDSHAKE_SECONDS, "no handshake")
         self._advance()
 

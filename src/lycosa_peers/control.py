@@ -5,6 +5,7 @@ A request is one line of JSON, its replies are one line each; the last one has `
 
 import asyncio
 import os
+import stat
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
@@ -99,6 +100,8 @@ class Control:
 async def ask_running_peer(folder: PeerFolder, request: Request) -> AsyncIterator[Reply] | None:
     """The replies of the running peer of a collection; None where none is running."""
     try:
+        if not _is_own_socket(folder.path(SOCKET_FILE)):
+            return None
         path = _socket_path(folder.path(SOCKET_FILE))
         reader, writer = await asyncio.open_unix_connection(path, limit=_MAX_LINE_LENGTH)
     except (OSError, UsageError):
@@ -113,7 +116,12 @@ async def _read(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, requ
             line = await reader.readline()
             if not line:
                 raise LycosaError("the peer that serves the collection has just ended; try again")
-            reply = msgspec.json.decode(line, type=Reply)
+            try:
+                reply = msgspec.json.decode(line, type=Reply)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                raise LycosaError(
+                    "what serves the collection is no peer of this version; stop it and try again"
+                ) from error
             if reply.error:
                 raise LycosaError(f"the peer that serves the collection cannot do that: {reply.error}")
             yield reply
@@ -121,6 +129,15 @@ async def _read(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, requ
                 return
     finally:
         writer.close()
+
+
+def _is_own_socket(path: Path) -> bool:
+    """Whether there is a socket of this user, and no link to one that belongs to something else."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISSOCK(found.st_mode) and found.st_uid == os.getuid()
 
 
 def _socket_path(path: Path) -> str:

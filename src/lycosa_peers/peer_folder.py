@@ -1,5 +1,6 @@
 """The folder `peer` of a collection: what a peer keeps between its runs."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,6 +22,9 @@ class PeerFolder:
         self.folder = collection / FOLDER
 
     def path(self, name: str) -> Path:
+        """The path of a file; the folder has to be one, as a collection of somebody else may have a link there."""
+        if self.folder.is_symlink():
+            raise CollectionError(f"{self.folder} is a link; remove it, and serve again as a new peer")
         return self.folder / name
 
     def read(self, name: str) -> bytes | None:
@@ -30,7 +34,7 @@ class PeerFolder:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise CollectionError(f"cannot read {self.path(name)}: {error.strerror}; give access") from error
+            raise CollectionError(f"cannot read {self.path(name)}: {error.strerror}; check its permissions") from error
 
     def write(self, name: str, data: bytes) -> None:
         """Writes a file that only its owner may read, atomically."""
@@ -40,29 +44,42 @@ class PeerFolder:
             with atomic_write(path, private=True) as file:
                 file.write(data)
         except OSError as error:
-            raise CollectionError(f"cannot write {path}: {error.strerror}; make room or give access") from error
+            raise CollectionError(
+                f"cannot write {path}: {error.strerror}; make room, or check its permissions"
+            ) from error
 
     def read_json(self, name: str, kind: type[T]) -> T | None:
-        """The record in a JSON file; None where there is no file, or it holds something else."""
+        """The record in a JSON file; None where there is no file.
+
+        A damaged one is not taken for none: it may say who is trusted.
+        """
         data = self.read(name)
         try:
             return None if data is None else msgspec.json.decode(data, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            return None
+            raise CollectionError(
+                f"{self.path(name)} is damaged; restore it from a backup, or delete it to begin without it"
+            ) from None
 
     def write_json(self, name: str, what: object) -> None:
         self.write(name, msgspec.json.encode(what))
 
     def remove(self, name: str) -> None:
-        self.path(name).unlink(missing_ok=True)
+        try:
+            self.path(name).unlink(missing_ok=True)
+        except OSError as error:
+            raise CollectionError(
+                f"cannot delete {self.path(name)}: {error.strerror}; check its permissions"
+            ) from error
 
     def lock(self) -> Lock | None:
         """The lock of this peer, for one process at a time, held until it is closed; None where another has it."""
         try:
+            path = self.path(".lock")
             self.folder.mkdir(mode=0o700, exist_ok=True)
-            file = self.path(".lock").open("a+")
+            file = path.open("a+")
         except OSError as error:
-            raise CollectionError(f"cannot use {self.folder}: {error.strerror}; give access") from error
+            raise CollectionError(f"cannot use {self.folder}: {error.strerror}; check its permissions") from error
         try:
             lock = Lock(file)
         except BlockingIOError:
@@ -70,7 +87,10 @@ class PeerFolder:
             return None
         except OSError as error:
             file.close()
-            raise CollectionError(f"cannot lock {self.folder}: {error.strerror}; keep it on a disk that can") from error
+            raise CollectionError(
+                f"cannot lock {self.folder}: {error.strerror}; move it to a file system that has locks"
+            ) from error
         for leftover in self.folder.glob("*.new"):
-            leftover.unlink(missing_ok=True)
+            with suppress(OSError):  # it is in nobody's way
+                leftover.unlink()
         return lock

@@ -108,7 +108,8 @@ class Probes:
             probe.trap_is_passed = True
         else:
             number, walker = self._numbers.next(), 1 + self._numbers.next(3)
-            query = Query(number, words, self._state.me, self._state.options.ttl, walker, most=_HITS_IN_VAIN)
+            ttl = self._state.options.ttl if self._state.is_reachable else 1  # else nobody farther away could answer
+            query = Query(number, words, self._state.me, ttl, walker, most=_HITS_IN_VAIN)
             self._traps[number] = Trap(words, probe)
             sends += self._forwarding.within_limits([Send(provider.name, query, provider.address)], now)
         for pending in (self._samples, self._traps):

@@ -62,6 +62,7 @@ LATEST = 1e11  # seconds since the epoch, the limit of a message
 _PAGES_AT_ONCE = 4  # read before other tasks have their turn
 _NEW_PAGES = 64  # that are not in the summary yet and are read for one query, to see where they came from
 _TITLE, _SNIPPET = 300, 600  # characters of a hit
+_SAMPLE = 1 << 18  # bytes that are read of a page to see whether it is as it was told
 _TRUE_WORDS = 0.8  # share of the words of title and snippet that have to be on the page
 _STOPS = np.sort(codes_of(STOP_WORDS))
 Count = Callable[[int, int], None]
@@ -140,12 +141,12 @@ _NO_TEXT = PageText("", "", np.empty(0, np.uint64), 0)
 
 
 def _fetch_in(record: bytes) -> Fetch | None:
-    """The page in a WARC record of a stranger, as `--take` would read it."""
+    """The page in a WARC record of a stranger, as `--take` would read it, or its beginning."""
     try:
         with tempfile.NamedTemporaryFile(suffix=".warc") as file:
             file.write(record)
             file.flush()
-            return next(iter(ForeignFetches(Path(file.name), decode=decoded)), None)
+            return next(iter(ForeignFetches(Path(file.name), decode=decoded, max_bytes=_SAMPLE)), None)
     except (LycosaError, OSError):
         return None
 
@@ -379,18 +380,19 @@ class SharedCollection:
             return False
         text = self._texts.text_of(fetch)
         plain = _plain(f"{text.title} {text.text}")
+        if 2 * hit.length + 20 < len(text.hashes):
+            return False
+        told = tokens_of(hit.title if fetch.truncated else f"{hit.title} {hit.snippet}")
+        if sum(_plain(word) in plain for word in told) < _TRUE_WORDS * len(told):
+            return False
+        if fetch.truncated:  # what it was found for may come later; a page that says it is so long ranks low
+            return True
         words = query_words(wanted) if isinstance(wanted, str) else ()
         if not all(_stem(_plain(word)) in plain for word in words):
             return False
-        told = tokens_of(f"{hit.title} {hit.snippet}")
-        if sum(_plain(word) in plain for word in told) < _TRUE_WORDS * len(told):
-            return False
-        if fetch.truncated:
-            return True
         claimed = dict(zip(statistics.terms, hit.frequencies, strict=False)) if statistics else {}
         times = (text.count(code) for code in codes_of(words))
-        is_modest = all(claimed.get(word, 0) <= 2 * count + 2 for word, count in zip(words, times, strict=True))
-        return is_modest and 2 * hit.length + 20 >= len(text.hashes)
+        return all(claimed.get(word, 0) <= 2 * count + 2 for word, count in zip(words, times, strict=True))
 
     def unlikely(self, number: int) -> str | None:
         chance = Random(number)

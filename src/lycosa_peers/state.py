@@ -124,7 +124,7 @@ class NodeState:
         self.buddies.replace(saved.buddies)
         for contact in saved.known:
             self.neighbours.remember(contact)
-        for neighbour in saved.neighbours:
+        for neighbour in saved.neighbours[: self.options.most_neighbours]:
             self.neighbours.insert(Contact(neighbour) if isinstance(neighbour, str) else neighbour)
         for name in saved.shunned:
             self.reputation.ban(name, now)

@@ -20,11 +20,12 @@ from .addresses import Endpoint
 from .channel import Channel
 from .dialer import DIAL_SECONDS, Dialer, Purpose
 from .messages import MAX_BYTES, SMALL_FRAME
-from .rate_limits import FairShare
+from .rate_limits import FairShare, RateLimits
 
 MAX_CALLERS = 256  # incoming channels
 MAX_PER_ADDRESS = 32  # incoming channels of strangers
 MAX_HANDSHAKES, MAX_HANDSHAKES_PER_ADDRESS = 64, 16  # incoming channels that have not shown a key
+HANDSHAKES_PER_SECOND = 50.0  # of one network; each takes some milliseconds
 MAX_PER_PEER = 3
 IDLE_SECONDS = 300.0  # without a message, after which a channel is closed
 GRACE_SECONDS = 10.0  # before which an open channel does not give way to another stranger of its network
@@ -69,6 +70,7 @@ class Wire:
         self._all_channels: dict[Channel, None] = {}  # also in the handshake; the oldest first
         self._large_expected: Counter[str] = Counter()  # by peer: large frames that were requested
         self._slow: dict[Channel, _Backlog] = {}  # that read more slowly than they are sent to
+        self._handshakes: RateLimits[str] = RateLimits(HANDSHAKES_PER_SECOND)
         self._turns = FairShare()
         self._network_turns = FairShare(NETWORK_SHARE)
         self._stranger_turns = FairShare(STRANGERS_SHARE)
@@ -203,8 +205,12 @@ class Wire:
     # ------------------------------------------------------------ callbacks of channels
 
     def begins(self, channel: Channel) -> None:
-        """Of too many incoming channels that have not shown a key, of one network or in all, the oldest makes room."""
+        """Of too many incoming channels that have not shown a key, of one network or in all, the oldest makes room. A
+        network that begins too many in a second is hung up on before they cost a handshake."""
         if channel.dials:
+            return
+        if not self._handshakes.take(channel.network, asyncio.get_running_loop().time()):
+            channel.close("too many handshakes")
             return
         silent = [each for each in self._all_channels if not (each.dials or each.is_open or each.is_closing)]
         neighbours = [each for each in silent if each.network == channel.network]

@@ -58,14 +58,14 @@ def test_who_was_not_reached_is_told():
     }
     lines = summary_lines(searched(asked, dropped_hits=3, held_back=5), "me", Ranking((), 2))
     assert lines == [
-        "answered by nobody; 4 messages, 250 ms",
+        "4 messages, 250 ms; answered by nobody",
         "not reached: anna",
         "silent: bert",
         "declined: carl",
         "2 searches still under way when the time was up",
-        "5 queries not sent, as those they were for take no more of ours; try again",
-        "3 hits left out, as they do not have the words",
-        "2 hits left out, as their addresses are private or no URLs",
+        "5 queries not sent because of rate limits; try again",
+        "3 hits left out: without the search words",
+        "2 hits left out: at private addresses, or no URLs",
     ]
 
 

@@ -534,7 +534,10 @@ def robots() -> dict[str, Answer]:
         "robots-503": (response(b"", "503 Busy"), BUSY),
         "robots-429": (response(b"", "429 Slow"), BUSY),
         "robots-silent": (silence, BUSY),
-        "robots-endless": (endlessly(response(b"User-agent: *\n", Content_Length=""), b"Disallow: /x\n" * 1_000), OK),
+        "robots-endless": (
+            endlessly(response(b"User-agent: *\n", Content_Length=""), b"Disallow: /x\n" * 1_000),
+            FORBIDDEN,  # past some number of rules, all that none allows
+        ),
         "robots-drip": (endlessly(response(b"", Content_Length="999"), b"#", 0.05), BUSY),
         "robots-closed": (then_close(b""), BUSY),
         "robots-not-http": (then_close(b"220 hello\r\n"), BUSY),
@@ -551,7 +554,7 @@ def robots() -> dict[str, Answer]:
         "robots-to-private": (moved(b"http://127.0.0.1:1/robots.txt"), BUSY),
         "robots-to-other": (moved(b"http://good.example/robots.txt"), OK),
         "robots-to-long": (moved(b"/" + b"r" * 50_000), OK),
-        "robots-wild": (text(wild), OK),
+        "robots-wild": (text(wild), FORBIDDEN),
         "robots-stars": (text(b"User-agent: *\nDisallow: /" + b"*a" * 20_000 + b"b$\n"), OK),
         "robots-one-line": (text(b"Disallow: /" + b"x" * 400_000), OK),
         "robots-agents": (text(b"User-agent: a\n" * 30_000 + b"Disallow: /\n"), OK),

@@ -11,7 +11,9 @@ from io import BytesIO
 from pathlib import Path
 
 import brotli
+import msgspec
 import zstandard
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec import Struct
 
 from lycosa.collection.cdxj import surt
@@ -33,12 +35,48 @@ from lycosa.standing.ranked_lists import import_list
 from lycosa.standing.tables import read_in_links, read_traffic
 from lycosa.vocabulary.errors import LycosaError
 from lycosa.vocabulary.records import Fetch, Outcome, Url
+from lycosa.vocabulary.text import codes_of
 from lycosa.vocabulary.url_files import bare_host, read_url_file
 from lycosa.vocabulary.urls import host_of, hostname_of, join, key_of, normalise, origin_of, path_of, port_of, site_of
 from lycosa.web.encodings import decoded
 from lycosa.web.outcomes import classify
 from lycosa.web.robots import RobotsWeb
 from lycosa.web.sitemaps import parse_sitemap
+from lycosa_peers.addresses import address_group, join_argument, parse_endpoint
+from lycosa_peers.buddies import Buddy, HeldState
+from lycosa_peers.content import Items, ItemSummary
+from lycosa_peers.identity import Group, Identity
+from lycosa_peers.messages import (
+    Contact,
+    Declined,
+    Fetched,
+    FetchRequest,
+    FrameReader,
+    FrameTooLongError,
+    Hello,
+    Index,
+    IndexRequest,
+    Join,
+    Leave,
+    MessageError,
+    PeerHit,
+    Ping,
+    Pong,
+    Query,
+    Response,
+    Statistics,
+    encode,
+    to_frame,
+)
+from lycosa_peers.messages import decode as decode_message
+from lycosa_peers.node import Node
+from lycosa_peers.options import DEFAULTS
+from lycosa_peers.peer import pinned_names
+from lycosa_peers.peer_folder import PeerFolder
+from lycosa_peers.shared_collection import _fetch_in, unpack_record
+from lycosa_peers.state import SavedState
+from lycosa_peers.state_files import StateFiles
+from lycosa_peers.summary import BadSummaryError, Segment, SegmentedSummary
 
 HERE = Url("http://site.example/a/b?c=d")
 LIMIT = 100_000  # bytes that may come out of a compressed body
@@ -124,6 +162,7 @@ def _from_file(read: Callable[[Path], object], name: str = "given") -> Callable[
     def parse(data: bytes) -> None:
         with tempfile.TemporaryDirectory(prefix="fuzz-") as folder, suppress(LycosaError):
             path = Path(folder) / name
+            path.parent.mkdir(exist_ok=True)
             path.write_bytes(data)
             found = read(path)
             if isinstance(found, Iterable):
@@ -148,6 +187,72 @@ def _log_line(data: bytes) -> None:
 
 def _ranked(path: Path) -> object:
     return import_list(path, path.with_name("table"), top=1_000)
+
+
+def _peer_message(data: bytes) -> None:
+    try:
+        message = decode_message(data)
+    except MessageError:
+        return
+    assert decode_message(encode(message)) == message
+
+
+def _peer_frames(data: bytes) -> None:
+    frames, rest, limit = FrameReader(), data, 1 << 16
+    while rest:
+        frames.feed(rest[: 1 + rest[0]])
+        rest = rest[1 + rest[0] :]
+        with suppress(FrameTooLongError):
+            while (frame := frames.pop(limit)) is not None:
+                assert len(frame) <= limit
+    assert len(frames) <= len(data)
+
+
+def _peer_summary(data: bytes) -> None:
+    try:
+        summary = SegmentedSummary.unpacked(data)
+        followed = summary.followed_by(data)
+    except BadSummaryError:
+        return
+    for each in (summary, followed):
+        each.may_have(["honey", "hive"])
+        assert 0 <= each.frequency("honey") <= each.pages
+
+
+def _peer_record(data: bytes) -> None:
+    record_of_page = unpack_record("http://site.example/", data)
+    if record_of_page is not None:
+        _fetch_in(record_of_page)
+
+
+def _peer_state(path: Path) -> None:
+    folder = PeerFolder(path.parent.parent)
+    node = Node(Contact("me", "me:1"), Items([5]), options=DEFAULTS, seed=1)
+    StateFiles(folder).restore(node)
+    assert len(node.buddies) <= 10 and len(node.neighbours) <= DEFAULTS.most_neighbours
+    node.rejoin()
+    node.ask(7, 0.0)
+    StateFiles(folder).save(node)
+
+
+def _peer_key(path: Path) -> None:
+    Identity.load(PeerFolder(path.parent.parent)).context()
+
+
+def _peer_names(path: Path) -> None:
+    for each in pinned_names(PeerFolder(path.parent.parent)):
+        parse_endpoint(each)
+
+
+def _peer_place(data: bytes) -> None:
+    text = data.decode("utf-8", "replace")
+    endpoint = parse_endpoint(text)
+    assert endpoint is None or parse_endpoint(str(endpoint)) == endpoint
+    with suppress(LycosaError):
+        join_argument(text)
+    address_group(text)
+    with suppress(LycosaError):
+        Group.from_secret(text)
 
 
 HTML = (
@@ -204,7 +309,36 @@ OPML = (
 )
 PAGE = HTML.partition(b"\n")[2]
 
+KEY = Ed25519PrivateKey.from_private_bytes(b"k" * 32)
+PEER = Contact("p" * 32, "192.0.2.7:7077")
+HIT = PeerHit("http://site.example/", "T", "s", 0.5, 0.5, 1e9, "d", 9, (2, 1))
+MESSAGES = (
+    *(Hello(PEER), Query(1, "honey hive", PEER, 9, 7, 5), Declined("query", 7), IndexRequest(3), Index(4, b"x", 3)),
+    *(FetchRequest(5, "http://site.example/"), Fetched(5, "http://site.example/", b"x"), Join(PEER), Leave(), Ping()),
+    *(Pong(True, (PEER,)), Response(1, PEER, (HIT,), (PEER,), Statistics(9, 99, ("honey", "hive"), (3, 2)), 7, 4)),
+)
+SUMMARY = SegmentedSummary(
+    [Segment.of([codes_of(["honey", "hive", f"word{n}"]) for n in range(each)], room=4000) for each in (3, 300)]
+)
+STATE = msgspec.json.encode(
+    SavedState([Buddy(PEER, 2, 1)], neighbours=[PEER, "old"], known=[PEER], shunned=["bad"], has_asked=True)
+)
+
 PARSERS: dict[str, Parser] = {
+    "peer message": Parser(_peer_message, tuple(encode(each) for each in MESSAGES)),
+    "peer frames": Parser(_peer_frames, (b"".join(to_frame(encode(each)) for each in MESSAGES), b"\0\0\0\1")),
+    "peer summary": Parser(_peer_summary, (SUMMARY.packed(), SegmentedSummary().packed())),
+    "peer record": Parser(_peer_record, (ANSWER, WARCINFO, ANSWER * 2)),
+    "peer state": Parser(_from_file(_peer_state, "peer/state.json"), (STATE,)),
+    "peer indexes": Parser(
+        _from_file(_peer_state, "peer/indexes"),
+        (msgspec.msgpack.encode(HeldState({"p" * 32: (3, ItemSummary(frozenset({5, 7})).packed())}, ["p" * 32], 4)),),
+    ),
+    "peer key": Parser(_from_file(_peer_key, "peer/key.pem"), (Identity(KEY)._pem(),)),
+    "peer pins": Parser(_from_file(_peer_names, "peer/pins.json"), (b'{"192.0.2.7:7077": "ppp"}',)),
+    "peer place": Parser(
+        _peer_place, (b"p" * 32 + b"@[2001:db8::7]:7077", b"host.example:1", Group(KEY).secret.encode())
+    ),
     "page": Parser(_page, (HTML, b"text/html\n" + PAGE * 3, b"text/html; charset=gbk\n\xb0\xa1<p>")),
     "markup": Parser(_markup, (PAGE, b"<ol start=9><li><p>a<blockquote>b</ol>", b"# * _ ` [x](y) <a href=')'>\n")),
     "url": Parser(

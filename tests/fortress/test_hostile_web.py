@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crawling import begin, collection, done, end, most_memory, outcomes, rows, skipped
+from crawling import begin, collection, done, end, most_memory, outcomes, passes_warcio_check, rows, skipped
 from crawling import pages as stored
 from fortress.hostile_web import PRIVATE, HostileServer, catalogue, sitemaps, tls_servers
 from lycosa.reading.html import MAX_LINKS
@@ -125,6 +125,10 @@ def test_of_a_page_of_ten_thousand_links_a_bounded_number_is_considered(crawled)
 
 def test_memory_stays_where_it_is(crawled):
     assert 0 < crawled.memory < MOST_MEMORY
+
+
+def test_the_archive_of_all_that_is_whole(crawled):
+    assert passes_warcio_check(crawled.folder)
 
 
 def test_a_rebuild_comes_to_the_same(crawled):

@@ -46,6 +46,19 @@ def test_many_keys_of_a_few_addresses_shut_out_neither_friends_nor_strangers_fro
     assert against(folder, play)["closed: others wait"] >= 1
 
 
+def test_a_network_that_begins_connection_after_connection_is_hung_up_on_before_they_cost_anything(folder, monkeypatch):
+    monkeypatch.setattr(wires, "HANDSHAKES_PER_SECOND", 2.0)
+
+    async def play(peer, endpoint):
+        for _ in range(20):
+            _, writer = await asyncio.open_connection(*endpoint, local_addr=("127.0.0.5", 0))
+            writer.close()
+        assert await until(lambda: peer.wire.counts["closed: too many handshakes"] >= 10)
+        return await asks(endpoint, "127.0.0.6")
+
+    assert against(folder, play) == 2
+
+
 def test_a_friend_does_not_give_way_to_strangers(folder, monkeypatch):
     monkeypatch.setattr(wires, "MAX_CALLERS", 6)
     monkeypatch.setattr(wires, "GRACE_SECONDS", 0.0)

@@ -127,6 +127,16 @@ def test_who_is_busy_is_neither_believed_nor_blamed():
     assert asked.is_over
 
 
+def test_one_who_cannot_be_called_asks_in_vain_with_a_walker_of_one_step():
+    node = Node(Contact("a"), Wary(), options=DEFAULTS, seed=1, secret=b"secret")
+    node.connect([Contact("s", "s:1")])
+    asked = Asked(node)
+    assert asked.in_vain().ttl == 1
+    asked.true_sample()
+    asked.has_nothing()
+    assert asked.trust == [Trust.CONFIRMED]
+
+
 def test_one_that_the_user_named_is_believed_at_once():
     asked = Asked(asker(s=True))
     assert asked.trust == [Trust.TRUSTED] and asked.is_over and "s" in asked.node.buddies
@@ -192,12 +202,13 @@ def test_a_page_is_as_it_was_told_or_not(tmp_path, hit, is_true):
         assert not content.confirms("watches", claim, Statistics(1, 1, ("watches",), (1,)), record(URL, PAGE))
 
 
-@pytest.mark.parametrize(
-    "body", [b"", b"nothing", gzip.compress(b"WARC/1.1\r\n\r\n"), record(URL, "") * 2, record("x", PAGE)]
-)
-def test_what_is_no_page_confirms_nothing(tmp_path, body):
+NO_PAGES = (b"", b"nothing", gzip.compress(b"WARC/1.1\r\n\r\n"), record(URL, "") * 2, record("x", PAGE))
+
+
+@pytest.mark.parametrize("number", range(len(NO_PAGES)))
+def test_what_is_no_page_confirms_nothing(tmp_path, number):
     with shared(add_pages(tmp_path / "c", {})) as content:
-        assert not content.confirms("honey", PeerHit(URL), None, body)
+        assert not content.confirms("honey", PeerHit(URL), None, NO_PAGES[number])
 
 
 def test_every_peer_confirms_what_another_honest_one_tells(tmp_path):

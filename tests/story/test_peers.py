@@ -306,17 +306,26 @@ def test_a_peer_ends_when_told(crawled):
     assert not (crawled / "bees" / "peer" / "control").exists()
 
 
+def test_a_state_of_another_shape_is_as_one_missing(crawled):
+    bees = crawled / "bees"
+    search(bees, "honey")
+    (bees / "peer" / "state.json").write_text("[]")
+    assert urls(search(bees, "honey")) == ["http://bees.example/honey"]
+    assert done("peer", "show", bees, "--json").json["name"]
+
+
 @pytest.mark.parametrize(
-    ("file", "content"),
-    [("settings.json", "[1]"), ("settings.json", '{"listen": 5}'), ("pins.json", "[1]"), ("state.json", "[]")],
+    ("file", "content"), [("settings.json", "[1]"), ("settings.json", '{"listen": 5}'), ("pins.json", "[1]")]
 )
-def test_a_state_file_of_another_shape_is_as_one_missing(crawled, file, content):
+def test_a_damaged_file_that_says_whom_to_trust_or_where_to_listen_is_told_and_not_taken_for_none(
+    crawled, file, content
+):
     bees = crawled / "bees"
     search(bees, "honey")
     (bees / "peer" / file).write_text(content)
+    assert lycosa("peer", "search", bees, "honey").is_one_clear_line(1, file, "is damaged", "delete it")
+    (bees / "peer" / file).unlink()
     assert urls(search(bees, "honey")) == ["http://bees.example/honey"]
-    assert done("peer", "show", bees, "--json").json["name"]
-    (bees / "peer" / file).unlink(missing_ok=True)
 
 
 def test_a_damaged_group_is_told_by_its_file_and_not_taken_for_an_open_network(crawled):

@@ -442,7 +442,7 @@ def test_a_host_that_asks_to_be_left_alone_for_an_hour_does_not_keep_others_from
         assert sum("tired" in path for path in server.paths()) == 1
         again = done("refresh", folder, "--budget", 9, "--json", *words).json
         assert (again["unchanged"], again["failed"]) == (6, 0), "it is still left alone"
-        assert "all remaining hosts have asked to wait" in again["stopped"]
+        assert "all remaining hosts asked to wait" in again["stopped"]
 
 
 def test_a_page_out_of_reach_for_three_looks_and_a_day_has_vanished(folder):

@@ -54,6 +54,7 @@ FEWEST_PAGES = 15  # of a topic
 CRAWLS, CRAWLS_FOR_HOSTS = 34, 12  # of a world in a round; worlds of few topics have several draws of examples of each
 EXAMPLES = 5
 FEWEST, MOST = 150, 200  # pages of a crawl: 2.5 times those there are to find, within these bounds
+SAMPLE = 4  # random links of the seeds that are followed first; those of the best alone would teach little at first
 EXPLORE = 0.05  # share of pages one of whose links is taken at random, so that such links are seen too
 EVERY, RANDOM, TOP, TOP_OF = 3, 10, 6, 30  # links noted down at every third page: of all that wait, and of the best
 DECAY, INTERCEPT_DECAY = 1e-4, 1e-6
@@ -123,7 +124,7 @@ def recorder(task: LeagueTask, weights: Weights, *, explore: float) -> tuple[typ
     chance = Random(3)
 
     class Recorder(Hunter):
-        def __init__(self, *, judge: Any = lambda: None, taught: Any = (), sample: int = 4, seed: int = 0):
+        def __init__(self, *, judge: Any = lambda: None, taught: Any = (), sample: int = SAMPLE, seed: int = 0):
             super().__init__(judge=judge, taught=taught, sample=sample, explore=explore, seed=seed)
             self._weights, self._intercept = weights.of, weights.intercept
 

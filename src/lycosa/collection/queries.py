@@ -313,6 +313,11 @@ class Queries:
         rows = self._rows(tuple[CheckedUrl, int, int], sql)
         return ((url, unsigned(fingerprint), unsigned(digest)) for url, fingerprint, digest in rows)
 
+    def digests_of_duplicates(self) -> Iterator[int]:
+        """The digests of the pages that are near-duplicates of others."""
+        rows = self._rows(tuple[int], "SELECT digest FROM pages WHERE duplicate_of IS NOT NULL")
+        return (unsigned(digest) for (digest,) in rows)
+
     def visited(self) -> Iterator[Url]:
         """Every URL that was visited. Repeated visits are repeated; refresh fetches are excluded."""
         return self._urls("SELECT url FROM fetches WHERE settled AND NOT again")

@@ -6,6 +6,7 @@ shingles of hundreds, and a bit only where one of these was the minimum of its p
 the bits of a simhash would change three or four times as often.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -59,6 +60,7 @@ class NearDuplicates:
         self._pages: dict[int, Url] = {}  # by fingerprint
         self._blocks: dict[int, int | list[int]] = {}  # fingerprints by block; most have only one
         self._digests: set[int] = set()
+        self._copies: Counter[int] = Counter()  # by digest
 
     def find(self, fingerprint: int) -> Url | None:
         """A near-duplicate seen earlier, or None."""
@@ -74,6 +76,15 @@ class NearDuplicates:
     def has_text(self, digest: int) -> bool:
         """Whether a page seen earlier has a text of this digest."""
         return digest in self._digests
+
+    def copies(self, digest: int) -> int:
+        """How many copies were seen of a text."""
+        return self._copies[digest]
+
+    def add_copy(self, digest: int) -> None:
+        """Counts a page whose text, or nearly the same, was seen earlier."""
+        if digest in self._digests:
+            self._copies[digest] += 1
 
     def add(self, fingerprint: int, url: Url, digest: int = 0) -> None:
         """Remembers a page; of pages with the same fingerprint, the first."""

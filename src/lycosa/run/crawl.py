@@ -39,6 +39,7 @@ INTERRUPTED = "interrupted"  # why a crawl stopped that somebody ended
 NOTHING_LEFT = "nothing is left to fetch"  # why one stopped that had followed every link
 ALLOW_PRIVATE_HINT = "to crawl hosts of your own network, say --allow-private"
 _STEPS_IN_A_ROW = 8  # before sockets and signals are looked at again
+_MIRRORS_FOLLOWED = 3  # copies of one text on other hosts whose links are followed
 _MAX_WAIT = 1.0  # seconds between two looks at budgets and interrupts
 _MAX_HOLD = 300.0  # seconds that a crawl waits for a host when there is nothing else to do
 
@@ -120,7 +121,8 @@ class Assessor:
     duplicates: finds pages seen earlier whose text is nearly the same.
     languages: pages in others are left out; empty for all.
     keep_noindex: whether pages are kept that ask not to be.
-    follow_copies: whether links are followed from pages that have the text of another.
+    follow_copies: whether links are followed from all pages that have the text of another, and not only from the first
+        few on other hosts: a mirror may be met before what it mirrors.
     memory: knows how pages were that are fetched again.
     """
 
@@ -151,8 +153,14 @@ class Assessor:
             duplicate_of=duplicate_of,
             left_out=self._left_out(page),
             standing=self.standing.standing(page) if self.standing else None,
-            is_copy=duplicate_of is not None and not self.follow_copies and self.duplicates.has_text(page.digest),
+            is_copy=duplicate_of is not None and self._is_one_too_many(page, duplicate_of),
         )
+
+    def _is_one_too_many(self, page: Page, duplicate_of: Url) -> bool:
+        """Whether a page has the text of another and is no mirror of it, or is a further one of many."""
+        if self.follow_copies or not self.duplicates.has_text(page.digest):
+            return False
+        return host_of(page.url) == host_of(duplicate_of) or self.duplicates.copies(page.digest) >= _MIRRORS_FOLLOWED
 
     def _duplicate_of(self, page: Page) -> Url | None:
         found = self.duplicates.find(page.fingerprint)
@@ -405,7 +413,8 @@ class _Fetches:
             status.stop_reason = f"{limit}, and nothing is left to see again" if limit else self._crawl.nothing_left()
         elif ready_at - self._clock.now() > _MAX_HOLD:
             minutes = (ready_at - self._clock.now()) / 60
-            status.stop_reason = f"all remaining hosts have asked to wait, the first for {minutes:.0f} minutes"
+            hosts = "all remaining hosts asked to wait or cannot be reached"
+            status.stop_reason = f"{hosts}, the first for {minutes:.0f} more minutes"
         return bool(status.stop_reason)
 
     def _is_over(self) -> bool:

@@ -15,6 +15,7 @@ from lycosa.frontier.admission import Admission
 from lycosa.recipe import DEFAULT_STRATEGY, FILE_NAME, Recipe, uses_standing, utility_for
 from lycosa.strategies import Mapped
 from lycosa.strategies.hunter import Hunter
+from lycosa.strategies.registry import STRATEGIES
 from lycosa.strategies.target import RelevanceTarget
 from lycosa.user_config import config_file
 from lycosa.vocabulary.clock import Clock
@@ -242,7 +243,7 @@ class LiveRun:
         """Tells of the default strategy before the first run that goes by it, where other runs went by another."""
         session = self._session
         strategy, before = session.recipe.strategy, [run.strategy for run in session.collection.catalog.runs()]
-        if strategy == DEFAULT_STRATEGY and before and strategy not in before:
+        if strategy == DEFAULT_STRATEGY and strategy not in before and before and before[-1] in STRATEGIES:
             session.tell(f"strategy {strategy}, the default, instead of {before[-1]}; --strategy {before[-1]} keeps it")
 
     async def learn_topic(self) -> bool:
@@ -264,6 +265,8 @@ class LiveRun:
         session = self._session
         session.record(run)
         changed = session.begin_run(run)
+        if "strategy" in changed:  # another strategy has another target and other options
+            changed = [what for what in changed if what not in ("options", "target")]
         if changed and session.status.pages:
             session.tell(f"changed: {', '.join(changed)}; what waits is ranked again for {run.strategy}")
             session.rerank(missing_standing=self._standing.judge)

@@ -236,6 +236,8 @@ class Session:
         found = NearDuplicates()
         for url, fingerprint, digest in self.collection.catalog.fingerprints():
             found.add(fingerprint, url, digest)
+        for digest in self.collection.catalog.digests_of_duplicates():
+            found.add_copy(digest)
         return found
 
     def _sites_to_stay_on(self, scope: Scope) -> frozenset[str]:
@@ -255,6 +257,8 @@ class Session:
             self._recall.add(visit)
         if visit.page is not None and visit.is_kept and visit.duplicate_of is None:
             self.duplicates.add(visit.page.fingerprint, visit.page.url, visit.page.digest)
+        elif visit.page is not None and visit.is_kept:
+            self.duplicates.add_copy(visit.page.digest)
 
     def assessor(
         self, judge: Relevance | None, standing: Standing | None = None, memory: Memory | None = None

@@ -19,6 +19,7 @@ from .client import NotJoined
 
 _ALL_JOINED = NotJoined()
 _SHOWN_LIVE = 10  # hits while a search goes on
+_NAMES_SHOWN = 10  # in one line
 
 
 class LiveResults:
@@ -76,28 +77,29 @@ def summary_lines(
     """Who answered and what it cost, as lines of text."""
     facts = _cost(progress, me, not_joined)
     lines = [
-        f"answered by {', '.join(_names(facts['answered'])) or 'nobody'}; {facts['messages']} messages,"
-        f" {1000 * facts['seconds']:.0f} ms"
+        f"{counted(facts['messages'], 'message')}, {1000 * facts['seconds']:.0f} ms; "
+        f"answered by {_names(facts['answered']) or 'nobody'}"
     ]
     silent = {what: facts[what] for what in ("not_reached", "silent", "declined") if facts[what]}
     for what, names in silent.items():
-        lines.append(f"{what.replace('_', ' ')}: {', '.join(_names(names))}")
+        lines.append(f"{what.replace('_', ' ')}: {_names(names)}")
     if facts["other_group"]:
-        lines.append(f"not of the same group (see --group, --no-group): {', '.join(facts['other_group'])}")
+        lines.append(f"not of the same group (see --group, --no-group): {_names(facts['other_group'])}")
     if facts["walkers_out"]:
         lines.append(f"{counted(facts['walkers_out'], 'search', 'searches')} still under way when the time was up")
     if facts["held_back"]:
-        lines.append(f"{facts['held_back']} queries not sent, as those they were for take no more of ours; try again")
+        lines.append(f"{counted(facts['held_back'], 'query', 'queries')} not sent because of rate limits; try again")
     if facts["dropped_hits"]:
-        lines.append(f"{facts['dropped_hits']} hits left out, as they do not have the words")
+        lines.append(f"{counted(facts['dropped_hits'], 'hit')} left out: without the search words")
     if ranking.refused:
-        lines.append(f"{ranking.refused} hits left out, as their addresses are private or no URLs")
+        lines.append(f"{counted(ranking.refused, 'hit')} left out: at private addresses, or no URLs")
     return lines
 
 
-def _names(names: list[str]) -> list[str]:
-    """Names of peers shortened to 8 letters; endpoints as they are."""
-    return [visible(name[:8] if is_peer_name(name) else name, 80) for name in names]
+def _names(names: list[str]) -> str:
+    """The first names, those of peers shortened to 8 letters, endpoints as they are, and how many more there are."""
+    shown = [visible(name[:8] if is_peer_name(name) else name, 80) for name in names[:_NAMES_SHOWN]]
+    return ", ".join([*shown, *([f"{len(names) - len(shown)} more"] if len(names) > len(shown) else [])])
 
 
 def _cost(progress: SearchProgress, me: str, not_joined: NotJoined) -> dict[str, Any]:

@@ -1,0 +1,97 @@
+"""A mirror that is met before what it mirrors: the original is a copy then, and is followed all the same."""
+
+import asyncio
+from collections.abc import Mapping
+from random import Random
+
+import pytest
+
+from crawling import collection
+from lycosa.loop import Loop
+from lycosa.reading import Reader
+from lycosa.strategies.best_first import BestFirst
+from lycosa.strategies.unfocused import BreadthFirst
+from lycosa.vocabulary.contracts import Strategy
+from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Page, Skip, Url, Visit
+from sessions import opened, visited
+from worlds import html
+
+
+def text(seed: int) -> str:
+    chosen = Random(seed)
+    return "honey bee " + " ".join(f"word{chosen.randrange(10_000)}" for _ in range(120))
+
+
+def mirrored(hosts: list[str], pages: int, *, beyond: Mapping[str, str] = {}) -> dict[Url, bytes]:
+    """The same pages on each host, that link to the next of their host; the last has links of its own."""
+    world: dict[Url, bytes] = {}
+    for host in hosts:
+        for page in range(pages):
+            target = f"http://{host}/{page + 1}" if page + 1 < pages else beyond.get(host)
+            # The anchor is the same everywhere, and so is the text.
+            link = f'<a href="{target}">next</a>'.encode() if target else b"<i>next</i>"
+            world[Url(f"http://{host}/{page}")] = html("Page", text(page)).replace(b"</body>", link + b"</body>") + link
+    return world
+
+
+def visits_from(tmp_path, seeds: list[str], world: dict[Url, bytes], **changes: object) -> list[str]:
+    folder = collection(tmp_path / "c", seeds)
+    with opened(folder, **changes) as session:
+        return list(asyncio.run(visited(session, world)))
+
+
+def test_what_a_mirror_copies_is_followed_to_its_end(tmp_path) -> None:
+    world = mirrored(["mirror.example", "original.example"], 4, beyond={"original.example": "http://only.example/"})
+    world[Url("http://only.example/")] = html("Only", "found by the original alone")
+    found = visits_from(tmp_path, ["http://mirror.example/0", "http://original.example/0"], world)
+    assert "http://only.example/" in found
+
+
+def test_the_same_text_on_one_host_is_no_way_on(tmp_path) -> None:
+    same = html("Page", text(1))
+    world = {
+        Url(f"http://a.example/{n}"): same + f'<a href="http://a.example/{n + 1}"> </a>'.encode() for n in range(9)
+    }
+    assert len(visits_from(tmp_path, ["http://a.example/0"], world)) == 2
+
+
+def test_of_many_mirrors_three_are_followed(tmp_path) -> None:
+    same = html("Page", text(1))
+    world = {
+        Url(f"http://m{n}.example/"): same + f'<a href="http://m{n + 1}.example/"> </a>'.encode() for n in range(20)
+    }
+    assert len(visits_from(tmp_path, ["http://m0.example/"], world)) == 1 + 3 + 1
+
+
+@pytest.mark.parametrize("strategy", [BestFirst, BreadthFirst])
+def test_links_of_a_mirror_come_after_others(strategy: type[Strategy]) -> None:
+    put: list[Candidate] = []
+
+    class Frontier:
+        def rank_by(self, strategy: Strategy) -> None: ...
+
+        def settle(self, url: Url, *, is_kept: bool = False) -> list[Skip]:
+            return []
+
+        def put(self, candidates: list[Candidate]) -> list[Skip]:
+            put.extend(candidates)
+            return []
+
+        def is_known(self, url: Url) -> bool:
+            return False
+
+    def visit(duplicate_of: str | None) -> Visit:
+        body = html("Page", text(1), ["http://b.example/x"])
+        url = Url("http://b.example/")
+        fetch = Fetch(
+            url, Outcome.OK, 0.0, status=200, headers=(("Content-Type", "text/html"),), body=body, content=body
+        )
+        page = Reader()(fetch)
+        assert isinstance(page, Page)
+        return Visit(Candidate(url, 0.8), fetch, page, relevance=0.8, duplicate_of=duplicate_of and Url(duplicate_of))
+
+    for duplicate_of in (None, "http://b.example/other", "http://a.example/"):
+        Loop(strategy(), Frontier()).replay(visit(duplicate_of))
+    plain, same_host, mirror = (each.priority for each in put)
+    assert plain == same_host
+    assert mirror < plain

@@ -1,12 +1,15 @@
 """What was forgotten stays so, whichever way it might come back."""
 
+import re
 import shutil
+import sqlite3
 
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 import lycosa
-from crawling import pages, skipped, waiting
+from crawling import done, pages, skipped, waiting
+from lycosa.collection.journal import Upkeep, read_journal, write_journal
 from lycosa.run import upkeep
 from lycosa.run.forgotten import add_forgotten
 from lycosa.vocabulary.clock import WallClock
@@ -89,3 +92,23 @@ def test_a_forgetting_that_was_killed_is_finished_by_whoever_opens_the_collectio
             targets = [record.rec_headers.get_header("WARC-Target-URI") or "" for record in ArchiveIterator(file)]
         assert targets
         assert not [target for target in targets if target.endswith(url)]
+
+
+def test_a_page_that_is_crawled_later_does_not_bring_a_forgotten_url_back(bees):
+    url = a_page_of(bees)
+    upkeep.forget(bees, url, **WITH_CLOCK)
+    crawl(bees, pages=40)
+    with sqlite3.connect(f"file:{bees / 'catalog.sqlite'}?mode=ro", uri=True) as catalog:
+        for (table,) in catalog.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            text = str(catalog.execute(f"SELECT * FROM {table}").fetchall())
+            assert not re.search(rf"{re.escape(url)}[\"'\\]", text), table  # other URLs may begin like it
+
+
+def test_a_reading_command_finishes_a_forgetting_that_was_killed(bees):
+    url = a_page_of(bees)
+    write_journal(bees, Upkeep("forget"))
+    add_forgotten(bees, url)  # and then nothing: as after a kill
+    said = done("show", bees)
+    assert "is forgotten now" in said.err
+    assert read_journal(bees) is None
+    assert url not in pages(bees)

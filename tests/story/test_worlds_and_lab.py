@@ -153,3 +153,11 @@ def test_a_folder_that_is_no_world_is_told(tmp_path) -> None:
 def test_nothing_is_overwritten(world) -> None:
     said = lycosa("world", "make", "synthetic", "--pages", 500, "--out", world)
     assert said.is_one_clear_line(2, "not empty")
+
+
+def test_a_world_that_opens_slowly_says_how_to_open_it_fast(monkeypatch, shown) -> None:
+    monkeypatch.setattr("lycosa_lab.cli.world._LONG", -1.0)
+    said = lycosa("world", "show", "synthetic:pages=600,topics=6,site_words=1", "--category", "honey")
+    assert "lycosa world make synthetic --pages 600 --topics 6 --site-words 1 --out w, then use w." in said.err
+    name = next(iter(shown["categories"])).partition("/")[2]
+    assert f"/{name}" in lycosa("world", "show", "synthetic:pages=600,topics=6,seed=5", "--category", name).err

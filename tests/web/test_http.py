@@ -495,3 +495,26 @@ def test_ports_of_other_protocols_are_not_asked(port: int) -> None:
         assert fetched(server, "http://a.example:8080/").outcome is Outcome.OK
     assert (fetch.outcome, fetch.detail) == (Outcome.REFUSED, f"port {port} is of another protocol than HTTP")
     assert server.connections == 1
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.02])
+def test_a_response_that_nobody_asked_for_is_not_the_answer_for_the_next_page(seconds: float) -> None:
+    def twice(connection: socket.socket) -> None:
+        connection.sendall(response(b"<html>first"))
+        time.sleep(seconds)
+        connection.sendall(response(b"<html>late"))
+        while head := connection.recv(65_536):
+            connection.sendall(response(b"<html>" + head.split(b" ")[1]))
+
+    async def ask(server: LoopbackServer) -> list[bytes]:
+        web = LiveWeb(user_agent="lycosa/1", clock=WallClock(), resolve=server.everything)
+        found = []
+        for path in ("/", "/next", "/next"):
+            found.append((await web.fetch(Url(HOST + path))).content)
+            await asyncio.sleep(0.1)
+        await web.close()
+        return found
+
+    with LoopbackServer({"/": twice, "/next": response(b"<html>next")}) as server:
+        assert asyncio.run(ask(server)) == [b"<html>first", b"<html>next", b"<html>next"]
+    assert server.connections == 2  # the second is kept

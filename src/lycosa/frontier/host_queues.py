@@ -193,8 +193,8 @@ class HostQueues:
 
     @property
     def slow_in_flight(self) -> int:
-        """How many requests are in flight to hosts that are slow to answer."""
-        return 0 if self._slow is None else self._slow.in_use
+        """How many requests are in flight to hosts that are slow to answer; those beyond their slots do not count."""
+        return 0 if self._slow is None else min(self._slow.in_use, self._slow.slots)
 
     def _add_queue(self, host: Host) -> _HostQueue:
         queue = self._queues[host] = _HostQueue()

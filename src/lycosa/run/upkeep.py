@@ -144,7 +144,8 @@ def finish_upkeep(folder: Path, *, clock: Clock, tell: Tell = lambda line: None)
     try:
         with Session(folder, load_recipe(folder, to_read=True), clock=clock, is_upkeep=True):
             pass
-    except CollectionError:
+    except CollectionError as error:
+        tell(f"a forgetting that was broken off cannot be finished yet: {error}")
         return
     tell("what was being forgotten when a command was broken off is forgotten now")
 

@@ -6,14 +6,18 @@ Order --run--> a transfer from the pool --curl--> callbacks collect head and bod
 import asyncio
 import errno
 import os
+import select
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 import certifi
 import pycurl
 from msgspec import Struct
+
+from lycosa.vocabulary.urls import origin_of
 
 from .outcomes import Headers
 
@@ -222,6 +226,8 @@ class Transfers:
         self._make = partial(_Transfer, timeout=timeout, refuses=refuses, proxy=proxy, judges=judges)
         self._idle: list[_Transfer] = []
         self._running: dict[pycurl.Curl, asyncio.Future[tuple[int, str]]] = {}
+        self._kept: dict[str, tuple[int, int]] = {}  # by origin: descriptor and local port of its latest connection
+        self._origins: dict[pycurl.Curl, str] = {}  # of the transfers that run
         self._watched: dict[int, int] = {}  # file descriptor -> what curl waits for on it
         self._timer: asyncio.Handle | None = None
         self._multi: pycurl.CurlMulti | None = None
@@ -234,15 +240,19 @@ class Transfers:
         multi = self._multi or self._start()
         transfer = self._idle.pop() if self._idle else self._make()
         done: asyncio.Future[tuple[int, str]] = self._loop.create_future()
+        origin = origin_of(order.url)
         try:
             transfer.begin(order)
+            self._drop_if_unsolicited(origin)
             multi.add_handle(transfer.curl)
             self._running[transfer.curl] = done
+            self._origins[transfer.curl] = origin
             error, message = await done
             return transfer.received(error, message)
         except pycurl.error as trouble:  # an option that libcurl would not take
             return Received(error=trouble.args[0], message=str(trouble.args[-1]))
         finally:
+            self._origins.pop(transfer.curl, None)
             if self._running.pop(transfer.curl, None) is not None:  # cancelled, or never begun
                 multi.remove_handle(transfer.curl)
             transfer.end()
@@ -323,10 +333,40 @@ class Transfers:
 
     def _settle(self, curl: pycurl.Curl, error: int, message: str) -> None:
         assert self._multi is not None
+        self._keep(self._origins.pop(curl, ""), curl.getinfo(pycurl.LASTSOCKET), curl.getinfo(pycurl.LOCAL_PORT))
         self._multi.remove_handle(curl)
         done = self._running.pop(curl)
         if not done.done():
             done.set_result((error, message))
+
+    def _keep(self, origin: str, descriptor: int, port: int) -> None:
+        """Notes the connection that was used for an origin, where it is open still."""
+        self._kept.pop(origin, None)
+        if descriptor >= 0:
+            self._kept[origin] = (descriptor, port)
+            if len(self._kept) > 2 * _KEPT_CONNECTIONS:
+                del self._kept[next(iter(self._kept))]
+
+    def _drop_if_unsolicited(self, origin: str) -> None:
+        """Ends the connection kept for an origin where more has come on it than was asked for.
+
+        It would be taken for the response to the next request. libcurl looks only at connections that were idle for
+        long, and finds that this one has ended when it uses it: then it opens another.
+        """
+        descriptor, port = self._kept.pop(origin, (-1, 0))
+        if descriptor < 0 or not _is_readable(descriptor):
+            return
+        with suppress(OSError), socket.fromfd(descriptor, socket.AF_INET, socket.SOCK_STREAM) as connection:
+            if connection.getsockname()[1] == port:  # else the descriptor is of something else by now
+                connection.shutdown(socket.SHUT_RDWR)
+
+
+def _is_readable(descriptor: int) -> bool:
+    if not hasattr(select, "poll"):  # Windows
+        return False
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def _in_words(error: int, message: str) -> str:

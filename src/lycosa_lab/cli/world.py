@@ -105,6 +105,9 @@ def show(
     if category is not None:
         _show_category(opened, category)
         return
+    if not as_json:
+        typer.echo("\n".join(_lines(opened)))
+        sys.stdout.flush()  # to measure takes some seconds
     with elapsed_notice("measuring"):
         measured = measure(opened)
     if as_json:
@@ -118,8 +121,8 @@ def show(
                 ],
             }
         )
-    else:
-        typer.echo("\n".join(_lines(opened, measured)))
+    elif measured:
+        typer.echo("\n".join(_figures(measured)))
 
 
 def _open(world: str) -> StudyWorld:
@@ -150,7 +153,7 @@ def _show_category(world: StudyWorld, name: str) -> None:
         typer.echo(entry.url)
 
 
-def _lines(world: StudyWorld, measured: list[Statistic]) -> list[str]:
+def _lines(world: StudyWorld) -> list[str]:
     facts: dict[str, Any] = dict(world.facts)
     options = ", ".join(f"{key} {value}" for key, value in facts.items() if key not in ("name", "pages"))
     lines = [f"{world.name}: {counted(len(world), 'page')} on {counted(len(world.hosts), 'host')}"]
@@ -163,11 +166,13 @@ def _lines(world: StudyWorld, measured: list[Statistic]) -> list[str]:
         lines += [f"  {visible(each.name, 40):40}{len(each.entries):6}" for each in categories[:MAX_CATEGORIES]]
         if len(categories) > MAX_CATEGORIES:
             lines.append(f"  … and {len(categories) - MAX_CATEGORIES} more, which --json lists")
-    if measured:
-        width = max(len(each.name) for each in measured) + 2
-        lines.append(f"{'':{width}}{'measured':>12}  published")
-        lines += [f"{each.name:{width}}{each.measured:12.3f}  {each.published}" for each in measured]
     return lines
+
+
+def _figures(measured: list[Statistic]) -> list[str]:
+    width = max(len(each.name) for each in measured) + 2
+    head = f"{'':{width}}{'measured':>12}  published"
+    return [head, *(f"{each.name:{width}}{each.measured:12.3f}  {each.published}" for each in measured)]
 
 
 @app.command("serve")

@@ -22,6 +22,7 @@ def record(fetched_at: str) -> bytes:
         f"WARC-Target-URI: {URL}",
         f"WARC-Date: {fetched_at}",
         "WARC-Record-ID: <urn:uuid:12345678-1234-1234-1234-123456789012>",
+        "WARC-IP-Address: 192.0.32.7",  # a public one, else nobody is told of the page
         "Content-Type: application/http; msgtype=response",
         f"Content-Length: {len(http)}",
     ]

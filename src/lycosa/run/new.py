@@ -128,8 +128,9 @@ def _with_values(text: str, values: Mapping[str, str | bool | list[str]]) -> str
     lines = {f"# {key} ": f"{key} = {msgspec.json.encode(value).decode()}" for key, value in values.items() if value}
 
     def in_force(found: re.Match[str]) -> str:
-        return (
-            lines[found[1]] + found[2] if found[1] in lines else found[0]
-        )  # what JSON says of these, TOML says so too
+        if found[1] not in lines:
+            return found[0]
+        blanks = len(found[2]) - len(found[2].rstrip(" "))  # before a comment
+        return lines[found[1]] + " " * blanks  # what JSON says of these, TOML says so too
 
-    return re.sub(r"^(# \w+ )= [^#\n]*?( *)(?=#|$)", in_force, text, flags=re.MULTILINE)
+    return re.sub(r"^(# \w+ )= ([^#\n]*)", in_force, text, flags=re.MULTILINE)

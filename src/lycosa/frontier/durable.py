@@ -47,7 +47,7 @@ class DurableFrontier(MemoryFrontier):
         for arrival, url, priority, candidate in _rows(connection):
             try:
                 saved = retries_and_hops_of(candidate)
-            except (msgspec.DecodeError, RecursionError) as error:
+            except (msgspec.DecodeError, RecursionError, TypeError) as error:
                 raise sqlite3.DatabaseError(f"what waits is not as Lycosa writes it: {error}") from None
             retries_and_hops = (saved.attempts, saved.hops) if saved.attempts or saved.hops else None
             self._queue(QueueEntry(-priority, arrival, url, retries_and_hops))
@@ -77,7 +77,11 @@ class DurableFrontier(MemoryFrontier):
         rows = self._connection.execute("SELECT candidate FROM frontier WHERE arrival = ?", (entry.order,))
         try:
             return self._decode(rows.fetchone()[0])
-        except (msgspec.DecodeError, RecursionError):  # not as it was written: its URL and priority are known
+        except (
+            msgspec.DecodeError,
+            RecursionError,
+            TypeError,
+        ):  # not as it was written: its URL and priority are known
             return Candidate(entry.url, -entry.rank)
 
     def _forget(self, entry: QueueEntry) -> None:
@@ -87,12 +91,12 @@ class DurableFrontier(MemoryFrontier):
             self._changed[entry.order] = None
 
 
-def _rows(connection: sqlite3.Connection) -> Iterator[tuple[int, Url, float, bytes]]:
+def _rows(connection: sqlite3.Connection) -> Iterator[tuple[int, Url, float, Any]]:
     """Every row of the table; raises sqlite3.DatabaseError where one is not as it was written."""
     cursor = connection.execute("SELECT arrival, url, priority, CAST(candidate AS BLOB) FROM frontier")
     while rows := cursor.fetchmany(256):
         try:
-            yield from msgspec.convert(rows, list[tuple[Count, CheckedUrl, Score, bytes]])
+            yield from msgspec.convert(rows, list[tuple[Count, CheckedUrl, Score, Any]])
         except msgspec.ValidationError as error:
             raise sqlite3.DatabaseError(f"what waits is not as Lycosa writes it: {error}") from None
 

@@ -51,4 +51,4 @@ def test_a_page_of_any_other_time_is_taken_and_found(folder, seconds_ago):
     moment = datetime.fromtimestamp(NOW - seconds_ago, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     assert taken(folder, moment).pages == (URL,)
     with shared(folder) as content:
-        assert [hit.item for hit in content.find("honey", 5).hits] == [URL]
+        assert [hit.item for hit in content.find_own("honey", 5).hits] == [URL]

@@ -93,7 +93,7 @@ class DurableFrontier(MemoryFrontier):
 
 def _rows(connection: sqlite3.Connection) -> Iterator[tuple[int, Url, float, Any]]:
     """Every row of the table; raises sqlite3.DatabaseError where one is not as it was written."""
-    cursor = connection.execute("SELECT arrival, url, priority, candidate FROM frontier")
+    cursor = connection.execute("SELECT arrival, url, priority, CAST(candidate AS BLOB) FROM frontier")
     while rows := cursor.fetchmany(256):
         try:
             yield from msgspec.convert(rows, list[tuple[Count, CheckedUrl, Score, Any]])

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from lycosa.vocabulary.errors import CollectionError, LycosaError
 from lycosa.vocabulary.records import Plain
@@ -56,6 +57,8 @@ class Peer:
         notify: Notify = lambda line: None,
         logs_queries: bool = False,
     ):
+        if identity.group is not None:  # its members are believed: they have the secret
+            options = replace(options, probes=0)
         self.identity = identity
         self.content = content
         self._options = options

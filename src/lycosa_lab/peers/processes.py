@@ -8,10 +8,12 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 
 from lycosa.vocabulary.errors import LycosaError
 from lycosa_peers.control import Reply, Request, ask_running_peer
+from lycosa_peers.identity import Group
 from lycosa_peers.peer import SearchProgress
 from lycosa_peers.peer_folder import PeerFolder
 
@@ -44,10 +46,13 @@ class Processes:
         self._places = list(zip(folders, addresses, strict=True))
         self._folders = [PeerFolder(folder) for folder in folders]
         self._running: list[subprocess.Popen[str]] = []
+        self._secret = TemporaryDirectory(prefix="lycosa-group-")  # of a closed group, whose members trust each other
 
     def __enter__(self) -> "Processes":
         try:
-            self._running += [_begin(folder, address) for folder, address in self._places]
+            secret = Path(self._secret.name) / "secret"
+            secret.write_text(Group.new().secret + "\n", encoding="ascii")
+            self._running += [_begin(folder, address, secret) for folder, address in self._places]
             for process in self._running:
                 assert process.stdout is not None
                 if " serves " not in process.stdout.readline():
@@ -75,6 +80,7 @@ class Processes:
                 process.kill()
                 process.communicate()
         self._running.clear()
+        self._secret.cleanup()
 
     async def search(self, peer: int, words: str, *, limit: int, deadline: float) -> SearchProgress:
         """The final state of a search for `limit` hits."""
@@ -94,8 +100,8 @@ class Processes:
         return [reply async for reply in replies]
 
 
-def _begin(folder: Path, address: str) -> subprocess.Popen[str]:
-    words = ("peer", "serve", str(folder), "--listen", address, "--allow-private", "--quiet")
+def _begin(folder: Path, address: str, secret: Path) -> subprocess.Popen[str]:
+    words = ("peer", "serve", str(folder), "--listen", address, "--group", str(secret), "--allow-private", "--quiet")
     return subprocess.Popen(
         [sys.executable, "-c", _PROGRAM, str(LONGEST), *words],
         stdin=subprocess.DEVNULL,

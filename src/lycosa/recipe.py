@@ -101,11 +101,11 @@ class Requests(Struct, frozen=True, forbid_unknown_fields=True):
     per_address: Annotated[int, Meta(ge=0)] | None = (
         None  # requests at a time to one address or registered domain, the delay after each included; 0 for no limit
     )
-    concurrency: AtLeastOne = 16  # fetches under way at once
-    timeout: Positive = 10.0  # seconds for a whole request
-    max_body: AtLeastOne = 1_000_000  # bytes of a body; what is longer is cut
+    concurrency: Annotated[int, Meta(ge=1, le=1_000)] = 16  # fetches under way at once
+    timeout: Annotated[float, Meta(gt=0, le=3_600)] = 10.0  # seconds for a whole request
+    max_body: Annotated[int, Meta(ge=1, le=100_000_000)] = 1_000_000  # bytes of a body; what is longer is cut
     max_links: Annotated[int, Meta(ge=1, le=100_000)] = MAX_LINKS  # read of one page
-    retries: Annotated[int, Meta(ge=0)] = 2  # further tries after a timeout, a 5xx or a busy host
+    retries: Annotated[int, Meta(ge=0, le=100)] = 2  # further tries after a timeout, a 5xx or a busy host
     proxy: str = ""  # scheme://host:port
     cookies: str = ""
     headers: Mapping[str, str] = {}

@@ -6,9 +6,10 @@ from typing import TypeVar
 
 import msgspec
 
+from lycosa.run.trust import is_made_here, note_made_here
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.files import atomic_write, read_plain
-from lycosa.vocabulary.locks import Lock
+from lycosa.vocabulary.locks import Lock, open_lock_file
 
 FOLDER = "peer"
 _MAX_BYTES = 1 << 30
@@ -20,12 +21,24 @@ class PeerFolder:
 
     def __init__(self, collection: Path):
         self.folder = collection / FOLDER
+        self._is_ours = False  # known to be
 
     def path(self, name: str) -> Path:
         """The path of a file; the folder has to be one, as a collection of somebody else may have a link there."""
         if self.folder.is_symlink():
             raise CollectionError(f"{self.folder} is a link; remove it, and serve again as a new peer")
+        if not self._is_ours and self.folder.exists() and not is_made_here(self.folder):
+            raise CollectionError(
+                f"{self.folder} was not made on this machine: its key and friends may be somebody else's; remove it to "
+                f"be a new peer, or if it is yours: lycosa trust {self.folder.parent}"
+            )
         return self.folder / name
+
+    def _make(self) -> None:
+        if not self.folder.exists():
+            self.folder.mkdir(mode=0o700)
+            note_made_here(self.folder)
+            self._is_ours = True
 
     def read(self, name: str) -> bytes | None:
         """The bytes of a file; None where there is none."""
@@ -40,7 +53,7 @@ class PeerFolder:
         """Writes a file that only its owner may read, atomically."""
         path = self.path(name)
         try:
-            self.folder.mkdir(mode=0o700, exist_ok=True)
+            self._make()
             with atomic_write(path, private=True) as file:
                 file.write(data)
         except OSError as error:
@@ -76,8 +89,8 @@ class PeerFolder:
         """The lock of this peer, for one process at a time, held until it is closed; None where another has it."""
         try:
             path = self.path(".lock")
-            self.folder.mkdir(mode=0o700, exist_ok=True)
-            file = path.open("a+")
+            self._make()
+            file = open_lock_file(path)
         except OSError as error:
             raise CollectionError(f"cannot use {self.folder}: {error.strerror}; check its permissions") from error
         try:

@@ -67,7 +67,7 @@ def test_the_help_of_a_command_says_what_its_arguments_are():
         ('stratgy = "random"', ["stratgy"]),
         ("[requests]\ndelay = 'slow'", ["requests.delay: write a number of 0 or more"]),
         ("[requests]\ndelay = -1", ["requests.delay: write a number of 0 or more"]),
-        ("[requests]\nconcurrency = 0", ["requests.concurrency: write a whole number of 1 or more"]),
+        ("[requests]\nconcurrency = 0", ["requests.concurrency: write a whole number from 1 to 1000"]),
         ("[requests.headers]\nname = 1", ["requests.headers", 'write a text: "…"']),
         ("[logs]\nhalf_life = 0", ["logs.half_life: write a number above 0"]),
         ("[stop]\nrecall = 1.5", ["stop.recall: write a number above 0 and up to 1"]),

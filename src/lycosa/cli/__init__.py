@@ -157,6 +157,7 @@ def main() -> None:
     sys.exit(code)
 
 
+_LONGEST_MESSAGE = 4_000  # characters
 _KINDS = {  # of values, as click calls them, and as people do
     "integer range": "a whole number",
     "integer": "a whole number",
@@ -181,8 +182,10 @@ def _refuse(error: click.ClickException) -> int:
 
 
 def _fail(message: str, code: int) -> int:
+    from lycosa.vocabulary.text import visible  # brings numpy, which most commands load anyway and help does not
+
     with suppress(OSError):
-        typer.echo(f"lycosa: {message}", err=True)
+        typer.echo(visible(f"lycosa: {message}", _LONGEST_MESSAGE), err=True)  # it may quote what strangers wrote
     return code
 
 
@@ -190,7 +193,7 @@ def _fail_by(error: OSError) -> int:
     """Trouble with a file that no command foresaw, such as a name too long; without a name, with standard output."""
     if error.filename is None:
         return _fail(f"cannot write standard output: {error.strerror or error}; make room, or write elsewhere", 1)
-    from lycosa.vocabulary.text import visible  # brings numpy, which most commands load anyway and help does not
+    from lycosa.vocabulary.text import visible
 
     name = visible(os.fsdecode(error.filename), 100) if isinstance(error.filename, (str, bytes)) else error.filename
     is_name_wrong = error.errno in (ENAMETOOLONG, EINVAL, ENOTDIR, ELOOP)

@@ -34,7 +34,7 @@ def control(
     if as_json:
         print_json({"running": reply is not None, "said": said, **({} if reply is None else {"status": reply.status})})
     else:
-        typer.echo(said)
+        typer.echo(visible(said, 500))
 
 
 def _request(command: str, what: str) -> Request:

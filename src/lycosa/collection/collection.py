@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.locks import Lock
+from lycosa.vocabulary.locks import Lock, open_lock_file
 from lycosa.vocabulary.records import Change, Fetch, Page, Url, Visit
 from lycosa.vocabulary.urls import host_of
 
@@ -304,7 +304,7 @@ class Collection:
 def _acquire_lock(folder: Path) -> Lock:
     path = folder / ".lock"
     with disk_errors(path):
-        file = path.open("a+")
+        file = open_lock_file(path)
     try:
         lock = Lock(file)
     except OSError as error:

@@ -16,6 +16,7 @@ from .errors import disk_errors
 _FILES = (
     "lycosa.toml",
     ".lock",
+    ".id",
     "journal.json",
     "catalog.sqlite",
     "rebuilt.sqlite",

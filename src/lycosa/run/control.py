@@ -9,6 +9,7 @@ import hmac
 import os
 import secrets
 import socket
+import stat
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal
@@ -200,12 +201,23 @@ def _exchanged(connection: socket.socket, request: Request) -> Reply:
 
 def _by_socket(folder: Path) -> tuple[socket.socket, str] | None:
     path = _socket_path(folder)
-    if path is None or not (folder / SOCKET_FILE).exists():
+    if path is None or not _is_own_socket(folder / SOCKET_FILE):
         return None
     return _connected(socket.AF_UNIX, path, "")
 
 
+def _is_own_socket(path: Path) -> bool:
+    """Whether it is a socket of this user, and no link to another one, as a collection of somebody else may have."""
+    try:
+        facts = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISSOCK(facts.st_mode) and facts.st_uid == os.getuid()
+
+
 def _by_port(folder: Path) -> tuple[socket.socket, str] | None:
+    if _socket_path(folder) is not None:
+        return None  # a crawl would have a socket, and no port
     try:
         address = msgspec.json.decode(read_plain(folder / ADDRESS_FILE, 1_000), type=_Address)
     except (OSError, msgspec.DecodeError):

@@ -35,6 +35,8 @@ ID_FILE = ".id"
 _ID = re.compile("[0-9a-f]{32}")
 _MAX_BYTES = 10_000
 _REPETITION = re.compile(r"[*+{]")
+_MAX_OPTIONAL = 4
+_OWN_FOLDERS = ("peer",)  # whose content acts for the user, and so has to be the user's own
 _HARMLESS_HEADERS = ("accept-language",)
 
 
@@ -59,7 +61,20 @@ def trust(folder: Path) -> list[str]:
     named = concerns(folder, load_recipe(folder, to_read=True))
     with disk_errors(folder):
         _note(folder, made_here=False, named=named)
+        for brought in (folder / name for name in _OWN_FOLDERS):
+            if brought.is_dir() and not brought.is_symlink():
+                _note(brought, made_here=True, named=[])
+                named.append(f"{brought.name}/ = the key, the friends and the settings of a peer")
     return named
+
+
+def is_made_here(folder: Path) -> bool:
+    """Whether this user's own files say that a folder was made on this machine."""
+    known = _known(folder)
+    try:
+        return known is not None and known.made_here and _is_same_folder(folder.stat(), folder, known)
+    except OSError:
+        return False
 
 
 def is_trusted(folder: Path) -> bool:
@@ -179,9 +194,10 @@ def _parts(predicate: Predicate) -> Iterator[Predicate]:
 
 
 def _may_hang(rule: str) -> bool:
-    """Whether a rule is a regular expression that may take more than linear time: one with several repetitions."""
+    """Whether a rule is a regular expression that may take more than linear time: one that repeats, as `/\\w+ing/`
+    does, or has many optional parts, each of which doubles the ways to read a text."""
     is_regular = len(rule) > 2 and rule.startswith("/") and rule.endswith("/")
-    return is_regular and len(_REPETITION.findall(rule)) > 1
+    return is_regular and (_REPETITION.search(rule) is not None or rule.count("?") > _MAX_OPTIONAL)
 
 
 def _is_within(folder: Path, name: str) -> bool:
@@ -192,21 +208,24 @@ def _is_within(folder: Path, name: str) -> bool:
 
 
 def _digest(named: list[str]) -> str:
-    return hashlib.sha256("\n".join(named).encode("utf-8", "replace")).hexdigest()
+    return hashlib.sha256(msgspec.json.encode(named)).hexdigest()
 
 
 # ---------------------------------------------------------------- what is kept
 
 
 def _note(folder: Path, *, made_here: bool, named: list[str]) -> None:
-    number = _id_of(folder) or token_hex(16)
+    number = token_hex(16)  # another each time: a number that somebody else chose could be that of two folders
     path = _file(number)
     path.parent.mkdir(parents=True, exist_ok=True)
-    (folder / ID_FILE).write_text(f"{number}\n", encoding="ascii")
+    id_file = folder / ID_FILE
+    id_file.unlink(missing_ok=True)  # it may be a link
+    with id_file.open("x", encoding="ascii") as file:
+        file.write(f"{number}\n")
     facts = folder.stat()
     known = _Known(str(folder.resolve()), facts.st_dev, facts.st_ino, made_here, _digest(named))
-    with atomic_write(path, private=True) as file:
-        file.write(msgspec.json.encode(known))
+    with atomic_write(path, private=True) as out:
+        out.write(msgspec.json.encode(known))
 
 
 def _known(folder: Path) -> _Known | None:

@@ -21,6 +21,7 @@ from .imports import Importer
 from .session import REPORT_FILE, Session, Tell
 from .topic import is_rule
 from .training import Learnt, TopicTrainer
+from .trust import check_collection
 
 _HOSTS_NAMED = 5
 
@@ -134,6 +135,7 @@ def finish_upkeep(folder: Path, *, clock: Clock, tell: Tell = lambda line: None)
 
     Where another process is at work on the collection, or it cannot be written, it is left as it is.
     """
+    check_collection(folder)
     upkeep = read_journal(folder)
     if upkeep is None:
         return

@@ -1,7 +1,10 @@
 """Locks on files, each held by one process at a time: by `flock` where there is one, else (Windows) by filelock."""
 
-from errno import EWOULDBLOCK
-from typing import IO, Any, Self
+import os
+import stat
+from errno import EINVAL, EWOULDBLOCK
+from pathlib import Path
+from typing import IO, Any, Self, TextIO
 
 try:
     import fcntl
@@ -9,6 +12,19 @@ except ImportError:
     fcntl = None  # type: ignore[assignment]
 
 BY_FLOCK = fcntl is not None  # a process that is killed gives up its locks, and a locked file may be renamed
+
+
+def open_lock_file(path: Path) -> TextIO:
+    """Opens a file to be locked, and makes it where there is none; raises OSError for a link, a pipe or a device, as
+    what holds the lock writes its number into it."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    file = os.fdopen(
+        os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o666), "a+", encoding="ascii", errors="replace"
+    )
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(EINVAL, "it is not a regular file", str(path))
+    return file
 
 
 class Lock:

@@ -128,7 +128,7 @@ class _Transfer:
         self._lines: list[bytes] = []
         self._status, self._reason, self._http_version = 0, "", "1.1"
         self._headers: Headers = ()
-        self._chunks: list[bytes] = []
+        self._body = bytearray()  # a list would hold every piece of a body that comes byte by byte
         self._room = 0
         self._is_sniffed = self._cut = self._stopped = False
         self._refused = ""
@@ -157,7 +157,7 @@ class _Transfer:
             reason=self._reason,
             http_version=self._http_version,
             headers=self._headers,
-            body=b"".join(self._chunks),
+            body=bytes(self._body),
             cut=self._cut,
             address=self.curl.getinfo(pycurl.PRIMARY_IP) or "",
             elapsed=self.curl.getinfo(pycurl.TOTAL_TIME),
@@ -184,10 +184,10 @@ class _Transfer:
 
     def _take_body(self, data: bytes) -> int | None:
         if len(data) > self._room:
-            self._chunks.append(data[: self._room])
+            self._body += data[: self._room]
             self._cut = self._stopped = True
             return _STOP
-        self._chunks.append(data)
+        self._body += data
         self._room -= len(data)
         if not self._is_sniffed:
             self._is_sniffed = True

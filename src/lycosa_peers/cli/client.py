@@ -125,7 +125,7 @@ async def _temporary_peer(
     """A temporary peer with the saved state and the address of the last one that was served."""
     settings = _settings(folder)
     identity = load_identity(folder, options.group, options.no_group)
-    content = open_content(collection, folder, options.allow_private or settings.allow_private, quiet=options.quiet)
+    content = open_content(collection, folder, options.allow_private, quiet=options.quiet)
     listen, at = parse_endpoint(settings.listen), parse_endpoint(settings.at or "")
     named = [endpoint for _, endpoint in options.joins] + [
         endpoint for each in pinned_names(folder) if (endpoint := parse_endpoint(each))

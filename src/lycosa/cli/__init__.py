@@ -73,7 +73,7 @@ class Commands(TyperGroup):
         name = args[0]
         if not name.startswith("-") and name not in (names := self.list_commands(context)):
             nearest = get_close_matches(name, names)  # click knows those only that were loaded
-            hint = f" Did you mean {' or '.join(map(repr, nearest))}?" if nearest else ""
+            hint = f" Did you mean {' or '.join(repr(each) for each in nearest)}?" if nearest else ""
             raise click.UsageError(f"No such command {name!r}.{hint}", context)
         return super().resolve_command(context, args)
 

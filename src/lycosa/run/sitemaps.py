@@ -1,5 +1,6 @@
 """The URLs in sitemaps, which are fetched as pages are: through a frontier, by a crawl of their own."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
 
@@ -9,14 +10,15 @@ from lycosa.recipe import Requests
 from lycosa.strategies.base import BaseStrategy
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.records import Candidate, Fetch, Host, Outcome, PastFetch, Skip, Url, Visit
-from lycosa.vocabulary.urls import origin_of
+from lycosa.vocabulary.urls import host_of, origin_of
 from lycosa.web.robots import RobotsWeb, TextWeb
 from lycosa.web.sitemaps import MAX_BYTES, parse_sitemap
 
 from .crawl import Assessor, Crawl, EverySeedRefusedError, Status
 from .turns import CurrentTurns
 
-_MAX_SITEMAPS = 100  # downloads
+_MAX_SITEMAPS = 1_000  # downloads
+_MAX_OF_ONE_HOST = 100  # so that no host takes them all
 _SITEMAP, _IN_AN_INDEX = 1, 2  # depths: an index names sitemaps, but no further index
 
 
@@ -98,7 +100,7 @@ class _Sitemaps(BaseStrategy):
         self._found = found
         self._starts = starts
         self._or_else = or_else
-        self._proposed = 0
+        self._of_host: Counter[Host] = Counter()  # sitemaps proposed
 
     def start(self, seeds: Sequence[Url]) -> list[Candidate]:
         starts = [seed for seed in seeds if seed in self._starts]
@@ -121,10 +123,13 @@ class _Sitemaps(BaseStrategy):
 
     def _sitemaps(self, urls: Sequence[Url], depth: int) -> list[Candidate]:
         """Each is worth a little less than the one before, so that they come, and their pages are listed, in order."""
-        urls = urls[: _MAX_SITEMAPS - self._proposed]
-        first = self._proposed + 1
-        self._proposed += len(urls)
-        return [Candidate(url, -float(number), depth=depth) for number, url in enumerate(urls, first)]
+        candidates = []
+        for url in urls[:_MAX_SITEMAPS]:
+            host = host_of(url)
+            if self._of_host[host] < _MAX_OF_ONE_HOST and self._of_host.total() < _MAX_SITEMAPS:
+                self._of_host[host] += 1
+                candidates.append(Candidate(url, -float(self._of_host.total()), depth=depth))
+        return candidates
 
 
 class _SitemapWeb:

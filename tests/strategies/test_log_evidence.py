@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from lycosa.logs.access_log import AccessLog
-from lycosa.strategies import readers
+from lycosa.strategies import log_evidence
 from lycosa.strategies.log_evidence import FACTORS, LogEvidence
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Change, Fetch, Outcome, Skip, SkipReason, Visit
@@ -263,7 +263,7 @@ def test_without_readings_nothing_is_known():
 
 
 def test_of_too_many_readers_those_are_looked_at_whose_ratios_changed_most(monkeypatch):
-    monkeypatch.setattr(readers, "_MAX_PAIRS", 3)
+    monkeypatch.setattr(log_evidence, "_MAX_PAIRS", 3)
     walks = {"ann": "abc", "bob": "xyzabd", "cat": "ae"}
     visits = [("x", False, ""), ("y", False, ""), ("a", True, "")]
     options = {"factors": ["frequency"], "significance": 0.0, "full_every": 100}

@@ -233,7 +233,7 @@ class Session:
     @cached_property
     def duplicates(self) -> NearDuplicates:
         """Finds pages of the collection that are nearly the same; read when it is first asked for."""
-        found = NearDuplicates()
+        found = NearDuplicates(folder=self.folder)
         for url, fingerprint, digest in self.collection.catalog.fingerprints():
             found.add(fingerprint, url, digest)
         for digest in self.collection.catalog.digests_of_duplicates():

@@ -38,6 +38,7 @@ HOMES = {  # each heavy library can be replaced by changing the files named here
     "sqlite3": ["lycosa/collection/", "lycosa/frontier/", "lycosa/logs/", "lycosa/maps/"],
     "Stemmer": ["lycosa/reading/terms.py"],
     "tantivy": ["lycosa/collection/search_index.py"],
+    "threadpoolctl": ["lycosa/run/session.py"],
     "typer": ["lycosa/cli/", "lycosa_lab/cli/", "lycosa_peers/cli/"],
     "zstandard": ["lycosa/web/encodings.py"],
 }

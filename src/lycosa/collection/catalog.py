@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.key_table import KeySet
 from lycosa.vocabulary.records import REFRESH, Change, Fetch, Link, Outcome, Page, Plain, Skip, SkipReason, Url, Visit
 from lycosa.vocabulary.urls import host_of, key_of
 
@@ -87,7 +88,7 @@ class Catalog(Queries):
             self.connection = connect(path, writable, migrations)
             self._last_number = self.last_number()
             urls = self._urls("SELECT url FROM pages") if writable else ()
-            self._page_keys = set(map(key_of, urls))  # so that new pages, which most are, need no query
+            self._page_keys = KeySet(map(key_of, urls))  # so that new pages, which most are, need no query
 
     def add(self, event: Event, place: RecordLocation | None) -> int | None:
         """Adds an event; returns the number of the page that the search index must take up or alter, if any."""

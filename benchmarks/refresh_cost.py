@@ -21,7 +21,7 @@ ASKING = ("--delay", "0", "--concurrency", "64", "--allow-private", "--quiet")
 def costs_of(served: ServedWorld, pages: int, *, limit: float, say: Callable[[str], None]) -> tuple[Cost, Cost]:
     """A crawl of so many pages, and a refresh of them."""
     with scratch() as folder:
-        make_collection(folder, served.world())
+        make_collection(folder, served.world(), negatives=True)
 
         def cost(*words: str) -> Cost:
             return cost_of([*LYCOSA, *words, *ASKING], served, limit=limit, folder=folder, say=say)

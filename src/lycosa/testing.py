@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from lycosa.collection.export import COLUMNS
 from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.memory import MemoryFrontier
-from lycosa.logs import Readings
+from lycosa.logs import AccessLog
 from lycosa.loop import Loop
 from lycosa.reading import Reader, page_of_text
 from lycosa.refresh import HistoryTable, RefreshPolicy
@@ -67,10 +67,10 @@ class SmallWeb(Struct, frozen=True):
         page = _read(url, self.pages[url])
         return Visit(candidate, fetch, page, relevance=self.relevances.get(url, 0.5), standing=self.standings.get(url))
 
-    def readings(self) -> Readings:
+    def access_log(self) -> AccessLog:
         """An access log in which two people read all pages, one from the first to the last, the other the other way."""
         walks = {"ann": list(self.pages), "bob": list(self.pages)[::-1]}
-        return Readings.of((who, url, at) for who, walk in walks.items() for at, url in enumerate(walk))
+        return AccessLog.of((who, url, at) for who, walk in walks.items() for at, url in enumerate(walk))
 
     def __str__(self) -> str:
         return f"a world of {len(self.pages)} pages" + ("" if self.seed is None else f", seed {self.seed}")
@@ -140,7 +140,7 @@ def check_strategy(strategy: Callable[..., Strategy], *, worlds: int = 20) -> No
     needs = getattr(strategy, "needs", getattr(getattr(strategy, "func", None), "needs", ()))
 
     def make(world: SmallWeb) -> Strategy:
-        return strategy(readings=world.readings()) if "log" in needs else strategy()
+        return strategy(access_log=world.access_log()) if "log" in needs else strategy()
 
     follows_no_link_that_asks_so(make)
     learns_from_skips_and_failures(make)

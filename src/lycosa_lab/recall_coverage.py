@@ -37,7 +37,7 @@ class TopicWorld:
 
 
 @dataclass(frozen=True)
-class Moment:
+class RecallCheck:
     """What was estimated in the course of a crawl, and what was true."""
 
     pages: int
@@ -56,8 +56,8 @@ class RecallCrawl:
 
     strategy: str
     seed: int
-    moments: Sequence[Moment]
-    stop: Moment | None
+    moments: Sequence[RecallCheck]
+    stop: RecallCheck | None
 
 
 def topic_world(seed: int) -> TopicWorld:
@@ -99,8 +99,8 @@ def recall_crawl(given: TopicWorld, strategy: str, *, seed: int, cache: PageCach
     entry = find_strategy(strategy)
     loop = Loop(entry(**({"taught": given.seeds} if entry.takes("taught") else {})), frontier, observe=estimator.add)
     marks = {max(1, round(share * given.reachable)) for share in BUDGETS}
-    moments: list[Moment] = []
-    stop: Moment | None = None
+    moments: list[RecallCheck] = []
+    stop: RecallCheck | None = None
     found = pages = 0
 
     def assess(candidate: Candidate, fetch: Fetch) -> Visit:
@@ -115,7 +115,7 @@ def recall_crawl(given: TopicWorld, strategy: str, *, seed: int, cache: PageCach
         estimate = estimator.estimate()
         if estimate is None or not (pages in marks or stop is None):
             continue
-        moment = Moment(pages, found / len(given.relevant), estimate)
+        moment = RecallCheck(pages, found / len(given.relevant), estimate)
         if pages in marks:
             moments.append(moment)
         if stop is None and estimate.reaches(target):

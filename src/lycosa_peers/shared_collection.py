@@ -36,7 +36,7 @@ from lycosa.vocabulary.text import codes_of, folded, tokens_of
 from lycosa.vocabulary.urls import normalise
 from lycosa.web.encodings import decoded
 
-from .content import ContentSummary, Found, SummaryDelta
+from .content import ContentSummary, LookupResult, SummaryDelta
 from .messages import MAX_BYTES, Item, PeerHit, Statistics, Wanted
 from .peer_folder import PeerFolder
 from .ranking import has_all_words, query_words
@@ -319,16 +319,16 @@ class SharedCollection:
 
     # ------------------------------------------------------------ the content of a peer
 
-    def find(self, wanted: Wanted, most: int) -> Found:
+    def find(self, wanted: Wanted, most: int) -> LookupResult:
         return self._find(wanted, most, self._is_shared)
 
-    def find_own(self, wanted: Wanted, most: int) -> Found:
+    def find_own(self, wanted: Wanted, most: int) -> LookupResult:
         return self._find(wanted, most, self._is_there)
 
-    def _find(self, wanted: Wanted, most: int, where: Callable[[str], bool]) -> Found:
+    def _find(self, wanted: Wanted, most: int, where: Callable[[str], bool]) -> LookupResult:
         words = query_words(wanted) if isinstance(wanted, str) else ()
         if not words or most < 1:
-            return Found()
+            return LookupResult()
         self._texts.begin()
         try:
             found = self._index.with_all(words, limit=most, where=where)
@@ -336,9 +336,9 @@ class SharedCollection:
         except CollectionError as error:  # mostly another process is rewriting the index
             self.counts["index_unusable"] += 1
             self.error = error
-            return Found()
+            return LookupResult()
         self.error = None
-        return Found(hits, self._statistics(words)) if hits else Found()
+        return LookupResult(hits, self._statistics(words)) if hits else LookupResult()
 
     def fetch(self, item: Item) -> bytes | None:
         """The WARC record of a stored page as it is in the archive; None where there is none that may be shared."""

@@ -22,7 +22,7 @@ from lycosa.run.refresh import (
     NobodyAnsweredError,
     Plan,
     Refresh,
-    Tally,
+    RefreshTally,
     Typical,
     history_in,
     insist_on_pages,
@@ -172,7 +172,7 @@ def test_a_page_counts_as_much_by_name_as_it_does_when_pages_are_chosen(tmp_path
     """WOLF has no standing: that of the average page stands in, in the table and in the tally."""
     found = [visit(HOME, 0.8, at=T, standing=0.5), visit(WOLF, 0.6, at=T, standing=None)]
     found.append(visit(CARS, 0.7, at=T, standing=0.1))
-    tally = Tally()
+    tally = RefreshTally()
     with collection_in(tmp_path) as collection:
         for event in found:
             collection.record(event)
@@ -186,14 +186,14 @@ def test_a_page_counts_as_much_by_name_as_it_does_when_pages_are_chosen(tmp_path
 
 
 def test_where_nothing_is_known_of_any_page_all_count_the_same():
-    tally = Tally()
+    tally = RefreshTally()
     for url in (HOME, WOLF):
         tally.add(replace(visit(url, at=T, standing=None), relevance=None))
     assert {page.importance for page in tally.result(**REST).new_pages} == {Typical().importance(None, None)}
 
 
 def test_pages_that_were_refused_are_told_apart_and_were_not_looked_at():
-    tally = Tally()
+    tally = RefreshTally()
     for change in (Change.UNCHANGED, Change.FAILED, Change.REFUSED, Change.REFUSED):
         tally.add(look(HOME, change, at=T))
     result = tally.result(**REST)
@@ -201,7 +201,7 @@ def test_pages_that_were_refused_are_told_apart_and_were_not_looked_at():
 
 
 def test_a_page_that_has_vanished_is_named_as_it_was():
-    tally = Tally()
+    tally = RefreshTally()
     tally.known[HOME] = Named(HOME, "Home", 0.4)
     tally.add(look(HOME, Change.VANISHED, at=T))
     result = tally.result(**REST)

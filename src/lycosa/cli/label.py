@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from lycosa.run import control, upkeep
-from lycosa.run.control import MAX_LABELS, Request
+from lycosa.run.control import MAX_LABELS, CrawlRequest
 from lycosa.run.training import Learnt
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import UsageError
@@ -59,7 +59,11 @@ def label(
 
 def teach(name: Path, labels: dict[Url, bool]) -> Learnt:
     """Labels pages, through the crawl that runs on the collection if one does; without labels, learns those noted."""
-    request = Request("label", labels={str(url): good for url, good in labels.items()}) if labels else Request("learn")
+    request = (
+        CrawlRequest("label", labels={str(url): good for url, good in labels.items()})
+        if labels
+        else CrawlRequest("learn")
+    )
     reply = control.ask(name, request)
     if reply is not None and reply.learnt is not None:
         return reply.learnt

@@ -29,7 +29,7 @@ from lycosa.web.http import LiveWeb, user_agent
 from lycosa.web.robots import RobotsWeb
 
 from .access_log import open_log
-from .control import Control
+from .control import CrawlControl
 from .crawl import INTERRUPTED, Crawl
 from .examples import EarlierRequests, PrefetchedWeb, fetch_examples, unvisited_examples
 from .guides import layers
@@ -203,7 +203,7 @@ class LiveRun:
                 "or give examples as URLs, or begin where people went with --logs"
             )
         if log is not None:
-            insist_on_contact(session, settings.resolve, log.readings.urls)
+            insist_on_contact(session, settings.resolve, log.access_log.urls)
         map_ = open_map(recipe.map, session.folder, allow_private=settings.allow_private)
         if map_ is not None and map_.missing:
             session.tell(map_.missing)
@@ -323,7 +323,7 @@ class LiveRun:
     async def visits(self, crawl: Crawl, stack: AsyncExitStack) -> AsyncGenerator[Visit, None]:
         """The visits of the crawl; how it ended is recorded, however it ends. Its user may steer it meanwhile."""
         stack.push(self._end)
-        control = Control(self._session, self._topic)
+        control = CrawlControl(self._session, self._topic)
         stack.push_async_callback(control.close)
         await control.open()
         return await stack.enter_async_context(aclosing(crawl.visits()))

@@ -123,7 +123,7 @@ class Refreshed(Struct, frozen=True):
     stopped: str
 
 
-class Tally:
+class RefreshTally:
     """Folds the visits of a refresh."""
 
     def __init__(self) -> None:
@@ -224,7 +224,7 @@ class Refresh(Visits):
         super().__init__(session, settings)
         self._plan = plan
         self._memory = RecrawlMemory(session.collection, clock=session.clock)
-        self.tally = Tally()
+        self.tally = RefreshTally()
 
     async def _open(self, stack: AsyncExitStack) -> AsyncGenerator[Visit, None]:
         session, plan, web = self._session, self._plan, self._web(stack)

@@ -46,7 +46,7 @@ _MARKDOWN_LINK = re.compile(r"\]\(\s*<?([^\s<>)]{1,2048})")
 _BARE_URL = re.compile(r"https?://[^\s<>()\[\]\"'`]{1,2048}")
 
 
-class Found(Struct, frozen=True):
+class FoundSeeds(Struct, frozen=True):
     """What one way has brought."""
 
     way: str
@@ -160,7 +160,7 @@ def _content(fetch: Fetch) -> bytes:
 
 async def find_seeds(
     ways: Ways, settings: Settings, contact: str, *, clock: Clock, delay: float = DELAY
-) -> AsyncIterator[Found]:
+) -> AsyncIterator[FoundSeeds]:
     """What each way brings, as it comes."""
     services = [Url(url) for url in (ways.searxng, ways.common_crawl, ways.wayback) if url]
     asked = ways.hosts if ways.sitemap or ways.llms_txt else ()
@@ -223,13 +223,13 @@ class _Urls:
 
 async def _tried(
     way: str, ways: Ways, settings: Settings, ask: Callable[..., Awaitable[None]], *given: object
-) -> Found:
+) -> FoundSeeds:
     urls = _Urls(ways.limit, allow_private=settings.allow_private)
     try:
         await ask(urls, *given)
     except _WayFailedError as failed:
         urls.problems.append(str(failed))
-    return Found(way, tuple(urls.found), "; ".join(dict.fromkeys(urls.problems)))
+    return FoundSeeds(way, tuple(urls.found), "; ".join(dict.fromkeys(urls.problems)))
 
 
 async def _searxng(urls: _Urls, asker: _Asker, ways: Ways) -> None:

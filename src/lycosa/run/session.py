@@ -25,7 +25,7 @@ from lycosa.frontier.quotas import Quotas
 from lycosa.loop import Loop
 from lycosa.reading import Reader
 from lycosa.reading.fingerprint import NearDuplicates
-from lycosa.recipe import Recipe, Utility, make_strategy, read_seeds, uses_standing, utility_for
+from lycosa.recipe import Recipe, UtilityOptions, make_strategy, read_seeds, uses_standing, utility_for
 from lycosa.relevance.counted import CountedTerms
 from lycosa.standing import Traffic, read_traffic
 from lycosa.standing.authority import AuthorityTable
@@ -243,7 +243,7 @@ class Session:
     @cached_property
     def duplicates(self) -> NearDuplicates:
         """Finds pages of the collection that are nearly the same; read when it is first asked for."""
-        found = NearDuplicates()
+        found = NearDuplicates(folder=self.folder)
         for url, fingerprint, digest in self.collection.catalog.fingerprints():
             found.add(fingerprint, url, digest)
         for digest in self.collection.catalog.digests_of_duplicates():
@@ -519,7 +519,7 @@ class Session:
             options=self._options,
             taught=taught,
             domain_reach=self._domain_reach,
-            readings=self.log.active.readings if self.log.active else None,
+            access_log=self.log.active.access_log if self.log.active else None,
         )
         return self.log.wrap(self.map.wrap(strategy))
 
@@ -744,12 +744,12 @@ def _bounds(scope: Scope) -> Scope:
     return replace(scope, keep_noindex=False)
 
 
-def _utility_of(saved: Plain) -> Utility:
+def _utility_of(saved: Plain) -> UtilityOptions:
     """What a run said of utility; as usual where it makes no sense, lest one bad run close a collection for ever."""
     try:
-        return msgspec.convert(saved or {}, Utility)
+        return msgspec.convert(saved or {}, UtilityOptions)
     except msgspec.ValidationError:
-        return Utility()
+        return UtilityOptions()
 
 
 def _steering_of(saved: Plain) -> Steering:

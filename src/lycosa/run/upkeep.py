@@ -26,7 +26,7 @@ from .trust import check_collection
 _HOSTS_NAMED = 5
 
 
-class Imported(Struct, frozen=True):
+class ImportedArchive(Struct, frozen=True):
     """What came of other people's archive."""
 
     pages: int
@@ -60,7 +60,7 @@ def rebuild(folder: Path, *, clock: Clock, tell: Tell) -> int:
         return session.status.pages
 
 
-def import_archive(folder: Path, path: Path, *, clock: Clock, tell: Tell) -> Imported:
+def import_archive(folder: Path, path: Path, *, clock: Clock, tell: Tell) -> ImportedArchive:
     """Takes the HTML pages of a WARC file into the collection, as of the time at which they were fetched."""
     with Session(folder, load_recipe(folder, tell=tell), clock=clock, tell=tell) as session:
         intake = Importer(session)
@@ -74,7 +74,7 @@ def import_archive(folder: Path, path: Path, *, clock: Clock, tell: Tell) -> Imp
             pages += 1
             if pages % 1_000 == 0:
                 tell(f"{pages} pages imported")
-        return Imported(pages, known, fetches.skipped, fetches.damage)
+        return ImportedArchive(pages, known, fetches.skipped, fetches.damage)
 
 
 def label(folder: Path, labels: dict[Url, bool], *, clock: Clock, tell: Tell) -> Learnt:
@@ -96,7 +96,7 @@ def insist_on_learning(folder: Path, recipe: Recipe) -> None:
         raise UsageError(f"{folder}: the recipe's topic is a rule, which learns nothing from labels; change the rule")
 
 
-def undo(folder: Path, *, clock: Clock, tell: Tell) -> steering.Step | None:
+def undo(folder: Path, *, clock: Clock, tell: Tell) -> steering.SteeringCommand | None:
     """Takes back the last labels, block or boost; None where there is nothing to take back."""
     with Session(folder, load_recipe(folder), clock=clock, tell=tell, ranks=False) as session:
         step = steering.undo(folder)

@@ -15,7 +15,9 @@ from world import ServedWorld, World
 
 LYCOSA = (sys.executable, "-c", "from lycosa.cli import main; main()")
 TOPIC = 0
-EXAMPLES = 30  # on the topic; twice as many are not
+EXAMPLES = 30  # on the topic; of those that are not, twice as many
+CONCURRENCY = 64
+BEST_FIRST = "best-first"
 
 
 class Cost(NamedTuple):
@@ -70,35 +72,35 @@ def _kept(log: Path) -> str:
     return str(kept)
 
 
-def make_collection(folder: Path, world: World) -> None:
-    """A collection that learns its topic from example pages in files, so that only the crawl asks the server."""
-    for name, other, count in (("good", False, EXAMPLES), ("bad", True, 2 * EXAMPLES)):
+def make_collection(folder: Path, world: World, *, negatives: bool = False) -> None:
+    """A collection that learns its topic from example pages in files, so that only the crawl asks the server.
+
+    negatives: whether pages off the topic are given too; few people have some, and without them the judge is trained
+        again and again as the crawl grows.
+    """
+    given = ["--seeds", "seeds.txt"]
+    (folder / "seeds.txt").write_text(world.url(0))
+    for option, name, other, count in (
+        ("--examples", "good", False, EXAMPLES),
+        ("--negatives", "bad", True, 2 * EXAMPLES),
+    ):
+        if other and not negatives:
+            continue
         names = []
         for number in world.some_on_topic(TOPIC, count, other=other):
             path = folder / f"{name}-{number}.html"
             path.write_bytes(world.html(number))
             names.append(path.name)
         (folder / f"{name}.txt").write_text("\n".join(names))
-    (folder / "seeds.txt").write_text(world.url(0))
-    files = ("--examples", "good.txt", "--negatives", "bad.txt", "--seeds", "seeds.txt")
-    subprocess.run([*LYCOSA, "new", "bench", *files], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        given += [option, f"{name}.txt"]
+    subprocess.run([*LYCOSA, "new", "bench", *given], cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
 
-def lycosa_command(pages: int) -> list[str]:
-    """The whole focused crawl: SVM, best-first, WARC, catalog, search index."""
-    bounds = (
-        "--strategy",
-        "best-first",
-        "--pages",
-        str(pages),
-        "--dry-after",
-        "0",
-        "--delay",
-        "0",
-        "--concurrency",
-        "64",
-    )
-    return [*LYCOSA, "crawl", "bench", *bounds, "--allow-private", "--quiet"]
+def lycosa_command(pages: int, strategy: str) -> list[str]:
+    """The whole focused crawl: judge, strategy, WARC, catalog, search index; an empty strategy is the default one."""
+    bounds = ["--pages", str(pages), "--dry-after", "0", "--delay", "0", "--concurrency", str(CONCURRENCY)]
+    named = ["--strategy", strategy] if strategy else []
+    return [*LYCOSA, "crawl", "bench", *named, *bounds, "--allow-private", "--quiet"]
 
 
 @contextmanager
@@ -107,10 +109,12 @@ def scratch() -> Iterator[Path]:
         yield Path(folder)
 
 
-def crawl_with_lycosa(served: ServedWorld, pages: int, *, limit: float, say: Callable[[str], None]) -> Cost:
+def crawl_with_lycosa(
+    served: ServedWorld, pages: int, *, limit: float, strategy: str = BEST_FIRST, negatives: bool = False
+) -> Cost:
     with scratch() as folder:
-        make_collection(folder, served.world())
-        return cost_of(lycosa_command(pages), served, limit=limit, folder=folder, say=say)
+        make_collection(folder, served.world(), negatives=negatives)
+        return cost_of(lycosa_command(pages, strategy), served, limit=limit, folder=folder, say=say)
 
 
 def say(line: str) -> None:

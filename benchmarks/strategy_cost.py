@@ -9,19 +9,16 @@ server is another process, and not counted. Crawls take turns: a machine that sl
 import argparse
 from statistics import median
 
-from measure import LYCOSA, cost_of, make_collection, say, scratch
+from measure import BEST_FIRST, cost_of, lycosa_command, make_collection, say, scratch
 from world import ServedWorld, serving
-
-FIRST = "best-first"
 
 
 def cpu_per_page(strategy: str, served: ServedWorld, pages: int, *, limit: float) -> float:
     """Milliseconds."""
     with scratch() as folder:
         make_collection(folder, served.world())
-        crawl = ("crawl", "bench", "--strategy", strategy, "--dry-after", "0", "--pages", str(pages), "--delay", "0")
-        words = (*crawl, "--concurrency", "64", "--allow-private", "--quiet")
-        return 1000 * cost_of([*LYCOSA, *words], served, limit=limit, folder=folder, say=say).cpu / pages
+        command = lycosa_command(pages, strategy)
+        return 1000 * cost_of(command, served, limit=limit, folder=folder, say=say).cpu / pages
 
 
 def main() -> None:
@@ -31,16 +28,16 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--limit", type=float, default=600.0, help="seconds one crawl may take")
     options = parser.parse_args()
-    names = [FIRST, *(name for name in options.strategies if name != FIRST)]
+    names = [BEST_FIRST, *(name for name in options.strategies if name != BEST_FIRST)]
     costs: dict[str, list[float]] = {name: [] for name in names}
     with serving(2 * options.pages) as served:
         for number in range(1, options.rounds + 1):
             for name in names:
                 say(f"round {number} of {options.rounds}: {name}")
                 costs[name].append(cpu_per_page(name, served, options.pages, limit=options.limit))
-    print(f"| strategy | CPU ms/page | beside {FIRST} |\n|---|---:|---:|")
+    print(f"| strategy | CPU ms/page | beside {BEST_FIRST} |\n|---|---:|---:|")
     for name, found in costs.items():
-        ratio = median(one / first for one, first in zip(found, costs[FIRST], strict=True))
+        ratio = median(one / first for one, first in zip(found, costs[BEST_FIRST], strict=True))
         print(f"| {name} | {median(found):.2f} | {ratio:.2f} |")
 
 

@@ -11,7 +11,7 @@ import pytest
 from crawling import done, lycosa
 from lycosa.recipe import load_recipe
 from lycosa.run.new import new_collection
-from lycosa.run.trust import check_collection, concerns, harmless, insist_on_trust, is_trusted, own_file, trust
+from lycosa.run.trust import check_collection, concerns, harmless, is_trusted, own_file, require_trust, trust
 from lycosa.run.upkeep import rebuild
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.errors import CollectionError, RecipeError, UsageError
@@ -51,21 +51,21 @@ def test_a_collection_from_elsewhere_may_not_name_this_before_the_user_has_said_
     assert lycosa("crawl", foreign).is_one_clear_line(2, f"lycosa trust {foreign}", "was not made on this machine")
     assert not (foreign / "archive").exists()
     done("trust", foreign)
-    insist_on_trust(foreign)
+    require_trust(foreign)
     (foreign / "lycosa.toml").write_text(f"{recipe}\n\n[scope]\nlanguages = []\n")
-    insist_on_trust(foreign)
+    require_trust(foreign)
     (foreign / "lycosa.toml").write_text('[topic]\nfunction = "another:one"\n')
     with pytest.raises(UsageError, match="another:one"):
-        insist_on_trust(foreign)
+        require_trust(foreign)
 
 
 @pytest.mark.parametrize("recipe", NAMING.values(), ids=NAMING)
 def test_a_collection_made_here_may_name_anything_also_when_it_was_moved(made: Path, recipe: str) -> None:
     (made / "lycosa.toml").write_text(recipe)
     assert concerns(made, load_recipe(made, to_read=True))
-    insist_on_trust(made)
+    require_trust(made)
     moved = made.rename(made.with_name("moved"))
-    insist_on_trust(moved)
+    require_trust(moved)
 
 
 def test_the_code_of_a_plug_in_is_named_too(foreign: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_collection_that_names_nothing_of_it_needs_no_trust(foreign: Path) -> 
         'seeds = "seeds.txt"\n[topic]\nkeywords = ["bee", "/hives?|swarm(s|ing)/"]\n'
         '[requests.headers]\nAccept-Language = "de"\n'
     )
-    insist_on_trust(foreign)
+    require_trust(foreign)
     assert not is_trusted(foreign)
 
 

@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct, UnsetType
 from lycosa.vocabulary.records import Candidate, CheckedUrl, Count, Fetch, Moment, Outcome, Plain, Score, Url, Visit
 
 
-class Place(NamedTuple):
+class RecordLocation(NamedTuple):
     """Where an event's first record lies; the rest of its records follow directly."""
 
     file: str
@@ -16,7 +16,7 @@ class Place(NamedTuple):
     length: Count
 
 
-class Position(NamedTuple):
+class ArchivePosition(NamedTuple):
     """A moment in the archive: everything in earlier files, and in this one up to the offset."""
 
     file: str

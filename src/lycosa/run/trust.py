@@ -40,7 +40,7 @@ _OWN_FOLDERS = ("peer",)  # whose content acts for the user, and so has to be th
 _HARMLESS_HEADERS = ("accept-language",)
 
 
-class _Known(Struct, frozen=True):
+class _KnownFolder(Struct, frozen=True):
     """What this user's own files say of a folder."""
 
     folder: str  # absolute path
@@ -95,7 +95,7 @@ def check_collection(folder: Path) -> None:
     check_folder(folder, links_allowed=lambda: is_trusted(folder))
 
 
-def insist_on_trust(folder: Path) -> None:
+def require_trust(folder: Path) -> None:
     """Refuses to go by the recipe in a folder where it names what only a trusted one may."""
     if not (folder / FILE_NAME).exists():
         return
@@ -223,17 +223,17 @@ def _note(folder: Path, *, made_here: bool, named: list[str]) -> None:
     with id_file.open("x", encoding="ascii") as file:
         file.write(f"{number}\n")
     facts = folder.stat()
-    known = _Known(str(folder.resolve()), facts.st_dev, facts.st_ino, made_here, _digest(named))
+    known = _KnownFolder(str(folder.resolve()), facts.st_dev, facts.st_ino, made_here, _digest(named))
     with atomic_write(path, private=True) as out:
         out.write(msgspec.json.encode(known))
 
 
-def _known(folder: Path) -> _Known | None:
+def _known(folder: Path) -> _KnownFolder | None:
     number = _id_of(folder)
     if number is None:
         return None
     try:
-        return msgspec.json.decode(read_plain(_file(number), _MAX_BYTES), type=_Known)
+        return msgspec.json.decode(read_plain(_file(number), _MAX_BYTES), type=_KnownFolder)
     except (OSError, UsageError, msgspec.DecodeError):
         return None
 
@@ -250,7 +250,7 @@ def _file(number: str) -> Path:
     return data_folder() / "collections" / f"{number}.json"
 
 
-def _is_same_folder(facts: stat_result, folder: Path, known: _Known) -> bool:
+def _is_same_folder(facts: stat_result, folder: Path, known: _KnownFolder) -> bool:
     """Whether it is the folder itself and no copy; the number of a disk may change when it is mounted again."""
     is_there = str(folder.resolve()) == known.folder
     return facts.st_ino == known.inode and (facts.st_dev == known.device or is_there)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lycosa.relevance.embedding import shipped_table
 from lycosa.vocabulary.records import Candidate, Codes, Link, Outcome, Page, Plain, Skip, Url, Visit
-from lycosa.vocabulary.urls import key_of
+from lycosa.vocabulary.urls import is_node, key_of
 
 from .base import (
     BaseStrategy,
@@ -139,9 +139,9 @@ class Hunter(BaseStrategy):
         return None if self.target is None else self.target.alpha
 
     @property
-    def lately(self) -> float | None:
+    def recent_relevance(self) -> float | None:
         """Mean relevance of the last pages; None where it decides nothing."""
-        return None if self.target is None else self.target.lately
+        return None if self.target is None else self.target.recent_relevance
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
         """The examples, whose links come first, and the seeds."""
@@ -430,7 +430,7 @@ class _LinkTable:
         self._pages += 1.0
         relevance = _logistic(logit)
         self._relevant += relevance
-        self._visited[_key(url)] = relevance
+        self._visited[key_of(url)] = relevance
         if len(self._visited) > MAX_VISITED:
             del self._visited[next(iter(self._visited))]
         if self._evidence is not None:
@@ -457,8 +457,8 @@ class _LinkTable:
             self._evidence.older.pop(url)
 
     def knows(self, url: Url) -> bool:
-        """Whether a link is in the table, or was followed lately."""
-        return url in self._slot_of or _key(url) in self._visited
+        """Whether a link is in the table, or was followed recently."""
+        return url in self._slot_of or key_of(url) in self._visited
 
     def predicted(self, url: Url) -> float | None:
         """The log odds of relevance that the frontier has of a link; None where standing does not count."""
@@ -473,7 +473,7 @@ class _LinkTable:
         for url, slot in self._slot_of.items():
             if url in logits and not np.isnan(self._outcomes[slot]):
                 self._outcomes[slot] = _logistic(logits[url])
-        relevances = {_key(url): _logistic(logit) for url, logit in logits.items()}
+        relevances = {key_of(url): _logistic(logit) for url, logit in logits.items()}
         self._visited.update((key, relevance) for key, relevance in relevances.items() if key in self._visited)
         if relevances:
             self._pages, self._relevant = float(len(relevances)), sum(relevances.values())
@@ -500,7 +500,7 @@ class _LinkTable:
         rows, slots = slice(self._count, self._count + len(links)), slice(first, len(self._links))
         self._slots[rows] = to = np.array([self._slot_of[link.target] for link in links], np.int64)
         self._parents[rows] = len(self._logits)
-        outcomes = np.array([self._visited.get(_key(link.target), np.nan) for link in new])
+        outcomes = np.array([self._visited.get(key_of(link.target), np.nan) for link in new])
         self._outcomes[slots], self._in_links[slots] = outcomes, 0
         self._in_links[to] += 1
         (counted,) = (np.isnan(self._outcomes[to]) | (self._in_links[to] <= _ENOUGH)).nonzero()
@@ -733,17 +733,13 @@ def _words_of(page: Page, links: Sequence[Link], numbers: "_NumberCache") -> Wor
     return rows
 
 
-def _key(url: str) -> int:
-    return key_of(url) if isinstance(url, str) else url  # in a graph, URLs are numbers
-
-
 def _sites_of(url: str) -> tuple[int, int, int]:
     """The host of a URL, the first folder of the host, and the pattern of URLs in it, hashed.
 
     A pattern is the type of file, and whether there is a query: http://a.example/img/2/3.jpg.htm has the folder of all
     below /img, and the pattern of 4.jpg.htm in any of them.
     """
-    if not isinstance(url, str):  # in a graph
+    if is_node(url):
         return 0, 0, 0
     address, _, query = url.partition("?")
     _, _, host, *path = address.split("/", 4)

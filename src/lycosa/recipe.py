@@ -190,7 +190,7 @@ def load_recipe(folder: Path, *, to_read: bool = False, tell: Callable[[str], No
 
     to_read: whether the collection is only read, so that strategy and model may be of plug-ins that are not installed.
     tell: where it is given, an unknown strategy does not lock a collection that has been crawled: the default takes its
-    place, which is told.
+    place, with a message.
     """
     path = folder / FILE_NAME
     if not path.is_file():
@@ -288,15 +288,15 @@ def check_strategy(name: str, source: str = "") -> None:
 
 def check_takes_map(name: str) -> None:
     """Refuses a strategy beside which the links of a map cannot be ranked."""
-    _insist_on_unit_scale(name, "a map")
+    _require_unit_scale(name, "a map")
 
 
 def check_takes_log(name: str) -> None:
     """Refuses a strategy to which readers' evidence cannot be added."""
-    _insist_on_unit_scale(name, "an access log")
+    _require_unit_scale(name, "an access log")
 
 
-def _insist_on_unit_scale(name: str, what: str) -> None:
+def _require_unit_scale(name: str, what: str) -> None:
     if find_strategy(name)().scale != "unit":
         having = ", ".join(each for each, entry in STRATEGIES.items() if entry().scale == "unit")
         raise UsageError(f"the strategy {name} cannot go by {what}; those that can are {having}")

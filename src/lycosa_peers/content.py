@@ -48,11 +48,11 @@ class Content(Protocol):
     """What a peer shares."""
 
     def find(self, wanted: Wanted, most: int) -> LookupResult:
-        """What others are told."""
+        """The hits for other peers."""
         ...
 
     def find_own(self, wanted: Wanted, most: int) -> LookupResult:
-        """What its user is told: also what is withheld from others."""
+        """The hits for its own user: also what is withheld from others."""
         ...
 
     def fetch(self, item: Item) -> bytes | None: ...
@@ -67,7 +67,7 @@ class Content(Protocol):
         ...
 
     def confirms(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None, body: bytes) -> bool:
-        """Whether the item that a stranger sent is as its hit has told."""
+        """Whether the item that a stranger sent is as its hit claims."""
         ...
 
     def unlikely(self, number: int) -> str | None:

@@ -157,11 +157,11 @@ def _live_order(world: OrderedWorld, strategy: Strategy, buffer: int | None) -> 
     return urls_of([visit for visit in visits_of(crawl, world.seeds) if visit.page is not None])
 
 
-def orders() -> Orders:
+def orders(worlds: Iterable[str] = WORLDS) -> Orders:
     """World, strategy, then how and with what buffer: the numbers of the pages in the order of their visits."""
     found: Orders = {}
-    for world_name, make in WORLDS.items():
-        world = make()
+    for world_name in worlds:
+        world = WORLDS[world_name]()
         for said, buffer in BUFFERS.items():
             for how, order_of in (("lab", _lab_order), ("live", _live_order)):
                 for name, strategy in strategies(world, buffer):

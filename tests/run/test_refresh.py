@@ -25,9 +25,9 @@ from lycosa.run.refresh import (
     RefreshTally,
     Typical,
     history_in,
-    insist_on_pages,
     plan_of,
     refreshing_recipe,
+    require_pages,
     typical_of,
 )
 from lycosa.run.session import Session
@@ -92,7 +92,7 @@ def test_a_refresh_has_its_own_budget_and_keeps_the_bounds_of_the_collection():
 def test_a_refresh_that_nobody_answered_says_so(tmp_path: Path, outcome: Outcome, complaint: str):
     with Session(tmp_path, Recipe(topic=Topic(text="bees")), clock=SimulatedClock(T)) as session:
         refresh = Refresh(session, Settings(), plan_of(budget=2))
-        refresh.insist_on_an_answer()
+        refresh.require_an_answer()
         for url in (HOME, WOLF):
             status = 404 if outcome is Outcome.GONE else None
             fetch = Fetch(url, outcome, T, status=status, detail="no route")
@@ -100,19 +100,19 @@ def test_a_refresh_that_nobody_answered_says_so(tmp_path: Path, outcome: Outcome
             refresh.tally.add(replace(look(url, change, at=T), fetch=fetch))
             session.status.requests.count(fetch)
         if not complaint:
-            refresh.insist_on_an_answer()
+            refresh.require_an_answer()
             return
         with pytest.raises(NobodyAnsweredError, match=re.escape(complaint)):
-            refresh.insist_on_an_answer()
+            refresh.require_an_answer()
         session.status.stop_reason = INTERRUPTED
-        refresh.insist_on_an_answer()  # somebody ended it before anybody could
+        refresh.require_an_answer()  # somebody ended it before anybody could
 
 
 def test_a_collection_without_pages_cannot_be_refreshed(tmp_path: Path):
     (tmp_path / "lycosa.toml").write_text('[topic]\ntext = "bees"\n')
     collection_in(tmp_path).close()
     with pytest.raises(CollectionError, match="no pages to see again"):
-        insist_on_pages(tmp_path)
+        require_pages(tmp_path)
 
 
 @pytest.fixture

@@ -16,10 +16,10 @@ from lycosa.run.trust import (
     check_collection,
     concerns,
     harmless,
-    insist_on_trust,
     is_trusted,
     own_file,
     polite_recipe,
+    require_trust,
     trust,
 )
 from lycosa.run.upkeep import rebuild
@@ -68,21 +68,21 @@ def test_a_collection_from_elsewhere_may_not_name_this_before_the_user_has_said_
     assert lycosa("crawl", foreign).is_one_clear_line(2, f"lycosa trust {foreign}", "was not made on this machine")
     assert not (foreign / "archive").exists()
     done("trust", foreign)
-    insist_on_trust(foreign)
+    require_trust(foreign)
     (foreign / "lycosa.toml").write_text(f"{recipe}\n\n[scope]\nlanguages = []\n")
-    insist_on_trust(foreign)
+    require_trust(foreign)
     (foreign / "lycosa.toml").write_text('[topic]\nfunction = "another:one"\n')
     with pytest.raises(UsageError, match="another:one"):
-        insist_on_trust(foreign)
+        require_trust(foreign)
 
 
 @pytest.mark.parametrize("recipe", NAMING.values(), ids=NAMING)
 def test_a_collection_made_here_may_name_anything_also_when_it_was_moved(made: Path, recipe: str) -> None:
     (made / "lycosa.toml").write_text(recipe)
     assert concerns(made, load_recipe(made, to_read=True))
-    insist_on_trust(made)
+    require_trust(made)
     moved = made.rename(made.with_name("moved"))
-    insist_on_trust(moved)
+    require_trust(moved)
 
 
 def test_the_code_of_a_plug_in_is_named_too(foreign: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_collection_that_names_nothing_of_it_needs_no_trust(foreign: Path) -> 
         'seeds = "seeds.txt"\n[topic]\nkeywords = ["bee", "/hives?|swarm(s|ing)/"]\n'
         '[requests.headers]\nAccept-Language = "de"\n'
     )
-    insist_on_trust(foreign)
+    require_trust(foreign)
     assert not is_trusted(foreign)
 
 
@@ -225,14 +225,14 @@ def test_the_code_in_a_folder_is_trusted_as_it_was(foreign: Path) -> None:
     code = foreign / "mine" / "judge.py"
     code.write_text("def relevance(page):\n    return 1.0\n")
     assert any("judge.py = code, SHA-256" in named for named in trust(foreign))
-    insist_on_trust(foreign)
+    require_trust(foreign)
     (foreign / "notes.txt").write_text("anything else")
-    insist_on_trust(foreign)
+    require_trust(foreign)
     code.write_text("def relevance(page):\n    return 0.0\n")
     with pytest.raises(UsageError, match="lycosa trust"):
-        insist_on_trust(foreign)
+        require_trust(foreign)
     trust(foreign)
     (foreign / "mine" / "__pycache__").mkdir()
     (foreign / "mine" / "__pycache__" / "judge.cpython-311.pyc").write_bytes(b"anything")
     with pytest.raises(UsageError, match="lycosa trust"):
-        insist_on_trust(foreign)
+        require_trust(foreign)

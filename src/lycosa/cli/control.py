@@ -30,11 +30,11 @@ def control(
     request = _request(command, what)
     load_recipe(name)  # refuses what is no collection
     reply = ask(name, request)
-    said = _in_words(request, reply) if reply is not None else _done_without_a_crawl(name, request)
+    message = _in_words(request, reply) if reply is not None else _done_without_a_crawl(name, request)
     if as_json:
-        print_json({"running": reply is not None, "said": said, **({} if reply is None else {"status": reply.status})})
+        print_json({"running": reply is not None, "said": message, **({"status": reply.status} if reply else {})})
     else:
-        typer.echo(visible(said, 500))
+        typer.echo(visible(message, 500))
 
 
 def _request(command: str, what: str) -> CrawlRequest:

@@ -24,7 +24,7 @@ def arrow(what: str) -> Any:
     return pyarrow
 
 
-def insist_on_pandas() -> None:
+def require_pandas() -> None:
     try:
         import pandas  # noqa: F401
     except ImportError as error:

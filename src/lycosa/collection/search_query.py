@@ -28,8 +28,8 @@ class Term:
     kind: Literal["word", "phrase", "prefix"] = "word"
 
     def __repr__(self) -> str:
-        said = f", field={self.field!r}" if self.field else ""
-        return f"Term({self.text!r}{said}{'' if self.kind == 'word' else f', kind={self.kind!r}'})"
+        field = f", field={self.field!r}" if self.field else ""
+        return f"Term({self.text!r}{field}{'' if self.kind == 'word' else f', kind={self.kind!r}'})"
 
 
 @dataclass(frozen=True)

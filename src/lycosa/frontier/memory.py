@@ -274,13 +274,13 @@ class MemoryFrontier:
         """The request of another lane has ended."""
         self._hosts.release(host, now)
 
-    def enter(self, host: Host, now: float) -> float | None:
+    def acquire(self, host: Host, now: float) -> float | None:
         """Makes a host busy for a request on the way to another, until `release`; else when to ask for it again."""
-        return self._hosts.enter(host, now)
+        return self._hosts.acquire(host, now)
 
-    def place(self, host: Host, address: str) -> bool:
+    def claim_address(self, host: Host, address: str) -> bool:
         """Notes the address of a host before it is connected to; False where that has no slot, so that it is not."""
-        return self._hosts.place(host, address)
+        return self._hosts.claim_address(host, address)
 
     def observe(self, host: Host, seconds: float) -> None:
         self._hosts.observe(host, seconds)

@@ -24,7 +24,7 @@ from lycosa.vocabulary.records import Plain
 from . import steering
 from .session import Session
 from .training import Learnt, TopicTrainer
-from .upkeep import insist_on_learning
+from .upkeep import require_learning
 
 SOCKET_FILE = "control.sock"
 ADDRESS_FILE = "control.json"  # in the place of a socket
@@ -131,11 +131,11 @@ class CrawlControl:
         reply = CrawlReply()
         match request.do:
             case "label":
-                insist_on_learning(session.folder, session.recipe)
+                require_learning(session.folder, session.recipe)
                 steering.label(session.folder, {steering.checked_url(u): good for u, good in request.labels.items()})
                 reply = CrawlReply(learnt=self._trainer.learn_labels("pages were labelled"))
             case "learn":
-                insist_on_learning(session.folder, session.recipe)
+                require_learning(session.folder, session.recipe)
                 reply = CrawlReply(learnt=self._trainer.learn_labels("pages were labelled"))
             case "pause":
                 status.is_paused = True

@@ -65,7 +65,7 @@ from .steering import Steering, read_steering
 from .steering import forget as forget_steering
 from .topic import MODEL_FILE, TopicJudge, examples_of, forget_labels
 from .topical_map import map_of_run
-from .trust import check_collection, harmless, insist_on_trust, plain_file
+from .trust import check_collection, harmless, plain_file, require_trust
 
 _RANKS_BEHIND = (
     "ranks_behind"  # state: pages were judged anew, or the strategy is another, and what waits not ranked yet
@@ -108,7 +108,7 @@ class Session:
         if is_upkeep:
             recipe = harmless(folder, recipe)
         else:
-            insist_on_trust(folder)
+            require_trust(folder)
         self.folder = folder
         self.recipe = recipe
         self.clock = clock
@@ -476,13 +476,13 @@ class Session:
         skipped, quotas = self.collection.catalog.count_skips(SkipReason.QUOTA), self._quotas
         if not skipped or quotas == Quotas():
             return NOTHING_LEFT
-        said = (f"{bound} a {of}" for of, bound in (("host", quotas.per_host), ("site", quotas.per_site)) if bound)
+        limits = (f"{bound} a {of}" for of, bound in (("host", quotas.per_host), ("site", quotas.per_site)) if bound)
         flags = " or ".join(
             flag for flag, bound in (("--per-host", quotas.per_host), ("--per-site", quotas.per_site)) if bound
         )
         return (
-            f"nothing is left to fetch within the quotas of pages ({', '.join(said)}), for which {skipped} links were "
-            f"skipped; a higher {flags} goes on"
+            f"nothing is left to fetch within the quotas of pages ({', '.join(limits)}), for which {skipped} links "
+            f"were skipped; a higher {flags} goes on"
         )
 
     def _use_scope(self, scope: Scope) -> None:

@@ -34,14 +34,14 @@ class Steering(Struct, frozen=True):
     boosted: tuple[str, ...] = ()
 
 
-Deed = Literal["block", "boost", "label"]
-_DEEDS: Mapping[str, Deed] = {"block": "block", "boost": "boost", "label": "label"}
+Action = Literal["block", "boost", "label"]
+_ACTIONS: Mapping[str, Action] = {"block": "block", "boost": "boost", "label": "label"}
 
 
 class SteeringCommand(Struct, frozen=True):
-    """One thing that a user told a crawl."""
+    """One command of a user to a crawl."""
 
-    do: Deed
+    do: Action
     what: str
 
     def __str__(self) -> str:
@@ -134,7 +134,7 @@ def _read(folder: Path) -> list[SteeringCommand]:
         raise CollectionError(f"{path}: not UTF-8 text; mend or delete it") from None
     for number, line in enumerate(lines, 1):
         word, _, what = line.partition(" ")
-        do = _DEEDS.get(word)
+        do = _ACTIONS.get(word)
         is_right = whole_number(what, most=10**9) is not None if do == "label" else bool(what)
         if len(line) > _MAX_LINE or do is None or not is_right:
             raise CollectionError(f"{path}:{number}: write `block HOST` or `boost HOST`; mend or delete it")

@@ -103,7 +103,7 @@ def check_collection(folder: Path) -> None:
     check_folder(folder, links_allowed=lambda: is_trusted(folder))
 
 
-def insist_on_trust(folder: Path) -> None:
+def require_trust(folder: Path) -> None:
     """Refuses to go by the recipe in a folder where it names what only a trusted one may."""
     if not (folder / FILE_NAME).exists():
         return

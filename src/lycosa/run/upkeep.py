@@ -27,11 +27,11 @@ _HOSTS_NAMED = 5
 
 
 class ImportedArchive(Struct, frozen=True):
-    """What came of other people's archive."""
+    """The pages imported from an archive, and what was not."""
 
     pages: int
     known: int  # URLs the collection has already, or was told to forget
-    passed_over: int  # records that are no HTML page, or damaged, or of a time that cannot be
+    passed_over: int  # records that are no HTML page, damaged, or dated in the future
     damage: str  # for people; empty where the file is whole
 
 
@@ -83,14 +83,14 @@ def label(folder: Path, labels: dict[Url, bool], *, clock: Clock, tell: Tell) ->
     The labels are on the disk before anything else is done.
     """
     recipe = load_recipe(folder, tell=tell)
-    insist_on_learning(folder, recipe)
+    require_learning(folder, recipe)
     with Session(folder, recipe, clock=clock, tell=tell, ranks=False) as session:
         if labels:  # else those that were noted before are learnt
             steering.label(folder, labels)
         return TopicTrainer(session).learn_labels("pages were labelled")
 
 
-def insist_on_learning(folder: Path, recipe: Recipe) -> None:
+def require_learning(folder: Path, recipe: Recipe) -> None:
     """Refuses labels where nothing learns from them."""
     if is_rule(recipe.topic):
         raise UsageError(f"{folder}: the recipe's topic is a rule, which learns nothing from labels; change the rule")
@@ -140,8 +140,8 @@ def finish_upkeep(folder: Path, *, clock: Clock, tell: Tell = lambda line: None)
     if upkeep is None:
         return
     if upkeep.task == "rebuild":
-        if said := settle_rebuild(folder):
-            tell(said)
+        if message := settle_rebuild(folder):
+            tell(message)
         return
     try:
         with Session(folder, load_recipe(folder, to_read=True), clock=clock, is_upkeep=True):

@@ -139,9 +139,9 @@ class Hunter(BaseStrategy):
         return None if self.target is None else self.target.alpha
 
     @property
-    def lately(self) -> float | None:
+    def recent_relevance(self) -> float | None:
         """Mean relevance of the last pages; None where it decides nothing."""
-        return None if self.target is None else self.target.lately
+        return None if self.target is None else self.target.recent_relevance
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
         """The examples, whose links come first, and the seeds."""
@@ -457,7 +457,7 @@ class _LinkTable:
             self._evidence.older.pop(url)
 
     def knows(self, url: Url) -> bool:
-        """Whether a link is in the table, or was followed lately."""
+        """Whether a link is in the table, or was followed recently."""
         return url in self._slot_of or key_of(url) in self._visited
 
     def predicted(self, url: Url) -> float | None:
@@ -677,7 +677,7 @@ class _LinkTable:
             },
             "ratios": [_packed_places(each) for each in (self._word_ratios, self._host_ratios)],
             "links": self._links,
-            "dropped": [slot for slot, link in enumerate(self._links) if self._slot_of.get(link[0]) != slot],
+            "dropped": [slot for slot, (url, *_) in enumerate(self._links) if url == ""],
             "visited": [
                 packed(np.array(list(self._visited), np.int64)),
                 packed(np.array(list(self._visited.values()))),

@@ -320,9 +320,9 @@ class LinkageEvidence:
         rows = zip(leads.items(), logs.tolist(), ratios, strict=True)
         return [
             LinkEvidence(
-                url, sum(row), {name: ratio for name, log, ratio in zip(WEIGHTS, row, said, strict=True) if log}, lead
+                url, sum(row), {name: ratio for name, log, ratio in zip(WEIGHTS, row, shown, strict=True) if log}, lead
             )
-            for (url, lead), row, said in rows
+            for (url, lead), row, shown in rows
         ]
 
     def _words_logs(self, leads: Iterable[Lead], parents: Sequence[Sequence[Parent]]) -> Logs:

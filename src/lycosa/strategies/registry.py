@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import PluginError, UsageError
-from lycosa.vocabulary.plugins import distribution_of, find_piece, insist_on, names_of, plugins
+from lycosa.vocabulary.plugins import distribution_of, find_piece, names_of, plugins, require_members
 from lycosa.vocabulary.records import Plain
 
 from .authority import CrawlAI, CrawlGAI
@@ -133,7 +133,7 @@ def find_strategy(name: str) -> Entry:
     found: Any = find_piece(STRATEGIES, GROUP, name, what="strategy")
     if isinstance(found, Entry):
         return found
-    insist_on(found, GROUP, name, has=_CONTRACT, what="a strategy")
+    require_members(found, GROUP, name, has=_CONTRACT, what="a strategy")
     entry = Entry(found)
     if unknown := sorted(entry.needs - NEEDS):
         whose = distribution_of(plugins(GROUP)[name])

@@ -102,7 +102,7 @@ class RelevanceTarget:
         return len(self._pages)
 
     @property
-    def lately(self) -> float | None:
+    def recent_relevance(self) -> float | None:
         """Mean relevance of the last pages; None before the first."""
         return sum(page.relevance for page in self._pages.values()) / len(self._pages) if self._pages else None
 

@@ -60,7 +60,7 @@ class Utility(BaseStrategy):
 
     alpha: α, the weight of relevance against standing; 1 goes by relevance alone, 0 by standing alone.
     form: how the two are put together, one of `FORMS`.
-    window: pages over whose relevance `lately` is the mean.
+    window: pages over whose relevance `recent_relevance` is the mean.
     taught: training pages, which are left out of that mean: a model's judgement of its own examples is biased.
     topic_words, split, enough: as `AnchorBoost` has them.
 
@@ -88,7 +88,7 @@ class Utility(BaseStrategy):
         self._alpha = checked_share("alpha", alpha)
         self._combine = FORMS[form]
         self._last: deque[float] = deque(maxlen=window)  # relevance of the last pages
-        self._lately: float | None = None  # their mean
+        self._recent_relevance: float | None = None  # their mean
         self._taught = frozenset(taught)
         self._anchors = AnchorBoost(topic_words, split=split, enough=enough)
 
@@ -98,9 +98,9 @@ class Utility(BaseStrategy):
         return self._alpha
 
     @property
-    def lately(self) -> float | None:
+    def recent_relevance(self) -> float | None:
         """Mean relevance of the last pages; None before the first."""
-        return self._lately
+        return self._recent_relevance
 
     def learn(self, event: Visit | Skip) -> None:
         if isinstance(event, Visit) and event.page is not None:
@@ -108,7 +108,7 @@ class Utility(BaseStrategy):
             self._anchors.learn(relevance)
             if self._counts(event):
                 self._last.append(relevance)
-                self._lately = sum(self._last) / len(self._last)
+                self._recent_relevance = sum(self._last) / len(self._last)
 
     def _counts(self, visit: Visit) -> bool:
         return visit.candidate.url not in self._taught
@@ -117,8 +117,8 @@ class Utility(BaseStrategy):
         if isinstance(event, Skip) or event.page is None:
             return []
         relevance = clamped(event.relevance)
-        lately = relevance if self._lately is None else self._lately
-        because: dict[str, Plain] = {"relevance": round(relevance, 4), "topicality_lately": round(lately, 4)}
+        recent_relevance = relevance if self._recent_relevance is None else self._recent_relevance
+        because: dict[str, Plain] = {"relevance": round(relevance, 4), "topicality_lately": round(recent_relevance, 4)}
         if event.standing is None:
             utility = relevance
             because["alpha"] = 1.0
@@ -142,7 +142,7 @@ class Utility(BaseStrategy):
 
     def restore(self, state: Plain) -> None:
         self._last = deque(state["last"], maxlen=self._last.maxlen)
-        self._lately = sum(self._last) / len(self._last) if self._last else None
+        self._recent_relevance = sum(self._last) / len(self._last) if self._last else None
         self._anchors.relevant_seen = state["relevant_seen"]
 
 
@@ -238,8 +238,8 @@ class Adaptive(Utility):
         super().learn(event)
         if isinstance(event, Skip) or event.page is None:
             return
-        if self._lately is not None and self._counts(event):
-            self._alpha = clamped(self._alpha + self._step * (self._target - self._lately))
+        if self._recent_relevance is not None and self._counts(event):
+            self._alpha = clamped(self._alpha + self._step * (self._target - self._recent_relevance))
         if self._among is not None:
             relevance = clamped(event.relevance)
             # Without a standing the utility is the relevance under every α, as it is where both are equal.

@@ -71,7 +71,7 @@ def find_piece(built_in: Mapping[str, P], group: EntryPointGroup, name: str, *, 
     return piece
 
 
-def insist_on(piece: object, group: EntryPointGroup, name: str, *, has: Iterable[str], what: str) -> None:
+def require_members(piece: object, group: EntryPointGroup, name: str, *, has: Iterable[str], what: str) -> None:
     """Refuses a plug-in that lacks an attribute of the contract, in one line that names its package."""
     for attribute in has:
         if not hasattr(piece, attribute):

@@ -406,8 +406,8 @@ def _is_readable(descriptor: int) -> bool:
 
 def _in_words(error: int, message: str) -> str:
     """What went wrong, for people."""
-    said = _MESSAGES.get(error) or message or f"curl error {error}"
-    return f"TLS error: {said}" if error in _TLS_ERRORS else said
+    reason = _MESSAGES.get(error) or message or f"curl error {error}"
+    return f"TLS error: {reason}" if error in _TLS_ERRORS else reason
 
 
 def _head_of(lines: list[bytes]) -> tuple[int, str, str, Headers]:

@@ -677,7 +677,7 @@ class _LinkTable:
             },
             "ratios": [_packed_places(each) for each in (self._word_ratios, self._host_ratios)],
             "links": self._links,
-            "dropped": [slot for slot, link in enumerate(self._links) if self._slot_of.get(link[0]) != slot],
+            "dropped": [slot for slot, (url, *_) in enumerate(self._links) if url == ""],
             "visited": [
                 packed(np.array(list(self._visited), np.int64)),
                 packed(np.array(list(self._visited.values()))),

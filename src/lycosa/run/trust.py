@@ -104,7 +104,7 @@ def check_collection(folder: Path) -> None:
 
 
 def require_trust(folder: Path) -> None:
-    """Refuses to go by the recipe in a folder where it names what only a trusted one may."""
+    """Refuses the recipe in a folder where it names what only a trusted one may."""
     if not (folder / FILE_NAME).exists():
         return
     recipe = load_recipe(folder, to_read=True)

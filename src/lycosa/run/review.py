@@ -85,13 +85,15 @@ def _telling(catalog: Queries, size: int, left_out: set[Url]) -> list[tuple[Url,
     if size < 1:
         return []
     hosts: Counter[str] = Counter()
+    originals = catalog.originals()
 
     def take(rows: Iterable[PageRow], most: int, why: Why) -> list[tuple[Url, Why]]:
         taken: list[tuple[Url, Why]] = []
         for row in rows:
             if len(taken) == most:
                 break
-            if row.url not in left_out and row.duplicate_of is None and hosts[row.host] < _PER_HOST:
+            is_copy = originals.get(row.url, row.url) != row.url
+            if row.url not in left_out and not is_copy and hosts[row.host] < _PER_HOST:
                 hosts[row.host] += 1
                 left_out.add(row.url)
                 taken.append((row.url, why))

@@ -508,7 +508,7 @@ class Session:
 
     def _made_strategy(self) -> Strategy:
         stem = self.recipe.topic.stem
-        taught = [url for url, is_good in self.topic.examples.urls.items() if is_good]
+        example_urls = [url for url, is_good in self.topic.examples.urls.items() if is_good]
         strategy = make_strategy(
             self.strategy_name,
             topic_words=self.topic.words,
@@ -517,7 +517,7 @@ class Session:
             utility=self._utility,
             judge=self.topic.word_weights,
             options=self._options,
-            taught=taught,
+            example_urls=example_urls,
             domain_reach=self._domain_reach,
             access_log=self.log.active.access_log if self.log.active else None,
         )

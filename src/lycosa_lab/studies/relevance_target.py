@@ -109,7 +109,7 @@ class _TopicAtTargets:
         self._judged: dict[Url, tuple[Page, float, float] | None] = {}
 
     def hunted(self, target: float, pages: int) -> Plain:
-        strategy = Hunter(target=target, judge=lambda: self._relevance, taught=self._examples)
+        strategy = Hunter(target=target, judge=lambda: self._relevance, example_urls=self._examples)
         measured = self._measured(strategy, pages)
         return {
             **measured,
@@ -118,7 +118,7 @@ class _TopicAtTargets:
         }
 
     def adapted(self, target: float, pages: int) -> Plain:
-        return self._measured(Adaptive(target=target, taught=self._examples), pages)
+        return self._measured(Adaptive(target=target, example_urls=self._examples), pages)
 
     def _measured(self, strategy: Strategy, pages: int) -> dict[str, Plain]:
         steps = crawl(
@@ -129,8 +129,8 @@ class _TopicAtTargets:
             standing=lambda page: self._known(page.url)[2],
             pages=pages + len(self._examples),
         )
-        taught = set(self._examples)
-        found = [step for step in steps if step.url not in taught]
+        example_urls = set(self._examples)
+        found = [step for step in steps if step.url not in example_urls]
         status = [known for step in found if (known := self._bed.standing.source.status(step.url)) is not None]
         on_topic = [float(self._bed.world.topic(step.url) == self.name) for step in found]
         judged = [step.relevance for step in found]

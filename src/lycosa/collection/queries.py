@@ -307,12 +307,11 @@ class Queries:
         originals: dict[Url, Url] = {}
         for copies in groups.values():
             have_standing = all(standing is not None for _, standing in copies)
-
-            def rank(copy: tuple[Url, float | None]) -> tuple[float, int]:
-                url, standing = copy
-                return round(standing or 0.0, 2) if have_standing else 0.0, len(citing.get(url, ()))
-
-            best, _ = max(copies, key=rank)
+            ranked = [
+                (round(standing or 0.0, 2) if have_standing else 0.0, len(citing.get(url, ())))
+                for url, standing in copies
+            ]
+            best, _ = copies[ranked.index(max(ranked))]
             originals.update((url, best) for url, _ in copies)
         return originals
 

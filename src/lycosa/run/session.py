@@ -114,7 +114,9 @@ class Session:
         self.tell = tell
         self.reader = wrap_reader(reader_of(recipe, is_left_out=forgetter(folder)))
         self.topic = TopicJudge(recipe.topic, folder, self.reader)
-        self.collection = open_collection(folder, clock=clock, reader=self.reader, writable=True, afresh=afresh)
+        self.collection = open_collection(
+            folder, clock=clock, reader=self.reader, writable=True, afresh=afresh, index_later=True
+        )
         self._checkpointed_at = time.monotonic()
         self._unsaved = 0
         self._counted: dict[tuple[Url, float], CountedTerms] = {}  # of examples and of the sample of pages
@@ -129,7 +131,7 @@ class Session:
             if self.collection.settled:
                 tell(self.collection.settled)
             if self.collection.index_was_outdated:
-                tell("the search index was made by an older version: building it again at the end of this run")
+                tell("the search index was made by an older version: building it again before the next search")
             self.steer()  # what waits may not know it yet
             self._catch_up(ranks=ranks)
             self.pages_forgotten = self._finish_forgetting()

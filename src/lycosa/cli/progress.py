@@ -112,7 +112,7 @@ class Progress:
         recall: RecallEstimate | None = None,
     ) -> None:
         """Tells where the crawl stands after a visit."""
-        if self._form in ("words", "silent"):
+        if not self.shows_figures:
             return
         self._figures = Figures(
             pages,
@@ -135,6 +135,11 @@ class Progress:
         if now >= self._due:
             self._due = now + self._interval
             self._show()
+
+    @property
+    def shows_figures(self) -> bool:
+        """Whether there is any use in `update`, whose figures have to be found at every page."""
+        return self._form not in ("words", "silent")
 
     def freeze(self) -> None:
         """Leaves the display as it is, so that what is said from now on stands below it."""

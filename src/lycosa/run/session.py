@@ -576,12 +576,16 @@ class Session:
                         standings[page.url] = estimate
                 yield replace(visit, relevance=relevance, standing=estimate)
 
-        if self.collection.catalog.get_state(CROWDED):
-            self.collection.catalog.put_state(CROWDED, 0)  # counted anew
-        self.loop.rerank_from_history(self._made_strategy(), self._seeds, past_visits())
+        self.rank_by(past_visits())
         if judge:
             self.status.recount([relevance >= RELEVANT for relevance in relevances.values()])
         return relevances, standings
+
+    def rank_by(self, visits: Iterable[Visit]) -> None:
+        """Ranks what waits as the strategy would have, had it made these visits from the start."""
+        if self.collection.catalog.get_state(CROWDED):
+            self.collection.catalog.put_state(CROWDED, 0)  # counted anew
+        self.loop.rerank_from_history(self._made_strategy(), self._seeds, visits)
 
     def _archived_visits(self) -> Iterator[Visit]:
         for event, _ in self.collection.archive.events():

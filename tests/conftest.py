@@ -6,8 +6,12 @@ A test carries the mark of the folder it stands in (`lab`, `peers`), so that `ma
 a test outside of them marks itself, and so does whatever takes long (`slow`).
 """
 
+import gc
+import os
 from collections.abc import Iterator
 from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy, as the command line does: they wait for each other
 
 import pytest
 from hypothesis import settings
@@ -42,6 +46,17 @@ def nothing_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         yield
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """A crawl is a ring of objects that holds megabytes; hundreds of them would wait for the collector."""
+    if item.get_closest_marker("slow"):
+        gc.collect()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # what importing left is not looked at again each time
 
 
 def pytest_configure() -> None:

@@ -38,6 +38,7 @@ HOMES = {  # each heavy library can be replaced by changing the files named here
     "sqlite3": ["lycosa/collection/", "lycosa/frontier/", "lycosa/logs/", "lycosa/maps/"],
     "Stemmer": ["lycosa/reading/terms.py"],
     "tantivy": ["lycosa/collection/search_index.py"],
+    "threadpoolctl": ["lycosa/run/session.py"],
     "typer": ["lycosa/cli/", "lycosa_lab/cli/", "lycosa_peers/cli/"],
     "zstandard": ["lycosa/web/encodings.py"],
 }
@@ -57,6 +58,15 @@ def imported(path: Path) -> set[str]:
 @pytest.fixture(scope="module")
 def imports_of() -> dict[str, set[str]]:
     return {path.relative_to(SOURCE).as_posix(): imported(path) for path in MODULES}
+
+
+def test_no_two_classes_share_a_name():
+    homes: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(path.relative_to(SOURCE).as_posix())
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
 
 
 def test_imports_point_down():

@@ -13,7 +13,7 @@ from fortress.hostile_peers import CALLERS, ENDED, GONE, LIARS, STAYS, WAITS, Ho
 from lycosa.run.trust import note_made_here
 from lycosa.vocabulary.text import codes_of
 from lycosa_peers.addresses import parse_endpoint
-from lycosa_peers.control import Request, ask_running_peer
+from lycosa_peers.control import PeerRequest, ask_running_peer
 from lycosa_peers.messages import Contact, FetchRequest, Index, Join, Query, encode
 from lycosa_peers.node import Node
 from lycosa_peers.options import DEFAULTS
@@ -46,7 +46,7 @@ class Victim:
         return f"127.1.{NUMBERS[name] // 200}.{1 + NUMBERS[name] % 200}"
 
     async def search(self, words: str, deadline: float = 0.3):
-        request = Request("search", words, most=30, enough=30, deadline=deadline)
+        request = PeerRequest("search", words, most=30, enough=30, deadline=deadline)
         replies = [reply async for reply in await ask_running_peer(PeerFolder(self.folder), request)]
         return merge(words, replies[-1].progress.answers.answers, me=self.name).hits
 
@@ -103,7 +103,9 @@ def test_a_search_ends_with_what_is_true_whoever_is_asked(victim, name):
         assert not isinstance(liar, Referrer) or liar.called <= 1
         await liar.wire.close()
         await victim.serves_friends()
-        (shown,) = [reply.status async for reply in await ask_running_peer(PeerFolder(victim.folder), Request("show"))]
+        (shown,) = [
+            reply.status async for reply in await ask_running_peer(PeerFolder(victim.folder), PeerRequest("show"))
+        ]
         assert liar.identity.name not in [buddy["name"] for buddy in shown["buddies"]]
 
     asyncio.run(asyncio.wait_for(run(), 300))
@@ -254,4 +256,4 @@ def test_a_control_socket_that_is_a_link_is_not_asked(tmp_path):
         other.bind(str(tmp_path / "s"))
         other.listen()
         (folder / "peer" / "control").symlink_to(tmp_path / "s")
-        assert asyncio.run(ask_running_peer(PeerFolder(folder), Request("show"))) is None
+        assert asyncio.run(ask_running_peer(PeerFolder(folder), PeerRequest("show"))) is None

@@ -98,3 +98,47 @@ def test_a_block_remembers_a_bounded_number_of_pages() -> None:
 def test_both_fit_in_64_bits(tokens: list[str]) -> None:
     for number in (fingerprint_of(codes_of(tokens)), digest_of(codes_of(tokens))):
         assert 0 <= number < 1 << 64
+
+
+class _ByDictionary:
+    """Near-duplicates as they are defined: of each block, the oldest match among its latest pages."""
+
+    def __init__(self, block_size: int):
+        self._block_size = block_size
+        self._pages: dict[int, Url] = {}
+
+    def find(self, fingerprint: int) -> Url | None:
+        for place in range(0, 64, 16):
+            shared = [other for other in self._pages if (other ^ fingerprint) >> place & 0xFFFF == 0]
+            near = [other for other in shared[-self._block_size :] if _distance(fingerprint, other) <= NEAR]
+            if near:
+                return self._pages[near[0]]
+        return None
+
+    def add(self, fingerprint: int, url: Url) -> None:
+        if fingerprint:
+            self._pages.setdefault(fingerprint, url)
+
+
+fingerprints = st.lists(st.sampled_from([0, 1, 2, 3, 1 << 63, (1 << 64) - 1]) | st.integers(0, 255), max_size=60)
+
+
+@given(fingerprints=fingerprints, block_size=st.integers(1, 5))
+def test_the_oldest_match_among_the_latest_pages_of_a_block_is_found(fingerprints: list[int], block_size: int) -> None:
+    seen, expected = NearDuplicates(block_size=block_size), _ByDictionary(block_size)
+    for number, fingerprint in enumerate(fingerprints):
+        if fingerprint:
+            assert seen.find(fingerprint) == expected.find(fingerprint)
+        seen.add(fingerprint, Url(f"http://a.example/{number}"))
+        expected.add(fingerprint, Url(f"http://a.example/{number}"))
+
+
+def test_copies_of_a_text_are_counted_from_the_second_on() -> None:
+    seen, digest = NearDuplicates(), (1 << 64) - 5
+    seen.add_copy(digest)
+    assert not seen.has_text(digest) and seen.copies(digest) == 0
+    seen.add(7, Url("http://a.example/"), digest)
+    assert seen.has_text(digest) and seen.copies(digest) == 0
+    seen.add_copy(digest)
+    seen.add(7, Url("http://b.example/"), digest)
+    assert seen.copies(digest) == 1

@@ -67,7 +67,7 @@ def test_the_report_shows_the_key_figures():
     assert figures == {
         "pages": "1\u202f000",
         "relevant, says the model": "750",
-        "harvest rate, estimated; 53%–89% likely": "75.0%",
+        "harvest rate, estimated; 40%–98% likely": "75.0%",
         "sites": "41",
         "hosts": "41",
         "URLs waiting": "12\u202f345",

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from msgspec import UNSET, to_builtins
 from msgspec.structs import replace
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from crawling import collection, pages, waiting
 from lycosa.collection.events import Attempt, RunStart
-from lycosa.recipe import DEFAULT_STRATEGY, Recipe, Utility
+from lycosa.recipe import DEFAULT_STRATEGY, Recipe, UtilityOptions
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.errors import CollectionError
@@ -216,7 +217,7 @@ def test_options_that_make_no_sense_any_more_do_not_close_a_collection(crawled: 
 def test_utility_that_makes_no_sense_is_as_usual(crawled: Path) -> None:
     with opened(crawled) as session:
         session.begin_run(replace(session.run_as_before(None), utility={"target": "high"}))
-        assert session.run_as_before(None).utility == to_builtins(Utility())
+        assert session.run_as_before(None).utility == to_builtins(UtilityOptions())
 
 
 def test_hosts_that_asked_for_a_long_rest_have_it_over_runs(crawled: Path) -> None:
@@ -248,3 +249,18 @@ def test_a_session_of_a_folder_without_an_archive_starts_one(tmp_path: Path) -> 
         session.frontier.put([Candidate(BEES, 0.5)])
     with Session(tmp_path, Recipe(), clock=SimulatedClock(NOW)) as session:
         assert session.frontier.is_known(BEES)
+
+
+def test_matrices_are_multiplied_by_one_thread_while_a_collection_is_open_and_by_as_many_as_before_afterwards(
+    bees: Path,
+) -> None:
+    def threads() -> set[int]:
+        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+    with threadpool_limits(2, "blas"):
+        with opened(bees):
+            assert threads() == {1}
+        assert threads() == {2}
+        with pytest.raises(RuntimeError), opened(bees):
+            raise RuntimeError
+        assert threads() == {2}

@@ -107,8 +107,8 @@ def _unknown(omissions: Omissions | None) -> list[str]:
         (omissions.pages_of_many_links, "has more links than are read", "have more links than are read"),
         (omissions.needs_script, "needs JavaScript", "need JavaScript"),
     ]
-    said = [f"{counted(count, 'page')} {one if count == 1 else more}" for count, one, more in lost if count]
-    return [*lines, f"  ({', '.join(said)}: links of theirs may be missing)"] if said else lines
+    counts = [f"{counted(count, 'page')} {one if count == 1 else more}" for count, one, more in lost if count]
+    return [*lines, f"  ({', '.join(counts)}: links of theirs may be missing)"] if counts else lines
 
 
 _WHY_LEFT_OUT = {

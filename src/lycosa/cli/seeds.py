@@ -10,7 +10,7 @@ import typer
 
 from lycosa.recipe import seeds_in
 from lycosa.run.options import RequestOptions, Settings, settings_of
-from lycosa.run.seed_sources import COMMON_CRAWL, DELAY, WAYBACK, Found, Ways, find_seeds
+from lycosa.run.seed_sources import COMMON_CRAWL, DELAY, WAYBACK, FoundSeeds, Ways, find_seeds
 from lycosa.user_config import checked_contact, load_user_config, user_contact
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import UsageError
@@ -93,7 +93,7 @@ def _address(url: str, flag: str) -> str:
     return url
 
 
-async def _found(ways: Ways, settings: Settings, contact: str, delay: float) -> list[Found]:
+async def _found(ways: Ways, settings: Settings, contact: str, delay: float) -> list[FoundSeeds]:
     found = []
     async for each in find_seeds(ways, settings, contact, clock=WallClock(), delay=delay):
         tell(f"{each.way}: {counted(len(each.urls), 'URL')}{f'; {each.problem}' if each.problem else ''}")

@@ -19,7 +19,7 @@ from .archive import Archive
 from .catalog import Catalog
 from .errors import disk_errors
 from .event_records import Decode
-from .events import Event, Place, Position
+from .events import ArchivePosition, Event, RecordLocation
 from .journal import Upkeep, end_journal, read_journal, write_journal
 from .rows import PageRow
 from .search_index import SearchIndex
@@ -87,8 +87,8 @@ class Collection:
         self.settled = ""  # what became of a rebuild that a kill broke off, for people; empty where there was none
         self.index_was_outdated = False  # whether this writer found an index of an older version, and removed it
         self._may_lack_pages = True  # a kill may have come between a commit of the catalog and that of the index
-        self._applied: Position | None = None  # up to where in the archive the catalog knows it
-        self._reading: Position | None = None  # the end of the event that `unapplied` yielded last
+        self._applied: ArchivePosition | None = None  # up to where in the archive the catalog knows it
+        self._reading: ArchivePosition | None = None  # the end of the event that `unapplied` yielded last
 
     @classmethod
     def open(
@@ -167,19 +167,19 @@ class Collection:
         self._apply(event, self.archive.append(event))
         self._applied = self.archive.position()
 
-    def unapplied(self) -> Iterator[tuple[Event, Place]]:
+    def unapplied(self) -> Iterator[tuple[Event, RecordLocation]]:
         """Events of the archive that the catalog does not know, for `apply`; visits come without their pages."""
         for event, place, end in self.archive.events_with_ends(self._applied):
             self._reading = end
             yield event, place
         self._applied = self.archive.position()
 
-    def apply(self, event: Event, place: Place) -> None:
+    def apply(self, event: Event, place: RecordLocation) -> None:
         """Adds to catalog and search index the event that `unapplied` just yielded, its page read."""
         self._apply(event, place)
         self._applied = self._reading
 
-    def _apply(self, event: Event, place: Place) -> None:
+    def _apply(self, event: Event, place: RecordLocation) -> None:
         number = self.catalog.add(event, place)
         if number is not None and isinstance(event, Visit):
             self._update_index(event, number)

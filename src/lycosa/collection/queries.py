@@ -26,7 +26,7 @@ from lycosa.vocabulary.records import (
 from lycosa.vocabulary.urls import key_of
 
 from .errors import DamagedRowError, catalog_errors
-from .events import Place
+from .events import RecordLocation
 from .rows import (
     ExampleRow,
     FetchRow,
@@ -322,14 +322,14 @@ class Queries:
         """Every URL that was visited. Repeated visits are repeated; refresh fetches are excluded."""
         return self._urls("SELECT url FROM fetches WHERE settled AND NOT again")
 
-    def left_out(self, reason: LeftOutReason) -> list[tuple[Url, Place]]:
+    def left_out(self, reason: LeftOutReason) -> list[tuple[Url, RecordLocation]]:
         """The pages that were fetched and not kept for a reason, and where each lies in the archive, oldest first."""
         sql = (
             "SELECT url, file, place, length FROM fetches WHERE settled AND NOT again AND file IS NOT NULL"
             " AND (left_out = ? OR left_out LIKE ?) AND url NOT IN (SELECT url FROM pages) ORDER BY rowid"
         )
         rows = self._rows(tuple[CheckedUrl, str, Count, Count], sql, reason.value, f"{reason.value} %")
-        return [(url, Place(file, offset, length)) for url, file, offset, length in rows]
+        return [(url, RecordLocation(file, offset, length)) for url, file, offset, length in rows]
 
     def last_outcomes(self) -> Iterator[tuple[Url, Outcome]]:
         """How the last visit of each URL ended; refresh fetches are excluded."""

@@ -2,19 +2,20 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
 from fnmatch import translate
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from lycosa.vocabulary.records import Candidate, Skip, SkipReason, Url
+from lycosa.vocabulary.key_table import KeyTable
+from lycosa.vocabulary.records import Candidate, Host, Skip, SkipReason, Url
 from lycosa.vocabulary.urls import host_of, hostname_of, key_of, path_of, site_of
 
-from .quotas import PageCounts, Quotas
+from .quotas import Quotas, QuotaUsage
 
 _URLS_FOR_A_PAGE = 100
 _PAGES_FOR_A_HOST = 4
+_MOST_NOTED = 10_000  # hosts
 
 AtLeastOne = Annotated[int, Meta(ge=1)]
 Refusal = tuple[SkipReason, str]  # and which rule it was
@@ -60,14 +61,14 @@ class Admission:
         forgotten: frozenset[int] = frozenset(),  # keys of URLs and hosts that the user had removed
         quotas: Quotas | None = None,
     ):
-        self.pages = PageCounts(quotas)
+        self.pages = QuotaUsage(quotas)
         self.set_scope(scope or Scope(), sites=sites)
         self._traps = traps or Traps()
         self._forgotten = forgotten
         self.blocked: tuple[str, ...] = ()  # hosts that the user wants nothing more of
-        self._of_host: Counter[str] = Counter()
-        self._of_path: Counter[str] = Counter()
-        self._sites_counted: _SiteCounts | None = None  # when they are first asked for
+        self._of_host = KeyTable()  # by the hash of the name, as in what follows: there may be millions
+        self._of_path = KeyTable()
+        self._of_sites = _SiteCounts()
 
     def set_scope(self, scope: Scope, *, sites: frozenset[str]) -> None:
         """Replaces the scope; `sites` are those of the seeds."""
@@ -91,19 +92,19 @@ class Admission:
 
     def count(self, url: Url) -> None:
         host = host_of(url)
-        self._of_host[host] += 1
-        if self._sites_counted is not None:
-            self._sites_counted.add(host, is_new=self._of_host[host] == 1)
+        key = hash(host)
+        before = self._of_host[key]
+        self._of_host[key] = before + 1
+        self._of_sites.add(host, is_new=not before)
         path, has_query, _ = url.partition("?")
         if has_query:
-            self._of_path[path] += 1
+            self._of_path[hash(path)] += 1
 
     def discount(self, url: Url) -> None:
         """Reverts a `count`."""
         host = host_of(url)
         _decrement(self._of_host, host)
-        if self._sites_counted is not None:
-            self._sites_counted.remove(host, is_last=host not in self._of_host)
+        self._of_sites.remove(host, is_last=not self._of_host[hash(host)])
         path, has_query, _ = url.partition("?")
         if has_query:
             _decrement(self._of_path, path)
@@ -138,12 +139,13 @@ class Admission:
             return SkipReason.TRAP, "URL too long"
         if candidate.depth > traps.depth:
             return SkipReason.TRAP, "too many links from a seed"
-        if self._of_host[host_of(url)] >= traps.per_host:
+        host = host_of(url)
+        if self._of_host[hash(host)] >= traps.per_host:
             return SkipReason.TRAP, "host is full"
-        if self._of_sites.urls[site_of(host_of(url))] >= traps.per_site:
+        if self._of_sites.urls_of(site_of(host)) >= traps.per_site:
             return SkipReason.TRAP, "site is full"
         path, has_query, _ = url.partition("?")
-        if has_query and self._of_path[path] >= traps.queries:
+        if has_query and self._of_path[hash(path)] >= traps.queries:
             return SkipReason.TRAP, "too many queries on one path"
         if url.count("/") > 6:  # cheap first look: three belong to the origin
             segments = path_of(path).split("/")[1:]
@@ -152,12 +154,6 @@ class Admission:
             if max(Counter(filter(None, segments)).values(), default=0) > traps.repeats:
                 return SkipReason.TRAP, "path repeats itself"
         return None
-
-    @property
-    def _of_sites(self) -> "_SiteCounts":
-        if self._sites_counted is None:
-            self._sites_counted = _SiteCounts(self._of_host)
-        return self._sites_counted
 
     def _crowded(self, candidate: Candidate) -> Refusal | None:
         """Why a URL has to wait until more pages of its registered domain are kept; seeds need not.
@@ -168,46 +164,65 @@ class Admission:
             return None
         host, traps = host_of(candidate.url), self._traps
         site = site_of(host)
-        urls = self._of_sites.urls[site]
+        urls = self._of_sites.urls_of(site)
         if urls < traps.site_hosts:  # and so has fewer hosts
             return None
         pages = self.pages.of_site(host)
         if urls >= traps.site_urls + _URLS_FOR_A_PAGE * pages:
             return SkipReason.SITE, "its site has many URLs for its pages"
         most_hosts = traps.site_hosts + pages // _PAGES_FOR_A_HOST
-        if host not in self._of_host and self._of_sites.hosts[site] >= most_hosts:
+        if hash(host) not in self._of_host and self._of_sites.hosts_of(site) >= most_hosts:
             return SkipReason.SITE, "its site has many hosts for its pages"
         return None
 
 
 class _SiteCounts:
-    """The URLs and the hosts of each registered domain."""
+    """The URLs and the hosts of each registered domain.
 
-    def __init__(self, of_host: Mapping[str, int]):
-        self.urls: Counter[str] = Counter()
-        self.hosts: Counter[str] = Counter()
-        for host, urls in of_host.items():
-            self.urls[site_of(host)] += urls
-            self.hosts[site_of(host)] += 1
+    To know the first one takes a tenth of a second: until somebody asks, or there are many, hosts are only noted.
+    """
 
-    def add(self, host: str, *, is_new: bool) -> None:
-        site = site_of(host)
-        self.urls[site] += 1
+    def __init__(self) -> None:
+        self._urls = KeyTable()
+        self._hosts = KeyTable()
+        self._noted: Counter[Host] | None = Counter()  # URLs of hosts; None once sites are counted
+
+    def urls_of(self, site: str) -> int:
+        self._count_noted()
+        return self._urls[hash(site)]
+
+    def hosts_of(self, site: str) -> int:
+        self._count_noted()
+        return self._hosts[hash(site)]
+
+    def add(self, host: Host, *, is_new: bool) -> None:
+        if self._noted is not None:
+            self._noted[host] += 1
+            if len(self._noted) >= _MOST_NOTED:
+                self._count_noted()
+            return
+        key = hash(site_of(host))
+        self._urls[key] += 1
         if is_new:
-            self.hosts[site] += 1
+            self._hosts[key] += 1
 
-    def remove(self, host: str, *, is_last: bool) -> None:
-        site = site_of(host)
-        _decrement(self.urls, site)
+    def remove(self, host: Host, *, is_last: bool) -> None:
+        self._count_noted()
+        _decrement(self._urls, site_of(host))
         if is_last:
-            _decrement(self.hosts, site)
+            _decrement(self._hosts, site_of(host))
+
+    def _count_noted(self) -> None:
+        noted, self._noted = self._noted, None
+        for host, urls in (noted or {}).items():
+            key = hash(site_of(host))
+            self._urls[key] += urls
+            self._hosts[key] += 1
 
 
-def _decrement(counts: Counter[str], name: str) -> None:
-    if counts[name] > 1:
-        counts[name] -= 1
-    else:
-        counts.pop(name, None)  # what is not there counts as none
+def _decrement(counts: KeyTable, name: str) -> None:
+    if before := counts[hash(name)]:  # what is not there counts as none
+        counts[hash(name)] = before - 1
 
 
 def is_within(url: Url, hosts: tuple[str, ...]) -> bool:

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Strategy
+from lycosa.vocabulary.key_table import KeySet
 from lycosa.vocabulary.records import Candidate, Host, Skip, SkipReason, Url
-from lycosa.vocabulary.urls import host_of, key_of, site_of
+from lycosa.vocabulary.urls import host_of, site_of
 
 from .admission import Admission, is_within
 from .host_queues import HostQueues, QueueEntry
@@ -52,7 +53,7 @@ class MemoryFrontier:
         self._limit = limit
         self._waiting: dict[Url, QueueEntry] = {}
         self._in_flight: dict[Url, QueueEntry] = {}
-        self._settled: set[int] = set()  # keys, not URLs: a quarter of the memory
+        self._settled = KeySet()  # hashes of the URLs
         self._refused = LatestKeys(at_least=REFUSED_KNOWN)
         self._hosts = HostQueues(
             delay=delay,
@@ -74,7 +75,7 @@ class MemoryFrontier:
         skips = []
         for entry in [entry for entry in self._waiting.values() if hosts and is_within(entry.url, hosts)]:
             skips.append(self._dropped(entry, SkipReason.SCOPE, "host blocked"))
-            self._refused.add(key_of(entry.url))
+            self._refused.add(hash(entry.url))
         if skips:
             self._drop_stale()
         return skips
@@ -137,7 +138,7 @@ class MemoryFrontier:
             elif not self.is_known(candidate.url):
                 if refused := self._admission.refusal(candidate):
                     if refused.reason is not SkipReason.SITE:  # which may be another time
-                        self._refused.add(key_of(candidate.url))
+                        self._refused.add(hash(candidate.url))
                     skips.append(refused)
                 else:
                     self._enqueue(candidate)
@@ -150,7 +151,7 @@ class MemoryFrontier:
         return url in self._waiting or url in self._in_flight or self.is_settled(url)
 
     def is_settled(self, url: Url) -> bool:
-        key = key_of(url)
+        key = hash(url)
         return key in self._settled or key in self._refused
 
     def _offer_again(self, entry: QueueEntry, offered: Candidate) -> None:
@@ -204,7 +205,7 @@ class MemoryFrontier:
         return True
 
     def settle(self, url: Url, *, is_kept: bool = False) -> list[Skip]:
-        key = key_of(url)
+        key = hash(url)
         if is_kept and key not in self._settled:  # a visit that is read again from the archive has been counted
             self._admission.pages.add(host_of(url))
         self._remove(url)
@@ -223,7 +224,7 @@ class MemoryFrontier:
             exceeded = pages.exceeded(each)
             for entry in self._hosts.remove_all(each):
                 skips.append(self._dropped(entry, SkipReason.QUOTA, exceeded))
-                self._refused.add(key_of(entry.url))
+                self._refused.add(hash(entry.url))
         return skips
 
     def give_back(self, candidate: Candidate) -> None:
@@ -273,13 +274,13 @@ class MemoryFrontier:
         """The request of another lane has ended."""
         self._hosts.release(host, now)
 
-    def enter(self, host: Host, now: float) -> float | None:
+    def acquire(self, host: Host, now: float) -> float | None:
         """Makes a host busy for a request on the way to another, until `release`; else when to ask for it again."""
-        return self._hosts.enter(host, now)
+        return self._hosts.acquire(host, now)
 
-    def place(self, host: Host, address: str) -> bool:
+    def claim_address(self, host: Host, address: str) -> bool:
         """Notes the address of a host before it is connected to; False where that has no slot, so that it is not."""
-        return self._hosts.place(host, address)
+        return self._hosts.claim_address(host, address)
 
     def observe(self, host: Host, seconds: float) -> None:
         self._hosts.observe(host, seconds)
@@ -324,7 +325,7 @@ class MemoryFrontier:
     def restore_settled(self, urls: Iterable[Url]) -> None:
         """Settles the URLs that an earlier run visited."""
         for url in urls:
-            self._settled.add(key_of(url))
+            self._settled.add(hash(url))
             self._admission.count(url)
 
     def _evict(self) -> list[Skip]:

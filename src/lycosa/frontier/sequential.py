@@ -124,13 +124,13 @@ class SequentialFrontier:
     def hold(self, host: Host, until: float) -> None:
         """Does nothing."""
 
-    def enter(self, host: Host, now: float) -> float | None:
+    def acquire(self, host: Host, now: float) -> float | None:
         return None
 
     def release(self, host: Host, now: float) -> None:
         """Does nothing."""
 
-    def place(self, host: Host, address: str) -> bool:
+    def claim_address(self, host: Host, address: str) -> bool:
         return True
 
     def observe(self, host: Host, seconds: float) -> None:

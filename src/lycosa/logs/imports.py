@@ -22,12 +22,12 @@ from lycosa.vocabulary.files import BLOCK, DamagedTextError, LineSplitter, chunk
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import normalise, origin_of
 
+from .access_log import Numbers, Places, Reals, UrlColumn
 from .accesses import MAX_PER_DAY, MAX_PER_MINUTE, MINUTES_PER_DAY, Accesses, MinuteCounts, Minutes, find_groups
 from .entries import DESCRIPTIONS, PAGE, REASONS_SHOWN, Drop, Entry, dropped_entry, redacted_shape
 from .formats import FORMATS, SEPARATORS, Format, Table, detect_format
 from .log_file import A_DAY, A_MINUTE, MIN_USERS, ImportedFile, LogFile, key_path, open_log, user_hash_function
 from .page_urls import page_url
-from .readings import Numbers, Places, Reals, UrlColumn
 
 # ---------------------------------------------------------------- text
 

@@ -6,18 +6,22 @@ shingles of hundreds, and a bit only where one of these was the minimum of its p
 the bits of a simhash would change three or four times as often.
 """
 
-from collections import Counter
+from array import array
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import xxhash
 
+from lycosa.vocabulary.key_table import KeyTable
 from lycosa.vocabulary.records import Codes, Url
+from lycosa.vocabulary.scratch_file import ScratchFile
 
 NEAR = 3  # bits in which the fingerprints of near-duplicates may differ
 FEWEST_WORDS = 20  # pages of fewer words have no fingerprint
 _SHINGLE = 4  # words; single words would flag half of a topic's pages as copies of each other
 _PARTS = 64
+_BLOCKS = 1 << 16  # values of a block
 _FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x27D4EB2F165667C5], dtype=np.uint64)
 _HALF, _TO_PART, _BIT = np.uint64(32), np.uint64(58), np.uint64(20)
 _NONE = np.uint64((1 << 64) - 1)
@@ -52,56 +56,70 @@ class NearDuplicates:
     """Finds a page seen earlier whose fingerprint differs in at most `NEAR` bits.
 
     Two such fingerprints agree in at least one of four blocks of 16 bits, so only pages that share a block are
-    compared. Each value of a block keeps its latest `block_size` pages, so that the cost of `find` is bounded.
+    compared. Of each value of a block the latest `block_size` pages are looked at, so that the cost of `find` is
+    bounded. A page takes some 60 bytes of memory; its URL is in a file.
+
+    folder: on whose disk that file is to be.
     """
 
-    def __init__(self, *, block_size: int = 200):
+    def __init__(self, *, block_size: int = 200, folder: Path | None = None):
         self._block_size = block_size
-        self._pages: dict[int, Url] = {}  # by fingerprint
-        self._blocks: dict[int, int | list[int]] = {}  # fingerprints by block; most have only one
-        self._digests: set[int] = set()
-        self._copies: Counter[int] = Counter()  # by digest
+        self._fingerprints = array("Q")  # of pages, which are numbered from 1 on
+        self._number_of = KeyTable()  # by fingerprint
+        self._latest = array("I", bytes(4 * _BLOCKS * 4))  # page with each value of each block, 0 for none
+        self._previous = array("I")  # four for each page: the one before it that has the same value of a block
+        self._texts = KeyTable()  # by digest: 1, and one more for each copy
+        self._urls = ScratchFile(folder)
+        self._url_ends = array("Q", [0])
 
     def find(self, fingerprint: int) -> Url | None:
         """A near-duplicate seen earlier, or None."""
-        if fingerprint == 0:
+        if fingerprint == 0 or not self._fingerprints:
             return None
-        for block in _blocks_of(fingerprint):
-            found = self._blocks.get(block, 0)
-            for other in (found,) if isinstance(found, int) else found:
-                if other and (fingerprint ^ other).bit_count() <= NEAR:
-                    return self._pages[other]
+        fingerprints, previous = self._fingerprints, self._previous
+        for place, block in enumerate(_blocks_of(fingerprint)):
+            number, oldest, left = self._latest[block], 0, self._block_size
+            while number and left:
+                if (fingerprint ^ fingerprints[number - 1]).bit_count() <= NEAR:
+                    oldest = number
+                number = previous[4 * number - 4 + place]
+                left -= 1
+            if oldest:
+                start, end = self._url_ends[oldest - 1], self._url_ends[oldest]
+                return Url(self._urls.read(start, end - start).decode("utf-8", "surrogatepass"))
         return None
 
     def has_text(self, digest: int) -> bool:
         """Whether a page seen earlier has a text of this digest."""
-        return digest in self._digests
+        return _signed(digest) in self._texts
 
     def copies(self, digest: int) -> int:
         """How many copies were seen of a text."""
-        return self._copies[digest]
+        return max(0, self._texts[_signed(digest)] - 1)
 
     def add_copy(self, digest: int) -> None:
         """Counts a page whose text, or nearly the same, was seen earlier."""
-        if digest in self._digests:
-            self._copies[digest] += 1
+        if self.has_text(digest):
+            self._texts[_signed(digest)] += 1
 
     def add(self, fingerprint: int, url: Url, digest: int = 0) -> None:
         """Remembers a page; of pages with the same fingerprint, the first."""
-        if fingerprint:
-            self._digests.add(digest)
-        if fingerprint == 0 or fingerprint in self._pages:
+        if fingerprint and not self.has_text(digest):
+            self._texts[_signed(digest)] = 1
+        key = _signed(fingerprint)
+        if fingerprint == 0 or key in self._number_of:
             return
-        self._pages[fingerprint] = url
+        self._fingerprints.append(fingerprint)
+        self._number_of[key] = number = len(self._fingerprints)
+        self._urls.append(url.encode("utf-8", "surrogatepass"))
+        self._url_ends.append(len(self._urls))
         for block in _blocks_of(fingerprint):
-            found = self._blocks.get(block)
-            if found is None:
-                self._blocks[block] = fingerprint
-            elif isinstance(found, int):
-                self._blocks[block] = [found, fingerprint]
-            else:
-                found.append(fingerprint)
-                del found[: -self._block_size]
+            self._previous.append(self._latest[block])
+            self._latest[block] = number
+
+
+def _signed(number: int) -> int:
+    return number - (1 << 64) if number >> 63 else number
 
 
 def _blocks_of(fingerprint: int) -> Iterator[int]:

@@ -68,7 +68,7 @@ def open_for_reading(folder: Path) -> Collection:
 
 
 def bring_index_up_to_date(folder: Path, *, tell: Callable[[str], None]) -> None:
-    """Makes every page of a collection searchable; where that cannot be done, as while a crawl runs, it is told."""
+    """Makes every page of a collection searchable; where that cannot be done, as while a crawl runs, says so."""
     with open_for_reading(folder) as collection:
         missing, is_outdated = collection.pages_not_indexed(), collection.search.is_outdated()
     if not missing and not is_outdated:

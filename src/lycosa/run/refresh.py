@@ -1,4 +1,4 @@
-"""Fetching pages of a collection again, and new ones on the way: the plan, which pages, and what came of it."""
+"""Fetching pages of a collection again, and new ones on the way: the plan, the pages it chooses, and the result."""
 
 import dataclasses
 from collections import Counter
@@ -123,7 +123,7 @@ class Refreshed(Struct, frozen=True):
     stopped: str
 
 
-class Tally:
+class RefreshTally:
     """Folds the visits of a refresh."""
 
     def __init__(self) -> None:
@@ -210,7 +210,7 @@ def refreshing_recipe(recipe: Recipe, plan: Plan, options: FetchOptions) -> Reci
     return replace(recipe, stop=replace(recipe.stop, requests=plan.budget, dry_after=0, recall=None))
 
 
-def insist_on_pages(folder: Path) -> None:
+def require_pages(folder: Path) -> None:
     """Refuses a collection that has nothing to see again, before anything is written."""
     with open_for_reading(folder) as collection:
         if not collection.catalog.count():
@@ -218,17 +218,17 @@ def insist_on_pages(folder: Path) -> None:
 
 
 class Refresh(Visits):
-    """The visits of a refresh over HTTP, until its budget is used up; `tally` counts what came of it."""
+    """The visits of a refresh over HTTP, until its budget is used up; `tally` counts the results."""
 
     def __init__(self, session: Session, settings: Settings, plan: Plan):
         super().__init__(session, settings)
         self._plan = plan
         self._memory = RecrawlMemory(session.collection, clock=session.clock)
-        self.tally = Tally()
+        self.tally = RefreshTally()
 
     async def _open(self, stack: AsyncExitStack) -> AsyncGenerator[Visit, None]:
         session, plan, web = self._session, self._plan, self._web(stack)
-        run = LiveRun(session, web, self._turns)
+        run = LiveRun(session, web, self._slots)
         if not await run.learn_topic():
             return no_visits()
         if session.loop.strategy.uses_standing:
@@ -254,7 +254,7 @@ class Refresh(Visits):
         return await run.visits(run.crawl(web, self._memory, observe=self.tally.add), stack)
 
     def result(self) -> Refreshed:
-        """What came of the refresh, and what each policy expects of the next."""
+        """The result of the refresh, and what each policy expects of the next."""
         status, budget = self._session.status, self._plan.budget
         then = self._session.clock.now() + NEXT_REFRESH
         table = self._table(then)
@@ -271,7 +271,7 @@ class Refresh(Visits):
             expected_changes=expected,
         )
 
-    def insist_on_an_answer(self) -> None:
+    def require_an_answer(self) -> None:
         """Raises where nothing that was asked for brought any answer, unless somebody ended the refresh."""
         status, asked = self._session.status, self._session.status.requests
         if asked.fetches and not asked.answers and status.stop_reason != INTERRUPTED:

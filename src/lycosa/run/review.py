@@ -14,7 +14,7 @@ from lycosa.collection.errors import disk_errors
 from lycosa.collection.queries import Queries
 from lycosa.collection.rows import PageRow
 from lycosa.recipe import Recipe
-from lycosa.relevance.harvest import measured_interval
+from lycosa.relevance.harvest import wilson_interval
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.files import append_lines, atomic_write, read_plain
 from lycosa.vocabulary.records import RELEVANT, Url
@@ -202,5 +202,5 @@ def measured(folder: Path, catalog: Queries) -> Measured | None:
         return None
     good = sum(each.good for each in found)
     called = [each.good for each in found if each.verdict == "relevant"]
-    low, high = measured_interval(good, len(found))
+    low, high = wilson_interval(good, len(found))
     return Measured(len(found), good, good / len(found), low, high, len(called), sum(called))

@@ -27,10 +27,10 @@ from lycosa.web.http import LiveWeb, user_agent
 from lycosa.web.outcomes import outcome_in_words
 from lycosa.web.robots import RobotsWeb, TextWeb
 
-from .live import insist_on_contact_for
+from .host_slots import CurrentSlots
+from .live import require_contact_for
 from .options import Settings
 from .sitemaps import urls_in_sitemaps
-from .turns import CurrentTurns
 
 COMMON_CRAWL = "https://index.commoncrawl.org"
 WAYBACK = "https://web.archive.org/cdx/search/cdx"
@@ -46,7 +46,7 @@ _MARKDOWN_LINK = re.compile(r"\]\(\s*<?([^\s<>)]{1,2048})")
 _BARE_URL = re.compile(r"https?://[^\s<>()\[\]\"'`]{1,2048}")
 
 
-class Found(Struct, frozen=True):
+class FoundSeeds(Struct, frozen=True):
     """What one way has brought."""
 
     way: str
@@ -84,7 +84,7 @@ class _Asker:
     web: TextWeb
     clock: Clock
     delay: float
-    turns: CurrentTurns = field(default_factory=CurrentTurns)
+    slots: CurrentSlots = field(default_factory=CurrentSlots)
     not_before: dict[Host, float] = field(default_factory=dict)
 
     async def text(self, url: Url) -> bytes:
@@ -108,7 +108,7 @@ class _Asker:
     async def _fetched(self, url: Url) -> Fetch:
         """One fetch, in the turn of its host; what a host asks for holds for the next."""
         host = host_of(url)
-        self.turns.use(self)
+        self.slots.use(self)
         for _ in range(_MAX_POSTPONED):
             wait = self.not_before.get(host, 0.0) - self.clock.now()
             if wait > _MAX_WAIT:
@@ -127,7 +127,7 @@ class _Asker:
     def rests_after_requests(self) -> bool:
         return self.delay > 0.0
 
-    def enter(self, host: Host, now: float) -> float | None:
+    def acquire(self, host: Host, now: float) -> float | None:
         moment = self.not_before.get(host, 0.0)
         return moment if moment > now else None
 
@@ -137,7 +137,7 @@ class _Asker:
     def hold(self, host: Host, until: float) -> None:
         self.not_before[host] = max(until, self.not_before.get(host, 0.0))
 
-    def place(self, host: Host, address: str) -> bool:
+    def claim_address(self, host: Host, address: str) -> bool:
         return True
 
     # The journal of sitemaps.
@@ -151,8 +151,8 @@ class _Asker:
 
 def _content(fetch: Fetch) -> bytes:
     if fetch.outcome is not Outcome.OK:
-        said = outcome_in_words(fetch.outcome, fetch.status, fetch.detail)
-        raise _WayFailedError(f"{host_of(fetch.url)}: {said}")
+        reason = outcome_in_words(fetch.outcome, fetch.status, fetch.detail)
+        raise _WayFailedError(f"{host_of(fetch.url)}: {reason}")
     if fetch.truncated:
         raise _WayFailedError(f"{host_of(fetch.url)}: the answer was cut at {len(fetch.content):,} bytes")
     return fetch.content
@@ -160,11 +160,11 @@ def _content(fetch: Fetch) -> bytes:
 
 async def find_seeds(
     ways: Ways, settings: Settings, contact: str, *, clock: Clock, delay: float = DELAY
-) -> AsyncIterator[Found]:
+) -> AsyncIterator[FoundSeeds]:
     """What each way brings, as it comes."""
     services = [Url(url) for url in (ways.searxng, ways.common_crawl, ways.wayback) if url]
     asked = ways.hosts if ways.sitemap or ways.llms_txt else ()
-    insist_on_contact_for([*services, *asked], contact, settings.resolve, None)
+    require_contact_for([*services, *asked], contact, settings.resolve, None)
 
     def made(*, allow_private: bool) -> LiveWeb:
         return LiveWeb(
@@ -178,9 +178,9 @@ async def find_seeds(
 
     is_own = bool(ways.searxng) and is_private(hostname_of(ways.searxng))  # named by the user, on a network of theirs
     own, public = made(allow_private=is_own or settings.allow_private), made(allow_private=settings.allow_private)
-    turns = CurrentTurns()
-    robots = RobotsWeb(public, user_agent=user_agent(__version__, contact), clock=clock, turns=turns)
-    asker, on_sites = _Asker(public, clock, delay), _Asker(robots, clock, delay, turns)
+    slots = CurrentSlots()
+    robots = RobotsWeb(public, user_agent=user_agent(__version__, contact), clock=clock, slots=slots)
+    asker, on_sites = _Asker(public, clock, delay), _Asker(robots, clock, delay, slots)
     try:
         if ways.searxng:
             yield await _tried("SearXNG", ways, settings, _searxng, _Asker(own, clock, delay), ways)
@@ -223,13 +223,13 @@ class _Urls:
 
 async def _tried(
     way: str, ways: Ways, settings: Settings, ask: Callable[..., Awaitable[None]], *given: object
-) -> Found:
+) -> FoundSeeds:
     urls = _Urls(ways.limit, allow_private=settings.allow_private)
     try:
         await ask(urls, *given)
     except _WayFailedError as failed:
         urls.problems.append(str(failed))
-    return Found(way, tuple(urls.found), "; ".join(dict.fromkeys(urls.problems)))
+    return FoundSeeds(way, tuple(urls.found), "; ".join(dict.fromkeys(urls.problems)))
 
 
 async def _searxng(urls: _Urls, asker: _Asker, ways: Ways) -> None:
@@ -319,7 +319,7 @@ async def _sitemaps(urls: _Urls, web: RobotsWeb, asker: _Asker, ways: Ways) -> N
             clock=asker.clock,
             requests=Requests(delay=asker.delay),
             limit=ways.limit,
-            turns=asker.turns,
+            slots=asker.slots,
             journal=asker,
             holds=asker.not_before,
         )

@@ -10,6 +10,7 @@ from typing import Any, Self
 import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
+from threadpoolctl import threadpool_limits
 
 from lycosa import __version__
 from lycosa.collection.events import Attempt, Event, RunStart, Scores
@@ -24,7 +25,7 @@ from lycosa.frontier.quotas import Quotas
 from lycosa.loop import Loop
 from lycosa.reading import Reader
 from lycosa.reading.fingerprint import NearDuplicates
-from lycosa.recipe import Recipe, Utility, make_strategy, read_seeds, uses_standing, utility_for
+from lycosa.recipe import Recipe, UtilityOptions, make_strategy, read_seeds, uses_standing, utility_for
 from lycosa.relevance.counted import CountedTerms
 from lycosa.standing import Traffic, read_traffic
 from lycosa.standing.authority import AuthorityTable
@@ -64,7 +65,7 @@ from .steering import Steering, read_steering
 from .steering import forget as forget_steering
 from .topic import MODEL_FILE, TopicJudge, examples_of, forget_labels
 from .topical_map import map_of_run
-from .trust import check_collection, harmless, insist_on_trust, plain_file
+from .trust import check_collection, harmless, plain_file, require_trust
 
 _RANKS_BEHIND = (
     "ranks_behind"  # state: pages were judged anew, or the strategy is another, and what waits not ranked yet
@@ -107,7 +108,7 @@ class Session:
         if is_upkeep:
             recipe = harmless(folder, recipe)
         else:
-            insist_on_trust(folder)
+            require_trust(folder)
         self.folder = folder
         self.recipe = recipe
         self.clock = clock
@@ -140,9 +141,18 @@ class Session:
             raise
 
     def __enter__(self) -> Self:
+        # For matrices as small as ours, threads of BLAS spend most of their time waiting for each other: on a busy
+        # machine a crawl took nine times the processor time. The command line sees to it before numpy is loaded.
+        self._blas_threads = threadpool_limits(1, "blas")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            self._close(kind)
+        finally:
+            self._blas_threads.restore_original_limits()
+
+    def _close(self, kind: type[BaseException] | None) -> None:
         if kind is not None:
             self.words.close()
             self.collection.abandon()  # something may be half done; the archive is whole, and the next session reads it
@@ -235,7 +245,7 @@ class Session:
     @cached_property
     def duplicates(self) -> NearDuplicates:
         """Finds pages of the collection that are nearly the same; read when it is first asked for."""
-        found = NearDuplicates()
+        found = NearDuplicates(folder=self.folder)
         for url, fingerprint, digest in self.collection.catalog.fingerprints():
             found.add(fingerprint, url, digest)
         for digest in self.collection.catalog.digests_of_duplicates():
@@ -468,13 +478,13 @@ class Session:
         skipped, quotas = self.collection.catalog.count_skips(SkipReason.QUOTA), self._quotas
         if not skipped or quotas == Quotas():
             return NOTHING_LEFT
-        said = (f"{bound} a {of}" for of, bound in (("host", quotas.per_host), ("site", quotas.per_site)) if bound)
+        limits = (f"{bound} a {of}" for of, bound in (("host", quotas.per_host), ("site", quotas.per_site)) if bound)
         flags = " or ".join(
             flag for flag, bound in (("--per-host", quotas.per_host), ("--per-site", quotas.per_site)) if bound
         )
         return (
-            f"nothing is left to fetch within the quotas of pages ({', '.join(said)}), for which {skipped} links were "
-            f"skipped; a higher {flags} goes on"
+            f"nothing is left to fetch within the quotas of pages ({', '.join(limits)}), for which {skipped} links "
+            f"were skipped; a higher {flags} goes on"
         )
 
     def _use_scope(self, scope: Scope) -> None:
@@ -500,7 +510,7 @@ class Session:
 
     def _made_strategy(self) -> Strategy:
         stem = self.recipe.topic.stem
-        taught = [url for url, is_good in self.topic.examples.urls.items() if is_good]
+        example_urls = [url for url, is_good in self.topic.examples.urls.items() if is_good]
         strategy = make_strategy(
             self.strategy_name,
             topic_words=self.topic.words,
@@ -509,9 +519,9 @@ class Session:
             utility=self._utility,
             judge=self.topic.word_weights,
             options=self._options,
-            taught=taught,
+            example_urls=example_urls,
             domain_reach=self._domain_reach,
-            readings=self.log.active.readings if self.log.active else None,
+            access_log=self.log.active.access_log if self.log.active else None,
         )
         return self.log.wrap(self.map.wrap(strategy))
 
@@ -740,12 +750,12 @@ def _bounds(scope: Scope) -> Scope:
     return replace(scope, keep_noindex=False)
 
 
-def _utility_of(saved: Plain) -> Utility:
+def _utility_of(saved: Plain) -> UtilityOptions:
     """What a run said of utility; as usual where it makes no sense, lest one bad run close a collection for ever."""
     try:
-        return msgspec.convert(saved or {}, Utility)
+        return msgspec.convert(saved or {}, UtilityOptions)
     except msgspec.ValidationError:
-        return Utility()
+        return UtilityOptions()
 
 
 def _steering_of(saved: Plain) -> Steering:

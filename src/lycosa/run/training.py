@@ -59,14 +59,14 @@ _ENOUGH_TO_MISS = 10  # pages, none of which has a word of the topic
 _MOST_NAMED = 5  # words of the topic
 MAX_REJUDGED = 2_000  # of the latest pages, that are judged anew by their words
 _JUDGED_AT_ONCE = 200  # pages
-_MANY_TO_READ = 1_000  # pages, from which on it is told that they are read from the archive
+_MANY_TO_READ = 1_000  # pages, from which on a message says that they are read from the archive
 _PREDICATE = "predicate"  # state: by which the pages were judged
 _STEM = "stem"  # state: whether they were judged by stems
 _RULE = "rule"  # state: keywords and function by which they were judged; None where a model judged them
 
 
 class Learnt(Struct, frozen=True):
-    """What came of labels."""
+    """What was learnt from labels."""
 
     judged: int | None  # pages judged anew; None where the model could not be trained yet
     missing: int  # examples that the next crawl has to fetch
@@ -132,7 +132,7 @@ class TopicTrainer:
                     f"{given} off-topic examples given (--negatives). Using built-in everyday text for now; scores are "
                     f"provisional: the model is retrained at {when} … pages."
                 )
-            for line in topic.doubts(session.page):
+            for line in topic.warnings(session.page):
                 session.tell(line)
             self._train_first()
             self._tell_unknown_language()
@@ -627,12 +627,12 @@ class StandingTrainer:
             path = folder / name
             states.append((name, path.stat().st_size, path.stat().st_mtime_ns) if path.exists() else (name, 0, 0))
         recipe = {key: value for key, value in msgspec.to_builtins(source).items() if key != "authority"}
-        said = [recipe, states, self._session.topic.examples.digest, self._stage]
+        inputs = [recipe, states, self._session.topic.examples.digest, self._stage]
         if self._session.authority is not None:
-            said.append(self._session.authority.digest)
+            inputs.append(self._session.authority.digest)
         if self._session.recipe.topic.stem and _name_of(source):  # the model that comes with Lycosa knows no terms
-            said.append("stems")
-        return xxhash.xxh3_128_hexdigest(msgspec.json.encode(said))
+            inputs.append("stems")
+        return xxhash.xxh3_128_hexdigest(msgspec.json.encode(inputs))
 
 
 def _read_standing(path: Path) -> _SavedStanding:

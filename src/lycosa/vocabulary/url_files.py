@@ -1,6 +1,6 @@
 """Files of URLs: one a line, the bookmarks that a browser exports (Netscape format), or OPML.
 
-Which of these a file is, is told by its first words; everything else is plain lines.
+Which of these a file is, its first words show; everything else is plain lines.
 """
 
 import html

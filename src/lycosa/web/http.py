@@ -39,8 +39,8 @@ _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 def user_agent(version: str, contact: str) -> str:
     """The User-Agent header: name and version, a page about Lycosa, and the contact of its user."""
-    said = f"; {contact}" if contact else ""
-    return f"lycosa/{version} (+https://github.com/lycosa/lycosa{said})"
+    contact_part = f"; {contact}" if contact else ""
+    return f"lycosa/{version} (+https://github.com/lycosa/lycosa{contact_part})"
 
 
 def most_fetches() -> int:

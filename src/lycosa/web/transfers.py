@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from typing import NamedTuple
 
 import certifi
 import pycurl
@@ -29,6 +30,7 @@ except ImportError:  # Windows
 _SUPPRESS_CONNECT_HEADERS = 265  # libcurl options that pycurl has no names for
 _DISALLOW_USERNAME_IN_URL = 278
 _KEPT_CONNECTIONS = 512  # fewer where the process may open few files
+_KEPT_PER_ADDRESS = 4  # idle connections to one address, whatever hosts they were opened for
 _IDLE_TRANSFERS = 256
 _NO_FILES = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 _MAYBE_NO_FILES = frozenset(  # errors that do not tell why
@@ -85,6 +87,14 @@ class Received(Struct, frozen=True, gc=False):
     cut: bool = False  # there was more than the bytes wanted
     address: str = ""
     elapsed: float = 0.0  # seconds
+
+
+class _Kept(NamedTuple):
+    """A connection that was open after the latest transfer of an origin."""
+
+    descriptor: int
+    port: int  # the local one
+    address: str  # empty where its user chose it
 
 
 class _Transfer:
@@ -226,8 +236,9 @@ class Transfers:
         self._make = partial(_Transfer, timeout=timeout, refuses=refuses, proxy=proxy, judges=judges)
         self._idle: list[_Transfer] = []
         self._running: dict[pycurl.Curl, asyncio.Future[tuple[int, str]]] = {}
-        self._kept: dict[str, tuple[int, int]] = {}  # by origin: descriptor and local port of its latest connection
-        self._origins: dict[pycurl.Curl, str] = {}  # of the transfers that run
+        self._kept: dict[str, _Kept] = {}  # by origin
+        self._kept_at: dict[str, dict[str, None]] = {}  # by address: the origins, that kept for longest first
+        self._orders: dict[pycurl.Curl, Order] = {}  # of the transfers that run
         self._watched: dict[int, int] = {}  # file descriptor -> what curl waits for on it
         self._timer: asyncio.Handle | None = None
         self._multi: pycurl.CurlMulti | None = None
@@ -246,13 +257,13 @@ class Transfers:
             self._drop_if_unsolicited(origin)
             multi.add_handle(transfer.curl)
             self._running[transfer.curl] = done
-            self._origins[transfer.curl] = origin
+            self._orders[transfer.curl] = order
             error, message = await done
             return transfer.received(error, message)
         except pycurl.error as trouble:  # an option that libcurl would not take
             return Received(error=trouble.args[0], message=str(trouble.args[-1]))
         finally:
-            self._origins.pop(transfer.curl, None)
+            self._orders.pop(transfer.curl, None)
             if self._running.pop(transfer.curl, None) is not None:  # cancelled, or never begun
                 multi.remove_handle(transfer.curl)
             transfer.end()
@@ -333,32 +344,56 @@ class Transfers:
 
     def _settle(self, curl: pycurl.Curl, error: int, message: str) -> None:
         assert self._multi is not None
-        self._keep(self._origins.pop(curl, ""), curl.getinfo(pycurl.LASTSOCKET), curl.getinfo(pycurl.LOCAL_PORT))
+        order = self._orders.pop(curl, None)
+        if order is not None:
+            address = "" if order.permitted is not None else curl.getinfo(pycurl.PRIMARY_IP) or ""
+            self._keep(
+                origin_of(order.url), _Kept(curl.getinfo(pycurl.LASTSOCKET), curl.getinfo(pycurl.LOCAL_PORT), address)
+            )
         self._multi.remove_handle(curl)
         done = self._running.pop(curl)
         if not done.done():
             done.set_result((error, message))
 
-    def _keep(self, origin: str, descriptor: int, port: int) -> None:
-        """Notes the connection that was used for an origin, where it is open still."""
-        self._kept.pop(origin, None)
-        if descriptor >= 0:
-            self._kept[origin] = (descriptor, port)
-            if len(self._kept) > 2 * _KEPT_CONNECTIONS:
-                del self._kept[next(iter(self._kept))]
+    def _keep(self, origin: str, kept: _Kept) -> None:
+        """Notes the connection that was used for an origin, where it is open still; ends the one that was kept for
+        longest where its address has many."""
+        self._forget_kept(origin)
+        if kept.descriptor < 0:
+            return
+        self._kept[origin] = kept
+        if len(self._kept) > 2 * _KEPT_CONNECTIONS:
+            self._forget_kept(next(iter(self._kept)))
+        if kept.address:
+            origins = self._kept_at.setdefault(kept.address, {})
+            origins[origin] = None
+            if len(origins) > _KEPT_PER_ADDRESS:
+                _hang_up(self._forget_kept(next(iter(origins))))
+
+    def _forget_kept(self, origin: str) -> _Kept | None:
+        kept = self._kept.pop(origin, None)
+        if kept is not None and kept.address:
+            origins = self._kept_at[kept.address]
+            origins.pop(origin, None)
+            if not origins:
+                del self._kept_at[kept.address]
+        return kept
 
     def _drop_if_unsolicited(self, origin: str) -> None:
-        """Ends the connection kept for an origin where more has come on it than was asked for.
+        """Ends the connection kept for an origin where more has come on it than was asked for: it would be taken for
+        the response to the next request, as libcurl looks only at connections that were idle for long."""
+        kept = self._forget_kept(origin)
+        if kept is not None and _is_readable(kept.descriptor):
+            _hang_up(kept)
 
-        It would be taken for the response to the next request. libcurl looks only at connections that were idle for
-        long, and finds that this one has ended when it uses it: then it opens another.
-        """
-        descriptor, port = self._kept.pop(origin, (-1, 0))
-        if descriptor < 0 or not _is_readable(descriptor):
-            return
-        with suppress(OSError), socket.fromfd(descriptor, socket.AF_INET, socket.SOCK_STREAM) as connection:
-            if connection.getsockname()[1] == port:  # else the descriptor is of something else by now
-                connection.shutdown(socket.SHUT_RDWR)
+
+def _hang_up(kept: _Kept | None) -> None:
+    """Ends a connection of libcurl's, which finds that it has ended when it uses it, and opens another then."""
+    if kept is None:
+        return
+    with suppress(OSError), socket.fromfd(kept.descriptor, socket.AF_INET, socket.SOCK_STREAM) as connection:
+        if connection.getsockname()[1] == kept.port:  # else the descriptor is of something else by now
+            connection.shutdown(socket.SHUT_RDWR)
 
 
 def _is_readable(descriptor: int) -> bool:
@@ -371,8 +406,8 @@ def _is_readable(descriptor: int) -> bool:
 
 def _in_words(error: int, message: str) -> str:
     """What went wrong, for people."""
-    said = _MESSAGES.get(error) or message or f"curl error {error}"
-    return f"TLS error: {said}" if error in _TLS_ERRORS else said
+    reason = _MESSAGES.get(error) or message or f"curl error {error}"
+    return f"TLS error: {reason}" if error in _TLS_ERRORS else reason
 
 
 def _head_of(lines: list[bytes]) -> tuple[int, str, str, Headers]:

@@ -12,7 +12,7 @@ _NO_WORDS = FoldedWords(b"")
 MAX_VISITS = 1_500  # of which some 16 KB each are kept: what waits is ranked a last time at 1,280 pages
 
 
-class KeptVisit(NamedTuple):
+class SlimVisit(NamedTuple):
     """A visit without text and body, and the codes and counts of the terms of its page."""
 
     visit: Visit
@@ -26,13 +26,13 @@ class LinkHistory:
     """
 
     def __init__(self) -> None:
-        self._visits: list[KeptVisit] | None = []
+        self._visits: list[SlimVisit] | None = []
 
     @property
     def is_whole(self) -> bool:
         return self._visits is not None
 
-    def __iter__(self) -> Iterator[KeptVisit]:
+    def __iter__(self) -> Iterator[SlimVisit]:
         return iter(self._visits or ())
 
     def add(self, visit: Visit) -> None:
@@ -43,7 +43,7 @@ class LinkHistory:
             return
         page = visit.page and replace(visit.page, text="", main="", words=_NO_WORDS)
         slim = replace(visit, fetch=replace(visit.fetch, body=b"", content=b""), page=page)
-        self._visits.append(KeptVisit(slim, visit.page.words.counted if visit.page else None))
+        self._visits.append(SlimVisit(slim, visit.page.words.counted if visit.page else None))
 
     def drop(self) -> None:
         self._visits = None

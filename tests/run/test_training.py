@@ -530,7 +530,7 @@ def test_judged_by_visits_in_memory_or_by_those_of_the_archive_all_is_the_same(
 ) -> None:
     folders = [by_good_pages(tmp_path / name) for name in ("memory", "archive")]
     crawl(folders[0], TOPICAL, 25, strategy=strategy)
-    monkeypatch.setattr("lycosa.run.link_history.MAX_VISITS", 3)  # from then on there is no history
+    monkeypatch.setattr("lycosa.run.first_visits.MAX_VISITS", 3)  # from then on there is no history
     crawl(folders[1], TOPICAL, 25, strategy=strategy)
     by_memory, by_archive = (
         (rows(folder, "SELECT url, relevance, priority FROM pages"), waiting(folder)) for folder in folders

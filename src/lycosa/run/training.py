@@ -40,7 +40,7 @@ from lycosa.vocabulary.files import atomic_write, read_plain
 from lycosa.vocabulary.records import RELEVANT, Change, Page, Plain, Url, Visit
 from lycosa.vocabulary.text import codes_of, counted
 
-from .link_history import LinkHistory
+from .first_visits import FirstVisits
 from .open import open_for_reading
 from .session import STANDING_FILE, Session
 from .topic import Terms, is_rule
@@ -89,7 +89,7 @@ class TopicTrainer:
         self._judge: Relevance | None = None
         self._crawled = _CrawledPages(session)
         is_new = session.collection.archive.position() is None and type(session.loop.strategy) in BY_LINKS_ALONE
-        self._history = LinkHistory() if is_new else None
+        self._history = FirstVisits() if is_new else None
 
     def relevance(self, page: Page) -> float:
         """The relevance of a page by the present judge."""
@@ -352,13 +352,13 @@ class TopicTrainer:
         session.checkpoint()
         self._note_judge()
 
-    def _usable_history(self) -> LinkHistory | None:
+    def _usable_history(self) -> FirstVisits | None:
         """The visits in memory, where these suffice to judge all pages anew and to rank what waits."""
         history, strategy = self._history, self._session.loop.strategy
         is_enough = isinstance(self._judge, LinearModel) and type(strategy) in BY_LINKS_ALONE
         return history if history is not None and history.is_whole and is_enough else None
 
-    def _judge_history(self, history: LinkHistory) -> dict[str, float]:
+    def _judge_history(self, history: FirstVisits) -> dict[str, float]:
         """Judges all visits anew and ranks what waits by them; returns the relevance of the pages that are kept."""
         session, judge = self._session, self._judge
         assert isinstance(judge, LinearModel)

@@ -19,7 +19,7 @@ class SlimVisit(NamedTuple):
     counted: tuple[Codes, Codes] | None  # None where there is no page
 
 
-class LinkHistory:
+class FirstVisits:
     """Every visit of a collection from its first on, until there are too many: then there is no history any more.
 
     A strategy that goes by links and relevance alone can be led through it again.

@@ -156,8 +156,10 @@ async def _watch_crawl(session: Session, settings: Settings, progress: Progress,
             standings[1] += 1
         if as_json:
             print_json(visit_as_json(visit))
-        show(visit)
+        if progress.shows_figures:
+            show(visit)
 
+    session.recall()  # from here on it is kept up with page by page, which is cheaper than to read all links in the end
     await watch(session, LiveCrawl(session, settings), seen)
     if latest is not None:
         show(latest)  # once more: pages may have been judged anew since

@@ -412,9 +412,10 @@ class Queries:
         """How many pages there are."""
         return self._one(int, "SELECT count(*) FROM pages")
 
-    def count_after(self, number: int) -> int:
-        """How many pages came after the one of that number."""
-        return self._one(int, "SELECT count(*) FROM pages WHERE number > ?", number)
+    def count_not_indexed(self, number: int) -> int:
+        """How many pages the search index has not as they are now, where that of this number is the last it has."""
+        sql = "SELECT count(*) FROM pages WHERE number > ? OR number IN (SELECT page FROM stale)"
+        return self._one(int, sql, number)
 
     def totals(self) -> tuple[int, int, int]:
         """How many pages there are, how many of them are relevant, and their bytes."""

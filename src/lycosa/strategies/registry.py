@@ -52,6 +52,9 @@ GIVEN = frozenset(  # keywords that a crawl fills in, not its user
 )
 
 
+# Strategies that read nothing of a page but its links, so that they can be led again through visits without text; a
+# strategy derived from one of these may read more.
+BY_LINKS_ALONE: frozenset[type] = frozenset((BaselineFocused, BestFirst, BreadthFirst, RandomOrder))
 _CONTRACT = ("name", "scale", "exhaustive", "uses_standing", "start", "learn", "propose", "merge", "state", "restore")
 
 

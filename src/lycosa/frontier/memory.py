@@ -49,7 +49,7 @@ class MemoryFrontier:
     ):
         self._clock = clock
         self._admission = admission or Admission()
-        self._merge: Callable[[Url, float, float], float] = the_higher
+        self._merge: Callable[[Url, float, float], float] = higher_priority
         self._limit = limit
         self._waiting: dict[Url, QueueEntry] = {}
         self._in_flight: dict[Url, QueueEntry] = {}
@@ -369,7 +369,7 @@ def _is_boosted(url: Url, hosts: tuple[str, ...], urls: frozenset[Url]) -> bool:
     return url in urls or (bool(hosts) and is_within(url, hosts))
 
 
-def the_higher(url: Url, waiting: float, offered: float) -> float:
+def higher_priority(url: Url, waiting: float, offered: float) -> float:
     """Merges priorities before any strategy ranks: their maximum."""
     return max(waiting, offered)
 

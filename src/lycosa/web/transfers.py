@@ -32,6 +32,7 @@ _DISALLOW_USERNAME_IN_URL = 278
 _KEPT_CONNECTIONS = 512  # fewer where the process may open few files
 _KEPT_PER_ADDRESS = 4  # idle connections to one address, whatever hosts they were opened for
 _IDLE_TRANSFERS = 256
+_MOST_ADDRESSES = 20  # of a name that are tried for one request
 _NO_FILES = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 _MAYBE_NO_FILES = frozenset(  # errors that do not tell why
     (pycurl.E_COULDNT_RESOLVE_HOST, pycurl.E_COULDNT_RESOLVE_PROXY, pycurl.E_COULDNT_CONNECT)
@@ -142,6 +143,7 @@ class _Transfer:
         self._room = 0
         self._is_sniffed = self._cut = self._stopped = False
         self._refused = ""
+        self._addresses_tried = 0
         self._is_address_busy = self._lacks_files = False
         self.curl.setopt(pycurl.URL, request.url.encode("utf-8", "replace"))
         self.curl.setopt(pycurl.HTTPHEADER, request.headers)
@@ -216,6 +218,9 @@ class _Transfer:
         not_opened: int = pycurl.SOCKET_BAD
         if self._request.may_connect is not None and not self._request.may_connect(address):
             self._is_address_busy = True
+            return not_opened
+        self._addresses_tried += 1
+        if self._addresses_tried > _MOST_ADDRESSES:  # a name server may name thousands
             return not_opened
         try:
             opened = socket.socket(family, kind, protocol)

@@ -1,19 +1,25 @@
 """What does each part of `hunter` bring? Crawls with it and without it.
 
-python benchmarks/ablation.py WORLD [--held-out] [--dead-links] [--seeds 1,2] [--topics 20] [--parts "neighbours,links"]
+OMP_NUM_THREADS=1 python benchmarks/ablation.py WORLD [--held-out] [--dead-links] [--seeds 1,2] [--topics 20]
+    [--parts "neighbours,links"] [--jobs 2] [--out FILE]
 
 WORLD is what `lycosa lab run --world` takes. Crawls are whole ones, for the topics of the league: those for
 development, or with --held-out the others; from five examples and from afar. Of a feature, the weight is set to 0. The
 figure is the area under the harvest curve, as the league has it, and the difference that leaving a part out makes,
 crawl by crawl, with its standard error. A part that brings something has a difference below 0. In the league, links to
-pages that the world lacks are taken out; with --dead-links they stay, and requests for such pages count.
+pages that the world lacks are taken out; with --dead-links they stay, and requests for such pages count. With --out,
+the areas of all crawls are written as JSON, from which `docs/studies/league.py` makes the table of the league's page.
 """
 
 import argparse
+import json
+import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from functools import lru_cache
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import lru_cache, partial
 from math import sqrt
+from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
@@ -37,6 +43,7 @@ from lycosa_lab.studies.league.tasks import (
     task_of,
     topics_of,
 )
+from lycosa_lab.worlds import StudyWorld
 from lycosa_lab.worlds.registry import open_world
 from measure import say
 
@@ -128,8 +135,7 @@ PARTS: Mapping[str, Callable[[], AbstractContextManager[None]]] = {
 }
 
 
-def tasks_of(text: str, *, held_out: bool, topics: int, seeds: Sequence[int]) -> Iterator[LeagueTask]:
-    world = open_world(text)
+def tasks_of(world: StudyWorld, *, held_out: bool, topics: int, seeds: Sequence[int]) -> Iterator[LeagueTask]:
     chosen = topics_of(
         world, held_out=max(2, topics if held_out else 2), development=0 if held_out else topics, fewest=FEWEST_PAGES
     )
@@ -159,6 +165,15 @@ def area(task: LeagueTask, *, dead_links: bool = False) -> tuple[float, float]:
     return float(found.cumsum().sum() / ideal.sum()), dead
 
 
+def area_without(part: str, number: int, *, dead_links: bool) -> tuple[float, float]:
+    """As `area`, of one of `TASKS`; by the whole of `hunter` where no part is named."""
+    with PARTS[part]() if part else nullcontext():
+        return area(TASKS[number], dead_links=dead_links)
+
+
+TASKS: list[LeagueTask] = []  # of this run; processes begin with them
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("world", metavar="WORLD")
@@ -167,26 +182,36 @@ def main() -> None:
     parser.add_argument("--seeds", type=lambda text: [int(number) for number in text.split(",")], default=[1, 2])
     parser.add_argument("--topics", type=int, default=20)
     parser.add_argument("--parts", type=lambda text: text.split(","), default=list(PARTS))
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     if unknown := [part for part in options.parts if part not in PARTS]:
         parser.error(f"no part is called {unknown[0]}; there are {', '.join(PARTS)}")
-    tasks = list(tasks_of(options.world, held_out=options.held_out, topics=options.topics, seeds=options.seeds))
+    world = open_world(options.world)
+    TASKS.extend(tasks_of(world, held_out=options.held_out, topics=options.topics, seeds=options.seeds))
+    found: dict[str, list[tuple[float, float]]] = {}
+    with ProcessPoolExecutor(options.jobs, multiprocessing.get_context("fork")) as pool:
 
-    def areas() -> Floats:
-        """A row for each crawl: its area, and the share of its requests that led to no page."""
-        return np.array([area(task, dead_links=options.dead_links) for task in tasks])
+        def areas(part: str) -> Floats:
+            """A row for each crawl: its area, and the share of its requests that led to no page."""
+            one = partial(area_without, part, dead_links=options.dead_links)
+            found[part] = list(pool.map(one, range(len(TASKS))))
+            return np.array(found[part])
 
-    whole = areas()
-    mean, dead = whole.mean(axis=0)
-    print(f"{len(tasks)} crawls, area {mean:.3f}; {dead:.1%} of the requests led to no page\n")
-    print("| without | area | difference | led to no page |\n|---|---:|---:|---:|", flush=True)
-    for part in options.parts:
-        say(part)
-        with PARTS[part]():
-            found = areas()
-        gaps, (mean, dead) = found[:, 0] - whole[:, 0], found.mean(axis=0)
-        error = gaps.std(ddof=1) / sqrt(len(gaps))
-        print(f"| {part} | {mean:.3f} | {gaps.mean():+.3f} ± {error:.3f} | {dead:.1%} |", flush=True)
+        whole = areas("")
+        mean, dead = whole.mean(axis=0)
+        print(f"{len(TASKS)} crawls, area {mean:.3f}; {dead:.1%} of the requests led to no page\n")
+        print("| without | area | difference | led to no page |\n|---|---:|---:|---:|", flush=True)
+        for part in options.parts:
+            say(part)
+            without = areas(part)
+            gaps, (mean, dead) = without[:, 0] - whole[:, 0], without.mean(axis=0)
+            error = gaps.std(ddof=1) / sqrt(len(gaps))
+            print(f"| {part} | {mean:.3f} | {gaps.mean():+.3f} ± {error:.3f} | {dead:.1%} |", flush=True)
+    if options.out:
+        facts = {"world": world.name, "held_out": options.held_out, "dead_links": options.dead_links}
+        tasks = [{"topic": task.web.topic.name, "start": task.start} for task in TASKS]
+        options.out.write_text(json.dumps({**facts, "tasks": tasks, "parts": found}, indent=1))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lycosa.logs.readings import Readings, UrlColumn
+from lycosa.logs.access_log import AccessLog, UrlColumn
 from lycosa.pictures import Series, line_chart
 from lycosa.strategies import Collaborative
 from lycosa.vocabulary.records import Codes, Page, Url
@@ -74,12 +74,12 @@ class MadeUpLog:
         self._who, self._what, self._when = who, what, np.sort(random.random(accesses)) * 30 * 86_400
         self._users = users
 
-    def readings(self, first: int) -> Readings:
+    def access_log(self, first: int) -> AccessLog:
         """The first accesses in time."""
         who, what, when = self._who[:first], self._what[:first], self._when[:first]
         pages, numbers = np.unique(what, return_inverse=True)
         urls = UrlColumn.of(map(url_of, pages.tolist()))
-        return Readings.of_columns(urls, self._users, who.astype(np.int32), numbers.astype(np.int32), when)
+        return AccessLog.of_columns(urls, self._users, who.astype(np.int32), numbers.astype(np.int32), when)
 
     def read(self, url: Url) -> Page:
         number = number_of(url)
@@ -99,11 +99,11 @@ def number_of(url: Url) -> int:
     return int(url.rpartition("/")[2])
 
 
-def cost(log: MadeUpLog, accesses: int, pages: int) -> tuple[Readings, NDArray[np.float64], float]:
-    """The readings, milliseconds of each page, and the share of pages on the topic."""
-    readings = log.readings(accesses)
-    steps = list(crawl(Collaborative(readings), [], read=log.read, judge=log.relevance, pages=pages))
-    return readings, 1e3 * np.array([step.seconds for step in steps]), fmean(step.relevance for step in steps)
+def cost(log: MadeUpLog, accesses: int, pages: int) -> tuple[AccessLog, NDArray[np.float64], float]:
+    """The access_log, milliseconds of each page, and the share of pages on the topic."""
+    access_log = log.access_log(accesses)
+    steps = list(crawl(Collaborative(access_log), [], read=log.read, judge=log.relevance, pages=pages))
+    return access_log, 1e3 * np.array([step.seconds for step in steps]), fmean(step.relevance for step in steps)
 
 
 def rows(sizes: list[int], pages: int) -> Iterator[tuple[str, int, float]]:
@@ -118,10 +118,10 @@ def rows(sizes: list[int], pages: int) -> Iterator[tuple[str, int, float]]:
             log = busiest
             if kind == "larger" and size < largest:
                 log = MadeUpLog(accesses=size, pages=size // ACCESSES_OF_PAGE, users=size // ACCESSES_OF_READER)
-            readings, times, share = cost(log, size, pages)
-            most = int(np.diff(readings.readers[0]).max())
+            access_log, times, share = cost(log, size, pages)
+            most = int(np.diff(access_log.readers[0]).max())
             print(
-                f"| {kind} | {readings.accesses} | {len(readings.urls)} | {readings.users} | {most} "
+                f"| {kind} | {access_log.accesses} | {len(access_log.urls)} | {access_log.users} | {most} "
                 f"| {times.mean():.2f} | {np.median(times):.2f} | {times.max():.0f} | {share:.2f} |",
                 flush=True,
             )

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lycosa.logs import open_readings
+from lycosa.logs import open_access_log
 from lycosa.logs.imports import ImportOptions, import_logs
 
 START = 1_700_000_000.0
@@ -56,18 +56,18 @@ def measure(path: Path, into: Path) -> None:
     took = time.process_time() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     began = time.process_time()
-    readings = open_readings(into)
+    access_log = open_access_log(into)
     opened = time.process_time() - began
     began = time.process_time()
-    readings.readers_of(0)
-    readings.read_by(0)
+    access_log.users_of(0)
+    access_log.urls_of(0)
     prepared = time.process_time() - began
     print("| | |\n|---|---|")
     print(f"| lines | {done.file.lines} |")
-    print(f"| accesses, users, pages | {readings.accesses}, {readings.users}, {len(readings.urls)} |")
+    print(f"| accesses, users, pages | {access_log.accesses}, {access_log.users}, {len(access_log.urls)} |")
     print(f"| lines a second | {done.file.lines / took:.0f} |")
     print(f"| largest memory of the import, MB | {peak:.0f} |")
-    print(f"| file, bytes an access | {into.stat().st_size / max(1, readings.accesses):.1f} |")
+    print(f"| file, bytes an access | {into.stat().st_size / max(1, access_log.accesses):.1f} |")
     print(f"| open, s | {opened:.3f} |")
     print(f"| first question, s | {prepared:.3f} |")
 

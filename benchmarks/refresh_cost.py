@@ -30,11 +30,11 @@ def costs_of(served: ServedWorld, pages: int, *, limit: float, say: Callable[[st
         cost(*crawl, "1")
         fetched = cost(*crawl, str(pages + 1))
         seen_again = cost("refresh", "bench", "--budget", str(pages), "--expand", "0")
-        _insist_on_revisits(folder / "bench", pages)
+        _require_revisits(folder / "bench", pages)
         return fetched, seen_again
 
 
-def _insist_on_revisits(folder: Path, pages: int) -> None:
+def _require_revisits(folder: Path, pages: int) -> None:
     with sqlite3.connect(folder / "catalog.sqlite") as catalog:
         (unchanged,) = catalog.execute(
             "SELECT count(*) FROM looks WHERE change = 'unchanged' AND status = 304"

@@ -44,7 +44,16 @@ def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(home, with_pip=True)
     (wheel,) = built.glob("*.whl")
     python = home / "bin" / "python"
-    pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:")
+    pip = (
+        python,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-compile",
+        "--only-binary=:all:",
+    )
     guide = (ROOT / "docs" / "guide" / "quick-start.md").read_text(encoding="utf-8")
     assert f"pip install '{wheel.name}[parquet]'\n" in guide
     ended = run(*pip, f"{wheel}[parquet]", folder=home, check=False)

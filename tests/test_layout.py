@@ -60,6 +60,15 @@ def imports_of() -> dict[str, set[str]]:
     return {path.relative_to(SOURCE).as_posix(): imported(path) for path in MODULES}
 
 
+def test_no_two_classes_share_a_name():
+    homes: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(path.relative_to(SOURCE).as_posix())
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+
+
 def test_imports_point_down():
     program = Path(sys.executable).with_name("lint-imports")  # apart, because it rearranges the loggers of its process
     lint = subprocess.run([program, "--no-cache"], cwd=ROOT, capture_output=True, text=True)

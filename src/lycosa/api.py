@@ -27,13 +27,13 @@ from pathlib import Path
 from typing import Any, Literal, Self, Unpack
 
 from lycosa.collection import Collection
-from lycosa.collection.arrow_tables import insist_on_pandas, table_of
+from lycosa.collection.arrow_tables import require_pandas, table_of
 from lycosa.collection.rows import ObservationRow, PageRow, Summary
 from lycosa.collection.search_index import Hit
 from lycosa.frontier.admission import Scope
 from lycosa.frontier.durable import count_waiting
 from lycosa.reading import markdown_of
-from lycosa.recipe import Recipe, load_recipe
+from lycosa.recipe import Recipe
 from lycosa.run.export import TableOptions, labels_of, rows, table_request
 from lycosa.run.live import LiveCrawl, Visits
 from lycosa.run.new import new_collection
@@ -48,8 +48,9 @@ from lycosa.run.options import (
     narrowed,
     settings_of,
 )
-from lycosa.run.refresh import Plan, Refresh, Refreshed, insist_on_pages, plan_of, refreshing_recipe
+from lycosa.run.refresh import Plan, Refresh, Refreshed, plan_of, refreshing_recipe, require_pages
 from lycosa.run.session import Session
+from lycosa.run.trust import polite_recipe
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.event_loop import new_event_loop
@@ -110,7 +111,7 @@ class _Readable:
 
     def to_pandas(self, **options: Unpack[TableOptions]) -> Any:
         """The pages as a `pandas.DataFrame`, in memory; the keywords are those of `to_arrow`."""
-        insist_on_pandas()
+        require_pandas()
         return self.to_arrow(**options).to_pandas()
 
     def fetch(self, url: str) -> Fetch:
@@ -188,8 +189,8 @@ class OpenCollection(_Readable):
         check_keywords(options, FetchOptions)
         plan = plan_of(budget=budget, policy=policy, expand=expand)
         settings = settings_of(options)
-        recipe = refreshing_recipe(load_recipe(self.folder, tell=tell), plan, options)
-        insist_on_pages(self.folder)
+        recipe = refreshing_recipe(polite_recipe(self.folder, tell=tell), plan, options)
+        require_pages(self.folder)
         return RefreshRun(self.folder, recipe, settings, plan, tell=tell)
 
     def close(self) -> None:
@@ -221,7 +222,7 @@ class Run(_Readable):
         return self._opened
 
     def __iter__(self) -> Iterator[Visit]:
-        _insist_on_no_loop()
+        _require_no_loop()
         with self._running() as session, asyncio.Runner(loop_factory=new_event_loop) as runner:
             opened = AsyncExitStack()
             try:
@@ -300,7 +301,7 @@ async def _next(visits: AsyncGenerator[Visit, None]) -> Visit | None:
     return await anext(visits, None)
 
 
-def _insist_on_no_loop() -> None:
+def _require_no_loop() -> None:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -368,7 +369,7 @@ def crawl(
     check_keywords(options, CrawlOptions)
     folder = Path(folder)
     settings = settings_of(options)
-    return Run(folder, changed_recipe(load_recipe(folder, tell=tell), options), settings, tell=tell)
+    return Run(folder, changed_recipe(polite_recipe(folder, tell=tell), options), settings, tell=tell)
 
 
 def open(folder: str | Path) -> OpenCollection:

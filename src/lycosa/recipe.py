@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from lycosa.frontier.admission import Scope, Traps
 from lycosa.frontier.quotas import Quotas
-from lycosa.logs import Readings
+from lycosa.logs import AccessLog
 from lycosa.reading.html import MAX_LINKS
 from lycosa.reading.words import terms_of
 from lycosa.relevance import predicates
@@ -30,7 +30,7 @@ from lycosa.vocabulary.errors import RecipeError, UsageError, mistake_in
 from lycosa.vocabulary.files import read_plain
 from lycosa.vocabulary.records import Plain, Url
 from lycosa.vocabulary.text import tokens_of
-from lycosa.vocabulary.url_files import NumberedLine, bare_host, meant_lines, read_url_file
+from lycosa.vocabulary.url_files import NumberedLine, bare_host, content_lines, read_url_file
 from lycosa.vocabulary.urls import normalise
 
 FILE_NAME = "lycosa.toml"
@@ -123,7 +123,7 @@ class Requests(Struct, frozen=True, forbid_unknown_fields=True):
         return min(_SLOW_FOR_EACH * self.concurrency, _MAX_SLOW) if self.concurrency > 1 else None
 
 
-class Utility(Struct, frozen=True, forbid_unknown_fields=True):
+class UtilityOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """What a page is worth to the strategies that weigh relevance against standing."""
 
     target: Share | None = None  # mean relevance to keep to while standing is sought; else the default of the strategy
@@ -174,7 +174,7 @@ class Recipe(Struct, frozen=True, forbid_unknown_fields=True):
     seeds: str = ""  # file of URLs to start from; without one, the examples
     sitemaps: bool = False  # also start from the sitemaps that the seeds' hosts name in robots.txt
     topic: Topic = field(default_factory=Topic)
-    utility: Utility = field(default_factory=Utility)
+    utility: UtilityOptions = field(default_factory=UtilityOptions)
     standing: StandingSource = field(default_factory=StandingSource)
     map: Map = field(default_factory=Map)
     logs: Logs = field(default_factory=Logs)
@@ -190,7 +190,7 @@ def load_recipe(folder: Path, *, to_read: bool = False, tell: Callable[[str], No
 
     to_read: whether the collection is only read, so that strategy and model may be of plug-ins that are not installed.
     tell: where it is given, an unknown strategy does not lock a collection that has been crawled: the default takes its
-    place, which is told.
+    place, with a message.
     """
     path = folder / FILE_NAME
     if not path.is_file():
@@ -288,22 +288,22 @@ def check_strategy(name: str, source: str = "") -> None:
 
 def check_takes_map(name: str) -> None:
     """Refuses a strategy beside which the links of a map cannot be ranked."""
-    _insist_on_unit_scale(name, "a map")
+    _require_unit_scale(name, "a map")
 
 
 def check_takes_log(name: str) -> None:
     """Refuses a strategy to which readers' evidence cannot be added."""
-    _insist_on_unit_scale(name, "an access log")
+    _require_unit_scale(name, "an access log")
 
 
-def _insist_on_unit_scale(name: str, what: str) -> None:
+def _require_unit_scale(name: str, what: str) -> None:
     if find_strategy(name)().scale != "unit":
         having = ", ".join(each for each, entry in STRATEGIES.items() if entry().scale == "unit")
         raise UsageError(f"the strategy {name} cannot go by {what}; those that can are {having}")
 
 
-def utility_for(strategy: str, utility: Utility) -> Utility:
-    """With the target that a strategy goes by: its default where none is given, None where it has none."""
+def utility_for(strategy: str, utility: UtilityOptions) -> UtilityOptions:
+    """With the target that a strategy has: its default where none is given, None where it has none."""
     option = find_strategy(strategy).options.get("target")
     if option is None:
         return replace(utility, target=None)
@@ -324,20 +324,20 @@ def make_strategy(
     topic_words: Mapping[str, int],
     stem: bool = False,
     language: str = "",
-    utility: Utility = Utility(),
+    utility: UtilityOptions = UtilityOptions(),
     judge: Callable[[], WordWeights | None] = lambda: None,
-    taught: Collection[Url] = (),
+    example_urls: Collection[Url] = (),
     domain_reach: Callable[[Url], float] = lambda url: 0.0,
-    readings: Readings | None = None,
+    access_log: AccessLog | None = None,
     options: Mapping[str, Plain] = {},
 ) -> Strategy:
     """A strategy with what it can use of all this.
 
     stem, language: whether the topic's words are stems, and of what language.
     judge: gives the present model of the topic's words, None where there is none.
-    taught: pages from which the topic was learnt.
+    example_urls: pages from which the topic was learnt.
     domain_reach: log of the reach of a URL's domain, less that of the median domain; 0 where it is not known.
-    readings: of the log to go by.
+    access_log: that guides the strategy.
     options: what the user sets for this strategy; they come before what the table [utility] says.
     """
     entry = find_strategy(name)
@@ -348,9 +348,9 @@ def make_strategy(
         "alpha": utility.alpha,
         "form": utility.form,
         "judge": judge,
-        "taught": taught,
+        "example_urls": example_urls,
         "domain_reach": domain_reach,
-        "readings": readings,
+        "access_log": access_log,
     }
     taken = {keyword: value for keyword, value in offered.items() if entry.takes(keyword)}
     return entry(**{**taken, **check_options(name, options)})
@@ -376,7 +376,7 @@ def read_seeds(path: Path, *, tell: Callable[[str], None] = lambda line: None) -
 
 def seeds_in(lines: Iterable[str], source: str, *, tell: Callable[[str], None] = lambda line: None) -> list[Url]:
     """The URLs in lines that come from `source`, each once."""
-    return _seeds_of(meant_lines(lines), source, tell)
+    return _seeds_of(content_lines(lines), source, tell)
 
 
 def _seeds_of(lines: Iterable[NumberedLine], source: str, tell: Callable[[str], None]) -> list[Url]:

@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from lycosa.collection.export import COLUMNS
 from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.memory import MemoryFrontier
-from lycosa.logs import Readings
+from lycosa.logs import AccessLog
 from lycosa.loop import Loop
 from lycosa.reading import Reader, page_of_text
 from lycosa.refresh import HistoryTable, RefreshPolicy
@@ -67,10 +67,10 @@ class SmallWeb(Struct, frozen=True):
         page = _read(url, self.pages[url])
         return Visit(candidate, fetch, page, relevance=self.relevances.get(url, 0.5), standing=self.standings.get(url))
 
-    def readings(self) -> Readings:
+    def access_log(self) -> AccessLog:
         """An access log in which two people read all pages, one from the first to the last, the other the other way."""
         walks = {"ann": list(self.pages), "bob": list(self.pages)[::-1]}
-        return Readings.of((who, url, at) for who, walk in walks.items() for at, url in enumerate(walk))
+        return AccessLog.of((who, url, at) for who, walk in walks.items() for at, url in enumerate(walk))
 
     def __str__(self) -> str:
         return f"a world of {len(self.pages)} pages" + ("" if self.seed is None else f", seed {self.seed}")
@@ -140,7 +140,7 @@ def check_strategy(strategy: Callable[..., Strategy], *, worlds: int = 20) -> No
     needs = getattr(strategy, "needs", getattr(getattr(strategy, "func", None), "needs", ()))
 
     def make(world: SmallWeb) -> Strategy:
-        return strategy(readings=world.readings()) if "log" in needs else strategy()
+        return strategy(access_log=world.access_log()) if "log" in needs else strategy()
 
     follows_no_link_that_asks_so(make)
     learns_from_skips_and_failures(make)
@@ -161,10 +161,10 @@ def visits_each_page_once(make: Make, world: SmallWeb) -> None:
     """No page twice; every reachable page where it calls itself exhaustive."""
     strategy = make(world)
     visited = urls_of(crawl(world, loop_for(strategy)))
-    _insist(len(visited) == len(set(visited)), "visits no page twice", world)
+    _require(len(visited) == len(set(visited)), "visits no page twice", world)
     reachable = set(urls_of(crawl(world, loop_for(BreadthFirst()))))
     if strategy.exhaustive:
-        _insist(set(visited) >= reachable, "calls itself exhaustive and so visits every reachable page", world)
+        _require(set(visited) >= reachable, "calls itself exhaustive and so visits every reachable page", world)
 
 
 def stays_within_links_and_budget(make: Make, world: SmallWeb, *, budget: int) -> None:
@@ -173,9 +173,9 @@ def stays_within_links_and_budget(make: Make, world: SmallWeb, *, budget: int) -
     known = {world.home, *(world.pages if "log" in getattr(strategy, "needs", ()) else ())}
     visits = crawl(world, loop_for(strategy), pages=budget)
     for visit in visits:
-        _insist(visit.candidate.url in known, "proposes only seeds and links that it has seen", world)
+        _require(visit.candidate.url in known, "proposes only seeds and links that it has seen", world)
         known.update(link.target for link in visit.page.links) if visit.page else None
-    _insist(len(visits) <= len(world.pages), "ends", world)
+    _require(len(visits) <= len(world.pages), "ends", world)
 
 
 def offers_priorities_on_its_scale(make: Make, world: SmallWeb) -> None:
@@ -224,12 +224,12 @@ def goes_on_where_it_stopped(make: Make, world: SmallWeb, *, stop_after: int) ->
             strategy.restore_visited(begun)
     loop.use_strategy(second)
     rest = crawl(world, loop, anew=False)
-    _insist(begun + urls_of(rest) == whole, "goes on as if it had not been stopped", world)
+    _require(begun + urls_of(rest) == whole, "goes on as if it had not been stopped", world)
     for visit in rest:
         first.learn(visit)
         third.learn(visit)
         same = list(first.propose(visit)) == list(third.propose(visit))
-        _insist(same, "proposes the same, for the same reasons, once it was saved and restored", world)
+        _require(same, "proposes the same, for the same reasons, once it was saved and restored", world)
 
 
 def takes_over_from_another(make: Make, world: SmallWeb, *, after: int) -> None:
@@ -239,10 +239,10 @@ def takes_over_from_another(make: Make, world: SmallWeb, *, after: int) -> None:
     strategy = make(world)
     loop.rerank_from_history(strategy, [world.home], begun)
     visited = urls_of(begun) + urls_of(crawl(world, loop, anew=False))
-    _insist(len(visited) == len(set(visited)), "visits no page that another strategy has visited before it", world)
+    _require(len(visited) == len(set(visited)), "visits no page that another strategy has visited before it", world)
     if strategy.exhaustive:
         reachable = set(urls_of(crawl(world, loop_for(BreadthFirst()))))
-        _insist(set(visited) >= reachable, "goes on to every reachable page where it takes over from another", world)
+        _require(set(visited) >= reachable, "goes on to every reachable page where it takes over from another", world)
 
 
 def follows_no_link_that_asks_so(make: Make) -> None:
@@ -251,7 +251,7 @@ def follows_no_link_that_asks_so(make: Make) -> None:
     world = SmallWeb({home: html_page("text", ["http://a.example/1"], rel="nofollow")})
     strategy = make(SmallWeb({}))
     visit = world.visit(Candidate(home, 1.0))
-    _insist(list(strategy.propose(visit)) == [], "follows no link that asks not to be followed", world)
+    _require(list(strategy.propose(visit)) == [], "follows no link that asks not to be followed", world)
 
 
 def learns_from_skips_and_failures(make: Make) -> None:
@@ -262,7 +262,7 @@ def learns_from_skips_and_failures(make: Make) -> None:
         Visit(candidate, Fetch(candidate.url, Outcome.FAILED, 0.0)),
     ):
         strategy.learn(event)
-        _insist(list(strategy.propose(event)) == [], "proposes nothing instead of what it never asked for", None)
+        _require(list(strategy.propose(event)) == [], "proposes nothing instead of what it never asked for", None)
 
 
 def passes_dead_moved_and_refused_links(make: Make) -> None:
@@ -277,24 +277,24 @@ def passes_dead_moved_and_refused_links(make: Make) -> None:
     log = SmallWeb(dict.fromkeys((*pages, *moved, *dead, *refused), b""))
     loop = loop_for(make(log), Admission(Scope(exclude_hosts=("b.example",))))
     visited = set(urls_of(crawl(world, loop)))
-    _insist(visited == {*pages, *moved, *dead}, "goes on where links are dead, moved or refused", world)
+    _require(visited == {*pages, *moved, *dead}, "goes on where links are dead, moved or refused", world)
 
 
 def ends_when_its_seeds_are_refused(make: Make) -> None:
     """Where no seed may be fetched, the crawl ends."""
     world = SmallWeb({Url("http://a.example/"): html_page("text", [])})
     loop = loop_for(make(SmallWeb({})), Admission(Scope(hosts=("b.example",))))
-    _insist(crawl(world, loop) == [], "ends where its seeds are refused", world)
+    _require(crawl(world, loop) == [], "ends where its seeds are refused", world)
 
 
 def _check_candidate(strategy: Strategy, candidate: Candidate, world: SmallWeb, given: str = "") -> None:
     priority = candidate.priority
-    _insist(math.isfinite(priority), f"offers finite priorities, not {priority}{given}", world)
+    _require(math.isfinite(priority), f"offers finite priorities, not {priority}{given}", world)
     on_scale = strategy.scale == "order" or 0.0 <= priority <= 1.0
-    _insist(on_scale, f"offers priorities within 0 and 1, as its scale says, not {priority}{given}", world)
-    _insist(bool(candidate.because), f"says of every candidate why it is wanted, in `because`{given}", world)
+    _require(on_scale, f"offers priorities within 0 and 1, as its scale says, not {priority}{given}", world)
+    _require(bool(candidate.because), f"says of every candidate why it is wanted, in `because`{given}", world)
     finite = all(math.isfinite(number) for number in _numbers_in(candidate.because))
-    _insist(finite, f"gives reasons in finite numbers, not {candidate.because}{given}", world)
+    _require(finite, f"gives reasons in finite numbers, not {candidate.because}{given}", world)
 
 
 def _numbers_in(because: Mapping[str, Plain]) -> Iterator[float]:
@@ -344,16 +344,16 @@ def check_trainer(trainer: Any, *, pages: int = 50) -> None:
             page = random_page(seed)
             judges_within_0_and_1(first, page)
             value = first.relevance(page)
-            _insist(again.relevance(page) == value, "learns the same from the same pages", page.text)
-            _insist(loaded.relevance(page) == value, "judges the same once it was saved and loaded", page.text)
+            _require(again.relevance(page) == value, "learns the same from the same pages", page.text)
+            _require(loaded.relevance(page) == value, "judges the same once it was saved and loaded", page.text)
 
 
 def judges_within_0_and_1(model: Relevance, page: Page) -> None:
     """The relevance of a page is a float within 0 and 1, and the same each time."""
     value = model.relevance(page)
     is_share = isinstance(value, float) and 0.0 <= value <= 1.0
-    _insist(is_share, f"gives a float within 0 and 1, not {value!r}", page.text)
-    _insist(model.relevance(page) == value, "gives the same page the same relevance", page.text)
+    _require(is_share, f"gives a float within 0 and 1, not {value!r}", page.text)
+    _require(model.relevance(page) == value, "gives the same page the same relevance", page.text)
 
 
 def random_page(seed: int) -> Page:
@@ -388,13 +388,13 @@ def chooses_within_the_budget(policy: RefreshPolicy, table: HistoryTable, *, now
     """It chooses rows of the table, none twice, not more than the budget, and leaves the table as it was."""
     before = [column.copy() for column in _columns(table)]
     rows = policy.choose(table, now, budget)
-    _insist(rows.dtype == np.int64, f"chooses rows by their numbers (int64, not {rows.dtype})", table)
+    _require(rows.dtype == np.int64, f"chooses rows by their numbers (int64, not {rows.dtype})", table)
     chosen = rows.tolist()
-    _insist(len(chosen) <= max(0, min(budget, len(table))), "keeps within the budget", table)
-    _insist(len(set(chosen)) == len(chosen), "chooses no row twice", table)
-    _insist(set(chosen) <= set(range(len(table))), "chooses rows of the table", table)
+    _require(len(chosen) <= max(0, min(budget, len(table))), "keeps within the budget", table)
+    _require(len(set(chosen)) == len(chosen), "chooses no row twice", table)
+    _require(set(chosen) <= set(range(len(table))), "chooses rows of the table", table)
     untouched = all(np.array_equal(a, b, equal_nan=True) for a, b in zip(before, _columns(table), strict=True))
-    _insist(untouched, "leaves the table as it was", table)
+    _require(untouched, "leaves the table as it was", table)
 
 
 def chooses_the_same_with_the_same_seed(policy: Callable[..., RefreshPolicy], table: HistoryTable) -> None:
@@ -402,7 +402,7 @@ def chooses_the_same_with_the_same_seed(policy: Callable[..., RefreshPolicy], ta
     one, other = policy(seed=5), policy(seed=5)
     for now in (10.0, 11.0, 12.0):
         same = one.choose(table, now, 7).tolist() == other.choose(table, now, 7).tolist()
-        _insist(same, "chooses the same with the same seed", table)
+        _require(same, "chooses the same with the same seed", table)
 
 
 def random_table(seed: int, *, pages: int) -> HistoryTable:
@@ -439,11 +439,11 @@ def check_exporter(write: Callable[[Iterator[dict[str, Any]], BinaryIO], None], 
         given = iter(random_rows(count))
         out = io.BytesIO()
         write(given, out)
-        _insist(next(given, None) is None, "writes every row", f"{count} rows")
-        _insist(not out.closed, "leaves the file open, for it is not its own", f"{count} rows")
+        _require(next(given, None) is None, "writes every row", f"{count} rows")
+        _require(not out.closed, "leaves the file open, for it is not its own", f"{count} rows")
         again = io.BytesIO()
         write(iter(random_rows(count)), again)
-        _insist(again.getvalue() == out.getvalue(), "writes the same for the same rows", f"{count} rows")
+        _require(again.getvalue() == out.getvalue(), "writes the same for the same rows", f"{count} rows")
 
 
 def random_rows(count: int) -> list[dict[str, Any]]:
@@ -471,6 +471,6 @@ def random_rows(count: int) -> list[dict[str, Any]]:
     ]
 
 
-def _insist(holds: bool, law: str, shown_by: object) -> None:
+def _require(holds: bool, law: str, shown_by: object) -> None:
     if not holds:
         raise AssertionError(f"broken law: it {law}" + (f"; shown by {shown_by}" if shown_by is not None else ""))

@@ -39,9 +39,9 @@ def authority_file() -> Path:
 
 
 def _base(variable: str, default: str) -> Path:
-    said = Path(os.environ.get(variable, ""))
-    if said.is_absolute():
-        return said / "lycosa"
+    value = Path(os.environ.get(variable, ""))
+    if value.is_absolute():
+        return value / "lycosa"
     try:
         return Path.home() / default / "lycosa"
     except RuntimeError:
@@ -69,8 +69,8 @@ def load_user_config() -> UserConfig:
 
 def user_contact() -> str:
     """The contact for recipes that name none: of the environment, else of config.toml; empty where neither has one."""
-    said = os.environ.get(CONTACT_VARIABLE, "").strip()
-    return checked_contact(said, CONTACT_VARIABLE) or checked_contact(load_user_config().contact, str(config_file()))
+    value = os.environ.get(CONTACT_VARIABLE, "").strip()
+    return checked_contact(value, CONTACT_VARIABLE) or checked_contact(load_user_config().contact, str(config_file()))
 
 
 def checked_contact(contact: str, source: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.records import Url
-from lycosa.vocabulary.urls import site_of
+from lycosa.vocabulary.urls import is_node, site_of
 
 from .simulation import Step
 from .tables import rounded
@@ -137,7 +137,7 @@ def _share_of_sites(steps: Iterable[Step], listed: Set[str]) -> Iterator[float]:
 
 
 def _site(url: Url) -> Hashable:
-    return site_of(url) if isinstance(url, str) else url  # where pages are numbers, each is a site of its own
+    return url if is_node(url) else site_of(url)  # a node is a site of its own
 
 
 def _milliseconds(steps: Iterable[Step], _: None) -> Iterator[float]:

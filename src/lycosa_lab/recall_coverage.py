@@ -37,7 +37,7 @@ class TopicWorld:
 
 
 @dataclass(frozen=True)
-class Moment:
+class RecallCheck:
     """What was estimated in the course of a crawl, and what was true."""
 
     pages: int
@@ -52,29 +52,29 @@ class Moment:
 
 @dataclass(frozen=True)
 class RecallCrawl:
-    """One crawl: a moment for each of `BUDGETS`, and the first at which it might have stopped, None for never."""
+    """One crawl: a check at each of `BUDGETS`, and the first at which it might have stopped, None for never."""
 
     strategy: str
     seed: int
-    moments: Sequence[Moment]
-    stop: Moment | None
+    checks: Sequence[RecallCheck]
+    stop: RecallCheck | None
 
 
 def topic_world(seed: int) -> TopicWorld:
     """A world of its own for every seed: its size, how many topics there are, how much links keep to their topic, the
     topic and the seeds are drawn."""
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     world = SyntheticWorld(
-        pages=chance.choice((600, 900, 1_500)),
-        topics=chance.choice((4, 8, 16, 30)),
-        topical_homophily=chance.choice((0.5, 0.8, 1.0)),
+        pages=rng.choice((600, 900, 1_500)),
+        topics=rng.choice((4, 8, 16, 30)),
+        topical_homophily=rng.choice((0.5, 0.8, 1.0)),
         seed=seed,
     )
     by_topic: dict[str | None, list[Url]] = defaultdict(list)
     for url in world.urls():
         by_topic[world.topic(url)].append(url)
-    on_topic = chance.choice([urls for urls in by_topic.values() if len(urls) >= FEWEST_PAGES])
-    seeds = chance.sample(on_topic, SEEDS)
+    on_topic = rng.choice([urls for urls in by_topic.values() if len(urls) >= FEWEST_PAGES])
+    seeds = rng.sample(on_topic, SEEDS)
     reachable = _reachable(world, seeds)
     return TopicWorld(world, seeds, frozenset(reachable.intersection(on_topic)), len(reachable))
 
@@ -97,10 +97,12 @@ def recall_crawl(given: TopicWorld, strategy: str, *, seed: int, cache: PageCach
     """
     estimator, frontier = RecallEstimator(), SequentialFrontier()
     entry = find_strategy(strategy)
-    loop = Loop(entry(**({"taught": given.seeds} if entry.takes("taught") else {})), frontier, observe=estimator.add)
+    loop = Loop(
+        entry(**({"example_urls": given.seeds} if entry.takes("example_urls") else {})), frontier, observe=estimator.add
+    )
     marks = {max(1, round(share * given.reachable)) for share in BUDGETS}
-    moments: list[Moment] = []
-    stop: Moment | None = None
+    checks: list[RecallCheck] = []
+    stop: RecallCheck | None = None
     found = pages = 0
 
     def assess(candidate: Candidate, fetch: Fetch) -> Visit:
@@ -115,12 +117,12 @@ def recall_crawl(given: TopicWorld, strategy: str, *, seed: int, cache: PageCach
         estimate = estimator.estimate()
         if estimate is None or not (pages in marks or stop is None):
             continue
-        moment = Moment(pages, found / len(given.relevant), estimate)
+        check = RecallCheck(pages, found / len(given.relevant), estimate)
         if pages in marks:
-            moments.append(moment)
+            checks.append(check)
         if stop is None and estimate.reaches(target):
-            stop = moment
-    return RecallCrawl(strategy, seed, moments, stop)
+            stop = check
+    return RecallCrawl(strategy, seed, checks, stop)
 
 
 def recall_crawls(seed: int, strategies: Sequence[str], *, target: float = 0.9) -> list[RecallCrawl]:

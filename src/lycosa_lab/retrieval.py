@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from lycosa.vocabulary.arrays import concatenated_ranges
 from lycosa.vocabulary.records import Codes
 
 from .statistics import mean_ranks
@@ -59,9 +60,8 @@ class TermMatrix:
         """The documents at these places, in this order, with the vocabulary of all."""
         chosen = np.fromiter(places, np.intp)
         lengths = np.diff(self.starts)[chosen]
-        starts = _starts(lengths)
-        entries = np.arange(starts[-1]) + np.repeat(self.starts[chosen] - starts[:-1], lengths)
-        return TermMatrix(self.codes, starts, self.columns[entries], self.counts[entries])
+        entries = concatenated_ranges(self.starts[chosen], lengths)
+        return TermMatrix(self.codes, _starts(lengths), self.columns[entries], self.counts[entries])
 
     def __add__(self, others: "TermMatrix") -> "TermMatrix":
         """These documents followed by the others."""

@@ -173,7 +173,7 @@ class Tracker:
             self.is_known[link] = True
 
 
-class Moment(Struct, frozen=True):
+class TrackingMoment(Struct, frozen=True):
     """What is to be tracked at a moment."""
 
     time: float
@@ -182,19 +182,19 @@ class Moment(Struct, frozen=True):
     appeared: int  # pages that have had a link by then, made or received
 
 
-def moments_of(graph: WindowedGraph, times: Sequence[float], *, k: int, day: float) -> list[Moment]:
+def moments_of(graph: WindowedGraph, times: Sequence[float], *, k: int, day: float) -> list[TrackingMoment]:
     """The k most linked pages at each of the times, which must be ascending."""
     window = graph.window_degrees()
     moments = []
     for time in times:
         window.move_to(time)
-        moments.append(Moment(time, (time - graph.begin) / day, window.top(k), int(window.has_appeared.sum())))
+        moments.append(TrackingMoment(time, (time - graph.begin) / day, window.top(k), int(window.has_appeared.sum())))
     return moments
 
 
 def track(
     tracker: Tracker,
-    moments: Sequence[Moment],
+    moments: Sequence[TrackingMoment],
     *,
     sources: Sequence[int],
     begin: float,
@@ -213,7 +213,7 @@ def track(
         yield _tracking_point(tracker, moment)
 
 
-def _tracking_point(tracker: Tracker, moment: Moment) -> TrackingPoint:
+def _tracking_point(tracker: Tracker, moment: TrackingMoment) -> TrackingPoint:
     targets, any_page = moment.targets, len(moment.targets) / moment.appeared
     crawled, known = int(tracker.is_crawled.sum()), int(tracker.is_known.sum())
     found, linked = int(tracker.is_crawled[targets].sum()), int(tracker.is_known[targets].sum())

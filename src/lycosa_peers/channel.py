@@ -26,23 +26,27 @@ _UNVERIFIED = "certificate verify failed"  # the text of OpenSSL
 class ChannelHandler(Protocol):
     """Callbacks of a channel."""
 
-    def begins(self, channel: "Channel") -> None: ...
+    def on_connect(self, channel: "Channel") -> None:
+        """There is a connection; the handshake comes next."""
+        ...
 
-    def opened(self, channel: "Channel") -> None: ...
+    def on_open(self, channel: "Channel") -> None:
+        """The handshake is done, and the other side has proved its name."""
+        ...
 
     def max_frame(self, channel: "Channel") -> int: ...
 
-    def received(self, channel: "Channel", frame: bytes) -> None: ...
+    def on_frame(self, channel: "Channel", frame: bytes) -> None: ...
 
-    def is_slow(self, channel: "Channel", slow: bool) -> None:
+    def on_backlog(self, channel: "Channel", is_slow: bool) -> None:
         """The other side reads more slowly than it is sent to, or has caught up."""
         ...
 
-    def wait(self, channel: "Channel") -> float:
+    def turn_delay(self, channel: "Channel") -> float:
         """Seconds until the channel has its next turn."""
         ...
 
-    def closed(self, channel: "Channel", why: str) -> None: ...
+    def on_close(self, channel: "Channel", why: str) -> None: ...
 
 
 class Channel(asyncio.Protocol):
@@ -60,7 +64,8 @@ class Channel(asyncio.Protocol):
         self._was_within = False  # an unfinished frame, when its time limit was set
         self._is_paused = False  # frames are pending, and reading is paused
         self._transport: asyncio.Transport | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None  # of the handshake or of a frame
+        self._next_turn: asyncio.TimerHandle | None = None
         self._why = ""
         self._written = 0  # bytes
         self._tls = SSL.Connection(context, None)
@@ -134,7 +139,7 @@ class Channel(asyncio.Protocol):
         if not self.address:
             host, port, *_ = transport.get_extra_info("peername") or ("", 0)
             self.address = f"{host}:{port}"
-        self._handler.begins(self)
+        self._handler.on_connect(self)
         if self._why:
             return
         self._close_after(HANDSHAKE_SECONDS, "no handshake")
@@ -153,17 +158,18 @@ class Channel(asyncio.Protocol):
             self._process_pending()
 
     def pause_writing(self) -> None:
-        self._handler.is_slow(self, True)
+        self._handler.on_backlog(self, True)
 
     def resume_writing(self) -> None:
-        self._handler.is_slow(self, False)
+        self._handler.on_backlog(self, False)
 
     def connection_lost(self, error: Exception | None) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+        for timer in (self._timer, self._next_turn):
+            if timer is not None:
+                timer.cancel()
         self.is_open = False
         self._transport = None
-        self._handler.closed(self, self._why or (str(error) if error else "it hung up"))
+        self._handler.on_close(self, self._why or (str(error) if error else "it hung up"))
 
     # ------------------------------------------------------------ TLS
 
@@ -205,7 +211,7 @@ class Channel(asyncio.Protocol):
         if self._timer is not None:
             self._timer.cancel()
         self.opened_at = self.last_heard = asyncio.get_running_loop().time()
-        self._handler.opened(self)
+        self._handler.on_open(self)
         if self._why:
             return False
         self._opened()
@@ -216,15 +222,15 @@ class Channel(asyncio.Protocol):
 
     def _process_pending(self) -> None:
         """Processes some frames, and the rest after other channels had their turn; reading is paused until then."""
-        processed = 0 if self._handler.wait(self) else self._process_some()
+        processed = 0 if self._handler.turn_delay(self) else self._process_some()
         if self._transport is None or self._why or not self.is_open:
             return
-        wait = self._handler.wait(self)
-        if self._frames.has_frame or wait:
+        delay = self._handler.turn_delay(self)
+        if self._frames.has_frame or delay:
             self._is_paused = True
             self._transport.pause_reading()
             self._limit_frame_time()
-            asyncio.get_running_loop().call_later(wait, self._process_pending)
+            self._next_turn = asyncio.get_running_loop().call_later(delay, self._process_pending)
         elif self._is_paused:
             self._is_paused = False
             self._transport.resume_reading()
@@ -247,7 +253,7 @@ class Channel(asyncio.Protocol):
             if frame is None:
                 return processed
             self.last_heard = time()
-            self._handler.received(self, frame)
+            self._handler.on_frame(self, frame)
             if time() >= until:
                 return processed + 1
         return FRAMES_PER_TURN

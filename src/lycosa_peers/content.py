@@ -13,7 +13,7 @@ from msgspec import Struct
 from .messages import Item, PeerHit, Statistics, Wanted
 
 
-class Found(Struct, frozen=True):
+class LookupResult(Struct, frozen=True):
     """The result of a lookup in a content."""
 
     hits: tuple[PeerHit, ...] = ()
@@ -47,12 +47,12 @@ class ContentSummary(Protocol):
 class Content(Protocol):
     """What a peer shares."""
 
-    def find(self, wanted: Wanted, most: int) -> Found:
-        """What others are told."""
+    def find(self, wanted: Wanted, most: int) -> LookupResult:
+        """The hits for other peers."""
         ...
 
-    def find_own(self, wanted: Wanted, most: int) -> Found:
-        """What its user is told: also what is withheld from others."""
+    def find_own(self, wanted: Wanted, most: int) -> LookupResult:
+        """The hits for its own user: also what is withheld from others."""
         ...
 
     def fetch(self, item: Item) -> bytes | None: ...
@@ -67,7 +67,7 @@ class Content(Protocol):
         ...
 
     def confirms(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None, body: bytes) -> bool:
-        """Whether the item that a stranger sent is as its hit has told."""
+        """Whether the item that a stranger sent is as its hit claims."""
         ...
 
     def unlikely(self, number: int) -> str | None:
@@ -140,10 +140,10 @@ class Items:
         self._changes.append((added, item))
         del self._changes[: -self._changes_kept]
 
-    def find(self, wanted: Wanted, most: int) -> Found:
-        return Found((PeerHit(wanted),)) if wanted in self.ids else Found()
+    def find(self, wanted: Wanted, most: int) -> LookupResult:
+        return LookupResult((PeerHit(wanted),)) if wanted in self.ids else LookupResult()
 
-    def find_own(self, wanted: Wanted, most: int) -> Found:
+    def find_own(self, wanted: Wanted, most: int) -> LookupResult:
         return self.find(wanted, most)
 
     def fetch(self, item: Item) -> bytes | None:

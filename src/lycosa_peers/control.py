@@ -27,7 +27,7 @@ _MAX_LINE_LENGTH = 16 << 20  # bytes
 _MAX_PATH_LENGTH = 100  # bytes that the path of a socket may have
 
 
-class Request(Struct, frozen=True, omit_defaults=True):
+class PeerRequest(Struct, frozen=True, omit_defaults=True):
     """What a command wants of the peer."""
 
     do: Literal["search", "fetch", "show"]
@@ -39,7 +39,7 @@ class Request(Struct, frozen=True, omit_defaults=True):
     url: str = ""
 
 
-class Reply(Struct, frozen=True, omit_defaults=True):
+class PeerReply(Struct, frozen=True, omit_defaults=True):
     """One line of the answer to a request."""
 
     progress: SearchProgress | None = msgspec.field(default=None, name="searched")
@@ -49,21 +49,21 @@ class Reply(Struct, frozen=True, omit_defaults=True):
     is_over: bool = False
 
 
-async def answer_request(peer: Peer, request: Request) -> AsyncIterator[Reply]:
+async def answer_request(peer: Peer, request: PeerRequest) -> AsyncIterator[PeerReply]:
     """Carries out a request of the user."""
     if request.do == "show":
-        yield Reply(status=peer.status(), is_over=True)
+        yield PeerReply(status=peer.status(), is_over=True)
     elif request.do == "fetch":
         body = await peer.fetch(request.provider, request.url) if request.provider is not None else None
-        yield Reply(body=body, is_over=True)
+        yield PeerReply(body=body, is_over=True)
     else:
         async for progress in peer.search(
             request.words, most=request.most, enough=request.enough, deadline=request.deadline
         ):
-            yield Reply(progress=progress, is_over=progress.is_over)
+            yield PeerReply(progress=progress, is_over=progress.is_over)
 
 
-class Control:
+class PeerControl:
     """The socket on which a peer takes requests of its owner."""
 
     def __init__(self, peer: Peer, folder: PeerFolder):
@@ -87,17 +87,17 @@ class Control:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, asyncio.CancelledError):
             try:
-                request = msgspec.json.decode(await reader.readline(), type=Request)
+                request = msgspec.json.decode(await reader.readline(), type=PeerRequest)
                 async for reply in answer_request(self._peer, request):
                     writer.write(msgspec.json.encode(reply) + b"\n")
                     await writer.drain()
             except (msgspec.DecodeError, ValueError, LycosaError) as error:
-                writer.write(msgspec.json.encode(Reply(error=str(error), is_over=True)) + b"\n")
+                writer.write(msgspec.json.encode(PeerReply(error=str(error), is_over=True)) + b"\n")
             writer.close()
             await writer.wait_closed()
 
 
-async def ask_running_peer(folder: PeerFolder, request: Request) -> AsyncIterator[Reply] | None:
+async def ask_running_peer(folder: PeerFolder, request: PeerRequest) -> AsyncIterator[PeerReply] | None:
     """The replies of the running peer of a collection; None where none is running."""
     try:
         if not _is_own_socket(folder.path(SOCKET_FILE)):
@@ -109,7 +109,9 @@ async def ask_running_peer(folder: PeerFolder, request: Request) -> AsyncIterato
     return _read(reader, writer, request)
 
 
-async def _read(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: Request) -> AsyncIterator[Reply]:
+async def _read(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: PeerRequest
+) -> AsyncIterator[PeerReply]:
     try:
         writer.write(msgspec.json.encode(request) + b"\n")
         while True:
@@ -117,7 +119,7 @@ async def _read(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, requ
             if not line:
                 raise LycosaError("the peer that serves the collection has just ended; try again")
             try:
-                reply = msgspec.json.decode(line, type=Reply)
+                reply = msgspec.json.decode(line, type=PeerReply)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise LycosaError(
                     "what serves the collection is no peer of this version; stop it and try again"

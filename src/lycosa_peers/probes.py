@@ -1,7 +1,7 @@
 """Measuring what peers claim: hits of strangers are claims until they were checked.
 
 Keys and claims cost nothing, so a hit of a peer that is not trusted counts only when a page of its answer, chosen by
-chance, was fetched and found to be as it was told, and when the peer had nothing for a question that nobody can answer:
+chance, was fetched and found to be as claimed, and when the peer had nothing for a question that nobody can answer:
 words of the asker's own pages that have nothing to do with each other, and one that does not exist. It comes as another
 walker, and who has pages for it makes them up. Who stood that in several searches becomes a buddy. Answers of trusted
 peers count at once, and are checked like that now and then.

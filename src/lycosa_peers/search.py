@@ -49,7 +49,7 @@ class Trust(StrEnum):
 
     TRUSTED = "trusted"  # they are at home, or of a peer that the user named
     BUDDY = "buddy"  # of a peer that answered well before
-    CONFIRMED = "confirmed"  # a sample was fetched, and is as it was told
+    CONFIRMED = "confirmed"  # a sample was fetched, and is as claimed
     CLAIMED = "claimed"  # nobody has looked
 
 
@@ -107,7 +107,7 @@ class Search:
         self.trust: dict[PeerName, Trust] = {}  # of providers that are not trusted
         self.probed: set[PeerName] = set()  # providers of which a sample was fetched
         self.probes_ended: set[PeerName] = set()  # those that have an outcome
-        self.rejected: set[PeerName] = set()  # providers whose sample was not as they had told
+        self.rejected: set[PeerName] = set()  # providers whose sample was not as claimed
         self.tried: set[PeerName] = set()  # providers that were tried
         self.fetching: int | None = None  # the fetch under way
         self.provider: PeerName | None = None
@@ -133,14 +133,14 @@ class Search:
         self.found.update(found)
 
     def confirm(self, provider: PeerName, may_take: Callable[[Item], bool]) -> None:
-        """A sample of a provider's hits is as it was told: all of them count."""
+        """A sample of a provider's hits is as claimed: all of them count."""
         if self.trust.get(provider) is Trust.CLAIMED:
             self.trust[provider] = Trust.CONFIRMED
             items = (hit.item for answer in self.answers if answer.provider.name == provider for hit in answer.hits)
             self.found.update(item for item in items if may_take(item))
 
     def reject(self, provider: PeerName) -> None:
-        """A sample of a provider's hits is not as it was told: none of them count any more."""
+        """A sample of a provider's hits is not as claimed: none of them count any more."""
         self.rejected.add(provider)
         self.dropped += sum(answer.provider.name == provider for answer in self.answers)
         self.answers = [answer for answer in self.answers if answer.provider.name != provider]

@@ -29,6 +29,7 @@ from lycosa.collection.search_index import MAX_TEXT, SearchIndex, one_safe_line
 from lycosa.reading import Reader
 from lycosa.reading.stop_words import STOP_WORDS
 from lycosa.reading.words import FoldedWords
+from lycosa.run.open import bring_index_up_to_date
 from lycosa.vocabulary.errors import CollectionError, LycosaError
 from lycosa.vocabulary.hosts import why_not_public_address, why_url_refused
 from lycosa.vocabulary.records import Codes, Fetch, Url
@@ -36,7 +37,7 @@ from lycosa.vocabulary.text import codes_of, folded, tokens_of
 from lycosa.vocabulary.urls import normalise
 from lycosa.web.encodings import decoded
 
-from .content import ContentSummary, Found, SummaryDelta
+from .content import ContentSummary, LookupResult, SummaryDelta
 from .messages import MAX_BYTES, Item, PeerHit, Statistics, Wanted
 from .peer_folder import PeerFolder
 from .ranking import has_all_words, query_words
@@ -62,7 +63,7 @@ LATEST = 1e11  # seconds since the epoch, the limit of a message
 _PAGES_AT_ONCE = 4  # read before other tasks have their turn
 _NEW_PAGES = 64  # that are not in the summary yet and are read for one query, to see where they came from
 _TITLE, _SNIPPET = 300, 600  # characters of a hit
-_SAMPLE = 1 << 18  # bytes that are read of a page to see whether it is as it was told
+_SAMPLE = 1 << 18  # bytes that are read of a page to see whether it is as claimed
 _TRUE_WORDS = 0.8  # share of the words of title and snippet that have to be on the page
 _STOPS = np.sort(codes_of(STOP_WORDS))
 Count = Callable[[int, int], None]
@@ -160,8 +161,8 @@ def _stem(word: str) -> str:
     return word[: max(3, len(word) - 3)]
 
 
-def _made_up_word(chance: Random) -> str:
-    return "".join(chance.choice("bdfgklmnprstv") + chance.choice("aeiou") for _ in range(chance.randint(3, 5)))
+def _made_up_word(rng: Random) -> str:
+    return "".join(rng.choice("bdfgklmnprstv") + rng.choice("aeiou") for _ in range(rng.randint(3, 5)))
 
 
 def unpack_record(url: str, body: bytes) -> bytes | None:
@@ -319,16 +320,16 @@ class SharedCollection:
 
     # ------------------------------------------------------------ the content of a peer
 
-    def find(self, wanted: Wanted, most: int) -> Found:
+    def find(self, wanted: Wanted, most: int) -> LookupResult:
         return self._find(wanted, most, self._is_shared)
 
-    def find_own(self, wanted: Wanted, most: int) -> Found:
+    def find_own(self, wanted: Wanted, most: int) -> LookupResult:
         return self._find(wanted, most, self._is_there)
 
-    def _find(self, wanted: Wanted, most: int, where: Callable[[str], bool]) -> Found:
+    def _find(self, wanted: Wanted, most: int, where: Callable[[str], bool]) -> LookupResult:
         words = query_words(wanted) if isinstance(wanted, str) else ()
         if not words or most < 1:
-            return Found()
+            return LookupResult()
         self._texts.begin()
         try:
             found = self._index.with_all(words, limit=most, where=where)
@@ -336,9 +337,9 @@ class SharedCollection:
         except CollectionError as error:  # mostly another process is rewriting the index
             self.counts["index_unusable"] += 1
             self.error = error
-            return Found()
+            return LookupResult()
         self.error = None
-        return Found(hits, self._statistics(words)) if hits else Found()
+        return LookupResult(hits, self._statistics(words)) if hits else LookupResult()
 
     def fetch(self, item: Item) -> bytes | None:
         """The WARC record of a stored page as it is in the archive; None where there is none that may be shared."""
@@ -395,15 +396,15 @@ class SharedCollection:
         return all(claimed.get(word, 0) <= 2 * count + 2 for word, count in zip(words, times, strict=True))
 
     def unlikely(self, number: int) -> str | None:
-        chance = Random(number)
-        words = [_made_up_word(chance)]
+        rng = Random(number)
+        words = [_made_up_word(rng)]
         last = max(self._known, default=0)
         for _ in range(8):
-            page = next(self._collection.catalog.pages(after=chance.randrange(last), limit=1), None) if last else None
+            page = next(self._collection.catalog.pages(after=rng.randrange(last), limit=1), None) if last else None
             if page is None or page.number in self._withheld or page.number not in self._known or len(words) > 2:
                 continue  # what is withheld is not told by questions either
             words += sorted(tokens_of(page.title), key=lambda word: (-len(word), word))[:1]
-        chance.shuffle(words)
+        rng.shuffle(words)
         return " ".join(words)
 
     def may_take(self, item: Item) -> bool:
@@ -526,6 +527,11 @@ class SharedCollection:
                 build.seal()
         build.seal()
         self.take_over(build)
+
+    async def index_new_pages(self) -> None:
+        """Has pages indexed that a crawl has left to the first search; while it runs, they have to wait."""
+        if self._collection.pages_not_indexed():
+            await asyncio.to_thread(bring_index_up_to_date, self._collection.folder, tell=lambda line: None)
 
     def codes_of_page(self, number: int) -> Codes | None:
         """The words of a page without stop words; None for a page that is not shared."""

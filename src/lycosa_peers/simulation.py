@@ -57,7 +57,7 @@ class QueryOutcome(Struct, frozen=True):
         return self.found_at in (Stage.INDEXES, Stage.BUDDIES)
 
 
-class _Tally:
+class _QueryCounters:
     """The counters of one query."""
 
     def __init__(self, asker: PeerName, wanted: Wanted, at: float):
@@ -97,7 +97,7 @@ class SimulatedNetwork:
         self._events: list[tuple[float, int, int, int, Callable[[], None]]] = []
         self._serial = self._in_flight = self._asked = 0
         self._due: dict[PeerName, float] = {}
-        self._tallies: dict[int, _Tally] = {}
+        self._tallies: dict[int, _QueryCounters] = {}
         for name, neighbours in (overlay or {}).items():
             self.nodes[name].connect(neighbours)
             for neighbour in neighbours:
@@ -149,7 +149,7 @@ class SimulatedNetwork:
         """Begins a search without waiting for it."""
         number = query_number(self._seed, self._asked)
         self._asked += 1
-        self._tallies[number] = _Tally(name, wanted, self.now)
+        self._tallies[number] = _QueryCounters(name, wanted, self.now)
         node = self.nodes[name]
         _, sends = node.ask(wanted, self._clock(name), most=most, enough=enough, query_id=number)
         self._dispatch(node, sends)
@@ -280,7 +280,7 @@ class SimulatedNetwork:
             tally.under_way += 1
         self._push(self.now + delay, _MESSAGE, partial(self._deliver, sender, send.to, send.message))
 
-    def _tally(self, message: Message) -> _Tally | None:
+    def _tally(self, message: Message) -> _QueryCounters | None:
         match message:
             case Query():
                 return self._tallies.get(message.id)

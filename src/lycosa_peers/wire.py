@@ -204,7 +204,7 @@ class Wire:
 
     # ------------------------------------------------------------ callbacks of channels
 
-    def begins(self, channel: Channel) -> None:
+    def on_connect(self, channel: Channel) -> None:
         """Of too many incoming channels that have not shown a key, of one network or in all, the oldest makes room. A
         network that begins too many in a second is hung up on before they cost a handshake."""
         if channel.dials:
@@ -219,7 +219,7 @@ class Wire:
         elif len(silent) > MAX_HANDSHAKES:
             silent[0].close("no handshake, and others wait")
 
-    def opened(self, channel: Channel) -> None:
+    def on_open(self, channel: Channel) -> None:
         others = self._channels.get(channel.peer, [])
         if channel.peer == self._me:
             channel.close("it is ourselves")
@@ -273,7 +273,7 @@ class Wire:
         if self._large_expected[peer] > 0:
             self._large_expected[peer] -= 1
 
-    def received(self, channel: Channel, frame: bytes) -> None:
+    def on_frame(self, channel: Channel, frame: bytes) -> None:
         self.counts["heard"] += 1
         time = asyncio.get_running_loop().time
         began = time()
@@ -284,15 +284,15 @@ class Wire:
             self._network_turns.spent(channel.network, now - began, now=now)
             self._stranger_turns.spent(_STRANGERS, now - began, now=now)
 
-    def wait(self, channel: Channel) -> float:
+    def turn_delay(self, channel: Channel) -> float:
         now = asyncio.get_running_loop().time()
         own = self._turns.wait(channel.peer, now)
         if not channel.is_open or self._handler.trusts(channel.peer):
             return own
         return max(own, self._network_turns.wait(channel.network, now), self._stranger_turns.wait(_STRANGERS, now))
 
-    def is_slow(self, channel: Channel, slow: bool) -> None:
-        if slow:
+    def on_backlog(self, channel: Channel, is_slow: bool) -> None:
+        if is_slow:
             self._slow[channel] = _Backlog(channel.drained, asyncio.get_running_loop().time())
         else:
             self._slow.pop(channel, None)
@@ -306,7 +306,7 @@ class Wire:
             elif now - backlog.since >= seconds:
                 channel.close("does not read what it is sent")
 
-    def closed(self, channel: Channel, why: str) -> None:
+    def on_close(self, channel: Channel, why: str) -> None:
         self._all_channels.pop(channel, None)
         self._slow.pop(channel, None)
         self.counts[f"closed: {why.partition(':')[0]}"] += 1

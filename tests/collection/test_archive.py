@@ -24,7 +24,17 @@ from collection.samples import (
     visit,
     warcio_check,
 )
-from lycosa.collection import Archive, Attempt, Event, FetchedExample, Place, Position, RunStart, Scores, Stop
+from lycosa.collection import (
+    Archive,
+    ArchivePosition,
+    Attempt,
+    Event,
+    FetchedExample,
+    RecordLocation,
+    RunStart,
+    Scores,
+    Stop,
+)
 from lycosa.collection.cdxj import surt
 from lycosa.collection.event_records import decode_event, encode_event, groups
 from lycosa.collection.warc import CHUNK, records
@@ -37,7 +47,7 @@ def as_read(event: Event) -> Event:
     return replace(event, page=None) if isinstance(event, Visit) else event
 
 
-def written(folder: Path, events: list[Event]) -> list[Place]:
+def written(folder: Path, events: list[Event]) -> list[RecordLocation]:
     archive = archive_in(folder)
     places = [archive.append(event) for event in events]
     archive.close()
@@ -163,7 +173,7 @@ def test_half_surrogates_become_question_marks(tmp_path):
 def test_reading_goes_on_from_a_position(tmp_path):
     archive = archive_in(tmp_path, max_bytes=3000)
     events = every_kind_of_event() * 2
-    positions: list[Position | None] = [None]
+    positions: list[ArchivePosition | None] = [None]
     for event in events:
         archive.append(event)
         positions.append(archive.position())
@@ -288,7 +298,7 @@ def test_a_place_gives_the_fetch(tmp_path):
         if hasattr(event, "fetch"):
             assert archive.fetch_at(place) == event.fetch
     with pytest.raises(CollectionError, match="lycosa rebuild"):
-        archive.fetch_at(Place(places[1].file, places[1].offset + 1, 10))
+        archive.fetch_at(RecordLocation(places[1].file, places[1].offset + 1, 10))
 
 
 # ---------------------------------------------------------------- kills and damage
@@ -335,14 +345,14 @@ def test_a_whole_archive_is_left_alone(tmp_path):
     archive = archive_in(tmp_path)
     archive.recover(None)
     archive.recover(archive.position())
-    archive.recover(Position(the_file(tmp_path).name, 700))  # not where a record begins
+    archive.recover(ArchivePosition(the_file(tmp_path).name, 700))  # not where a record begins
     assert the_file(tmp_path).read_bytes() == before
 
 
 def test_an_archive_shorter_than_the_catalog_knows_is_refused(tmp_path):
     written(tmp_path, [visit(HOME)])
     with pytest.raises(CollectionError, match="lycosa rebuild"):
-        archive_in(tmp_path).recover(Position(the_file(tmp_path).name, 1 << 20))
+        archive_in(tmp_path).recover(ArchivePosition(the_file(tmp_path).name, 1 << 20))
 
 
 def test_damage_in_the_middle_costs_only_what_it_hit(tmp_path):

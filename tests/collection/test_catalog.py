@@ -1,15 +1,18 @@
 import gc
+import os
+import signal
 import sqlite3
+from contextlib import closing
 
 import pytest
 
 from collection.samples import CARS, HOME, WOLF, every_kind_of_event, fetched, page_of, visit
-from lycosa.collection import Attempt, Catalog, FetchedExample, Place, Position, RunStart, Scores, Stop
-from lycosa.collection.schema import MIGRATIONS, version_of
+from lycosa.collection import ArchivePosition, Attempt, Catalog, FetchedExample, RecordLocation, RunStart, Scores, Stop
+from lycosa.collection.schema import MIGRATIONS, migrate, version_of
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Candidate, Fetch, LeftOut, LeftOutReason, Link, Outcome, Skip, SkipReason, Url
 
-PLACE = Place("t-1-00001.warc.gz", 100, 50)
+PLACE = RecordLocation("t-1-00001.warc.gz", 100, 50)
 
 
 @pytest.fixture
@@ -52,7 +55,7 @@ def test_rows_that_are_left_half_read_may_outlive_the_catalog(catalog):
 def test_every_kind_of_event_is_taken_in(catalog):
     for event in every_kind_of_event():
         catalog.add(event, PLACE)
-    catalog.commit(Position(PLACE.file, 150))
+    catalog.commit(ArchivePosition(PLACE.file, 150))
     summary = catalog.summary()
     assert summary.outcomes["ok"] == 7
     assert summary.outcomes["failed"] == 1
@@ -62,7 +65,7 @@ def test_every_kind_of_event_is_taken_in(catalog):
     ]
     assert summary.runs[1].refresh == {"policy": "fixed", "budget": 3, "expand": 0.5}
     assert [(example.url, example.good) for example in catalog.examples()] == [(WOLF, True), (CARS, False)]
-    assert catalog.position() == Position(PLACE.file, 150)
+    assert catalog.position() == ArchivePosition(PLACE.file, 150)
 
 
 def test_a_page_fetched_again_keeps_its_number_and_takes_its_new_links(catalog):
@@ -85,7 +88,7 @@ def test_nothing_is_kept_before_commit_and_all_is_kept_after(tmp_path):
     catalog.connection.execute("CREATE TABLE waiting (url TEXT)")
     catalog.add(visit(HOME), PLACE)
     catalog.connection.execute("INSERT INTO waiting VALUES ('a')")
-    catalog.commit(Position("f", 1))
+    catalog.commit(ArchivePosition("f", 1))
     catalog.add(visit(WOLF), PLACE)
     catalog.add(RunStart(1.0, "random", ()), None)
     catalog.put_state("strategy", {"seen": [1, 2]})
@@ -94,7 +97,7 @@ def test_nothing_is_kept_before_commit_and_all_is_kept_after(tmp_path):
     catalog = Catalog(path, writable=False)
     assert [page.url for page in catalog.pages()] == [HOME]
     assert catalog.connection.execute("SELECT url FROM waiting").fetchall() == [("a",)]
-    assert (catalog.position(), catalog.get_state("strategy"), catalog.runs()) == (Position("f", 1), None, [])
+    assert (catalog.position(), catalog.get_state("strategy"), catalog.runs()) == (ArchivePosition("f", 1), None, [])
     catalog.close()
 
 
@@ -179,10 +182,10 @@ def test_forgetting_leaves_no_trace(catalog):
 def test_pages_are_found_where_they_moved(catalog):
     catalog.add(visit(HOME, at=1.0), PLACE)
     catalog.add(visit(HOME, at=2.0), PLACE)
-    moved = [(HOME, 1.0, Place("b", 1, 2)), (HOME, 2.0, Place("b", 3, 4))]
+    moved = [(HOME, 1.0, RecordLocation("b", 1, 2)), (HOME, 2.0, RecordLocation("b", 3, 4))]
     catalog.relocate(moved)
-    assert catalog.page(HOME).place == Place("b", 3, 4)
-    assert [fetch.place for fetch in catalog.fetches(HOME)] == [Place("b", 1, 2), Place("b", 3, 4)]
+    assert catalog.page(HOME).place == RecordLocation("b", 3, 4)
+    assert [fetch.place for fetch in catalog.fetches(HOME)] == [RecordLocation("b", 1, 2), RecordLocation("b", 3, 4)]
 
 
 # ---------------------------------------------------------------- versions and damage
@@ -212,6 +215,28 @@ def test_a_step_that_fails_changes_nothing(tmp_path):
     catalog = Catalog(path, writable=True)
     assert version_of(catalog.connection) == len(MIGRATIONS)
     assert catalog.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'half'").fetchone() is None
+    catalog.close()
+
+
+@pytest.mark.parametrize("version", range(1, len(MIGRATIONS)))
+def test_a_kill_while_an_older_catalog_is_brought_up_to_date_leaves_it_as_it_was(tmp_path, version):
+    path = tmp_path / "catalog.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        migrate(connection, MIGRATIONS[:version])
+        before = set(connection.iterdump())
+    child = os.fork()
+    if child == 0:  # killed with the step done, and not yet whole
+        connection = sqlite3.connect(path)
+        connection.create_function("kill", 0, lambda: os.kill(os.getpid(), signal.SIGKILL))
+        migrate(connection, (*MIGRATIONS[:version], f"{MIGRATIONS[version]}; SELECT kill()"))
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    with closing(sqlite3.connect(path)) as connection:
+        assert version_of(connection) == version
+        assert set(connection.iterdump()) == before
+    catalog = Catalog(path, writable=True)
+    assert version_of(catalog.connection) == len(MIGRATIONS)
+    assert catalog.connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     catalog.close()
 
 

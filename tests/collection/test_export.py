@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collection.samples import CARS, HOME, HTML, WOLF, page_of, visit
-from lycosa.collection import Catalog, Place
+from lycosa.collection import Catalog, RecordLocation
 from lycosa.collection.export import COLUMNS, csv_cell, export_row, exporter_for
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
@@ -23,7 +23,7 @@ TITLES = {HOME: '=HYPERLINK("http://x")', WOLF: "\t@SUM(1)\x1b[31m", CARS: 'quot
 def catalog(tmp_path):
     catalog = Catalog(tmp_path / "catalog.sqlite", writable=True)
     for url, title in TITLES.items():
-        catalog.add(visit(url, found_on=HOME, page=page_of(url, title=title)), Place("f", 1, 2))
+        catalog.add(visit(url, found_on=HOME, page=page_of(url, title=title)), RecordLocation("f", 1, 2))
     yield catalog
     catalog.close()
 

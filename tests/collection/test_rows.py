@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from lycosa.collection.events import Place
+from lycosa.collection.events import RecordLocation
 from lycosa.collection.rows import (
     LastObservation,
     NewExample,
@@ -48,7 +48,7 @@ def test_every_field_that_is_written_is_a_column_of_its_table(table):
 
 def test_a_row_is_read_by_the_names_of_its_fields_with_its_place_out_of_three_columns():
     row = (2, 5.0, "changed", 200, -1, 100, 3, 1, "a.warc.gz", 10, 20)
-    place = Place("a.warc.gz", 10, 20)
+    place = RecordLocation("a.warc.gz", 10, 20)
     assert read_look(row) == ObservationRow(2, 5.0, "changed", 200, (1 << 64) - 1, 100, 3, 1, place)
     assert read_look((*row[:8], None, None, None)).place is None
     assert RowReader(ObservationRow, {"at": "looks.at"}).names[:2] == ["look", "looks.at"]

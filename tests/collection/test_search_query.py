@@ -2,15 +2,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.collection.search_query import MAX_DEPTH, Clause, Group, Term, parse_query
+from lycosa.collection.search_query import MAX_DEPTH, BooleanQuery, Clause, Term, parse_query
 
 
-def depth(group: Group) -> int:
-    return 1 + max((depth(each.part) for each in group.clauses if isinstance(each.part, Group)), default=0)
+def depth(group: BooleanQuery) -> int:
+    return 1 + max((depth(each.part) for each in group.clauses if isinstance(each.part, BooleanQuery)), default=0)
 
 
-def group(*clauses: tuple[str, Term | Group]) -> Group:
-    return Group(tuple(Clause(occur, part) for occur, part in clauses))
+def group(*clauses: tuple[str, Term | BooleanQuery]) -> BooleanQuery:
+    return BooleanQuery(tuple(Clause(occur, part) for occur, part in clauses))
 
 
 A, B, C = Term("a"), Term("b"), Term("c")
@@ -38,8 +38,8 @@ A, B, C = Term("a"), Term("b"), Term("c")
         ("a)", group(("should", A))),
         ("nofield:a", group(("should", Term("nofield:a")))),
         ("title:", group(("should", Term("title:")))),
-        ('""', Group()),
-        ("", Group()),
+        ('""', BooleanQuery()),
+        ("", BooleanQuery()),
     ],
 )
 def test_the_syntax(query, meaning):

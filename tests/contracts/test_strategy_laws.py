@@ -39,7 +39,7 @@ def maker(name: str) -> Make:
     """Makes a strategy; those that are nothing without an access log have that of the world."""
 
     def make(world: SmallWeb) -> Strategy:
-        return STRATEGIES[name](world.readings()) if name in NEED_A_LOG else STRATEGIES[name]()
+        return STRATEGIES[name](world.access_log()) if name in NEED_A_LOG else STRATEGIES[name]()
 
     return make
 
@@ -65,7 +65,7 @@ def test_a_number_that_makes_no_sense_is_refused_and_every_other_works(name: str
             options = check_options(name, {option.name: given_value})
 
             def make(world: SmallWeb, options: dict[str, Any] = options) -> Strategy:
-                log = [world.readings()] if name in NEED_A_LOG else []
+                log = [world.access_log()] if name in NEED_A_LOG else []
                 return STRATEGIES[name](*log, **options)
 
             make(TOPICAL_WORLD)

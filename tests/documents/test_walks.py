@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from documents import small_webs
-from lycosa.logs.readings import Readings
+from lycosa.logs.access_log import AccessLog
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
 from lycosa_lab.worlds.documents import DocumentWorld
@@ -97,7 +97,7 @@ def test_readers_stay_with_a_world_that_is_saved(tmp_path: Path) -> None:
 def test_real_people_walked_through_the_encyclopaedia() -> None:
     """Others counted 11 485 people."""
     world = WikipediaSchools(path=str(SCHOOLS), walks=str(WALKS))
-    readings = Readings.of((access.user, access.url, access.at) for access in world.accesses())
-    assert readings.users == 11_485
-    assert readings.accesses == world.facts["accesses"] > 100_000
-    assert all(url in world for url in readings.urls)
+    access_log = AccessLog.of((access.user, access.url, access.at) for access in world.accesses())
+    assert access_log.users == 11_485
+    assert access_log.accesses == world.facts["accesses"] > 100_000
+    assert all(url in world for url in access_log.urls)

@@ -8,7 +8,7 @@ import pytest
 
 from crawling import done, lycosa
 from lycosa.recipe import load_recipe
-from lycosa.run.control import Request, ask
+from lycosa.run.control import CrawlRequest, ask
 from lycosa.run.trust import ID_FILE, concerns, is_trusted, note_made_here, trust
 from lycosa_peers.peer_folder import PeerFolder
 from sharing import add_pages
@@ -107,7 +107,7 @@ def test_a_crawl_is_asked_by_its_own_socket_alone(foreign, tmp_path):
         port.setblocking(False)
         (foreign / "control.sock").symlink_to(tmp_path / "s")
         (foreign / "control.json").write_text(f'{{"port": {port.getsockname()[1]}, "token": "x"}}')
-        assert ask(foreign, Request("status")) is None
+        assert ask(foreign, CrawlRequest("status")) is None
         for listener in (other, port):
             with pytest.raises(BlockingIOError):
                 listener.accept()

@@ -4,6 +4,7 @@ import asyncio
 import re
 import socket
 import zlib
+from contextlib import suppress
 
 import msgspec
 import pytest
@@ -13,7 +14,7 @@ from fortress.hostile_peers import CALLERS, ENDED, GONE, LIARS, STAYS, WAITS, Ho
 from lycosa.run.trust import note_made_here
 from lycosa.vocabulary.text import codes_of
 from lycosa_peers.addresses import parse_endpoint
-from lycosa_peers.control import Request, ask_running_peer
+from lycosa_peers.control import PeerRequest, ask_running_peer
 from lycosa_peers.messages import Contact, FetchRequest, Index, Join, Query, encode
 from lycosa_peers.node import Node
 from lycosa_peers.options import DEFAULTS
@@ -46,12 +47,18 @@ class Victim:
         return f"127.1.{NUMBERS[name] // 200}.{1 + NUMBERS[name] % 200}"
 
     async def search(self, words: str, deadline: float = 0.3):
-        request = Request("search", words, most=30, enough=30, deadline=deadline)
+        request = PeerRequest("search", words, most=30, enough=30, deadline=deadline)
         replies = [reply async for reply in await ask_running_peer(PeerFolder(self.folder), request)]
         return merge(words, replies[-1].progress.answers.answers, me=self.name).hits
 
-    async def serves_friends(self) -> None:
-        assert await asks(self.endpoint, "127.0.0.77") == 2, "a friend is not served"
+    async def serves_friends(self, tries: int = 1) -> None:
+        """A friend is served; where many attack at a time on a busy machine, when it has come again some times."""
+        for _ in range(tries - 1):
+            with suppress(OSError):
+                if await asks(self.endpoint, "127.0.0.77") == 2:
+                    break
+        else:
+            assert await asks(self.endpoint, "127.0.0.77") == 2, "a friend is not served"
         assert self.process.poll() is None
         assert most_memory(self.process) < MOST_MEMORY
 
@@ -103,7 +110,9 @@ def test_a_search_ends_with_what_is_true_whoever_is_asked(victim, name):
         assert not isinstance(liar, Referrer) or liar.called <= 1
         await liar.wire.close()
         await victim.serves_friends()
-        (shown,) = [reply.status async for reply in await ask_running_peer(PeerFolder(victim.folder), Request("show"))]
+        (shown,) = [
+            reply.status async for reply in await ask_running_peer(PeerFolder(victim.folder), PeerRequest("show"))
+        ]
         assert liar.identity.name not in [buddy["name"] for buddy in shown["buddies"]]
 
     asyncio.run(asyncio.wait_for(run(), 300))
@@ -175,15 +184,14 @@ def test_all_at_once(victim):
 
     async def run() -> None:
         hostile = [asyncio.create_task(one(name, turn)) for turn in range(3) for name in CALLERS]
-        for _ in range(5):
-            await asyncio.sleep(0.5)
-            await victim.serves_friends()
+        while sum(task.done() for task in hostile) < len(hostile) // 2:  # most do their harm at once
+            await victim.serves_friends(tries=20)
         for task in hostile:
             task.cancel()
         await asyncio.gather(*hostile, return_exceptions=True)
-        await victim.serves_friends()
+        await victim.serves_friends(tries=20)
 
-    asyncio.run(asyncio.wait_for(run(), 300))
+    asyncio.run(asyncio.wait_for(run(), 900))
 
 
 def test_outcomes_are_those_that_there_are():
@@ -254,4 +262,4 @@ def test_a_control_socket_that_is_a_link_is_not_asked(tmp_path):
         other.bind(str(tmp_path / "s"))
         other.listen()
         (folder / "peer" / "control").symlink_to(tmp_path / "s")
-        assert asyncio.run(ask_running_peer(PeerFolder(folder), Request("show"))) is None
+        assert asyncio.run(ask_running_peer(PeerFolder(folder), PeerRequest("show"))) is None

@@ -18,8 +18,8 @@ from lycosa.frontier.memory import MemoryFrontier
 from lycosa.loop import Loop
 from lycosa.recipe import Requests
 from lycosa.run.crawl import Assessor, Crawl, Status
+from lycosa.run.host_slots import CurrentSlots
 from lycosa.run.sitemaps import urls_in_sitemaps
-from lycosa.run.turns import CurrentTurns
 from lycosa.strategies.unfocused import BreadthFirst
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Candidate, Fetch, Host, PastFetch, Url
@@ -49,7 +49,7 @@ class Asked:
             candidate = frontier.take(self.clock.now()) if len(in_flight) < 200 else None
             if candidate is not None:
                 address = address_of(host_of(candidate.url))
-                if not frontier.place(host_of(candidate.url), address):
+                if not frontier.claim_address(host_of(candidate.url), address):
                     self.postponed += 1
                     frontier.postpone(candidate)
                     continue
@@ -125,7 +125,7 @@ def test_nothing_is_left_of_limits_that_nobody_needs() -> None:
         frontier.put([Candidate(Url(f"http://n{n}.example/"), 0.5)])
         candidate = frontier.take(clock.now())
         assert candidate is not None
-        assert frontier.place(host_of(candidate.url), f"192.0.2.{n % 200}")
+        assert frontier.claim_address(host_of(candidate.url), f"192.0.2.{n % 200}")
         frontier.settle(candidate.url)
         clock._now += 2 * DELAY
     assert frontier.take(clock.now()) is None
@@ -216,15 +216,15 @@ class TimedWeb:
 def crawled(pages: dict[str, bytes | str | Reply], seeds: list[str], *, delay: float = DELAY) -> TimedWeb:
     """Crawls the seeds one after the other in simulated time, under robots.txt."""
     clock = SimulatedClock(1_000.0)
-    web, turns = TimedWeb(pages, clock), CurrentTurns()
+    web, slots = TimedWeb(pages, clock), CurrentSlots()
     frontier = MemoryFrontier(clock=clock, delay=delay)
     crawl = Crawl(
-        web=RobotsWeb(web, user_agent="lycosa/1", clock=clock, turns=turns),
+        web=RobotsWeb(web, user_agent="lycosa/1", clock=clock, slots=slots),
         assess=Assessor(read=lambda fetch: None, judge=None),
         loop=Loop(BreadthFirst(), frontier, clock=clock, retries=2),
         clock=clock,
         status=Status(),
-        turns=turns,
+        slots=slots,
     )
     crawl.loop.start([Url(seed) for seed in seeds])
 
@@ -303,8 +303,8 @@ def test_sitemaps_wait_for_what_hosts_ask_for() -> None:
         "http://a.example/map.xml": f"<sitemapindex>{index}</sitemapindex>",
         "http://b.example/b.xml": busy,
     } | {f"http://a.example/{n}.xml": xml.format(n) for n in range(3)}
-    web, turns = TimedWeb(pages, clock), CurrentTurns()
-    robots = RobotsWeb(web, user_agent="lycosa/1", clock=clock, turns=turns)
+    web, slots = TimedWeb(pages, clock), CurrentSlots()
+    robots = RobotsWeb(web, user_agent="lycosa/1", clock=clock, slots=slots)
     found = asyncio.run(
         urls_in_sitemaps(
             robots,
@@ -312,7 +312,7 @@ def test_sitemaps_wait_for_what_hosts_ask_for() -> None:
             hosts_of=[Url("http://a.example/")],
             clock=clock,
             requests=Requests(concurrency=1),
-            turns=turns,
+            slots=slots,
         )
     )
     assert found.urls == [f"http://a.example/{n}" for n in range(3)]

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from lycosa.frontier.memory import MemoryFrontier
-from lycosa.logs.readings import Readings
+from lycosa.logs.access_log import AccessLog
 from lycosa.maps.topic_map import UrlMap
 from lycosa.reading import Reader
 from lycosa.strategies import STRATEGIES, Guided, Mapped
@@ -51,13 +51,13 @@ class OrderedWorld:
     def read(self, url: Url) -> Page | None:
         return self._pages_read.get(url)
 
-    def readings(self) -> Readings:
+    def access_log(self) -> AccessLog:
         """Twelve people, who keep to like pages for the most part."""
         drawn = random.Random(5)
         urls = list(self.pages)
         kinds = [[url for url in urls if (self.relevances[self.numbers[url]] >= 0.5) is good] for good in (True, False)]
         walks = {f"reader {n}": drawn.choices(kinds[n % 2] or urls, k=10) + drawn.choices(urls, k=4) for n in range(12)}
-        return Readings.of((who, url, float(at)) for who, walk in walks.items() for at, url in enumerate(walk))
+        return AccessLog.of((who, url, float(at)) for who, walk in walks.items() for at, url in enumerate(walk))
 
     def crawl_map(self) -> UrlMap:
         """A fifth of the relevant pages as portals, each with three spokes."""
@@ -116,7 +116,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
 def _made(name: str, world: OrderedWorld, **options: Any) -> Strategy:
     options |= OPTIONS.get(name, {})
     if name in ("collaborative", "combined", "guided"):
-        options["readings"] = world.readings()
+        options["access_log"] = world.access_log()
     if name == "mapped":
         options["crawl_map"] = world.crawl_map()
     return STRATEGIES[name](**options)
@@ -129,8 +129,8 @@ def strategies(world: OrderedWorld, buffer: int | None) -> Iterator[tuple[str, S
     for name in ("best-first", "adaptive"):
         yield f"{name} with topic words", _made(name, world, topic_words=TOPIC_WORDS)
         yield f"{name} by a map", Mapped(_made(name, world), world.crawl_map())
-        yield f"{name} by a log", Guided(_made(name, world), world.readings())
-    yield "best-first by both", Guided(Mapped(_made("best-first", world), world.crawl_map()), world.readings())
+        yield f"{name} by a log", Guided(_made(name, world), world.access_log())
+    yield "best-first by both", Guided(Mapped(_made("best-first", world), world.crawl_map()), world.access_log())
     for name in ("infospiders", "pagerank"):
         if buffer is not None:
             yield f"{name} with a buffer", _made(name, world, buffer=buffer)
@@ -157,11 +157,11 @@ def _live_order(world: OrderedWorld, strategy: Strategy, buffer: int | None) -> 
     return urls_of([visit for visit in visits_of(crawl, world.seeds) if visit.page is not None])
 
 
-def orders() -> Orders:
+def orders(worlds: Iterable[str] = WORLDS) -> Orders:
     """World, strategy, then how and with what buffer: the numbers of the pages in the order of their visits."""
     found: Orders = {}
-    for world_name, make in WORLDS.items():
-        world = make()
+    for world_name in worlds:
+        world = WORLDS[world_name]()
         for said, buffer in BUFFERS.items():
             for how, order_of in (("lab", _lab_order), ("live", _live_order)):
                 for name, strategy in strategies(world, buffer):

@@ -2,11 +2,18 @@
 
 import pytest
 
-from golden.record import QUICK, checked
+from golden.orders import orders
+from golden.record import checked, differences, recorded
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", QUICK)
+@pytest.mark.parametrize("world", ["topical", "drawn 17"])  # `make golden` tries the others too
+def test_every_strategy_visits_pages_in_the_order_on_record(world: str) -> None:
+    assert list(differences(recorded("orders")[world], orders([world])[world])) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", ["command-line", "served-crawl"])
 def test_what_it_computes_is_on_record(part: str) -> None:
     assert checked(part) == []
 

@@ -114,7 +114,7 @@ def test_posts_that_cannot_be_are_refused(options: dict[str, str]) -> None:
 
 def test_what_a_study_asks_for_holds_for_the_kind_it_means_where_the_user_says_nothing_else() -> None:
     asked = {"nodes": 300, "links": 700, "seed": 4}
-    assert open_world("blogs", unless_given=asked, of="blogs").facts["links"] == 700
-    said = open_world("blogs:links=900", unless_given=asked, of="blogs").facts
+    assert open_world("blogs", defaults=asked, default_kind="blogs").facts["links"] == 700
+    said = open_world("blogs:links=900", defaults=asked, default_kind="blogs").facts
     assert (said["pages"], said["links"], said["seed"]) == (300, 900, 4)
-    assert open_world("blogs:nodes=50,links=90", unless_given={"pages": 7}).facts["seed"] == 1
+    assert open_world("blogs:nodes=50,links=90", defaults={"pages": 7}).facts["seed"] == 1

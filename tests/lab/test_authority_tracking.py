@@ -21,7 +21,15 @@ from lycosa_lab.studies import STUDIES
 from lycosa_lab.studies.authority_tracking import AuthorityTracking
 from lycosa_lab.studies.authority_tracking.claims import is_best, over_random
 from lycosa_lab.studies.authority_tracking.tables import BEST, PAIRS, Pair, Runs
-from lycosa_lab.tracking import EXPANSIONS, Moment, Tracker, TrackingPoint, moments_of, track, without_isolated_nodes
+from lycosa_lab.tracking import (
+    EXPANSIONS,
+    Tracker,
+    TrackingMoment,
+    TrackingPoint,
+    moments_of,
+    track,
+    without_isolated_nodes,
+)
 from lycosa_lab.worlds.blogs import BlogGraph, BlogPosts
 from lycosa_lab.worlds.timed_graphs import TimedGraphWorld, TimedLinkGraph, WindowedGraph, sort_timed_links
 
@@ -126,7 +134,7 @@ def test_targets_at_a_moment_are_the_most_linked_pages_of_the_window() -> None:
 
 def test_a_tracker_counts_what_it_has_crawled_and_seen() -> None:
     tracker = Tracker(growing(), expansion="crawl-gai", policy="uniform", expand=1.0, day=1.0, seed=0)
-    moments = [Moment(1.0, 1.0, np.array([2, 1]), 4), Moment(3.5, 3.5, np.array([2, 4]), 5)]
+    moments = [TrackingMoment(1.0, 1.0, np.array([2, 1]), 4), TrackingMoment(3.5, 3.5, np.array([2, 4]), 5)]
     first, second = track(tracker, moments, sources=[0], begin=0.6, crawls_a_day=1.0, day=1.0)
     assert (first.crawled, first.known, first.crawl, first.discovery) == (1, 3, 0.0, 1.0)
     assert first.lift_known == pytest.approx((2 / 3) / (2 / 4))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from lab.study_runs import run_small_as_json
+from lycosa.logs import AccessLog
 from lycosa.vocabulary.errors import UsageError
 from lycosa_lab.statistics import paired_t
 from lycosa_lab.studies import STUDIES
@@ -100,12 +101,12 @@ def test_predicates_hold_by_the_word_of_the_world(inputs):
 
 def test_targets_are_counted_or_told_from_a_sample(inputs):
     topic, *_, word, _ = (predicate_of(each, WORLD, inputs.sample) for each in choose_predicates(WORLD, SIZE))
-    urls = inputs.readings.urls
-    assert count_targets(inputs.readings, topic, WORLD, inputs.sample) == sum(
+    urls = inputs.access_log.urls
+    assert count_targets(inputs.access_log, topic, WORLD, inputs.sample) == sum(
         WORLD.topic(u) == topic.name for u in urls
     )
     counted = sum(word.holds(WORLD.read(url)) for url in urls)
-    assert count_targets(inputs.readings, word, WORLD, inputs.sample) == pytest.approx(counted, rel=0.3)
+    assert count_targets(inputs.access_log, word, WORLD, inputs.sample) == pytest.approx(counted, rel=0.3)
 
 
 def test_crawls_find_no_more_than_half_of_what_was_read(inputs):
@@ -115,10 +116,10 @@ def test_crawls_find_no_more_than_half_of_what_was_read(inputs):
 
 
 def test_starts_are_pages_of_the_log_and_no_two_share_one(inputs):
-    starts = random_starts(inputs.readings, random.Random(5), 5)
+    starts = random_starts(inputs.access_log, random.Random(5), 5)
     pages = [url for start in starts for url in start]
     assert len(pages) == len(set(pages)) == 50
-    assert all(inputs.readings.id_of(url) is not None for url in pages)
+    assert all(inputs.access_log.id_of(url) is not None for url in pages)
 
 
 def test_listed_seeds_satisfy_the_predicate(inputs):
@@ -129,10 +130,10 @@ def test_listed_seeds_satisfy_the_predicate(inputs):
 
 
 def test_shuffled_readings_have_the_same_readers_and_pages_in_another_order(inputs):
-    dealt = shuffled(inputs.readings, 3)
-    assert (dealt.users, dealt.accesses) == (inputs.readings.users, inputs.readings.accesses)
-    assert np.array_equal(np.sort(dealt.walks), np.sort(inputs.readings.walks))
-    assert not np.array_equal(dealt.walks, inputs.readings.walks)
+    dealt = shuffled(inputs.access_log, 3)
+    assert (dealt.users, dealt.accesses) == (inputs.access_log.users, inputs.access_log.accesses)
+    assert np.array_equal(np.sort(dealt.walks), np.sort(inputs.access_log.walks))
+    assert not np.array_equal(dealt.walks, inputs.access_log.walks)
 
 
 def test_worlds_without_readers_or_topics_are_refused(tmp_path):
@@ -146,6 +147,15 @@ def test_worlds_without_readers_or_topics_are_refused(tmp_path):
         prepare(unread, SIZE, 1)
     with pytest.raises(UsageError, match="needs two topics"):
         choose_predicates(Documents(path=str(tmp_path / "a")), SIZE)
+
+
+def test_a_log_whose_accesses_are_all_at_one_time_is_refused(monkeypatch):
+    one_time = AccessLog.of(
+        (user, url, 7.0) for user, url in (("ann", "http://a.example/"), ("bob", "http://b.example/"))
+    )
+    monkeypatch.setattr("lycosa_lab.studies.collaborative.shared.access_log_of", lambda *_: one_time)
+    with pytest.raises(UsageError, match="at different times"):
+        prepare(WORLD, SIZE, 1)
 
 
 # The study

@@ -98,7 +98,7 @@ def test_the_study_makes_up_its_world_as_told() -> None:
     study = InterestLocality()
     options = dict(study.default_world({"consumers": 40, "providers": 90, "files": 300}))
     kind = str(options.pop("kind"))
-    world = open_world(kind, unless_given={**options, "seed": 3}, of=kind)
+    world = open_world(kind, defaults={**options, "seed": 3}, default_kind=kind)
     assert world.facts["queries"] is None and world.facts["with_queries"] == 40
 
 

@@ -5,7 +5,7 @@ from statistics import fmean
 import pytest
 
 from lycosa.run.recall import RecallEstimate
-from lycosa_lab.recall_coverage import BUDGETS, Moment, recall_crawls, topic_world
+from lycosa_lab.recall_coverage import BUDGETS, RecallCheck, recall_crawls, topic_world
 
 pytestmark = pytest.mark.slow
 
@@ -31,7 +31,7 @@ def test_worlds_differ_by_their_seed_and_are_the_same_for_the_same() -> None:
 
 def test_a_moment_is_covered_where_the_truth_lies_between_the_ends() -> None:
     estimate = RecallEstimate(10, 10.0, 0.5, 0.3, 0.7)
-    assert [Moment(1, true, estimate).is_covered for true in (0.29, 0.3, 0.5, 0.7, 0.71)] == [
+    assert [RecallCheck(1, true, estimate).is_covered for true in (0.29, 0.3, 0.5, 0.7, 0.71)] == [
         False,
         True,
         True,

@@ -1,4 +1,4 @@
-"""From files to readings: what is kept, what is dropped, and that it adds up whatever the file holds."""
+"""From files to access_log: what is kept, what is dropped, and that it adds up whatever the file holds."""
 
 import gzip
 import hashlib
@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from logs.walking import walk_of
-from lycosa.logs import Readings, open_readings
+from lycosa.logs import AccessLog, open_access_log
 from lycosa.logs.entries import DESCRIPTIONS, Drop
 from lycosa.logs.imports import MAX_LINE, ImportOptions, LogText, import_logs
 from lycosa.logs.log_file import TABLES
@@ -45,12 +45,12 @@ def imported(path: Path, text: str | bytes, into: str = "made.log", **asked):
     return done
 
 
-def walks(readings: Readings) -> list[list[tuple[str, float]]]:
+def walks(access_log: AccessLog) -> list[list[tuple[str, float]]]:
     """What each reads, in an order that does not depend on numbers."""
     found = []
-    for user in range(readings.users):
-        urls, times = walk_of(readings, user)
-        found.append([(readings.urls[url], at) for url, at in zip(urls, times, strict=True)])
+    for user in range(access_log.users):
+        urls, times = walk_of(access_log, user)
+        found.append([(access_log.urls[url], at) for url, at in zip(urls, times, strict=True)])
     return sorted(found)
 
 
@@ -58,9 +58,9 @@ def test_what_is_in_the_log_is_what_was_accepted(tmp_path):
     log = squid("ann", "http://a.org/x", 5) + squid("bob", "http://a.org/x", 3) + squid("ann", "http://b.org/", 4)
     done = imported(tmp_path / "access.log", log)
     assert (done.file.lines, done.file.used, done.file.format, done.file.out_of_order) == (3, 3, "squid", 1)
-    readings = open_readings(tmp_path / "made.log")
+    access_log = open_access_log(tmp_path / "made.log")
     expected = [("ann", "http://b.org/", START + 4), ("ann", "http://a.org/x", START + 5)]
-    assert walks(readings) == walks(Readings.of([*expected, ("bob", "http://a.org/x", START + 3)]))
+    assert walks(access_log) == walks(AccessLog.of([*expected, ("bob", "http://a.org/x", START + 3)]))
 
 
 def test_dropped_lines_are_counted_by_reason_and_shown_without_what_they_say(tmp_path):
@@ -117,10 +117,10 @@ def test_the_key_is_the_owners_alone_and_joins_people_of_later_imports(tmp_path)
     key = tmp_path / "made.log.key"
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
     assert not imported(tmp_path / "two", squid("ann", "http://b.org/", 2)).new_key
-    assert open_readings(tmp_path / "made.log").users == 1
+    assert open_access_log(tmp_path / "made.log").users == 1
     key.unlink()
     assert imported(tmp_path / "three", squid("ann", "http://c.org/", 3)).new_key
-    assert open_readings(tmp_path / "made.log").users == 2
+    assert open_access_log(tmp_path / "made.log").users == 2
     written(key, "short")
     with pytest.raises(UsageError, match="not the key"):
         imported(tmp_path / "four", squid("ann", "http://d.org/", 4))
@@ -143,7 +143,7 @@ def test_groups_are_dropped_by_the_minute_and_by_the_day_pictures_counting_too(t
     done = imported(tmp_path / "access.log", hasty + busy + calm, most_a_day=8, most_a_minute=4)
     assert (done.file.used, done.file.dropped[DESCRIPTIONS[Drop.GROUP]]) == (1, 10)
     assert summarise(tmp_path / "made.log").groups == 2
-    assert list(open_readings(tmp_path / "made.log").urls) == ["http://a.org/"]
+    assert list(open_access_log(tmp_path / "made.log").urls) == ["http://a.org/"]
 
 
 def test_exactly_as_many_as_allowed_is_no_group(tmp_path):
@@ -165,10 +165,10 @@ def test_a_group_that_shows_over_two_files_loses_what_it_had(tmp_path):
 
 def test_min_users_is_kept_by_the_log_and_counts_people_of_all_files(tmp_path):
     imported(tmp_path / "one", squid("ann", "http://a.org/", 1) + squid("ann", "http://b.org/", 2), min_users=2)
-    assert open_readings(tmp_path / "made.log").accesses == 0
+    assert open_access_log(tmp_path / "made.log").accesses == 0
     imported(tmp_path / "two", squid("bob", "http://a.org/", 3))
-    assert list(open_readings(tmp_path / "made.log").urls) == ["http://a.org/"]
-    assert open_readings(tmp_path / "made.log", min_users=3).accesses == 0
+    assert list(open_access_log(tmp_path / "made.log").urls) == ["http://a.org/"]
+    assert open_access_log(tmp_path / "made.log", min_users=3).accesses == 0
     found = summarise(tmp_path / "made.log")
     assert (found.min_users, found.rare_pages, found.rare_accesses, found.most_read) == (
         2,
@@ -183,7 +183,7 @@ def test_a_file_counts_once_however_it_is_packed(tmp_path):
     assert not imported(tmp_path / "access.log", text).known
     assert imported(tmp_path / "copy.log", text).known
     assert imported(tmp_path / "access.log.gz", gzip.compress(text.encode())).known
-    assert open_readings(tmp_path / "made.log").accesses == 2
+    assert open_access_log(tmp_path / "made.log").accesses == 2
 
 
 def test_of_a_file_that_has_grown_the_new_lines_count(tmp_path):
@@ -193,7 +193,7 @@ def test_of_a_file_that_has_grown_the_new_lines_count(tmp_path):
     done = imported(tmp_path / "access.log", first + squid("ann", "http://a.org/2", 2) + "junk")
     assert (done.grown, done.file.lines, done.file.used) == (True, 2, 1)
     assert [example.line for example in done.examples] == [63]
-    assert open_readings(tmp_path / "made.log").accesses == 2
+    assert open_access_log(tmp_path / "made.log").accesses == 2
     assert imported(tmp_path / "access.log", first + squid("ann", "http://a.org/2", 2) + "junk").known
 
 
@@ -222,7 +222,7 @@ def test_files_imported_by_one_command_are_as_if_imported_one_by_one(tmp_path):
     import_logs(files, tmp_path / "together.log", asked, now=NOW)
     for file in files:
         import_logs([file], tmp_path / "single.log", asked, now=NOW)
-    together, single = (open_readings(tmp_path / name) for name in ("together.log", "single.log"))
+    together, single = (open_access_log(tmp_path / name) for name in ("together.log", "single.log"))
     assert walks(together) == walks(single)
     assert list(together.urls) == list(single.urls) == [f"http://a.org/{number}" for number in range(5)]
     assert together.users == 8
@@ -238,7 +238,7 @@ def test_what_another_program_imports_between_two_files_is_heeded(tmp_path):
 
     import_logs([first, second], log, asked, now=NOW, report=meanwhile)
     import_logs([first, second, *others], tmp_path / "alone.log", asked, now=NOW)
-    assert walks(open_readings(log)) == walks(open_readings(tmp_path / "alone.log"))
+    assert walks(open_access_log(log)) == walks(open_access_log(tmp_path / "alone.log"))
 
 
 @pytest.mark.parametrize("parts", [1, 2])
@@ -250,7 +250,7 @@ def test_a_packed_file_that_is_known_is_left_alone_in_however_many_parts(tmp_pat
     more = written(tmp_path / "more", squid("cat", "http://a.org/y", 9))
     done = import_logs([written(tmp_path / "a.gz", packed), more], tmp_path / "made.log", ImportOptions(), now=NOW)
     assert [each.known for each in done] == [True, False]
-    assert len(walks(open_readings(tmp_path / "made.log"))) == 3
+    assert len(walks(open_access_log(tmp_path / "made.log"))) == 3
 
 
 def test_a_mark_of_its_encoding_is_no_part_of_the_first_line(tmp_path):
@@ -273,7 +273,7 @@ def test_files_that_overlap_count_an_access_once(tmp_path):
     imported(tmp_path / "one", "".join(lines[:3]))
     done = imported(tmp_path / "two", "".join(lines[1:]))
     assert done.file.dropped == {DESCRIPTIONS[Drop.DUPLICATE]: 2}
-    assert open_readings(tmp_path / "made.log").accesses == 4
+    assert open_access_log(tmp_path / "made.log").accesses == 4
 
 
 def test_members_of_a_gzip_file_are_one_text_and_a_long_line_is_skipped(tmp_path):
@@ -295,7 +295,7 @@ def test_a_server_log_needs_its_site(tmp_path):
     assert not (tmp_path / "made.log").exists()
     assert not (tmp_path / "made.log.key").exists()
     imported(tmp_path / "access.log", text, site="s.org")
-    assert list(open_readings(tmp_path / "made.log").urls) == ["https://s.org/a?b=1"]
+    assert list(open_access_log(tmp_path / "made.log").urls) == ["https://s.org/a?b=1"]
 
 
 @pytest.mark.parametrize(
@@ -374,7 +374,7 @@ def spoilt(path: Path, *statements: str) -> Path:
 def test_a_spoilt_log_is_refused_in_one_line(tmp_path, statement, words):
     imported(tmp_path / "access.log", squid("ann", "http://a.org/", 1), min_users=1)
     with pytest.raises(UsageError, match=words) as error:
-        open_readings(spoilt(tmp_path / "made.log", statement))
+        open_access_log(spoilt(tmp_path / "made.log", statement))
     assert "\n" not in str(error.value)
 
 
@@ -403,7 +403,7 @@ def test_two_programs_do_not_import_at_once(tmp_path):
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(LycosaError, match="another program is importing"):
         imported(tmp_path / "more", squid("bob", "http://a.org/", 1))
-    assert open_readings(tmp_path / "made.log").accesses == 1
+    assert open_access_log(tmp_path / "made.log").accesses == 1
     other.close()
 
 
@@ -411,12 +411,12 @@ def test_a_log_that_is_cut_off_or_none_is_refused(tmp_path):
     imported(tmp_path / "access.log", "".join(squid("ann", f"http://a.org/{each}", each) for each in range(999)))
     whole = (tmp_path / "made.log").read_bytes()
     with pytest.raises(UsageError, match=r"cut off|damaged"):
-        open_readings(written(tmp_path / "cut.log", whole[: len(whole) // 2]))
+        open_access_log(written(tmp_path / "cut.log", whole[: len(whole) // 2]))
     for content in (b"words", b""):
         with pytest.raises(UsageError, match=r"lycosa logs import FILE"):
-            open_readings(written(tmp_path / "other.log", content))
+            open_access_log(written(tmp_path / "other.log", content))
     with pytest.raises(UsageError, match="cannot read"):
-        open_readings(tmp_path / "none.log")
+        open_access_log(tmp_path / "none.log")
     with pytest.raises(UsageError, match="not an imported log"):
         import_logs([tmp_path / "access.log"], written(tmp_path / "text.log", "words"), ImportOptions(), now=NOW)
 
@@ -441,8 +441,8 @@ def test_readings_of_a_log_are_those_of_the_accepted_accesses(tmp_path_factory, 
     lines = Counter((user, int(START + at) // 60) for user, _, at in views)
     groups = {user for (user, _), count in lines.items() if count > 12}
     accepted = [(user, url, START + at) for user, url, at in dict.fromkeys(views) if user not in groups]
-    found = open_readings(folder / "made.log")
-    assert [Counter(walk) for walk in walks(found)] == [Counter(walk) for walk in walks(Readings.of(accepted))]
+    found = open_access_log(folder / "made.log")
+    assert [Counter(walk) for walk in walks(found)] == [Counter(walk) for walk in walks(AccessLog.of(accepted))]
     assert found.users == len({user for user, *_ in accepted})
     assert all(np.diff(walk_of(found, user)[1]).min(initial=0) >= 0 for user in range(found.users))
 
@@ -490,7 +490,7 @@ def test_whatever_the_bytes_nothing_breaks_and_the_counts_add_up(tmp_path_factor
         assert not (path.parent / "made.log").exists()
         return
     assert done.file.lines == content.count(b"\n") + (not content.endswith(b"\n"))
-    assert open_readings(path.parent / "made.log").accesses == done.file.used
+    assert open_access_log(path.parent / "made.log").accesses == done.file.used
 
 
 @pytest.mark.skipif(not NASA.exists(), reason="the day of the NASA server's log is not at hand")

@@ -1,10 +1,10 @@
 """The walk of one reader, out of the columns of all."""
 
-from lycosa.logs import Readings
-from lycosa.logs.readings import Numbers, Reals
+from lycosa.logs import AccessLog
+from lycosa.logs.access_log import Numbers, Reals
 
 
-def walk_of(readings: Readings, user: int) -> tuple[Numbers, Reals]:
+def walk_of(access_log: AccessLog, user: int) -> tuple[Numbers, Reals]:
     """What a user read, in order of time, and when."""
-    walk = slice(*readings.walk_starts[user : user + 2])
-    return readings.walks[walk], readings.times[walk]
+    walk = slice(*access_log.walk_starts[user : user + 2])
+    return access_log.walks[walk], access_log.times[walk]

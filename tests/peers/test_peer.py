@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from lycosa.vocabulary.errors import LycosaError
 from lycosa_peers import dialer, peer
 from lycosa_peers.addresses import Endpoint
-from lycosa_peers.control import Control, Request, ask_running_peer
+from lycosa_peers.control import PeerControl, PeerRequest, ask_running_peer
 from lycosa_peers.messages import Contact, Fetched, FetchRequest, decode, encode
 from lycosa_peers.options import DEFAULTS
 from lycosa_peers.peer_folder import PeerFolder
@@ -124,16 +124,16 @@ def test_a_page_comes_from_who_has_it_and_from_nobody_else(tmp_path):
 def test_the_owner_asks_through_the_control_socket(tmp_path):
     async def play(peers):
         kept = PeerFolder(tmp_path / "bees")
-        control = Control(peers["bees"], kept)
+        control = PeerControl(peers["bees"], kept)
         await control.open()
         assert kept.path("control").stat().st_mode & 0o777 == 0o600
-        replies = [reply async for reply in await ask_running_peer(kept, Request("search", "sail", enough=1))]
+        replies = [reply async for reply in await ask_running_peer(kept, PeerRequest("search", "sail", enough=1))]
         assert replies[-1].is_over
         assert replies[-1].progress.answers.answers[0].hits[0].item == "http://ships.example/sail"
-        (shown,) = [reply async for reply in await ask_running_peer(kept, Request("show"))]
+        (shown,) = [reply async for reply in await ask_running_peer(kept, PeerRequest("show"))]
         assert shown.status["name"] == peers["bees"].identity.name
         provider = replies[-1].progress.answers.answers[0].provider
-        request = Request("fetch", provider=provider, url="http://ships.example/sail")
+        request = PeerRequest("fetch", provider=provider, url="http://ships.example/sail")
         (fetched,) = [reply async for reply in await ask_running_peer(kept, request)]
         assert peers["bees"].content.verify(request.url, fetched.body)
         reader, writer = await asyncio.open_unix_connection(str(kept.path("control")))
@@ -141,7 +141,7 @@ def test_the_owner_asks_through_the_control_socket(tmp_path):
         assert b"error" in await reader.readline()
         writer.close()
         await control.close()
-        assert await ask_running_peer(kept, Request("show")) is None
+        assert await ask_running_peer(kept, PeerRequest("show")) is None
 
     with_peers(tmp_path, play)
 
@@ -276,13 +276,15 @@ def test_searches_beyond_as_many_as_can_be_are_refused_in_words(tmp_path):
         refused = [each for each in outcomes if isinstance(each, LycosaError)]
         assert len(refused) == 2
         assert "3 searches are under way" in str(refused[0])
-        control = Control(bees, PeerFolder(tmp_path / "bees"))
+        control = PeerControl(bees, PeerFolder(tmp_path / "bees"))
         await control.open()
         bees._searches = 3
         with pytest.raises(LycosaError, match="under way"):
             [
                 reply
-                async for reply in await ask_running_peer(PeerFolder(tmp_path / "bees"), Request("search", "nowhere"))
+                async for reply in await ask_running_peer(
+                    PeerFolder(tmp_path / "bees"), PeerRequest("search", "nowhere")
+                )
             ]
         await control.close()
         return [each for each in outcomes if each not in refused]

@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from lycosa_peers.content import Found, Items
+from lycosa_peers.content import Items, LookupResult
 from lycosa_peers.messages import Contact, Declined, Fetched, FetchRequest, PeerHit, Query, Response, Send, Statistics
 from lycosa_peers.node import Node
 from lycosa_peers.options import DEFAULTS
@@ -219,7 +219,7 @@ def test_every_peer_confirms_what_another_honest_one_tells(tmp_path):
     }
     with shared(add_pages(tmp_path / "c", pages)) as theirs, shared(add_pages(tmp_path / "d", {})) as ours:
         for words in ("honey", "queen eggs", "蜂蜜", "bienen über", "grösse", "größe"):
-            found: Found = theirs.find(words, 10)
+            found: LookupResult = theirs.find(words, 10)
             for hit in found.hits:
                 assert ours.confirms(words, hit, found.statistics, theirs.fetch(hit.item)), (words, hit)
         assert theirs.find("蜂蜜", 1).hits and theirs.find("honey", 1).hits

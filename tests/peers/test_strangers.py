@@ -2,7 +2,7 @@
 
 import pytest
 
-from lycosa_peers.content import Found, Items
+from lycosa_peers.content import Items, LookupResult
 from lycosa_peers.messages import (
     MAX_HITS,
     Contact,
@@ -305,8 +305,8 @@ def test_one_who_answers_for_all_walkers_is_credited_once() -> None:
 class Much(Items):
     """Has any number of everything."""
 
-    def find(self, wanted: Wanted, most: int) -> Found:
-        return Found(tuple(PeerHit(number) for number in range(most)))
+    def find(self, wanted: Wanted, most: int) -> LookupResult:
+        return LookupResult(tuple(PeerHit(number) for number in range(most)))
 
 
 def test_a_stranger_gets_fewer_hits_than_a_buddy_and_each_pays_for_what_it_gets() -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from OpenSSL import SSL
 
 from lycosa.vocabulary.errors import UsageError
 from lycosa_peers import channel as channels
@@ -52,6 +53,32 @@ def test_frames_come_whole_however_they_are_cut(payloads, step):
             got.append(frame)
     assert got == payloads
     assert not len(frames) and not frames.has_frame
+
+
+def test_a_channel_that_is_lost_has_no_further_turn():
+    asked = []
+
+    class Busy(asyncio.Transport):
+        def pause_reading(self): ...
+
+    class Handler:
+        def turn_delay(self, channel):
+            asked.append(channel)
+            return 0.01
+
+        def on_close(self, channel, why): ...
+
+    async def run():
+        channel = channels.Channel(SSL.Context(SSL.TLS_METHOD), Handler(), dials=True, address="peer.example:1")
+        channel._transport, channel.is_open = Busy(), True
+        channel.data_received(b"")
+        channel.connection_lost(None)
+        before = len(asked)
+        await asyncio.sleep(0.05)
+        return before, len(asked)
+
+    before, after = asyncio.run(run())
+    assert before == after > 0
 
 
 def test_a_frame_that_is_too_long_is_refused_by_its_first_bytes():

@@ -125,3 +125,78 @@ def test_attributes_mean_the_same_on_a_large_page(html: str) -> None:
     assert [(link.target, link.rel) for link in large.links] == [(link.target, link.rel) for link in small.links]
     assert large.robots == small.robots
     assert large.canonical == small.canonical
+
+
+FORBIDDEN = [
+    "<meta name=robots content=noindex>",
+    '<META NAME = "robots" content="none" />',
+    "<meta name=robots content='nofollow'>",
+    "<a href=/x rel=nofollow>x</a>",
+]
+FOREIGN = (
+    "svg svg math style script title desc foreignObject annotation-xml mi g p div b table textarea xmp iframe template"
+)
+FOREIGN_MARKUP = [
+    *(tag for name in FOREIGN.split() for tag in (f"<{name}>", f"</{name}>", f"<{name}/>")),
+    *(
+        "<!--",
+        "-->",
+        "<!-->",
+        "<![CDATA[",
+        "]]>",
+        '"',
+        ">",
+        "<",
+        "<a title='",
+        "'",
+        "<br>",
+        "</p>",
+        "</br>",
+        "<svg a=b/>",
+    ),
+    *("<font color=red>", "<annotation-xml encoding=text/html>"),
+]
+
+
+def _forbids(parsed: Parsed) -> set[str]:
+    """What a page says that robots shall not do: index it, follow its links, or follow one of them."""
+    words = {"noindex", "nofollow"} if "none" in parsed.robots else set(parsed.robots)
+    if "nofollow" not in words:
+        words |= {link.target for link in parsed.links if "nofollow" in link.rel.split()}
+    return words & {"noindex", "nofollow", *(link.target for link in parsed.links)}
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(st.sampled_from(FOREIGN_MARKUP), min_size=1, max_size=8),
+    st.lists(st.tuples(st.integers(0, 8), st.sampled_from(FORBIDDEN)), min_size=1, max_size=2),
+)
+@example(["<svg>", "<style>"], [(2, FORBIDDEN[0])])
+@example(["<svg>", "<script>"], [(2, FORBIDDEN[2])])
+@example(["<svg>", "<title>"], [(2, FORBIDDEN[1])])
+@example(["<title/>", "<!--", "</title>"], [(3, FORBIDDEN[0])])
+@example(["<svg>", "<![CDATA[", ">", "<!--", "]]>"], [(5, FORBIDDEN[0])])
+@example(["<math>", "<template>"], [(2, FORBIDDEN[0])])
+@example(["<svg>", "<desc>", "<p>", "</svg>", "</p>", "</desc>", "<title/>", "<!--"], [(8, FORBIDDEN[0])])
+@example(["<div>", "<svg>", "</div>", "<title/>", "<!--", "</title>"], [(6, FORBIDDEN[3])])
+def test_what_a_page_forbids_robots_holds_on_a_large_page_too(markup: list[str], placed: list[tuple[int, str]]) -> None:
+    for place, forbidden in placed:
+        markup = [*markup[:place], forbidden, *markup[place:]]
+    small, large = _both("".join(markup))
+    held = _forbids(large) | ({link.target for link in small.links} if "nofollow" in _forbids(large) else set())
+    followed = {link.target for link in large.links if "nofollow" not in link.rel.split()}
+    assert _forbids(small) - held <= {link.target for link in small.links} - followed
+
+
+def test_what_is_no_markup_forbids_nothing() -> None:
+    """Icons as drawing programs write them do not put the rest of a page in doubt."""
+    icon = (
+        "<svg xmlns='http://www.w3.org/2000/svg'><title>Bee</title><desc>Made by hand</desc>"
+        "<style><![CDATA[a>b{}]]></style>"
+        "<foreignObject><div><p>Label</p></div></foreignObject><path d='M0 0'/></svg>"
+    )
+    script = "<script>if (1 < 2) document.write('<meta name=robots content=noindex><a rel=nofollow>')</script>"
+    for parsed in _both(f"{icon * 3}{script}<a href=/x>x</a>"):
+        assert parsed.robots == frozenset()
+        assert [(link.target, link.rel) for link in parsed.links] == [("http://site.example/x", "")]
+        assert "a>b" not in parsed.text and "Label" in parsed.text

@@ -1,5 +1,6 @@
 """The interval of the harvest rate."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,6 +26,19 @@ def test_a_rule_is_the_truth_by_itself():
 
 
 @given(st.integers(0, 100))
-def test_negatives_leave_more_open_than_the_crawl_does(relevant):
+def test_negatives_leave_more_open_below_and_the_crawl_above(relevant):
     crawl, negatives = harvest_interval(relevant, 100), harvest_interval(relevant, 100, "negatives")
-    assert negatives[0] <= crawl[0] and negatives[1] >= crawl[1]
+    assert negatives[0] <= crawl[0] <= relevant / 100 <= negatives[1] <= crawl[1]
+
+
+@pytest.mark.parametrize(
+    ("calibration", "claimed", "true"),
+    [  # percent of 140 pages, in crawls for development topics of the league
+        ("crawl", 36, 71), ("crawl", 30, 86), ("crawl", 13, 56), ("crawl", 38, 37), ("crawl", 46, 79), ("crawl", 29, 9),
+        ("negatives", 76, 21), ("negatives", 46, 14), ("negatives", 83, 8), ("negatives", 97, 99),
+        ("negatives", 61, 71),
+    ],
+)  # fmt: skip
+def test_it_holds_the_truth_of_crawls_that_are_mostly_on_the_topic_or_beside_it(calibration, claimed, true):
+    low, high = harvest_interval(round(1.4 * claimed), 140, calibration)
+    assert low <= true / 100 <= high

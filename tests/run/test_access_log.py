@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from crawling import done
-from lycosa.logs import Readings
+from lycosa.logs import AccessLog
 from lycosa.recipe import Logs
 from lycosa.run.access_log import LogReference, OpenLog, log_of_run, open_log
 from lycosa.run.guides import Guide, layers
@@ -27,7 +27,7 @@ def log(tmp_path: Path) -> Path:
 
 
 def an_open_log() -> OpenLog:
-    return OpenLog(LogReference("", None, 1, ""), Readings.of([("a", Url("http://a.example/"), 1.0)]))
+    return OpenLog(LogReference("", None, 1, ""), AccessLog.of([("a", Url("http://a.example/"), 1.0)]))
 
 
 def test_a_strategy_gets_readers_as_one_more_factor_unless_it_goes_by_them_itself() -> None:
@@ -43,7 +43,7 @@ def test_a_log_is_known_by_what_is_in_it(log: Path) -> None:
     said = msgspec.to_builtins(first.reference)
     again = log_of_run(said, "collaborative", folder=log.parent)
     assert again is not None and again.reference == first.reference
-    assert again.readings.accesses == first.readings.accesses > 0
+    assert again.access_log.accesses == first.access_log.accesses > 0
     (log.parent / "more").write_text(SQUID.format(9, 9))
     done("logs", "import", log.parent / "more", "--into", log)
     with pytest.raises(UsageError, match="has other accesses in it since"):

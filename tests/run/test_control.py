@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from crawling import collection, listing, pages, site
-from lycosa.run.control import MAX_LABELS, Control, Reply, Request, ask
+from lycosa.run.control import MAX_LABELS, CrawlControl, CrawlReply, CrawlRequest, ask
 from lycosa.run.topic import read_labels
 from lycosa.run.training import TopicTrainer
 from lycosa.vocabulary.errors import UsageError
@@ -26,31 +26,31 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def answers(folder: Path, *requests: Request) -> list[Reply]:
+def answers(folder: Path, *requests: CrawlRequest) -> list[CrawlReply]:
     with opened(folder) as session:
-        control = Control(session, TopicTrainer(session))
+        control = CrawlControl(session, TopicTrainer(session))
         return [control.answer(request) for request in requests]
 
 
 def test_labels_are_on_the_disk_and_learnt(folder: Path) -> None:
     url = pages(folder)[4]
-    [reply] = answers(folder, Request("label", labels={url: False}))
+    [reply] = answers(folder, CrawlRequest("label", labels={url: False}))
     assert read_labels(folder) == {url: False}
     assert reply.learnt is not None and (reply.learnt.judged, reply.learnt.missing) == (20, 0)
-    [undone] = answers(folder, Request("undo"))
+    [undone] = answers(folder, CrawlRequest("undo"))
     assert (undone.undone, read_labels(folder)) == ("label 1", {})
     with pytest.raises(UsageError, match="nothing to undo"):
-        answers(folder, Request("undo"))
+        answers(folder, CrawlRequest("undo"))
 
 
 def test_a_crawl_is_paused_and_its_budget_changed(folder: Path) -> None:
     with opened(folder) as session:
-        control = Control(session, TopicTrainer(session))
-        control.answer(Request("pause"))
-        control.answer(Request("budget", pages=7))
+        control = CrawlControl(session, TopicTrainer(session))
+        control.answer(CrawlRequest("pause"))
+        control.answer(CrawlRequest("budget", pages=7))
         assert (session.status.is_paused, session.status.page_budget) == (True, 7)
-        control.answer(Request("resume"))
-        facts = control.answer(Request("status")).status
+        control.answer(CrawlRequest("resume"))
+        facts = control.answer(CrawlRequest("status")).status
     assert facts == {
         "pages": 20, "relevant": facts["relevant"], "waiting": facts["waiting"], "paused": False, "budget": 7,
     }  # fmt: skip
@@ -58,7 +58,7 @@ def test_a_crawl_is_paused_and_its_budget_changed(folder: Path) -> None:
 
 def test_a_budget_without_pages_is_refused(folder: Path) -> None:
     with pytest.raises(UsageError, match="how many pages"):
-        answers(folder, Request("budget"))
+        answers(folder, CrawlRequest("budget"))
 
 
 @pytest.mark.parametrize(
@@ -73,11 +73,11 @@ def test_a_budget_without_pages_is_refused(folder: Path) -> None:
 )
 def test_requests_are_bounded(plain: dict[str, object]) -> None:
     with pytest.raises(msgspec.ValidationError):
-        msgspec.convert(plain, Request)
+        msgspec.convert(plain, CrawlRequest)
 
 
 def test_nobody_answers_where_no_crawl_runs(tmp_path: Path) -> None:
-    assert ask(tmp_path, Request("status")) is None
+    assert ask(tmp_path, CrawlRequest("status")) is None
     (tmp_path / "control.sock").write_text("")
     (tmp_path / "control.json").write_text('{"port": 1, "token": "x"}')
-    assert ask(tmp_path, Request("status")) is None
+    assert ask(tmp_path, CrawlRequest("status")) is None

@@ -14,7 +14,7 @@ from crawling import collection, listing, pages
 from lycosa.collection import arrow_tables
 from lycosa.collection.export import COLUMNS, exporter_for
 from lycosa.collection.queries import Selection
-from lycosa.run.export import Content, labels_of, moment_of, rows, selection_of
+from lycosa.run.export import ExportContent, labels_of, moment_of, rows, selection_of
 from lycosa.run.open import open_for_reading
 from lycosa.run.topic import add_labels
 from lycosa.vocabulary.errors import UsageError
@@ -37,7 +37,7 @@ def folder(tmp_path_factory) -> Path:
     return folder
 
 
-def chosen(folder: Path, content: Content = Content(), **filters: object) -> list[dict]:
+def chosen(folder: Path, content: ExportContent = ExportContent(), **filters: object) -> list[dict]:
     wanted = selection_of(folder, now=NOW, **filters)
     with open_for_reading(folder) as opened:
         found = list(rows(opened, wanted, content, labels_of(folder)))
@@ -94,7 +94,7 @@ def test_a_label_is_an_example_or_what_label_noted(folder):
 
 
 def test_the_texts_are_those_of_the_page(folder):
-    row = chosen(folder, Content(text=True, markdown=True, html=True, links=True), top=1)[0]
+    row = chosen(folder, ExportContent(text=True, markdown=True, html=True, links=True), top=1)[0]
     page = TOPICAL[Url(row["url"])].decode()
     assert row["html"] == page
     assert row["text"].startswith(row["title"])
@@ -106,9 +106,9 @@ def test_the_texts_are_those_of_the_page(folder):
 
 @pytest.mark.parametrize("markdown", [False, True])
 def test_passages_are_rows(folder, markdown):
-    whole = chosen(folder, Content(text=not markdown, markdown=markdown))
+    whole = chosen(folder, ExportContent(text=not markdown, markdown=markdown))
     name = "markdown" if markdown else "text"
-    pieces = chosen(folder, Content(markdown=markdown, chunks=8))
+    pieces = chosen(folder, ExportContent(markdown=markdown, chunks=8))
     assert all(tuple(row) == (*COLUMNS, "chunk", "chunks", name) for row in pieces)
     for row in whole:
         own = [piece for piece in pieces if piece["url"] == row["url"]]
@@ -120,7 +120,11 @@ def test_passages_are_rows(folder, markdown):
 
 @pytest.mark.parametrize(
     "content",
-    [Content(chunks=5, html=True), Content(chunks=5, links=True), Content(chunks=5, text=True, markdown=True)],
+    [
+        ExportContent(chunks=5, html=True),
+        ExportContent(chunks=5, links=True),
+        ExportContent(chunks=5, text=True, markdown=True),
+    ],
 )
 def test_passages_are_of_one_text(content):
     with pytest.raises(UsageError, match="--chunks"):
@@ -163,7 +167,7 @@ def filled(folder: Path, count: int) -> Path:
 @pytest.mark.parametrize("format", ["jsonl", "csv", "parquet"])
 def test_memory_does_not_grow_with_the_pages(tmp_path, monkeypatch, format):
     monkeypatch.setattr(arrow_tables, "_BATCH_CHARACTERS", 1_000_000)
-    content = Content(text=True, html=True)
+    content = ExportContent(text=True, html=True)
     peaks = []
     for count in (10, 50):
         folder = filled(tmp_path / str(count), count)

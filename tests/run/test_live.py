@@ -11,7 +11,7 @@ from crawling import collection, listing, pages, rows, waiting
 from lycosa.frontier.admission import Scope
 from lycosa.recipe import DEFAULT_STRATEGY, Budget, Topic
 from lycosa.run.crawl import INTERRUPTED
-from lycosa.run.live import LiveCrawl, LiveRun, insist_on_contact
+from lycosa.run.live import LiveCrawl, LiveRun, require_contact
 from lycosa.run.options import Settings
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import SimulatedClock
@@ -47,12 +47,12 @@ def prepared(session: Session, world: dict[Url, Any] = TOPICAL, settings: Settin
 )
 def test_public_hosts_are_asked_by_those_who_can_be_reached(tmp_path: Path, changes: dict, resolve: tuple) -> None:
     with opened(collection(tmp_path / "c", [PUBLIC]), **changes) as session:
-        insist_on_contact(session, resolve)
+        require_contact(session, resolve)
 
 
 def test_hosts_that_are_not_public_need_no_contact(bees: Path) -> None:
     with opened(bees) as session:
-        insist_on_contact(session, ())
+        require_contact(session, ())
 
 
 def test_a_contact_is_asked_for_by_the_name_of_the_host_and_of_the_file(tmp_path: Path) -> None:
@@ -60,17 +60,17 @@ def test_a_contact_is_asked_for_by_the_name_of_the_host_and_of_the_file(tmp_path
         opened(collection(tmp_path / "c", [PUBLIC])) as session,
         pytest.raises(RecipeError, match=r"bees\.org is a public host.*lycosa\.toml"),
     ):
-        insist_on_contact(session, ("other.org=127.0.0.1:80",))
+        require_contact(session, ("other.org=127.0.0.1:80",))
 
 
 def test_examples_and_pages_of_a_log_within_the_scope_count_like_seeds(bees: Path) -> None:
     with opened(bees) as session, pytest.raises(RecipeError, match="contact"):
-        insist_on_contact(session, (), [Url(PUBLIC)])
+        require_contact(session, (), [Url(PUBLIC)])
     with opened(bees, scope=Scope(hosts=("topical.example",))) as session:
-        insist_on_contact(session, (), [Url(PUBLIC)])
+        require_contact(session, (), [Url(PUBLIC)])
     listing(bees / "good.txt", [PUBLIC])
     with opened(bees, topic=Topic(examples="good.txt")) as session, pytest.raises(RecipeError, match="contact"):
-        insist_on_contact(session, ())
+        require_contact(session, ())
 
 
 def test_nothing_is_asked_and_no_run_recorded_without_a_contact(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from lycosa.cli.options import takes
 from lycosa.frontier.admission import Scope
-from lycosa.recipe import Budget, Logs, Map, Recipe, Requests, Utility, uses_standing, utility_for
+from lycosa.recipe import Budget, Logs, Map, Recipe, Requests, UtilityOptions, uses_standing, utility_for
 from lycosa.run.options import (
     CrawlOptions,
     FetchOptions,
@@ -124,7 +124,7 @@ def test_options_of_the_recipe_go_with_its_own_strategy_only() -> None:
 
 
 def test_a_target_that_is_said_comes_before_that_of_the_recipe() -> None:
-    recipe = Recipe(options={"target": 0.9, "seed": 4}, utility=Utility(target=0.8))
+    recipe = Recipe(options={"target": 0.9, "seed": 4}, utility=UtilityOptions(target=0.8))
     changed = changed_recipe(recipe, {"target": 0.3})
     assert (changed.utility.target, changed.options) == (0.3, {"seed": 4})
     assert changed_recipe(recipe, {"target": 0.3, "options": {"target": 0.4}}).options["target"] == 0.4
@@ -134,15 +134,15 @@ def test_standing_is_wanted_where_the_target_leaves_room_for_it() -> None:
     assert not uses_standing(Recipe()) and not uses_standing(changed_recipe(Recipe(), {"target": 1.0}))
     assert uses_standing(changed_recipe(Recipe(), {"target": 0.99}))
     assert uses_standing(changed_recipe(Recipe(), {"options": {"target": 0.5}}))
-    assert uses_standing(Recipe(strategy="adaptive", utility=Utility(target=1.0)))
-    assert not uses_standing(Recipe(strategy="best-first", utility=Utility(target=0.5)))
+    assert uses_standing(Recipe(strategy="adaptive", utility=UtilityOptions(target=1.0)))
+    assert not uses_standing(Recipe(strategy="best-first", utility=UtilityOptions(target=0.5)))
 
 
 def test_each_strategy_has_its_own_target_unless_one_is_given() -> None:
-    assert utility_for("adaptive", Utility()).target == 0.7
-    assert utility_for("hunter", Utility()).target == 1.0
-    assert utility_for("hunter", Utility(target=0.4)).target == 0.4
-    assert utility_for("best-first", Utility(target=0.4)).target is None
+    assert utility_for("adaptive", UtilityOptions()).target == 0.7
+    assert utility_for("hunter", UtilityOptions()).target == 1.0
+    assert utility_for("hunter", UtilityOptions(target=0.4)).target == 0.4
+    assert utility_for("best-first", UtilityOptions(target=0.4)).target is None
 
 
 @pytest.mark.parametrize(

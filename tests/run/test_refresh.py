@@ -18,16 +18,16 @@ from lycosa.run.refresh import (
     LEAST,
     MAX_REQUESTS,
     POLICY,
-    Named,
+    AveragePage,
+    NamedPage,
     NobodyAnsweredError,
     Plan,
     Refresh,
-    Tally,
-    Typical,
+    RefreshTally,
     history_in,
-    insist_on_pages,
     plan_of,
     refreshing_recipe,
+    require_pages,
     typical_of,
 )
 from lycosa.run.session import Session
@@ -92,7 +92,7 @@ def test_a_refresh_has_its_own_budget_and_keeps_the_bounds_of_the_collection():
 def test_a_refresh_that_nobody_answered_says_so(tmp_path: Path, outcome: Outcome, complaint: str):
     with Session(tmp_path, Recipe(topic=Topic(text="bees")), clock=SimulatedClock(T)) as session:
         refresh = Refresh(session, Settings(), plan_of(budget=2))
-        refresh.insist_on_an_answer()
+        refresh.require_an_answer()
         for url in (HOME, WOLF):
             status = 404 if outcome is Outcome.GONE else None
             fetch = Fetch(url, outcome, T, status=status, detail="no route")
@@ -100,19 +100,19 @@ def test_a_refresh_that_nobody_answered_says_so(tmp_path: Path, outcome: Outcome
             refresh.tally.add(replace(look(url, change, at=T), fetch=fetch))
             session.status.requests.count(fetch)
         if not complaint:
-            refresh.insist_on_an_answer()
+            refresh.require_an_answer()
             return
         with pytest.raises(NobodyAnsweredError, match=re.escape(complaint)):
-            refresh.insist_on_an_answer()
+            refresh.require_an_answer()
         session.status.stop_reason = INTERRUPTED
-        refresh.insist_on_an_answer()  # somebody ended it before anybody could
+        refresh.require_an_answer()  # somebody ended it before anybody could
 
 
 def test_a_collection_without_pages_cannot_be_refreshed(tmp_path: Path):
     (tmp_path / "lycosa.toml").write_text('[topic]\ntext = "bees"\n')
     collection_in(tmp_path).close()
     with pytest.raises(CollectionError, match="no pages to see again"):
-        insist_on_pages(tmp_path)
+        require_pages(tmp_path)
 
 
 @pytest.fixture
@@ -172,7 +172,7 @@ def test_a_page_counts_as_much_by_name_as_it_does_when_pages_are_chosen(tmp_path
     """WOLF has no standing: that of the average page stands in, in the table and in the tally."""
     found = [visit(HOME, 0.8, at=T, standing=0.5), visit(WOLF, 0.6, at=T, standing=None)]
     found.append(visit(CARS, 0.7, at=T, standing=0.1))
-    tally = Tally()
+    tally = RefreshTally()
     with collection_in(tmp_path) as collection:
         for event in found:
             collection.record(event)
@@ -186,14 +186,14 @@ def test_a_page_counts_as_much_by_name_as_it_does_when_pages_are_chosen(tmp_path
 
 
 def test_where_nothing_is_known_of_any_page_all_count_the_same():
-    tally = Tally()
+    tally = RefreshTally()
     for url in (HOME, WOLF):
         tally.add(replace(visit(url, at=T, standing=None), relevance=None))
-    assert {page.importance for page in tally.result(**REST).new_pages} == {Typical().importance(None, None)}
+    assert {page.importance for page in tally.result(**REST).new_pages} == {AveragePage().importance(None, None)}
 
 
 def test_pages_that_were_refused_are_told_apart_and_were_not_looked_at():
-    tally = Tally()
+    tally = RefreshTally()
     for change in (Change.UNCHANGED, Change.FAILED, Change.REFUSED, Change.REFUSED):
         tally.add(look(HOME, change, at=T))
     result = tally.result(**REST)
@@ -201,8 +201,8 @@ def test_pages_that_were_refused_are_told_apart_and_were_not_looked_at():
 
 
 def test_a_page_that_has_vanished_is_named_as_it_was():
-    tally = Tally()
-    tally.known[HOME] = Named(HOME, "Home", 0.4)
+    tally = RefreshTally()
+    tally.known[HOME] = NamedPage(HOME, "Home", 0.4)
     tally.add(look(HOME, Change.VANISHED, at=T))
     result = tally.result(**REST)
-    assert (result.looked_at, result.vanished, result.vanished_pages) == (1, 1, [Named(HOME, "Home", 0.4)])
+    assert (result.looked_at, result.vanished, result.vanished_pages) == (1, 1, [NamedPage(HOME, "Home", 0.4)])

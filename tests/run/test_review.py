@@ -7,7 +7,7 @@ import pytest
 
 from crawling import collection, listing, pages, site
 from lycosa.recipe import load_recipe
-from lycosa.relevance.harvest import measured_interval
+from lycosa.relevance.harvest import wilson_interval
 from lycosa.run import steering
 from lycosa.run.open import open_for_reading
 from lycosa.run.review import (
@@ -15,7 +15,7 @@ from lycosa.run.review import (
     ENOUGH_DRAWN,
     SAMPLE_FILE,
     Batch,
-    Drawn,
+    LabelledPage,
     Measured,
     add_to_sample,
     choose,
@@ -106,7 +106,7 @@ def test_the_sample_measures_the_share_and_the_precision(folder: Path) -> None:
         add_to_sample(folder, dict.fromkeys(others, False), pages=60, relevances=said)
         found = measured(folder, opened.catalog)
     drawn = 4 + len(others)  # less the one that is gone
-    assert found == Measured(drawn, 3, 3 / drawn, *measured_interval(3, drawn), 4, 3)
+    assert found == Measured(drawn, 3, 3 / drawn, *wilson_interval(3, drawn), 4, 3)
     assert found.is_enough == (drawn >= ENOUGH_DRAWN)
     drop_from_sample(folder, lambda url: url in others)
     assert [each.url for each in read_sample(folder)] == [*relevant, "http://gone.example/"]
@@ -120,7 +120,7 @@ def test_precision_goes_by_what_the_model_said_before_it_was_told(folder: Path) 
         add_to_sample(folder, {third: True}, pages=60)  # labelled before it was drawn: the model had been told
         found = measured(folder, opened.catalog)
     assert found is not None and (found.good, found.called_relevant, found.rightly) == (2, 1, 0)
-    assert read_sample(folder)[0] == Drawn(first, good=True, pages=60, verdict="other")
+    assert read_sample(folder)[0] == LabelledPage(first, good=True, pages=60, verdict="other")
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,8 @@ def test_a_damaged_sample_names_the_line(folder: Path, line: str) -> None:
 @pytest.mark.parametrize("drawn", [1, 10, 200])
 def test_an_interval_holds_the_share_and_narrows(drawn: int) -> None:
     for good in (0, drawn // 2, drawn):
-        low, high = measured_interval(good, drawn)
+        low, high = wilson_interval(good, drawn)
         assert 0.0 <= low <= good / drawn <= high <= 1.0
-        wide = measured_interval(good * 100, drawn * 100)
+        wide = wilson_interval(good * 100, drawn * 100)
         assert wide[1] - wide[0] < high - low
-    assert measured_interval(0, 0) == (0.0, 1.0)
+    assert wilson_interval(0, 0) == (0.0, 1.0)

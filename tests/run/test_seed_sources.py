@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from lycosa.run.options import Settings
-from lycosa.run.seed_sources import Found, Ways, find_seeds
+from lycosa.run.seed_sources import FoundSeeds, SeedSources, find_seeds
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import RecipeError
 from lycosa.vocabulary.records import Url
@@ -31,17 +31,17 @@ def doubles():
         yield doubles
 
 
-def found(doubles, **ways) -> list[Found]:
+def found(doubles, **sources) -> list[FoundSeeds]:
     async def all_of_them():
         settings = Settings(resolve=(doubles.resolve,))
-        return [each async for each in find_seeds(Ways(**ways), settings, "", clock=WallClock(), delay=0)]
+        return [each async for each in find_seeds(SeedSources(**sources), settings, "", clock=WallClock(), delay=0)]
 
     return asyncio.run(all_of_them())
 
 
 def test_searxng_is_asked_page_by_page(doubles):
     (each,) = found(doubles, words="honey bees", searxng="http://searxng.example/")
-    assert each == Found("SearXNG", tuple(RESULTS))
+    assert each == FoundSeeds("SearXNG", tuple(RESULTS))
     assert doubles.asked[0] == "searxng.example/search?q=honey+bees&format=json&pageno=1"
     (each,) = found(doubles, words="honey bees", searxng="http://searxng.example", limit=2)
     assert len(each.urls) == 2
@@ -55,7 +55,7 @@ def test_the_newest_index_of_common_crawl_is_asked_page_by_page(doubles):
     assert each.urls == (*CAPTURED[:7], "https://b.example/")
     assert sum("page=" in asked for asked in doubles.asked) == 4
     (each,) = found(doubles, hosts=[Url("http://unknown.example/")], common_crawl="http://index.example")
-    assert each == Found("Common Crawl", ())
+    assert each == FoundSeeds("Common Crawl", ())
 
 
 def test_the_wayback_machine_is_asked_until_it_has_no_more(doubles):
@@ -79,7 +79,7 @@ def test_sitemaps_and_llms_txt_are_read_of_each_host(doubles):
 def test_what_robots_txt_forbids_is_not_read(doubles):
     doubles.files["a.example/robots.txt"] = "User-agent: *\nDisallow: /\n"
     (each,) = found(doubles, hosts=[A], llms_txt=True)
-    assert each == Found("llms.txt", (), "a.example: forbidden by robots.txt")
+    assert each == FoundSeeds("llms.txt", (), "a.example: forbidden by robots.txt")
     assert "a.example/llms.txt" not in doubles.asked
 
 
@@ -107,8 +107,8 @@ def test_no_answer_raises(doubles, answer):
 
 def test_public_services_are_not_asked_without_a_contact():
     async def ask():
-        ways = Ways(hosts=[A], sitemap=True, wayback="https://web.archive.org/cdx")
-        return [each async for each in find_seeds(ways, Settings(), "", clock=WallClock())]
+        sources = SeedSources(hosts=[A], sitemap=True, wayback="https://web.archive.org/cdx")
+        return [each async for each in find_seeds(sources, Settings(), "", clock=WallClock())]
 
     with pytest.raises(RecipeError, match=r"web\.archive\.org is a public host"):
         asyncio.run(ask())

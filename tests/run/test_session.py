@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from crawling import collection, pages, waiting
 from lycosa.collection.events import Attempt, RunStart
-from lycosa.recipe import DEFAULT_STRATEGY, Recipe, Utility
+from lycosa.recipe import DEFAULT_STRATEGY, Recipe, UtilityOptions
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.errors import CollectionError
@@ -217,7 +217,7 @@ def test_options_that_make_no_sense_any_more_do_not_close_a_collection(crawled: 
 def test_utility_that_makes_no_sense_is_as_usual(crawled: Path) -> None:
     with opened(crawled) as session:
         session.begin_run(replace(session.run_as_before(None), utility={"target": "high"}))
-        assert session.run_as_before(None).utility == to_builtins(Utility())
+        assert session.run_as_before(None).utility == to_builtins(UtilityOptions())
 
 
 def test_hosts_that_asked_for_a_long_rest_have_it_over_runs(crawled: Path) -> None:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from crawling import collection, pages, rows, waiting
 from lycosa.run import steering
-from lycosa.run.review import Drawn, add_to_sample, read_sample
-from lycosa.run.steering import STEERING_FILE, Steering, Step, checked_host, checked_url, read_steering
+from lycosa.run.review import LabelledPage, add_to_sample, read_sample
+from lycosa.run.steering import STEERING_FILE, Steering, SteeringCommand, checked_host, checked_url, read_steering
 from lycosa.run.topic import LABELS_FILE, read_labels
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.records import Url
@@ -27,7 +27,7 @@ def test_what_was_noted_is_read_back_and_undone_in_reverse(tmp_path: Path) -> No
     steering.label(tmp_path, {SHIP: False, HIVE: False})
     assert read_steering(tmp_path) == Steering(("ads.example",), (HIVE, "bees.example"))
     assert read_labels(tmp_path) == {HIVE: False, SHIP: False}
-    assert steering.undo(tmp_path) == Step("label", "2")
+    assert steering.undo(tmp_path) == SteeringCommand("label", "2")
     assert read_labels(tmp_path) == {HIVE: True}
     undone = [str(steering.undo(tmp_path)) for _ in range(4)]
     assert undone == ["label 1", "boost bees.example", f"boost {HIVE}", "block ads.example"]
@@ -39,7 +39,7 @@ def test_a_label_that_is_undone_leaves_the_random_sample(tmp_path: Path) -> None
     steering.label(tmp_path, {HIVE: True})
     add_to_sample(tmp_path, {SHIP: False, HIVE: True}, pages=9)
     steering.undo(tmp_path)
-    assert read_sample(tmp_path) == [Drawn(SHIP, good=False, pages=9)]
+    assert read_sample(tmp_path) == [LabelledPage(SHIP, good=False, pages=9)]
 
 
 def test_what_is_forgotten_is_not_named_any_more(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from crawling import archives, collection, listing, pages, rows, waiting
 from lycosa.run.session import REPORT_FILE
 from lycosa.run.topic import LABELS_FILE, MODEL_FILE
 from lycosa.run.training import Learnt
-from lycosa.run.upkeep import Imported, forget, import_archive, label, rebuild
+from lycosa.run.upkeep import ImportedArchive, forget, import_archive, label, rebuild
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.records import Url
@@ -66,7 +66,7 @@ def test_pages_of_another_archive_join_the_collection_once(words: Path, tmp_path
     known = len({*pages(words)} & {*pages(other)})
     imported = import_archive(words, archive, **QUIETLY)
     assert (imported.pages, imported.known, imported.damage) == (10 - known, known, "")
-    assert import_archive(words, archive, **QUIETLY) == Imported(0, 10, imported.passed_over, "")
+    assert import_archive(words, archive, **QUIETLY) == ImportedArchive(0, 10, imported.passed_over, "")
     judged = dict(rows(words, "SELECT url, relevance FROM pages"))
     assert judged[BAD[0]] == float(b"hive" in TOPICAL[BAD[0]]), "by the collection's own topic"
 

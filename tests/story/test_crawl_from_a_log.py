@@ -73,7 +73,7 @@ def log_of(path: Path, accesses: Iterable[Access]) -> Path:
     return path
 
 
-def read_by(people: Sequence[str], urls: Sequence[str]) -> list[Access]:
+def urls_of(people: Sequence[str], urls: Sequence[str]) -> list[Access]:
     """Each of some people reads these pages one after the other."""
     return [(person, url, 1.7e9 + 60 * place) for person in people for place, url in enumerate(urls)]
 
@@ -141,7 +141,7 @@ SHIPS = {Url(f"http://ships.example/{number}"): html(f"Ship {number}", f"mast sh
 TWO_PLACES = FixedWorld({HOME: html("Home", "honey and everything", [*NEAR]), **NEAR, **FAR, **SHIPS})
 HONEY_LOVERS = [f"10.1.1.{number}" for number in range(8)]
 SAILORS = [f"10.2.2.{number}" for number in range(8)]
-BOTH = [*read_by(HONEY_LOVERS, [HOME, *FAR]), *read_by(SAILORS, list(SHIPS))]
+BOTH = [*urls_of(HONEY_LOVERS, [HOME, *FAR]), *urls_of(SAILORS, list(SHIPS))]
 
 
 @pytest.mark.parametrize("strategy", ["adaptive", "best-first", "intelligent", "combined"])
@@ -177,7 +177,7 @@ def test_the_recipe_can_name_the_log_beside_the_collection_and_python_can_too(tm
 
 def test_pages_that_too_few_people_read_are_left_out(tmp_path):
     rare = "http://far.example/5"
-    accesses = [access for access in BOTH if access[1] != rare] + read_by(HONEY_LOVERS[:1], [rare])
+    accesses = [access for access in BOTH if access[1] != rare] + urls_of(HONEY_LOVERS[:1], [rare])
     log = log_of(tmp_path / "readers.log", accesses)
     folder = collection(tmp_path / "c", topic=ON_HONEY)
     with WorldServer(TWO_PLACES) as served:
@@ -200,7 +200,7 @@ def test_a_log_gets_no_further_than_a_page(tmp_path):
         "http://[::1]/",
         "http://gone.far.example/",
     ]
-    log = log_of(tmp_path / "readers.log", read_by(HONEY_LOVERS, urls))
+    log = log_of(tmp_path / "readers.log", urls_of(HONEY_LOVERS, urls))
     world = FixedWorld(dict(FAR), robots={"far.example": "User-agent: *\nDisallow: /forbidden\n"})
     folder = collection(tmp_path / "c", topic=ON_HONEY)
     with WorldServer(world) as served:
@@ -289,7 +289,7 @@ def test_logs_that_cannot_be_used_are_one_clear_line_before_anything_is_asked(tm
 
 
 def test_pages_of_public_hosts_in_a_log_are_not_asked_for_without_a_contact(tmp_path):
-    log = log_of(tmp_path / "readers.log", read_by(HONEY_LOVERS, ["http://far.example/0", "http://lycosa-test.org/"]))
+    log = log_of(tmp_path / "readers.log", urls_of(HONEY_LOVERS, ["http://far.example/0", "http://lycosa-test.org/"]))
     folder = collection(tmp_path / "c", topic=ON_HONEY)
     said = lycosa("crawl", folder, "--strategy", "collaborative", "--logs", log)
     assert said.is_one_clear_line(2, "lycosa-test.org", "contact")

@@ -7,7 +7,7 @@ import pytest
 
 from crawling import begin, done, kill, lycosa, wait_until
 from lycosa.cli.logs import sparkline
-from lycosa.logs import open_readings
+from lycosa.logs import open_access_log
 
 LINE = '{host} - - [{day:02}/Nov/2023:{hour:02}:00:{second:02} +0000] "GET {path} HTTP/1.1" {status} 99 "-" "Mozilla"\n'
 
@@ -112,11 +112,11 @@ def test_an_import_killed_midway_counts_once_when_done_again(tmp_path):
     wait_until(lambda: log.exists() and imports_in(log) >= 1)  # the first file is in, the second under way
     kill(process)
     assert imports_in(log) == 1
-    assert open_readings(log).accesses == 1
+    assert open_access_log(log).accesses == 1
     said = done(*command)
     assert "first: already imported" in said.out
     assert imports_in(log) == 2
-    assert open_readings(log).accesses == 150_001
+    assert open_access_log(log).accesses == 150_001
 
 
 def imports_in(log: Path) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from lycosa.logs.readings import Readings
+from lycosa.logs.access_log import AccessLog
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Page, Visit
 from pages import GivenWords
 from strategies.visits import url_of
@@ -13,8 +13,8 @@ from strategies.visits import url_of
 Walks = Mapping[str, str]  # what each person read, one letter a page, in the order of time
 
 
-def log_of(walks: Walks) -> Readings:
-    return Readings.of((who, url_of(name), float(at)) for who, walk in walks.items() for at, name in enumerate(walk))
+def log_of(walks: Walks) -> AccessLog:
+    return AccessLog.of((who, url_of(name), float(at)) for who, walk in walks.items() for at, name in enumerate(walk))
 
 
 def visit_to(name: str, satisfies: bool, *, classes: str = "", words: str = "") -> Visit:

@@ -27,7 +27,7 @@ def test_alpha_over_five_pages_by_hand() -> None:
     steps = [0.05, 0.04, 0.02, 0.0, -0.02]  # 0.1 · (0.7 - mean)
     assert steps == pytest.approx([0.1 * (0.7 - mean) for mean in means])
     assert alphas(strategy, [0.2, 0.4, 0.9, 0.8, 1.0]) == pytest.approx([0.55, 0.59, 0.61, 0.61, 0.59])
-    assert strategy.lately == pytest.approx(0.9)
+    assert strategy.recent_relevance == pytest.approx(0.9)
 
 
 def test_by_default_it_steps_by_a_hundredth_over_25_pages_from_one_half() -> None:
@@ -36,22 +36,22 @@ def test_by_default_it_steps_by_a_hundredth_over_25_pages_from_one_half() -> Non
     first = alphas(strategy, [1.0])
     assert first == pytest.approx([0.496])
     alphas(strategy, [0.0] * 24)
-    assert strategy.lately == pytest.approx(1 / 25)
+    assert strategy.recent_relevance == pytest.approx(1 / 25)
     alphas(strategy, [0.0])
-    assert strategy.lately == 0.0
+    assert strategy.recent_relevance == 0.0
     before = strategy.alpha
     assert alphas(strategy, [0.0]) == pytest.approx([before + 0.006])
 
 
 def test_pages_that_taught_the_topic_do_not_move_alpha() -> None:
-    strategy, counting = Adaptive(target=0.7, taught=[url_of("taught")]), Adaptive(target=0.7)
+    strategy, counting = Adaptive(target=0.7, example_urls=[url_of("taught")]), Adaptive(target=0.7)
     for each in (strategy, counting):
         for _ in range(50):
             each.learn(visit_of("taught", 1.0))
-    assert strategy.alpha == 0.5 and strategy.lately is None
+    assert strategy.alpha == 0.5 and strategy.recent_relevance is None
     assert counting.alpha < 0.4
     strategy.learn(visit_of("page", 0.2))
-    assert strategy.alpha == pytest.approx(0.505) and strategy.lately == pytest.approx(0.2)
+    assert strategy.alpha == pytest.approx(0.505) and strategy.recent_relevance == pytest.approx(0.2)
 
 
 def test_relevance_gains_weight_below_the_target_and_loses_it_above() -> None:
@@ -207,7 +207,7 @@ def test_only_pages_move_alpha() -> None:
     gone = Candidate(url_of("gone"), 0.5)
     strategy.learn(Skip(gone, SkipReason.NOFOLLOW))
     strategy.learn(Visit(gone, Fetch(gone.url, Outcome.GONE, 0.0)))
-    assert (strategy.alpha, strategy.lately) == (0.5, None)
+    assert (strategy.alpha, strategy.recent_relevance) == (0.5, None)
 
 
 def test_without_a_model_of_standing_it_goes_by_relevance_while_alpha_moves_on() -> None:

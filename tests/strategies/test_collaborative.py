@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.frontier.sequential import SequentialFrontier
-from lycosa.logs.readings import Readings
+from lycosa.logs.access_log import AccessLog
 from lycosa.strategies import BreadthFirst, Collaborative, Combined, Guided
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Skip, SkipReason, Url, Visit
@@ -26,12 +26,12 @@ SHIPS = [url for url in TOPICAL if topic_of(url) == "ships"]
 WALKS = {"ann": "abcde", "bob": "abfg", "cat": "xyz", "dan": "xyzw"}
 
 
-def keepers_and_sailors() -> Readings:
+def keepers_and_sailors() -> AccessLog:
     """Eight people who read about bees, and eight who read about ships."""
     walks = [(f"keeper {n}", BEES[n : n + 10]) for n in range(8)] + [
         (f"sailor {n}", SHIPS[n : n + 10]) for n in range(8)
     ]
-    return Readings.of((who, url, float(at)) for who, walk in walks for at, url in enumerate(walk))
+    return AccessLog.of((who, url, float(at)) for who, walk in walks for at, url in enumerate(walk))
 
 
 def happen(strategy, event) -> dict[Url, Candidate]:
@@ -79,8 +79,8 @@ def test_without_seeds_and_links_it_finds_what_people_read() -> None:
 
 
 def test_draws_end_when_enough_pages_were_visited() -> None:
-    readings = log_of({f"person {n}": name for n, name in enumerate("abcdefgh")})
-    strategy = Collaborative(readings, ahead=1, min_candidates=3)
+    access_log = log_of({f"person {n}": name for n, name in enumerate("abcdefgh")})
+    strategy = Collaborative(access_log, ahead=1, min_candidates=3)
     frontier = SequentialFrontier()
     frontier.rank_by(strategy)
     frontier.put(strategy.start([]))
@@ -93,9 +93,9 @@ def test_draws_end_when_enough_pages_were_visited() -> None:
 
 
 def test_pages_that_fail_or_are_refused_are_made_up_for() -> None:
-    readings = Readings.of((0, Url(f"http://{host}.example/{n}"), n) for n in range(30) for host in ("out", "bees"))
+    access_log = AccessLog.of((0, Url(f"http://{host}.example/{n}"), n) for n in range(30) for host in ("out", "bees"))
     frontier = MemoryFrontier(clock=SimulatedClock(), admission=Admission(Scope(hosts=("bees.example",))), delay=0.0)
-    visited = urls_of(visits_of(crawl_of(TOPICAL, Collaborative(readings, ahead=2), frontier=frontier), []))
+    visited = urls_of(visits_of(crawl_of(TOPICAL, Collaborative(access_log, ahead=2), frontier=frontier), []))
     assert set(visited) == {Url(f"http://bees.example/{n}") for n in range(30)}  # of which ten are dead
 
 
@@ -137,22 +137,24 @@ def test_a_link_that_may_not_be_followed_does_not_close_the_page_it_leads_to() -
 
 
 def test_no_more_than_some_are_offered_after_a_page() -> None:
-    readings = log_of({f"person {n}": "a" + "".join(chr(200 + 20 * n + k) for k in range(20)) for n in range(5)})
-    strategy = Collaborative(readings, significance=0.0, ahead=1, most=7)
+    access_log = log_of({f"person {n}": "a" + "".join(chr(200 + 20 * n + k) for k in range(20)) for n in range(5)})
+    strategy = Collaborative(access_log, significance=0.0, ahead=1, most=7)
     strategy.start([url_of("a")])
     assert len(happen(strategy, visit_to("a", True))) == 7
 
 
 def test_readers_lead_to_more_than_links_do_in_a_world_of_people() -> None:
     world = SyntheticWorld(pages=1_500, topics=6, seed=4)
-    readings = Readings.of((access.user, access.url, access.at) for access in world.accesses(users=120, days=8, seed=2))
+    access_log = AccessLog.of(
+        (access.user, access.url, access.at) for access in world.accesses(users=120, days=8, seed=2)
+    )
     wanted = world.topics[2]
 
     def found(strategy, seeds) -> int:
         judge = lambda page: float(world.topic(page.url) == wanted)  # noqa: E731
         return sum(step.relevance for step in crawl(strategy, seeds, read=world.read, judge=judge, pages=150))
 
-    assert found(Collaborative(readings, seed=1), []) > 2 * found(BreadthFirst(), [world.url(0)])
+    assert found(Collaborative(access_log, seed=1), []) > 2 * found(BreadthFirst(), [world.url(0)])
 
 
 names = "abcdefgxyzw"

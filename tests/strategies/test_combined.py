@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from lycosa.frontier.memory import MemoryFrontier
-from lycosa.logs.readings import Readings
+from lycosa.logs.access_log import AccessLog
 from lycosa.strategies import Collaborative, Combined, Intelligent
 from lycosa.strategies.interest import logistic
 from lycosa.vocabulary.clock import SimulatedClock
@@ -79,9 +79,9 @@ def test_what_readers_brought_in_is_ranked_by_links_of_any_page() -> None:
     assert after["b"].priority != before["b"].priority
 
 
-def keepers() -> Readings:
+def keepers() -> AccessLog:
     """People who read the first ten pages on bees."""
-    return Readings.of(
+    return AccessLog.of(
         (who, url, float(at)) for who in range(5) for at, url in enumerate(BEES[who : 10 : who // 3 + 1])
     )
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from lycosa.frontier.memory import MemoryFrontier
-from lycosa.logs.readings import Readings
+from lycosa.logs.access_log import AccessLog
 from lycosa.strategies import STRATEGIES, Adaptive, BaselineFocused, BestFirst, Guided, Intelligent, Mapped, Utility
 from lycosa.strategies.guided import scale_odds
 from lycosa.vocabulary.clock import SimulatedClock
@@ -27,9 +27,9 @@ BEES = [url for url in TOPICAL if topic_of(url) == "bees"]
 WALKS = {"ann": "abcd", "bob": "abe", "cat": "xyz"}
 
 
-def keepers() -> Readings:
+def keepers() -> AccessLog:
     """People who read about bees."""
-    return Readings.of((who, url, float(at)) for who in range(8) for at, url in enumerate(BEES[who : who + 12]))
+    return AccessLog.of((who, url, float(at)) for who in range(8) for at, url in enumerate(BEES[who : who + 12]))
 
 
 def proposed(strategy: Strategy, event: Visit) -> dict[str, Candidate]:
@@ -43,9 +43,11 @@ def visits_with_standing() -> list[Visit]:
 
 
 @pytest.mark.parametrize("make", INNER)
-@pytest.mark.parametrize("readings", [None, log_of({}), log_of({"ann": "ab"})], ids=["none", "empty", "of other pages"])
-def test_without_readings_of_its_pages_it_is_exactly_the_inner_strategy(make, readings) -> None:
-    inner, guided = make(), Guided(make(), readings)
+@pytest.mark.parametrize(
+    "access_log", [None, log_of({}), log_of({"ann": "ab"})], ids=["none", "empty", "of other pages"]
+)
+def test_without_readings_of_its_pages_it_is_exactly_the_inner_strategy(make, access_log) -> None:
+    inner, guided = make(), Guided(make(), access_log)
     assert list(guided.start([TOPICAL_SEED])) == list(inner.start([TOPICAL_SEED]))
     for visit in visits_with_standing():
         inner.learn(visit)
@@ -140,7 +142,7 @@ def test_where_links_run_out_it_goes_on_with_what_people_read_who_read_pages_on_
     if good < len(SEEDS):
         rows += [(reader, url, float(at)) for reader in range(8, 16) for at, url in enumerate([SEEDS[-1], *SHIPS])]
     judge = OnTopic([*SEEDS[:good], *HIDDEN])
-    crawl = crawl_of(ISLANDS, Guided(BestFirst(), Readings.of(rows)), judge=judge)
+    crawl = crawl_of(ISLANDS, Guided(BestFirst(), AccessLog.of(rows)), judge=judge)
     visited = urls_of(visits_of(crawl, SEEDS))
     assert set(visited[:7]) == set(SEEDS)
     assert set(visited) == {*SEEDS, *HIDDEN}

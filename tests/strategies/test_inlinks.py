@@ -95,7 +95,7 @@ def test_alpha_moves_as_that_of_the_adaptive_crawler() -> None:
         inlinks.learn(visit)
         adaptive.learn(visit)
         assert inlinks.alpha == adaptive.alpha
-        assert inlinks.lately == adaptive.lately
+        assert inlinks.recent_relevance == adaptive.recent_relevance
 
 
 @given(

@@ -111,12 +111,12 @@ def test_pages_below_the_target_are_made_up_for_and_pages_above_it_spent() -> No
 
 def test_the_mean_is_that_of_the_last_pages() -> None:
     target = a_target(0.5)
-    assert target.lately is None
+    assert target.recent_relevance is None
     for number in range(WINDOW + 50):
         target.add(url_of(str(number)), 0.0 if number < 50 else 0.8, None)
-    assert (len(target), target.lately) == (WINDOW, pytest.approx(0.8))
+    assert (len(target), target.recent_relevance) == (WINDOW, pytest.approx(0.8))
     target.rejudge({url_of("149"): 0.3, url_of("7"): 0.3})
-    assert target.lately == pytest.approx(0.795)
+    assert target.recent_relevance == pytest.approx(0.795)
 
 
 def test_estimates_that_are_plainly_too_high_count_for_less() -> None:

@@ -122,11 +122,11 @@ def test_a_link_found_again_keeps_the_larger_utility() -> None:
 
 def test_relevance_lately_is_the_mean_over_the_window_of_pages() -> None:
     strategy = Utility(window=3)
-    assert strategy.lately is None
+    assert strategy.recent_relevance is None
     told = []
     for relevance in (0.2, 0.4, 0.9, 0.8, None):
         strategy.learn(visit_of("page", relevance))
-        told.append(strategy.lately)
+        told.append(strategy.recent_relevance)
     assert told == pytest.approx([0.2, 0.3, 0.5, 0.7, 1.7 / 3])
 
 
@@ -134,7 +134,7 @@ def test_a_fetch_that_brought_no_page_is_no_page() -> None:
     strategy = Utility()
     strategy.learn(visit_of("page", 0.6))
     strategy.learn(Visit(Candidate(url_of("gone"), 0.5), Fetch(url_of("gone"), Outcome.GONE, 0.0)))
-    assert strategy.lately == 0.6
+    assert strategy.recent_relevance == 0.6
     assert strategy.alpha == 0.5
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from lycosa.collection.queries import Selection
-from lycosa.run.export import Content, labels_of, rows
+from lycosa.run.export import ExportContent, labels_of, rows
 from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.errors import UsageError
 
@@ -29,7 +29,7 @@ def cat(
         raise UsageError("--markdown and --html cannot be combined")
     wanted = url_argument(url)
     form = "markdown" if markdown else "html" if html else "text"
-    content = Content(**{form: True})
+    content = ExportContent(**{form: True})
     with open_for_reading(name) as collection:
         found = next(rows(collection, Selection(urls=frozenset((wanted,))), content, labels_of(name)), None)
         if found is None:

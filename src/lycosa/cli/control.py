@@ -7,7 +7,7 @@ import typer
 
 from lycosa.recipe import load_recipe
 from lycosa.run import steering, upkeep
-from lycosa.run.control import Reply, Request, ask
+from lycosa.run.control import CrawlReply, CrawlRequest, ask
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import LycosaError, UsageError
@@ -30,18 +30,18 @@ def control(
     request = _request(command, what)
     load_recipe(name)  # refuses what is no collection
     reply = ask(name, request)
-    said = _in_words(request, reply) if reply is not None else _done_without_a_crawl(name, request)
+    message = _in_words(request, reply) if reply is not None else _done_without_a_crawl(name, request)
     if as_json:
-        print_json({"running": reply is not None, "said": said, **({} if reply is None else {"status": reply.status})})
+        print_json({"running": reply is not None, "said": message, **({"status": reply.status} if reply else {})})
     else:
-        typer.echo(visible(said, 500))
+        typer.echo(visible(message, 500))
 
 
-def _request(command: str, what: str) -> Request:
+def _request(command: str, what: str) -> CrawlRequest:
     if command in _ALONE:
         if what:
             raise UsageError(f"{command} takes nothing after it, and there is {visible(what, 50)!r}")
-        return Request(cast(Any, command))
+        return CrawlRequest(cast(Any, command))
     if command not in _WITH_WHAT:
         raise UsageError(f"no command {visible(command, 50)!r}; there are {_COMMANDS}")
     if not what:
@@ -50,12 +50,12 @@ def _request(command: str, what: str) -> Request:
         pages = whole_number(what, most=10**12)
         if not pages:
             raise UsageError(f"not a number of pages: {visible(what, 50)!r}; write one such as 500")
-        return Request("budget", pages=pages)
+        return CrawlRequest("budget", pages=pages)
     checked = steering.checked_url(what) if command == "boost" and "://" in what else steering.checked_host(what)
-    return Request("block" if command == "block" else "boost", what=checked)
+    return CrawlRequest("block" if command == "block" else "boost", what=checked)
 
 
-def _in_words(request: Request, reply: Reply) -> str:
+def _in_words(request: CrawlRequest, reply: CrawlReply) -> str:
     match request.do:
         case "pause":
             return "Paused. What is under way is finished; lycosa control NAME resume goes on."
@@ -79,7 +79,7 @@ def _in_words(request: Request, reply: Reply) -> str:
             )
 
 
-def _done_without_a_crawl(folder: Path, request: Request) -> str:
+def _done_without_a_crawl(folder: Path, request: CrawlRequest) -> str:
     """What can be noted for the next crawl."""
     if request.do in ("block", "boost"):
         with Session(folder, load_recipe(folder), clock=WallClock(), tell=tell, ranks=False) as session:

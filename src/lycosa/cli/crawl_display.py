@@ -19,7 +19,7 @@ from lycosa.run.live import LiveCrawl, Visits
 from lycosa.run.omissions import omissions_in_words
 from lycosa.run.options import Settings
 from lycosa.run.review import measured
-from lycosa.run.seeds import why_nothing_came
+from lycosa.run.seed_outcomes import explain_no_pages
 from lycosa.run.session import Session
 from lycosa.run.topic import calibration_of
 from lycosa.vocabulary.clock import WallClock
@@ -32,10 +32,10 @@ from lycosa.vocabulary.text import counted, visible
 from lycosa.web.outcomes import outcome_in_words, outcome_name
 
 from .options import command, print_json
-from .progress import Progress, StandingFacts
+from .progress import Figures, Progress, StandingFacts
 
 _log = logging.getLogger("lycosa.pages")
-_TROUBLE = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))  # a page that is not there is no error
+_ERRORS = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))  # a page that is not there is no error
 
 
 def run(
@@ -49,7 +49,7 @@ def run(
         status = session.status
         progress.freeze()
         if not status.pages and not status.is_interrupted and (status.requests.fetches or not len(session.frontier)):
-            why_nothing = why_nothing_came(session.collection, session.seeds) or status.stop_reason
+            why_nothing = explain_no_pages(session.collection, session.seeds) or status.stop_reason
         if not quiet:
             how = "Stopped" if status.is_interrupted or why_nothing else "Done"
             progress.say(f"{how}: {status.stop_reason}")
@@ -123,23 +123,25 @@ async def _watch_crawl(session: Session, settings: Settings, progress: Progress,
         target = status.page_budget or session.recipe.stop.pages
         speed = (status.pages - pages_before) / max(time.monotonic() - began, 1e-6)
         progress.update(
-            pages=status.pages,
-            target=target,
-            relevant=status.relevant,
-            pages_per_second=speed,
-            waiting=len(session.frontier),
-            errors=errors,
-            seconds_left=(target - status.pages) / speed if target and speed else None,
-            title=visit.page.title if visit.page else "",
-            url=visit.fetch.url,
-            facts=_standing_facts(
-                session.loop.strategy,
-                visit,
-                standings[0] / standings[1] if standings[1] else None,
-                is_estimate=is_estimate,
-            ),
-            through_readers=None if session.log.active is None else through_readers,
-            recall=session.recall(),
+            Figures(
+                pages=status.pages,
+                target=target,
+                relevant=status.relevant,
+                pages_per_second=speed,
+                waiting=len(session.frontier),
+                errors=errors,
+                seconds_left=(target - status.pages) / speed if target and speed else None,
+                title=visit.page.title if visit.page else "",
+                url=visit.fetch.url,
+                facts=_standing_facts(
+                    session.loop.strategy,
+                    visit,
+                    standings[0] / standings[1] if standings[1] else None,
+                    is_estimate=is_estimate,
+                ),
+                through_readers=None if session.log.active is None else through_readers,
+                recall=session.recall(),
+            )
         )
 
     latest: Visit | None = None
@@ -148,14 +150,16 @@ async def _watch_crawl(session: Session, settings: Settings, progress: Progress,
         nonlocal errors, latest, through_readers
         latest = visit
         through_readers += visit.is_kept and is_found_by_readers(visit.candidate.because, visit.candidate.found_on)
-        errors += is_trouble(visit)
+        errors += is_error(visit)
         if visit.standing is not None and visit.is_kept:
             standings[0] += visit.standing
             standings[1] += 1
         if as_json:
-            print_json(facts_of(visit))
-        show(visit)
+            print_json(visit_as_json(visit))
+        if progress.shows_figures:
+            show(visit)
 
+    session.recall()  # from here on it is kept up with page by page, which is cheaper than to read all links in the end
     await watch(session, LiveCrawl(session, settings), seen)
     if latest is not None:
         show(latest)  # once more: pages may have been judged anew since
@@ -164,21 +168,21 @@ async def _watch_crawl(session: Session, settings: Settings, progress: Progress,
 def _standing_facts(
     strategy: Strategy, visit: Visit, mean_standing: float | None, *, is_estimate: bool
 ) -> StandingFacts:
-    """What the strategy goes by at present, where it weighs relevance against standing, and what led it to a visit."""
+    """What a strategy uses at present that weighs relevance against standing, and what led it to a visit."""
     *_, strategy = layers(strategy)
     if getattr(strategy, "alpha", None) is None:
         return StandingFacts(mean_standing, is_estimate=is_estimate)
-    lately, parts = getattr(strategy, "lately", None), UtilityParts.of(visit.candidate.because)
+    recent_relevance, parts = getattr(strategy, "recent_relevance", None), UtilityParts.of(visit.candidate.because)
     if parts is None:
-        return StandingFacts(mean_standing, lately, is_estimate=is_estimate)
-    return StandingFacts(mean_standing, lately, parts.relevance, parts.standing, parts.utility, is_estimate)
+        return StandingFacts(mean_standing, recent_relevance, is_estimate=is_estimate)
+    return StandingFacts(mean_standing, recent_relevance, parts.relevance, parts.standing, parts.utility, is_estimate)
 
 
-def is_trouble(visit: Visit) -> bool:
-    return visit.fetch.outcome in _TROUBLE
+def is_error(visit: Visit) -> bool:
+    return visit.fetch.outcome in _ERRORS
 
 
-def facts_of(visit: Visit) -> Plain:
+def visit_as_json(visit: Visit) -> Plain:
     """A visit in one line of JSON."""
     fetch, page = visit.fetch, visit.page
     return {

@@ -13,7 +13,7 @@ from lycosa.collection.dataset_folder import About
 from lycosa.collection.export import FOLDER_FORMATS, FORMATS, WACZ, Row, check_format, exporter_for
 from lycosa.collection.wacz import write_wacz
 from lycosa.recipe import load_recipe
-from lycosa.run.export import Content, labels_of, rows, selection_of
+from lycosa.run.export import ExportContent, labels_of, rows, selection_of
 from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import UsageError, cannot_write
@@ -62,13 +62,13 @@ def export(
 ) -> None:
     """Export the pages of a collection for other programs. All or some of them, with or without their text."""
     if format == WACZ:
-        content = Content(text=text, markdown=markdown, html=html, links=links, chunks=chunks)
-        if content != Content() or any((host, language, label, since, top)) or min_relevance is not None:
+        content = ExportContent(text=text, markdown=markdown, html=html, links=links, chunks=chunks)
+        if content != ExportContent() or any((host, language, label, since, top)) or min_relevance is not None:
             raise UsageError("--format wacz holds the whole archive: give it no other option than --out and --quiet")
         _export_wacz(name, out or Path(f"{name.name}.wacz"), quiet=quiet)
         return
     check_format(format)
-    content = _content(format, Content(text=text, markdown=markdown, html=html, links=links, chunks=chunks))
+    content = _content(format, ExportContent(text=text, markdown=markdown, html=html, links=links, chunks=chunks))
     out = out or _default_out(name, format)
     with (
         open_for_reading(name) as collection,
@@ -109,16 +109,16 @@ def _export_wacz(name: Path, out: Path, *, quiet: bool) -> None:
         typer.echo(f"{counted(pages, 'page')} in {out}")
 
 
-def _content(format: str, asked: Content) -> Content:
+def _content(format: str, asked: ExportContent) -> ExportContent:
     """What of the pages a format holds, given what was asked for."""
     asked.check()
-    if format == "urls" and asked != Content():
+    if format == "urls" and asked != ExportContent():
         raise UsageError("--format urls writes nothing but URLs; for texts and links choose jsonl, csv or parquet")
     if format == "markdown":
-        if asked not in (Content(), Content(markdown=True)):
+        if asked not in (ExportContent(), ExportContent(markdown=True)):
             raise UsageError("--format markdown writes each page as Markdown; for other texts choose jsonl or parquet")
-        return Content(markdown=True)
-    return Content(text=True) if format == "huggingface" and asked == Content() else asked
+        return ExportContent(markdown=True)
+    return ExportContent(text=True) if format == "huggingface" and asked == ExportContent() else asked
 
 
 def _default_out(name: Path, format: str) -> Path:
@@ -130,7 +130,7 @@ def _default_out(name: Path, format: str) -> Path:
     return Path(own[format]) if format in own else STANDARD_OUTPUT
 
 
-def _write(found: Iterator[Row], format: str, out: Path, content: Content, about: About) -> None:
+def _write(found: Iterator[Row], format: str, out: Path, content: ExportContent, about: About) -> None:
     if format in FOLDER_FORMATS and out == STANDARD_OUTPUT:
         raise UsageError(f"--format {format} writes a folder: name it with --out")
     try:

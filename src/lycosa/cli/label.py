@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from lycosa.run import control, upkeep
-from lycosa.run.control import MAX_LABELS, Request
+from lycosa.run.control import MAX_LABELS, CrawlRequest
 from lycosa.run.training import Learnt
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import UsageError
@@ -50,16 +50,20 @@ def label(
         raise UsageError("no URL to label; give one or several, or a file of them with --file")
     if len(labels) > MAX_LABELS:
         raise UsageError(f"{len(labels)} URLs are too many at once; give up to {MAX_LABELS}")
-    learnt = teach(name, labels)
+    learnt = label_pages(name, labels)
     if as_json:
         print_json({"labels": len(labels), "judged": learnt.judged, "missing": learnt.missing})
     else:
         typer.echo(f"Saved {counted(len(labels), 'label')}. {in_words(learnt, name)}")
 
 
-def teach(name: Path, labels: dict[Url, bool]) -> Learnt:
+def label_pages(name: Path, labels: dict[Url, bool]) -> Learnt:
     """Labels pages, through the crawl that runs on the collection if one does; without labels, learns those noted."""
-    request = Request("label", labels={str(url): good for url, good in labels.items()}) if labels else Request("learn")
+    request = (
+        CrawlRequest("label", labels={str(url): good for url, good in labels.items()})
+        if labels
+        else CrawlRequest("learn")
+    )
     reply = control.ask(name, request)
     if reply is not None and reply.learnt is not None:
         return reply.learnt
@@ -67,7 +71,7 @@ def teach(name: Path, labels: dict[Url, bool]) -> Learnt:
 
 
 def in_words(learnt: Learnt, name: Path) -> str:
-    """What came of labels."""
+    """What was learnt from labels, in words."""
     if learnt.judged is None:
         return f"The model will be trained by the next: {program()} crawl {name}"
     trained = f"Model retrained; {counted(learnt.judged, 'page')} re-scored."
@@ -90,11 +94,11 @@ def _read(file: Path, verdict: bool | None) -> dict[Url, bool]:
         words = line.split("#")[0].split() if line.lstrip().startswith("#") else line.split()
         if not words:
             continue
-        said = _WORDS.get(words[0].lower()) if len(words) == 2 else verdict
-        if said is None or len(words) > 2:
+        label = _WORDS.get(words[0].lower()) if len(words) == 2 else verdict
+        if label is None or len(words) > 2:
             raise UsageError(f"{name}:{number}: write `good URL` or `bad URL`, or say --good or --bad for all")
         try:
-            labels[url_argument(words[-1])] = said
+            labels[url_argument(words[-1])] = label
         except UsageError as error:
             raise UsageError(f"{name}:{number}: {error}") from None
     return labels

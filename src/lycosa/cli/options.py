@@ -24,7 +24,7 @@ from lycosa.vocabulary.urls import normalise
 
 
 def _settled(folder: Path) -> Path:
-    """The folder of a collection; what a kill broke off in it is ended first, and told."""
+    """The folder of a collection; what a kill interrupted in it is finished first, with a message."""
     if (folder / "journal.json").exists():  # seldom, and what it needs takes time to load
         from lycosa.run.upkeep import finish_upkeep
 

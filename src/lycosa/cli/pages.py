@@ -52,5 +52,5 @@ def pages(
 def _line(row: Row) -> str:
     relevance = "   –" if row["relevance"] is None else f"{row['relevance']:.2f}"
     notes = [row["label"], "vanished" if row["vanished_at"] else None]
-    said = "".join(f" ({note})" for note in notes if note)
-    return f"{relevance}  {visible(row['title'], 80) or '(no title)'}{said}  {visible(row['url'], 300)}"
+    suffix = "".join(f" ({note})" for note in notes if note)
+    return f"{relevance}  {visible(row['title'], 80) or '(no title)'}{suffix}  {visible(row['url'], 300)}"

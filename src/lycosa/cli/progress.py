@@ -27,7 +27,7 @@ class StandingFacts(NamedTuple):
     """What is known of relevance and standing, as far as a strategy weighs them; None for what is not known."""
 
     mean_standing: float | None = None  # of the pages of this run
-    lately: float | None = None  # mean relevance of the latest pages
+    recent_relevance: float | None = None  # mean relevance of the latest pages
     relevance: float | None = None  # of the page on which the last one was found, as are the two that follow
     standing: float | None = None
     utility: float | None = None
@@ -54,7 +54,7 @@ class Figures(NamedTuple):
 
 
 class Progress:
-    """Shows the latest figures of a crawl; cheap to tell, since it draws only when a refresh is due.
+    """Shows the latest figures of a crawl; cheap to update, since it draws only when a refresh is due.
 
     The form is chosen by the console (live on a terminal, plain lines otherwise) unless it is given.
     """
@@ -71,7 +71,7 @@ class Progress:
         self._monotonic = monotonic
         self._interval = 1 / REFRESHES_PER_SECOND if self._form == "live" else SECONDS_BETWEEN_LINES
         self._due = monotonic() + (0.0 if self._form == "live" else self._interval)
-        self._told = True  # nothing is waiting to be shown
+        self._is_shown = True  # the latest figures are
         self._live: Live | None = None
         self._rates: deque[float] = deque(maxlen=SPARKLINE)
         self._marked = (0, 0)  # pages and relevant at the last point of the sparkline
@@ -87,54 +87,27 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if not self._told:
+        if not self._is_shown:
             self._show()
         if self._live is not None:
             self._live.stop()
             self._live = None
 
-    def update(
-        self,
-        *,
-        pages: int,
-        relevant: int,
-        target: int | None = None,
-        pages_per_second: float = 0.0,
-        waiting: int = 0,
-        errors: int = 0,
-        seconds_left: float | None = None,
-        title: str = "",
-        url: str = "",
-        facts: StandingFacts = StandingFacts(),
-        counted: str = "pages",
-        notes: tuple[str, ...] = (),
-        through_readers: int | None = None,
-        recall: RecallEstimate | None = None,
-    ) -> None:
-        """Tells where the crawl stands after a visit."""
-        if self._form in ("words", "silent"):
+    def update(self, figures: Figures) -> None:
+        """Shows the figures after a visit, once a refresh is due."""
+        if not self.shows_figures:
             return
-        self._figures = Figures(
-            pages,
-            target,
-            relevant,
-            pages_per_second,
-            waiting,
-            errors,
-            seconds_left,
-            title,
-            url,
-            facts,
-            counted,
-            notes,
-            through_readers,
-            recall,
-        )
-        self._told = False
+        self._figures = figures
+        self._is_shown = False
         now = self._monotonic()
         if now >= self._due:
             self._due = now + self._interval
             self._show()
+
+    @property
+    def shows_figures(self) -> bool:
+        """Whether there is any use in `update`, whose figures have to be found at every page."""
+        return self._form not in ("words", "silent")
 
     def freeze(self) -> None:
         """Leaves the display as it is, so that what is said from now on stands below it."""
@@ -142,13 +115,13 @@ class Progress:
 
     def say(self, line: str) -> None:
         """Prints a line above the display, or after the figures of the moment."""
-        if self._form == "plain" and not self._told:
+        if self._form == "plain" and not self._is_shown:
             self._show()
         if self._form != "silent":
             self._console.print(Text(visible(line, 500)), soft_wrap=True)
 
     def _show(self) -> None:
-        self._told = True
+        self._is_shown = True
         if self._live is not None:
             self._live.update(self._display(), refresh=True)
         elif self._form == "plain":
@@ -243,7 +216,7 @@ def _recall(found: RecallEstimate | None) -> list[str]:
 
 def _latest_pages(facts: StandingFacts) -> list[str]:
     """The relevance by which the strategy moves its weights."""
-    return [] if facts.lately is None else [f"latest pages {facts.lately:.2f}"]
+    return [] if facts.recent_relevance is None else [f"latest pages {facts.recent_relevance:.2f}"]
 
 
 def _found_on(facts: StandingFacts) -> list[str]:

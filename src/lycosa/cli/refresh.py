@@ -6,20 +6,20 @@ from typing import Annotated, Unpack
 
 import typer
 
-from lycosa.recipe import load_recipe
 from lycosa.refresh import POLICIES
 from lycosa.run.crawl import INTERRUPTED
 from lycosa.run.options import FetchOptions, settings_of
-from lycosa.run.refresh import EXPAND, POLICY, Named, Refresh, Refreshed, insist_on_pages, plan_of, refreshing_recipe
+from lycosa.run.refresh import EXPAND, POLICY, NamedPage, Refresh, Refreshed, plan_of, refreshing_recipe, require_pages
 from lycosa.run.session import Session
+from lycosa.run.trust import polite_recipe
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.event_loop import new_event_loop
 from lycosa.vocabulary.records import Change, Visit
 from lycosa.vocabulary.text import counted, visible
 
-from .crawl_display import is_trouble, log_pages, watch
+from .crawl_display import is_error, log_pages, watch
 from .options import Json, Name, PageLog, Quiet, Verbose, print_json, takes, tell
-from .progress import Form, Progress
+from .progress import Figures, Form, Progress
 
 
 @takes(FetchOptions)
@@ -43,8 +43,8 @@ def refresh(
     """Revisit pages to find changes, and fetch new ones. Ctrl-C is safe."""
     plan = plan_of(budget=budget, policy=policy, expand=expand)
     settings = settings_of(options)
-    bounded = refreshing_recipe(load_recipe(name, tell=tell), plan, options)
-    insist_on_pages(name)
+    bounded = refreshing_recipe(polite_recipe(name, tell=tell), plan, options)
+    require_pages(name)
     form: Form | None = "silent" if quiet else "words" if as_json or verbose else None
     with (
         log_pages(log, verbose=verbose),
@@ -60,7 +60,7 @@ def refresh(
             print_json(result)
         else:
             typer.echo("\n".join(_lines(result)))
-    refreshing.insist_on_an_answer()
+    refreshing.require_an_answer()
 
 
 class _Shown:
@@ -75,28 +75,30 @@ class _Shown:
         self._errors = 0
 
     def __call__(self, visit: Visit) -> None:
-        self._errors += is_trouble(visit) and visit.change in (None, Change.FAILED, Change.REFUSED)
+        self._errors += is_error(visit) and visit.change in (None, Change.FAILED, Change.REFUSED)
         fetches, counts = self._requests.fetches, self._tally.counts
         speed = fetches / max(time.monotonic() - self._began, 1e-6)
         returned, barred = counts[Change.RETURNED], self._requests.barred
         self._progress.update(
-            pages=self._requests.requests,
-            target=self._budget,
-            relevant=counts[Change.CHANGED],
-            pages_per_second=speed,
-            waiting=len(self._frontier),
-            errors=self._errors,
-            seconds_left=(self._budget - fetches) / speed,
-            title=visit.page.title if visit.page else "",
-            url=visit.fetch.url,
-            counted="requests",
-            notes=(
-                f"{counts[Change.CHANGED]} changed",
-                f"{counts['new']} new",
-                f"{counts[Change.VANISHED]} vanished",
-                *([f"{returned} returned"] if returned else []),
-                *([f"{barred} not sent"] if barred else []),
-            ),
+            Figures(
+                pages=self._requests.requests,
+                target=self._budget,
+                relevant=counts[Change.CHANGED],
+                pages_per_second=speed,
+                waiting=len(self._frontier),
+                errors=self._errors,
+                seconds_left=(self._budget - fetches) / speed,
+                title=visit.page.title if visit.page else "",
+                url=visit.fetch.url,
+                counted="requests",
+                notes=(
+                    f"{counts[Change.CHANGED]} changed",
+                    f"{counts['new']} new",
+                    f"{counts[Change.VANISHED]} vanished",
+                    *([f"{returned} returned"] if returned else []),
+                    *([f"{barred} not sent"] if barred else []),
+                ),
+            )
         )
 
 
@@ -127,7 +129,7 @@ def _lines(result: Refreshed) -> list[str]:
     return lines
 
 
-def _page_lines(what: str, pages: list[Named], count: int) -> list[str]:
+def _page_lines(what: str, pages: list[NamedPage], count: int) -> list[str]:
     if not pages:
         return []
     more = f", the {len(pages)} most important of {count}" if count > len(pages) else ""

@@ -22,11 +22,11 @@ from lycosa.run.review import (
     measured,
 )
 from lycosa.run.training import Learnt
-from lycosa.run.upkeep import insist_on_learning
+from lycosa.run.upkeep import require_learning
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import counted, visible
 
-from .label import in_words, teach
+from .label import in_words, label_pages
 from .options import Json, Name, print_json, program, tell
 
 _ANSWERS = {
@@ -47,7 +47,7 @@ def review(
     as_json: Json = False,
 ) -> None:
     """Review pages, ten at a time, and retrain. Two of ten are drawn at random and measure the harvest rate."""
-    insist_on_learning(name, load_recipe(name))
+    require_learning(name, load_recipe(name))
     run = _Review(name, size=size, random=Random(seed), as_json=as_json)
     done = 0
     while (batches is None or done < batches) and run.batch():
@@ -86,7 +86,7 @@ class _Review:
         except KeyboardInterrupt:
             goes_on, labelled = False, 1  # what was answered is noted, and learnt
         if labelled:
-            self._learnt = teach(self._folder, {})
+            self._learnt = label_pages(self._folder, {})
             self._labelled += labelled
             if not self._as_json:
                 typer.echo(f"Saved. {in_words(self._learnt, self._folder)}")
@@ -163,15 +163,15 @@ def _answers() -> Iterator[str]:
         if sys.stdin.isatty():
             key = typer.getchar()
             typer.echo(key if key.isprintable() else "")
-            said = "q" if key in ("\x03", "\x04", "\x1b") else key
+            typed = "q" if key in ("\x03", "\x04", "\x1b") else key
         else:
             line = sys.stdin.readline(_MAX_ANSWER)
             if not line:
                 yield "quit"
                 continue
-            said = line
-        answer = _ANSWERS.get(said.strip().lower())
+            typed = line
+        answer = _ANSWERS.get(typed.strip().lower())
         if answer is None:
-            tell(f"{visible(said, 20)!r} is no answer; there are {_KEYS}")
+            tell(f"{visible(typed, 20)!r} is no answer; there are {_KEYS}")
         else:
             yield answer

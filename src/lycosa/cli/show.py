@@ -10,7 +10,7 @@ from lycosa.collection.export import iso
 from lycosa.collection.rows import Freshness, LatestChange, RunRow, Summary
 from lycosa.frontier.durable import count_waiting
 from lycosa.recipe import load_recipe
-from lycosa.relevance.harvest import harvest_interval, measured_interval
+from lycosa.relevance.harvest import harvest_interval, wilson_interval
 from lycosa.run.omissions import Omission, omissions_in_words
 from lycosa.run.open import open_for_reading
 from lycosa.run.recall import RecallEstimate, present_recall
@@ -135,7 +135,7 @@ def _target(catalog: Catalog) -> float | None:
 
 
 def _precision(sample: Measured) -> str:
-    low, high = measured_interval(sample.rightly, sample.called_relevant)
+    low, high = wilson_interval(sample.rightly, sample.called_relevant)
     return (
         f"{sample.rightly / sample.called_relevant:.0%} ({sample.rightly} of {sample.called_relevant} pages drawn at "
         f"random that the model calls relevant; probably within {low:.0%}–{high:.0%})"

@@ -23,13 +23,14 @@ errors         errors of disks and databases as one line
 from .archive import Archive
 from .catalog import Catalog
 from .collection import Collection
-from .events import Attempt, Event, FetchedExample, Place, Position, RunStart, Scores, Stop
+from .events import ArchivePosition, Attempt, Event, FetchedExample, RecordLocation, RunStart, Scores, Stop
 from .foreign import ForeignFetches
 from .rows import ExampleRow, FetchRow, InLinkRow, PageRow, RunRow, SkipRow, Summary
 from .search_index import Hit, SearchIndex
 
 __all__ = [
     "Archive",
+    "ArchivePosition",
     "Attempt",
     "Catalog",
     "Collection",
@@ -41,8 +42,7 @@ __all__ = [
     "Hit",
     "InLinkRow",
     "PageRow",
-    "Place",
-    "Position",
+    "RecordLocation",
     "RunRow",
     "RunStart",
     "Scores",

@@ -42,7 +42,7 @@ from .event_records import (
     time_of,
     url_of,
 )
-from .events import Event, Place, Position, RunStart, Scores, fetch_of
+from .events import ArchivePosition, Event, RecordLocation, RunStart, Scores, fetch_of
 from .warc import CHUNK, DAMAGED, Record, date_of, record, records
 
 _NAME = re.compile(r"[^/\\]*-(\d{5,18})\.warc\.gz")
@@ -103,23 +103,23 @@ class Archive:
             key=lambda path: _order(path.name),
         )
 
-    def position(self) -> Position | None:
+    def position(self) -> ArchivePosition | None:
         """The end of what was written; None before the first event."""
         if self._path:
-            return Position(self._path.name, self._size)
+            return ArchivePosition(self._path.name, self._size)
         files = self.files()
-        return Position(files[-1].name, files[-1].stat().st_size) if files else None
+        return ArchivePosition(files[-1].name, files[-1].stat().st_size) if files else None
 
     # ------------------------------------------------------------ writing
 
-    def append(self, event: Event) -> Place:
+    def append(self, event: Event) -> RecordLocation:
         """Writes an event with one write; returns where it lies."""
         packed = encode_event(event, self._ids.__next__)
         with disk_errors(self._folder):
             out, path, first = self._file()
             offset = self._size + len(first)
             self._write(out, b"".join((first, *packed.members)))
-        place = Place(path.name, offset, len(packed.members[0]))
+        place = RecordLocation(path.name, offset, len(packed.members[0]))
         fetch = fetch_of(event)
         if fetch and cdxj.is_capture(fetch):
             self._index.add(cdxj.line(fetch, packed.payload_digest, place))
@@ -193,31 +193,33 @@ class Archive:
 
     # ------------------------------------------------------------ reading
 
-    def events(self, after: Position | None = None) -> Iterator[tuple[Event, Place]]:
+    def events(self, after: ArchivePosition | None = None) -> Iterator[tuple[Event, RecordLocation]]:
         """Every event from a position on, in order, pages not read; passes over damage and other people's records."""
         for event, place, _ in self.events_with_ends(after):
             yield event, place
 
-    def events_with_ends(self, after: Position | None = None) -> Iterator[tuple[Event, Place, Position]]:
+    def events_with_ends(
+        self, after: ArchivePosition | None = None
+    ) -> Iterator[tuple[Event, RecordLocation, ArchivePosition]]:
         """Every event from a position on, and the position behind each."""
         for path, group in self._groups(after):
-            yield decode_event(group, self._decode), _place(path, group), Position(path.name, group.end)
+            yield decode_event(group, self._decode), _place(path, group), ArchivePosition(path.name, group.end)
 
-    def places(self) -> Iterator[tuple[Url, float, Place]]:
+    def places(self) -> Iterator[tuple[Url, float, RecordLocation]]:
         """URL, time and place of every fetch, in order; cheaper than `events`."""
         for path, group in self._groups(None):
             url = url_of(group.note)
             if url is not None:
                 yield url, time_of(group.note), _place(path, group)
 
-    def fetch_at(self, place: Place) -> Fetch:
+    def fetch_at(self, place: RecordLocation) -> Fetch:
         """The fetch that lies at a place."""
         fetch = fetch_of(self.event_at(place))
         if fetch is None:
             raise self._misfit()
         return fetch
 
-    def event_at(self, place: Place) -> Event:
+    def event_at(self, place: RecordLocation) -> Event:
         """The event that lies at a place; visits come without their pages."""
         with self._file_of(place) as stream:
             group = next(groups(stream, place.offset), None)
@@ -225,14 +227,14 @@ class Archive:
                 raise self._misfit()
             return decode_event(group, self._decode)
 
-    def record_at(self, place: Place) -> bytes:
+    def record_at(self, place: RecordLocation) -> bytes:
         """The bytes of the record that lies at a place, compressed as they are in the file."""
         with self._file_of(place) as stream:
             stream.seek(place.offset)
             return stream.read(place.length)
 
     @contextmanager
-    def _file_of(self, place: Place) -> Iterator[BinaryIO]:
+    def _file_of(self, place: RecordLocation) -> Iterator[BinaryIO]:
         """The file of a place, which a catalog names: nothing but a WARC file of this archive is opened."""
         if not _NAME.fullmatch(place.file) or "\0" in place.file or place.offset < 0:
             raise self._misfit()
@@ -243,7 +245,7 @@ class Archive:
         name = self._folder.parent
         return CollectionError(f"the catalog of {name} does not fit its archive; run: lycosa rebuild {name}")
 
-    def _groups(self, after: Position | None) -> Iterator[tuple[Path, EventRecords]]:
+    def _groups(self, after: ArchivePosition | None) -> Iterator[tuple[Path, EventRecords]]:
         for path in self.files():
             if after and _order(path.name) < _order(after.file):
                 continue
@@ -264,7 +266,7 @@ class Archive:
 
     # ------------------------------------------------------------ recovering and forgetting
 
-    def recover(self, committed: Position | None) -> None:
+    def recover(self, committed: ArchivePosition | None) -> None:
         """Truncates what a kill left unfinished at the end of the last file; deletes the file if it holds no event.
 
         Whole records stay, whoever wrote them.
@@ -339,9 +341,9 @@ class Archive:
             for group in groups(stream):
                 if group.end > end:
                     return
-                fetch = fetch_of(decode_event(group, _as_sent)) if group.answer else None
-                if group.answer and fetch and cdxj.is_capture(fetch):
-                    payload_digest = group.answer.headers.get("warc-payload-digest", "")
+                fetch = fetch_of(decode_event(group, _as_sent)) if group.response else None
+                if group.response and fetch and cdxj.is_capture(fetch):
+                    payload_digest = group.response.headers.get("warc-payload-digest", "")
                     yield cdxj.line(fetch, payload_digest, _place(path, group))
 
 
@@ -375,8 +377,8 @@ def _is_ours(path: Path) -> bool:
         return _is_written_by_lycosa(stream)
 
 
-def _place(path: Path, group: EventRecords) -> Place:
-    return Place(path.name, group.start, group.first.length)
+def _place(path: Path, group: EventRecords) -> RecordLocation:
+    return RecordLocation(path.name, group.start, group.first.length)
 
 
 # ---------------------------------------------------------------- recovery after a kill

@@ -16,7 +16,7 @@ from lycosa.vocabulary.records import REFRESH, Change, Fetch, Link, Outcome, Pag
 from lycosa.vocabulary.urls import host_of, key_of
 
 from .errors import catalog_errors
-from .events import Attempt, Event, FetchedExample, Place, Position, RunStart, Scores, Stop
+from .events import ArchivePosition, Attempt, Event, FetchedExample, RecordLocation, RunStart, Scores, Stop
 from .json_text import replace_surrogates, to_json
 from .queries import CROWDED, Queries
 from .rows import (
@@ -90,7 +90,7 @@ class Catalog(Queries):
             urls = self._urls("SELECT url FROM pages") if writable else ()
             self._page_keys = KeySet(map(key_of, urls))  # so that new pages, which most are, need no query
 
-    def add(self, event: Event, place: Place | None) -> int | None:
+    def add(self, event: Event, place: RecordLocation | None) -> int | None:
         """Adds an event; returns the number of the page that the search index must take up or alter, if any."""
         match event:
             case Visit():
@@ -152,12 +152,12 @@ class Catalog(Queries):
     def put_state(self, key: str, value: Plain) -> None:
         self._execute("INSERT OR REPLACE INTO state VALUES (?, ?)", key, _json(value))
 
-    def position(self) -> Position | None:
+    def position(self) -> ArchivePosition | None:
         """Up to where in the archive the last commit went."""
-        found: Position | None = self.get_state("position", Position)
+        found: ArchivePosition | None = self.get_state("position", ArchivePosition)
         return found
 
-    def commit(self, position: Position | None) -> None:
+    def commit(self, position: ArchivePosition | None) -> None:
         """Keeps everything added so far, and that the archive was read up to this position."""
         if (
             self._has_failed
@@ -221,7 +221,7 @@ class Catalog(Queries):
         self.put_state("indexed_up_to", min(self.indexed_up_to(), self._last_number))
         return gone
 
-    def relocate(self, places: Iterable[tuple[Url, float, Place]]) -> None:
+    def relocate(self, places: Iterable[tuple[Url, float, RecordLocation]]) -> None:
         """Notes where every fetch lies after the archive was rewritten."""
         with self._errors():
             self._flush()
@@ -254,6 +254,10 @@ class Catalog(Queries):
             is_busy, *_ = self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         return not is_busy
 
+    def add_stale(self, url: Url) -> None:
+        """The search index has to learn of a page anew."""
+        self._waiting["stale"].append((url,))
+
     def clear_stale(self) -> None:
         """The search index knows the newest state of every page."""
         self._flush()
@@ -265,7 +269,7 @@ class Catalog(Queries):
 
     # ------------------------------------------------------------ rows that wait
 
-    def _add_visit(self, visit: Visit, place: Place | None) -> int | None:
+    def _add_visit(self, visit: Visit, place: RecordLocation | None) -> int | None:
         fetch, page, candidate = visit.fetch, visit.page, visit.candidate
         key = key_of(candidate.url)
         self._waiting["visited"].append((key,))
@@ -294,7 +298,7 @@ class Catalog(Queries):
             [(number, rank, link.target, link.anchor, link.rel, link.position) for rank, link in enumerate(page.links)]
         )
 
-    def _add_look(self, visit: Visit, place: Place | None) -> int | None:
+    def _add_look(self, visit: Visit, place: RecordLocation | None) -> int | None:
         """Adds a page that was seen again; returns its number where the search index has to know of it."""
         url, fetch, page = visit.candidate.url, visit.fetch, visit.page
         if key_of(url) not in self._page_keys:
@@ -341,7 +345,7 @@ class Catalog(Queries):
         self._waiting["stale"].append((url,))
         return self._number_of(url)
 
-    def _add_version(self, visit: Visit, page: Page, place: Place | None) -> None:
+    def _add_version(self, visit: Visit, page: Page, place: RecordLocation | None) -> None:
         url = visit.candidate.url
         number = self._number_of(url)
         if number is None:
@@ -383,7 +387,7 @@ class Catalog(Queries):
         url: Url,
         fetch: Fetch,
         digest: int,
-        place: Place | None,
+        place: RecordLocation | None,
         *,
         settled: bool,
         again: bool = False,
@@ -451,7 +455,7 @@ def _json(plain: Plain) -> str:
     return to_json(plain).decode()
 
 
-def _version(visit: Visit, page: Page, place: Place | None) -> Version:
+def _version(visit: Visit, page: Page, place: RecordLocation | None) -> Version:
     fetch = visit.fetch
     file, offset, length = place or _NOWHERE
     return Version(

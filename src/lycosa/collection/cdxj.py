@@ -12,7 +12,7 @@ from lycosa.vocabulary.files import atomic_write
 from lycosa.vocabulary.media_types import media_type
 from lycosa.vocabulary.records import Fetch
 
-from .events import Place, is_revisit
+from .events import RecordLocation, is_revisit
 from .warc import date_of, gzipped
 
 _WWW = re.compile(r"www\d*\.")
@@ -62,7 +62,7 @@ def is_capture(fetch: Fetch) -> bool:
     return fetch.status is not None and fetch.status != 304
 
 
-def line(fetch: Fetch, payload_digest: str, place: Place) -> str:
+def line(fetch: Fetch, payload_digest: str, place: RecordLocation) -> str:
     """One entry: sort key, time, and where the answer lies."""
     mime = media_type(fetch.header("content-type") or "") or "unk"
     facts = {

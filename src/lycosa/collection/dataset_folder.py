@@ -53,7 +53,7 @@ class About(Struct, frozen=True):
     software: str
 
 
-class _Tally(Struct):
+class _RowCounts(Struct):
     """What went by."""
 
     languages: Counter[str]  # of pages
@@ -65,7 +65,7 @@ def write_dataset_folder(rows: Iterator[dict[str, Any]], folder: Path, columns: 
     """Writes the rows as files in `data`, and the card."""
     schema = schema_of(columns, what="a dataset")
     parquet = arrow("a dataset").parquet
-    tally = _Tally(Counter())
+    tally = _RowCounts(Counter())
     (folder / "data").mkdir()
     batches = tables(_counting(rows, tally), schema)
     table = next(batches, schema.empty_table())
@@ -80,7 +80,7 @@ def write_dataset_folder(rows: Iterator[dict[str, Any]], folder: Path, columns: 
     (folder / "README.md").write_text(_card(columns, schema, about, tally), encoding="utf-8", errors="replace")
 
 
-def _counting(rows: Iterator[dict[str, Any]], tally: _Tally) -> Iterator[dict[str, Any]]:
+def _counting(rows: Iterator[dict[str, Any]], tally: _RowCounts) -> Iterator[dict[str, Any]]:
     last = None
     for row in rows:
         tally.rows += 1
@@ -91,7 +91,7 @@ def _counting(rows: Iterator[dict[str, Any]], tally: _Tally) -> Iterator[dict[st
         yield row
 
 
-def _card(columns: Sequence[str], schema: Any, about: About, tally: _Tally) -> str:
+def _card(columns: Sequence[str], schema: Any, about: About, tally: _RowCounts) -> str:
     languages = sorted(filter(_LANGUAGE.fullmatch, tally.languages))
     size = next((name for limit, name in _SIZES.items() if tally.rows < limit), "n>10M")
     name, topic = escape_markdown(about.name), escape_markdown(about.topic)

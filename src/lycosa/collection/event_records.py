@@ -1,16 +1,16 @@
 """An event as a group of WARC records, and back.
 
-An answer is a `response` (a `revisit` if it is "not modified", or the same as what the archive has already) and
-a `request`; the rest of the event is JSON in a `metadata` record, which comes last and so completes the group. Events
-without an answer are a `metadata` record alone. The target of that record is a URI of its own, such as
+A response is a `response` record (a `revisit` if it is "not modified", or the same as what the archive has already) and
+a `request` record; the rest of the event is JSON in a `metadata` record, which comes last and so completes the group.
+Events without a response are a `metadata` record alone. The target of that record is a URI of its own, such as
 `urn:lycosa:visit:http://…`, because programs that replay archives take every record with a page's URL as its target for
 a capture of that page. Version 0.1 wrote the plain URL; an event is read from the JSON, so both are read alike.
 `Transfer-Encoding` is archived as `X-Archive-Orig-Transfer-Encoding`, because bodies are no longer chunked (and what
 came under this very name gets the prefix once more). The head of a "not modified" is in the JSON and not in the revisit
 record, because replay tools would show that head, 304 and nothing else, instead of the page. A body in Brotli, which
-other programs fail to read in pieces, is archived decoded, with `X-Archive-Orig-Content-Encoding`. An answer
-whose body was not wanted is marked `WARC-Truncated: unspecified`, the one reason of the standard that does not claim a
-limit or a broken connection.
+other programs fail to read in pieces, is archived decoded, with `X-Archive-Orig-Content-Encoding`. A response whose
+body was not wanted is marked `WARC-Truncated: unspecified`, the one reason of the standard that does not claim a limit
+or a broken connection.
 """
 
 import re
@@ -47,7 +47,7 @@ NewId = Callable[[], str]
 
 URN = "urn:lycosa:"
 HIDDEN = "X-Archive-Orig-"
-DECODED = "x-archive-orig-content-encoding"  # header, in lower case, of an answer that is archived decoded
+DECODED = "x-archive-orig-content-encoding"  # header, in lower case, of a response that is archived decoded
 _HIDDEN_NAME = re.compile(rf"(?:{HIDDEN})*(?i:transfer-encoding)")
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 SAME_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
@@ -56,7 +56,7 @@ Headers = tuple[tuple[str, str], ...]
 
 
 class FetchNote(Struct, frozen=True, omit_defaults=True):
-    """What the HTTP records do not hold of a fetch; all of it if there was no answer."""
+    """What the HTTP records do not hold of a fetch; all of it if there was no response."""
 
     outcome: Outcome
     at: Moment
@@ -74,7 +74,7 @@ class FetchNote(Struct, frozen=True, omit_defaults=True):
     request_headers: Headers = ()
     truncated: str = ""
     address: str = ""
-    status: int | None = None  # of an answer whose head is in no record
+    status: int | None = None  # of a response whose head is in no record
 
 
 class VisitNote(Struct, frozen=True, omit_defaults=True, tag_field="lycosa", tag="visit"):
@@ -110,13 +110,13 @@ class EventRecords(NamedTuple):
     start: int
     end: int
     note: Note
-    answer: Record | None  # the response or revisit
+    response: Record | None  # or the revisit
     request: Record | None
     metadata: Record
 
     @property
     def first(self) -> Record:
-        return self.answer or self.metadata
+        return self.response or self.metadata
 
 
 class Packed(NamedTuple):
@@ -135,7 +135,7 @@ def encode_event(event: Event, new_id: NewId) -> Packed:
     if fetch is None or fetch.status is None:
         return Packed([metadata_record(_note_of(event), new_id(), None)], "")
     fetch = _readable(fetch)
-    answer_id = new_id()
+    response_id = new_id()
     date, target = date_of(fetch.at), f"WARC-Target-URI: {fetch.url}"
     charset = _charset(fetch)
     first_line = f"HTTP/{_archived_version(fetch)} {fetch.status:03d} {one_line(fetch.reason)}"
@@ -153,16 +153,16 @@ def encode_event(event: Event, new_id: NewId) -> Packed:
     elif fetch.truncated or (fetch.outcome is Outcome.UNWANTED and not fetch.body):
         lines.append(f"WARC-Truncated: {one_line(fetch.truncated) or 'unspecified'}")
     kind = "revisit" if revisit else "response"
-    members = [record(kind, answer_id, date, "application/http; msgtype=response", head + fetch.body, *lines)]
+    members = [record(kind, response_id, date, "application/http; msgtype=response", head + fetch.body, *lines)]
     if fetch.request_headers:
         host: Headers = () if _names_host(fetch) else (("Host", host_of(fetch.url)),)
         asked = _head(
             f"GET {path_of(fetch.url)} HTTP/{_archived_version(fetch)}", host + fetch.request_headers, charset
         )
-        concurrent = f"WARC-Concurrent-To: {answer_id}"
+        concurrent = f"WARC-Concurrent-To: {response_id}"
         mime = "application/http; msgtype=request"
         members.append(record("request", new_id(), date, mime, asked, target, concurrent))
-    members.append(metadata_record(_note_of(event), new_id(), answer_id))
+    members.append(metadata_record(_note_of(event), new_id(), response_id))
     return Packed(members, payload_digest)
 
 
@@ -173,12 +173,12 @@ def _references(fetch: Fetch, known: PastFetch | None) -> list[str]:
     return [*lines, f"WARC-Refers-To-Date: {date_of(known.at)}"] if known else lines
 
 
-def metadata_record(note: Note, record_id: str, answer_id: str | None) -> bytes:
+def metadata_record(note: Note, record_id: str, response_id: str | None) -> bytes:
     """The record that completes the group of an event."""
     url = url_of(note)
     lines = [f"WARC-Target-URI: {URN}{note.__struct_config__.tag}{f':{url}' if url else ''}"]
-    if answer_id:
-        lines += [f"WARC-Concurrent-To: {answer_id}", f"WARC-Refers-To: {answer_id}"]
+    if response_id:
+        lines += [f"WARC-Concurrent-To: {response_id}", f"WARC-Refers-To: {response_id}"]
     return record("metadata", record_id, date_of(time_of(note)), "application/json", to_json(note), *lines)
 
 
@@ -226,8 +226,8 @@ def _note_of(event: Event) -> Note:
 
 
 def _fetch_note(fetch: Fetch, url: Url) -> FetchNote:
-    answered = fetch.status is not None
-    has_head = answered and not is_not_modified(fetch)  # which a record holds
+    has_response = fetch.status is not None
+    has_head = has_response and not is_not_modified(fetch)  # which a record holds
     return FetchNote(
         outcome=fetch.outcome,
         at=fetch.at,
@@ -238,13 +238,13 @@ def _fetch_note(fetch: Fetch, url: Url) -> FetchNote:
         detail=fetch.detail,
         http_version=fetch.http_version,
         content=len(fetch.content),
-        utf8=answered and _charset(fetch) == "utf-8",
-        host_added=answered and not _names_host(fetch),
+        utf8=has_response and _charset(fetch) == "utf-8",
+        host_added=has_response and not _names_host(fetch),
         reason="" if has_head else fetch.reason,
         headers=() if has_head else fetch.headers,
-        request_headers=() if answered else fetch.request_headers,
+        request_headers=() if has_response else fetch.request_headers,
         truncated=fetch.truncated,
-        address="" if answered else fetch.address,
+        address="" if has_response else fetch.address,
         status=None if has_head else fetch.status,
     )
 
@@ -309,13 +309,13 @@ def groups_and_strays(stream: BinaryIO, start: int = 0) -> Iterator[EventRecords
         if each.kind == DAMAGED:
             yield each
         elif each.kind == "metadata" and (note := _note_in(each)) is not None:
-            answer_id = each.headers.get("warc-concurrent-to")
-            answer = _first(r for r in earlier if answer_id and r.headers.get("warc-record-id") == answer_id)
-            request = _first(r for r in earlier if answer_id and r.headers.get("warc-concurrent-to") == answer_id)
-            if answer_id is None or answer is not None:
-                begin = (answer or each).offset
+            response_id = each.headers.get("warc-concurrent-to")
+            response = _first(r for r in earlier if response_id and r.headers.get("warc-record-id") == response_id)
+            request = _first(r for r in earlier if response_id and r.headers.get("warc-concurrent-to") == response_id)
+            if response_id is None or response is not None:
+                begin = (response or each).offset
                 yield from (stray for stray in earlier if stray.offset < begin)
-                yield EventRecords(begin, each.offset + each.length, note, answer, request, each)
+                yield EventRecords(begin, each.offset + each.length, note, response, request, each)
             else:
                 yield from (*earlier, each)
             earlier = []
@@ -368,10 +368,10 @@ def decode_event(group: EventRecords, decode: Decode) -> Event:
 def _fetch_of(group: EventRecords, note: FetchNote, url: Url, decode: Decode) -> Fetch:
     status, reason, headers, body = note.status, note.reason, note.headers, b""
     request_headers, address = note.request_headers, note.address
-    if group.answer:
-        address = group.answer.headers.get("warc-ip-address", "")
-    if group.answer and group.answer.block:
-        first_line, headers, body = _http(group.answer.block, "utf-8" if note.utf8 else "latin-1")
+    if group.response:
+        address = group.response.headers.get("warc-ip-address", "")
+    if group.response and group.response.block:
+        first_line, headers, body = _http(group.response.block, "utf-8" if note.utf8 else "latin-1")
         _, code, reason = (*first_line.split(" ", 2), "", "")[:3]
         status = whole_number(code, most=999)
     if group.request:

@@ -34,7 +34,7 @@ class KeptWords(NamedTuple):
 class PageWords:
     """A cache: what is not in it, or of another version of the page, is read from the archive by whoever asks.
 
-    A page is told by its number and the time of its fetch. Where the file cannot be used, nothing is kept.
+    A page is identified by its number and the time of its fetch. Where the file cannot be used, nothing is kept.
 
     made_by: what the words depend on; those made otherwise are dropped.
     """

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 from lycosa.vocabulary.records import CheckedUrl, Count, Host, Moment, Outcome, PastFetch, Plain, Score, Url
 
 from .errors import DamagedRowError
-from .events import Place
+from .events import RecordLocation
 
 PLACE_COLUMNS = ("file", "place", "length")  # of a field `place`
 R = TypeVar("R", bound=Struct)
@@ -44,7 +44,7 @@ class PageRow(Struct, frozen=True, gc=False):
     anchor: str
     duplicate_of: CheckedUrl | None
     status: Status | None
-    place: Place | None
+    place: RecordLocation | None
     etag: str
     last_modified: str
     truncated: str
@@ -77,7 +77,7 @@ class FetchRow(Struct, frozen=True, gc=False):
     detail: str
     digest: int
     settled: bool  # False where another attempt follows
-    place: Place | None
+    place: RecordLocation | None
     left_out: str  # why the page is not kept, as a LeftOut is spelt; empty where it is, or there is none
 
 
@@ -92,7 +92,7 @@ class ObservationRow(Struct, frozen=True, gc=False):
     bytes: Count | None
     links: Count | None
     new_links: Count  # targets that the version before did not link to
-    place: Place | None
+    place: RecordLocation | None
 
 
 class RefreshState(Struct, frozen=True, gc=False):
@@ -159,7 +159,7 @@ class ExampleRow(Struct, frozen=True, gc=False):
     good: bool
     at: Moment
     outcome: Outcome
-    place: Place | None
+    place: RecordLocation | None
 
 
 class RunRow(Struct, frozen=True, gc=False):
@@ -214,7 +214,7 @@ class RowReader(Generic[R]):
     """Makes records of one type out of rows that were selected by `columns`.
 
     A field is read from the column of its name, or from the SQL expression given for it; the field `place` from the
-    columns of a Place, all NULL where there is none.
+    columns of a RecordLocation, all NULL where there is none.
 
     >>> RowReader(RefreshState, {"looked_at": "coalesce(looked_at, at)"}).columns
     'number, url, relevance, standing, coalesce(looked_at, at), vanished_at'

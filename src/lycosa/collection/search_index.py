@@ -20,7 +20,7 @@ from lycosa.vocabulary.files import read_plain
 from lycosa.vocabulary.text import has_unspaced, unspaced_runs
 
 from .json_text import replace_surrogates
-from .search_query import MAX_QUERY, Group, Term, parse_query
+from .search_query import MAX_QUERY, BooleanQuery, Term, parse_query
 
 HEAP = 60_000_000  # bytes before the writer makes a segment; smaller ones are merged, and mapped whole, more often
 MAX_TEXT = 100_000  # characters of a page that are indexed
@@ -250,12 +250,12 @@ class SearchIndex:
             host=document.get_first("host") or "",
         )
 
-    def _query(self, group: Group) -> Any | None:
+    def _query(self, group: BooleanQuery) -> Any | None:
         """The query for a group; None where no word of it can be searched for."""
         kinds = {"should": tantivy.Occur.Should, "must": tantivy.Occur.Must, "not": tantivy.Occur.MustNot}
         parts = []
         for clause in group.clauses:
-            part = self._query(clause.part) if isinstance(clause.part, Group) else self._term_query(clause.part)
+            part = self._query(clause.part) if isinstance(clause.part, BooleanQuery) else self._term_query(clause.part)
             if part is not None:
                 parts.append((kinds[clause.occur], part))
         if parts and all(occur == tantivy.Occur.MustNot for occur, _ in parts):

@@ -28,8 +28,8 @@ class Term:
     kind: Literal["word", "phrase", "prefix"] = "word"
 
     def __repr__(self) -> str:
-        said = f", field={self.field!r}" if self.field else ""
-        return f"Term({self.text!r}{said}{'' if self.kind == 'word' else f', kind={self.kind!r}'})"
+        field = f", field={self.field!r}" if self.field else ""
+        return f"Term({self.text!r}{field}{'' if self.kind == 'word' else f', kind={self.kind!r}'})"
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class Clause:
     """should: at least one of these, unless there is a must; not: none of these."""
 
     occur: Occur
-    part: "Term | Group"
+    part: "Term | BooleanQuery"
 
     def __repr__(self) -> str:
         return f"Clause({self.occur!r}, {self.part!r})"
 
 
 @dataclass(frozen=True)
-class Group:
+class BooleanQuery:
     clauses: tuple[Clause, ...] = ()
 
     def terms(self) -> Iterator[Term]:
@@ -63,7 +63,7 @@ class _Open:
     is_not: bool = False
     sign: str = ""
 
-    def add(self, part: Term | Group) -> None:
+    def add(self, part: Term | BooleanQuery) -> None:
         occur: Occur = "not" if self.is_not or self.sign == "-" else "must" if self.sign == "+" else "should"
         if self.is_and and self.joined:
             self.joined[-1].append(Clause(occur, part))
@@ -71,18 +71,18 @@ class _Open:
             self.joined.append([Clause(occur, part)])
         self.is_and, self.is_not, self.sign = False, False, ""
 
-    def close(self) -> Group:
+    def close(self) -> BooleanQuery:
         clauses = []
         for together in self.joined:
             if len(together) == 1:
                 clauses += together
             else:
                 both = (Clause("must" if each.occur == "should" else each.occur, each.part) for each in together)
-                clauses.append(Clause("should", Group(tuple(both))))
-        return Group(tuple(clauses))
+                clauses.append(Clause("should", BooleanQuery(tuple(both))))
+        return BooleanQuery(tuple(clauses))
 
 
-def parse_query(query: str) -> Group:
+def parse_query(query: str) -> BooleanQuery:
     """What a query asks for; an empty group where it has no word."""
     groups = [_Open()]
     for token in _TOKEN.findall(query[:MAX_QUERY]):

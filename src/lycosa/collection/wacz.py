@@ -32,7 +32,7 @@ from lycosa.vocabulary.errors import CollectionError
 
 from .archive import Archive
 from .collection import Collection
-from .events import Position
+from .events import ArchivePosition
 from .json_text import to_json
 from .rows import PageRow
 from .warc import date_of
@@ -90,7 +90,7 @@ def write_wacz(
     return pages
 
 
-def _committed_files(archive: Archive, position: Position | None) -> dict[Path, int]:
+def _committed_files(archive: Archive, position: ArchivePosition | None) -> dict[Path, int]:
     """The files of the archive as far as the catalog knows them, and where that ends in each."""
     ends: dict[Path, int] = {}
     for path in archive.files() if position else ():

@@ -11,7 +11,7 @@ from lycosa.vocabulary.key_table import KeyTable
 from lycosa.vocabulary.records import Candidate, Host, Skip, SkipReason, Url
 from lycosa.vocabulary.urls import host_of, hostname_of, key_of, path_of, site_of
 
-from .quotas import PageCounts, Quotas
+from .quotas import Quotas, QuotaUsage
 
 _URLS_FOR_A_PAGE = 100
 _PAGES_FOR_A_HOST = 4
@@ -61,7 +61,7 @@ class Admission:
         forgotten: frozenset[int] = frozenset(),  # keys of URLs and hosts that the user had removed
         quotas: Quotas | None = None,
     ):
-        self.pages = PageCounts(quotas)
+        self.pages = QuotaUsage(quotas)
         self.set_scope(scope or Scope(), sites=sites)
         self._traps = traps or Traps()
         self._forgotten = forgotten

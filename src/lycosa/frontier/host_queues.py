@@ -200,7 +200,7 @@ class HostQueues:
         self._wake(now)
         self._occupy(host, self._queues.get(host) or self._add_queue(host), now)
 
-    def enter(self, host: Host, now: float) -> float | None:
+    def acquire(self, host: Host, now: float) -> float | None:
         """Makes a host busy for a request on the way to another, until `release`; else when to ask for it again.
 
         Those who have to wait are told moments one after the other, so that they do not all come at once.
@@ -220,7 +220,7 @@ class HostQueues:
         self._turns[host] = min(moment, max(queue.not_before, now + _MAX_TURN))
         return self._turns[host]
 
-    def place(self, host: Host, address: str) -> bool:
+    def claim_address(self, host: Host, address: str) -> bool:
         """Notes the address of a host before it is connected to; False where that has no slot, so that it is not."""
         if self._per_address is None:
             return True

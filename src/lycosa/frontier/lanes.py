@@ -213,8 +213,8 @@ class Lanes:
         self._links.observe(host, seconds)
         self._refresh_hosts.observe(host, seconds)
 
-    def enter(self, host: Host, now: float) -> float | None:
-        moment = self._links.enter(host, now)
+    def acquire(self, host: Host, now: float) -> float | None:
+        moment = self._links.acquire(host, now)
         if moment is None:
             self._refresh_hosts.occupy(host, now)
         return moment
@@ -224,8 +224,8 @@ class Lanes:
         self._links.release(host, now)
         self._refresh_hosts.release(host, now)
 
-    def place(self, host: Host, address: str) -> bool:
-        return self._links.place(host, address) and self._refresh_hosts.place(host, address)
+    def claim_address(self, host: Host, address: str) -> bool:
+        return self._links.claim_address(host, address) and self._refresh_hosts.claim_address(host, address)
 
     def hold(self, host: Host, until: float) -> None:
         self._links.hold(host, until)

@@ -54,7 +54,7 @@ class MemoryFrontier:
     ):
         self._clock = clock
         self._admission = admission or Admission()
-        self._merge: Callable[[Url, float, float], float] = the_higher
+        self._merge: Callable[[Url, float, float], float] = higher_priority
         self._limit = limit
         self._waiting: dict[Url, QueueEntry] = {}  # that are in memory
         self._spilled = spilled
@@ -304,13 +304,13 @@ class MemoryFrontier:
         """The request of another lane has ended."""
         self._hosts.release(host, now)
 
-    def enter(self, host: Host, now: float) -> float | None:
+    def acquire(self, host: Host, now: float) -> float | None:
         """Makes a host busy for a request on the way to another, until `release`; else when to ask for it again."""
-        return self._hosts.enter(host, now)
+        return self._hosts.acquire(host, now)
 
-    def place(self, host: Host, address: str) -> bool:
+    def claim_address(self, host: Host, address: str) -> bool:
         """Notes the address of a host before it is connected to; False where that has no slot, so that it is not."""
-        return self._hosts.place(host, address)
+        return self._hosts.claim_address(host, address)
 
     def observe(self, host: Host, seconds: float) -> None:
         self._hosts.observe(host, seconds)
@@ -446,7 +446,7 @@ def _is_boosted(url: Url, hosts: tuple[str, ...], urls: frozenset[Url]) -> bool:
     return url in urls or (bool(hosts) and is_within(url, hosts))
 
 
-def the_higher(url: Url, waiting: float, offered: float) -> float:
+def higher_priority(url: Url, waiting: float, offered: float) -> float:
     """Merges priorities before any strategy ranks: their maximum."""
     return max(waiting, offered)
 

@@ -20,10 +20,10 @@ class Quotas(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     per_site: AtLeastOne | None = None
 
 
-class PageCounts:
+class QuotaUsage:
     """The pages that a collection has of each host and of each registered domain, against its quotas.
 
-    >>> counts = PageCounts(Quotas(per_host=2, per_site=3))
+    >>> counts = QuotaUsage(Quotas(per_host=2, per_site=3))
     >>> for host in ("a.example.org", "a.example.org", "b.example.org"):
     ...     counts.add(host)
     >>> counts.is_host_full("a.example.org"), counts.is_host_full("b.example.org")

@@ -33,7 +33,7 @@ class SharedLimit:
 
 
 class HostPace:
-    """Which hosts are slow to answer; of a new one, whether most new ones have been lately, here or on its site."""
+    """Which hosts are slow to answer; of a new one, whether most recent ones were, here or on its site."""
 
     def __init__(self) -> None:
         self._seconds: dict[Host, float] = {}  # that slow hosts are expected to take

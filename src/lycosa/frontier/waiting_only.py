@@ -58,14 +58,14 @@ class WaitingOnly:
     def observe(self, host: Host, seconds: float) -> None:
         self._frontier.observe(host, seconds)
 
-    def enter(self, host: Host, now: float) -> float | None:
-        return self._frontier.enter(host, now)
+    def acquire(self, host: Host, now: float) -> float | None:
+        return self._frontier.acquire(host, now)
 
     def release(self, host: Host, now: float) -> None:
         self._frontier.release(host, now)
 
-    def place(self, host: Host, address: str) -> bool:
-        return self._frontier.place(host, address)
+    def claim_address(self, host: Host, address: str) -> bool:
+        return self._frontier.claim_address(host, address)
 
     def hold(self, host: Host, until: float) -> None:
         self._frontier.hold(host, until)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .readings import Mask, Numbers, Places
+from .access_log import Mask, Numbers, Places
 
 MAX_PER_DAY = 2000
 MAX_PER_MINUTE = 100

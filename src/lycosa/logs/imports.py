@@ -22,12 +22,12 @@ from lycosa.vocabulary.files import BLOCK, DamagedTextError, LineSplitter, chunk
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import normalise, origin_of
 
+from .access_log import Numbers, Places, Reals, UrlColumn
 from .accesses import MAX_PER_DAY, MAX_PER_MINUTE, MINUTES_PER_DAY, Accesses, MinuteCounts, Minutes, find_groups
 from .entries import DESCRIPTIONS, PAGE, REASONS_SHOWN, Drop, Entry, dropped_entry, redacted_shape
 from .formats import FORMATS, SEPARATORS, Format, Table, detect_format
 from .log_file import A_DAY, A_MINUTE, MIN_USERS, ImportedFile, LogFile, key_path, open_log, user_hash_function
 from .page_urls import page_url
-from .readings import Numbers, Places, Reals, UrlColumn
 
 # ---------------------------------------------------------------- text
 
@@ -305,14 +305,14 @@ ROWS_PER_BLOB = 1 << 22
 URLS_PER_BLOB = 1 << 17  # of at most 2 KB each: far below what SQLite takes as one value
 
 
-class Stored(NamedTuple):
+class StoredEntries(NamedTuple):
     used: int
     dropped: Mapping[str, int]
 
 
 def store(
     log: LogFile, parsed: ParsedFile, users: UserNumbers, pages: PageNumbers, settings: Mapping[str, int]
-) -> Stored:
+) -> StoredEntries:
     """Writes the page views of a file without those of groups and repeated ones, within the current transaction."""
     for cache in (users.cache, pages.stated_cache, pages.guessed_cache):
         cache.clear()  # frees memory for what follows
@@ -330,7 +330,7 @@ def store(
     users.keep()
     log.connection.executemany("INSERT OR IGNORE INTO groups VALUES (?)", [(each,) for each in groups.tolist()])
     _write_accesses(log, _write_urls(log, found, pages))
-    return Stored(len(found.users), dropped)
+    return StoredEntries(len(found.users), dropped)
 
 
 def _all_groups(log: LogFile, minutes: Minutes, settings: Mapping[str, int]) -> Numbers:

@@ -21,9 +21,9 @@ import numpy as np
 
 from lycosa.vocabulary.errors import LycosaError, UsageError, cannot_write
 
+from .access_log import AccessLog, Numbers, UrlColumn
 from .accesses import Accesses, Minutes
 from .entries import DESCRIPTIONS
-from .readings import Numbers, Readings, UrlColumn
 
 APPLICATION = int.from_bytes(b"LyLo", "big")  # in the header of the file
 VERSION = 1
@@ -291,7 +291,7 @@ class LogFile:
         ).fetchall()
         return Minutes(*self._columns(rows, "<i4", "<i4", "<i4"))
 
-    def readings(self) -> Readings:
+    def access_log(self) -> AccessLog:
         """All accesses except those of groups, with the pages and users that have any."""
         rows, urls = self.accesses(), self.urls()
         blobs = self.connection.execute("SELECT hashes FROM users")
@@ -303,7 +303,7 @@ class LogFile:
             single = np.ones(count, np.bool_)
             single[groups[(groups >= 0) & (groups < count)]] = False
             rows = rows.only(single[rows.users])
-        return Readings.of_columns(urls, count, rows.users, rows.pages, rows.moments / 1000).without_unread()
+        return AccessLog.of_columns(urls, count, rows.users, rows.pages, rows.moments / 1000).without_unused()
 
     def _column(self, blob: object, kind: str) -> "np.ndarray[Any, Any]":
         if not isinstance(blob, bytes) or len(blob) % np.dtype(kind).itemsize:
@@ -327,14 +327,14 @@ def open_log(path: Path, *, writable: bool = False) -> Iterator[LogFile]:
         yield LogFile(path, connection)
 
 
-def open_readings(path: Path | str, *, min_users: int = 1) -> Readings:
+def open_access_log(path: Path | str, *, min_users: int = 1) -> AccessLog:
     """Who read what, of a log that `lycosa logs import` made, less pages read by fewer than `min_users` people.
 
     A log that was imported with a higher number keeps to that.
     """
     with open_log(Path(path)) as log:
         least = max(min_users, log.settings().get(MIN_USERS, 1))
-        return log.readings().with_at_least(least)
+        return log.access_log().with_at_least(least)
 
 
 def _is_number(value: object) -> bool:

@@ -9,9 +9,9 @@ import numpy as np
 
 from lycosa.vocabulary.records import Url
 
+from .access_log import SECONDS_PER_DAY, AccessLog
 from .entries import DESCRIPTIONS, Drop
 from .log_file import MIN_USERS, ImportedFile, open_log
-from .readings import SECONDS_PER_DAY, Readings
 
 HOUR = 3600.0
 DAYS_BY_HOUR = 4.0  # a log of fewer days is shown by the hour
@@ -53,44 +53,44 @@ def summarise(path: Path, *, most_read: int = 10) -> LogSummary:
     with open_log(path) as log:
         files, groups = log.imports(), len(log.groups())
         least = log.settings().get(MIN_USERS, 1)
-        everything = log.readings()
-    readings = everything.with_at_least(least)
+        everything = log.access_log()
+    access_log = everything.with_at_least(least)
     dropped = Counter[str]()
     for file in files:
         dropped.update(file.dropped)
     dropped[DESCRIPTIONS[Drop.GROUP]] += max(
         0, sum(file.used for file in files) - everything.accesses
     )  # users found to be groups by a later import
-    times = readings.times
+    times = access_log.times
     return LogSummary(
         files=files,
         min_users=least,
         lines=sum(file.lines for file in files),
-        accesses=readings.accesses,
-        users=readings.users,
-        pages=len(readings.urls),
+        accesses=access_log.accesses,
+        users=access_log.users,
+        pages=len(access_log.urls),
         first=float(times.min()) if len(times) else None,
         last=float(times.max()) if len(times) else None,
         days=len(np.unique(times // SECONDS_PER_DAY)),
         groups=groups,
         dropped={reason: count for reason, count in dropped.most_common() if count},
-        rare_pages=len(everything.urls) - len(readings.urls),
-        rare_accesses=everything.accesses - readings.accesses,
-        most_read=_most_read(readings, most_read),
-        activity=_activity(readings),
+        rare_pages=len(everything.urls) - len(access_log.urls),
+        rare_accesses=everything.accesses - access_log.accesses,
+        most_read=_most_read(access_log, most_read),
+        activity=_activity(access_log),
     )
 
 
-def _most_read(readings: Readings, most: int) -> list[tuple[Url, int, int]]:
-    starts, _ = readings.readers
+def _most_read(access_log: AccessLog, most: int) -> list[tuple[Url, int, int]]:
+    starts, _ = access_log.users_by_url
     people = np.diff(starts)
-    times_read = np.bincount(readings.walks, minlength=len(people))
+    times_read = np.bincount(access_log.walks, minlength=len(people))
     order = np.lexsort((-times_read, -people))[:most]
-    return [(readings.urls[each], int(people[each]), int(times_read[each])) for each in order.tolist()]
+    return [(access_log.urls[each], int(people[each]), int(times_read[each])) for each in order.tolist()]
 
 
-def _activity(readings: Readings) -> Activity:
-    times = readings.times
+def _activity(access_log: AccessLog) -> Activity:
+    times = access_log.times
     if not len(times):
         return Activity(0.0, HOUR, ())
     first, last = float(times.min()), float(times.max())

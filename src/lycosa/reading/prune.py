@@ -6,9 +6,17 @@ reading needs: blocks down to a depth, elements that cannot nest by themselves, 
 text. What looks like a tag within a comment or raw text is not passed on: the parser, whatever it makes of the elements
 around, sees the tags that the scan has counted and no others. Of the open blocks only the innermost counts as
 closed by an end tag, so the count is never below the parser's.
+
+Within SVG and MathML no element holds raw text, a slash closes an element, and HTML ends them without an end tag. There
+the scan keeps the elements that are open. Where it cannot tell whether what follows is markup, what the page forbids
+robots in it is taken to hold.
 """
 
 import re
+from collections.abc import Generator, Iterator
+from enum import Enum
+from html import unescape
+from typing import NamedTuple
 
 # Regular expressions for what is no markup though it may look like markup: comments, and elements of raw text. Each
 # matches in time linear in the length of the text, up to its end where nothing else ends what has begun.
@@ -30,8 +38,8 @@ _COMMENT_IN_SCRIPT = f"<!(?=--)(?:[^<-]++|-(?!->)|<(?!/?script{_END})|{_SCRIPT_I
 _IN_SCRIPT = f"(?:[^<]++|<(?!!--|/script{_END})|{_COMMENT_IN_SCRIPT})*+"
 _IN_OTHERS = f"(?:[^<]++|<(?!/(?P=raw){_END}))*+"
 
-# What follows the start tag up to the end tag; nothing if a slash ends the tag, as it may in SVG.
-_CONTENT = f"(?(script)(?:(?<=/>)|(?ai:{_IN_SCRIPT})))(?(raw)(?:(?<=/>)|(?ai:{_IN_OTHERS})))"
+# What follows the start tag up to the end tag.
+_CONTENT = f"(?(script)(?ai:{_IN_SCRIPT}))(?(raw)(?ai:{_IN_OTHERS}))"
 
 
 FEW_TAGS = 1000
@@ -70,18 +78,50 @@ _EQUALS = f"[{_BLANK}]*+=[{_BLANK}]*+"
 _VALUE = f"\"[^\"]*+(?:\"|\\Z)|'[^']*+(?:'|\\Z)|[^{_BLANK}>\"'][^{_BLANK}>]*+"
 _ATTRIBUTE = re.compile(f"({_NAME})(?:{_EQUALS}({_VALUE})?+)?+")
 _PLAIN_ATTRIBUTE = f"[{_BLANK}]++[^\\s\"'<>/=]++(?:=(?:\"[^\"<>]*+\"|'[^'<>]*+'|[^\\s\"'<>=`/]++))?+"
-_MARKUP = re.compile(
-    f"<(?:(?P<closes>/?)(?P<name>{_RAW_TEXT_NAME}|[A-Za-z][^{_BLANK}/>]*+)"
+_ANY_NAME = f"[A-Za-z][^{_BLANK}/>]*+"
+_IN_TAG = (
     f"(?:(?P<plain>(?:{_PLAIN_ATTRIBUTE}){{0,{_MAX_ATTRIBUTES}}}+[{_BLANK}]*+/?>)"
-    f"|(?P<attributes>(?:[{_BLANK}/]++|{_NAME}(?:{_EQUALS}(?:{_VALUE})?+)?+)*+)(?P<end>>?))(?P<content>{_CONTENT})"
-    f"|{_COMMENT})"
+    f"|(?P<attributes>(?:[{_BLANK}/]++|{_NAME}(?:{_EQUALS}(?:{_VALUE})?+)?+)*+)(?P<end>>?))"
+)
+_MARKUP = re.compile(
+    f"<(?:(?P<closes>/?)(?P<name>{_RAW_TEXT_NAME}|{_ANY_NAME}){_IN_TAG}(?P<content>{_CONTENT})|{_COMMENT})"
 )
 _ROOT = re.compile("<(?:html|body)", re.IGNORECASE)
+
+# ---------------------------------------------------------------- SVG and MathML
+
+_FOREIGN_START = re.compile(f"(?ai:<(?:svg|math)){_END}")
+_FOREIGN_NAMES = frozenset(("svg", "math"))
+_CDATA = "!\\[CDATA\\[(?P<cdata>(?:[^\\]]++|\\](?!\\]>))*+)(?P<cdata_end>\\]\\]>)?+"
+_FOREIGN_MARKUP = re.compile(f"<(?:(?P<closes>/?)(?P<name>{_ANY_NAME}){_IN_TAG}|{_CDATA}|{_COMMENT})")
+# Raw text that means the same to those who take it for markup: without a "<" but that of CDATA sections.
+_INERT = re.compile(
+    f"(?P<content>[^<]*+(?:<!\\[CDATA\\[(?:[^\\]<]++|\\](?!\\]>))*+\\]\\]>[^<]*+)*+)</(?P<name>[A-Za-z]++)[{_BLANK}]*+>"
+)
+# Where HTML is read within them, and the start tags that end them:
+# https://html.spec.whatwg.org/multipage/parsing.html#parsing-main-inforeign
+_INTEGRATION_POINTS = {"svg": names("foreignobject desc title"), "math": names("mi mo mn ms mtext")}
+_HTML_ENCODINGS = frozenset(("text/html", "application/xhtml+xml"))
+_ENDS_FOREIGN = names(
+    "b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta "
+    "nobr ol p pre ruby s small span strong strike sub sup table tt u ul var"
+)
+_FONT = frozenset(("color", "face", "size"))
+_VOID = names("area base br col embed hr img input link meta param source track wbr")
+_NOT_SHOWN = frozenset(("script", "style", "iframe", "noembed", "noframes"))
+_MAX_OPEN = 500  # elements within SVG and MathML
+_META = re.compile(f"(?ai:<meta)(?=[{_BLANK}/])")
+_LONGEST_META = 2000  # characters
+_ROBOTS_NAMES = ("robots", "lycosa")
 
 
 def prune(html: str) -> str:
     """The same page, safe to parse in time linear in its length."""
-    return html if _is_harmless(html) else _MARKUP.sub(_Pruner().replacement, html)
+    if _is_harmless(html):
+        return html
+    if _FOREIGN_START.search(html):
+        return "".join(_Pruner().pieces(html))
+    return _MARKUP.sub(_Pruner().replacement, html)
 
 
 def _is_harmless(html: str) -> bool:
@@ -99,6 +139,60 @@ class _Pruner:
         self._too_deep = 0  # blocks left out that are still open
         self._noscripts = 0
         self._seen: set[str] = set()
+
+    def pieces(self, html: str) -> Iterator[str]:
+        """What replaces a page in which SVG or MathML may begin."""
+        place = 0
+        while True:
+            for markup in _MARKUP.finditer(html, place):
+                yield html[place : markup.start()]
+                yield self.replacement(markup)
+                place = markup.end()
+                name = (markup["name"] or "").lower()
+                if name in _FOREIGN_NAMES and not markup["closes"] and not _is_closed(markup):
+                    break
+            else:
+                yield html[place:]
+                return
+            foreign = _Foreign(name)
+            place = yield from self._foreign_pieces(html, place, foreign)
+            if foreign.is_in_doubt:
+                yield from _doubtful_directives(html[place:])
+                yield _MARKUP.sub(self.replacement, html[place:])
+                return
+
+    def _foreign_pieces(self, html: str, place: int, foreign: "_Foreign") -> Generator[str, None, int]:
+        """What replaces SVG or MathML; returns where it ends, or where it is in doubt how to read on."""
+        tags = _FOREIGN_MARKUP.finditer(html, place)
+        while (markup := next(tags, None)) is not None:
+            if foreign.is_shown:
+                yield html[place : markup.start()]
+            name = (markup["name"] or "").lower()
+            content = None
+            if name in _RAW_TEXT and not markup["closes"] and not foreign.has_no_raw_text:
+                content = _INERT.match(html, markup.end())
+                if content is None or content["name"].lower() != name:
+                    foreign.is_in_doubt = True
+                    return markup.start()
+            elif not foreign.follow(markup, name):
+                return markup.start()
+            place = markup.end() if content is None else content.end()
+            if content is not None:
+                yield f" {content['content'].replace('<', '&lt;')}" if name not in _NOT_SHOWN else " "
+                tags = _FOREIGN_MARKUP.finditer(html, place)
+            elif markup["cdata"] is not None:
+                yield f" {markup['cdata'].replace('&', '&amp;').replace('<', '&lt;')}" if foreign.is_shown else " "
+            elif name == "iframe" and not markup["closes"] and markup["end"] != "":
+                yield f"{_plain(markup, name)}</iframe>"
+            else:
+                is_left_out = name in _RAW_TEXT or (
+                    name == "template" and not markup["closes"]
+                )  # would hide what follows
+                yield " " if is_left_out else self.replacement(markup)
+            if not foreign.is_open:
+                return place
+        yield html[place:]
+        return len(html)
 
     def replacement(self, markup: re.Match[str]) -> str:
         """What replaces a tag: itself, a plainer one, or a blank. Nothing would not do: a "<" before it would form a
@@ -142,14 +236,127 @@ class _Pruner:
         return _plain(tag, name)
 
 
+class _Kind(Enum):
+    FOREIGN = "an element of SVG or MathML"
+    POINT = "one of them in which HTML is read"
+    HTML = "an element of HTML within one"
+
+
+class _Element(NamedTuple):
+    name: str
+    kind: _Kind
+    root: str  # svg or math
+
+
+class _Foreign:
+    """The elements that are open from the start tag of SVG or MathML on, as the HTML standard's parser has them.
+
+    Where one is closed in another order than it was opened in within HTML, that is no longer known: from then on all
+    stay open, and what is read otherwise in HTML puts all that follows in doubt.
+    """
+
+    def __init__(self, root: str) -> None:
+        self._open = [_Element(root, _Kind.FOREIGN, root)]
+        self._is_known = True
+        self.is_in_doubt = False
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self._open)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether text that follows is shown."""
+        return self._open[-1].kind is not _Kind.FOREIGN or self._open[-1].name not in _NOT_SHOWN
+
+    @property
+    def has_no_raw_text(self) -> bool:
+        """Whether what follows is surely within SVG or MathML."""
+        return self._is_known and self._open[-1].kind is _Kind.FOREIGN
+
+    def follow(self, markup: re.Match[str], name: str) -> bool:
+        """Takes note of a tag; False where it is in doubt how to read on."""
+        if markup["cdata"] is not None:
+            is_text = self._is_known and self._open[-1].kind is not _Kind.HTML
+            self.is_in_doubt = not is_text and (">" in markup["cdata"] or not markup["cdata_end"])
+        elif name and markup["end"] != "":
+            if len(self._open) >= _MAX_OPEN:
+                self._is_known = False
+            if self._is_known:
+                (self._end if markup["closes"] else self._start)(markup, name)
+        return not self.is_in_doubt
+
+    def _start(self, tag: re.Match[str], name: str) -> None:
+        if self._open[-1].kind is _Kind.FOREIGN and (
+            name in _ENDS_FOREIGN or (name == "font" and not _FONT.isdisjoint(_attributes(tag)))
+        ):
+            while self._open and self._open[-1].kind is _Kind.FOREIGN:
+                self._open.pop()
+            if not self._open:
+                return
+        inner = self._open[-1]
+        if inner.kind is _Kind.FOREIGN:
+            root = "svg" if inner.name == "annotation-xml" and name == "svg" else inner.root
+            is_point = name in _INTEGRATION_POINTS[root]
+            if root == "math" and name == "annotation-xml":
+                is_point = unescape(_attributes(tag).get("encoding", "")).lower() in _HTML_ENCODINGS
+            if not _is_closed(tag):
+                self._open.append(_Element(name, _Kind.POINT if is_point else _Kind.FOREIGN, root))
+        elif name in _FOREIGN_NAMES:
+            if not _is_closed(tag):
+                self._open.append(_Element(name, _Kind.FOREIGN, name))
+        elif name in ("mglyph", "malignmark", "plaintext"):
+            self._is_known = False
+        elif name not in _VOID:
+            self._open.append(_Element(name, _Kind.HTML, inner.root))
+
+    def _end(self, tag: re.Match[str], name: str) -> None:
+        for place in range(len(self._open) - 1, -1, -1):
+            element = self._open[place]
+            if element.name == name:
+                del self._open[place:]
+                return
+            if element.kind is _Kind.HTML:
+                break
+        self._is_known = False
+
+
+def _attributes(tag: re.Match[str]) -> dict[str, str]:
+    """The attributes of a tag, as they are written."""
+    read: dict[str, str] = {}
+    for key, value in _ATTRIBUTE.findall(tag["plain"] or tag["attributes"]):
+        read.setdefault(key.lower(), value[1:-1] if value[:1] in ("'", '"') else value)
+    return read
+
+
+def _is_closed(tag: re.Match[str]) -> bool:
+    """Whether a slash that is no part of an attribute ends a tag."""
+    if not tag[0].endswith("/>"):
+        return False
+    within = (tag["plain"] or f"{tag['attributes']}>")[:-1]
+    last = 0
+    for attribute in _ATTRIBUTE.finditer(within):
+        last = attribute.end()
+    return last < len(within)
+
+
+def _doubtful_directives(html: str) -> Iterator[str]:
+    """What the rest of a page forbids robots, were all that looks like a tag in it one."""
+    for found in _META.finditer(html):
+        tag = _FOREIGN_MARKUP.match(html, found.start(), found.end() + _LONGEST_META)
+        attributes = _attributes(tag) if tag is not None else {}
+        if unescape(attributes.get("name", "")).strip().lower() in _ROBOTS_NAMES:
+            yield f'<meta name="robots" content="{_unquoted(attributes.get("content", ""))}">'
+    if "nofollow" in unescape(html).lower():
+        yield '<meta name="robots" content="nofollow">'
+
+
 def _raw(element: re.Match[str], name: str) -> str:
     """The start tag of an element of raw text, and of its content what is shown, such that no "<" is left; or its end
     tag."""
     tag, content = _plain(element, name), element["content"]
     if name == "xmp":  # does not know references
         return f" {content.replace('&', '&amp;').replace('<', '&lt;')}"
-    if not content and not element["closes"]:
-        return f"{tag}</{name}>"  # the parser would look for content behind a tag with a slash at its end
     return tag + content.replace("<", "&lt;") if name in ("title", "textarea") else tag
 
 

@@ -6,7 +6,7 @@ A table gives each of some ten thousands of English words a vector v_w. The vect
 
 so that the cosine of two texts is high where they are about the same, even if they have no word in common. The length
 of v_w is the weight of the word: a word that says little about its text has a short vector. The table that comes with
-Lycosa, `embedding.npz`, was made by `training/embedding`, where its sources are told.
+Lycosa, `embedding.npz`, was made by `training/embedding`, where its sources are listed.
 
 >>> table = shipped_table()
 >>> volcano, lava, piano = (table.of_terms({word: 1}) for word in ("volcano", "lava", "piano"))

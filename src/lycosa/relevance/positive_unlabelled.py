@@ -149,8 +149,8 @@ class _Documents:
         codes = np.concatenate([terms.codes for terms in pages])
         by_code = np.argsort(codes)
         begins = np.flatnonzero(np.diff(codes[by_code], prepend=~codes[by_code[:1]]))  # of each code among the sorted
-        said = [word for terms in pages for word in terms.words]
-        words = [said[place] for place in by_code[begins].tolist()]
+        all_words = [word for terms in pages for word in terms.words]
+        words = [all_words[place] for place in by_code[begins].tolist()]
         order = sorted(range(len(words)), key=words.__getitem__)
         self.words, self._codes = [words[place] for place in order], codes[by_code[begins]][order]
         self._columns = np.empty(len(codes), np.intp)

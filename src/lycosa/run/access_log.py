@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from lycosa.logs import Readings, open_readings
+from lycosa.logs import AccessLog, open_access_log
 from lycosa.recipe import Logs, check_takes_log
 from lycosa.strategies import Guided
 from lycosa.vocabulary.contracts import Strategy
@@ -29,13 +29,13 @@ class OpenLog(Struct, frozen=True):
     """A log that was opened."""
 
     reference: LogReference
-    readings: Readings
+    access_log: AccessLog
 
     def wrap(self, strategy: Strategy) -> Strategy:
-        """The strategy with readers' evidence as one more factor; as it is where it goes by readers itself."""
+        """The strategy with the evidence of the log as one more factor; as it is where it uses a log itself."""
         if any("log" in getattr(layer, "needs", ()) for layer in layers(strategy)):
             return strategy
-        return Guided(strategy, self.readings)
+        return Guided(strategy, self.access_log)
 
 
 def open_log(wanted: Logs, folder: Path, *, known: OpenLog | None = None) -> OpenLog | None:
@@ -74,9 +74,9 @@ def _opened(reference: LogReference) -> OpenLog:
     path = Path(reference.file)
     if not path.is_file():
         raise UsageError(f"there is no log {path}; make it with: lycosa logs import FILE --into {path.name}")
-    readings = open_readings(path, min_users=reference.min_users)
-    if not readings.accesses:
+    access_log = open_access_log(path, min_users=reference.min_users)
+    if not access_log.accesses:
         fewer = f" that {reference.min_users} people have read" if reference.min_users > 1 else ""
         raise UsageError(f"the log {path} has no page in it{fewer}; import others with: lycosa logs import")
-    stamp = f"{readings.accesses}-{readings.fingerprint}"
-    return OpenLog(msgspec.structs.replace(reference, stamp=stamp), readings.aged(reference.half_life))
+    stamp = f"{access_log.accesses}-{access_log.fingerprint}"
+    return OpenLog(msgspec.structs.replace(reference, stamp=stamp), access_log.aged(reference.half_life))

@@ -20,9 +20,9 @@ from lycosa.vocabulary.records import RELEVANT, Page, Url
 from .open import open_for_reading
 
 ABOVE = 0.8  # probability of a topic from which on a page is put into its map
-_LEAST = 0.01  # that is looked at
+_NEGLIGIBLE = 0.01  # probability up to which a topic is not considered
 AUTO, NONE = "auto", "none"
-Count = Callable[[int, int], None]  # is told how many of how many pages were read
+ProgressCallback = Callable[[int, int], None]  # pages read, of how many
 
 
 class AtlasPlan(Struct, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class AtlasPlan(Struct, frozen=True, kw_only=True):
 
 
 class BuiltAtlas(Struct, frozen=True):
-    """What came of it."""
+    """The maps that were drawn."""
 
     topics: tuple[TopicFacts, ...]  # those whose maps were drawn
     known: tuple[str, ...]  # all that the atlas has maps of
@@ -57,7 +57,7 @@ def build_atlas(
     *,
     now: float,
     taxonomy: Taxonomy | None = None,
-    count: Count = lambda done, total: None,
+    count: ProgressCallback = lambda done, total: None,
 ) -> BuiltAtlas:
     """Draws maps from collections, each as it is at one moment even while it is crawled, and puts them into the atlas
     at `out`: a new one, or one whose maps they extend."""
@@ -72,7 +72,7 @@ def build_atlas(
         for name, collection in opened:
             survey.read_pages(name, collection, lambda done: count(done, total))
         links = {name: survey.links_in(collection) for name, collection in opened}
-    survey.insist_on_topics()
+    survey.require_topics()
     with Atlas(out, writable=True, allow_private=wanted.allow_private, now=now) as atlas:
         built = survey.put_into(atlas, links, now)
         if built.left_out and not any(facts.pages for facts in built.topics):
@@ -140,10 +140,10 @@ class _Survey:
             page = self._page(collection, row) if self._taxonomy or self._sketches else None
             sketch = text_sketch(page) if page and self._sketches else None
             number = self._number(row, Sighting(row.looked_at, name, sketch))
-            for topic, chance in self._chances(name, row, page):
-                if chance > self._wanted.above:
+            for topic, probability in self._probabilities(name, row, page):
+                if probability > self._wanted.above:
                     self._good.setdefault(topic, set()).add(number)
-                if chance > RELEVANT:
+                if probability > RELEVANT:
                     self._topic_of[number] = self._topics.index(topic)
 
     def _page(self, collection: Collection, row: PageRow) -> Page | None:
@@ -158,7 +158,7 @@ class _Survey:
             self._sightings[number] = sighting
         return number
 
-    def _chances(self, name: str, row: PageRow, page: Page | None) -> Iterable[tuple[str, float]]:
+    def _probabilities(self, name: str, row: PageRow, page: Page | None) -> Iterable[tuple[str, float]]:
         if self._taxonomy is None:
             topic = self._wanted.topics[0] if self._wanted.topics else name
             if topic not in self._topics:
@@ -166,8 +166,8 @@ class _Survey:
             return [(topic, row.relevance or 0.0)]
         if page is None:
             return ()
-        chances = self._taxonomy.probabilities(page)
-        return [(self._topics[place], float(chances[place])) for place in np.flatnonzero(chances > _LEAST).tolist()]
+        found = self._taxonomy.probabilities(page)
+        return [(self._topics[place], float(found[place])) for place in np.flatnonzero(found > _NEGLIGIBLE).tolist()]
 
     def links_in(self, collection: Collection) -> Integers:
         """The links from pages of a collection to pages of any of them."""
@@ -178,7 +178,7 @@ class _Survey:
             if target in numbers and source in numbers
         )
 
-    def insist_on_topics(self) -> None:
+    def require_topics(self) -> None:
         above = self._wanted.above
         missing = [topic for topic in self._wanted.topics if topic not in self._good]
         if missing or not set(self._good) - {OTHERS}:

@@ -24,7 +24,7 @@ from lycosa.vocabulary.records import Plain
 from . import steering
 from .session import Session
 from .training import Learnt, TopicTrainer
-from .upkeep import insist_on_learning
+from .upkeep import require_learning
 
 SOCKET_FILE = "control.sock"
 ADDRESS_FILE = "control.json"  # in the place of a socket
@@ -38,7 +38,7 @@ _ANSWERED_WITHIN = 300.0  # seconds
 Text = Annotated[str, Meta(max_length=2_100)]
 
 
-class Request(Struct, frozen=True, omit_defaults=True):
+class CrawlRequest(Struct, frozen=True, omit_defaults=True):
     """What a command wants of a crawl."""
 
     do: Literal["label", "learn", "pause", "resume", "budget", "block", "boost", "undo", "status"]
@@ -48,7 +48,7 @@ class Request(Struct, frozen=True, omit_defaults=True):
     token: Text = ""
 
 
-class Reply(Struct, frozen=True, omit_defaults=True):
+class CrawlReply(Struct, frozen=True, omit_defaults=True):
     """How it was answered."""
 
     error: str = ""
@@ -62,7 +62,7 @@ class _Address(Struct, frozen=True):
     token: str
 
 
-class Control:
+class CrawlControl:
     """Takes requests of its owner for a crawl that runs, and carries them out between two of its steps."""
 
     def __init__(self, session: Session, trainer: TopicTrainer):
@@ -111,32 +111,32 @@ class Control:
         finally:
             self._connections -= 1
 
-    async def _answered(self, reader: asyncio.StreamReader) -> Reply:
+    async def _answered(self, reader: asyncio.StreamReader) -> CrawlReply:
         try:
             line = await asyncio.wait_for(reader.readline(), _PATIENCE)
-            request = msgspec.json.decode(line, type=Request)
+            request = msgspec.json.decode(line, type=CrawlRequest)
             if self._token and not hmac.compare_digest(request.token.encode(), self._token.encode()):
-                return Reply(error="the token is wrong")
+                return CrawlReply(error="the token is wrong")
             return self.answer(request)
         except TimeoutError:
-            return Reply(error="no request came")
+            return CrawlReply(error="no request came")
         except (msgspec.DecodeError, ValueError) as error:
-            return Reply(error=f"not a request: {error}")
+            return CrawlReply(error=f"not a request: {error}")
         except LycosaError as error:
-            return Reply(error=str(error))
+            return CrawlReply(error=str(error))
 
-    def answer(self, request: Request) -> Reply:
+    def answer(self, request: CrawlRequest) -> CrawlReply:
         """Carries out a request."""
         session, status = self._session, self._session.status
-        reply = Reply()
+        reply = CrawlReply()
         match request.do:
             case "label":
-                insist_on_learning(session.folder, session.recipe)
+                require_learning(session.folder, session.recipe)
                 steering.label(session.folder, {steering.checked_url(u): good for u, good in request.labels.items()})
-                reply = Reply(learnt=self._trainer.learn_labels("pages were labelled"))
+                reply = CrawlReply(learnt=self._trainer.learn_labels("pages were labelled"))
             case "learn":
-                insist_on_learning(session.folder, session.recipe)
-                reply = Reply(learnt=self._trainer.learn_labels("pages were labelled"))
+                require_learning(session.folder, session.recipe)
+                reply = CrawlReply(learnt=self._trainer.learn_labels("pages were labelled"))
             case "pause":
                 status.is_paused = True
             case "resume":
@@ -154,9 +154,9 @@ class Control:
                 if step is None:
                     raise UsageError("there is nothing to undo")
                 learnt = self._trainer.learn_labels("labels were taken back") if step.do == "label" else None
-                reply = Reply(undone=str(step), learnt=learnt)
+                reply = CrawlReply(undone=str(step), learnt=learnt)
             case "status":
-                reply = Reply(status=self._facts())
+                reply = CrawlReply(status=self._facts())
         session.steer()
         status.woken.set()
         return reply
@@ -172,7 +172,7 @@ class Control:
         }
 
 
-def ask(folder: Path, request: Request) -> Reply | None:
+def ask(folder: Path, request: CrawlRequest) -> CrawlReply | None:
     """The reply of the crawl that runs in a folder; None where none does. Raises what went wrong."""
     for connect in (_by_socket, _by_port):
         connected = connect(folder)
@@ -183,13 +183,13 @@ def ask(folder: Path, request: Request) -> Reply | None:
     return None
 
 
-def _exchanged(connection: socket.socket, request: Request) -> Reply:
+def _exchanged(connection: socket.socket, request: CrawlRequest) -> CrawlReply:
     try:
         connection.settimeout(_ANSWERED_WITHIN)
         connection.sendall(msgspec.json.encode(request) + b"\n")
         with connection.makefile("rb") as file:
             line = file.readline(_MAX_LINE)
-        reply = msgspec.json.decode(line, type=Reply)
+        reply = msgspec.json.decode(line, type=CrawlReply)
     except TimeoutError:
         raise LycosaError("the crawl that runs here does not answer; try again") from None
     except (OSError, msgspec.DecodeError):

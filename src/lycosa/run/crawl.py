@@ -32,8 +32,8 @@ from lycosa.vocabulary.text import counted
 from lycosa.vocabulary.urls import host_of
 from lycosa.web.outcomes import FetchCounts, was_requested
 
+from .host_slots import CurrentSlots
 from .recall import RecallEstimate
-from .turns import CurrentTurns
 
 INTERRUPTED = "interrupted"  # why a crawl stopped that somebody ended
 NOTHING_LEFT = "nothing is left to fetch"  # why one stopped that had followed every link
@@ -182,7 +182,7 @@ class Crawl:
     between_visits: called whenever the visit yielded last has been dealt with.
     nothing_left: says why the crawl stops when nothing waits.
     recall: estimates how much was found of what there is to find; needed where that is to stop the crawl.
-    turns: by which the web asks whose turn it is; while the crawl runs, it asks the frontier of the crawl.
+    slots: by which the web learns whether a host is free; while the crawl runs, from its frontier.
     tell: is given lines for the user.
     """
 
@@ -197,7 +197,7 @@ class Crawl:
     between_visits: Callable[[], None] = lambda: None
     nothing_left: Callable[[], str] = lambda: NOTHING_LEFT
     recall: Callable[[], RecallEstimate | None] = lambda: None
-    turns: CurrentTurns = field(default_factory=CurrentTurns)
+    slots: CurrentSlots = field(default_factory=CurrentSlots)
     tell: Callable[[str], None] = lambda line: None
 
     @property
@@ -208,7 +208,7 @@ class Crawl:
 
     async def visits(self) -> AsyncGenerator[Visit, None]:
         """Fetches until the budget is used up, nothing waits, or somebody interrupts."""
-        self.turns.use(self.loop.frontier)
+        self.slots.use(self.loop.frontier)
         fetches, refusals = _Fetches(self), _Refusals(self)
         try:
             while (landed := await fetches.next()) is not None:
@@ -271,12 +271,12 @@ class _Fetches:
         self._bug: BaseException | None = None  # raised by the web, which is to return outcomes instead
         self._tasks: set[asyncio.Task[None]] = set()
         self._landed: deque[tuple[Candidate, Fetch]] = deque()
-        # How long a fetch takes is told in seconds of waiting for any: a pause in which pages are read or a model is
+        # How long a fetch takes is measured in seconds of waiting: a pause in which pages are read or a model is
         # trained makes no host slow.
         self._waited = 0.0
         self._begun: deque[tuple[float, asyncio.Task[None], Host]] = deque()  # with `_waited` as it was
         self._most = crawl.concurrency
-        self._bound_to(crawl.turns.most_fetches)
+        self._limit_to(crawl.slots.most_fetches)
 
     async def next(self) -> tuple[Candidate, Fetch] | None:
         """The next fetch that has landed; None where the crawl is over."""
@@ -310,9 +310,9 @@ class _Fetches:
         return None
 
     def _launch(self) -> None:
-        if self._crawl.turns.has_lacked_files:
-            self._crawl.turns.has_lacked_files = False
-            self._bound_to(max(1, (len(self._tasks) + 1) // 2))
+        if self._crawl.slots.has_lacked_files:
+            self._crawl.slots.has_lacked_files = False
+            self._limit_to(max(1, (len(self._tasks) + 1) // 2))
         while self._begun and self._begun[0][1] not in self._tasks:
             self._begun.popleft()
         now, take = self._clock.now(), self._crawl.loop.frontier.take
@@ -322,14 +322,14 @@ class _Fetches:
             self._tasks.add(task)
             self._begun.append((self._waited, task, host_of(candidate.url)))
 
-    def _bound_to(self, most: int) -> None:
+    def _limit_to(self, most: int) -> None:
         """Has fewer fetches at a time, as the process may not open the files for more."""
-        turns, concurrency = self._crawl.turns, self._crawl.concurrency
-        turns.most_fetches = min(most, turns.most_fetches)
+        slots, concurrency = self._crawl.slots, self._crawl.concurrency
+        slots.most_fetches = min(most, slots.most_fetches)
         if most < self._most:
             self._most = most
-            if not turns.has_told:
-                turns.has_told = True
+            if not slots.has_warned:
+                slots.has_warned = True
                 self._crawl.tell(
                     f"fetching {most} at a time instead of {concurrency}: this process may open few files (ulimit -n)"
                 )
@@ -337,7 +337,7 @@ class _Fetches:
     def _has_place(self) -> bool:
         """Whether one more fetch may begin; those of slow hosts take the places of no others."""
         in_flight, slow = len(self._tasks), self._crawl.loop.frontier.slow_in_flight
-        return in_flight - min(slow, in_flight) < self._wanted() and in_flight < self._crawl.turns.most_fetches
+        return in_flight - min(slow, in_flight) < self._wanted() and in_flight < self._crawl.slots.most_fetches
 
     def _wanted(self) -> int:
         """How many fetches may be in flight."""

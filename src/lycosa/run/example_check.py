@@ -1,4 +1,4 @@
-"""What is doubtful in the examples of a topic: said before a crawl, which goes on all the same."""
+"""Warnings about the examples of a topic, before a crawl starts."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -9,12 +9,12 @@ from lycosa.vocabulary.text import visible
 from lycosa.vocabulary.urls import host_of
 
 ENOUGH_EXAMPLES = 5
-_SAME_TEMPLATE = 0.6  # of the words of two pages, that both have: the mean over all pairs from which on it is told
+_SAME_TEMPLATE = 0.6  # of the words of two pages, that both have: mean over all pairs from which on there is a warning
 _MOST_COMPARED = 20  # examples
 
 
-def doubts(good: Sequence[Page], bad: Sequence[Page], *, topic: str) -> Iterator[str]:
-    """A line for each thing that makes it hard to learn the topic from these pages.
+def example_warnings(good: Sequence[Page], bad: Sequence[Page], *, topic: str) -> Iterator[str]:
+    """A line for everything that makes it hard to learn the topic from these pages.
 
     topic: the topic in words, if it was given; it is not among the pages.
     """

@@ -15,8 +15,8 @@ from lycosa.web.outcomes import outcome_in_words
 from lycosa.web.robots import TextWeb
 
 from .crawl import Assessor, Crawl, EverySeedRefusedError, Status
+from .host_slots import CurrentSlots
 from .session import SHORT_HOLD, Session
-from .turns import CurrentTurns
 
 _REMEMBERED_FOR = 86_400  # seconds in which an example page need not be fetched again
 _MAX_REMEMBERED = 64_000_000  # bytes of example pages that need not be fetched twice
@@ -49,13 +49,13 @@ class _SeedsOnly(BaseStrategy):
         return ()
 
 
-async def fetch_examples(session: Session, web: Web, turns: CurrentTurns | None = None) -> None:
+async def fetch_examples(session: Session, web: Web, slots: CurrentSlots | None = None) -> None:
     """Fetches the example pages that the session's collection does not have, and records those that could be had."""
     missing = {url: good for url, good in session.topic.examples.urls.items() if session.page(url) is None}
     if missing:
         session.tell(f"fetching {counted(len(missing), 'example page')}")
     reached: set[Url] = set()
-    async with aclosing(_fetched(missing, session, web, turns or CurrentTurns())) as examples:
+    async with aclosing(_fetched(missing, session, web, slots or CurrentSlots())) as examples:
         try:
             async for example in examples:
                 reached.add(example.url)
@@ -64,8 +64,8 @@ async def fetch_examples(session: Session, web: Web, turns: CurrentTurns | None 
                     session.record(example)
                 else:
                     fetch = example.fetch
-                    said = outcome_in_words(fetch.outcome, fetch.status, fetch.detail)
-                    session.tell(f"example {example.url}: {said}")
+                    reason = outcome_in_words(fetch.outcome, fetch.status, fetch.detail)
+                    session.tell(f"example {example.url}: {reason}")
         except EverySeedRefusedError:
             if not session.topic.has_good_page(session.terms):
                 raise
@@ -75,7 +75,7 @@ async def fetch_examples(session: Session, web: Web, turns: CurrentTurns | None 
 
 
 async def _fetched(
-    urls: Mapping[Url, bool], session: Session, web: Web, turns: CurrentTurns
+    urls: Mapping[Url, bool], session: Session, web: Web, slots: CurrentSlots
 ) -> AsyncGenerator[FetchedExample, None]:
     """Examples, good (True) and bad, with what was fetched, redirects followed; also those that failed."""
     clock, requests = session.clock, session.recipe.requests
@@ -90,7 +90,7 @@ async def _fetched(
         clock=clock,
         status=Status(interrupted=lambda: session.status.is_interrupted),
         concurrency=requests.concurrency,
-        turns=turns,
+        slots=slots,
         tell=session.tell,
     )
     crawl.loop.start(urls)
@@ -129,7 +129,7 @@ class EarlierRequests:
 
 
 def unvisited_examples(session: Session) -> dict[Url, Fetch]:
-    """Example pages that were fetched lately, by this run or an earlier one, and not visited yet."""
+    """Example pages that were fetched within a day, by this run or an earlier one, and not visited yet."""
     fetched: dict[Url, Fetch] = {}
     size = 0
     for example in session.collection.catalog.examples():

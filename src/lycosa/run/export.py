@@ -27,7 +27,7 @@ _AGO = re.compile(r"([0-9]{1,6})([dh])")
 _SECONDS = {"d": 86_400.0, "h": 3_600.0}
 
 
-class Content(Struct, frozen=True):
+class ExportContent(Struct, frozen=True):
     """What of the pages themselves goes into an export, beside what the catalog knows of them."""
 
     text: bool = False  # the main text
@@ -75,10 +75,10 @@ class TableOptions(TypedDict, total=False):
     since: str | float | datetime | None
 
 
-def table_request(folder: Path, options: TableOptions, *, now: float) -> tuple[Selection, Content]:
+def table_request(folder: Path, options: TableOptions, *, now: float) -> tuple[Selection, ExportContent]:
     """Which pages, and what of them, the keywords ask for."""
     check_keywords(options, TableOptions)
-    content = Content(
+    content = ExportContent(
         text=options.get("text", False),
         markdown=options.get("markdown", False),
         html=options.get("html", False),
@@ -165,14 +165,14 @@ def labels_of(folder: Path) -> dict[Url, str]:
 
 
 def rows(
-    collection: Collection, wanted: Selection, content: Content, labels: Mapping[Url, str]
+    collection: Collection, wanted: Selection, content: ExportContent, labels: Mapping[Url, str]
 ) -> Iterator[dict[str, Any]]:
     """The rows of an export, page by page: memory does not grow with them."""
     for page in collection.catalog.selected(wanted):
         yield from _rows_of(collection, page, export_row(page, labels.get(page.url)), content)
 
 
-def _rows_of(collection: Collection, page: PageRow, row: Row, content: Content) -> Iterator[Row]:
+def _rows_of(collection: Collection, page: PageRow, row: Row, content: ExportContent) -> Iterator[Row]:
     if content.links:
         found = collection.catalog.links(page.number)
         row["links"] = [{"target": each.target, "anchor": each.anchor, "rel": each.rel} for each in found]
@@ -186,7 +186,7 @@ def _rows_of(collection: Collection, page: PageRow, row: Row, content: Content) 
         yield {**row, "chunk": number, "chunks": len(pieces), name: piece}
 
 
-def _texts(collection: Collection, page: PageRow, content: Content) -> dict[str, str]:
+def _texts(collection: Collection, page: PageRow, content: ExportContent) -> dict[str, str]:
     """What the archive holds of a page, in each form that is asked for."""
     asked = {"text", "markdown", "html"}.intersection(content.columns)
     if not asked:

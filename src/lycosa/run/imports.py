@@ -31,7 +31,7 @@ class Importer:
         self._assess = session.assessor(TopicTrainer(session).judge_at_hand())
 
     def pages_in(self, path: Path) -> ForeignFetches:
-        """The pages of a WARC file, those of a time that cannot be left out."""
+        """The pages of a WARC file, except those dated in the future."""
         return ForeignFetches(
             path,
             decode=decoded,
@@ -57,29 +57,29 @@ class PeerPage(Struct, frozen=True):
 
 
 class ImportedPeerPages(Struct, frozen=True):
-    """What came of pages that were given."""
+    """The pages of peers that were imported, and those that were not."""
 
     pages: tuple[Url, ...]
     known: tuple[Url, ...]  # the collection has them already, or was told to forget them
-    unusable: tuple[Url, ...]  # no HTML page, not the one it was said to be, or of a time that cannot be
+    unusable: tuple[Url, ...]  # no HTML page, not the one it was said to be, or dated in the future
 
 
 def import_peer_pages(folder: Path, given: Iterable[PeerPage], *, clock: Clock, tell: Tell) -> ImportedPeerPages:
     """Takes pages into the collection as of the time at which others fetched them; `explain` tells whose they are."""
     pages, known, unusable = list[Url](), list[Url](), list[Url]()
     with Session(folder, load_recipe(folder, tell=tell), clock=clock, tell=tell) as session:
-        intake = Importer(session)
+        importer = Importer(session)
         for each in given:
-            if intake.is_known(each.url):
+            if importer.is_known(each.url):
                 known.append(each.url)
                 continue
             with tempfile.NamedTemporaryFile(suffix=".warc") as file:
                 file.write(each.record)
                 file.flush()
-                fetches = list(intake.pages_in(Path(file.name)))
+                fetches = list(importer.pages_in(Path(file.name)))
             if len(fetches) != 1 or fetches[0].url != each.url:
                 unusable.append(each.url)
                 continue
-            intake.take(fetches[0], {"taken from peer": each.provider})
+            importer.take(fetches[0], {"taken from peer": each.provider})
             pages.append(each.url)
     return ImportedPeerPages(tuple(pages), tuple(known), tuple(unusable))

@@ -29,16 +29,16 @@ from lycosa.web.http import LiveWeb, user_agent
 from lycosa.web.robots import RobotsWeb
 
 from .access_log import open_log
-from .control import Control
+from .control import CrawlControl
 from .crawl import INTERRUPTED, Crawl
 from .examples import EarlierRequests, PrefetchedWeb, fetch_examples, unvisited_examples
 from .guides import layers
+from .host_slots import CurrentSlots
 from .options import Settings
 from .session import Session
 from .sitemaps import urls_in_sitemaps
 from .topical_map import open_map
 from .training import StandingTrainer, TopicTrainer
-from .turns import CurrentTurns
 
 
 def make_web(
@@ -47,10 +47,10 @@ def make_web(
     clock: Clock,
     allow_private: bool = False,
     resolve: Sequence[str] = (),
-    turns: CurrentTurns | None = None,
+    slots: CurrentSlots | None = None,
 ) -> RobotsWeb:
     """The Web as a recipe wants it asked."""
-    requests, turns = recipe.requests, turns or CurrentTurns()
+    requests, slots = recipe.requests, slots or CurrentSlots()
     name = user_agent(__version__, recipe.contact)
     live = LiveWeb(
         user_agent=name,
@@ -63,13 +63,13 @@ def make_web(
         proxy=requests.proxy or None,
         headers=requests.headers,
         cookies=requests.cookies or None,
-        may_connect=turns.place if requests.address_limit else None,
-        lacks_files=turns.lack_files,
+        may_connect=slots.claim_address if requests.address_limit else None,
+        lacks_files=slots.lack_files,
     )
-    return RobotsWeb(live, user_agent=name, clock=clock, turns=turns)
+    return RobotsWeb(live, user_agent=name, clock=clock, slots=slots)
 
 
-def insist_on_contact(
+def require_contact(
     session: Session, resolve: Sequence[str], read: Iterable[Url] = (), more_seeds: Sequence[Url] = ()
 ) -> None:
     """Refuses to ask public hosts without saying who asks.
@@ -82,10 +82,10 @@ def insist_on_contact(
     seeds = [*session.recipe_seeds(), *more_seeds]
     admission = Admission(session.recipe.scope, sites=frozenset(map(site_of, seeds)))
     wanted = (url for url in read if is_public(hostname_of(url)) and admission.out_of_scope(url) is None)
-    insist_on_contact_for(chain(seeds, session.topic.examples.urls, wanted), "", resolve, session.folder)
+    require_contact_for(chain(seeds, session.topic.examples.urls, wanted), "", resolve, session.folder)
 
 
-def insist_on_contact_for(urls: Iterable[Url], contact: str, resolve: Sequence[str], folder: Path | None) -> None:
+def require_contact_for(urls: Iterable[Url], contact: str, resolve: Sequence[str], folder: Path | None) -> None:
     """Refuses to ask for these URLs where one is on a public host, no contact is given, and it is not resolved to ours.
 
     folder: of the collection they are asked for, where there is one.
@@ -114,7 +114,7 @@ class Visits(AbstractAsyncContextManager[AsyncGenerator[Visit, None]]):
     def __init__(self, session: Session, settings: Settings):
         self._session = session
         self._settings = settings
-        self._turns = CurrentTurns()
+        self._slots = CurrentSlots()
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> AsyncGenerator[Visit, None]:
@@ -133,13 +133,13 @@ class Visits(AbstractAsyncContextManager[AsyncGenerator[Visit, None]]):
     def _web(self, stack: AsyncExitStack) -> RobotsWeb:
         """The Web as the session's recipe wants it asked."""
         session, settings = self._session, self._settings
-        insist_on_contact(session, settings.resolve, more_seeds=settings.seeds)
+        require_contact(session, settings.resolve, more_seeds=settings.seeds)
         web = make_web(
             session.recipe,
             clock=session.clock,
             allow_private=settings.allow_private,
             resolve=settings.resolve,
-            turns=self._turns,
+            slots=self._slots,
         )
         stack.push_async_callback(web.close)
         return web
@@ -149,7 +149,7 @@ class LiveCrawl(Visits):
     """The visits of a crawl over HTTP, until something ends it."""
 
     async def _open(self, stack: AsyncExitStack) -> AsyncGenerator[Visit, None]:
-        run = LiveRun(self._session, self._web(stack), self._turns)
+        run = LiveRun(self._session, self._web(stack), self._slots)
         crawl = await run.prepare(self._settings)
         return no_visits() if crawl is None else await run.visits(crawl, stack)
 
@@ -157,9 +157,9 @@ class LiveCrawl(Visits):
 def how_target_was_kept(target: RelevanceTarget) -> str:
     """What became of a target of relevance, in one line."""
     pages = f"the last {len(target)} pages are" if len(target) > 1 else "the last page is"
-    lately = target.lately or 0.0
-    found = f"{pages} of relevance {lately:.2f} on average"
-    if not target.is_in_reach and lately < target.target:
+    recent_relevance = target.recent_relevance or 0.0
+    found = f"{pages} of relevance {recent_relevance:.2f} on average"
+    if not target.is_in_reach and recent_relevance < target.target:
         return f"target {target.target:g} was out of reach: {found}, so links were followed by relevance alone"
     if not target.is_in_reach:
         return f"target {target.target:g}: {found}; what waits is below it, so links were followed by relevance alone"
@@ -179,10 +179,10 @@ async def no_visits() -> AsyncGenerator[Visit, None]:
 class LiveRun:
     """What one run of a session needs: the models, then the crawl."""
 
-    def __init__(self, session: Session, web: RobotsWeb, turns: CurrentTurns | None = None):
+    def __init__(self, session: Session, web: RobotsWeb, slots: CurrentSlots | None = None):
         self._session = session
         self._web = web
-        self._turns = turns or CurrentTurns()
+        self._slots = slots or CurrentSlots()
         self._standing = StandingTrainer(session)
         self._topic = TopicTrainer(session, self._standing)
 
@@ -203,7 +203,7 @@ class LiveRun:
                 "or give examples as URLs, or begin where people went with --logs"
             )
         if log is not None:
-            insist_on_contact(session, settings.resolve, log.readings.urls)
+            require_contact(session, settings.resolve, log.access_log.urls)
         map_ = open_map(recipe.map, session.folder, allow_private=settings.allow_private)
         if map_ is not None and map_.missing:
             session.tell(map_.missing)
@@ -240,7 +240,7 @@ class LiveRun:
         return self.crawl(web)
 
     def _tell_default_strategy(self) -> None:
-        """Tells of the default strategy before the first run that goes by it, where other runs went by another."""
+        """Tells of the default strategy before the first run that uses it, where other runs used another."""
         session = self._session
         strategy, before = session.recipe.strategy, [run.strategy for run in session.collection.catalog.runs()]
         if strategy == DEFAULT_STRATEGY and strategy not in before and before and before[-1] in STRATEGIES:
@@ -251,7 +251,7 @@ class LiveRun:
         session = self._session
         self._standing.check()  # while nothing has been fetched yet
         session.topic.check()
-        await self._topic.learn(lambda: fetch_examples(session, self._web, self._turns))
+        await self._topic.learn(lambda: fetch_examples(session, self._web, self._slots))
         if session.status.is_interrupted:
             session.status.stop_reason = INTERRUPTED
         return not session.status.is_interrupted
@@ -307,7 +307,7 @@ class LiveRun:
             between_visits=self._between_visits,
             nothing_left=session.nothing_left,
             recall=session.recall,
-            turns=self._turns,
+            slots=self._slots,
             tell=session.tell,
         )
 
@@ -323,7 +323,7 @@ class LiveRun:
     async def visits(self, crawl: Crawl, stack: AsyncExitStack) -> AsyncGenerator[Visit, None]:
         """The visits of the crawl; how it ended is recorded, however it ends. Its user may steer it meanwhile."""
         stack.push(self._end)
-        control = Control(self._session, self._topic)
+        control = CrawlControl(self._session, self._topic)
         stack.push_async_callback(control.close)
         await control.open()
         return await stack.enter_async_context(aclosing(crawl.visits()))
@@ -335,7 +335,7 @@ class LiveRun:
             self._report_target()
             if not session.status.is_interrupted:
                 self._topic.finish()
-                self._topic.tell_unknown_words()
+                self._topic.report_unknown_words()
         session.record(Stop(session.clock.now(), session.status.stop_reason or INTERRUPTED))
         session.checkpoint()
 
@@ -350,7 +350,7 @@ class LiveRun:
     def _report_target(self) -> None:
         """Tells how relevant the last pages are, where standing was sought too, and whether the target is in reach."""
         for strategy in layers(self._session.loop.strategy):
-            if isinstance(strategy, Hunter) and strategy.target is not None and strategy.lately is not None:
+            if isinstance(strategy, Hunter) and strategy.target is not None and strategy.recent_relevance is not None:
                 self._session.tell(how_target_was_kept(strategy.target))
 
     async def _sitemap_urls(self, seeds: Iterable[Url]) -> list[Url]:
@@ -361,7 +361,7 @@ class LiveRun:
             hosts_of=seeds,
             clock=session.clock,
             requests=session.recipe.requests,
-            turns=self._turns,
+            slots=self._slots,
             journal=earlier,
             holds=earlier.holds(),
             interrupted=lambda: session.status.is_interrupted,

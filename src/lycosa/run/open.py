@@ -21,7 +21,13 @@ from .trust import check_collection
 
 
 def open_collection(
-    folder: Path, *, clock: Clock, reader: Reader, writable: bool = False, afresh: bool = False
+    folder: Path,
+    *,
+    clock: Clock,
+    reader: Reader,
+    writable: bool = False,
+    afresh: bool = False,
+    index_later: bool = False,
 ) -> Collection:
     """The collection in a folder, with the parts it borrows from the rest of Lycosa."""
     check_collection(folder)
@@ -38,6 +44,7 @@ def open_collection(
         searchable=searchable,
         writable=writable,
         afresh=afresh,
+        index_later=index_later,
     )
 
 
@@ -61,7 +68,7 @@ def open_for_reading(folder: Path) -> Collection:
 
 
 def bring_index_up_to_date(folder: Path, *, tell: Callable[[str], None]) -> None:
-    """Makes every page of a collection searchable; where that cannot be done, as while a crawl runs, it is told."""
+    """Makes every page of a collection searchable; where that cannot be done, as while a crawl runs, says so."""
     with open_for_reading(folder) as collection:
         missing, is_outdated = collection.pages_not_indexed(), collection.search.is_outdated()
     if not missing and not is_outdated:

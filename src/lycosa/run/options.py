@@ -33,10 +33,10 @@ from lycosa.web.http import connect_to
 
 @dataclass(frozen=True)
 class Flag:
-    """How an option is said on the command line, and what it does.
+    """How an option is written on the command line, and what it does.
 
     name: of the flag; else that of the option.
-    parse: turns what was said into the value; it is given the name of the flag too, for its messages.
+    parse: converts the text into the value; it is given the name of the flag too, for its messages.
     """
 
     help: str
@@ -48,7 +48,7 @@ class Flag:
 
 
 class RequestOptions(TypedDict, total=False):
-    """What may be said wherever hosts are asked."""
+    """The options of every command that makes requests."""
 
     contact: Annotated[
         str | None, Flag("Your e-mail address or web page, told to the hosts you ask, in this run.", "ADDRESS")
@@ -60,7 +60,7 @@ class RequestOptions(TypedDict, total=False):
 
 
 class FetchOptions(RequestOptions, total=False):
-    """What may be said of every run that fetches."""
+    """The options of every run that fetches."""
 
     minutes: Annotated[float | None, Flag("Stop after N minutes.", "N", min=0)]
     delay: Annotated[float | None, Flag("Wait this long between two requests to one host.", "SECONDS", min=0)]
@@ -96,7 +96,7 @@ class ScopeOptions(TypedDict, total=False):
 
 
 class CrawlOptions(FetchOptions, ScopeOptions, total=False):
-    """What may be said of one crawl; what is not said is as the recipe has it.
+    """The options of one crawl; those not given are as the recipe has them.
 
     Each option is spelt here once: these are the keywords of `lycosa.crawl` and the flags of `lycosa crawl`. Numbers
     replace those of the recipe; hosts, patterns and languages are added to its own.
@@ -112,7 +112,7 @@ class CrawlOptions(FetchOptions, ScopeOptions, total=False):
             "Stop when this share (above 0, up to 1) of the relevant pages within reach was very likely found.",
             "SHARE",
             "--stop-at-recall",
-            parse=lambda said, flag: _positive_share(said, flag),
+            parse=lambda text, flag: _positive_share(text, flag),
         ),
     ]
     per_host: Annotated[
@@ -121,7 +121,7 @@ class CrawlOptions(FetchOptions, ScopeOptions, total=False):
             "Keep at most N pages of one host, or this share of --pages, such as 20%.",
             "N|N%",
             "--per-host",
-            parse=lambda said, flag: _count_or_percent(said, flag),
+            parse=lambda text, flag: _count_or_percent(text, flag),
         ),
     ]
     per_site: Annotated[
@@ -130,7 +130,7 @@ class CrawlOptions(FetchOptions, ScopeOptions, total=False):
             "The same for a registered domain and its subdomains.",
             "N|N%",
             "--per-site",
-            parse=lambda said, flag: _count_or_percent(said, flag),
+            parse=lambda text, flag: _count_or_percent(text, flag),
         ),
     ]
     dry_after: Annotated[int | None, Flag("Stop when N pages in a row were off topic. 0: never.", "N", min=0)]
@@ -141,7 +141,7 @@ class CrawlOptions(FetchOptions, ScopeOptions, total=False):
             "Set an option of the strategy, such as window=50. Repeatable.",
             "KEY=VALUE",
             "--option",
-            parse=lambda said, flag: parse_options(said),
+            parse=lambda text, flag: parse_options(text),
         ),
     ]
     target: Annotated[
@@ -193,25 +193,25 @@ def settings_of(options: CrawlOptions | FetchOptions | RequestOptions) -> Settin
     return Settings(bool(options.get("sitemaps")), options.get("allow_private", False), resolve, seeds)
 
 
-def narrowed(scope: Scope, said: ScopeOptions) -> Scope:
-    """The scope with what was said of it added."""
+def narrowed(scope: Scope, options: ScopeOptions) -> Scope:
+    """The scope with the options added to it."""
     return replace(
         scope,
-        hosts=(*scope.hosts, *hosts_in(said.get("hosts", ()), "hosts")),
-        exclude_hosts=(*scope.exclude_hosts, *hosts_in(said.get("exclude_hosts", ()), "exclude_hosts")),
-        urls=(*scope.urls, *said.get("urls", ())),
-        exclude_urls=(*scope.exclude_urls, *said.get("exclude_urls", ())),
-        stay_on_sites=scope.stay_on_sites or said.get("stay", False),
-        languages=(*scope.languages, *languages_in(said.get("languages", ()), "languages")),
-        keep_noindex=scope.keep_noindex or said.get("keep_noindex", False),
+        hosts=(*scope.hosts, *hosts_in(options.get("hosts", ()), "hosts")),
+        exclude_hosts=(*scope.exclude_hosts, *hosts_in(options.get("exclude_hosts", ()), "exclude_hosts")),
+        urls=(*scope.urls, *options.get("urls", ())),
+        exclude_urls=(*scope.exclude_urls, *options.get("exclude_urls", ())),
+        stay_on_sites=scope.stay_on_sites or options.get("stay", False),
+        languages=(*scope.languages, *languages_in(options.get("languages", ()), "languages")),
+        keep_noindex=scope.keep_noindex or options.get("keep_noindex", False),
     )
 
 
 def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions | RequestOptions) -> Recipe:
-    """The recipe with what was said of one run; its contact is that of the run, the recipe, or the user."""
-    said = cast(CrawlOptions, options)
-    strategy = said.get("strategy") or recipe.strategy
-    target, own = said.get("target"), said.get("options", {})
+    """The recipe with the options of one run; its contact is that of the run, the recipe, or the user."""
+    given = cast(CrawlOptions, options)
+    strategy = given.get("strategy") or recipe.strategy
+    target, own = given.get("target"), given.get("options", {})
     check_strategy(strategy)
     entry = find_strategy(strategy)
     if target is not None and not entry.takes("target"):
@@ -223,10 +223,10 @@ def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions | Reques
     entry(**check_options(strategy, own))  # which refuses what is out of bounds
     map_ = _changed(
         recipe.map,
-        atlas=_absolute(said.get("atlas")),
-        topic=said.get("map_topic"),
-        priority=said.get("map_priority"),
-        taxonomy=_absolute(said.get("taxonomy")),
+        atlas=_absolute(given.get("atlas")),
+        topic=given.get("map_topic"),
+        priority=given.get("map_priority"),
+        taxonomy=_absolute(given.get("taxonomy")),
     )
     if map_.atlas:
         check_takes_map(strategy)
@@ -234,16 +234,16 @@ def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions | Reques
         raise UsageError("there is no map to go by; name the atlas it is in with --map")
     log = _changed(
         recipe.logs,
-        file=_absolute(said.get("logs")),
-        half_life=said.get("log_half_life"),
-        min_users=said.get("min_users"),
+        file=_absolute(given.get("logs")),
+        half_life=given.get("log_half_life"),
+        min_users=given.get("min_users"),
     )
     if log.file:
         check_takes_log(strategy)
     elif "log" in entry.needs or log != Logs():
         whose = f"the strategy {strategy} goes by what people read: " if "log" in entry.needs else ""
         raise UsageError(f"{whose}there is no access log; name one, as lycosa logs import makes it, with --logs")
-    contact = checked_contact(said.get("contact") or "", "--contact") or recipe.contact or user_contact()
+    contact = checked_contact(given.get("contact") or "", "--contact") or recipe.contact or user_contact()
     return replace(
         recipe,
         contact=contact,
@@ -252,42 +252,42 @@ def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions | Reques
         utility=_changed(recipe.utility, target=target),
         map=map_,
         logs=log,
-        scope=narrowed(recipe.scope, said),
+        scope=narrowed(recipe.scope, given),
         requests=_changed(
             recipe.requests,
-            delay=said.get("delay"),
-            per_address=said.get("per_address"),
-            concurrency=said.get("concurrency"),
+            delay=given.get("delay"),
+            per_address=given.get("per_address"),
+            concurrency=given.get("concurrency"),
         ),
         stop=_changed(
             recipe.stop,
-            pages=said.get("pages"),
-            minutes=said.get("minutes"),
-            bytes=said.get("max_bytes"),
-            dry_after=said.get("dry_after"),
-            recall=said.get("stop_at_recall"),
-            per_host=said.get("per_host"),
-            per_site=said.get("per_site"),
+            pages=given.get("pages"),
+            minutes=given.get("minutes"),
+            bytes=given.get("max_bytes"),
+            dry_after=given.get("dry_after"),
+            recall=given.get("stop_at_recall"),
+            per_host=given.get("per_host"),
+            per_site=given.get("per_site"),
         ),
     )
 
 
-def _count_or_percent(said: str, flag: str) -> int | str:
-    if number := whole_number(said):
+def _count_or_percent(text: str, flag: str) -> int | str:
+    if number := whole_number(text):
         return number
     try:
-        return msgspec.convert(said, Percent)
+        return msgspec.convert(text, Percent)
     except msgspec.ValidationError:
-        raise UsageError(f"{flag} is a number of pages, or a share of them such as 20%, not {said[:100]!r}") from None
+        raise UsageError(f"{flag} is a number of pages, or a share of them such as 20%, not {text[:100]!r}") from None
 
 
-def _positive_share(said: str, flag: str) -> float:
+def _positive_share(text: str, flag: str) -> float:
     try:
-        share = float(said)
+        share = float(text)
     except ValueError:
         share = nan
     if not 0 < share <= 1:
-        raise UsageError(f"{flag} is a share above 0 and up to 1, not {said[:100]!r}")
+        raise UsageError(f"{flag} is a share above 0 and up to 1, not {text[:100]!r}")
     return share
 
 
@@ -308,8 +308,8 @@ _OPTIONS_OF_FIELDS = {  # where an option is called otherwise than the field of 
 }
 
 
-def _changed(settings: S, **said: object) -> S:
-    given = {key: value for key, value in said.items() if value is not None}
+def _changed(settings: S, **options: object) -> S:
+    given = {key: value for key, value in options.items() if value is not None}
     for key, value in given.items():
         if isinstance(value, float) and not isfinite(value):
             raise UsageError(f"{_OPTIONS_OF_FIELDS.get(key, key)} is to be a number, not {value}")

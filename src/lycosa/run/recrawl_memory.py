@@ -19,7 +19,7 @@ _FOR_GOOD = frozenset((301, 308))  # redirects; others may lead elsewhere tomorr
 _NO_LONGER = frozenset((404, 410))
 
 
-class _Known(Struct, frozen=True):
+class _KnownPage(Struct, frozen=True):
     page: PageRow
     not_modified: int  # answers in a row that said so
     failures: int  # looks in a row
@@ -41,7 +41,7 @@ class RecrawlMemory:
     def __init__(self, collection: Collection, urls: Iterable[Url] = (), *, clock: Clock):
         self._collection = collection
         self._clock = clock
-        self._known: dict[Url, _Known] = {}
+        self._known: dict[Url, _KnownPage] = {}
         self._payloads: dict[Url, str] = {}
         self.know(urls)
 
@@ -93,7 +93,7 @@ class RecrawlMemory:
             return replace(visit, change=Change.STILL_GONE if known.is_gone else Change.VANISHED)
         return replace(visit, change=Change.STILL_GONE if known.is_gone else Change.FAILED)
 
-    def _read_again(self, visit: Visit, known: _Known) -> Visit:
+    def _read_again(self, visit: Visit, known: _KnownPage) -> Visit:
         assert visit.page is not None
         before = self._collection.catalog.links_of(known.page.number)
         targets = dict.fromkeys(link.target for link in visit.page.links)
@@ -104,7 +104,7 @@ class RecrawlMemory:
         change = Change.RETURNED if known.is_gone else Change.CHANGED
         return replace(visit, change=change, new_links=new_links)
 
-    def _is_gone(self, visit: Visit, known: _Known) -> bool:
+    def _is_gone(self, visit: Visit, known: _KnownPage) -> bool:
         fetch = visit.fetch
         match fetch.outcome:
             case Outcome.OK | Outcome.UNWANTED:  # it asks not to be kept, is in another language, or is no page
@@ -118,7 +118,7 @@ class RecrawlMemory:
                 return known.failures + 1 >= FAILURES and is_long_ago
 
 
-def _known(page: PageRow, looks: list[ObservationRow]) -> _Known:
+def _known(page: PageRow, looks: list[ObservationRow]) -> _KnownPage:
     not_modified = failures = 0
     good_at = page.at
     for look in looks:
@@ -127,4 +127,4 @@ def _known(page: PageRow, looks: list[ObservationRow]) -> _Known:
             continue
         failures, good_at = 0, look.at
         not_modified = not_modified + 1 if look.status == 304 else 0
-    return _Known(page, not_modified, failures, good_at)
+    return _KnownPage(page, not_modified, failures, good_at)

@@ -1,4 +1,4 @@
-"""Fetching pages of a collection again, and new ones on the way: the plan, which pages, and what came of it."""
+"""Fetching pages of a collection again, and new ones on the way: the plan, the pages it chooses, and the result."""
 
 import dataclasses
 from collections import Counter
@@ -42,7 +42,7 @@ _ALTERED = frozenset((Change.CHANGED, Change.VANISHED, Change.RETURNED))
 _IN_VAIN = frozenset((Change.FAILED, Change.REFUSED))
 
 
-class Typical(Struct, frozen=True):
+class AveragePage(Struct, frozen=True):
     """The average page, which stands in for what is not known of another."""
 
     relevance: float = _UNKNOWN
@@ -68,9 +68,9 @@ def history_in(catalog: Catalog, now: float, *, is_wanted: Callable[[Url], bool]
     return dataclasses.replace(table, fetched_at=np.array([looked_at[url] for url in table.urls], dtype=np.float64))
 
 
-def typical_of(pages: Iterable[RefreshState]) -> Typical:
+def typical_of(pages: Iterable[RefreshState]) -> AveragePage:
     pages = list(pages)
-    return Typical(_mean(page.relevance for page in pages), _mean(page.standing for page in pages))
+    return AveragePage(_mean(page.relevance for page in pages), _mean(page.standing for page in pages))
 
 
 def _is_due(page: RefreshState, now: float) -> bool:
@@ -90,7 +90,7 @@ def _mean(values: Iterable[float | None]) -> float:
     return sum(known) / len(known) if known else _UNKNOWN
 
 
-class Named(Struct, frozen=True):
+class NamedPage(Struct, frozen=True):
     """A page that a result names."""
 
     url: Url
@@ -114,23 +114,23 @@ class Refreshed(Struct, frozen=True):
     refused: int  # not looked at, as their addresses are not ones to connect to
     new: int
     led_nowhere: int  # links that were followed and brought no page
-    changed_pages: list[Named]
-    new_pages: list[Named]
-    vanished_pages: list[Named]
-    returned_pages: list[Named]
+    changed_pages: list[NamedPage]
+    new_pages: list[NamedPage]
+    vanished_pages: list[NamedPage]
+    returned_pages: list[NamedPage]
     expected_changes: dict[str, float]  # that each policy would find with the same budget a day from now
     pages: int  # in the collection
     stopped: str
 
 
-class Tally:
+class RefreshTally:
     """Folds the visits of a refresh."""
 
     def __init__(self) -> None:
         self.counts: Counter[Change | str] = Counter()
-        self.known: dict[Url, Named] = {}  # the pages that are to be seen again, as they were
-        self.typical = Typical()  # page of the collection
-        self._named: dict[Change | str, list[Named]] = {}
+        self.known: dict[Url, NamedPage] = {}  # the pages that are to be seen again, as they were
+        self.typical = AveragePage()  # page of the collection
+        self._named: dict[Change | str, list[NamedPage]] = {}
 
     def add(self, visit: Visit) -> None:
         kind = visit.change or ("new" if visit.is_kept else "led nowhere")
@@ -141,11 +141,11 @@ class Tally:
             if len(named) > 20 * NAMED:
                 self._named[kind] = _most_important(named)
 
-    def _called(self, visit: Visit) -> Named:
+    def _called(self, visit: Visit) -> NamedPage:
         url = visit.candidate.url
         if visit.page is None or not visit.is_kept:
-            return self.known.get(url, Named(url, "", 0.0))
-        return Named(url, visit.page.title, round(self.typical.importance(visit.relevance, visit.standing), 4))
+            return self.known.get(url, NamedPage(url, "", 0.0))
+        return NamedPage(url, visit.page.title, round(self.typical.importance(visit.relevance, visit.standing), 4))
 
     @property
     def looked_at(self) -> int:
@@ -171,11 +171,11 @@ class Tally:
             **more,
         )
 
-    def _most(self, kind: Change | str) -> list[Named]:
+    def _most(self, kind: Change | str) -> list[NamedPage]:
         return _most_important(self._named.get(kind, []))
 
 
-def _most_important(pages: list[Named]) -> list[Named]:
+def _most_important(pages: list[NamedPage]) -> list[NamedPage]:
     return nlargest(NAMED, pages, key=lambda page: page.importance)
 
 
@@ -210,7 +210,7 @@ def refreshing_recipe(recipe: Recipe, plan: Plan, options: FetchOptions) -> Reci
     return replace(recipe, stop=replace(recipe.stop, requests=plan.budget, dry_after=0, recall=None))
 
 
-def insist_on_pages(folder: Path) -> None:
+def require_pages(folder: Path) -> None:
     """Refuses a collection that has nothing to see again, before anything is written."""
     with open_for_reading(folder) as collection:
         if not collection.catalog.count():
@@ -218,17 +218,17 @@ def insist_on_pages(folder: Path) -> None:
 
 
 class Refresh(Visits):
-    """The visits of a refresh over HTTP, until its budget is used up; `tally` counts what came of it."""
+    """The visits of a refresh over HTTP, until its budget is used up; `tally` counts the results."""
 
     def __init__(self, session: Session, settings: Settings, plan: Plan):
         super().__init__(session, settings)
         self._plan = plan
         self._memory = RecrawlMemory(session.collection, clock=session.clock)
-        self.tally = Tally()
+        self.tally = RefreshTally()
 
     async def _open(self, stack: AsyncExitStack) -> AsyncGenerator[Visit, None]:
         session, plan, web = self._session, self._plan, self._web(stack)
-        run = LiveRun(session, web, self._turns)
+        run = LiveRun(session, web, self._slots)
         if not await run.learn_topic():
             return no_visits()
         if session.loop.strategy.uses_standing:
@@ -254,7 +254,7 @@ class Refresh(Visits):
         return await run.visits(run.crawl(web, self._memory, observe=self.tally.add), stack)
 
     def result(self) -> Refreshed:
-        """What came of the refresh, and what each policy expects of the next."""
+        """The result of the refresh, and what each policy expects of the next."""
         status, budget = self._session.status, self._plan.budget
         then = self._session.clock.now() + NEXT_REFRESH
         table = self._table(then)
@@ -271,7 +271,7 @@ class Refresh(Visits):
             expected_changes=expected,
         )
 
-    def insist_on_an_answer(self) -> None:
+    def require_an_answer(self) -> None:
         """Raises where nothing that was asked for brought any answer, unless somebody ended the refresh."""
         status, asked = self._session.status, self._session.status.requests
         if asked.fetches and not asked.answers and status.stop_reason != INTERRUPTED:
@@ -303,7 +303,7 @@ class Refresh(Visits):
         for row in rows.tolist():
             page = catalog.page(table.urls[row])
             if page is not None:
-                self.tally.known[page.url] = Named(page.url, page.title, round(float(table.importance[row]), 4))
+                self.tally.known[page.url] = NamedPage(page.url, page.title, round(float(table.importance[row]), 4))
                 because = {"refresh": self._plan.policy, "days": round(float(ages[row]) / 86_400, 3)}
                 chosen.append(
                     Candidate(

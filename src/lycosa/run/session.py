@@ -25,7 +25,7 @@ from lycosa.frontier.quotas import Quotas
 from lycosa.loop import Loop
 from lycosa.reading import Reader
 from lycosa.reading.fingerprint import NearDuplicates
-from lycosa.recipe import Recipe, Utility, make_strategy, read_seeds, uses_standing, utility_for
+from lycosa.recipe import Recipe, UtilityOptions, make_strategy, read_seeds, uses_standing, utility_for
 from lycosa.relevance.counted import CountedTerms
 from lycosa.standing import Traffic, read_traffic
 from lycosa.standing.authority import AuthorityTable
@@ -65,7 +65,7 @@ from .steering import Steering, read_steering
 from .steering import forget as forget_steering
 from .topic import MODEL_FILE, TopicJudge, examples_of, forget_labels
 from .topical_map import map_of_run
-from .trust import check_collection, harmless, insist_on_trust, plain_file
+from .trust import check_collection, harmless, plain_file, require_trust
 
 _RANKS_BEHIND = (
     "ranks_behind"  # state: pages were judged anew, or the strategy is another, and what waits not ranked yet
@@ -108,14 +108,16 @@ class Session:
         if is_upkeep:
             recipe = harmless(folder, recipe)
         else:
-            insist_on_trust(folder)
+            require_trust(folder)
         self.folder = folder
         self.recipe = recipe
         self.clock = clock
         self.tell = tell
         self.reader = wrap_reader(reader_of(recipe, is_left_out=forgetter(folder)))
         self.topic = TopicJudge(recipe.topic, folder, self.reader)
-        self.collection = open_collection(folder, clock=clock, reader=self.reader, writable=True, afresh=afresh)
+        self.collection = open_collection(
+            folder, clock=clock, reader=self.reader, writable=True, afresh=afresh, index_later=True
+        )
         self._checkpointed_at = time.monotonic()
         self._unsaved = 0
         self._counted: dict[tuple[Url, float], CountedTerms] = {}  # of examples and of the sample of pages
@@ -130,7 +132,7 @@ class Session:
             if self.collection.settled:
                 tell(self.collection.settled)
             if self.collection.index_was_outdated:
-                tell("the search index was made by an older version: building it again at the end of this run")
+                tell("the search index was made by an older version: building it again before the next search")
             self.steer()  # what waits may not know it yet
             self._catch_up(ranks=ranks)
             self.pages_forgotten = self._finish_forgetting()
@@ -476,13 +478,13 @@ class Session:
         skipped, quotas = self.collection.catalog.count_skips(SkipReason.QUOTA), self._quotas
         if not skipped or quotas == Quotas():
             return NOTHING_LEFT
-        said = (f"{bound} a {of}" for of, bound in (("host", quotas.per_host), ("site", quotas.per_site)) if bound)
+        limits = (f"{bound} a {of}" for of, bound in (("host", quotas.per_host), ("site", quotas.per_site)) if bound)
         flags = " or ".join(
             flag for flag, bound in (("--per-host", quotas.per_host), ("--per-site", quotas.per_site)) if bound
         )
         return (
-            f"nothing is left to fetch within the quotas of pages ({', '.join(said)}), for which {skipped} links were "
-            f"skipped; a higher {flags} goes on"
+            f"nothing is left to fetch within the quotas of pages ({', '.join(limits)}), for which {skipped} links "
+            f"were skipped; a higher {flags} goes on"
         )
 
     def _use_scope(self, scope: Scope) -> None:
@@ -508,7 +510,7 @@ class Session:
 
     def _made_strategy(self) -> Strategy:
         stem = self.recipe.topic.stem
-        taught = [url for url, is_good in self.topic.examples.urls.items() if is_good]
+        example_urls = [url for url, is_good in self.topic.examples.urls.items() if is_good]
         strategy = make_strategy(
             self.strategy_name,
             topic_words=self.topic.words,
@@ -517,9 +519,9 @@ class Session:
             utility=self._utility,
             judge=self.topic.word_weights,
             options=self._options,
-            taught=taught,
+            example_urls=example_urls,
             domain_reach=self._domain_reach,
-            readings=self.log.active.readings if self.log.active else None,
+            access_log=self.log.active.access_log if self.log.active else None,
         )
         return self.log.wrap(self.map.wrap(strategy))
 
@@ -584,12 +586,16 @@ class Session:
                         standings[page.url] = estimate
                 yield replace(visit, relevance=relevance, standing=estimate)
 
-        if self.collection.catalog.get_state(CROWDED):
-            self.collection.catalog.put_state(CROWDED, 0)  # counted anew
-        self.loop.rerank_from_history(self._made_strategy(), self._seeds, past_visits())
+        self.rank_by(past_visits())
         if judge:
             self.status.recount([relevance >= RELEVANT for relevance in relevances.values()])
         return relevances, standings
+
+    def rank_by(self, visits: Iterable[Visit]) -> None:
+        """Ranks what waits as the strategy would have, had it made these visits from the start."""
+        if self.collection.catalog.get_state(CROWDED):
+            self.collection.catalog.put_state(CROWDED, 0)  # counted anew
+        self.loop.rerank_from_history(self._made_strategy(), self._seeds, visits)
 
     def _archived_visits(self) -> Iterator[Visit]:
         for event, _ in self.collection.archive.events():
@@ -744,12 +750,12 @@ def _bounds(scope: Scope) -> Scope:
     return replace(scope, keep_noindex=False)
 
 
-def _utility_of(saved: Plain) -> Utility:
+def _utility_of(saved: Plain) -> UtilityOptions:
     """What a run said of utility; as usual where it makes no sense, lest one bad run close a collection for ever."""
     try:
-        return msgspec.convert(saved or {}, Utility)
+        return msgspec.convert(saved or {}, UtilityOptions)
     except msgspec.ValidationError:
-        return Utility()
+        return UtilityOptions()
 
 
 def _steering_of(saved: Plain) -> Steering:

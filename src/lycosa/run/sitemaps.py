@@ -15,7 +15,7 @@ from lycosa.web.robots import RobotsWeb, TextWeb
 from lycosa.web.sitemaps import MAX_BYTES, parse_sitemap
 
 from .crawl import Assessor, Crawl, EverySeedRefusedError, Status
-from .turns import CurrentTurns
+from .host_slots import CurrentSlots
 
 _MAX_SITEMAPS = 1_000  # downloads
 _MAX_OF_ONE_HOST = 100  # so that no host takes them all
@@ -54,7 +54,7 @@ async def urls_in_sitemaps(
     hosts_of: Iterable[Url] = (),
     or_else: str = "",
     limit: int = 50_000,
-    turns: CurrentTurns | None = None,
+    slots: CurrentSlots | None = None,
     journal: Journal | None = None,
     holds: Mapping[Host, float] = {},
     interrupted: Callable[[], bool] = lambda: False,
@@ -79,7 +79,7 @@ async def urls_in_sitemaps(
         clock=clock,
         status=Status(interrupted=lambda: interrupted() or found.are_enough),
         concurrency=requests.concurrency,
-        turns=turns or CurrentTurns(),
+        slots=slots or CurrentSlots(),
     )
     crawl.loop.start((*starts, *sitemaps))
     with suppress(EverySeedRefusedError):

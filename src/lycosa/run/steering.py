@@ -34,14 +34,14 @@ class Steering(Struct, frozen=True):
     boosted: tuple[str, ...] = ()
 
 
-Deed = Literal["block", "boost", "label"]
-_DEEDS: Mapping[str, Deed] = {"block": "block", "boost": "boost", "label": "label"}
+Action = Literal["block", "boost", "label"]
+_ACTIONS: Mapping[str, Action] = {"block": "block", "boost": "boost", "label": "label"}
 
 
-class Step(Struct, frozen=True):
-    """One thing that a user told a crawl."""
+class SteeringCommand(Struct, frozen=True):
+    """One command of a user to a crawl."""
 
-    do: Deed
+    do: Action
     what: str
 
     def __str__(self) -> str:
@@ -55,23 +55,26 @@ def read_steering(folder: Path) -> Steering:
     return Steering(tuple(blocked), tuple(boosted))
 
 
-def block(folder: Path, host: str) -> Step:
+def block(folder: Path, host: str) -> SteeringCommand:
     """Notes a host to leave out."""
-    return _add(folder, Step("block", checked_host(host)))
+    return _add(folder, SteeringCommand("block", checked_host(host)))
 
 
-def boost(folder: Path, host_or_url: str) -> Step:
+def boost(folder: Path, host_or_url: str) -> SteeringCommand:
     """Notes a host or a URL to prefer."""
-    return _add(folder, Step("boost", checked_url(host_or_url) if "://" in host_or_url else checked_host(host_or_url)))
+    return _add(
+        folder,
+        SteeringCommand("boost", checked_url(host_or_url) if "://" in host_or_url else checked_host(host_or_url)),
+    )
 
 
 def label(folder: Path, labels: dict[Url, bool]) -> None:
     """Notes labels; when it returns, they survive a kill and a power failure."""
     add_labels(folder, labels)
-    _append(folder, Step("label", str(len(labels))))
+    _append(folder, SteeringCommand("label", str(len(labels))))
 
 
-def undo(folder: Path) -> Step | None:
+def undo(folder: Path) -> SteeringCommand | None:
     """Takes back what was noted last; None where there is nothing."""
     steps = _read(folder)
     if not steps:
@@ -112,14 +115,14 @@ def checked_url(text: str) -> Url:
     return url
 
 
-def _add(folder: Path, step: Step) -> Step:
+def _add(folder: Path, step: SteeringCommand) -> SteeringCommand:
     if len(_read(folder)) >= MAX_STEERED:
         raise UsageError(f"{folder / STEERING_FILE} has {MAX_STEERED} lines; take some out of it")
     _append(folder, step)
     return step
 
 
-def _read(folder: Path) -> list[Step]:
+def _read(folder: Path) -> list[SteeringCommand]:
     path = folder / STEERING_FILE
     if not path.exists():
         return []
@@ -131,15 +134,15 @@ def _read(folder: Path) -> list[Step]:
         raise CollectionError(f"{path}: not UTF-8 text; mend or delete it") from None
     for number, line in enumerate(lines, 1):
         word, _, what = line.partition(" ")
-        do = _DEEDS.get(word)
+        do = _ACTIONS.get(word)
         is_right = whole_number(what, most=10**9) is not None if do == "label" else bool(what)
         if len(line) > _MAX_LINE or do is None or not is_right:
             raise CollectionError(f"{path}:{number}: write `block HOST` or `boost HOST`; mend or delete it")
-        steps.append(Step(do, what))
+        steps.append(SteeringCommand(do, what))
     return steps
 
 
-def _append(folder: Path, step: Step) -> None:
+def _append(folder: Path, step: SteeringCommand) -> None:
     path = folder / STEERING_FILE
     with disk_errors(path):
         append_lines(path, f"{step}\n")

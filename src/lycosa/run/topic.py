@@ -35,7 +35,7 @@ from lycosa.vocabulary.records import Page, Plain, Url
 from lycosa.vocabulary.text import tokens_of, visible
 from lycosa.vocabulary.urls import normalise
 
-from .example_check import doubts
+from .example_check import example_warnings
 from .forgotten import is_forgotten, read_forgotten
 from .taxonomies import AsWritten, load_taxonomy
 from .trust import own_file, plain_file
@@ -71,8 +71,8 @@ class Examples(Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        said = repr([[(e.kind, _moved_along(e)) for e in each] for each in (self.good, self.bad)])
-        return hashlib.sha256(said.encode()).hexdigest()
+        spelling = repr([[(e.kind, _moved_along(e)) for e in each] for each in (self.good, self.bad)])
+        return hashlib.sha256(spelling.encode()).hexdigest()
 
 
 def _moved_along(example: Example) -> str:
@@ -354,7 +354,7 @@ class TopicJudge:
         with disk_errors(path), atomic_write(path) as file:
             file.write(msgspec.json.encode(saved))
 
-    def doubts(self, recall: Recall) -> Iterator[str]:
+    def warnings(self, recall: Recall) -> Iterator[str]:
         """What makes it hard to learn the topic from what was given, a line each."""
         for value in self.examples.contradictory:
             yield f"{visible(value, 200)} is called both good and bad: it counts as neither"
@@ -362,7 +362,7 @@ class TopicJudge:
         if text and not self.words:
             yield f"the topic {visible(text, 100)!r} has no word that tells pages apart: the examples alone decide"
         good = [example for example in self.examples.good if (example.kind, example.value) != ("text", text)]
-        yield from doubts(self._pages_of(good, recall), self._pages_of(self.examples.bad, recall), topic=text)
+        yield from example_warnings(self._pages_of(good, recall), self._pages_of(self.examples.bad, recall), topic=text)
 
     def _pages_of(self, examples: Sequence[Example], recall: Recall) -> list[Page]:
         pages = (self._page_of(example, recall) for example in examples)

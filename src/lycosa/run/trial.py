@@ -22,11 +22,11 @@ from lycosa.web.outcomes import outcome_in_words
 
 from .crawl import Assessor
 from .forgotten import read_forgotten
-from .live import insist_on_contact_for, make_web
+from .live import make_web, require_contact_for
 from .open import open_for_reading, reader_of
 from .options import Settings
 from .topic import TopicJudge
-from .trust import check_collection, insist_on_trust
+from .trust import check_collection, require_trust
 
 MAX_HOPS = 5  # redirects followed
 MAX_EXAMPLES = 50  # pages fetched to learn the topic from
@@ -48,7 +48,7 @@ class Trial(Struct, frozen=True):
     """What a crawl would make of a page."""
 
     url: Url  # after redirects
-    hops: tuple[str, ...]  # what came of the requests before, in words
+    hops: tuple[str, ...]  # outcomes of the requests before, in words
     outcome: str  # in words
     is_page: bool
     title: str = ""
@@ -71,8 +71,8 @@ async def try_url(
     folder: of a collection, which is only read.
     """
     check_collection(folder)
-    insist_on_trust(folder)
-    insist_on_contact_for([url], recipe.contact, settings.resolve, folder)
+    require_trust(folder)
+    require_contact_for([url], recipe.contact, settings.resolve, folder)
     async with _web(recipe, settings, clock) as web:
         reader = reader_of(recipe)
         topic = TopicJudge(recipe.topic, folder, reader)
@@ -161,7 +161,7 @@ def _tried(
     collection: Collection | None,
 ) -> Trial:
     *before, fetch = fetches
-    said = [outcome_in_words(each.outcome, each.status, each.detail) for each in fetches]
+    outcomes = [outcome_in_words(each.outcome, each.status, each.detail) for each in fetches]
     assess = Assessor(
         read=reader,
         judge=judge,
@@ -170,15 +170,15 @@ def _tried(
     )
     visit = assess(Candidate(fetch.url, 0.5, depth=1), fetch)
     page = visit.page
-    hops = tuple(f"{each.url}: {words}" for each, words in zip(before, said, strict=False))
+    hops = tuple(f"{each.url}: {words}" for each, words in zip(before, outcomes, strict=False))
     if page is None or visit.relevance is None:
-        return Trial(fetch.url, hops, said[-1], is_page=False)
+        return Trial(fetch.url, hops, outcomes[-1], is_page=False)
     links, skipped = _links(visit, folder, recipe, topic, collection)
     decided = _words(topic.word_weights(), page)
     return Trial(
         url=fetch.url,
         hops=hops,
-        outcome=said[-1],
+        outcome=outcomes[-1],
         is_page=True,
         title=page.title,
         language=page.language,
@@ -246,7 +246,7 @@ def _strategy(recipe: Recipe, topic: TopicJudge, collection: Collection | None) 
             language=topic.language,
             utility=recipe.utility,
             judge=topic.word_weights,
-            taught=[url for url, good in topic.examples.urls.items() if good],
+            example_urls=[url for url, good in topic.examples.urls.items() if good],
             options=recipe.options if name == recipe.strategy else {},
         )
 

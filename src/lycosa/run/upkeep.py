@@ -26,12 +26,12 @@ from .trust import check_collection
 _HOSTS_NAMED = 5
 
 
-class Imported(Struct, frozen=True):
-    """What came of other people's archive."""
+class ImportedArchive(Struct, frozen=True):
+    """The pages imported from an archive, and what was not."""
 
     pages: int
     known: int  # URLs the collection has already, or was told to forget
-    passed_over: int  # records that are no HTML page, or damaged, or of a time that cannot be
+    passed_over: int  # records that are no HTML page, damaged, or dated in the future
     damage: str  # for people; empty where the file is whole
 
 
@@ -60,21 +60,21 @@ def rebuild(folder: Path, *, clock: Clock, tell: Tell) -> int:
         return session.status.pages
 
 
-def import_archive(folder: Path, path: Path, *, clock: Clock, tell: Tell) -> Imported:
+def import_archive(folder: Path, path: Path, *, clock: Clock, tell: Tell) -> ImportedArchive:
     """Takes the HTML pages of a WARC file into the collection, as of the time at which they were fetched."""
     with Session(folder, load_recipe(folder, tell=tell), clock=clock, tell=tell) as session:
-        intake = Importer(session)
-        fetches = intake.pages_in(path)
+        importer = Importer(session)
+        fetches = importer.pages_in(path)
         pages = known = 0
         for fetch in fetches:
-            if intake.is_known(fetch.url):
+            if importer.is_known(fetch.url):
                 known += 1
                 continue
-            intake.take(fetch, {"imported from": path.name})
+            importer.take(fetch, {"imported from": path.name})
             pages += 1
             if pages % 1_000 == 0:
                 tell(f"{pages} pages imported")
-        return Imported(pages, known, fetches.skipped, fetches.damage)
+        return ImportedArchive(pages, known, fetches.skipped, fetches.damage)
 
 
 def label(folder: Path, labels: dict[Url, bool], *, clock: Clock, tell: Tell) -> Learnt:
@@ -83,27 +83,27 @@ def label(folder: Path, labels: dict[Url, bool], *, clock: Clock, tell: Tell) ->
     The labels are on the disk before anything else is done.
     """
     recipe = load_recipe(folder, tell=tell)
-    insist_on_learning(folder, recipe)
+    require_learning(folder, recipe)
     with Session(folder, recipe, clock=clock, tell=tell, ranks=False) as session:
         if labels:  # else those that were noted before are learnt
             steering.label(folder, labels)
         return TopicTrainer(session).learn_labels("pages were labelled")
 
 
-def insist_on_learning(folder: Path, recipe: Recipe) -> None:
+def require_learning(folder: Path, recipe: Recipe) -> None:
     """Refuses labels where nothing learns from them."""
     if is_rule(recipe.topic):
         raise UsageError(f"{folder}: the recipe's topic is a rule, which learns nothing from labels; change the rule")
 
 
-def undo(folder: Path, *, clock: Clock, tell: Tell) -> steering.Step | None:
+def undo(folder: Path, *, clock: Clock, tell: Tell) -> steering.SteeringCommand | None:
     """Takes back the last labels, block or boost; None where there is nothing to take back."""
     with Session(folder, load_recipe(folder), clock=clock, tell=tell, ranks=False) as session:
-        step = steering.undo(folder)
-        if step is not None and step.do == "label":
+        command = steering.undo(folder)
+        if command is not None and command.do == "label":
             TopicTrainer(session).learn_labels("labels were taken back")
         session.steer()
-        return step
+        return command
 
 
 def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> Forgotten:
@@ -131,7 +131,7 @@ def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> Forgotten:
 
 
 def finish_upkeep(folder: Path, *, clock: Clock, tell: Tell = lambda line: None) -> None:
-    """Ends a rebuild or a forgetting that a kill broke off, if there is one, and tells so.
+    """Finishes a rebuild or a forgetting that a kill interrupted, if there is one, and says so.
 
     Where another process is at work on the collection, or it cannot be written, it is left as it is.
     """
@@ -140,8 +140,8 @@ def finish_upkeep(folder: Path, *, clock: Clock, tell: Tell = lambda line: None)
     if upkeep is None:
         return
     if upkeep.task == "rebuild":
-        if said := settle_rebuild(folder):
-            tell(said)
+        if message := settle_rebuild(folder):
+            tell(message)
         return
     try:
         with Session(folder, load_recipe(folder, to_read=True), clock=clock, is_upkeep=True):

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.files import atomic_write
 from lycosa.vocabulary.records import Page, Url
-from lycosa.vocabulary.urls import hostname_of, site_of
+from lycosa.vocabulary.urls import hostname_of, is_node, site_of
 
 from .model import StandingModel
 
@@ -136,7 +136,7 @@ class AuthorityTable:
 
         That is 0 in the middle, and -ln 2 for what no list has.
         """
-        if not isinstance(url, str):  # the nodes of a graph are integers
+        if is_node(url):
             return 0.0
         best = self._best_of_host(hostname_of(url))
         if self._has_pages:

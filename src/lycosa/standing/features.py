@@ -14,7 +14,7 @@ import numpy as np
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Codes, Page, Plain, Url
 from lycosa.vocabulary.text import codes_of
-from lycosa.vocabulary.urls import host_of, path_of, site_of
+from lycosa.vocabulary.urls import host_of, is_node, path_of, site_of
 
 from .model_tree import Floats, whole
 
@@ -122,7 +122,7 @@ class Traffic:
         return len(self._reach)
 
     def of(self, url: Url) -> float:
-        if not self._reach or not isinstance(url, str):  # the nodes of a graph are integers
+        if not self._reach or is_node(url):
             return self.neutral
         reach = self._reach.get(site_of(host_of(url)))
         return self.neutral if reach is None else log1p(reach)
@@ -171,8 +171,8 @@ def information_volume(page: Page) -> float:
 
 
 def information_location(url: Url) -> float:
-    """The number of folders between the host and the file name; 0 for the nodes of a graph."""
-    return float(path_of(url).partition("?")[0].count("/") - 1) if isinstance(url, str) else 0.0
+    """The number of folders between the host and the file name; 0 for a node."""
+    return 0.0 if is_node(url) else float(path_of(url).partition("?")[0].count("/") - 1)
 
 
 def information_specificity(

@@ -31,8 +31,7 @@ def count_in_links(links: Iterable[tuple[Url, Url]]) -> dict[Url, int]:
 class InLinkIndex:
     """Counts the in-links of URLs, fetched or not, over the pages seen so far.
 
-    A page counts once for each other URL it links to; a page seen again is ignored. URLs are kept as 64-bit keys; the
-    integers that graphs have for URLs are keys already.
+    A page counts once for each other URL it links to; a page seen again is ignored. URLs are kept as 64-bit keys.
 
     >>> index = InLinkIndex()
     >>> index.add(Url("http://a.example/"), [Url("http://b.example/")] * 2)
@@ -46,19 +45,19 @@ class InLinkIndex:
 
     def add(self, url: Url, targets: Iterable[Url]) -> None:
         """Counts the links of a page that was fetched."""
-        source = _key(url)
+        source = key_of(url)
         if source in self._seen:
             return
         self._seen.add(source)
         in_links = self._in_links
         for target in set(targets):
-            key = _key(target)
+            key = key_of(target)
             if key != source:
                 in_links[key] = in_links.get(key, 0) + 1
 
     def count(self, url: Url) -> int:
         """The number of pages seen so far that link to a URL."""
-        return self._in_links.get(_key(url), 0)
+        return self._in_links.get(key_of(url), 0)
 
     def __len__(self) -> int:
         """The number of pages seen."""
@@ -70,7 +69,3 @@ class InLinkIndex:
     def restore(self, state: Plain) -> None:
         self._seen = set(state["seen"])
         self._in_links = dict(zip(state["linked"], state["counts"], strict=True))
-
-
-def _key(url: str | int) -> int:
-    return key_of(url) if isinstance(url, str) else url

@@ -51,7 +51,7 @@ _KNOWN = (
 Progress = Callable[[int], None]  # rows read
 
 
-class Imported(Struct, frozen=True):
+class ImportedList(Struct, frozen=True):
     facts: SourceFacts
     passed_over: int  # rows that name no host, or have no rank
 
@@ -68,7 +68,7 @@ class _Columns(NamedTuple):
     is_origin: bool = False  # https://www.example.com
 
 
-def import_list(path: Path, table: Path, *, top: int = TOP, progress: Progress = lambda rows: None) -> Imported:
+def import_list(path: Path, table: Path, *, top: int = TOP, progress: Progress = lambda rows: None) -> ImportedList:
     """Reads a list into the table, in place of what the table has of such a list; the format is recognised."""
     start = _first_lines(path)
     if "externallinks" in "\n".join(start) and any(line.startswith(("-- ", "/*", "CREATE", "DROP")) for line in start):
@@ -107,7 +107,7 @@ def import_list(path: Path, table: Path, *, top: int = TOP, progress: Progress =
 
     facts = rewrite(table, columns.source, fill)
     assert facts is not None
-    return Imported(facts, passed_over)
+    return ImportedList(facts, passed_over)
 
 
 def _add(buckets: RowBuckets, keys: list[int], codes: list[int]) -> None:
@@ -182,7 +182,7 @@ _TUPLE = re.compile(rb"\((\d{1,12}),(\d{1,12}),'((?:[^'\\]|\\.)*+)',(?:'((?:[^'\
 _ESCAPED = re.compile(rb"\\(.)")
 
 
-def _import_dump(path: Path, table: Path, *, top: int, progress: Progress) -> Imported:
+def _import_dump(path: Path, table: Path, *, top: int, progress: Progress) -> ImportedList:
     """Counts the pages of Wikipedia that link to each URL, and ranks the URLs by it."""
     source = SOURCES.index(PAGES)
     passed_over = 0
@@ -210,7 +210,7 @@ def _import_dump(path: Path, table: Path, *, top: int, progress: Progress) -> Im
 
     facts = rewrite(table, SOURCES[source], fill)
     assert facts is not None
-    return Imported(facts, passed_over)
+    return ImportedList(facts, passed_over)
 
 
 def _ranked(links: RowBuckets, buckets: RowBuckets, source: int, top: int, name: str) -> SourceFacts:

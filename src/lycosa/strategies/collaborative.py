@@ -7,13 +7,13 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from lycosa.logs.readings import Readings
+from lycosa.logs.access_log import AccessLog
 from lycosa.vocabulary.records import Candidate, Plain, Skip, SkipReason, Url, Visit
 
 from .base import BaseStrategy, checked_number
 from .interest import logistic
 from .linkage import WEIGHTS, LinkageEvidence, LinkEvidence, linked_candidate
-from .readers import EvidenceOptions, ReadersEvidence, packed, unpacked
+from .log_evidence import EvidenceOptions, LogEvidence, compressed, decompressed
 from .url_sets import WaitingUrls
 
 Ids = NDArray[np.int64]
@@ -49,21 +49,21 @@ class LogOffers:
 
     def __init__(
         self,
-        evidence: ReadersEvidence,
+        evidence: LogEvidence,
         *,
         most: int = 200,
         ahead: int = 8,
         min_candidates: int | None = None,
         seed: int = 0,
     ):
-        readings = evidence.readings
-        self._readings = readings
+        access_log = evidence.access_log
+        self._access_log = access_log
         self._evidence = evidence
         self._most = checked_number("most", most, 0, 1e6)
         self._ahead = checked_number("ahead", ahead, 0, 1e6)
         self._min_candidates = min_candidates and checked_number("min_candidates", min_candidates, 0, 1e6)
-        self._levels = np.full(len(readings.urls), _NEVER, np.int8)
-        self._draw_order = _random_order(readings, checked_number("seed", seed, 0, 2**63))
+        self._levels = np.full(len(access_log.urls), _NEVER, np.int8)
+        self._draw_order = _random_order(access_log, checked_number("seed", seed, 0, 2**63))
         self._next_draw = 0
         self.waiting = 0  # offered, and not done
         self._unread = WaitingUrls()
@@ -80,8 +80,8 @@ class LogOffers:
             self._unread.add(url)
 
     def number_of(self, url: Url) -> int | None:
-        """The number of a page in the log; graphs, which have integers for URLs, have no readers."""
-        return self._readings.id_of(url) if isinstance(url, str) else None
+        """The number of a page in the log."""
+        return self._access_log.id_of(url)
 
     def learn(self, event: Visit | Skip) -> None:
         """Notes that the page of an event waits no longer."""
@@ -102,7 +102,7 @@ class LogOffers:
         logs = self._evidence.log_ratios(ids)
         self.waiting += int(np.count_nonzero(self._levels[ids] == _NEVER))
         self._levels[ids] = _level(logs)
-        urls, known = self._readings.urls, self._evidence.explain(ids)
+        urls, known = self._access_log.urls, self._evidence.explain(ids)
         offers = zip(ids.tolist(), logs.tolist(), known, strict=True)
         return [Offer(number, urls[number], log, parts) for number, log, parts in offers]
 
@@ -164,10 +164,10 @@ class LogOffers:
         return self.offer(np.array(drawn, np.int64))
 
     def state(self) -> Plain:
-        return {"levels": packed(self._levels), "turn": self._next_draw, "unread": self._unread.state()}
+        return {"levels": compressed(self._levels), "turn": self._next_draw, "unread": self._unread.state()}
 
     def restore(self, state: Plain) -> None:
-        self._levels = unpacked(state["levels"], np.int8)
+        self._levels = decompressed(state["levels"], np.int8, most=len(self._levels))
         self._next_draw = state["turn"]
         self._unread = WaitingUrls(state.get("unread", ()))  # states of earlier versions have none
         self.waiting = int(np.count_nonzero((self._levels > _NEVER) & (self._levels < _DONE)))
@@ -183,9 +183,9 @@ def _level(logs: NDArray[np.float64]) -> NDArray[np.int64]:
     return levels
 
 
-def _random_order(readings: Readings, seed: int) -> Ids:
+def _random_order(access_log: AccessLog, seed: int) -> Ids:
     """The order in which pages first come when accesses are drawn at random one after the other."""
-    accesses = np.bincount(readings.walks, readings.weights, len(readings.urls))
+    accesses = np.bincount(access_log.walks, access_log.weights, len(access_log.urls))
     clocks = np.random.default_rng(seed).exponential(size=len(accesses))
     return np.argsort(clocks / np.maximum(accesses, 1e-300), kind="stable")
 
@@ -193,14 +193,14 @@ def _random_order(readings: Readings, seed: int) -> Ids:
 class Collaborative(BaseStrategy):
     """Fetches what people read who read pages that satisfy the predicate; follows no link.
 
-    priority = ratio / (1 + ratio), the interest ratio being that of `ReadersEvidence`
+    priority = ratio / (1 + ratio), the interest ratio being that of `LogEvidence`
 
     Pages whose ratio exceeds 1 are proposed, and again when it changes. Seeds have priority 0.5, a ratio of 1. Where
     few pages wait, some are drawn at random from the log, so that no seeds are needed.
 
-    readings: who read what, when.
+    access_log: who read what, when.
     min_candidates, ahead, most, seed: as `LogOffers` has them.
-    evidence: as `ReadersEvidence` has it.
+    evidence: as `LogEvidence` has it.
 
     Aggarwal: Collaborative crawling: mining user experiences for topical resource discovery (KDD 2002).
     """
@@ -211,7 +211,7 @@ class Collaborative(BaseStrategy):
 
     def __init__(
         self,
-        readings: Readings | None = None,
+        access_log: AccessLog | None = None,
         *,
         min_candidates: int | None = None,
         ahead: int = 8,
@@ -219,7 +219,7 @@ class Collaborative(BaseStrategy):
         seed: int = 0,
         **evidence: Unpack[EvidenceOptions],
     ):
-        self.evidence = ReadersEvidence(readings, **evidence)
+        self.evidence = LogEvidence(access_log, **evidence)
         self._offers = LogOffers(self.evidence, most=most, ahead=ahead, min_candidates=min_candidates, seed=seed)
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
@@ -250,16 +250,16 @@ class Collaborative(BaseStrategy):
 class Combined(BaseStrategy):
     """Follows both the access log and links, by the evidence of each.
 
-    priority = ratio / (1 + ratio), ratio = ratio by `ReadersEvidence` · ratio by `LinkageEvidence`
+    priority = ratio / (1 + ratio), ratio = ratio by `LogEvidence` · ratio by `LinkageEvidence`
 
     A ratio without evidence is 1. Pages are proposed whose ratio by readers exceeds 1, and those linked from a page
     that satisfies the predicate, so that neither pages nobody read nor pages nothing links to are missed. Seeds have
     priority 0.5; where few pages wait, some are drawn at random from the log.
 
-    readings: who read what, when.
+    access_log: who read what, when.
     weights: of the factors of links.
     min_candidates, ahead, most, seed: as `LogOffers` has them.
-    evidence: as `ReadersEvidence` has it.
+    evidence: as `LogEvidence` has it.
 
     Aggarwal: Collaborative crawling: mining user experiences for topical resource discovery (KDD 2002), section 3.1.
     """
@@ -270,7 +270,7 @@ class Combined(BaseStrategy):
 
     def __init__(
         self,
-        readings: Readings | None = None,
+        access_log: AccessLog | None = None,
         *,
         weights: Mapping[str, float] = WEIGHTS,
         min_candidates: int | None = None,
@@ -279,7 +279,7 @@ class Combined(BaseStrategy):
         seed: int = 0,
         **evidence: Unpack[EvidenceOptions],
     ):
-        self.readers = ReadersEvidence(readings, **evidence)
+        self.readers = LogEvidence(access_log, **evidence)
         self.links = LinkageEvidence(weights=weights, significance=evidence.get("significance", 2.0))
         self._offers = LogOffers(self.readers, most=most, ahead=ahead, min_candidates=min_candidates, seed=seed)
 

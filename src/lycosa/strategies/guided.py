@@ -7,7 +7,7 @@ from typing import Unpack
 import numpy as np
 from msgspec.structs import replace
 
-from lycosa.logs.readings import Readings
+from lycosa.logs.access_log import AccessLog
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
@@ -16,7 +16,7 @@ from .base import BaseStrategy
 from .best_first import BestFirst
 from .collaborative import Ids, LogOffers, Offer, is_evicted
 from .interest import logistic
-from .readers import EvidenceOptions, ReadersEvidence
+from .log_evidence import EvidenceOptions, LogEvidence
 
 _SURE = 0.999  # stands for a priority of 1, whose odds would be infinite
 _NONE: Ids = np.empty(0, np.int64)
@@ -26,17 +26,17 @@ _LAST = 1e-6  # the probability of a page without evidence, behind everything el
 class Guided(BaseStrategy):
     """Adds the evidence of an access log to another strategy.
 
-    odds(priority) = odds(priority by `inner`) · interest ratio by `ReadersEvidence`, where odds(p) = p / (1 - p)
+    odds(priority) = odds(priority by `inner`) · interest ratio by `LogEvidence`, where odds(p) = p / (1 - p)
 
     A page is proposed again when its ratio changes. Pages that nothing links to, or of priority 0, are proposed where
     the ratio exceeds 1; the base rate then takes the place of the priority by `inner`. A few that people read who read
     pages on the topic wait behind everything else, for when links run out. A crawl that begins without seeds draws them
-    from the log. Without readings, this is exactly the inner strategy.
+    from the log. Without access_log, this is exactly the inner strategy.
 
     inner: ranks the links of pages, from 0 to 1.
-    readings: who read what, when.
+    access_log: who read what, when.
     min_candidates, ahead, most, seed: as `LogOffers` has them.
-    evidence: as `ReadersEvidence` has it.
+    evidence: as `LogEvidence` has it.
     """
 
     name = "guided"
@@ -45,7 +45,7 @@ class Guided(BaseStrategy):
     def __init__(
         self,
         inner: Strategy | None = None,
-        readings: Readings | None = None,
+        access_log: AccessLog | None = None,
         *,
         min_candidates: int | None = None,
         ahead: int = 8,
@@ -61,7 +61,7 @@ class Guided(BaseStrategy):
             )
         self.exhaustive = self.inner.exhaustive
         self.uses_standing = self.inner.uses_standing
-        self.evidence = ReadersEvidence(readings, **evidence)
+        self.evidence = LogEvidence(access_log, **evidence)
         self._offers = LogOffers(self.evidence, most=most, ahead=ahead, min_candidates=min_candidates, seed=seed)
         self._linked: dict[int, Candidate] = {}  # waiting pages of the log, as the inner strategy offered them
         self._draws = False
@@ -91,7 +91,7 @@ class Guided(BaseStrategy):
     def _guided(self, candidates: Iterable[Candidate], in_reserve: Ids) -> list[Candidate]:
         """The candidates of the inner strategy, with the evidence of readers, and other pages of the log."""
         found = list(candidates)
-        if not len(self.evidence.readings.urls):
+        if not len(self.evidence.access_log.urls):
             return found
         for candidate in found:
             number = self._offers.number_of(candidate.url)

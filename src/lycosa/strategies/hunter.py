@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lycosa.relevance.embedding import shipped_table
 from lycosa.vocabulary.records import Candidate, Codes, Link, Outcome, Page, Plain, Skip, Url, Visit
-from lycosa.vocabulary.urls import key_of
+from lycosa.vocabulary.urls import is_node, key_of
 
 from .base import (
     BaseStrategy,
@@ -101,7 +101,7 @@ class Hunter(BaseStrategy):
     target: mean relevance that the pages are to have at least, while those of high standing are sought; 1 goes by
         relevance alone, 0 by standing alone.
     judge: gives the present model of the topic's words, None where there is none.
-    taught: pages from which the topic was learnt.
+    example_urls: pages from which the topic was learnt.
     domain_reach: log of the reach of a URL's domain, less that of the median domain; 0 where it is not known.
     sample: random links of the seeds that are followed first.
     explore: share of pages one of whose links is followed whatever its score.
@@ -114,14 +114,14 @@ class Hunter(BaseStrategy):
         *,
         target: float = 1.0,
         judge: Callable[[], WordWeights | None] = lambda: None,
-        taught: Iterable[Url] = (),
+        example_urls: Iterable[Url] = (),
         domain_reach: Callable[[Url], float] = lambda url: 0.0,
         sample: int = 0,
         explore: float = 0.0,
         seed: int = 0,
     ):
         self._judge = judge
-        self._taught = dict.fromkeys(taught)
+        self._example_urls = dict.fromkeys(example_urls)
         self._sample = checked_number("sample", sample, 0, 1_000)
         self._explore = checked_share("explore", explore)
         self._random = Random(seed)
@@ -139,18 +139,18 @@ class Hunter(BaseStrategy):
         return None if self.target is None else self.target.alpha
 
     @property
-    def lately(self) -> float | None:
+    def recent_relevance(self) -> float | None:
         """Mean relevance of the last pages; None where it decides nothing."""
-        return None if self.target is None else self.target.lately
+        return None if self.target is None else self.target.recent_relevance
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
         """The examples, whose links come first, and the seeds."""
-        starts = list(dict.fromkeys((*self._taught, *seeds)))
+        starts = list(dict.fromkeys((*self._example_urls, *seeds)))
         new = [url for url in starts if url not in self._to_sample]
         for number, url in enumerate(new):
             self._to_sample[url] = self._sample // len(new) + (number < self._sample % len(new))
         because = {True: {"example": True}, False: {"seed": True}}
-        return [Candidate(url, 1.0, because=because[url in self._taught]) for url in starts]
+        return [Candidate(url, 1.0, because=because[url in self._example_urls]) for url in starts]
 
     def learn(self, event: Visit | Skip) -> None:
         table, url = self._table, event.candidate.url
@@ -160,7 +160,7 @@ class Hunter(BaseStrategy):
         if isinstance(event, Skip) or event.page is None or event.relevance is None:
             table.drop(url)
         elif event.change is None:
-            if self.target is not None and url not in self._taught:
+            if self.target is not None and url not in self._example_urls:
                 self.target.add(url, event.relevance, predicted)
             table.note_fetch(url, is_dead=False)
             table.settle(url, self._logit(url, event.relevance))
@@ -186,7 +186,7 @@ class Hunter(BaseStrategy):
         self, relevances: Mapping[str, float], standings: Mapping[str, float] | None = None
     ) -> Iterable[Candidate]:
         """Pages were judged anew: the waiting links whose priority changes by that."""
-        self._table.restand(standings or {})
+        self._table.update_standings(standings or {})
         self._table.rejudge({url: self._logit(Url(url), relevance) for url, relevance in relevances.items()})
         if self.target is not None:
             self.target.rejudge(relevances)
@@ -201,7 +201,7 @@ class Hunter(BaseStrategy):
     def _logit(self, url: Url, relevance: float | None) -> float:
         share = min(max(clamped(relevance), 1e-4), 1.0 - 1e-4)
         logit = min(max(log(share / (1.0 - share)), -_LOGIT_LIMIT), _LOGIT_LIMIT)
-        return max(logit, _EXAMPLE_LOGIT) if url in self._taught else logit
+        return max(logit, _EXAMPLE_LOGIT) if url in self._example_urls else logit
 
     def _rest(self, visit: Visit, links: Sequence[Link], logit: float) -> list[Candidate]:
         """The links of a very long list: by their page alone."""
@@ -430,7 +430,7 @@ class _LinkTable:
         self._pages += 1.0
         relevance = _logistic(logit)
         self._relevant += relevance
-        self._visited[_key(url)] = relevance
+        self._visited[key_of(url)] = relevance
         if len(self._visited) > MAX_VISITED:
             del self._visited[next(iter(self._visited))]
         if self._evidence is not None:
@@ -457,8 +457,8 @@ class _LinkTable:
             self._evidence.older.pop(url)
 
     def knows(self, url: Url) -> bool:
-        """Whether a link is in the table, or was followed lately."""
-        return url in self._slot_of or _key(url) in self._visited
+        """Whether a link is in the table, or was followed recently."""
+        return url in self._slot_of or key_of(url) in self._visited
 
     def predicted(self, url: Url) -> float | None:
         """The log odds of relevance that the frontier has of a link; None where standing does not count."""
@@ -473,12 +473,12 @@ class _LinkTable:
         for url, slot in self._slot_of.items():
             if url in logits and not np.isnan(self._outcomes[slot]):
                 self._outcomes[slot] = _logistic(logits[url])
-        relevances = {_key(url): _logistic(logit) for url, logit in logits.items()}
+        relevances = {key_of(url): _logistic(logit) for url, logit in logits.items()}
         self._visited.update((key, relevance) for key, relevance in relevances.items() if key in self._visited)
         if relevances:
             self._pages, self._relevant = float(len(relevances)), sum(relevances.values())
 
-    def restand(self, standings: Mapping[str, float]) -> None:
+    def update_standings(self, standings: Mapping[str, float]) -> None:
         """Pages have these standings from now on."""
         for place, url in enumerate(self._parent_urls):
             if self._evidence is not None and url in standings:
@@ -500,7 +500,7 @@ class _LinkTable:
         rows, slots = slice(self._count, self._count + len(links)), slice(first, len(self._links))
         self._slots[rows] = to = np.array([self._slot_of[link.target] for link in links], np.int64)
         self._parents[rows] = len(self._logits)
-        outcomes = np.array([self._visited.get(_key(link.target), np.nan) for link in new])
+        outcomes = np.array([self._visited.get(key_of(link.target), np.nan) for link in new])
         self._outcomes[slots], self._in_links[slots] = outcomes, 0
         self._in_links[to] += 1
         (counted,) = (np.isnan(self._outcomes[to]) | (self._in_links[to] <= _ENOUGH)).nonzero()
@@ -677,7 +677,7 @@ class _LinkTable:
             },
             "ratios": [_packed_places(each) for each in (self._word_ratios, self._host_ratios)],
             "links": self._links,
-            "dropped": [slot for slot, link in enumerate(self._links) if self._slot_of.get(link[0]) != slot],
+            "dropped": [slot for slot, (url, *_) in enumerate(self._links) if url == ""],
             "visited": [
                 packed(np.array(list(self._visited), np.int64)),
                 packed(np.array(list(self._visited.values()))),
@@ -733,17 +733,13 @@ def _words_of(page: Page, links: Sequence[Link], numbers: "_NumberCache") -> Wor
     return rows
 
 
-def _key(url: str) -> int:
-    return key_of(url) if isinstance(url, str) else url  # in a graph, URLs are numbers
-
-
 def _sites_of(url: str) -> tuple[int, int, int]:
     """The host of a URL, the first folder of the host, and the pattern of URLs in it, hashed.
 
     A pattern is the type of file, and whether there is a query: http://a.example/img/2/3.jpg.htm has the folder of all
     below /img, and the pattern of 4.jpg.htm in any of them.
     """
-    if not isinstance(url, str):  # in a graph
+    if is_node(url):
         return 0, 0, 0
     address, _, query = url.partition("?")
     _, _, host, *path = address.split("/", 4)

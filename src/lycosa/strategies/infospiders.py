@@ -6,7 +6,7 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import hypot, tanh
 from random import Random
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,6 @@ from .base import BaseStrategy, checked_number, checked_share, random_state, res
 from .url_sets import SettledUrls
 
 Vector = NDArray[np.float64]
-_Choice = tuple[list[int], list[float]]  # links that may be chosen, and their cumulative probabilities
-
 _LOST_AFTER = 100  # revisits in a row after which it is checked whether an agent can reach a new page at all
 _OWN_KEYWORDS = 20  # that an agent takes from its first page where the topic is not given in words
 
@@ -74,7 +72,7 @@ def _keywords_among(words: Sequence[str], page: Page, keywords: Collection[str])
     return found
 
 
-class Surroundings:
+class RememberedPage:
     """What is remembered of a page: where its links lead, and which keywords stand near them."""
 
     def __init__(self, targets: Sequence[Url], depth: int, columns: Mapping[str, Vector]):
@@ -101,6 +99,14 @@ class Surroundings:
         return page
 
 
+class _Choice(NamedTuple):
+    """The links of a page that may be chosen, by their numbers."""
+
+    links: list[int]
+    cumulative: list[float]  # probabilities
+    is_new: list[bool]  # whether they lead to pages not visited yet
+
+
 class PageMemory:
     """The pages remembered, the ones used least lately forgotten first.
 
@@ -109,16 +115,16 @@ class PageMemory:
 
     def __init__(self, limit: int):
         self._limit = limit
-        self._pages: OrderedDict[Url, Surroundings] = OrderedDict()
+        self._pages: OrderedDict[Url, RememberedPage] = OrderedDict()
 
     def __contains__(self, url: Url) -> bool:
         return url in self._pages
 
-    def recall(self, url: Url) -> Surroundings:
+    def recall(self, url: Url) -> RememberedPage:
         self._pages.move_to_end(url)
         return self._pages[url]
 
-    def keep(self, url: Url, page: Surroundings, *, occupied: Container[Url]) -> None:
+    def keep(self, url: Url, page: RememberedPage, *, occupied: Container[Url]) -> None:
         self._pages[url] = page
         excess = len(self._pages) - self._limit
         if excess > 0:
@@ -133,7 +139,7 @@ class PageMemory:
         return [[url, page.state()] for url, page in self._pages.items()]
 
     def restore(self, state: Iterable[Plain]) -> None:
-        self._pages = OrderedDict((url, Surroundings.from_state(page)) for url, page in state)
+        self._pages = OrderedDict((url, RememberedPage.from_state(page)) for url, page in state)
 
 
 @dataclass
@@ -155,7 +161,7 @@ class Agent:
         self.frequencies = dict(frequencies)
         self.weights = {keyword: frequency / norm for keyword, frequency in frequencies.items()}
 
-    def estimates(self, page: Surroundings) -> Vector:
+    def estimates(self, page: RememberedPage) -> Vector:
         """The expected similarity of each linked page with its keywords: tanh(weights · inputs)."""
         weights = np.array([self.weights.get(keyword, 0.0) for keyword in page.keywords])
         estimates: Vector = np.tanh(weights @ page.inputs)
@@ -379,7 +385,7 @@ class InfoSpiders(BaseStrategy):
         links = visit.open_links()
         keywords = frozenset().union(*(agent.weights for agent in self._agents.values()))
         columns = keywords_near(page, links, keywords, near=self._near) if links else {}
-        surroundings = Surroundings([link.target for link in links], visit.candidate.depth, columns)
+        surroundings = RememberedPage([link.target for link in links], visit.candidate.depth, columns)
         occupied = {agent.page for agent in self._agents.values() if agent.page is not None}
         self._memory.keep(visit.candidate.url, surroundings, occupied=occupied)
 
@@ -406,28 +412,30 @@ class InfoSpiders(BaseStrategy):
         at_once: whether the first choice is in the same turn, since the link it waited for led nowhere.
         """
         choices: dict[Url, _Choice] = {}
+        revisit_cost = self._revisit_cost * self.cost
         revisits = 0
         while agent.page is not None:
             if agent.page not in choices:
                 choices[agent.page] = self._choice(agent, agent.page)
-            links, cumulative = choices[agent.page]
-            if not links:
+            choice = choices[agent.page]
+            if not choice.links:
                 break
             if not at_once:
                 agent.turn += self._random.expovariate(1.0)
             at_once = False
-            agent.link = links[bisect_right(cumulative, self._random.random(), hi=len(cumulative) - 1)]
+            drawn = bisect_right(choice.cumulative, self._random.random(), hi=len(choice.cumulative) - 1)
+            agent.link = choice.links[drawn]
             target = self._memory.recall(agent.page).targets[agent.link]
-            if target not in self._settled:
+            if choice.is_new[drawn]:
                 agent.target = target
                 self._wanted.append(self._candidate(agent, agent.page, target))
                 return
-            agent.energy -= self._revisit_cost * self.cost
+            agent.energy -= revisit_cost
             if agent.energy <= 0:
                 break
             if target not in choices:
                 choices[target] = self._choice(agent, target)
-            if choices[target][0]:
+            if choices[target].links:
                 agent.page = target
             revisits += 1
             if revisits == _LOST_AFTER and not self._leads_out(agent.page):
@@ -449,10 +457,12 @@ class InfoSpiders(BaseStrategy):
     def _choice(self, agent: Agent, url: Url) -> _Choice:
         """The links of a remembered page that an agent may choose, and their cumulative probabilities."""
         page = self._memory.recall(url)
-        links = [number for number, target in enumerate(page.targets) if self._can_be_chosen(target)]
+        is_new = [target not in self._settled for target in page.targets]
+        links = [n for n, target in enumerate(page.targets) if is_new[n] or target in self._memory]
         if not links:
-            return [], []
-        return links, np.cumsum(boltzmann(agent.estimates(page)[links], self._temperature)).tolist()
+            return _Choice([], [], [])
+        cumulative = np.cumsum(boltzmann(agent.estimates(page)[links], self._temperature)).tolist()
+        return _Choice(links, cumulative, [is_new[n] for n in links])
 
     def _can_be_chosen(self, target: Url) -> bool:
         return target in self._memory or target not in self._settled

@@ -19,7 +19,7 @@ from lycosa.vocabulary.urls import key_of
 Ids = NDArray[np.int64]
 Logs = NDArray[np.float64]
 
-_TINY = 1e-12  # the least share, where nothing is smoothed
+_TINY = 1e-12  # the least ratio, where nothing is smoothed
 _NONE: Ids = np.empty(0, np.int64)
 
 
@@ -47,7 +47,7 @@ def share_logs(satisfying: Logs | Ids, seen: Logs | Ids, base_rate: float, *, sm
     """
     is_seen = seen > 0
     shares = (satisfying + smoothing * base_rate) / np.where(is_seen, seen + smoothing, 1.0)
-    return np.where(is_seen, np.log(np.maximum(shares, _TINY) / base_rate), 0.0)
+    return np.where(is_seen, np.log(np.maximum(shares / base_rate, _TINY)), 0.0)
 
 
 def link_logs(links: tuple[int, int, int], base_rate: float, *, smoothing: float = 1.0) -> tuple[float, float]:

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import RELEVANT, Candidate, Outcome, Page, Plain, Skip, SkipReason, Url, Visit
+from lycosa.vocabulary.urls import is_node, key_of
 
 from .base import BaseStrategy, checked_number, clamped, distinct_links
 from .interest import Features, Ids, Logs, Tally, link_logs, logistic, share_logs
-from .url_sets import number_of
 
 WEIGHTS: Mapping[str, float] = {"words": 1.0, "tokens": 1.0, "links": 1.0, "siblings": 1.0}
 UNKNOWN = 0.5  # priority without evidence: a ratio of 1
@@ -69,7 +69,7 @@ class LinkMemory:
 
     def judged(self, url: Url) -> int | None:
         """1 for a page that satisfies the predicate, 0 for another, NO_PAGE, or None for what is not settled."""
-        return self._visited.get(number_of(url))
+        return self._visited.get(key_of(url))
 
     def parents_of(self, lead: Lead | None) -> list[Parent]:
         """The pages that link to a URL and are remembered."""
@@ -100,7 +100,7 @@ class LinkMemory:
 
     def settle(self, url: Url, judged: int) -> None:
         """Records the outcome of a URL, which waits no longer."""
-        key = number_of(url)
+        key = key_of(url)
         self._visited.pop(key, None)
         self._visited[key] = judged
         self.drop(url)
@@ -320,9 +320,9 @@ class LinkageEvidence:
         rows = zip(leads.items(), logs.tolist(), ratios, strict=True)
         return [
             LinkEvidence(
-                url, sum(row), {name: ratio for name, log, ratio in zip(WEIGHTS, row, said, strict=True) if log}, lead
+                url, sum(row), {name: ratio for name, log, ratio in zip(WEIGHTS, row, shown, strict=True) if log}, lead
             )
-            for (url, lead), row, said in rows
+            for (url, lead), row, shown in rows
         ]
 
     def _words_logs(self, leads: Iterable[Lead], parents: Sequence[Sequence[Parent]]) -> Logs:
@@ -365,8 +365,8 @@ class LinkageEvidence:
         return self._words.folded(codes)
 
     def _tokens_of(self, url: Url) -> Ids:
-        """The words of a URL without its scheme; integers, which graphs have for URLs, have none."""
-        if not isinstance(url, str):
+        """The words of a URL without its scheme."""
+        if is_node(url):
             return _NOTHING
         return self._tokens.named(_tokens(url.partition("://")[2].lower())[:_TOKENS])
 

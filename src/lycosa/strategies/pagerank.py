@@ -6,7 +6,7 @@ from heapq import heappop, heappush
 import numpy as np
 
 from lycosa.vocabulary.records import Candidate, Outcome, Plain, Skip, Url, Visit
-from lycosa.vocabulary.urls import host_of, site_of
+from lycosa.vocabulary.urls import host_of, is_node, site_of
 
 from .base import BaseStrategy, checked_number, checked_share
 from .url_sets import SettledUrls
@@ -173,6 +173,6 @@ class PageRank(BaseStrategy):
         self._settled.restore_visited(urls)
 
 
-def _site_of(url: str | int) -> str | int:
-    """The registered domain; the nodes of a graph without URLs are each on their own."""
-    return site_of(host_of(url)) if isinstance(url, str) else url
+def _site_of(url: Url) -> str:
+    """The registered domain; a node is a site of its own."""
+    return url if is_node(url) else site_of(host_of(url))

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import PluginError, UsageError
-from lycosa.vocabulary.plugins import distribution_of, find_piece, insist_on, names_of, plugins
+from lycosa.vocabulary.plugins import distribution_of, find_piece, names_of, plugins, require_members
 from lycosa.vocabulary.records import Plain
 
 from .authority import CrawlAI, CrawlGAI
@@ -26,9 +26,9 @@ from .guided import Guided
 from .hunter import Hunter
 from .infospiders import InfoSpiders
 from .linkage import Intelligent
+from .log_evidence import LogEvidence
 from .mapped import Mapped
 from .pagerank import PageRank
-from .readers import ReadersEvidence
 from .unfocused import BreadthFirst, RandomOrder
 from .utility import Adaptive, InLinks, Utility
 
@@ -39,9 +39,9 @@ GIVEN = frozenset(  # keywords that a crawl fills in, not its user
         "topic_words",  # how often the topic says which words; None where it is not given in words
         "split",  # gives the words of a text as `topic_words` spells them
         "judge",  # gives the present model of the topic's words, None where there is none
-        "taught",  # URLs of the examples from which the topic was learnt
+        "example_urls",  # URLs of the examples from which the topic was learnt
         "domain_reach",  # log of the reach of a URL's domain by the table of the recipe, less that of the median domain
-        "readings",  # of the access log
+        "access_log",
         "inner",  # the strategy that another one wraps
         "crawl_map",
         "topic_of",
@@ -52,6 +52,9 @@ GIVEN = frozenset(  # keywords that a crawl fills in, not its user
 )
 
 
+# Strategies that read nothing of a page but its links, so that they can be led again through visits without text; a
+# strategy derived from one of these may read more.
+BY_LINKS_ALONE: frozenset[type] = frozenset((BaselineFocused, BestFirst, BreadthFirst, RandomOrder))
 _CONTRACT = ("name", "scale", "exhaustive", "uses_standing", "start", "learn", "propose", "merge", "state", "restore")
 
 
@@ -102,11 +105,11 @@ STRATEGIES: Mapping[str, Entry] = {
     BaselineFocused.name: Entry(BaselineFocused),
     BestFirst.name: Entry(BestFirst),
     BreadthFirst.name: Entry(BreadthFirst),
-    Collaborative.name: Entry(Collaborative, passes_on_to=ReadersEvidence),
-    Combined.name: Entry(Combined, passes_on_to=ReadersEvidence),
+    Collaborative.name: Entry(Collaborative, passes_on_to=LogEvidence),
+    Combined.name: Entry(Combined, passes_on_to=LogEvidence),
     CrawlAI.name: Entry(CrawlAI),
     CrawlGAI.name: Entry(CrawlGAI),
-    Guided.name: Entry(Guided, passes_on_to=ReadersEvidence),
+    Guided.name: Entry(Guided, passes_on_to=LogEvidence),
     Hunter.name: Entry(Hunter),
     InfoSpiders.name: Entry(InfoSpiders),
     InLinks.name: Entry(InLinks),
@@ -133,7 +136,7 @@ def find_strategy(name: str) -> Entry:
     found: Any = find_piece(STRATEGIES, GROUP, name, what="strategy")
     if isinstance(found, Entry):
         return found
-    insist_on(found, GROUP, name, has=_CONTRACT, what="a strategy")
+    require_members(found, GROUP, name, has=_CONTRACT, what="a strategy")
     entry = Entry(found)
     if unknown := sorted(entry.needs - NEEDS):
         whose = distribution_of(plugins(GROUP)[name])

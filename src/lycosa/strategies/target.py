@@ -7,7 +7,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from lycosa.vocabulary.records import Candidate, Plain, Url
-from lycosa.vocabulary.urls import host_of, key_of, site_of
+from lycosa.vocabulary.urls import host_of, is_node, key_of, site_of
 
 from .base import clamped, packed, unpacked
 
@@ -102,7 +102,7 @@ class RelevanceTarget:
         return len(self._pages)
 
     @property
-    def lately(self) -> float | None:
+    def recent_relevance(self) -> float | None:
         """Mean relevance of the last pages; None before the first."""
         return sum(page.relevance for page in self._pages.values()) / len(self._pages) if self._pages else None
 
@@ -332,4 +332,4 @@ def best_changes(scores: Floats, offered: Floats, *, least: float, most: int) ->
 
 
 def _site(url: Url) -> int:
-    return key_of(site_of(host_of(url))) if isinstance(url, str) else 0  # in a graph, URLs are numbers
+    return 0 if is_node(url) else key_of(site_of(host_of(url)))

@@ -6,11 +6,6 @@ from lycosa.vocabulary.records import Plain, Url
 from lycosa.vocabulary.urls import key_of
 
 
-def number_of(url: str | int) -> int:
-    """The 64-bit key of a URL; integers, which graphs have for URLs, are their own keys."""
-    return key_of(url) if isinstance(url, str) else url
-
-
 class SettledUrls:
     """URLs that were visited or refused. Only those that were refused are saved: who saves knows the others.
 
@@ -22,18 +17,18 @@ class SettledUrls:
         self._visited: set[int] = set()
 
     def visit(self, url: Url) -> None:
-        self._visited.add(number_of(url))
+        self._visited.add(key_of(url))
 
     def refuse(self, url: Url) -> None:
-        self._refused.add(number_of(url))
+        self._refused.add(key_of(url))
 
     def restore_visited(self, urls: Iterable[Url]) -> None:
-        self._visited.update(map(number_of, urls))
+        self._visited.update(map(key_of, urls))
         self._refused -= self._visited
 
     def __contains__(self, url: Url) -> bool:
-        number = number_of(url)
-        return number in self._visited or number in self._refused
+        key = key_of(url)
+        return key in self._visited or key in self._refused
 
     def state(self) -> Plain:
         return list(self._refused)
@@ -50,12 +45,12 @@ class WaitingUrls:
         return len(self._keys)
 
     def add(self, url: Url) -> None:
-        self._keys[number_of(url)] = None
+        self._keys[key_of(url)] = None
         if len(self._keys) > self._most:
             del self._keys[next(iter(self._keys))]
 
     def drop(self, url: Url) -> None:
-        self._keys.pop(number_of(url), None)
+        self._keys.pop(key_of(url), None)
 
     def state(self) -> Plain:
         return list(self._keys)

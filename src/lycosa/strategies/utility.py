@@ -60,8 +60,8 @@ class Utility(BaseStrategy):
 
     alpha: α, the weight of relevance against standing; 1 goes by relevance alone, 0 by standing alone.
     form: how the two are put together, one of `FORMS`.
-    window: pages over whose relevance `lately` is the mean.
-    taught: training pages, which are left out of that mean: a model's judgement of its own examples is biased.
+    window: pages over whose relevance `recent_relevance` is the mean.
+    example_urls: training pages, which are left out of that mean: a model's judgement of its own examples is biased.
     topic_words, split, enough: as `AnchorBoost` has them.
 
     Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013).
@@ -76,7 +76,7 @@ class Utility(BaseStrategy):
         alpha: float = 0.5,
         form: FormName = "cobb-douglas",
         window: int = 25,
-        taught: Collection[Url] = (),
+        example_urls: Collection[Url] = (),
         topic_words: Mapping[str, int] | None = None,
         split: Callable[[str], Iterable[str]] = tokens_of,
         enough: int = 20,
@@ -88,8 +88,8 @@ class Utility(BaseStrategy):
         self._alpha = checked_share("alpha", alpha)
         self._combine = FORMS[form]
         self._last: deque[float] = deque(maxlen=window)  # relevance of the last pages
-        self._lately: float | None = None  # their mean
-        self._taught = frozenset(taught)
+        self._recent_relevance: float | None = None  # their mean
+        self._example_urls = frozenset(example_urls)
         self._anchors = AnchorBoost(topic_words, split=split, enough=enough)
 
     @property
@@ -98,9 +98,9 @@ class Utility(BaseStrategy):
         return self._alpha
 
     @property
-    def lately(self) -> float | None:
+    def recent_relevance(self) -> float | None:
         """Mean relevance of the last pages; None before the first."""
-        return self._lately
+        return self._recent_relevance
 
     def learn(self, event: Visit | Skip) -> None:
         if isinstance(event, Visit) and event.page is not None:
@@ -108,17 +108,17 @@ class Utility(BaseStrategy):
             self._anchors.learn(relevance)
             if self._counts(event):
                 self._last.append(relevance)
-                self._lately = sum(self._last) / len(self._last)
+                self._recent_relevance = sum(self._last) / len(self._last)
 
     def _counts(self, visit: Visit) -> bool:
-        return visit.candidate.url not in self._taught
+        return visit.candidate.url not in self._example_urls
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         if isinstance(event, Skip) or event.page is None:
             return []
         relevance = clamped(event.relevance)
-        lately = relevance if self._lately is None else self._lately
-        because: dict[str, Plain] = {"relevance": round(relevance, 4), "topicality_lately": round(lately, 4)}
+        recent_relevance = relevance if self._recent_relevance is None else self._recent_relevance
+        because: dict[str, Plain] = {"relevance": round(relevance, 4), "topicality_lately": round(recent_relevance, 4)}
         if event.standing is None:
             utility = relevance
             because["alpha"] = 1.0
@@ -142,7 +142,7 @@ class Utility(BaseStrategy):
 
     def restore(self, state: Plain) -> None:
         self._last = deque(state["last"], maxlen=self._last.maxlen)
-        self._lately = sum(self._last) / len(self._last) if self._last else None
+        self._recent_relevance = sum(self._last) / len(self._last) if self._last else None
         self._anchors.relevant_seen = state["relevant_seen"]
 
 
@@ -197,7 +197,7 @@ class Adaptive(Utility):
     ranked_among: size of the sample for quantile matching, training pages included; 0: no matching, as published.
     window: pages over which the mean is taken; fewer at the start.
     alpha: α at the start.
-    taught: training pages, which do not move α: a model's judgement of its own examples is biased.
+    example_urls: training pages, which do not move α: a model's judgement of its own examples is biased.
     form, topic_words, split, enough: as `Utility` has them.
 
     Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013).
@@ -214,7 +214,7 @@ class Adaptive(Utility):
         step: float = 0.01,
         alpha: float = 0.5,
         form: FormName = "cobb-douglas",
-        taught: Collection[Url] = (),
+        example_urls: Collection[Url] = (),
         topic_words: Mapping[str, int] | None = None,
         split: Callable[[str], Iterable[str]] = tokens_of,
         enough: int = 20,
@@ -223,7 +223,7 @@ class Adaptive(Utility):
             alpha=alpha,
             form=form,
             window=window,
-            taught=taught,
+            example_urls=example_urls,
             topic_words=topic_words,
             split=split,
             enough=enough,
@@ -238,8 +238,8 @@ class Adaptive(Utility):
         super().learn(event)
         if isinstance(event, Skip) or event.page is None:
             return
-        if self._lately is not None and self._counts(event):
-            self._alpha = clamped(self._alpha + self._step * (self._target - self._lately))
+        if self._recent_relevance is not None and self._counts(event):
+            self._alpha = clamped(self._alpha + self._step * (self._target - self._recent_relevance))
         if self._among is not None:
             relevance = clamped(event.relevance)
             # Without a standing the utility is the relevance under every α, as it is where both are equal.
@@ -273,7 +273,7 @@ class InLinks(Adaptive):
     the time each was visited.
 
     theta: θ, instead of the median.
-    target, ranked_among, window, step, alpha, form, taught, topic_words, split, enough: as `Adaptive` has them.
+    target, ranked_among, window, step, alpha, form, example_urls, topic_words, split, enough: as `Adaptive` has them.
 
     Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013).
     """
@@ -291,7 +291,7 @@ class InLinks(Adaptive):
         step: float = 0.01,
         alpha: float = 0.5,
         form: FormName = "cobb-douglas",
-        taught: Collection[Url] = (),
+        example_urls: Collection[Url] = (),
         topic_words: Mapping[str, int] | None = None,
         split: Callable[[str], Iterable[str]] = tokens_of,
         enough: int = 20,
@@ -303,7 +303,7 @@ class InLinks(Adaptive):
             step=step,
             alpha=alpha,
             form=form,
-            taught=taught,
+            example_urls=example_urls,
             topic_words=topic_words,
             split=split,
             enough=enough,

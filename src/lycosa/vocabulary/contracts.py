@@ -81,24 +81,24 @@ class Memory(Protocol):
         ...
 
 
-class Turns(Protocol):
-    """Whose turn it is to be asked, for the requests that are made on the way to a page."""
+class HostSlots(Protocol):
+    """One request at a time to a host, also for the requests that are made on the way to a page (redirects)."""
 
     @property
     def rests_after_requests(self) -> bool:
         """Whether hosts are left in peace after a request."""
         ...
 
-    def enter(self, host: Host, now: float) -> float | None:
-        """Makes a host busy for a request that no candidate stands for, until `release`; else when to try again."""
+    def acquire(self, host: Host, now: float) -> float | None:
+        """Makes a host busy until `release`, for a request without a candidate; returns None, or when to try again."""
         ...
 
     def release(self, host: Host, now: float) -> None:
         """Such a request has ended."""
         ...
 
-    def place(self, host: Host, address: str) -> bool:
-        """Whether a host may be connected to at an address, which other hosts may be on; notes where it is."""
+    def claim_address(self, host: Host, address: str) -> bool:
+        """Notes the address of a host before it is connected to; False where that address has no slot left."""
         ...
 
     def hold(self, host: Host, until: float) -> None:
@@ -106,7 +106,7 @@ class Turns(Protocol):
         ...
 
 
-class Frontier(Turns, Protocol):
+class Frontier(HostSlots, Protocol):
     """The queue of URLs to fetch. A URL goes from unknown to waiting, in flight, and settled."""
 
     def rank_by(self, strategy: Strategy) -> None:

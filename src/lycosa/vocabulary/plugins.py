@@ -18,7 +18,7 @@ from .errors import LycosaError, PluginError, UsageError
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-Group = Literal[
+EntryPointGroup = Literal[
     "lycosa.strategies",
     "lycosa.relevance",
     "lycosa.refresh",
@@ -31,7 +31,7 @@ P = TypeVar("P")
 
 
 @cache
-def plugins(group: Group) -> "Mapping[str, EntryPoint]":
+def plugins(group: EntryPointGroup) -> "Mapping[str, EntryPoint]":
     """The plug-ins of a group by name, none of them imported."""
     from importlib.metadata import entry_points  # 15 ms that most commands need not spend
 
@@ -43,7 +43,7 @@ def distribution_of(entry: "EntryPoint") -> str:
     return f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else "an unknown package"
 
 
-def load_plugin(group: Group, name: str) -> Any:
+def load_plugin(group: EntryPointGroup, name: str) -> Any:
     """Imports a plug-in that `plugins` names; one that is broken is one line that names its package."""
     entry = plugins(group)[name]
     try:
@@ -58,7 +58,7 @@ def load_plugin(group: Group, name: str) -> Any:
         ) from error
 
 
-def find_piece(built_in: Mapping[str, P], group: Group, name: str, *, what: str) -> P:
+def find_piece(built_in: Mapping[str, P], group: EntryPointGroup, name: str, *, what: str) -> P:
     """Lycosa's own piece of this name, or that of a plug-in; UsageError that names those there are.
 
     what: what such a piece is called, for the message.
@@ -71,7 +71,7 @@ def find_piece(built_in: Mapping[str, P], group: Group, name: str, *, what: str)
     return piece
 
 
-def insist_on(piece: object, group: Group, name: str, *, has: Iterable[str], what: str) -> None:
+def require_members(piece: object, group: EntryPointGroup, name: str, *, has: Iterable[str], what: str) -> None:
     """Refuses a plug-in that lacks an attribute of the contract, in one line that names its package."""
     for attribute in has:
         if not hasattr(piece, attribute):
@@ -81,6 +81,6 @@ def insist_on(piece: object, group: Group, name: str, *, has: Iterable[str], wha
             )
 
 
-def names_of(built_in: Mapping[str, object], group: Group) -> str:
+def names_of(built_in: Mapping[str, object], group: EntryPointGroup) -> str:
     """All names that there are, for messages: Lycosa's own, then those of plug-ins."""
     return ", ".join([*built_in, *(name for name in plugins(group) if name not in built_in)])

@@ -20,7 +20,7 @@ _PATH = f"(?:{_SEGMENT}(?:/{_SEGMENT})*+/?+)?+"
 _PLAIN_PATH = re.compile(f"(/|\\.\\./)?{_PATH}").fullmatch
 _NAME = "(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\\.)+[a-z]{2,}"
 _ADDRESS = "(?:OCTET\\.){3}OCTET".replace("OCTET", "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])")
-_PLAIN_URL = re.compile(f"https?://(?:{_NAME}|{_ADDRESS})(?::[1-9][0-9]{{3}})?/{_PATH}").fullmatch
+_PLAIN_URL = re.compile(f"https?://(?:{_NAME}|{_ADDRESS})(?::(?:[1-9][0-9]{{3}}|[1-5][0-9]{{4}}))?/{_PATH}").fullmatch
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
@@ -148,7 +148,17 @@ def has_known_suffix(name: str) -> bool:
     return _known_suffixes().privatesuffix(name) is not None
 
 
-def key_of(url: str) -> int:
-    """64 bits that stand for a URL, signed so that SQLite takes them."""
+def is_node(url: str | int) -> bool:
+    """Whether a page has a number in place of a URL, as the nodes of the lab's graphs do: no host, no path, no words.
+
+    What follows from that is decided where a URL is taken apart, by this function.
+    """
+    return not isinstance(url, str)
+
+
+def key_of(url: str | int) -> int:
+    """64 bits that stand for a URL, signed so that SQLite takes them; the number of a node is its own key."""
+    if not isinstance(url, str):
+        return url
     key: int = xxhash.xxh3_64_intdigest(url.encode())
     return key - (1 << 64) if key >= 1 << 63 else key

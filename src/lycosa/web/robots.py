@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from protego import Protego
 
 from lycosa.vocabulary.clock import Clock
-from lycosa.vocabulary.contracts import Turns, Web
+from lycosa.vocabulary.contracts import HostSlots, Web
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
 from lycosa.vocabulary.urls import host_of, join, origin_of, path_of
 
@@ -70,13 +70,13 @@ class RobotsWeb:
     so that what comes next (a redirect, the page) waits for its turn. Where it leads to another host, it is the turn of
     that which counts.
 
-    turns: whose turn it is; without it nothing waits.
+    slots: of the hosts that are asked; without them nothing waits.
     """
 
-    def __init__(self, web: TextWeb, *, user_agent: str, clock: Clock, turns: Turns | None = None):
+    def __init__(self, web: TextWeb, *, user_agent: str, clock: Clock, slots: HostSlots | None = None):
         self._web = web
         self._clock = clock
-        self._turns = turns
+        self._slots = slots
         self._next_hops: OrderedDict[str, _NextHop] = OrderedDict()  # by origin
         token = _PRODUCT_TOKEN.match(user_agent)
         self._token = token[0].lower() if token else ""
@@ -152,7 +152,7 @@ class RobotsWeb:
             self._next_hops[origin] = found
             return self._postponed(url, found.until)
         self._keep(origin, found)
-        if self._turns is None or not self._turns.rests_after_requests or found.barred is not None:
+        if self._slots is None or not self._slots.rests_after_requests or found.barred is not None:
             return found
         return self._postponed(url, self._clock.now() + found.crawl_delay if found.crawl_delay else None)
 
@@ -169,24 +169,24 @@ class RobotsWeb:
             if fetch.outcome is not Outcome.MOVED or fetch.location is None or hop.hops >= _MAX_HOPS:
                 return self._policy_after(fetch, hop.hops, earlier)
             hop = _NextHop(fetch.location, hop.hops + 1)
-            if self._turns is not None and self._turns.rests_after_requests:
+            if self._slots is not None and self._slots.rests_after_requests:
                 return hop
 
     async def _fetch_in_turn(self, hop: _NextHop, origin: str) -> Fetch:
         """Asks for the robots.txt of an origin; at another host when it is the turn of that."""
-        turns = self._turns
-        if turns is None or not hop.hops or host_of(hop.url) == host_of(origin):
+        slots = self._slots
+        if slots is None or not hop.hops or host_of(hop.url) == host_of(origin):
             return await self._web.fetch_text(hop.url, limit=_BYTES_READ)
         host = host_of(hop.url)
-        if (moment := turns.enter(host, self._clock.now())) is not None:
+        if (moment := slots.acquire(host, self._clock.now())) is not None:
             return Fetch(hop.url, Outcome.POSTPONED, self._clock.now(), host_not_before=moment)
         try:
             fetch = await self._web.fetch_text(hop.url, limit=_BYTES_READ)
             if fetch.host_not_before is not None:
-                turns.hold(host, fetch.host_not_before)
+                slots.hold(host, fetch.host_not_before)
             return fetch
         finally:
-            turns.release(host, self._clock.now())
+            slots.release(host, self._clock.now())
 
     def _policy_after(self, fetch: Fetch, hops: int, earlier: _Policy | None) -> _Policy:
         now = self._clock.now()

@@ -116,7 +116,7 @@ def _run(
     kind = options.pop("kind")
     world = world or kind
     with elapsed_notice("opening the world", quiet=quiet):
-        opened = open_world(world, unless_given=options, of=kind)
+        opened = open_world(world, defaults=options, default_kind=kind)
     if isinstance(study, FreeComparison) and not quiet:
         _warn_of_fewer_topics(study.topics_in(opened), study.scales[scale]["topics"])
     folder = out or _folder_of(HOME / study.name / f"{_slug(world)}-{scale}-{seed}", study, scale)

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 
 from lycosa.vocabulary.errors import LycosaError
-from lycosa_peers.control import Reply, Request, ask_running_peer
+from lycosa_peers.control import PeerReply, PeerRequest, ask_running_peer
 from lycosa_peers.identity import Group
 from lycosa_peers.peer import SearchProgress
 from lycosa_peers.peer_folder import PeerFolder
@@ -84,16 +84,18 @@ class Processes:
 
     async def search(self, peer: int, words: str, *, limit: int, deadline: float) -> SearchProgress:
         """The final state of a search for `limit` hits."""
-        request = Request("search", words, most=limit, enough=limit, deadline=deadline)
+        request = PeerRequest("search", words, most=limit, enough=limit, deadline=deadline)
         searched = [reply.progress for reply in await self._replies(peer, request) if reply.progress is not None]
         return searched[-1]
 
     async def counts(self) -> Counter[str]:
         """The sum of the counts of all peers."""
-        replies = await asyncio.gather(*(self._replies(peer, Request("show")) for peer in range(len(self._folders))))
+        replies = await asyncio.gather(
+            *(self._replies(peer, PeerRequest("show")) for peer in range(len(self._folders)))
+        )
         return sum((Counter(each[-1].status["counts"]) for each in replies), Counter[str]())
 
-    async def _replies(self, peer: int, request: Request) -> list[Reply]:
+    async def _replies(self, peer: int, request: PeerRequest) -> list[PeerReply]:
         replies = await ask_running_peer(self._folders[peer], request)
         if replies is None:
             raise NoLoopbackError("a peer that was begun is not there any more")

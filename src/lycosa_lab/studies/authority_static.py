@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from lycosa.pictures import line_chart
 from lycosa.standing.graph_files import graph_from_edges
 from lycosa.strategies import CrawlAI, CrawlGAI
+from lycosa.vocabulary.arrays import concatenated_ranges
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Page, Plain, Url
@@ -112,9 +113,7 @@ def performances(graph: LinkGraph, order: Ints, are_targets: Flags, points: Sequ
 def _targets_of(graph: LinkGraph, nodes: Ints) -> Ints:
     """What some nodes link to, one behind the other."""
     offsets, targets = graph.graph.offsets, graph.graph.targets
-    starts, lengths = offsets[nodes].astype(np.int64), np.diff(offsets)[nodes]
-    places = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
-    found: Ints = targets[places]
+    found: Ints = targets[concatenated_ranges(offsets[nodes], np.diff(offsets)[nodes])]
     return found
 
 

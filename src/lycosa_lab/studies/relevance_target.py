@@ -72,7 +72,7 @@ class RelevanceTargetStudy:
             own = SyntheticWorld(**asdict(world.options) | {"seed": job["seed"], "sites": None})
             bed = prepare_test_bed(own, size, job["seed"], in_links_of(own), topics=2)
         topic = _TopicAtTargets(bed, job["topic"])
-        crawls = {label(target): topic.hunted(target, size["pages"]) for target in TARGETS}
+        crawls = {label(target): topic.hunter_crawl(target, size["pages"]) for target in TARGETS}
         crawls |= {adaptive(target): topic.adapted(target, size["pages"]) for target in TARGETS}
         return {"world": job["seed"], "topic": topic.name, "crawls": crawls}
 
@@ -108,8 +108,8 @@ class _TopicAtTargets:
         self._standing = bed.standing.models[examples.topic]
         self._judged: dict[Url, tuple[Page, float, float] | None] = {}
 
-    def hunted(self, target: float, pages: int) -> Plain:
-        strategy = Hunter(target=target, judge=lambda: self._relevance, taught=self._examples)
+    def hunter_crawl(self, target: float, pages: int) -> Plain:
+        strategy = Hunter(target=target, judge=lambda: self._relevance, example_urls=self._examples)
         measured = self._measured(strategy, pages)
         return {
             **measured,
@@ -118,7 +118,7 @@ class _TopicAtTargets:
         }
 
     def adapted(self, target: float, pages: int) -> Plain:
-        return self._measured(Adaptive(target=target, taught=self._examples), pages)
+        return self._measured(Adaptive(target=target, example_urls=self._examples), pages)
 
     def _measured(self, strategy: Strategy, pages: int) -> dict[str, Plain]:
         steps = crawl(
@@ -129,8 +129,8 @@ class _TopicAtTargets:
             standing=lambda page: self._known(page.url)[2],
             pages=pages + len(self._examples),
         )
-        taught = set(self._examples)
-        found = [step for step in steps if step.url not in taught]
+        example_urls = set(self._examples)
+        found = [step for step in steps if step.url not in example_urls]
         status = [known for step in found if (known := self._bed.standing.source.status(step.url)) is not None]
         on_topic = [float(self._bed.world.topic(step.url) == self.name) for step in found]
         judged = [step.relevance for step in found]
@@ -181,12 +181,12 @@ def _trend(kind: str, how: str, columns: Sequence[Sequence[float]], scores: Mapp
 
 def _kept(outcomes: Sequence[Plain]) -> Claim:
     """Whether targets below 1 are kept by the crawls that end with the target in reach."""
-    said, short = [], []
+    parts, short = [], []
     for target in TARGETS[1:]:
         crawls = [outcome["crawls"][label(target)] for outcome in outcomes]
         means = [nan_if_none(crawled[LATELY]) for crawled in crawls if crawled["in reach"]]
         if means:
-            said.append(f"{label(target)} {summary(means):.3f} in {len(means)} of {len(crawls)} crawls")
+            parts.append(f"{label(target)} {summary(means):.3f} in {len(means)} of {len(crawls)} crawls")
             short += [label(target)] if not summary(means).mean >= target - TOLERANCE else []
     return Claim(
         id="relevance-target.kept",
@@ -194,8 +194,8 @@ def _kept(outcomes: Sequence[Plain]) -> Claim:
         text=f"Where a target is in reach at the end, the last {WINDOW} pages have it as their mean relevance, by the"
         f" crawler's own judgement and in the mean over crawls, or more, or miss it by no more than {TOLERANCE:g}",
         paper=None,
-        measured="; ".join(said) or "no target was in reach",
-        holds=None if not said else not short,
+        measured="; ".join(parts) or "no target was in reach",
+        holds=None if not parts else not short,
         reason=f"{' and '.join(short)} missed" if short else "",
     )
 

@@ -220,7 +220,7 @@ class DocumentWorld:
         names = list(dict.fromkeys(self._topics.values()))
         number = {name: place for place, name in enumerate(names)}
         numbers = [number.get(self._topics.get(url, ""), -1) for url in self._pages]
-        metadata = _Metadata(self.name, self._options, names, numbers)
+        metadata = _DocumentsMetadata(self.name, self._options, names, numbers)
         self._pages.save(folder)
         (folder / _METADATA).write_bytes(msgspec.json.encode(metadata))
         (folder / _DIRECTORY).write_bytes(msgspec.json.encode(self._directory))
@@ -233,7 +233,7 @@ class DocumentWorld:
     def load(cls, folder: Path) -> "DocumentWorld":
         """The world that `save` wrote."""
         try:
-            metadata = msgspec.json.decode((folder / _METADATA).read_bytes(), type=_Metadata)
+            metadata = msgspec.json.decode((folder / _METADATA).read_bytes(), type=_DocumentsMetadata)
             directory = msgspec.json.decode((folder / _DIRECTORY).read_bytes(), type=tuple[Category, ...])
             pages = PageStore.load(folder)
             links = Graph(*(np.load(folder / name, allow_pickle=False) for name in (_OFFSETS, _TARGETS)))
@@ -261,7 +261,7 @@ class DocumentWorld:
         )
 
 
-class _Metadata(msgspec.Struct):
+class _DocumentsMetadata(msgspec.Struct):
     name: str
     options: dict[str, Plain]
     topics: list[str]

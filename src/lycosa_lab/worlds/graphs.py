@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from lycosa.reading.words import FoldedWords
 from lycosa.standing.graph_files import Graph, Int32Array, read_graph
+from lycosa.vocabulary.arrays import concatenated_ranges
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Host, Link, Page, Plain, Url
 from lycosa.vocabulary.urls import host_of, normalise
@@ -112,9 +113,7 @@ class LinkGraph:
         is_reached[number] = True
         level = np.array([number])  # breadth first, level by level
         while len(level):
-            starts, lengths = offsets[level], offsets[level + 1] - offsets[level]
-            places = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
-            found = targets[places]
+            found = targets[concatenated_ranges(offsets[level], offsets[level + 1] - offsets[level])]
             level = np.unique(found[~is_reached[found]])
             is_reached[level] = True
         return is_reached
@@ -201,7 +200,7 @@ class LinkGraph:
     def save(self, folder: Path) -> None:
         names = self.graph.names
         texts = list(names) if isinstance(names, tuple) else None
-        (folder / _METADATA).write_bytes(msgspec.json.encode(_Metadata(self.options, texts)))
+        (folder / _METADATA).write_bytes(msgspec.json.encode(_GraphMetadata(self.options, texts)))
         np.save(folder / _OFFSETS, self.graph.offsets)
         np.save(folder / _TARGETS, self.graph.targets)
         if isinstance(names, np.ndarray):
@@ -211,7 +210,7 @@ class LinkGraph:
     def load(cls, folder: Path) -> "LinkGraph":
         """The world that `save` wrote; its links are mapped into memory."""
         try:
-            metadata = msgspec.json.decode((folder / _METADATA).read_bytes(), type=_Metadata)
+            metadata = msgspec.json.decode((folder / _METADATA).read_bytes(), type=_GraphMetadata)
             offsets, targets = (np.load(folder / name, mmap_mode="r") for name in (_OFFSETS, _TARGETS))
             names = np.load(folder / _NUMBERS) if (folder / _NUMBERS).exists() else None
         except (OSError, ValueError, msgspec.MsgspecError) as error:
@@ -247,7 +246,7 @@ class _GeneratedHosts(Collection[Host]):
         return isinstance(host, str) and self._graph.number(f"http://{host}/") is not None
 
 
-class _Metadata(msgspec.Struct):
+class _GraphMetadata(msgspec.Struct):
     options: dict[str, Plain]
     names: list[str] | None = None
 

@@ -63,10 +63,12 @@ WORLDS: Mapping[str, WorldKind] = {
 }
 
 
-def open_world(text: str, *, unless_given: Mapping[str, Plain] | None = None, of: str = "synthetic") -> StudyWorld:
+def open_world(
+    text: str, *, defaults: Mapping[str, Plain] | None = None, default_kind: str = "synthetic"
+) -> StudyWorld:
     """The world that a text names: `NAME`, `NAME:key=value,…`, a folder made by `world make`, or a file.
 
-    unless_given: options of the kind `of` for which the text gives no value.
+    defaults: options of the kind `default_kind`, for those that the text does not name.
     """
     path = Path(text)
     if text and path.is_dir():  # Path("") would be the current folder
@@ -77,8 +79,8 @@ def open_world(text: str, *, unless_given: Mapping[str, Plain] | None = None, of
         return make_world(name, {"path": text})
     name, _, listed = text.partition(":")
     options = _parse_options(listed, text)
-    if name == of:
-        options = {**{key: str(value) for key, value in (unless_given or {}).items()}, **options}
+    if name == default_kind:
+        options = {**{key: str(value) for key, value in (defaults or {}).items()}, **options}
     return make_world(name, options)
 
 

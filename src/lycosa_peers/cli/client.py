@@ -18,7 +18,7 @@ from lycosa.vocabulary.locks import Lock
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import counted
 from lycosa_peers.addresses import Endpoint, is_local, parse_endpoint
-from lycosa_peers.control import Reply, Request, answer_request, ask_running_peer
+from lycosa_peers.control import PeerReply, PeerRequest, answer_request, ask_running_peer
 from lycosa_peers.identity import KEY_FILE, Group, Identity
 from lycosa_peers.peer import OtherGroupError, Peer, pinned_names
 from lycosa_peers.peer_folder import PeerFolder
@@ -27,7 +27,7 @@ from lycosa_peers.shared_collection import SharedCollection, unpack_record
 
 SETTINGS_FILE, GROUP_FILE = "settings.json", "group"
 LOCK_SECONDS = 3.0  # that a command waits for another one that has the lock
-Ask = Callable[[Request], AsyncIterator[Reply]]
+Ask = Callable[[PeerRequest], AsyncIterator[PeerReply]]
 
 
 class ServeSettings(Struct, frozen=True):
@@ -182,7 +182,7 @@ async def peer_facts(name: Path) -> dict[str, object]:
 
 
 async def _status_of(running: PeerClient) -> dict[str, object]:
-    statuses = [reply.status async for reply in running.ask(Request("show"))]
+    statuses = [reply.status async for reply in running.ask(PeerRequest("show"))]
     return {**statuses[-1], "is_running": True}
 
 
@@ -192,12 +192,12 @@ def _settings(folder: PeerFolder) -> ServeSettings:
 
 async def _running_peer(name: Path) -> PeerClient | None:
     folder = PeerFolder(name)
-    shown = await ask_running_peer(folder, Request("show"))
+    shown = await ask_running_peer(folder, PeerRequest("show"))
     if shown is None:
         return None
     statuses = [reply.status async for reply in shown]
 
-    async def ask(request: Request) -> AsyncIterator[Reply]:
+    async def ask(request: PeerRequest) -> AsyncIterator[PeerReply]:
         answers = await ask_running_peer(folder, request)
         if answers is None:
             raise LycosaError(f"the peer that served {name} has ended; try again")
@@ -272,7 +272,7 @@ async def fetch_pages(ranking: Ranking, most: int, ask: Ask) -> AsyncIterator[Pe
     for hit in [hit for hit in ranking.hits if not hit.at_home][:most]:
         for provider in hit.providers:
             body = None
-            async for reply in ask(Request("fetch", provider=provider, url=hit.url)):
+            async for reply in ask(PeerRequest("fetch", provider=provider, url=hit.url)):
                 body = reply.body
             record = unpack_record(hit.url, body) if body is not None else None
             if record is not None:

@@ -21,7 +21,7 @@ from lycosa.vocabulary.text import visible
 
 try:
     from lycosa_peers.addresses import endpoint_argument, is_local, is_unspecified, join_argument
-    from lycosa_peers.control import MAX_QUERY_LENGTH, Control, Request
+    from lycosa_peers.control import MAX_QUERY_LENGTH, PeerControl, PeerRequest
     from lycosa_peers.identity import Group
     from lycosa_peers.peer import Peer, SearchProgress
     from lycosa_peers.peer_folder import PeerFolder
@@ -123,7 +123,7 @@ def serve(
                 )
                 listens_at = await start_listening(peer, endpoint, at)
                 folder.write_json(SETTINGS_FILE, ServeSettings(listen, reached_at, allow_private))
-                control = Control(peer, folder)
+                control = PeerControl(peer, folder)
                 await control.open()
                 peer.keep_joining(joins)
                 peer.follow_collection()
@@ -169,7 +169,7 @@ def search(
         async with open_peer(name, ClientOptions(joins, deadline / 2, group, no_group, allow_private, quiet)) as mine:
             waited = mine.joins.seconds if mine.joins else 0.0
             left = max(LEAST_SECONDS, deadline - waited)
-            request = Request(
+            request = PeerRequest(
                 "search", query, most=max(limit, min(3 * limit, MAX_PER_PEER)), enough=limit, deadline=left
             )
             last, ranking = None, Ranking((), 0)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lycosa.vocabulary.errors import UsageError
 from lycosa_lab.study import Size
-from lycosa_lab.tracking import Moment, moments_of, without_isolated_nodes
+from lycosa_lab.tracking import TrackingMoment, moments_of, without_isolated_nodes
 from lycosa_lab.worlds import StudyWorld
 from lycosa_lab.worlds.blogs import BlogPosts
 from lycosa_lab.worlds.timed_graphs import DAY, TimedLinkGraph, WindowedGraph
@@ -28,7 +28,7 @@ class TrackingInputs(Struct, frozen=True):
     graph: WindowedGraph
     day: float  # seconds
     targets: int  # at each moment, or fewer where fewer pages are linked to
-    moments: list[Moment]
+    moments: list[TrackingMoment]
     begin: float  # when the crawl begins
     well_linked: NDArray[np.signedinteger[Any]]  # pages at the time it begins
 

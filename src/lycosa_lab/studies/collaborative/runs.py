@@ -6,7 +6,7 @@ The harvest rate P(U) is the share of the pages crawled that satisfy the predica
 import random
 from collections.abc import Mapping, Sequence
 
-from lycosa.logs.readings import Readings
+from lycosa.logs.access_log import AccessLog
 from lycosa.strategies import BestFirst, Collaborative, Combined, Guided, Intelligent
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import RELEVANT, Plain, Url
@@ -73,7 +73,7 @@ class PredicateJob:
         self._world, self._inputs, self._predicate = world, inputs, predicate
         self._random = random.Random(f"{inputs.seed} {predicate.name}")
         self._cache = PageCache(world, capacity=PAGES_KEPT)
-        self._targets = count_targets(inputs.readings, predicate, world, inputs.sample)
+        self._targets = count_targets(inputs.access_log, predicate, world, inputs.sample)
         self._pages = inputs.length(self._targets)
         self._crawls: dict[str, Plain] = {}
 
@@ -89,13 +89,13 @@ class PredicateJob:
             "aim": self._predicate.name,
             "kind": self._predicate.kind,
             "targets": self._targets,
-            "read": len(self._inputs.readings.urls),
+            "read": len(self._inputs.access_log.urls),
             "pages": self._pages,
             "crawls": self._crawls,
         }
 
     def _crawl_by_readers_and_links(self, seed: int) -> None:
-        log = self._inputs.readings
+        log = self._inputs.access_log
         self._crawl(COLLABORATIVE, Collaborative(log, seed=seed))
         self._crawl(COMBINED, Combined(log, seed=seed))
         for kind, start in zip(STARTS, random_starts(log, self._random, len(STARTS)), strict=True):
@@ -104,16 +104,16 @@ class PredicateJob:
     def _crawl_by_variants(self, seed: int) -> None:
         """By readers with other random draws, by one factor alone, and by variants of the log."""
         for number, kind in enumerate(DRAWS[1:], 1):
-            self._crawl(kind, Collaborative(self._inputs.readings, seed=seed + number))
+            self._crawl(kind, Collaborative(self._inputs.access_log, seed=seed + number))
         for factor in ALONE:
-            self._crawl(factor, Collaborative(self._inputs.readings, seed=seed, factors=(factor,)))
+            self._crawl(factor, Collaborative(self._inputs.access_log, seed=seed, factors=(factor,)))
         for kind in (*SCARCE, *AGED, SHUFFLED):
             self._crawl(kind, Collaborative(self._inputs.variants[kind], seed=seed))
 
     def _crawl_from_seeds(self, seed: int) -> None:
         seeds = listed_seeds(self._world, self._predicate, self._random)
         if seeds:
-            for kind, strategy in _by_seeds(self._inputs.readings, seed).items():
+            for kind, strategy in _by_seeds(self._inputs.access_log, seed).items():
                 self._crawl(kind, strategy, seeds)
 
     def _crawl(self, kind: str, strategy: Strategy, seeds: Sequence[Url] = ()) -> None:
@@ -126,11 +126,11 @@ class PredicateJob:
                 pages=self._pages,
             )
         )
-        unread = sum(self._inputs.readings.id_of(step.url) is None for step in steps)
+        unread = sum(self._inputs.access_log.id_of(step.url) is None for step in steps)
         self._crawls[kind] = {**lift_of(steps, self._pages), "unread": unread}
 
 
-def _by_seeds(log: Readings, seed: int) -> Mapping[str, Strategy]:
+def _by_seeds(log: AccessLog, seed: int) -> Mapping[str, Strategy]:
     return {
         COLLABORATIVE_LISTED: Collaborative(log, seed=seed),
         INTELLIGENT_LISTED: Intelligent(),

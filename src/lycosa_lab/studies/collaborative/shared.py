@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from msgspec import Struct
 
-from lycosa.logs.readings import SECONDS_PER_DAY, Readings, UrlColumn
+from lycosa.logs.access_log import SECONDS_PER_DAY, AccessLog, UrlColumn
 from lycosa.reading.reader import page_of_text
 from lycosa.relevance import Keywords, UrlPattern
 from lycosa.vocabulary.contracts import Relevance
@@ -205,8 +205,8 @@ def common_path_part(urls: Iterable[Url]) -> str:
 class CollaborativeInputs:
     """The log, its variants, and limits of the crawls."""
 
-    readings: Readings
-    variants: Mapping[str, Readings]  # less of the log, by the name of the crawl that uses it
+    access_log: AccessLog
+    variants: Mapping[str, AccessLog]  # less of the log, by the name of the crawl that uses it
     sample: Sequence[Url]  # random pages of the log
     pages: int  # of a crawl, at most
     seed: int
@@ -219,23 +219,25 @@ class CollaborativeInputs:
 
 def prepare(world: StudyWorld, size: Size, seed: int) -> CollaborativeInputs:
     """Reads the log and derives its variants."""
-    readings = readings_of(world, size, seed)
-    span = float(np.ptp(readings.times)) / SECONDS_PER_DAY
+    access_log = access_log_of(world, size, seed)
+    span = float(np.ptp(access_log.times)) / SECONDS_PER_DAY
+    if not span:
+        raise UsageError("collaborative needs a log of accesses at different times, and those of this world are at one")
     variants = {
-        TWO_READERS: readings.with_at_least(2),
-        FIVE_READERS: readings.with_at_least(5),
-        TEN_READERS: readings.with_at_least(10),
-        TENTH: readings.sample(0.1, seed=seed),
-        HUNDREDTH: readings.sample(0.01, seed=seed),
-        FADING: readings.aged(span / 4),
-        FADING_FAST: readings.aged(span / 20),
-        SHUFFLED: shuffled(readings, seed),
+        TWO_READERS: access_log.with_at_least(2),
+        FIVE_READERS: access_log.with_at_least(5),
+        TEN_READERS: access_log.with_at_least(10),
+        TENTH: access_log.sample(0.1, seed=seed),
+        HUNDREDTH: access_log.sample(0.01, seed=seed),
+        FADING: access_log.aged(span / 4),
+        FADING_FAST: access_log.aged(span / 20),
+        SHUFFLED: shuffled(access_log, seed),
     }
-    sample = random.Random(f"{seed} sample").sample(readings.urls, min(SAMPLE_SIZE, len(readings.urls)))
-    return CollaborativeInputs(readings, variants, sample, size["pages"], seed)
+    sample = random.Random(f"{seed} sample").sample(access_log.urls, min(SAMPLE_SIZE, len(access_log.urls)))
+    return CollaborativeInputs(access_log, variants, sample, size["pages"], seed)
 
 
-def readings_of(world: StudyWorld, size: Size, seed: int) -> Readings:
+def access_log_of(world: StudyWorld, size: Size, seed: int) -> AccessLog:
     """The world's own log, where it has readers."""
     accesses: Sequence[Access] = ()
     if isinstance(world, SyntheticWorld):
@@ -247,33 +249,37 @@ def readings_of(world: StudyWorld, size: Size, seed: int) -> Readings:
             f"collaborative needs a world with readers, which this {world.name} world has not; say synthetic or"
             " wikipedia-schools:path=FILE,walks=FILE"
         )
-    return Readings.of((access.user, access.url, access.at) for access in accesses)
+    return AccessLog.of((access.user, access.url, access.at) for access in accesses)
 
 
-def shuffled(readings: Readings, seed: int) -> Readings:
+def shuffled(access_log: AccessLog, seed: int) -> AccessLog:
     """The same accesses with times and readers permuted: a control in which readers carry no information."""
-    order = np.random.default_rng(seed).permutation(readings.accesses)
-    return Readings.of_columns(
-        UrlColumn.of(readings.urls), readings.users, readings.walkers, readings.walks[order], readings.times
+    order = np.random.default_rng(seed).permutation(access_log.accesses)
+    return AccessLog.of_columns(
+        UrlColumn.of(access_log.urls),
+        access_log.users,
+        access_log.walk_users,
+        access_log.walks[order],
+        access_log.times,
     )
 
 
-def count_targets(readings: Readings, predicate: CrawlPredicate, world: StudyWorld, sample: Sequence[Url]) -> int:
+def count_targets(access_log: AccessLog, predicate: CrawlPredicate, world: StudyWorld, sample: Sequence[Url]) -> int:
     """How many pages of a log satisfy a predicate; estimated from a sample where they must be read."""
     if not predicate.needs_text:
-        return sum(map(predicate.holds_at, readings.urls))
+        return sum(map(predicate.holds_at, access_log.urls))
     found = sum(page is not None and predicate.holds(page) for page in map(world.read, sample))
-    return round(found / max(1, len(sample)) * len(readings.urls))
+    return round(found / max(1, len(sample)) * len(access_log.urls))
 
 
-def random_starts(readings: Readings, rng: random.Random, count: int) -> list[list[Url]]:
+def random_starts(access_log: AccessLog, rng: random.Random, count: int) -> list[list[Url]]:
     """The seeds of so many crawls, the pages of random accesses; no page is a seed of two."""
-    walks = readings.walks
+    walks = access_log.walks
     drawn: dict[int, None] = {}
-    wanted = min(count * SEED_COUNT, len(readings.urls))
+    wanted = min(count * SEED_COUNT, len(access_log.urls))
     while len(drawn) < wanted:
         drawn[int(walks[rng.randrange(len(walks))])] = None
-    urls = [readings.urls[number] for number in drawn]
+    urls = [access_log.urls[number] for number in drawn]
     return [urls[start::count] for start in range(count)]
 
 

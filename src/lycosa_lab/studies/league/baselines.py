@@ -73,8 +73,8 @@ class Script:
     def __init__(self, task: LeagueTask, reader: Reader, *, seed: int):
         self._task = task
         self._reader = reader
-        chance = random.Random(f"{seed} {task.web.topic.name} background")
-        background = self._pages(chance.sample(task.web.urls, min(_BACKGROUND, len(task.web.urls))))
+        rng = random.Random(f"{seed} {task.web.topic.name} background")
+        background = self._pages(rng.sample(task.web.urls, min(_BACKGROUND, len(task.web.urls))))
         spread = Counter(word for page in background for word in page.terms)
         examples = self._pages(task.examples)
         shared = Counter(word for page in examples for word in page.terms)
@@ -112,8 +112,10 @@ class Script:
                 target = link.target
                 if target in done:
                     continue
-                said = set(tokens_of(f"{link.anchor} {target.partition('://')[2].partition('/')[2].replace('_', ' ')}"))
-                value = sum(self._weights.get(word, 0.0) for word in said)
+                words = set(
+                    tokens_of(f"{link.anchor} {target.partition('://')[2].partition('/')[2].replace('_', ' ')}")
+                )
+                value = sum(self._weights.get(word, 0.0) for word in words)
                 anchors[target] = max(anchors[target], min(value, _HIGHEST_ANCHOR))
                 parents[target].append(density)
                 worth = anchors[target] + _DENSITY_WEIGHT * sum(parents[target]) / len(parents[target])

@@ -21,7 +21,7 @@ from .baselines import ORACLE, SCRIPT, Script, oracle
 from .tasks import GIVEN, STARTS, LeagueTask, LeagueTopic, TopicWeb, WorldPages, task_of, topics_of
 
 POINTS = 40  # of every curve
-FIRST = 50  # pages of which the precision is told
+FIRST = 50  # pages of which the precision is reported
 RECALLS = (0.5, 0.8)  # to which the pages are counted
 
 

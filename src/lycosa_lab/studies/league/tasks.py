@@ -213,7 +213,7 @@ class TopicWeb:
         """What links lead to from the seeds, these among it."""
         return set(_distances(seeds, self.links))
 
-    def far_page(self, chance: random.Random) -> Url | None:
+    def far_page(self, rng: random.Random) -> Url | None:
         """A page from which the topic is `FAR` links away, or fewer where there is none, but leads to half of it."""
         backward: dict[Url, list[Url]] = defaultdict(list)
         for url, targets in self.links.items():
@@ -224,7 +224,7 @@ class TopicWeb:
             away[distance].append(url)
         for distance in range(FAR, 0, -1):
             pages = sorted(away[distance])
-            for page in chance.sample(pages, min(10, len(pages))):
+            for page in rng.sample(pages, min(10, len(pages))):
                 if 2 * len(self.reachable([page]) & self.topic.pages) >= len(self.topic.pages):
                     return page
         return None
@@ -261,13 +261,13 @@ class LeagueTask:
 
 def task_of(web: TopicWeb, start: str, given: str, *, examples: int, negatives: int, seed: int) -> LeagueTask | None:
     """A task on a topic; None where links lead to too few of its pages. All tasks of a topic share their examples."""
-    topic, chance = web.topic, random.Random(f"{seed} {web.topic.name}")
+    topic, rng = web.topic, random.Random(f"{seed} {web.topic.name}")
     linking = sorted(url for url in topic.pages if web.links.get(url))  # an example without links leads nowhere
-    good = sorted(chance.sample(linking, min(examples, len(linking))))
-    bad = sorted(chance.sample(sorted(set(web.urls) - topic.pages), negatives))
+    good = sorted(rng.sample(linking, min(examples, len(linking))))
+    bad = sorted(rng.sample(sorted(set(web.urls) - topic.pages), negatives))
     seeds = good
     if start == AFAR:
-        far = topic.front_page or web.far_page(chance)
+        far = topic.front_page or web.far_page(rng)
         seeds = [far] if far is not None else []
     truth = frozenset((web.reachable(seeds) & topic.pages) - set(good))
     if len(truth) < FEWEST_TO_FIND:

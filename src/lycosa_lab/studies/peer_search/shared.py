@@ -18,7 +18,7 @@ from lycosa_lab.study import Size
 from lycosa_lab.topics import topics_of
 from lycosa_lab.worlds import StudyWorld
 from lycosa_peers.content import ContentSummary as HeldSummary
-from lycosa_peers.content import Found, SummaryDelta
+from lycosa_peers.content import LookupResult, SummaryDelta
 from lycosa_peers.messages import MAX_HITS, Contact, Item, PeerHit, Statistics, Wanted
 from lycosa_peers.peer_folder import PeerFolder
 from lycosa_peers.ranking import merge, query_words
@@ -78,15 +78,15 @@ class CachedContent:
     def __init__(self, content: SharedCollection, most: int):
         self._content = content
         self._most = most
-        self._found: dict[Wanted, Found] = {}
+        self._found: dict[Wanted, LookupResult] = {}
 
-    def find(self, wanted: Wanted, most: int) -> Found:
+    def find(self, wanted: Wanted, most: int) -> LookupResult:
         found = self._found.get(wanted)
         if found is None:
             found = self._found[wanted] = self._content.find(wanted, self._most)
-        return found if len(found.hits) <= most else Found(found.hits[:most], found.statistics)
+        return found if len(found.hits) <= most else LookupResult(found.hits[:most], found.statistics)
 
-    def find_own(self, wanted: Wanted, most: int) -> Found:
+    def find_own(self, wanted: Wanted, most: int) -> LookupResult:
         return self.find(wanted, most)
 
     def fetch(self, item: Item) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Who read what, when: the accesses of a log in columns, as strategies use them."""
+"""An access log in columns, as strategies use it."""
 
 import hashlib
 from collections.abc import Hashable, Iterable, Sequence
@@ -9,6 +9,7 @@ import numpy as np
 import xxhash
 
 from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.urls import is_node
 
 Ends = np.ndarray[tuple[int], np.dtype[np.int64]]
 
@@ -86,14 +87,14 @@ Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 SECONDS_PER_DAY = 86_400.0
 
 
-class Readings:
-    """The accesses of a log. Users and URLs are numbers; of a user nothing else is known.
+class AccessLog:
+    """Who read what, when. Users and URLs are numbers; of a user nothing else is known.
 
     Each user's accesses, in order of time, are a *walk*. Every access has a weight, 1 unless old ones count
-    less (`aged`). Readings are immutable; a selection is a new one, in which users and URLs have new numbers.
+    less (`aged`). A log is immutable; a selection is a new one, in which users and URLs have new numbers.
 
-    >>> readings = Readings.of([("ann", Url("http://a.org/"), 1.0), ("bob", Url("http://a.org/"), 2.0)])
-    >>> readings.users, readings.readers_of(0).tolist()
+    >>> access_log = AccessLog.of([("ann", Url("http://a.org/"), 1.0), ("bob", Url("http://a.org/"), 2.0)])
+    >>> access_log.users, access_log.users_of(0).tolist()
     (2, [0, 1])
     """
 
@@ -160,34 +161,34 @@ class Readings:
         return digest.hexdigest()
 
     def id_of(self, url: str) -> int | None:
-        """The number of a URL, or None where nobody read it."""
-        return self._urls.id_of(url)
+        """The number of a URL, or None where nobody read it; nobody reads the nodes of a graph."""
+        return None if is_node(url) else self._urls.id_of(url)
 
-    def places_of(self, url_id: int) -> tuple[Numbers, Numbers]:
-        """Where a URL stands in the walks of its readers: the users, and its places in their walks."""
+    def positions_of(self, url_id: int) -> tuple[Numbers, Numbers]:
+        """The users who read a URL, and its positions in their walks; both once for each access."""
         order, starts = self._by_url
         places = order[starts[url_id] : starts[url_id + 1]]
-        users = self.walkers[places]
+        users = self.walk_users[places]
         return users, (places - self._starts[users]).astype(np.int32)
 
-    def readers_of(self, url_id: int) -> Numbers:
+    def users_of(self, url_id: int) -> Numbers:
         """Everybody who read a URL, once and in order."""
-        starts, users, _ = self._readers
+        starts, users, _ = self._users_by_url
         return users[starts[url_id] : starts[url_id + 1]]
 
-    def reader_weights(self, url_id: int) -> Reals:
-        """For each of `readers_of`, the weight of the latest time they read it."""
-        starts, _, weights = self._readers
+    def user_weights(self, url_id: int) -> Reals:
+        """For each of `users_of`, the weight of the latest time they read it."""
+        starts, _, weights = self._users_by_url
         return weights[starts[url_id] : starts[url_id + 1]]
 
-    def read_by(self, user: int) -> Numbers:
+    def urls_of(self, user: int) -> Numbers:
         """Every URL that a user read, once and in order of the numbers."""
-        starts, urls, _ = self._read
+        starts, urls, _ = self._urls_by_user
         return urls[starts[user] : starts[user + 1]]
 
-    def read_weights(self, user: int) -> Reals:
-        """For each of `read_by`, the weight of the latest time it was read."""
-        starts, _, weights = self._read
+    def url_weights(self, user: int) -> Reals:
+        """For each of `urls_of`, the weight of the latest time it was read."""
+        starts, _, weights = self._urls_by_user
         return weights[starts[user] : starts[user + 1]]
 
     @property
@@ -211,42 +212,42 @@ class Readings:
         return self._weights if self._weights is not None else np.ones(self.accesses)
 
     @cached_property
-    def walkers(self) -> Numbers:
+    def walk_users(self) -> Numbers:
         """The users of all walks."""
         return np.repeat(np.arange(self.users, dtype=np.int32), np.diff(self._starts))
 
     @property
-    def readers(self) -> tuple[Places, Numbers]:
-        """All of `readers_of` as one column, with where each URL's readers begin in it."""
-        return self._readers[:2]
+    def users_by_url(self) -> tuple[Places, Numbers]:
+        """All of `users_of` as one column, with where each URL's users begin in it."""
+        return self._users_by_url[:2]
 
     @property
-    def read(self) -> tuple[Places, Numbers]:
-        """All of `read_by` as one column, with where each user's URLs begin in it."""
-        return self._read[:2]
+    def urls_by_user(self) -> tuple[Places, Numbers]:
+        """All of `urls_of` as one column, with where each user's URLs begin in it."""
+        return self._urls_by_user[:2]
 
     @property
-    def all_read_weights(self) -> Reals:
-        """All of `read_weights` as one column, as `read` has the URLs."""
-        return self._read[2]
+    def urls_by_user_weights(self) -> Reals:
+        """All of `url_weights` as one column, as `urls_by_user` has the URLs."""
+        return self._urls_by_user[2]
 
-    def with_at_least(self, readers: int) -> "Readings":
-        """Without the pages that fewer people read, and without those who read nothing else."""
-        if readers <= 1:
+    def with_at_least(self, users: int) -> "AccessLog":
+        """Without the pages that fewer users read, and without those who read nothing else."""
+        if users <= 1:
             return self
-        enough = np.diff(self._readers[0]) >= readers
+        enough = np.diff(self._users_by_url[0]) >= users
         return self if enough.all() else self._only(enough[self._walks])
 
-    def sample(self, share: float, *, seed: int) -> "Readings":
+    def sample(self, share: float, *, seed: int) -> "AccessLog":
         """A share of the users, at least one, chosen at random; with one seed, a larger share contains the smaller."""
         if not 0 < share <= 1:
             raise ValueError(f"a share is above 0 and at most 1, not {share}")
         drawn = np.random.default_rng(seed).permutation(self.users)[: max(1, round(share * self.users))]
         chosen = np.zeros(self.users, np.bool_)
         chosen[drawn] = True
-        return self if chosen.all() else self._only(chosen[self.walkers])
+        return self if chosen.all() else self._only(chosen[self.walk_users])
 
-    def aged(self, half_life_days: float | None) -> "Readings":
+    def aged(self, half_life_days: float | None) -> "AccessLog":
         """The same with weight 2^(−age / half-life) for each access, ages counted from the newest; all 1 if None."""
         if half_life_days is not None and not half_life_days > 0:
             raise ValueError(f"a half-life is above 0 days, not {half_life_days}")
@@ -254,27 +255,27 @@ class Readings:
         weights = None
         if half_life_days is not None and newest is not None:
             weights = np.exp2((self._times - newest) / (half_life_days * SECONDS_PER_DAY))
-        aged = Readings(self._urls, self._starts, self._walks, self._times, weights)
-        for shared in ("walkers", "_by_url"):
+        aged = AccessLog(self._urls, self._starts, self._walks, self._times, weights)
+        for shared in ("walk_users", "_by_url"):
             if shared in self.__dict__:
                 aged.__dict__[shared] = self.__dict__[shared]
         return aged
 
-    def without_unread(self) -> "Readings":
+    def without_unused(self) -> "AccessLog":
         """Without URLs that nobody read and users who read nothing."""
         everybody = (np.diff(self._starts) > 0).all()
         everything = (np.bincount(self._walks, minlength=len(self._urls)) > 0).all()
         return self if everybody and everything else self._only(np.ones(self.accesses, np.bool_))
 
-    def _only(self, kept: Mask) -> "Readings":
+    def _only(self, kept: Mask) -> "AccessLog":
         """The kept accesses, with those users and URLs that have one."""
-        lengths = np.bincount(self.walkers[kept], minlength=self.users)
+        lengths = np.bincount(self.walk_users[kept], minlength=self.users)
         starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths[lengths > 0], dtype=np.int64)))
         ids = np.flatnonzero(np.bincount(self._walks[kept], minlength=len(self._urls)))
         renumbered = np.zeros(len(self._urls), np.int32)
         renumbered[ids] = np.arange(len(ids), dtype=np.int32)
         weights = None if self._weights is None else self._weights[kept]
-        return Readings(self._urls.take(ids), starts, renumbered[self._walks[kept]], self._times[kept], weights)
+        return AccessLog(self._urls.take(ids), starts, renumbered[self._walks[kept]], self._times[kept], weights)
 
     @cached_property
     def _by_url(self) -> tuple[Places, Places]:
@@ -284,16 +285,16 @@ class Readings:
         return np.argsort(self._walks, kind="stable"), starts
 
     @cached_property
-    def _readers(self) -> tuple[Places, Numbers, Reals]:
+    def _users_by_url(self) -> tuple[Places, Numbers, Reals]:
         order, _ = self._by_url
-        urls, users = self._walks[order], self.walkers[order]
+        urls, users = self._walks[order], self.walk_users[order]
         last = np.ones(len(order), np.bool_)  # of a user's accesses to a URL, the latest
         last[:-1] = (urls[1:] != urls[:-1]) | (users[1:] != users[:-1])
         return _starts_of(urls[last], len(self._urls)), users[last], self.weights[order[last]]
 
     @cached_property
-    def _read(self) -> tuple[Places, Numbers, Reals]:
-        starts, users, weights = self._readers
+    def _urls_by_user(self) -> tuple[Places, Numbers, Reals]:
+        starts, users, weights = self._users_by_url
         urls = np.repeat(np.arange(len(self._urls), dtype=np.int32), np.diff(starts))
         order = np.argsort(users, kind="stable")
         return _starts_of(users, self.users), urls[order], weights[order]

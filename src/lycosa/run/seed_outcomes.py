@@ -11,13 +11,13 @@ _MOST_NAMED = 5  # seeds
 _MOST_HOPS = 5  # redirects that are followed from one
 
 
-def why_nothing_came(collection: Collection, seeds: Iterable[Url]) -> str:
+def explain_no_pages(collection: Collection, seeds: Iterable[Url]) -> str:
     """What became of the first seeds, in one line."""
     named = list(dict.fromkeys(seeds))
-    said = [f"{visible(seed, 200)}: {', '.join(_steps(collection, seed))}" for seed in named[:_MOST_NAMED]]
+    parts = [f"{visible(seed, 200)}: {', '.join(_steps(collection, seed))}" for seed in named[:_MOST_NAMED]]
     if len(named) > _MOST_NAMED:
-        said.append(f"and {len(named) - _MOST_NAMED:,} more seeds")
-    return "; ".join(said)
+        parts.append(f"and {len(named) - _MOST_NAMED:,} more seeds")
+    return "; ".join(parts)
 
 
 def _steps(collection: Collection, seed: Url) -> Iterator[str]:

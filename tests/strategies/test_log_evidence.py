@@ -9,9 +9,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from lycosa.logs.readings import Readings
-from lycosa.strategies import readers
-from lycosa.strategies.readers import FACTORS, ReadersEvidence
+from lycosa.logs.access_log import AccessLog
+from lycosa.strategies import log_evidence
+from lycosa.strategies.log_evidence import FACTORS, LogEvidence
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Change, Fetch, Outcome, Skip, SkipReason, Visit
 from strategies.reading_people import Digits, SlowFormulas, log_of, visit_to
@@ -21,14 +21,14 @@ WALKS = {"ann": "abc", "bob": "ad", "cat": "de"}
 A_GOOD_D_BAD = [("a", True, "01234"), ("d", False, "34567")]
 
 
-def evidence_of(walks, visits, **options) -> ReadersEvidence:
-    evidence = ReadersEvidence(log_of(walks), **{"signatures": Digits(), "full_every": 1, **options})
+def evidence_of(walks, visits, **options) -> LogEvidence:
+    evidence = LogEvidence(log_of(walks), **{"signatures": Digits(), "full_every": 1, **options})
     for name, satisfies, classes in visits:
         evidence.learn(visit_to(name, satisfies, classes=classes))
     return evidence
 
 
-def ratio(evidence: ReadersEvidence, name: str) -> float:
+def ratio(evidence: LogEvidence, name: str) -> float:
     return math.exp(evidence.log_ratio_of(url_of(name)))
 
 
@@ -99,13 +99,13 @@ def test_temporal_is_the_share_among_pages_near_in_time_or_among_others(around, 
 def test_all_factors_are_multiplied_and_told_by_kind():
     evidence = evidence_of(WALKS, A_GOOD_D_BAD, significance=0.0, around=1)
     assert ratio(evidence, "c") == pytest.approx(1.5**3)
-    (told,) = evidence.explain(np.array([evidence.readings.id_of(url_of("b"))]))
+    (told,) = evidence.explain(np.array([evidence.access_log.id_of(url_of("b"))]))
     assert told == {"frequency": 1.5, "signature": 1.5, "temporal": 0.5, "people": 1}
 
 
 def test_words_are_features_once_three_pages_had_them():
     walks = {"ann": "abcxd", "bob": "efgx"}
-    evidence = ReadersEvidence(log_of(walks), factors=["signature"], significance=0.0, full_every=1)
+    evidence = LogEvidence(log_of(walks), factors=["signature"], significance=0.0, full_every=1)
     for name, satisfies in [("a", True), ("b", True), ("e", False), ("f", False)]:
         evidence.learn(visit_to(name, satisfies, words="sun " + name))
     # "sun" is a feature from the third page on: of e and f, which Bob read; P(U) = 2.5 / 5
@@ -116,8 +116,8 @@ def test_words_are_features_once_three_pages_had_them():
 def test_old_accesses_count_less():
     day = 86_400.0
     rows = [("ann", "a", 0.0), ("ann", "b", 2 * day), ("bob", "d", 2 * day), ("bob", "e", 0.0)]
-    readings = Readings.of((who, url_of(name), at) for who, name, at in rows)
-    evidence = ReadersEvidence(readings, factors=["frequency"], significance=0.0, half_life=1.0, full_every=1)
+    access_log = AccessLog.of((who, url_of(name), at) for who, name, at in rows)
+    evidence = LogEvidence(access_log, factors=["frequency"], significance=0.0, half_life=1.0, full_every=1)
     for name, satisfies in [("a", True), ("d", False)]:
         evidence.learn(visit_to(name, satisfies))
     # Ann's access to the good page is two half-lives old: (.25 + .5) / 1.25 = .6; Bob's to e: (.25 / .5) ^ .25
@@ -128,8 +128,8 @@ def test_old_accesses_count_less():
 def test_being_near_in_time_ages_too():
     day = 86_400.0
     rows = [("ann", "a", 0.0), ("ann", "b", 0.0), ("bob", "d", 2 * day), ("bob", "e", 2 * day)]
-    readings = Readings.of((who, url_of(name), at) for who, name, at in rows)
-    evidence = ReadersEvidence(readings, factors=["temporal"], half_life=1.0, full_every=1)
+    access_log = AccessLog.of((who, url_of(name), at) for who, name, at in rows)
+    evidence = LogEvidence(access_log, factors=["temporal"], half_life=1.0, full_every=1)
     for name, satisfies in [("a", True), ("b", True), ("d", False)]:
         evidence.learn(visit_to(name, satisfies))
     # a and b are near each other, by accesses of weight .25; P(U) = 2.5 / 4
@@ -140,7 +140,7 @@ def test_being_near_in_time_ages_too():
 
 
 def test_what_was_read_at_a_url_that_moved_was_read_where_it_has_moved_to():
-    evidence = ReadersEvidence(log_of(WALKS), factors=["frequency"], significance=0.0, full_every=1)
+    evidence = LogEvidence(log_of(WALKS), factors=["frequency"], significance=0.0, full_every=1)
     moved = Fetch(url_of("a"), Outcome.MOVED, 0.0, location=url_of("elsewhere"))
     evidence.learn(Visit(Candidate(url_of("a"), 0.5), moved))
     assert evidence.tally.pages == 0
@@ -149,7 +149,7 @@ def test_what_was_read_at_a_url_that_moved_was_read_where_it_has_moved_to():
 
 
 def test_pages_that_nobody_read_count_for_what_is_usual_alone():
-    evidence = ReadersEvidence(log_of(WALKS), full_every=1)
+    evidence = LogEvidence(log_of(WALKS), full_every=1)
     evidence.learn(visit_to("unheard-of", True))
     assert (evidence.tally.pages, evidence.tally.satisfying) == (1, 1)
     assert evidence.log_ratio_of(url_of("unheard-of")) is None
@@ -170,7 +170,7 @@ def test_failures_skips_and_pages_seen_again_teach_nothing():
 @pytest.mark.parametrize("options", [{"factors": ["colour"]}, {"around": 0}, {"full_every": 0}, {"significance": -1.0}])
 def test_options_that_make_no_sense_are_refused(options):
     with pytest.raises(UsageError):
-        ReadersEvidence(log_of(WALKS), **options)
+        LogEvidence(log_of(WALKS), **options)
 
 
 people = st.dictionaries(
@@ -200,11 +200,11 @@ def test_after_a_full_pass_lazy_and_full_updates_agree_with_the_formulas(walks, 
     full = evidence_of(walks, visits, full_every=1, clip=1e9, **options)
     lazy.refresh()
     full.refresh()
-    ids = np.arange(len(lazy.readings.urls))
+    ids = np.arange(len(lazy.access_log.urls))
     assert lazy.log_ratios(ids).tolist() == full.log_ratios(ids).tolist()
     assert lazy.explain(ids) == full.explain(ids)
     slow = SlowFormulas(walks, visits, **options)
-    for number, url in enumerate(lazy.readings.urls):
+    for number, url in enumerate(lazy.access_log.urls):
         name = url.removeprefix("http://")[0]
         parts = [float(part[0]) for part in lazy._parts(np.array([number]))]
         expected = [slow.frequency(name), slow.signature(name), slow.temporal(name)]
@@ -216,12 +216,12 @@ def test_after_a_full_pass_lazy_and_full_updates_agree_with_the_formulas(walks, 
 def test_restored_at_any_moment_it_says_the_same(walks, visits, cut, full_every):
     assume(walks)
     first, second = (
-        ReadersEvidence(log_of(walks), significance=0.5, signatures=Digits(), full_every=full_every) for _ in range(2)
+        LogEvidence(log_of(walks), significance=0.5, signatures=Digits(), full_every=full_every) for _ in range(2)
     )
     for name, satisfies, classes in visits[:cut]:
         first.learn(visit_to(name, satisfies, classes=classes))
     second.restore(json.loads(json.dumps(first.state())))
-    ids = np.arange(len(first.readings.urls))
+    ids = np.arange(len(first.access_log.urls))
     for name, satisfies, classes in [*visits[cut:], ("a", True, "01234")]:
         assert first.log_ratios(ids).tolist() == second.log_ratios(ids).tolist()
         for evidence in (first, second):
@@ -231,7 +231,7 @@ def test_restored_at_any_moment_it_says_the_same(walks, visits, cut, full_every)
 
 def test_a_page_changes_what_its_readers_read_and_no_other():
     evidence = evidence_of(WALKS, [("a", True, "01234")], significance=0.0, full_every=100)
-    changed = {evidence.readings.urls[number] for number in evidence.changed.tolist()}
+    changed = {evidence.access_log.urls[number] for number in evidence.changed.tolist()}
     assert changed == {url_of(name) for name in "abcd"}
 
 
@@ -245,7 +245,7 @@ def test_what_other_readers_say_is_stale_until_the_next_full_update():
 
 
 def test_full_updates_come_soon_at_first_and_seldom_later():
-    evidence = ReadersEvidence(log_of(WALKS))
+    evidence = LogEvidence(log_of(WALKS))
     full = []
     for number in range(1, 400):
         evidence.learn(visit_to(f"unread-{number}", number % 3 == 0))
@@ -256,14 +256,14 @@ def test_full_updates_come_soon_at_first_and_seldom_later():
 
 
 def test_without_readings_nothing_is_known():
-    evidence = ReadersEvidence(None, full_every=1)
+    evidence = LogEvidence(None, full_every=1)
     evidence.learn(visit_to("a", True))
     assert evidence.log_ratio_of(url_of("a")) is None
     assert set(FACTORS) == {"frequency", "signature", "temporal"}
 
 
 def test_of_too_many_readers_those_are_looked_at_whose_ratios_changed_most(monkeypatch):
-    monkeypatch.setattr(readers, "_MAX_PAIRS", 3)
+    monkeypatch.setattr(log_evidence, "_MAX_PAIRS", 3)
     walks = {"ann": "abc", "bob": "xyzabd", "cat": "ae"}
     visits = [("x", False, ""), ("y", False, ""), ("a", True, "")]
     options = {"factors": ["frequency"], "significance": 0.0, "full_every": 100}

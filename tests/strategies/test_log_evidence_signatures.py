@@ -1,11 +1,12 @@
 """The features by which readers are compared."""
 
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
 
-from lycosa.strategies.readers import ClosestClasses, WordSignatures, packed, unpacked
+from lycosa.strategies.log_evidence import ClosestClasses, WordSignatures, compressed, decompressed
 from pages import page_of_terms
 from strategies.reading_people import Digits, visit_to
 
@@ -65,6 +66,22 @@ def test_a_page_has_the_five_classes_closest_to_it() -> None:
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.uint16, np.int32])
 def test_columns_become_text_and_come_back(kind: type[np.generic]) -> None:
     column = np.array([0, 1, 100, 7], kind)
-    back = unpacked(json.loads(json.dumps(packed(column))), kind)
+    back = decompressed(json.loads(json.dumps(compressed(column))), kind, most=len(column))
     assert back.tolist() == column.tolist()
-    assert (back.dtype, len(unpacked(packed(column[:0]), kind))) == (column.dtype, 0)
+    assert (back.dtype, len(decompressed(compressed(column[:0]), kind, most=0))) == (column.dtype, 0)
+
+
+def test_a_column_that_would_grow_beyond_its_limit_is_refused_before_it_does() -> None:
+    bomb = compressed(np.zeros(50_000_000, np.uint8))
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="longer than 100"):
+        decompressed(bomb, np.int32, most=100)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1_000_000
+
+
+@pytest.mark.parametrize("text", ["", "AAAA", compressed(np.arange(9))[:8]])
+def test_a_damaged_column_is_a_value_error(text: str) -> None:
+    with pytest.raises(ValueError, match="damaged"):
+        decompressed(text, np.int8, most=100)

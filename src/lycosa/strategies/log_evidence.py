@@ -1,28 +1,29 @@
-"""Interest ratios of pages of an access log, by what else their readers read."""
+"""Interest ratios of pages of an access log, by what else their users read."""
 
+import zlib
 from array import array
 from base64 import b64decode, b64encode
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypedDict
-from zlib import compress, decompress
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lycosa.logs.readings import Readings
+from lycosa.logs.access_log import AccessLog
+from lycosa.vocabulary.arrays import concatenated_ranges
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import RELEVANT, Outcome, Page, Plain, Skip, Url, Visit
 
 from .base import checked_number, clamped
-from .interest import Tally
+from .interest import Tally, share_logs
 
 Ids = NDArray[np.int64]
 Reals = NDArray[np.float64]
 Signature = NDArray[np.int64]  # distinct features of a page, as numbers
 
 FACTORS = ("frequency", "signature", "temporal")
-_MAX_CELLS = 16_000_000  # of readers times features: 128 MB
-_MAX_PAIRS = 60_000  # of a reader and a page they read, updated after one visit
+_MAX_COUNTS = 16_000_000  # users times features: two matrices of 64 MB
+_MAX_PAIRS = 60_000  # of a user and a page they read, updated after one visit
 _LONGER = 0.2  # pages between two full updates, as a share of the crawl so far
 _SOONER = 5  # the first full update comes so many times sooner
 _NOT_READ = -1  # the number of a page that is not in the log
@@ -32,26 +33,35 @@ _WORDS = 20  # of a page, the most frequent
 _RARE = 3  # pages that must have had a word before it is a feature
 _MAX_REMEMBERED = 4_096  # words that may become features
 _CLOSEST = 5  # classes of a page
+_MAX_VISITS = 1 << 26  # of a saved history
 
 
-def packed(column: NDArray[Any]) -> str:
+def compressed(column: NDArray[Any]) -> str:
     """An array as text (base64 of zlib), so that states of many numbers stay small and are quick to save."""
     little = np.ascontiguousarray(column, column.dtype.newbyteorder("<"))
-    return b64encode(compress(little.tobytes(), 1)).decode("ascii")
+    return b64encode(zlib.compress(little.tobytes(), 1)).decode("ascii")
 
 
-def unpacked(text: str, kind: type[np.generic]) -> NDArray[Any]:
-    """The array that `packed` has spelt, given the type of its numbers.
+def decompressed(text: str, kind: type[np.generic], *, most: int) -> NDArray[Any]:
+    """The array that `compressed` has spelt, given the type of its numbers; ValueError where they are more than `most`.
 
-    >>> unpacked(packed(np.array([3, -1], np.int32)), np.int32).tolist()
+    >>> decompressed(compressed(np.array([3, -1], np.int32)), np.int32, most=2).tolist()
     [3, -1]
     """
-    stored = np.frombuffer(decompress(b64decode(text)), np.dtype(kind).newbyteorder("<"))
+    inflate = zlib.decompressobj()
+    size = most * np.dtype(kind).itemsize
+    try:
+        data = inflate.decompress(b64decode(text), size + 1)
+    except zlib.error as error:
+        raise ValueError(f"a saved column is damaged: {error}") from None
+    if len(data) > size or not inflate.eof:
+        raise ValueError(f"a saved column is damaged, or longer than {most} numbers")
+    stored = np.frombuffer(data, np.dtype(kind).newbyteorder("<"))
     return stored.astype(kind)  # a copy, which may be written to
 
 
-class Classes(Protocol):
-    """A classifier of pages, such as `relevance.Taxonomy`."""
+class PageClassifier(Protocol):
+    """The probabilities of topics for a page, such as `relevance.Taxonomy` has."""
 
     @property
     def topics(self) -> tuple[str, ...]: ...
@@ -60,7 +70,7 @@ class Classes(Protocol):
 
 
 class Signatures(Protocol):
-    """Extracts the signatures of pages, by which their readers are compared."""
+    """Extracts the signatures of pages, by which their users are compared."""
 
     size: int  # how many features there may be
 
@@ -118,7 +128,7 @@ class WordSignatures:
 class ClosestClasses:
     """The five most probable classes of a page by a taxonomy."""
 
-    def __init__(self, classes: Classes):
+    def __init__(self, classes: PageClassifier):
         self.size = len(classes.topics)
         self._classes = classes
 
@@ -134,9 +144,9 @@ class ClosestClasses:
 
 
 class SignatureCounts:
-    """r_ij, pages visited that reader i read and that have feature j, and r_ij^u, those of them that satisfy.
+    """r_ij, pages visited that user i read and that have feature j, and r_ij^u, those of them that satisfy.
 
-    The mean of r_ij^u / r_ij over the features of each reader is kept up to date. Smoothed by s pages at the base rate
+    The mean of r_ij^u / r_ij over the features of each user is kept up to date. Smoothed by s pages at the base rate
     p, (r_ij^u + s·p) / (r_ij + s) is the sum of a part without p and a part proportional to p, kept apart.
     """
 
@@ -178,15 +188,15 @@ class SignatureCounts:
         return ratios
 
 
-class ReaderRatios:
-    """The ratios P(U|R_i) / P(U) and SF_i of readers, as logarithms, 0 for those that are not significant.
+class UserRatios:
+    """The ratios P(U|R_i) / P(U) and SF_i of users, as logarithms, 0 for those that are not significant.
 
     factors: of "frequency" and "signature", those that are wanted.
     features: how many there may be.
     significance: standard deviations from which on a ratio counts.
-    by_reader: whether the deviation of P(U|R_i) is that of as many pages as the reader read, not of all visited.
-    from_reader: whether SF_i is a multiple of P(U|R_i), not of P(U).
-    smoothing: pages at the base rate that are added to the counts of every reader and feature.
+    by_user: whether the deviation of P(U|R_i) is that of as many pages as the user read, not of all visited.
+    from_user: whether SF_i is a multiple of P(U|R_i), not of P(U).
+    smoothing: pages at the base rate that are added to the counts of every user and feature.
     """
 
     def __init__(
@@ -196,14 +206,14 @@ class ReaderRatios:
         *,
         factors: Collection[str],
         significance: float,
-        by_reader: bool,
-        from_reader: bool,
+        by_user: bool,
+        from_user: bool,
         smoothing: float,
     ):
         self._frequency, self._signature = ("frequency" in factors), ("signature" in factors)
         self._significance = significance
-        self._by_reader = by_reader
-        self._from_reader = from_reader
+        self._by_user = by_user
+        self._from_user = from_user
         self._smoothing = smoothing
         self._visited: Reals = np.zeros(users)  # q_i
         self._satisfying: Reals = np.zeros(users)  # q_i^u
@@ -213,23 +223,23 @@ class ReaderRatios:
 
     @property
     def is_known(self) -> NDArray[np.bool_]:
-        """Of each reader, whether any page was visited that they read."""
+        """Of each user, whether any page was visited that they read."""
         return self._visited > 0
 
     @property
     def has_satisfied(self) -> NDArray[np.bool_]:
-        """Of each reader, whether any of these satisfies the predicate."""
+        """Of each user, whether any of these satisfies the predicate."""
         return self._satisfying > 0
 
-    def count(self, readers: NDArray[np.int32], weights: Reals, signature: Signature, satisfies: bool) -> None:
-        """Counts a visited page with its readers."""
-        self._visited[readers] += weights
+    def count(self, users: NDArray[np.int32], weights: Reals, signature: Signature, satisfies: bool) -> None:
+        """Counts a visited page with its users."""
+        self._visited[users] += weights
         if satisfies:
-            self._satisfying[readers] += weights
-        self._features.add(readers, weights, signature, satisfies)
+            self._satisfying[users] += weights
+        self._features.add(users, weights, signature, satisfies)
 
     def forget_spread(self) -> None:
-        """Resets the moments of SF_i, before all readers are updated."""
+        """Resets the moments of SF_i, before all users are updated."""
         self._ratios[:] = np.nan
         self._spread[:] = 0.0
 
@@ -242,10 +252,10 @@ class ReaderRatios:
 
     def _frequency_logs(self, users: Ids, pages: int, base_rate: float) -> Reals:
         seen, satisfying = self._visited[users], self._satisfying[users]
-        trials = seen if self._by_reader else float(pages)
+        trials = seen if self._by_user else float(pages)
         counted = np.where(seen > 0, seen, 1.0)
         deviations = np.abs(satisfying / counted - base_rate) / np.sqrt(base_rate * (1.0 - base_rate)) * np.sqrt(trials)
-        logs = np.log(np.maximum(self._shares(users, base_rate) / base_rate, _TINY))
+        logs = share_logs(satisfying, seen, base_rate, smoothing=self._smoothing)
         return np.where((seen > 0) & (deviations >= self._significance), logs, 0.0)
 
     def _shares(self, users: Ids, base_rate: float) -> Reals:
@@ -255,15 +265,15 @@ class ReaderRatios:
         return shares
 
     def _signature_logs(self, users: Ids, base_rate: float) -> Reals:
-        base = np.maximum(self._shares(users, base_rate), _TINY) if self._from_reader else base_rate
+        base = np.maximum(self._shares(users, base_rate), _TINY) if self._from_user else base_rate
         ratios, before = self._features.ratios(users, base), self._ratios[users]
-        if self._from_reader:
+        if self._from_user:
             ratios[~np.isnan(ratios) & (base <= _TINY)] = 1.0  # nothing they read satisfies: no feature is an exception
         self._ratios[users] = ratios
         self._spread += _moments(ratios) - _moments(before)
-        readers, total, squares = self._spread.tolist()
-        mean = total / max(1.0, readers)
-        deviation = max(0.0, squares / max(1.0, readers) - mean * mean) ** 0.5
+        number, total, squares = self._spread.tolist()
+        mean = total / max(1.0, number)
+        deviation = max(0.0, squares / max(1.0, number) - mean * mean) ** 0.5
         is_known = ~np.isnan(ratios)
         counts = is_known
         if self._significance > 0:
@@ -284,14 +294,14 @@ class Locality:
     where accesses do not age. A page does not belong to it by being read twice.
     """
 
-    def __init__(self, readings: Readings, around: int):
-        self._readings = readings
+    def __init__(self, access_log: AccessLog, around: int):
+        self._access_log = access_log
         self._around = around
-        self.strength: Reals = np.zeros(len(readings.urls))  # how much each page belongs to it
+        self.strength: Reals = np.zeros(len(access_log.urls))  # how much each page belongs to it
         self.inside = self.outside = 0.0  # pages visited
         self.inside_satisfying = self.outside_satisfying = 0.0  # of these
-        self._visited: NDArray[np.bool_] = np.zeros(len(readings.urls), np.bool_)
-        self._satisfying: NDArray[np.bool_] = np.zeros(len(readings.urls), np.bool_)
+        self._visited: NDArray[np.bool_] = np.zeros(len(access_log.urls), np.bool_)
+        self._satisfying: NDArray[np.bool_] = np.zeros(len(access_log.urls), np.bool_)
 
     def add(self, url: int, satisfies: bool) -> Ids:
         """Adds a visited page; returns the pages that belong more to the locality than before."""
@@ -308,15 +318,15 @@ class Locality:
             self.outside_satisfying += outside
 
     def _widen(self, url: int) -> Ids:
-        users, positions = self._readings.places_of(url)
-        starts = self._readings.walk_starts
+        users, positions = self._access_log.positions_of(url)
+        starts = self._access_log.walk_starts
         first, last = starts[users], starts[users.astype(np.int64) + 1]
         places = first + positions
         steps = np.concatenate((np.arange(-self._around, 0), np.arange(1, self._around + 1)))
         near = places[:, None] + steps
         near = near[(near >= first[:, None]) & (near < last[:, None])]
-        urls = self._readings.walks[near]
-        weights = self._readings.weights[near]
+        urls = self._access_log.walks[near]
+        weights = self._access_log.weights[near]
         closer = (weights > self.strength[urls]) & (urls != url)
         urls, weights = urls[closer], weights[closer]
         widened = np.unique(urls).astype(np.int64)
@@ -333,9 +343,11 @@ class Locality:
         """log of f1 / P(U) for pages inside, of f2 / P(U) for those outside, of a mixture for those half inside."""
         if self.inside_satisfying + self.outside_satisfying == 0.0:
             return np.zeros(len(urls))  # the predicate has no locality yet
-        within = _log_share(self.inside_satisfying, self.inside, base_rate, smoothing)
-        without = _log_share(self.outside_satisfying, self.outside, base_rate, smoothing)
-        return without + (within - without) * self.strength[urls]
+        satisfying = np.array([self.inside_satisfying, self.outside_satisfying])
+        seen = np.array([self.inside, self.outside])
+        within, without = share_logs(np.maximum(satisfying, 0.0), seen, base_rate, smoothing=smoothing).tolist()
+        ratios: Reals = without + (within - without) * self.strength[urls]
+        return ratios
 
     def recount(self) -> None:
         """Recomputes the counts that were added up page by page, which corrects rounding."""
@@ -344,13 +356,6 @@ class Locality:
         self.outside = float(self._visited.sum()) - self.inside
         self.inside_satisfying = float(strength[good].sum())
         self.outside_satisfying = float(good.sum()) - self.inside_satisfying
-
-
-def _log_share(satisfying: float, seen: float, base_rate: float, smoothing: float) -> float:
-    if seen <= 0.0:
-        return 0.0
-    share = (max(0.0, satisfying) + smoothing * base_rate) / (seen + smoothing)
-    return float(np.log(max(share / base_rate, _TINY)))
 
 
 class VisitHistory:
@@ -373,18 +378,20 @@ class VisitHistory:
 
     def state(self) -> Plain:
         return {
-            "pages": packed(np.array(self._pages, np.int32)),
-            "satisfying": packed(np.array(self._satisfying, np.uint8)),
-            "lengths": packed(np.array(self._lengths, np.uint8)),
-            "features": packed(np.array(self._features, np.uint16)),
+            "pages": compressed(np.array(self._pages, np.int32)),
+            "satisfying": compressed(np.array(self._satisfying, np.uint8)),
+            "lengths": compressed(np.array(self._lengths, np.uint8)),
+            "features": compressed(np.array(self._features, np.uint16)),
         }
 
 
 def saved_visits(state: Plain) -> Iterator[tuple[int, bool, Signature]]:
     """The visits of a saved history."""
-    pages, satisfying = unpacked(state["pages"], np.int32), unpacked(state["satisfying"], np.uint8)
-    features = unpacked(state["features"], np.uint16).astype(np.int64)
-    ends = np.cumsum(unpacked(state["lengths"], np.uint8), dtype=np.int64).tolist()
+    pages = decompressed(state["pages"], np.int32, most=_MAX_VISITS)
+    satisfying = decompressed(state["satisfying"], np.uint8, most=len(pages))
+    lengths = decompressed(state["lengths"], np.uint8, most=len(pages))
+    features = decompressed(state["features"], np.uint16, most=int(lengths.sum())).astype(np.int64)
+    ends = np.cumsum(lengths, dtype=np.int64).tolist()
     start = 0
     for page, satisfies, end in zip(pages.tolist(), satisfying.tolist(), ends, strict=True):
         yield page, bool(satisfies), features[start:end]
@@ -392,12 +399,12 @@ def saved_visits(state: Plain) -> Iterator[tuple[int, bool, Signature]]:
 
 
 class EvidenceOptions(TypedDict, total=False):
-    """The keywords of `ReadersEvidence`, for strategies that pass them on."""
+    """The keywords of `LogEvidence`, for strategies that pass them on."""
 
     factors: Sequence[str]
     significance: float
     around: int
-    signatures: Literal["words"] | Classes
+    signatures: Literal["words"] | PageClassifier
     trials: Literal["crawl", "reader"]
     base: Literal["crawl", "reader"]
     smoothing: float
@@ -406,22 +413,22 @@ class EvidenceOptions(TypedDict, total=False):
     half_life: float | None
 
 
-class ReadersEvidence:
+class LogEvidence:
     """The interest ratio of pages that people read, learnt from which of their other pages satisfy a predicate.
 
     With P(U) the share of pages visited that satisfy the predicate, its factors are
-    *frequency*, the product over the readers i of P(U|R_i) / P(U), where P(U|R_i) = q_i^u / q_i is the share of the
-    pages visited and read by i; only readers count for whom |P(U|R_i) - P(U)| / sqrt(P(U)(1 - P(U)) / N) reaches
+    *frequency*, the product over the users i of P(U|R_i) / P(U), where P(U|R_i) = q_i^u / q_i is the share of the
+    pages visited and read by i; only users count for whom |P(U|R_i) - P(U)| / sqrt(P(U)(1 - P(U)) / N) reaches
     `significance`;
-    *signature*, the product over the readers of SF_i, the mean over all features j that i has met of
-    (r_ij^u / r_ij) / P(V_i); only readers count whose SF_i is `significance` standard deviations from the mean of all;
+    *signature*, the product over the users of SF_i, the mean over all features j that i has met of
+    (r_ij^u / r_ij) / P(V_i); only users count whose SF_i is `significance` standard deviations from the mean of all;
     *temporal*, f1 / P(U) for pages read shortly before or after one that satisfies the predicate, f2 / P(U) for
     others, where f1 and f2 are the shares of such pages, and of others, that satisfy it.
 
     All are logarithms. Counts are smoothed by `smoothing` pages at the base rate, P(U) by half a page to each side.
     Accesses count by their weights. A page satisfies the predicate from a relevance of 0.5 on.
 
-    Updates are lazy: after a page, only its readers whose ratios changed most, and the pages they read, are updated;
+    Updates are lazy: after a page, only its users whose ratios changed most, and the pages they read, are updated;
     all are in a full update from time to time. The saved state is the history of visits, from which the rest follows.
 
     How a strategy uses it, at every event:
@@ -435,23 +442,23 @@ class ReadersEvidence:
     around: accesses before, and after, that count as near in time.
     signatures: "words", or a taxonomy whose closest classes are the features.
     trials: N above: all pages visited ("crawl", as in the paper), or those of them that i read ("reader").
-    base: P(V_i) above, which the paper leaves open: P(U) ("crawl"), by which SF_i separates readers; or P(U|R_i)
+    base: P(V_i) above, which the paper leaves open: P(U) ("crawl"), by which SF_i separates users; or P(U|R_i)
     ("reader"), by which it measures only how evenly the satisfying pages of i are spread over features.
     full_every: pages between full updates; first a fifth of it, then doubling, later a fifth of the crawl so far.
     clip: the largest absolute logarithm of a factor.
-    half_life: days after which the weight of an access has halved; None: weights as in the readings, mostly 1.
+    half_life: days after which the weight of an access has halved; None: weights as in the access_log, mostly 1.
 
     Aggarwal: Collaborative crawling: mining user experiences for topical resource discovery (KDD 2002).
     """
 
     def __init__(
         self,
-        readings: Readings | None,
+        access_log: AccessLog | None,
         *,
         factors: Sequence[str] = FACTORS,
         significance: float = 2.0,
         around: int = 3,
-        signatures: Literal["words"] | Classes = "words",
+        signatures: Literal["words"] | PageClassifier = "words",
         trials: Literal["crawl", "reader"] = "crawl",
         base: Literal["crawl", "reader"] = "crawl",
         smoothing: float = 1.0,
@@ -459,48 +466,48 @@ class ReadersEvidence:
         full_every: int = 25,
         half_life: float | None = None,
     ):
-        readings = Readings.of(()) if readings is None else readings
-        readings = readings if half_life is None else readings.aged(half_life)
+        access_log = AccessLog.of(()) if access_log is None else access_log
+        access_log = access_log if half_life is None else access_log.aged(half_life)
         if unknown := sorted(set(factors) - set(FACTORS)):
             raise UsageError(f"no factor {unknown[0]!r}; there are {', '.join(FACTORS)}")
-        self.readings = readings
+        self.access_log = access_log
         self._factors = frozenset(factors)
         self._significance = checked_number("significance", significance, 0.0)
         self._around = checked_number("around", around, 1, 1e4)
         self._taxonomy = None if isinstance(signatures, str) else signatures
-        self._by_reader = trials == "reader"
-        self._from_reader = base == "reader"
+        self._by_user = trials == "reader"
+        self._from_user = base == "reader"
         self._smoothing = checked_number("smoothing", smoothing, 0.0)
         self._clip = checked_number("clip", clip, 1e-6)
         self._full_every = checked_number("full_every", full_every, 1)
-        self._people_to, _ = readings.readers
-        self._read_from, self._read = readings.read
-        self._read_weights = readings.all_read_weights if readings.is_aged else None
+        self._user_starts, _ = access_log.users_by_url
+        self._url_starts, self._urls = access_log.urls_by_user
+        self._url_weights = access_log.urls_by_user_weights if access_log.is_aged else None
         self._begin()
 
     def _begin(self) -> None:
-        urls, users = len(self.readings.urls), self.readings.users
+        urls, users = len(self.access_log.urls), self.access_log.users
         self.tally = Tally()
         self.changed: Ids = _NONE
         self.is_full = False  # whether the last event brought a full update
-        self._locality = Locality(self.readings, self._around)
+        self._locality = Locality(self.access_log, self._around)
         self._signatures: Signatures
         if self._taxonomy is None:
-            self._signatures = WordSignatures(max(16, min(512, _MAX_CELLS // max(1, users))))
+            self._signatures = WordSignatures(max(16, min(512, _MAX_COUNTS // max(1, users))))
         else:
             self._signatures = ClosestClasses(self._taxonomy)
-        self._ratios = ReaderRatios(
+        self._ratios = UserRatios(
             users,
             self._signatures.size,
             factors=self._factors,
             significance=self._significance,
-            by_reader=self._by_reader,
-            from_reader=self._from_reader,
+            by_user=self._by_user,
+            from_user=self._from_user,
             smoothing=self._smoothing,
         )
-        self._frequency_of_reader: Reals = np.zeros(users)  # logarithms, as far as they are in the sums of the pages
-        self._signature_of_reader: Reals = np.zeros(users)
-        self._frequency: Reals = np.zeros(urls)  # sums over the readers of each page
+        self._frequency_of_user: Reals = np.zeros(users)  # logarithms, as far as they are in the sums of the pages
+        self._signature_of_user: Reals = np.zeros(users)
+        self._frequency: Reals = np.zeros(urls)  # sums over the users of each page
         self._signature: Reals = np.zeros(urls)
         self._is_visited: NDArray[np.bool_] = np.zeros(urls, np.bool_)
         self._history = VisitHistory()
@@ -529,7 +536,7 @@ class ReadersEvidence:
 
     def _number_of(self, url: Url) -> int:
         """The number of a page in the log; the target of a redirect has the number of the URL that moved."""
-        number = self.readings.id_of(url) if isinstance(url, str) else None
+        number = self.access_log.id_of(url)
         return self._moved.get(url, _NOT_READ) if number is None else number
 
     def _add_visit(self, number: int, satisfies: bool, signature: Signature) -> None:
@@ -551,57 +558,57 @@ class ReadersEvidence:
         if number == _NOT_READ:
             return _NONE
         self._is_visited[number] = True
-        readers, weights = self.readings.readers_of(number), self.readings.reader_weights(number)
-        self._ratios.count(readers, weights, signature, satisfies)
+        users, weights = self.access_log.users_of(number), self.access_log.user_weights(number)
+        self._ratios.count(users, weights, signature, satisfies)
         return self._locality.add(number, satisfies) if "temporal" in self._factors else _NONE
 
     def _update(self, number: int, nearer: Ids) -> None:
-        """Updates the readers of a page and what else they read: the paper's lazy update."""
-        readers = self.readings.readers_of(number).astype(np.int64)
-        frequency, signature = self._logs_of(readers)
-        more_frequency = frequency - self._frequency_of_reader[readers]
-        more_signature = signature - self._signature_of_reader[readers]
+        """Updates the users of a page and what else they read: the paper's lazy update."""
+        users = self.access_log.users_of(number).astype(np.int64)
+        frequency, signature = self._logs_of(users)
+        more_frequency = frequency - self._frequency_of_user[users]
+        more_signature = signature - self._signature_of_user[users]
         change = np.abs(more_frequency) + np.abs(more_signature)
         first = np.argsort(-change, kind="stable")[: np.count_nonzero(change)]
-        lengths = self._read_from[readers[first] + 1] - self._read_from[readers[first]]
+        lengths = self._url_starts[users[first] + 1] - self._url_starts[users[first]]
         first = first[: max(1, int(np.searchsorted(np.cumsum(lengths), _MAX_PAIRS)))]
-        chosen, lengths = readers[first], lengths[: len(first)]
-        pairs = _places(self._read_from[chosen], lengths)
-        urls, weights = self._read[pairs], 1.0 if self._read_weights is None else self._read_weights[pairs]
+        chosen, lengths = users[first], lengths[: len(first)]
+        pairs = concatenated_ranges(self._url_starts[chosen], lengths)
+        urls, weights = self._urls[pairs], 1.0 if self._url_weights is None else self._url_weights[pairs]
         np.add.at(self._frequency, urls, weights * np.repeat(more_frequency[first], lengths))
         np.add.at(self._signature, urls, weights * np.repeat(more_signature[first], lengths))
-        self._frequency_of_reader[chosen] = frequency[first]
-        self._signature_of_reader[chosen] = signature[first]
+        self._frequency_of_user[chosen] = frequency[first]
+        self._signature_of_user[chosen] = signature[first]
         touched = np.zeros(len(self._frequency), np.bool_)
         touched[urls] = True
         touched[nearer] = True
         self.changed = np.flatnonzero(touched)
 
     def refresh(self) -> None:
-        """Updates all readers and all pages: the paper's periodic update."""
+        """Updates all users and all pages: the paper's periodic update."""
         self._refreshed_at = len(self._history)
         self._locality.recount()
         self._ratios.forget_spread()
-        everybody = np.arange(self.readings.users)
-        self._frequency_of_reader, self._signature_of_reader = self._logs_of(everybody)
-        self._frequency = self._summed(self._frequency_of_reader)
-        self._signature = self._summed(self._signature_of_reader)
-        self.changed, self.is_full = self._read_by(self._ratios.is_known), True
+        everybody = np.arange(self.access_log.users)
+        self._frequency_of_user, self._signature_of_user = self._logs_of(everybody)
+        self._frequency = self._summed(self._frequency_of_user)
+        self._signature = self._summed(self._signature_of_user)
+        self.changed, self.is_full = self._pages_of(self._ratios.is_known), True
 
-    def _read_by(self, chosen: NDArray[np.bool_]) -> Ids:
-        """The pages that any of some readers read."""
-        (readers,) = chosen.nonzero()
-        starts = self._read_from[readers]
+    def _pages_of(self, chosen: NDArray[np.bool_]) -> Ids:
+        """The pages that any of some users read."""
+        (users,) = chosen.nonzero()
+        starts = self._url_starts[users]
         touched = np.zeros(len(self._frequency), np.bool_)
-        touched[self._read[_places(starts, self._read_from[readers + 1] - starts)]] = True
+        touched[self._urls[concatenated_ranges(starts, self._url_starts[users + 1] - starts)]] = True
         return np.flatnonzero(touched)
 
-    def _summed(self, of_reader: Reals) -> Reals:
-        """The sum over the readers of every page."""
-        logs = np.repeat(of_reader, np.diff(self._read_from))
-        if self._read_weights is not None:
-            logs *= self._read_weights
-        sums: Reals = np.bincount(self._read, logs, len(self.readings.urls)).astype(np.float64, copy=False)
+    def _summed(self, of_user: Reals) -> Reals:
+        """The sum over the users of every page."""
+        logs = np.repeat(of_user, np.diff(self._url_starts))
+        if self._url_weights is not None:
+            logs *= self._url_weights
+        sums: Reals = np.bincount(self._urls, logs, len(self.access_log.urls)).astype(np.float64, copy=False)
         return sums
 
     def _logs_of(self, users: Ids) -> tuple[Reals, Reals]:
@@ -621,12 +628,12 @@ class ReadersEvidence:
 
     def read_by_satisfied(self) -> Ids:
         """The pages that somebody read who read a page that satisfies the predicate."""
-        return self._read_by(self._ratios.has_satisfied)
+        return self._pages_of(self._ratios.has_satisfied)
 
     def explain(self, ids: Ids) -> list[Mapping[str, Plain]]:
         """The ratios of each page by factor, and how many people read it."""
         ratios = [np.exp(part).round(3).tolist() for part in self._parts(ids)]
-        people = (self._people_to[ids + 1] - self._people_to[ids]).tolist()
+        people = (self._user_starts[ids + 1] - self._user_starts[ids]).tolist()
         kinds = [(place, name) for place, name in enumerate(FACTORS) if name in self._factors]
         return [
             {**{name: ratios[place][row] for place, name in kinds}, "people": count} for row, count in enumerate(people)
@@ -664,9 +671,3 @@ class ReadersEvidence:
         self._signatures.restore(state["features"])
         self._moved = dict(state["moved"])
         self.changed, self.is_full = _NONE, False
-
-
-def _places(starts: Ids, lengths: Ids) -> Ids:
-    """The indices of several ranges of an array, concatenated."""
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))

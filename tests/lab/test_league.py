@@ -16,6 +16,7 @@ from lycosa_lab.live_crawl import LiveTask, live_crawl
 from lycosa_lab.statistics import paired_t
 from lycosa_lab.studies.league import ORACLE, SCRIPT, League
 from lycosa_lab.studies.league.baselines import Script, oracle
+from lycosa_lab.studies.league.figures import _chosen
 from lycosa_lab.studies.league.runs import _figures, budgets_of, league_strategies, prepare
 from lycosa_lab.studies.league.tables import MEASURES
 from lycosa_lab.studies.league.tasks import (
@@ -89,6 +90,10 @@ def test_a_league_of_some_strategies_is_a_run_of_its_own():
     assert some.scales["small"] == {**League.scales["small"], "strategies": some.strategies}
     with pytest.raises(UsageError, match="no strategy of the league is called 'collaborative'; there are adaptive"):
         League(["collaborative"])  # which needs a log
+
+
+def test_only_those_who_took_part_are_drawn():
+    assert _chosen(["random", ORACLE, SCRIPT, "best-first"], "best-first") == ["best-first", ORACLE, SCRIPT, "random"]
 
 
 def test_every_claim_is_computed_and_every_figure_drawn(results, folder):

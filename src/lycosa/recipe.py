@@ -30,7 +30,7 @@ from lycosa.vocabulary.errors import RecipeError, UsageError, mistake_in
 from lycosa.vocabulary.files import read_plain
 from lycosa.vocabulary.records import Plain, Url
 from lycosa.vocabulary.text import tokens_of
-from lycosa.vocabulary.url_files import NumberedLine, bare_host, meant_lines, read_url_file
+from lycosa.vocabulary.url_files import NumberedLine, bare_host, content_lines, read_url_file
 from lycosa.vocabulary.urls import normalise
 
 FILE_NAME = "lycosa.toml"
@@ -376,7 +376,7 @@ def read_seeds(path: Path, *, tell: Callable[[str], None] = lambda line: None) -
 
 def seeds_in(lines: Iterable[str], source: str, *, tell: Callable[[str], None] = lambda line: None) -> list[Url]:
     """The URLs in lines that come from `source`, each once."""
-    return _seeds_of(meant_lines(lines), source, tell)
+    return _seeds_of(content_lines(lines), source, tell)
 
 
 def _seeds_of(lines: Iterable[NumberedLine], source: str, tell: Callable[[str], None]) -> list[Url]:

@@ -50,14 +50,14 @@ def label(
         raise UsageError("no URL to label; give one or several, or a file of them with --file")
     if len(labels) > MAX_LABELS:
         raise UsageError(f"{len(labels)} URLs are too many at once; give up to {MAX_LABELS}")
-    learnt = teach(name, labels)
+    learnt = label_pages(name, labels)
     if as_json:
         print_json({"labels": len(labels), "judged": learnt.judged, "missing": learnt.missing})
     else:
         typer.echo(f"Saved {counted(len(labels), 'label')}. {in_words(learnt, name)}")
 
 
-def teach(name: Path, labels: dict[Url, bool]) -> Learnt:
+def label_pages(name: Path, labels: dict[Url, bool]) -> Learnt:
     """Labels pages, through the crawl that runs on the collection if one does; without labels, learns those noted."""
     request = (
         CrawlRequest("label", labels={str(url): good for url, good in labels.items()})

@@ -9,7 +9,7 @@ import typer
 from lycosa.refresh import POLICIES
 from lycosa.run.crawl import INTERRUPTED
 from lycosa.run.options import FetchOptions, settings_of
-from lycosa.run.refresh import EXPAND, POLICY, Named, Refresh, Refreshed, plan_of, refreshing_recipe, require_pages
+from lycosa.run.refresh import EXPAND, POLICY, NamedPage, Refresh, Refreshed, plan_of, refreshing_recipe, require_pages
 from lycosa.run.session import Session
 from lycosa.run.trust import polite_recipe
 from lycosa.vocabulary.clock import WallClock
@@ -129,7 +129,7 @@ def _lines(result: Refreshed) -> list[str]:
     return lines
 
 
-def _page_lines(what: str, pages: list[Named], count: int) -> list[str]:
+def _page_lines(what: str, pages: list[NamedPage], count: int) -> list[str]:
     if not pages:
         return []
     more = f", the {len(pages)} most important of {count}" if count > len(pages) else ""

@@ -26,7 +26,7 @@ from lycosa.run.upkeep import require_learning
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import counted, visible
 
-from .label import in_words, teach
+from .label import in_words, label_pages
 from .options import Json, Name, print_json, program, tell
 
 _ANSWERS = {
@@ -86,7 +86,7 @@ class _Review:
         except KeyboardInterrupt:
             goes_on, labelled = False, 1  # what was answered is noted, and learnt
         if labelled:
-            self._learnt = teach(self._folder, {})
+            self._learnt = label_pages(self._folder, {})
             self._labelled += labelled
             if not self._as_json:
                 typer.echo(f"Saved. {in_words(self._learnt, self._folder)}")

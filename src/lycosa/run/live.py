@@ -335,7 +335,7 @@ class LiveRun:
             self._report_target()
             if not session.status.is_interrupted:
                 self._topic.finish()
-                self._topic.tell_unknown_words()
+                self._topic.report_unknown_words()
         session.record(Stop(session.clock.now(), session.status.stop_reason or INTERRUPTED))
         session.checkpoint()
 

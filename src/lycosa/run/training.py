@@ -271,7 +271,7 @@ class TopicTrainer:
             relevances = self._crawled.judged_by(self._judge, MAX_REJUDGED)
             self._record_relevances(relevances, "the topic is known better")
 
-    def tell_unknown_words(self) -> None:
+    def report_unknown_words(self) -> None:
         """Tells which words of the topic are on none of the latest pages."""
         session = self._session
         if not session.topic.learns or not self._crawled.was_added or session.status.pages < _ENOUGH_TO_MISS:

@@ -186,7 +186,7 @@ class Hunter(BaseStrategy):
         self, relevances: Mapping[str, float], standings: Mapping[str, float] | None = None
     ) -> Iterable[Candidate]:
         """Pages were judged anew: the waiting links whose priority changes by that."""
-        self._table.restand(standings or {})
+        self._table.update_standings(standings or {})
         self._table.rejudge({url: self._logit(Url(url), relevance) for url, relevance in relevances.items()})
         if self.target is not None:
             self.target.rejudge(relevances)
@@ -478,7 +478,7 @@ class _LinkTable:
         if relevances:
             self._pages, self._relevant = float(len(relevances)), sum(relevances.values())
 
-    def restand(self, standings: Mapping[str, float]) -> None:
+    def update_standings(self, standings: Mapping[str, float]) -> None:
         """Pages have these standings from now on."""
         for place, url in enumerate(self._parent_urls):
             if self._evidence is not None and url in standings:

@@ -72,7 +72,7 @@ class RelevanceTargetStudy:
             own = SyntheticWorld(**asdict(world.options) | {"seed": job["seed"], "sites": None})
             bed = prepare_test_bed(own, size, job["seed"], in_links_of(own), topics=2)
         topic = _TopicAtTargets(bed, job["topic"])
-        crawls = {label(target): topic.hunted(target, size["pages"]) for target in TARGETS}
+        crawls = {label(target): topic.hunter_crawl(target, size["pages"]) for target in TARGETS}
         crawls |= {adaptive(target): topic.adapted(target, size["pages"]) for target in TARGETS}
         return {"world": job["seed"], "topic": topic.name, "crawls": crawls}
 
@@ -108,7 +108,7 @@ class _TopicAtTargets:
         self._standing = bed.standing.models[examples.topic]
         self._judged: dict[Url, tuple[Page, float, float] | None] = {}
 
-    def hunted(self, target: float, pages: int) -> Plain:
+    def hunter_crawl(self, target: float, pages: int) -> Plain:
         strategy = Hunter(target=target, judge=lambda: self._relevance, example_urls=self._examples)
         measured = self._measured(strategy, pages)
         return {

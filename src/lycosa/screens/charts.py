@@ -64,17 +64,18 @@ def factor_bars(factors: Sequence[Factor]) -> Markup:
     if not shown:
         return Markup("")
     height = 22 * len(shown)
+    zero = 60.0 if any(each.log_odds < 0 for each in shown) else 1.0
     parts = []
     for number, each in enumerate(shown):
         y = 22 * number
         length = min(1.0, abs(each.log_odds) / _BAR) * 58
-        x, kind = (60.0, "up") if each.log_odds > 0 else (60.0 - length, "down")
+        x, kind = (zero, "up") if each.log_odds > 0 else (zero - length, "down")
         parts.append(
             f'<rect class="{kind}" x="{x:.1f}" y="{y + 5}" width="{max(1.0, length):.1f}" height="12" rx="2"/>'
         )
-        words = escape(each.words.removeprefix("by "))
-        parts.append(f'<text x="126" y="{y + 15.5}">{each.log_odds:+.2f} {words}</text>')
+        words = escape(each.words.removeprefix("by ")[:70])
+        parts.append(f'<text x="{zero + 66:g}" y="{y + 15.5}">{each.log_odds:+.2f} {words}</text>')
     return Markup(
-        f'<svg class="factors" viewBox="0 0 460 {height}" role="img"><title>parts of the score, as logarithms of odds'
-        f'</title><line class="grid" x1="60" x2="60" y1="0" y2="{height}"/>{"".join(parts)}</svg>'
+        f'<svg class="factors" viewBox="0 0 {zero + 440:g} {height}" role="img"><title>parts of the score as logarithms'
+        f' of odds</title><line class="grid" x1="{zero:g}" x2="{zero:g}" y1="0" y2="{height}"/>{"".join(parts)}</svg>'
     )

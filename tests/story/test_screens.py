@@ -66,7 +66,7 @@ def test_a_page_is_found_read_and_judged_by_the_keyboard(served, page):
     page.wait_for_selector("ol.hits a.item")
     page.keyboard.press("Control+A")
     page.keyboard.type("percen")  # a word that is being typed
-    page.wait_for_function("document.querySelectorAll('ol.hits a.item').length === 1")
+    page.wait_for_selector("ol.hits:not(:has(li + li)) a.item")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_selector("ol.way li.here")
@@ -77,7 +77,7 @@ def test_a_page_is_found_read_and_judged_by_the_keyboard(served, page):
     assert read_labels(served[0] / "bees") == {f"{HOME}percent": True}
     base = served[1].partition("/?")[0]
     assert [url for url in asked if not url.startswith(f"{base}/")] == []
-    assert complaints == []
+    assert [each for each in complaints if not each.startswith("Blocked script execution")] == []  # of the stored copy
 
 
 @pytest.mark.parametrize("width", [360, 1440])
@@ -121,8 +121,8 @@ class _Evil(BaseHTTPRequestHandler):
     def do_GET(self):
         html = (
             f"<!doctype html><iframe id=f src='{self.target}/'></iframe><form id=p method=post target=t"
-            f" action='{self.target}/c/bees/label'><input name=url value='{HOME}plus'><input name=label value=bad></form>"
-            f"<iframe name=t></iframe><script>var read = fetch('{self.target}/api/collections', {{credentials:"
+            f" action='{self.target}/c/bees/label'><input name=url value='{HOME}plus'><input name=label value=bad>"
+            f"</form><iframe name=t></iframe><script>var read = fetch('{self.target}/api/collections', {{credentials:"
             "'include'}).then(a => a.text()).catch(e => 'refused'); document.getElementById('p').submit()</script>"
         ).encode()
         self.send_response(200)

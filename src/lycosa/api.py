@@ -33,7 +33,7 @@ from lycosa.collection.search_index import Hit
 from lycosa.frontier.admission import Scope
 from lycosa.frontier.durable import count_waiting
 from lycosa.reading import markdown_of
-from lycosa.recipe import Recipe, load_recipe
+from lycosa.recipe import Recipe
 from lycosa.run.export import TableOptions, labels_of, rows, table_request
 from lycosa.run.live import LiveCrawl, Visits
 from lycosa.run.new import new_collection
@@ -50,6 +50,7 @@ from lycosa.run.options import (
 )
 from lycosa.run.refresh import Plan, Refresh, Refreshed, plan_of, refreshing_recipe, require_pages
 from lycosa.run.session import Session
+from lycosa.run.trust import polite_recipe
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.event_loop import new_event_loop
@@ -188,7 +189,7 @@ class OpenCollection(_Readable):
         check_keywords(options, FetchOptions)
         plan = plan_of(budget=budget, policy=policy, expand=expand)
         settings = settings_of(options)
-        recipe = refreshing_recipe(load_recipe(self.folder, tell=tell), plan, options)
+        recipe = refreshing_recipe(polite_recipe(self.folder, tell=tell), plan, options)
         require_pages(self.folder)
         return RefreshRun(self.folder, recipe, settings, plan, tell=tell)
 
@@ -368,7 +369,7 @@ def crawl(
     check_keywords(options, CrawlOptions)
     folder = Path(folder)
     settings = settings_of(options)
-    return Run(folder, changed_recipe(load_recipe(folder, tell=tell), options), settings, tell=tell)
+    return Run(folder, changed_recipe(polite_recipe(folder, tell=tell), options), settings, tell=tell)
 
 
 def open(folder: str | Path) -> OpenCollection:

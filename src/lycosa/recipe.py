@@ -30,7 +30,7 @@ from lycosa.vocabulary.errors import RecipeError, UsageError, mistake_in
 from lycosa.vocabulary.files import read_plain
 from lycosa.vocabulary.records import Plain, Url
 from lycosa.vocabulary.text import tokens_of
-from lycosa.vocabulary.url_files import NumberedLine, bare_host, meant_lines, read_url_file
+from lycosa.vocabulary.url_files import NumberedLine, bare_host, content_lines, read_url_file
 from lycosa.vocabulary.urls import normalise
 
 FILE_NAME = "lycosa.toml"
@@ -303,7 +303,7 @@ def _require_unit_scale(name: str, what: str) -> None:
 
 
 def utility_for(strategy: str, utility: UtilityOptions) -> UtilityOptions:
-    """With the target that a strategy goes by: its default where none is given, None where it has none."""
+    """With the target that a strategy has: its default where none is given, None where it has none."""
     option = find_strategy(strategy).options.get("target")
     if option is None:
         return replace(utility, target=None)
@@ -326,7 +326,7 @@ def make_strategy(
     language: str = "",
     utility: UtilityOptions = UtilityOptions(),
     judge: Callable[[], WordWeights | None] = lambda: None,
-    taught: Collection[Url] = (),
+    example_urls: Collection[Url] = (),
     domain_reach: Callable[[Url], float] = lambda url: 0.0,
     access_log: AccessLog | None = None,
     options: Mapping[str, Plain] = {},
@@ -335,9 +335,9 @@ def make_strategy(
 
     stem, language: whether the topic's words are stems, and of what language.
     judge: gives the present model of the topic's words, None where there is none.
-    taught: pages from which the topic was learnt.
+    example_urls: pages from which the topic was learnt.
     domain_reach: log of the reach of a URL's domain, less that of the median domain; 0 where it is not known.
-    access_log: of the log to go by.
+    access_log: that guides the strategy.
     options: what the user sets for this strategy; they come before what the table [utility] says.
     """
     entry = find_strategy(name)
@@ -348,7 +348,7 @@ def make_strategy(
         "alpha": utility.alpha,
         "form": utility.form,
         "judge": judge,
-        "taught": taught,
+        "example_urls": example_urls,
         "domain_reach": domain_reach,
         "access_log": access_log,
     }
@@ -376,7 +376,7 @@ def read_seeds(path: Path, *, tell: Callable[[str], None] = lambda line: None) -
 
 def seeds_in(lines: Iterable[str], source: str, *, tell: Callable[[str], None] = lambda line: None) -> list[Url]:
     """The URLs in lines that come from `source`, each once."""
-    return _seeds_of(meant_lines(lines), source, tell)
+    return _seeds_of(content_lines(lines), source, tell)
 
 
 def _seeds_of(lines: Iterable[NumberedLine], source: str, tell: Callable[[str], None]) -> list[Url]:

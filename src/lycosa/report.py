@@ -9,7 +9,7 @@ from itertools import pairwise, repeat
 from statistics import fmean
 from typing import NamedTuple
 
-from lycosa.pictures import Bar, Mark, Series, bar_chart, bin_counts, histogram, line_chart
+from lycosa.pictures import Bar, Series, VerticalLine, bar_chart, bin_counts, histogram, line_chart
 from lycosa.pictures.heat_map import heat_map
 from lycosa.pictures.html_page import for_each_screen, html_page, section
 from lycosa.relevance.harvest import Calibration, harvest_interval
@@ -24,7 +24,7 @@ POINTS_PER_CURVE = 300
 CELLS = 20  # of each side of the heat map
 
 
-class PlaceFigures(NamedTuple):
+class SiteFigures(NamedTuple):
     """What a host or a site has given."""
 
     name: str
@@ -118,13 +118,13 @@ def harvest_curves(relevances: Sequence[float]) -> tuple[Series, Series]:
     return Series("all pages so far", cumulative), Series(f"latest {window} pages", moving)
 
 
-def strategy_marks(runs: Sequence[RunFigures]) -> list[Mark]:
+def strategy_marks(runs: Sequence[RunFigures]) -> list[VerticalLine]:
     """Where in the crawl, counted in pages, a run went on with another strategy than the one before it."""
     marks, pages = [], 0
     for before, run in pairwise(runs):
         pages += before.pages
         if run.strategy != before.strategy:
-            marks.append(Mark(float(pages), f"→ {run.strategy}"))
+            marks.append(VerticalLine(float(pages), f"→ {run.strategy}"))
     return marks
 
 
@@ -310,7 +310,7 @@ def _freshness(data: ReportData) -> str:
 
 def places(
     names: Iterable[str], relevances: Iterable[float], standings: Sequence[float | None] = ()
-) -> list[PlaceFigures]:
+) -> list[SiteFigures]:
     """The hosts or sites of pages, those with most pages first."""
     pages: Counter[str] = Counter()
     relevant: Counter[str] = Counter()
@@ -321,7 +321,7 @@ def places(
         if standing is not None:
             known[name].append(standing)
     return [
-        PlaceFigures(name, count, relevant[name], fmean(known[name]) if name in known else None)
+        SiteFigures(name, count, relevant[name], fmean(known[name]) if name in known else None)
         for name, count in sorted(pages.items(), key=lambda pair: (-pair[1], pair[0]))
     ]
 
@@ -335,7 +335,7 @@ def _sites(data: ReportData) -> str:
     return section("Sites", lead, for_each_screen(lambda width: bar_chart(shown, title="Sites", width=width)))
 
 
-def _site_note(site: PlaceFigures, pages: int) -> str:
+def _site_note(site: SiteFigures, pages: int) -> str:
     standing = "" if site.standing is None else f", importance {site.standing:.2f}"
     return f"({site.pages / pages:.1%}), {site.relevant / site.pages:.0%} relevant{standing}"
 

@@ -97,7 +97,9 @@ def recall_crawl(given: TopicWorld, strategy: str, *, seed: int, cache: PageCach
     """
     estimator, frontier = RecallEstimator(), SequentialFrontier()
     entry = find_strategy(strategy)
-    loop = Loop(entry(**({"taught": given.seeds} if entry.takes("taught") else {})), frontier, observe=estimator.add)
+    loop = Loop(
+        entry(**({"example_urls": given.seeds} if entry.takes("example_urls") else {})), frontier, observe=estimator.add
+    )
     marks = {max(1, round(share * given.reachable)) for share in BUDGETS}
     checks: list[RecallCheck] = []
     stop: RecallCheck | None = None

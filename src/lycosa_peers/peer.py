@@ -217,6 +217,7 @@ class Peer:
             await asyncio.sleep(UPDATE_SECONDS)
             try:
                 await updates.update()
+                await self.content.index_new_pages()
             except LycosaError as error:
                 self._report_once(error)
 

@@ -29,6 +29,7 @@ from lycosa.collection.search_index import MAX_TEXT, SearchIndex, one_safe_line
 from lycosa.reading import Reader
 from lycosa.reading.stop_words import STOP_WORDS
 from lycosa.reading.words import FoldedWords
+from lycosa.run.open import bring_index_up_to_date
 from lycosa.vocabulary.errors import CollectionError, LycosaError
 from lycosa.vocabulary.hosts import why_not_public_address, why_url_refused
 from lycosa.vocabulary.records import Codes, Fetch, Url
@@ -526,6 +527,11 @@ class SharedCollection:
                 build.seal()
         build.seal()
         self.take_over(build)
+
+    async def index_new_pages(self) -> None:
+        """Has pages indexed that a crawl has left to the first search; while it runs, they have to wait."""
+        if self._collection.pages_not_indexed():
+            await asyncio.to_thread(bring_index_up_to_date, self._collection.folder, tell=lambda line: None)
 
     def codes_of_page(self, number: int) -> Codes | None:
         """The words of a page without stop words; None for a page that is not shared."""

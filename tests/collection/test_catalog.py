@@ -1,11 +1,14 @@
 import gc
+import os
+import signal
 import sqlite3
+from contextlib import closing
 
 import pytest
 
 from collection.samples import CARS, HOME, WOLF, every_kind_of_event, fetched, page_of, visit
 from lycosa.collection import ArchivePosition, Attempt, Catalog, FetchedExample, RecordLocation, RunStart, Scores, Stop
-from lycosa.collection.schema import MIGRATIONS, version_of
+from lycosa.collection.schema import MIGRATIONS, migrate, version_of
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Candidate, Fetch, LeftOut, LeftOutReason, Link, Outcome, Skip, SkipReason, Url
 
@@ -212,6 +215,28 @@ def test_a_step_that_fails_changes_nothing(tmp_path):
     catalog = Catalog(path, writable=True)
     assert version_of(catalog.connection) == len(MIGRATIONS)
     assert catalog.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'half'").fetchone() is None
+    catalog.close()
+
+
+@pytest.mark.parametrize("version", range(1, len(MIGRATIONS)))
+def test_a_kill_while_an_older_catalog_is_brought_up_to_date_leaves_it_as_it_was(tmp_path, version):
+    path = tmp_path / "catalog.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        migrate(connection, MIGRATIONS[:version])
+        before = set(connection.iterdump())
+    child = os.fork()
+    if child == 0:  # killed with the step done, and not yet whole
+        connection = sqlite3.connect(path)
+        connection.create_function("kill", 0, lambda: os.kill(os.getpid(), signal.SIGKILL))
+        migrate(connection, (*MIGRATIONS[:version], f"{MIGRATIONS[version]}; SELECT kill()"))
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    with closing(sqlite3.connect(path)) as connection:
+        assert version_of(connection) == version
+        assert set(connection.iterdump()) == before
+    catalog = Catalog(path, writable=True)
+    assert version_of(catalog.connection) == len(MIGRATIONS)
+    assert catalog.connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     catalog.close()
 
 

@@ -127,6 +127,55 @@ def test_a_page_fetched_again_is_found_by_its_new_words_only(tmp_path):
         assert len(collection.search.search("")) == 2
 
 
+@pytest.fixture
+def few(monkeypatch):
+    """Three pages are few, and more are many."""
+    monkeypatch.setattr("lycosa.collection.collection._FEW", 3)
+
+
+def test_few_pages_are_indexed_when_a_crawl_ends_and_many_wait_for_the_first_search(tmp_path, few):
+    with collection_in(tmp_path, index_later=True) as collection:
+        for number in range(3):
+            collection.record(visit(url(number)))
+    with collection_in(tmp_path, index_later=True) as collection:
+        assert len(collection.search.search("", limit=99)) == 3
+        for number in range(3, 7):
+            collection.record(visit(url(number)))
+    with collection_in(tmp_path, writable=False) as collection:
+        assert (len(collection.search.search("", limit=99)), collection.pages_not_indexed()) == (3, 4)
+    collection_in(tmp_path).close()
+    with collection_in(tmp_path, writable=False) as collection:
+        assert len(collection.search.search("", limit=99)) == 7
+        assert collection.pages_not_indexed() == 0
+
+
+def test_a_page_that_waits_to_be_indexed_anew_is_found_by_its_new_words_only(tmp_path, few):
+    with collection_in(tmp_path) as collection:
+        collection.record(visit(HOME, page=page_of(HOME, title="Tarantula")))
+    with collection_in(tmp_path, index_later=True) as collection:
+        collection.record(visit(HOME, page=page_of(HOME, title="Huntsman")))
+        for number in range(3):
+            collection.record(visit(url(number)))
+    with collection_in(tmp_path, writable=False) as collection:
+        assert collection.pages_not_indexed() == 4
+    collection_in(tmp_path).close()
+    with collection_in(tmp_path, writable=False) as collection:
+        assert collection.search.search("tarantula") == []
+        assert len(collection.search.search("", limit=99)) == 4
+
+
+def test_what_is_forgotten_before_it_was_indexed_is_never_found(tmp_path, few):
+    with collection_in(tmp_path, index_later=True) as collection:
+        for number in range(9):
+            collection.record(visit(url(number), at=1.7e9 + number))
+        assert collection.forget(lambda page: "host0" in page) == 3
+        assert not collection.search.exists()
+    collection_in(tmp_path).close()
+    with collection_in(tmp_path, writable=False) as collection:
+        found = sorted(hit.url for hit in collection.search.search("", limit=99))
+        assert found == sorted(url(number) for number in range(9) if number % 3)
+
+
 def test_forgetting_reaches_archive_catalog_and_index(tmp_path):
     with collection_in(tmp_path, max_bytes=4000) as collection:
         for number in range(9):

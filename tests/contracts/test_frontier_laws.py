@@ -23,11 +23,16 @@ def durable(**options: object) -> DurableFrontier:
     return DurableFrontier(sqlite3.connect(":memory:"), **options)
 
 
+def spilling(**options: object) -> DurableFrontier:
+    """One that has hardly anything in memory."""
+    return DurableFrontier(sqlite3.connect(":memory:"), in_memory=2, **options)
+
+
 def sequential(*, limit: int = 1_000_000, **manners: object) -> SequentialFrontier:
     return SequentialFrontier(limit=limit)
 
 
-POLITE = {"memory": MemoryFrontier, "durable": durable}
+POLITE = {"memory": MemoryFrontier, "durable": durable, "spilling": spilling}
 FRONTIERS = {**POLITE, "sequential": sequential}
 every_frontier = pytest.mark.parametrize("make", FRONTIERS.values(), ids=FRONTIERS)
 every_polite_frontier = pytest.mark.parametrize("make", POLITE.values(), ids=POLITE)

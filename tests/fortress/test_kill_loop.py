@@ -62,6 +62,7 @@ def base(tmp_path_factory: pytest.TempPathFactory, served: WorldServer) -> Path:
     done("crawl", place / "c", "--pages", 10, "--exclude-host", "other.example", *web)
     done("report", place / "c")
     shutil.copy(archives(place / "c")[0], place / "copy.warc.gz")
+    done("map", "build", place / "c", "--for", "hives", "--out", place / "atlas")
     assert {SECRET, f"{SECRET}deep"} <= set(pages(place / "c"))
     return place / "c"
 
@@ -116,7 +117,8 @@ def assert_whole(folder: Path, before: set[str]) -> None:
 def kill_and_check(base: Path, place: Path, served: WorldServer, name: str, kill: Callable[[], None]) -> None:
     """Kills a command, looks at what is left, gives it once more, and looks again."""
     folder = Path(shutil.copytree(base, place / "c"))
-    shutil.copy(base.with_name("copy.warc.gz"), place)
+    for beside in ("copy.warc.gz", "atlas"):
+        shutil.copy(base.with_name(beside), place)
     before = set(pages(folder))
     command = commands(folder, served)[name]
     end(begin(*command, before=kill))
@@ -126,6 +128,9 @@ def kill_and_check(base: Path, place: Path, served: WorldServer, name: str, kill
         assert traces(folder) == []
         before = {url for url in before if "secret" not in url}
     assert shown["pages"] >= len(before)
+    if name == "map":
+        topics = {each["topic"] for each in done("map", "show", place / "atlas", "--json").json["topics"]}
+        assert topics in ({"hives"}, {"hives", "bees"})  # as it was, or as it shall be
     if name == "new" and (place / "another").exists():
         shutil.rmtree(place / "another")  # nothing was in it yet
     said = lycosa(*command)
@@ -141,7 +146,8 @@ def kill_and_check(base: Path, place: Path, served: WorldServer, name: str, kill
 def changes(base: Path, place: Path, served: WorldServer, name: str) -> int:
     """How often a command changes something on the disk when nobody kills it."""
     folder = Path(shutil.copytree(base, place / "counted"))
-    shutil.copy(base.with_name("copy.warc.gz"), place)
+    for beside in ("copy.warc.gz", "atlas"):
+        shutil.copy(base.with_name(beside), place)
     count_file = listing(place / "count", ["0" * 9])
     said = apart(*commands(folder, served)[name], before=killing.at_change(WITHOUT_END, count_file))
     assert said.code == 0, said.err
@@ -153,6 +159,7 @@ QUICK = [
     *(("forget", share) for share in (0.15, 0.3, 0.45, 0.6, 0.75, 0.9, 0.98)),
     *(("rebuild", share) for share in (0.1, 0.5, 0.8, 0.9, 0.95, 1.0)),
     *((name, 0.7) for name in ("crawl", "refresh", "label", "import", "control", "export", "new")),
+    ("map", 0.9),
 ]
 
 

@@ -1,14 +1,18 @@
 """A mirror that is met before what it mirrors: the original is a copy then, and is followed all the same."""
 
 import asyncio
+import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
 from random import Random
 
 import pytest
 
-from crawling import collection
+from crawling import collection, done
 from lycosa.loop import Loop
 from lycosa.reading import Reader
+from lycosa.run.open import open_for_reading
 from lycosa.strategies.best_first import BestFirst
 from lycosa.strategies.unfocused import BreadthFirst
 from lycosa.vocabulary.contracts import Strategy
@@ -45,6 +49,46 @@ def test_what_a_mirror_copies_is_followed_to_its_end(tmp_path) -> None:
     world[Url("http://only.example/")] = html("Only", "found by the original alone")
     found = visits_from(tmp_path, ["http://mirror.example/0", "http://original.example/0"], world)
     assert "http://only.example/" in found
+
+
+def met_first(tmp_path, *, citing: int) -> Path:
+    """A collection of two copies, the mirror met first, the original linked from some sites."""
+    mirror, original = "http://mirror.example/0", "http://original.example/0"
+    world = mirrored(["mirror.example", "original.example"], 1)
+    fans = [f"http://fan.site{number}.example/" for number in range(citing)]
+    world |= {Url(fan): html("Fan", text(50 + number), [original]) for number, fan in enumerate(fans)}
+    world |= {Url(f"http://mirror.example/x{n}"): html("Own", text(90 + n), [mirror]) for n in range(9)}
+    visits_from(tmp_path, [mirror, *fans, *(f"http://mirror.example/x{n}" for n in range(9)), original], world)
+    return tmp_path / "c"
+
+
+def test_the_original_is_the_one_that_other_sites_link_to(tmp_path) -> None:
+    folder = met_first(tmp_path, citing=2)
+    with open_for_reading(folder) as opened_collection:
+        catalog = opened_collection.catalog
+        copy = catalog.page(Url("http://original.example/0"))
+        assert copy is not None and copy.duplicate_of == "http://mirror.example/0"  # as it was met
+        with catalog.connection as connection:
+            assert connection.execute("SELECT count(standing) FROM pages").fetchone() == (0,)
+        assert catalog.originals() == dict.fromkeys(
+            map(Url, ("http://mirror.example/0", "http://original.example/0")), Url("http://original.example/0")
+        )
+        assert catalog.originals(copy) == catalog.originals()
+    assert "of these, it matters most" in done("explain", folder, "http://original.example/0").out
+    assert "copy of http://original.example/0" in done("explain", folder, "http://mirror.example/0").out
+
+
+def test_without_links_the_original_is_the_one_of_better_standing_or_the_first(tmp_path) -> None:
+    folder = met_first(tmp_path, citing=0)
+
+    def originals() -> set[Url]:
+        with open_for_reading(folder) as opened_collection:
+            return set(opened_collection.catalog.originals().values())
+
+    assert originals() == {"http://mirror.example/0"}
+    with closing(sqlite3.connect(folder / "catalog.sqlite")) as connection, connection:
+        connection.execute("UPDATE pages SET standing = CASE WHEN host = 'original.example' THEN 0.9 ELSE 0.4 END")
+    assert originals() == {"http://original.example/0"}
 
 
 def test_the_same_text_on_one_host_is_no_way_on(tmp_path) -> None:

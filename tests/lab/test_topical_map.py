@@ -12,7 +12,7 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa_lab.measures import points_along
 from lycosa_lab.statistics import paired_t
 from lycosa_lab.studies import STUDIES
-from lycosa_lab.studies.topical_map import TopicalMap, half_a_year_on
+from lycosa_lab.studies.topical_map import TopicalMap, later_world
 from lycosa_lab.studies.topical_map.runs import POINTS, crawl_counts, links_among, map_of
 from lycosa_lab.studies.topical_map.runs import run_crawl as crawl
 from lycosa_lab.studies.topical_map.shared import (
@@ -150,7 +150,7 @@ def test_copies_cost_no_download(inputs, pages):
 
 
 def test_what_is_gone_counts_as_a_download(inputs):
-    later = JudgedPages([half_a_year_on(WORLD), WORLD], inputs.taxonomy)
+    later = JudgedPages([later_world(WORLD), WORLD], inputs.taxonomy)
     topic = inputs.topics[0]
     trace = crawl(BaselineFocused(), topic.first, later, topic.name, downloads=100)
     counts = crawl_counts(trace, later, topic.name, frozenset(), downloads=100)

@@ -7,7 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.pictures import Bar, GroupedBar, Mark, Series, bar_chart, bin_counts, grouped_bars, histogram, line_chart
+from lycosa.pictures import (
+    Bar,
+    GroupedBar,
+    Series,
+    VerticalLine,
+    bar_chart,
+    bin_counts,
+    grouped_bars,
+    histogram,
+    line_chart,
+)
 from lycosa.pictures.axes import nice_ticks, number_label
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -52,7 +62,7 @@ def test_a_line_chart_shows_axes_legend_and_marks():
         y_title="harvest rate",
         y_range=(0, 1),
         percent=True,
-        marks=[Mark(250, "now random"), Mark(9000, "beyond")],
+        marks=[VerticalLine(250, "now random"), VerticalLine(9000, "beyond")],
     )
     shown = words(picture)
     assert {"focused", "breadth-first", "pages", "harvest rate", "now random", "0", "500", "100%"} <= set(shown)
@@ -93,7 +103,7 @@ def test_labels_cannot_break_out_of_the_picture():
     nasty = '"><script>alert(1)</script>\x1b[31m\u202e&amp;'
     for picture in (
         bar_chart([Bar(nasty, 3, note=nasty)], title=nasty, x_title=nasty),
-        line_chart([Series(nasty, [(0, 1), (1, 2)])], title=nasty, x_title=nasty, marks=[Mark(0.5, nasty)]),
+        line_chart([Series(nasty, [(0, 1), (1, 2)])], title=nasty, x_title=nasty, marks=[VerticalLine(0.5, nasty)]),
         histogram([1, 2], title=nasty, x_title=nasty, y_title=nasty, split=0.5, split_label=nasty),
         grouped_bars({nasty: [GroupedBar(nasty, 1)]}, title=nasty, y_title=nasty),
     ):
@@ -190,7 +200,7 @@ def test_ticks_lie_within_and_are_few(low, high, wanted):
 @settings(max_examples=60, deadline=None)
 @given(curves=st.lists(st.tuples(st.text(max_size=60), any_points), max_size=8), marks=st.lists(any_float, max_size=4))
 def test_any_line_chart_is_well_formed_and_has_no_nan(curves, marks):
-    picture = line_chart([Series(*curve) for curve in curves], marks=[Mark(x, "mark") for x in marks])
+    picture = line_chart([Series(*curve) for curve in curves], marks=[VerticalLine(x, "mark") for x in marks])
     ElementTree.fromstring(picture)
     assert "nan" not in "".join(line for line in picture.split("<") if not line.startswith("text")).lower()
 

@@ -6,11 +6,11 @@ from html.parser import HTMLParser
 
 import pytest
 
-from lycosa.pictures import Mark
+from lycosa.pictures import VerticalLine
 from lycosa.report import (
-    PlaceFigures,
     ReportData,
     RunFigures,
+    SiteFigures,
     TopPage,
     harvest_curves,
     places,
@@ -105,8 +105,8 @@ def test_the_report_shows_sites_pages_outcomes_skips_and_runs():
 
 def test_places_have_their_pages_the_relevant_ones_and_their_mean_standing():
     found = places(["a", "b", "b", "b", "c"], [0.9, 0.9, 0.1, 0.5, 0.0], [0.2, 0.5, None, 0.7, None])
-    assert found == [PlaceFigures("b", 3, 2, 0.6), PlaceFigures("a", 1, 1, 0.2), PlaceFigures("c", 1, 0)]
-    assert places(["a"], [1.0]) == [PlaceFigures("a", 1, 1)]
+    assert found == [SiteFigures("b", 3, 2, 0.6), SiteFigures("a", 1, 1, 0.2), SiteFigures("c", 1, 0)]
+    assert places(["a"], [1.0]) == [SiteFigures("a", 1, 1)]
 
 
 def test_sites_are_shown_with_their_share_of_the_collection():
@@ -191,4 +191,4 @@ def test_long_crawls_are_drawn_with_few_points():
 
 
 def test_marks_stand_where_the_strategy_changed():
-    assert strategy_marks(RUNS) == [Mark(700.0, "→ best-first")]
+    assert strategy_marks(RUNS) == [VerticalLine(700.0, "→ best-first")]

@@ -18,12 +18,12 @@ from lycosa.run.refresh import (
     LEAST,
     MAX_REQUESTS,
     POLICY,
-    Named,
+    AveragePage,
+    NamedPage,
     NobodyAnsweredError,
     Plan,
     Refresh,
     RefreshTally,
-    Typical,
     history_in,
     plan_of,
     refreshing_recipe,
@@ -189,7 +189,7 @@ def test_where_nothing_is_known_of_any_page_all_count_the_same():
     tally = RefreshTally()
     for url in (HOME, WOLF):
         tally.add(replace(visit(url, at=T, standing=None), relevance=None))
-    assert {page.importance for page in tally.result(**REST).new_pages} == {Typical().importance(None, None)}
+    assert {page.importance for page in tally.result(**REST).new_pages} == {AveragePage().importance(None, None)}
 
 
 def test_pages_that_were_refused_are_told_apart_and_were_not_looked_at():
@@ -202,7 +202,7 @@ def test_pages_that_were_refused_are_told_apart_and_were_not_looked_at():
 
 def test_a_page_that_has_vanished_is_named_as_it_was():
     tally = RefreshTally()
-    tally.known[HOME] = Named(HOME, "Home", 0.4)
+    tally.known[HOME] = NamedPage(HOME, "Home", 0.4)
     tally.add(look(HOME, Change.VANISHED, at=T))
     result = tally.result(**REST)
-    assert (result.looked_at, result.vanished, result.vanished_pages) == (1, 1, [Named(HOME, "Home", 0.4)])
+    assert (result.looked_at, result.vanished, result.vanished_pages) == (1, 1, [NamedPage(HOME, "Home", 0.4)])

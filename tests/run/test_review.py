@@ -15,7 +15,7 @@ from lycosa.run.review import (
     ENOUGH_DRAWN,
     SAMPLE_FILE,
     Batch,
-    Drawn,
+    LabelledPage,
     Measured,
     add_to_sample,
     choose,
@@ -120,7 +120,7 @@ def test_precision_goes_by_what_the_model_said_before_it_was_told(folder: Path) 
         add_to_sample(folder, {third: True}, pages=60)  # labelled before it was drawn: the model had been told
         found = measured(folder, opened.catalog)
     assert found is not None and (found.good, found.called_relevant, found.rightly) == (2, 1, 0)
-    assert read_sample(folder)[0] == Drawn(first, good=True, pages=60, verdict="other")
+    assert read_sample(folder)[0] == LabelledPage(first, good=True, pages=60, verdict="other")
 
 
 @pytest.mark.parametrize(

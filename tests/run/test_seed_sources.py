@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from lycosa.run.options import Settings
-from lycosa.run.seed_sources import FoundSeeds, Ways, find_seeds
+from lycosa.run.seed_sources import FoundSeeds, SeedSources, find_seeds
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import RecipeError
 from lycosa.vocabulary.records import Url
@@ -31,10 +31,10 @@ def doubles():
         yield doubles
 
 
-def found(doubles, **ways) -> list[FoundSeeds]:
+def found(doubles, **sources) -> list[FoundSeeds]:
     async def all_of_them():
         settings = Settings(resolve=(doubles.resolve,))
-        return [each async for each in find_seeds(Ways(**ways), settings, "", clock=WallClock(), delay=0)]
+        return [each async for each in find_seeds(SeedSources(**sources), settings, "", clock=WallClock(), delay=0)]
 
     return asyncio.run(all_of_them())
 
@@ -107,8 +107,8 @@ def test_no_answer_raises(doubles, answer):
 
 def test_public_services_are_not_asked_without_a_contact():
     async def ask():
-        ways = Ways(hosts=[A], sitemap=True, wayback="https://web.archive.org/cdx")
-        return [each async for each in find_seeds(ways, Settings(), "", clock=WallClock())]
+        sources = SeedSources(hosts=[A], sitemap=True, wayback="https://web.archive.org/cdx")
+        return [each async for each in find_seeds(sources, Settings(), "", clock=WallClock())]
 
     with pytest.raises(RecipeError, match=r"web\.archive\.org is a public host"):
         asyncio.run(ask())

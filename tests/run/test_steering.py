@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from crawling import collection, pages, rows, waiting
 from lycosa.run import steering
-from lycosa.run.review import Drawn, add_to_sample, read_sample
+from lycosa.run.review import LabelledPage, add_to_sample, read_sample
 from lycosa.run.steering import STEERING_FILE, Steering, SteeringCommand, checked_host, checked_url, read_steering
 from lycosa.run.topic import LABELS_FILE, read_labels
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
@@ -39,7 +39,7 @@ def test_a_label_that_is_undone_leaves_the_random_sample(tmp_path: Path) -> None
     steering.label(tmp_path, {HIVE: True})
     add_to_sample(tmp_path, {SHIP: False, HIVE: True}, pages=9)
     steering.undo(tmp_path)
-    assert read_sample(tmp_path) == [Drawn(SHIP, good=False, pages=9)]
+    assert read_sample(tmp_path) == [LabelledPage(SHIP, good=False, pages=9)]
 
 
 def test_what_is_forgotten_is_not_named_any_more(tmp_path: Path) -> None:

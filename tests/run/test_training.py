@@ -303,7 +303,7 @@ def test_judging_at_the_end_leaves_what_waits_and_the_saved_model_as_they_are(tw
 def test_strategies_that_cannot_rank_again_have_the_archive_read_at_fewer_sizes(
     two_topics: Path, trainings: list[Training], reranked: list[int]
 ) -> None:
-    crawl(two_topics, TWO_TOPICS, 85, strategy="best-first")
+    crawl(two_topics, TWO_TOPICS, 85, strategy="pagerank")
     assert [each.pages for each in trainings] == [0, 20, 80]
     assert reranked == [20, 80]
 
@@ -501,3 +501,38 @@ def test_a_label_neither_reads_pages_nor_the_list_of_public_suffixes(
     upkeep.label(two_topics, {url: False}, clock=WallClock(), tell=told.append)
     assert len(set(read)) == 40
     assert told == ["reading 40 pages from the archive, once; the next time takes a second or so"]
+
+
+# What a strategy that cannot rank again by itself is led through
+
+
+def by_good_pages(folder: Path) -> Path:
+    made = collection(folder, [TOPICAL_SEED], topic='examples = "good.txt"')
+    listing(made / "good.txt", GOOD)
+    return made
+
+
+def test_a_new_crawl_by_links_alone_is_judged_and_ranked_anew_without_reading_the_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(session: Session) -> None:
+        raise AssertionError("the archive was read")
+
+    told: list[str] = []
+    monkeypatch.setattr(Session, "_archived_visits", read)
+    crawl(by_good_pages(tmp_path / "bees"), TOPICAL, 25, strategy="best-first", tell=told.append)
+    assert "20 pages collected, model retrained: re-scoring 20 pages" in told
+
+
+@pytest.mark.parametrize("strategy", ["best-first", "baseline-focused", "breadth-first", "random"])
+def test_judged_by_visits_in_memory_or_by_those_of_the_archive_all_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: str
+) -> None:
+    folders = [by_good_pages(tmp_path / name) for name in ("memory", "archive")]
+    crawl(folders[0], TOPICAL, 25, strategy=strategy)
+    monkeypatch.setattr("lycosa.run.first_visits.MAX_VISITS", 3)  # from then on there is no history
+    crawl(folders[1], TOPICAL, 25, strategy=strategy)
+    by_memory, by_archive = (
+        (rows(folder, "SELECT url, relevance, priority FROM pages"), waiting(folder)) for folder in folders
+    )
+    assert by_memory == by_archive

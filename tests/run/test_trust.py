@@ -3,20 +3,37 @@
 import os
 import shutil
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from crawling import done, lycosa
-from lycosa.recipe import load_recipe
+from lycosa.recipe import Requests, load_recipe
 from lycosa.run.new import new_collection
-from lycosa.run.trust import check_collection, concerns, harmless, is_trusted, own_file, require_trust, trust
+from lycosa.run.trust import (
+    check_collection,
+    concerns,
+    harmless,
+    is_trusted,
+    own_file,
+    polite_recipe,
+    require_trust,
+    trust,
+)
 from lycosa.run.upkeep import rebuild
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.errors import CollectionError, RecipeError, UsageError
 from sessions import NOW, crawl
 from worlds import TOPICAL, TOPICAL_SEED
+
+
+@pytest.fixture(autouse=True)
+def bytecode(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether Python writes bytecode is as it was after each test."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", sys.dont_write_bytecode)
+
 
 NAMING = {
     "code": '[topic]\nfunction = "os:getcwd"',
@@ -161,3 +178,61 @@ def test_a_catalog_cannot_name_files_outside_of_the_archive(made: Path, tmp_path
         assert said.is_one_clear_line(1, "does not fit its archive", "lycosa rebuild")
     done("rebuild", made)
     done("cat", made, TOPICAL_SEED)
+
+
+RUDE = (
+    'contact = "somebody@else.example"\n[scope]\nkeep_noindex = true\n'
+    "[requests]\ndelay = 0.01\nper_address = 0\nconcurrency = 900\nretries = 50\n"
+)
+
+
+def test_a_recipe_from_elsewhere_makes_a_crawl_more_polite_never_less(
+    foreign: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (foreign / "lycosa.toml").write_text(RUDE)
+    told: list[str] = []
+    recipe = polite_recipe(foreign, tell=told.append)
+    assert recipe.requests == Requests(per_address=4)
+    assert (recipe.contact, recipe.scope.keep_noindex) == ("", False)
+    assert len(told) == 1
+    for named in ("contact = somebody@else.example", "delay = 0.01", "per_address = 0", f"lycosa trust {foreign}"):
+        assert named in told[0]
+    monkeypatch.setenv("LYCOSA_CONTACT", "somebody@else.example")  # it is the user's own
+    assert polite_recipe(foreign).contact == "somebody@else.example"
+    monkeypatch.delenv("LYCOSA_CONTACT")
+    assert "requests.delay = 0.01" in done("trust", foreign).out
+    assert polite_recipe(foreign, tell=told.append) == load_recipe(foreign)
+    assert len(told) == 1
+    (foreign / "lycosa.toml").write_text(RUDE.replace("0.01", "0"))
+    assert polite_recipe(foreign).requests.delay == 1.0
+
+
+def test_a_recipe_from_elsewhere_may_be_more_polite(foreign: Path) -> None:
+    (foreign / "lycosa.toml").write_text("[requests]\ndelay = 9\nper_address = 1\nconcurrency = 2\nretries = 0\n")
+    assert polite_recipe(foreign, tell=pytest.fail) == load_recipe(foreign)
+
+
+def test_a_crawl_of_a_recipe_from_elsewhere_says_what_is_not_heeded(foreign: Path) -> None:
+    (foreign / "lycosa.toml").write_text(f'strategy = "breadth-first"\n{RUDE}')
+    said = lycosa("crawl", foreign, "--seed", "http://127.0.0.1:9/", "--pages", 1)
+    assert said.code in (1, 2)
+    assert said.err.count("is not heeded") == 1
+
+
+def test_the_code_in_a_folder_is_trusted_as_it_was(foreign: Path) -> None:
+    (foreign / "lycosa.toml").write_text('[topic]\nfunction = "mine.judge:relevance"\n')
+    (foreign / "mine").mkdir()
+    code = foreign / "mine" / "judge.py"
+    code.write_text("def relevance(page):\n    return 1.0\n")
+    assert any("judge.py = code, SHA-256" in named for named in trust(foreign))
+    require_trust(foreign)
+    (foreign / "notes.txt").write_text("anything else")
+    require_trust(foreign)
+    code.write_text("def relevance(page):\n    return 0.0\n")
+    with pytest.raises(UsageError, match="lycosa trust"):
+        require_trust(foreign)
+    trust(foreign)
+    (foreign / "mine" / "__pycache__").mkdir()
+    (foreign / "mine" / "__pycache__" / "judge.cpython-311.pyc").write_bytes(b"anything")
+    with pytest.raises(UsageError, match="lycosa trust"):
+        require_trust(foreign)

@@ -44,7 +44,7 @@ def test_by_default_it_steps_by_a_hundredth_over_25_pages_from_one_half() -> Non
 
 
 def test_pages_that_taught_the_topic_do_not_move_alpha() -> None:
-    strategy, counting = Adaptive(target=0.7, taught=[url_of("taught")]), Adaptive(target=0.7)
+    strategy, counting = Adaptive(target=0.7, example_urls=[url_of("taught")]), Adaptive(target=0.7)
     for each in (strategy, counting):
         for _ in range(50):
             each.learn(visit_of("taught", 1.0))

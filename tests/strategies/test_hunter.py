@@ -99,7 +99,9 @@ def test_links_of_relevant_pages_come_first() -> None:
 
 
 def test_links_of_examples_count_as_links_of_relevant_pages() -> None:
-    found = proposed(hunter(taught=[url_of("x")]), visit("x", ["a"], relevance=0.1), visit("y", ["b"], relevance=0.1))
+    found = proposed(
+        hunter(example_urls=[url_of("x")]), visit("x", ["a"], relevance=0.1), visit("y", ["b"], relevance=0.1)
+    )
     assert found["a"] > found["b"]
 
 
@@ -151,7 +153,7 @@ def test_some_links_of_the_seeds_are_followed_first() -> None:
 
 
 def test_the_examples_are_seeds_too() -> None:
-    strategy = Hunter(taught=[url_of("example")])
+    strategy = Hunter(example_urls=[url_of("example")])
     assert [candidate.url for candidate in strategy.start([url_of("seed")])] == [url_of("example"), url_of("seed")]
 
 

@@ -12,7 +12,7 @@ from scipy.stats import chisquare
 
 from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.reading import page_of_text
-from lycosa.strategies.infospiders import Agent, InfoSpiders, PageMemory, Surroundings, boltzmann, keywords_near
+from lycosa.strategies.infospiders import Agent, InfoSpiders, PageMemory, RememberedPage, boltzmann, keywords_near
 from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Skip, SkipReason, Url, Visit
 from pages import GivenWords
 
@@ -163,7 +163,7 @@ def test_occurrences_of_a_keyword_add_up_and_stems_count() -> None:
 
 
 def test_an_estimate_is_the_tanh_of_the_weighted_inputs() -> None:
-    page = Surroundings([B, C], 0, {"bee": np.array([1.0, 0.0]), "wax": np.array([0.5, 0.25])})
+    page = RememberedPage([B, C], 0, {"bee": np.array([1.0, 0.0]), "wax": np.array([0.5, 0.25])})
     agent = Agent(1, 1.0, {}, {"bee": 0.4, "wax": -0.2, "hive": 9.0})
     assert agent.estimates(page).tolist() == pytest.approx([math.tanh(0.4 - 0.1), math.tanh(-0.05)])
     assert page.near(1) == {"wax": 0.25}
@@ -277,9 +277,9 @@ def test_an_agent_on_a_page_without_links_stays_where_it_was() -> None:
 def test_the_pages_used_least_lately_are_forgotten_unless_somebody_stands_there() -> None:
     memory = PageMemory(2)
     for url in (A, B, C):
-        memory.keep(url, Surroundings([], 0, {}), occupied={A})
+        memory.keep(url, RememberedPage([], 0, {}), occupied={A})
     assert [A in memory, B in memory, C in memory] == [True, False, True]
-    memory.keep(D, Surroundings([], 0, {}), occupied=())
+    memory.keep(D, RememberedPage([], 0, {}), occupied=())
     assert [A in memory, C in memory, D in memory] == [False, True, True]
 
 
@@ -295,7 +295,7 @@ def test_a_visited_page_that_is_forgotten_cannot_be_moved_to() -> None:
 
 
 def test_what_is_remembered_of_a_page_survives_as_plain_data() -> None:
-    page = Surroundings([B, C], 3, {"bee": np.array([1.0, 0.0]), "wax": np.array([0.0, 0.25])})
-    again = Surroundings.from_state(page.state())
+    page = RememberedPage([B, C], 3, {"bee": np.array([1.0, 0.0]), "wax": np.array([0.0, 0.25])})
+    again = RememberedPage.from_state(page.state())
     assert (again.targets, again.depth, again.keywords) == ([B, C], 3, ["bee", "wax"])
     assert again.inputs.tolist() == page.inputs.tolist()

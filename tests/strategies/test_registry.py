@@ -15,7 +15,9 @@ class Nearest(BaseStrategy):
     name = "nearest"
     needs = frozenset({"log"})
 
-    def __init__(self, access_log: object = None, *, reach: int = 3, taught: object = (), grace: float | None = None):
+    def __init__(
+        self, access_log: object = None, *, reach: int = 3, example_urls: object = (), grace: float | None = None
+    ):
         self.reach = reach
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
@@ -38,7 +40,7 @@ def test_options_are_the_keywords_that_a_user_can_write_down() -> None:
         "grace": ("a number", None),
     }
     assert entry.needs == {"log"}
-    assert entry.takes("access_log") and entry.takes("taught") and not entry.takes("seed")
+    assert entry.takes("access_log") and entry.takes("example_urls") and not entry.takes("seed")
 
 
 @pytest.mark.parametrize("name", STRATEGIES)

@@ -63,11 +63,10 @@ def test_texts_are_the_less_alike_the_farther_apart_they_are(seed: int) -> None:
     assert random_pairs < found["text similarity, distance 1, across sites"] < near
 
 
-@BOTH_SEEDS
-def test_topics_are_not_trivially_separable(seed: int) -> None:
-    world = SyntheticWorld(pages=400_000, seed=seed)  # in which every topic is found on hundreds of sites
+def test_topics_are_not_trivially_separable() -> None:
+    world = SyntheticWorld(pages=400_000, seed=1)  # in which every topic is found on hundreds of sites
     found = {
-        statistic.name: statistic.measured for statistic in measure(world, sample=100, texts=250, topics=8, seed=seed)
+        statistic.name: statistic.measured for statistic in measure(world, sample=100, texts=250, topics=8, seed=1)
     }
     assert found["accuracy of evaluation classifiers"] == pytest.approx(0.78, abs=0.04)
 

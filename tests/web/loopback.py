@@ -54,6 +54,10 @@ class LoopbackServer:
         """What sends every host here."""
         return [f"*=127.0.0.1:{self.port}"]
 
+    @property
+    def open_connections(self) -> int:
+        return len(self._open)
+
     def paths(self) -> list[str]:
         return [head.split(b" ")[1].decode() for head in self.requests]
 

@@ -518,3 +518,23 @@ def test_a_response_that_nobody_asked_for_is_not_the_answer_for_the_next_page(se
     with LoopbackServer({"/": twice, "/next": response(b"<html>next")}) as server:
         assert asyncio.run(ask(server)) == [b"<html>first", b"<html>next", b"<html>next"]
     assert server.connections == 2  # the second is kept
+
+
+def test_few_connections_to_one_address_are_kept_whatever_its_names() -> None:
+    """300 ports and names of one address would hold 300 connections of its server."""
+
+    async def ask(server: LoopbackServer) -> tuple[int, int]:
+        web = LiveWeb(user_agent="lycosa/1", clock=WallClock(), allow_private=True)
+        for number in range(20):
+            assert (await web.fetch(Url(f"http://n{number}.localhost:{server.port}/"))).outcome is Outcome.OK
+        await asyncio.sleep(0.05)
+        at_the_end = server.open_connections
+        assert (await web.fetch(Url(f"http://n19.localhost:{server.port}/"))).outcome is Outcome.OK
+        assert (await web.fetch(Url(f"http://n1.localhost:{server.port}/"))).outcome is Outcome.OK
+        await web.close()
+        return at_the_end, server.connections
+
+    with LoopbackServer({"/": response(PAGE)}) as server:
+        kept, opened = asyncio.run(ask(server))
+    assert 1 <= kept <= 4
+    assert opened == 21  # the one that was kept is used again, of those that were ended another is opened

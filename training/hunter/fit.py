@@ -124,8 +124,8 @@ def recorder(task: LeagueTask, weights: Weights, *, explore: float) -> tuple[typ
     chance = Random(3)
 
     class Recorder(Hunter):
-        def __init__(self, *, judge: Any = lambda: None, taught: Any = (), sample: int = SAMPLE, seed: int = 0):
-            super().__init__(judge=judge, taught=taught, sample=sample, explore=explore, seed=seed)
+        def __init__(self, *, judge: Any = lambda: None, example_urls: Any = (), sample: int = SAMPLE, seed: int = 0):
+            super().__init__(judge=judge, example_urls=example_urls, sample=sample, explore=explore, seed=seed)
             self._weights, self._intercept = weights.of, weights.intercept
 
         def learn(self, event: Visit | Skip) -> None:

@@ -35,7 +35,7 @@ def rows_of(seed: int, pages: int) -> Rows:
     strategy = Hunter(
         target=0.999,
         judge=lambda: relevance,
-        taught=examples.good,
+        example_urls=examples.good,
         domain_reach=lambda url: traffic.of(url) - traffic.neutral,
     )
     read, judge = bed.cache.read, relevance.relevance

@@ -19,7 +19,7 @@ from lycosa.run.live import LiveCrawl, Visits
 from lycosa.run.omissions import omissions_in_words
 from lycosa.run.options import Settings
 from lycosa.run.review import measured
-from lycosa.run.seeds import explain_no_pages
+from lycosa.run.seed_outcomes import explain_no_pages
 from lycosa.run.session import Session
 from lycosa.run.topic import calibration_of
 from lycosa.vocabulary.clock import WallClock
@@ -156,8 +156,10 @@ async def _watch_crawl(session: Session, settings: Settings, progress: Progress,
             standings[1] += 1
         if as_json:
             print_json(visit_as_json(visit))
-        show(visit)
+        if progress.shows_figures:
+            show(visit)
 
+    session.recall()  # from here on it is kept up with page by page, which is cheaper than to read all links in the end
     await watch(session, LiveCrawl(session, settings), seen)
     if latest is not None:
         show(latest)  # once more: pages may have been judged anew since
@@ -166,7 +168,7 @@ async def _watch_crawl(session: Session, settings: Settings, progress: Progress,
 def _standing_facts(
     strategy: Strategy, visit: Visit, mean_standing: float | None, *, is_estimate: bool
 ) -> StandingFacts:
-    """What the strategy goes by at present, where it weighs relevance against standing, and what led it to a visit."""
+    """What a strategy uses at present that weighs relevance against standing, and what led it to a visit."""
     *_, strategy = layers(strategy)
     if getattr(strategy, "alpha", None) is None:
         return StandingFacts(mean_standing, is_estimate=is_estimate)

@@ -102,6 +102,10 @@ def _lines(facts: Plain, name: str) -> list[str]:
             lines.append(f"  has the same text as {page.duplicate_of}, so its links were not followed")
         elif page.duplicate_of:
             lines.append(f"  nearly the same as {page.duplicate_of}")
+        if facts["original"] == page.url:
+            lines.append("  the original of pages that are nearly the same: of these, it matters most")
+        elif facts["original"] is not None:
+            lines.append(f"  taken for a copy of {facts['original']}")
         if page.truncated:
             key = "max_body" if page.truncated == "length" else "timeout"
             lines.append(f"  truncated at {page.bytes:,} bytes (limit: {key} in [requests] of lycosa.toml)")

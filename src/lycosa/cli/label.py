@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from lycosa.run.control import MAX_LABELS, teach
+from lycosa.run.control import MAX_LABELS, label_pages
 from lycosa.run.training import Learnt
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.files import read_given
@@ -48,7 +48,7 @@ def label(
         raise UsageError("no URL to label; give one or several, or a file of them with --file")
     if len(labels) > MAX_LABELS:
         raise UsageError(f"{len(labels)} URLs are too many at once; give up to {MAX_LABELS}")
-    learnt = teach(name, labels, tell=tell)
+    learnt = label_pages(name, labels, tell=tell)
     if as_json:
         print_json({"labels": len(labels), "judged": learnt.judged, "missing": learnt.missing})
     else:

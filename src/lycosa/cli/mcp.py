@@ -13,12 +13,12 @@ from lycosa import __version__
 from lycosa.collection.queries import Selection
 from lycosa.collection.search_index import Hit
 from lycosa.frontier.durable import count_waiting
-from lycosa.recipe import load_recipe
 from lycosa.run.export import ExportContent, labels_of, rows
 from lycosa.run.open import bring_index_up_to_date, open_for_reading
 from lycosa.run.options import FetchOptions, settings_of
 from lycosa.run.resumed import ResumedCrawl, resumed_recipe
 from lycosa.run.session import Session
+from lycosa.run.trust import polite_recipe
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.text import counted, visible
@@ -162,7 +162,7 @@ class Tools:
         with open_for_reading(self._folder) as collection:
             if not count_waiting(collection.catalog.connection):
                 raise UsageError("no URL waits to be fetched")
-        recipe = resumed_recipe(load_recipe(self._folder), wanted, self._options)
+        recipe = resumed_recipe(polite_recipe(self._folder, tell=tell), wanted, self._options)
         fetched = []
         with Session(self._folder, recipe, clock=WallClock(), tell=tell) as session:
             try:

@@ -95,7 +95,7 @@ class Progress:
 
     def update(self, figures: Figures) -> None:
         """Shows the figures after a visit, once a refresh is due."""
-        if self._form in ("words", "silent"):
+        if not self.shows_figures:
             return
         self._figures = figures
         self._is_shown = False
@@ -103,6 +103,11 @@ class Progress:
         if now >= self._due:
             self._due = now + self._interval
             self._show()
+
+    @property
+    def shows_figures(self) -> bool:
+        """Whether there is any use in `update`, whose figures have to be found at every page."""
+        return self._form not in ("words", "silent")
 
     def freeze(self) -> None:
         """Leaves the display as it is, so that what is said from now on stands below it."""

@@ -6,12 +6,12 @@ from typing import Annotated, Unpack
 
 import typer
 
-from lycosa.recipe import load_recipe
 from lycosa.refresh import POLICIES
 from lycosa.run.crawl import INTERRUPTED
 from lycosa.run.options import FetchOptions, settings_of
-from lycosa.run.refresh import EXPAND, POLICY, Named, Refresh, Refreshed, plan_of, refreshing_recipe, require_pages
+from lycosa.run.refresh import EXPAND, POLICY, NamedPage, Refresh, Refreshed, plan_of, refreshing_recipe, require_pages
 from lycosa.run.session import Session
+from lycosa.run.trust import polite_recipe
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.event_loop import new_event_loop
 from lycosa.vocabulary.records import Change, Visit
@@ -43,7 +43,7 @@ def refresh(
     """Revisit pages to find changes, and fetch new ones. Ctrl-C is safe."""
     plan = plan_of(budget=budget, policy=policy, expand=expand)
     settings = settings_of(options)
-    bounded = refreshing_recipe(load_recipe(name, tell=tell), plan, options)
+    bounded = refreshing_recipe(polite_recipe(name, tell=tell), plan, options)
     require_pages(name)
     form: Form | None = "silent" if quiet else "words" if as_json or verbose else None
     with (
@@ -129,7 +129,7 @@ def _lines(result: Refreshed) -> list[str]:
     return lines
 
 
-def _page_lines(what: str, pages: list[Named], count: int) -> list[str]:
+def _page_lines(what: str, pages: list[NamedPage], count: int) -> list[str]:
     if not pages:
         return []
     more = f", the {len(pages)} most important of {count}" if count > len(pages) else ""

@@ -11,7 +11,7 @@ import typer
 
 from lycosa.recipe import load_recipe
 from lycosa.run import steering
-from lycosa.run.control import teach
+from lycosa.run.control import label_pages
 from lycosa.run.open import open_for_reading
 from lycosa.run.review import (
     ENOUGH_DRAWN,
@@ -87,7 +87,7 @@ class _Review:
         except KeyboardInterrupt:
             goes_on, labelled = False, 1  # what was answered is noted, and learnt
         if labelled:
-            self._learnt = teach(self._folder, {}, tell=tell)
+            self._learnt = label_pages(self._folder, {}, tell=tell)
             self._labelled += labelled
             if not self._as_json:
                 typer.echo(f"Saved. {in_words(self._learnt, self._folder)}")

@@ -10,7 +10,7 @@ import typer
 
 from lycosa.recipe import seeds_in
 from lycosa.run.options import RequestOptions, Settings, settings_of
-from lycosa.run.seed_sources import COMMON_CRAWL, DELAY, WAYBACK, FoundSeeds, Ways, find_seeds
+from lycosa.run.seed_sources import COMMON_CRAWL, DELAY, WAYBACK, FoundSeeds, SeedSources, find_seeds
 from lycosa.user_config import checked_contact, load_user_config, user_contact
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import UsageError
@@ -64,7 +64,7 @@ def seeds(
     if (common_crawl or wayback or sitemap or llms_txt) and not sites:
         raise UsageError("--common-crawl, --wayback, --sitemap and --llms-txt are about hosts; name some")
     chosen = common_crawl or wayback or sitemap or llms_txt
-    ways = Ways(
+    sources = SeedSources(
         hosts=sites,
         words=words,
         searxng=_address(engine, "--searxng"),
@@ -76,7 +76,7 @@ def seeds(
     )
     contact = checked_contact(options.get("contact") or "", "--contact") or user_contact()
     with elapsed_notice("asking for seeds"):
-        found = asyncio.run(_found(ways, settings_of(options), contact, delay))
+        found = asyncio.run(_found(sources, settings_of(options), contact, delay))
     urls = list(dict.fromkeys(url for each in found for url in each.urls))
     if as_json:
         print_json(found)
@@ -93,9 +93,9 @@ def _address(url: str, flag: str) -> str:
     return url
 
 
-async def _found(ways: Ways, settings: Settings, contact: str, delay: float) -> list[FoundSeeds]:
+async def _found(sources: SeedSources, settings: Settings, contact: str, delay: float) -> list[FoundSeeds]:
     found = []
-    async for each in find_seeds(ways, settings, contact, clock=WallClock(), delay=delay):
-        tell(f"{each.way}: {counted(len(each.urls), 'URL')}{f'; {each.problem}' if each.problem else ''}")
+    async for each in find_seeds(sources, settings, contact, clock=WallClock(), delay=delay):
+        tell(f"{each.source}: {counted(len(each.urls), 'URL')}{f'; {each.problem}' if each.problem else ''}")
         found.append(each)
     return found

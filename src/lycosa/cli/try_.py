@@ -9,11 +9,12 @@ from typing import Annotated, Unpack
 
 import typer
 
-from lycosa.recipe import FILE_NAME, load_recipe
+from lycosa.recipe import FILE_NAME
 from lycosa.run.new import new_collection
 from lycosa.run.options import RequestOptions, changed_recipe, settings_of
 from lycosa.run.reasons import in_words
 from lycosa.run.trial import Trial, TriedLink, try_url
+from lycosa.run.trust import polite_recipe
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.event_loop import new_event_loop
@@ -49,7 +50,7 @@ def try_(
         tell(f"{url!r} is taken for {host}")
     wanted, settings = host or url_argument(url), settings_of(options)
     with _folder(name, topic, [*([] if examples is None else [examples]), *(example or ())]) as folder:
-        recipe = changed_recipe(load_recipe(folder), options)
+        recipe = changed_recipe(polite_recipe(folder, tell=tell), options)
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             trial = runner.run(try_url(folder, recipe, wanted, settings, clock=WallClock(), tell=tell))
     if as_json:

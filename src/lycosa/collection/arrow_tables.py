@@ -11,7 +11,7 @@ _TIMES = frozenset(("at", "looked_at", "vanished_at"))
 _WHOLE_NUMBERS = frozenset(("number", "depth", "status", "bytes", "chunk", "chunks"))
 _NUMBERS = frozenset(("relevance", "standing"))
 _BATCH_ROWS = 5000
-_BATCH_CHARACTERS = 1 << 22  # of text in a batch, so that memory goes by neither the number nor the length of pages
+_BATCH_CHARACTERS = 1 << 22  # of text in a batch, so that memory depends on neither the number nor the length of pages
 
 
 def arrow(what: str) -> Any:

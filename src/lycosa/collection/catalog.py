@@ -254,6 +254,10 @@ class Catalog(Queries):
             is_busy, *_ = self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         return not is_busy
 
+    def add_stale(self, url: Url) -> None:
+        """The search index has to learn of a page anew."""
+        self._waiting["stale"].append((url,))
+
     def clear_stale(self) -> None:
         """The search index knows the newest state of every page."""
         self._flush()

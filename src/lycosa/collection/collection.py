@@ -29,6 +29,8 @@ _OLD_SEARCH = "search.old"  # while another takes its place
 _REBUILT_CATALOG, _REBUILT_SEARCH = "rebuilt.sqlite", "rebuilt-search"
 _INSTALLED_WITHIN = 10.0  # seconds that a reader waits for another process that exchanges catalog and index
 _INDEX_INTERVAL = 300.0  # seconds after which the pages of a running crawl can be searched, however few they are
+_FEW = 500  # pages that are indexed when a collection whose index may wait is closed; more wait for the first search
+_MAX_TEXTS = 8_000_000  # characters of these that are kept until then; the rest is read from the archive
 
 
 class SearchableText(NamedTuple):
@@ -47,6 +49,9 @@ class Collection:
 
     `record` keeps an event in the archive; `checkpoint` makes everything so far durable in the catalog as well, along
     with what others wrote to `catalog.connection`. After a kill, `unapplied` are the events the catalog does not know.
+
+    index_later: whether many pages may wait for the first search to be indexed. To index a page takes longer than all
+        else that is done to keep it, and much of what is crawled is never searched.
     """
 
     def __init__(
@@ -60,6 +65,7 @@ class Collection:
         batch: int,
         lock: Lock | None,
         afresh: bool = False,
+        index_later: bool = False,
     ):
         self.folder = folder
         self.archive = archive
@@ -74,6 +80,9 @@ class Collection:
         self._lock = lock
         self._is_afresh = afresh  # and not installed yet
         self._added: set[int] = set()  # numbers of pages added to the index since its last commit
+        self._index_later = index_later
+        self._texts: dict[int, SearchableText] = {}  # of pages that the index lacks, by number
+        self._room_for_texts = _MAX_TEXTS
         self._indexed_up_to = catalog.indexed_up_to()
         self.settled = ""  # what became of a rebuild that a kill broke off, for people; empty where there was none
         self.index_was_outdated = False  # whether this writer found an index of an older version, and removed it
@@ -92,6 +101,7 @@ class Collection:
         software: str,
         writable: bool = False,
         afresh: bool = False,
+        index_later: bool = False,
         max_bytes: int = 1 << 30,
         batch: int = 10_000,
     ) -> "Collection":
@@ -122,7 +132,15 @@ class Collection:
             )
             catalog = Catalog(folder / (_REBUILT_CATALOG if afresh else _CATALOG), writable=writable)
             collection = cls(
-                folder, archive, catalog, clock=clock, searchable=searchable, batch=batch, lock=lock, afresh=afresh
+                folder,
+                archive,
+                catalog,
+                clock=clock,
+                searchable=searchable,
+                batch=batch,
+                lock=lock,
+                afresh=afresh,
+                index_later=index_later and not afresh,
             )
             collection._applied = catalog.position()
             collection.settled = settled
@@ -169,6 +187,9 @@ class Collection:
     def _update_index(self, visit: Visit, number: int) -> None:
         """Puts a page into the search index as it is now; removes one that has vanished."""
         url = visit.candidate.url
+        if self._index_later:
+            self._keep_for_index(visit, number)
+            return
         if number in self._added or number <= self._indexed_up_to or visit.change is not None:
             self.search.delete([url])
         self._added.add(number)
@@ -177,30 +198,44 @@ class Collection:
         elif visit.change is Change.RETURNED and (page := self.catalog.page(url)) is not None:
             self._index_again(page)
 
+    def _keep_for_index(self, visit: Visit, number: int) -> None:
+        """Notes that the index has to learn of a page, and keeps its text for that as long as these are few."""
+        if number <= self._indexed_up_to and visit.change is None:
+            self.catalog.add_stale(visit.candidate.url)  # of a page that was seen again, the catalog knows it
+        if (earlier := self._texts.pop(number, None)) is not None:
+            self._room_for_texts += len(earlier.text)
+        if visit.page is not None and visit.is_kept and len(self._texts) < _FEW:
+            text = self._searchable(visit.fetch, visit.page)
+            if len(text.text) <= self._room_for_texts:
+                self._room_for_texts -= len(text.text)
+                self._texts[number] = text
+
     def _index_again(self, page: PageRow) -> None:
         self.search.delete([page.url])
         if page.place and page.vanished_at is None:
-            self.search.add(page.url, page.host, *self._searchable(self.archive.fetch_at(page.place), None))
+            text = self._texts.get(page.number) or self._searchable(self.archive.fetch_at(page.place), None)
+            self.search.add(page.url, page.host, *text)
 
     def pages_not_indexed(self) -> int:
-        """How many pages a search does not find yet: the latest of a crawl that runs, or was killed."""
+        """How many pages a search does not find yet, or not as they are now."""
         up_to = self.catalog.indexed_up_to() if self.search.exists() and not self.search.is_outdated() else 0
-        return self.catalog.count_after(up_to)
+        return self.catalog.count_not_indexed(up_to)
 
     def checkpoint(self) -> None:
         """Makes everything so far durable; what was recorded later is replayed after a kill."""
         self.archive.sync()
         self.catalog.commit(self._applied)
         is_old = self._clock.now() - self._index_committed_at > _INDEX_INTERVAL
-        if len(self._added) >= self._batch or (is_old and self._added):
+        if len(self._added) >= self._batch or (is_old and (self._added or self._index_later)):
             self._commit_index()
 
     def close(self) -> None:
-        """Checkpoints, commits the search index, and releases the lock."""
+        """Checkpoints, commits the search index unless it may wait, and releases the lock."""
         try:
             if self._lock:
                 self.checkpoint()
-                self._commit_index()
+                if not self._index_later or self.pages_not_indexed() <= _FEW:
+                    self._commit_index()
                 self.archive.close()
             self.search.close()
             if self._is_afresh:
@@ -227,11 +262,14 @@ class Collection:
         """Removes these URLs from archive, catalog and index; returns how many pages were removed."""
         self._require_all_applied()
         self.checkpoint()
-        self._commit_index()
+        if not self._index_later:
+            self._commit_index()
+        self._drop_texts()
         urls = [page.url for page in self.catalog.pages() if is_forgotten(page.url)]
         # The index comes first: after a kill, the same command finishes what the catalog still lists.
         self.search.forget(set(urls))
         self.catalog.forget(is_forgotten)
+        self._indexed_up_to = self.catalog.indexed_up_to()
         self.catalog.put_state("moving", True)  # after a kill from here on, the next writer finds the new places
         self.catalog.commit(self.archive.position())
         self.archive.forget(is_forgotten)
@@ -291,7 +329,8 @@ class Collection:
             for page in chain(self.catalog.pages(after=self._indexed_up_to), self.catalog.stale_pages()):
                 if page.number not in self._added:
                     self._index_again(page)
-            self._may_lack_pages = False
+            self._may_lack_pages = self._index_later
+            self._drop_texts()
         self.search.commit()
         self._index_committed_at = self._clock.now()
         self._added.clear()
@@ -299,6 +338,9 @@ class Collection:
         self.catalog.put_state("indexed_up_to", self._indexed_up_to)
         self.catalog.clear_stale()
         self.catalog.commit(self.catalog.position())
+
+    def _drop_texts(self) -> None:
+        self._texts, self._room_for_texts = {}, _MAX_TEXTS
 
 
 def _acquire_lock(folder: Path) -> Lock:

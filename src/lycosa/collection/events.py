@@ -32,8 +32,8 @@ class RunStart(Struct, frozen=True, tag_field="lycosa", tag="run"):
     scope: Plain = None
     utility: Plain = None  # how the strategy weighs relevance against standing
     refresh: Plain = None  # of a run that sees pages again: its policy, budget and share of expansion
-    map: Plain = None  # of past crawls that the strategy goes by: its atlas, topic and priority
-    logs: Plain = None  # access log that the strategy goes by: its file, half-life and least number of readers
+    map: Plain = None  # of past crawls that guides the strategy: its atlas, topic and priority
+    logs: Plain = None  # access log that guides the strategy: its file, half-life and least number of users
     options: Mapping[str, Plain] | UnsetType = UNSET  # of the strategy; not written where none are set
     quotas: Mapping[str, int] | UnsetType = UNSET  # pages of one host and of one site; not written where none are set
     authority: str | UnsetType = UNSET  # hash of the table of ranks that counted; not written where none did

@@ -23,7 +23,7 @@ from lycosa.vocabulary.records import (
     SkipReason,
     Url,
 )
-from lycosa.vocabulary.urls import key_of
+from lycosa.vocabulary.urls import key_of, site_of
 
 from .errors import DamagedRowError, catalog_errors
 from .events import RecordLocation
@@ -291,6 +291,49 @@ class Queries:
         )
         return list(self._records(read_parent, sql, url, limit))
 
+    def originals(self, page: PageRow | None = None) -> dict[Url, Url]:
+        """The original of each page that has near-duplicates: that of the best standing, where all have one, else that
+        with in-links from most other sites, else the one that was met first. A scan of pages and links.
+
+        page: to look at those of one page alone.
+        """
+        group = None if page is None else page.duplicate_of or page.url
+        found = self._rows(
+            tuple[CheckedUrl, CheckedUrl, float | None],
+            "SELECT url, coalesce(duplicate_of, url), standing FROM pages"
+            " WHERE (?1 IS NULL OR ?1 IN (url, duplicate_of)) AND (duplicate_of IS NOT NULL"
+            " OR url IN (SELECT duplicate_of FROM pages WHERE duplicate_of IS NOT NULL)) ORDER BY number",
+            group,
+        )
+        groups: dict[Url, list[tuple[Url, float | None]]] = {}
+        for url, first, standing in found:
+            groups.setdefault(first, []).append((url, standing))
+        citing = self._citing_sites(url for copies in groups.values() for url, _ in copies)
+        originals: dict[Url, Url] = {}
+        for copies in groups.values():
+            have_standing = all(standing is not None for _, standing in copies)
+            ranked = [
+                (round(standing or 0.0, 2) if have_standing else 0.0, len(citing.get(url, ())))
+                for url, standing in copies
+            ]
+            best, _ = copies[ranked.index(max(ranked))]
+            originals.update((url, best) for url, _ in copies)
+        return originals
+
+    def _citing_sites(self, urls: Iterable[Url]) -> dict[Url, set[str]]:
+        """The registered domains other than its own that link to each URL."""
+        citing: dict[Url, set[str]] = {}
+        for target, host in self._rows(
+            tuple[CheckedUrl, str],
+            "SELECT DISTINCT links.target, pages.host FROM links CROSS JOIN pages ON pages.number = links.source"
+            " WHERE links.target IN (SELECT value FROM json_each(?))",
+            _json_list(urls),
+        ):
+            site = site_of(host)
+            if site != site_of(target):
+                citing.setdefault(target, set()).add(site)
+        return citing
+
     def link_pairs(self) -> Iterator[tuple[Url, Url]]:
         """Source and target of every link of the pages."""
         sql = "SELECT pages.url, links.target FROM links JOIN pages ON pages.number = links.source"
@@ -374,9 +417,10 @@ class Queries:
         """How many pages there are."""
         return self._one(int, "SELECT count(*) FROM pages")
 
-    def count_after(self, number: int) -> int:
-        """How many pages came after the one of that number."""
-        return self._one(int, "SELECT count(*) FROM pages WHERE number > ?", number)
+    def count_not_indexed(self, number: int) -> int:
+        """How many pages the search index has not as they are now, where that of this number is the last it has."""
+        sql = "SELECT count(*) FROM pages WHERE number > ? OR number IN (SELECT page FROM stale)"
+        return self._one(int, sql, number)
 
     def totals(self) -> tuple[int, int, int]:
         """How many pages there are, how many of them are relevant, and their bytes."""

@@ -11,11 +11,17 @@ address, or of one registered domain, share a limit; an idle one that finds it f
 What waits is bounded: past `limit` URLs, those of the lowest priority are evicted. An evicted URL is unknown again; it
 comes back when a page links to it once more. Of the URLs that were refused, the latest are remembered, so that each
 is skipped once; one refused long ago and linked to again is refused again. What was visited is never forgotten: memory
-grows with it, by 64 bits in a set for each URL, and a count for each host and for each path that had a query.
+grows with it, by some 12 bytes for each URL, for each host, for each site and for each path that had a query.
+
+The frontier of a live crawl has the best of what waits in memory, about 50 000 URLs. The others are *spilled*: a host
+of which nothing is in memory is *dormant*, and known by the rank of its best URL; it wakes when that is the best there
+is. Of a host that is not dormant the best URLs are in memory, and what is spilled comes after them. Which URLs are
+spilled changes nothing in the order in which they are taken.
 
 admission     which URLs may wait
 quotas        how many pages of one host, or of one site, there may be
 host_queues   which URL is next, among the hosts that may be asked now
+spilled       the URLs that wait and are not in memory
 shared_limits what hosts on one address, of one registered domain, and those that are slow to answer share
 memory        a frontier in memory
 durable       the frontier of a live crawl: the same, with its candidates in SQLite

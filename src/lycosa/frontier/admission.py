@@ -79,26 +79,29 @@ class Admission:
 
     def refusal(self, candidate: Candidate) -> Skip | None:
         """The skip of a URL that may not wait, or None for an admitted one, which then counts."""
+        host = host_of(candidate.url)
+        site = site_of(host)
+        of_host, of_site = self._of_host[hash(host)], self._of_sites.urls_of(site)
         refused = (
             self.out_of_scope(candidate.url)
             or self.over_quota(candidate.url)
-            or self._trap(candidate)
-            or self._crowded(candidate)
+            or self._trap(candidate, of_host, of_site)
+            or self._crowded(candidate, host, site, of_host, of_site)
         )
         if refused is not None:
             return Skip(candidate, *refused)
-        self.count(candidate.url)
+        self._count(candidate.url, host)
         return None
 
     def count(self, url: Url) -> None:
-        host = host_of(url)
-        key = hash(host)
-        before = self._of_host[key]
-        self._of_host[key] = before + 1
-        self._of_sites.add(host, is_new=not before)
+        self._count(url, host_of(url))
+
+    def _count(self, url: Url, host: Host) -> None:
+        is_new = self._of_host.increase(hash(host)) == 1
+        self._of_sites.add(host, is_new=is_new)
         path, has_query, _ = url.partition("?")
         if has_query:
-            self._of_path[hash(path)] += 1
+            self._of_path.increase(hash(path))
 
     def discount(self, url: Url) -> None:
         """Reverts a `count`."""
@@ -133,16 +136,16 @@ class Admission:
         exceeded = self.pages.exceeded(host_of(url))
         return (SkipReason.QUOTA, exceeded) if exceeded else None
 
-    def _trap(self, candidate: Candidate) -> Refusal | None:
+    def _trap(self, candidate: Candidate, of_host: int, of_site: int) -> Refusal | None:
+        """Which limit a URL would exceed, where so many are of its host and of its registered domain, or None."""
         url, traps = candidate.url, self._traps
         if len(url) > traps.url_length:
             return SkipReason.TRAP, "URL too long"
         if candidate.depth > traps.depth:
             return SkipReason.TRAP, "too many links from a seed"
-        host = host_of(url)
-        if self._of_host[hash(host)] >= traps.per_host:
+        if of_host >= traps.per_host:
             return SkipReason.TRAP, "host is full"
-        if self._of_sites.urls_of(site_of(host)) >= traps.per_site:
+        if of_site >= traps.per_site:
             return SkipReason.TRAP, "site is full"
         path, has_query, _ = url.partition("?")
         if has_query and self._of_path[hash(path)] >= traps.queries:
@@ -155,23 +158,21 @@ class Admission:
                 return SkipReason.TRAP, "path repeats itself"
         return None
 
-    def _crowded(self, candidate: Candidate) -> Refusal | None:
+    def _crowded(self, candidate: Candidate, host: Host, site: str, of_host: int, of_site: int) -> Refusal | None:
         """Why a URL has to wait until more pages of its registered domain are kept; seeds need not.
 
         Names under one domain cost nothing, nor do links: whoever has a page may make millions of both.
         """
         if not candidate.depth:
             return None
-        host, traps = host_of(candidate.url), self._traps
-        site = site_of(host)
-        urls = self._of_sites.urls_of(site)
-        if urls < traps.site_hosts:  # and so has fewer hosts
+        traps = self._traps
+        if of_site < traps.site_hosts:  # and so has fewer hosts
             return None
         pages = self.pages.of_site(host)
-        if urls >= traps.site_urls + _URLS_FOR_A_PAGE * pages:
+        if of_site >= traps.site_urls + _URLS_FOR_A_PAGE * pages:
             return SkipReason.SITE, "its site has many URLs for its pages"
         most_hosts = traps.site_hosts + pages // _PAGES_FOR_A_HOST
-        if hash(host) not in self._of_host and self._of_sites.hosts_of(site) >= most_hosts:
+        if not of_host and self._of_sites.hosts_of(site) >= most_hosts:
             return SkipReason.SITE, "its site has many hosts for its pages"
         return None
 
@@ -188,7 +189,8 @@ class _SiteCounts:
         self._noted: Counter[Host] | None = Counter()  # URLs of hosts; None once sites are counted
 
     def urls_of(self, site: str) -> int:
-        self._count_noted()
+        if self._noted is not None:
+            self._count_noted()
         return self._urls[hash(site)]
 
     def hosts_of(self, site: str) -> int:
@@ -202,9 +204,9 @@ class _SiteCounts:
                 self._count_noted()
             return
         key = hash(site_of(host))
-        self._urls[key] += 1
+        self._urls.increase(key)
         if is_new:
-            self._hosts[key] += 1
+            self._hosts.increase(key)
 
     def remove(self, host: Host, *, is_last: bool) -> None:
         self._count_noted()

@@ -1,15 +1,14 @@
 """Priority queues by host: the best waiting URL among the hosts to which a request may be sent now."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from heapq import heapify, heappop, heappush, heapreplace
 from math import inf
 
-from msgspec import Struct
-
-from lycosa.vocabulary.records import Host, Url
-from lycosa.vocabulary.urls import site_of
+from lycosa.vocabulary.records import Host
+from lycosa.vocabulary.urls import host_of, site_of
 
 from .shared_limits import HostPace, SharedLimit
+from .spilled import QueueEntry, SpilledEntries
 
 _FREE_WAIT = 0.1  # seconds for which waiting costs nothing
 _MAX_BLOCKED_TRIED = 8  # hosts that are considered for waiting, the best first
@@ -18,27 +17,33 @@ _MAX_PASSED_ON = 16  # hosts that are looked at for a free slot of one limit whi
 _ADDRESSES_KNOWN = 100_000  # of hosts; beyond, the oldest are forgotten
 _MAX_TURNS = 1_000  # hosts for which requests on the way to others wait
 _MAX_TURN = 60.0  # seconds until such a request is tried again
-
-
-class QueueEntry(Struct, order=True, gc=False):
-    """A waiting URL in the queue of its host; the smallest is the best."""
-
-    rank: float  # minus the priority
-    order: int  # first come, first served among equals
-    url: Url
-    retries_and_hops: tuple[int, int] | None = None  # failed attempts and redirects, where there are any
+_READ_BACK = 16  # entries of a busy or resting host that are read back at a time
+_KEPT_OF_A_HOST = 16  # entries at least that stay in memory where others are spilled
 
 
 class _HostQueue:
     """The waiting entries of one host, and its state."""
 
-    __slots__ = ("asked_at", "busy", "entries", "held", "is_suspended", "limits", "listed", "not_before")
+    __slots__ = (
+        "asked_at",
+        "busy",
+        "entries",
+        "held",
+        "is_parked",
+        "is_suspended",
+        "limits",
+        "listed",
+        "not_before",
+        "slot",
+    )
 
     def __init__(self) -> None:
         self.entries: list[QueueEntry] = []
         self.not_before = 0.0  # 0 for a host that does not rest
         self.busy = False
         self.is_suspended = False
+        self.is_parked = False  # or has been since it was last idle
+        self.slot = 0  # of its entries that are spilled, all of which come after those here; 0 where there are none
         self.asked_at = 0.0
         self.listed: QueueEntry | None = None  # by which the host is among the blocked
         self.limits: tuple[SharedLimit, ...] = ()  # of its registered domain and, once it is known, its address
@@ -57,10 +62,16 @@ class HostQueues:
     rests for the delay when the request has ended. An idle host is parked where it finds a limit full, and listed again
     when a slot is free.
 
+    Where entries may be spilled, idle hosts have all of theirs there in the end: then they are dormant, have no queue,
+    and are compared with idle hosts by their best entry. Of a queue, the best entries are in memory. So whatever was
+    spilled, the same entries come in the same order.
+
     delay: seconds a host rests after a request.
     is_current: whether an entry still counts: it was neither re-ranked nor settled since.
     per_address: slots of one address, and of one registered domain; None does not limit.
     slow_slots: slots of all hosts that are slow to answer; None does not tell them from others.
+    spilled: entries that are not in memory; None where all are.
+    read_back: reads entries back that were spilled, by their orders; they are current from then on.
     """
 
     def __init__(
@@ -71,8 +82,12 @@ class HostQueues:
         is_current: Callable[[QueueEntry], bool],
         per_address: int | None = None,
         slow_slots: int | None = None,
+        spilled: SpilledEntries | None = None,
+        read_back: Callable[[list[int]], list[QueueEntry]] = lambda orders: [],
     ):
         self.slack = inf
+        self._spilled = spilled
+        self._read_back = read_back
         self._per_address = per_address
         self._limits: dict[str, SharedLimit] = {}
         self._address_of: dict[Host, str] = {}
@@ -112,6 +127,56 @@ class HostQueues:
             self._list_blocked(host, queue)
         else:
             self._list(host, queue)
+
+    def spill(self, host: Host, entry: QueueEntry) -> bool:
+        """Adds an entry to those of its host that are spilled, if it comes after one of them; False if it does not."""
+        spilled = self._spilled
+        if spilled is None:
+            return False
+        queue = self._queues.get(host)
+        slot = spilled.slots[hash(host)] if queue is None else queue.slot
+        if not slot or (queue is not None and spilled.is_better(slot, entry.rank, entry.order)):
+            return False
+        spilled.add(slot, entry.rank, entry.order, hash(entry.url))
+        return True
+
+    def spill_down_to(self, count: int) -> Iterator[QueueEntry]:
+        """Spills all but the best entries of each host, then those of idle hosts, the worst first, until about so many
+        are left in memory; yields each as it goes, before which it must be current, and after which it is not."""
+        spilled = self._spilled
+        assert spilled is not None
+        left, kept = 0, max(_KEPT_OF_A_HOST, count // (2 * len(self._queues) + 1))
+        idle: list[tuple[float, int, Host]] = []
+        for host, queue in self._queues.items():
+            if len(queue.entries) > kept:
+                queue.entries = sorted(filter(self._is_current, queue.entries))
+                yield from self._spill_after(host, queue, kept)
+            left += len(queue.entries)
+            if queue.entries and not (queue.busy or queue.is_suspended or queue.is_parked or queue.not_before):
+                idle.append((queue.entries[0].rank, queue.entries[0].order, host))
+        idle.sort()
+        while left > count and idle:
+            _, _, host = idle.pop()
+            queue = self._queues[host]
+            left -= len(queue.entries)
+            queue.entries = sorted(filter(self._is_current, queue.entries))
+            yield from self._spill_after(host, queue, 0)
+            self._remove_queue(host, queue)
+            if queue.slot:
+                spilled.rest(queue.slot)
+        spilled.compact()
+
+    def _spill_after(self, host: Host, queue: _HostQueue, count: int) -> Iterator[QueueEntry]:
+        """Spills the entries of a queue, which are sorted, but for the first ones; the last first, so that the list of
+        those that were spilled stays sorted."""
+        spilled = self._spilled
+        assert spilled is not None
+        if len(queue.entries) > count:
+            queue.slot = spilled.slot_for(hash(host))
+        while len(queue.entries) > count:
+            entry = queue.entries.pop()
+            spilled.add(queue.slot, entry.rank, entry.order, hash(entry.url))
+            yield entry
 
     def pop(self, now: float) -> QueueEntry | None:
         """The best entry whose host is idle, unless a better one is worth waiting for; its host is now busy."""
@@ -198,6 +263,9 @@ class HostQueues:
 
     def _add_queue(self, host: Host) -> _HostQueue:
         queue = self._queues[host] = _HostQueue()
+        if self._spilled is not None and (slot := self._spilled.slots[hash(host)]):
+            queue.slot = slot
+            self._spilled.wake(slot)
         if self._per_address is not None:
             self._join_limits(host, queue)
         return queue
@@ -248,7 +316,10 @@ class HostQueues:
             _, _, host = heappop(limit.parked)
             self._parkings -= 1
             queue = self._queues.get(host)
-            if queue is None or queue.busy or queue.is_suspended or queue.not_before:
+            if queue is None:
+                continue
+            queue.is_parked = False
+            if queue.busy or queue.is_suspended or queue.not_before:
                 continue
             best = self._best(queue)
             if best is None:
@@ -266,7 +337,7 @@ class HostQueues:
             self._unpark(self._slow)
 
     def _occupy(self, host: Host, queue: _HostQueue, now: float) -> None:
-        queue.busy, queue.asked_at = True, now
+        queue.busy, queue.asked_at, queue.is_parked = True, now, False
         self._busy.add(host)
         if queue.limits or self._slow is not None:
             queue.held = queue.limits
@@ -315,13 +386,24 @@ class HostQueues:
         """Empties the queue of a host; returns the entries that counted, the best first."""
         queue = self._queues.get(host)
         if queue is None:
-            return []
+            if self._spilled is None or not self._spilled.slots[hash(host)]:
+                return []
+            queue = self._add_queue(host)  # empty, and so forgotten by the next who looks at it
+            heappush(self._idle, (-inf, 0, host))
         current = sorted(filter(self._is_current, queue.entries))
+        current += self._all_spilled(queue)
         queue.entries = []  # what it is listed by is outdated now, and dropped when popped
         return current
 
+    def _all_spilled(self, queue: _HostQueue) -> list[QueueEntry]:
+        """Reads back all that was spilled of a host, the best first."""
+        if self._spilled is None or not queue.slot:
+            return []
+        slot, queue.slot = queue.slot, 0
+        return self._read_back(self._spilled.take(slot, len(self._spilled)))
+
     def hosts(self) -> Iterable[Host]:
-        """The hosts that have a queue."""
+        """The hosts that have a queue; dormant ones have none."""
         return self._queues
 
     def hold(self, host: Host, until: float) -> None:
@@ -361,6 +443,13 @@ class HostQueues:
         ready_at = self.next_ready_at()
         return ready_at is not None and ready_at - now <= seconds
 
+    def forget_spilled(self) -> None:
+        """Forgets all entries that are spilled, and the hosts that have no others and do not rest."""
+        if self._spilled is not None:
+            self._spilled.clear()
+            for queue in self._queues.values():
+                queue.slot = 0
+
     def drop_stale(self) -> None:
         """Drops the entries that no longer count, and the hosts that have no others."""
         for queue in self._queues.values():
@@ -371,7 +460,7 @@ class HostQueues:
     def _rebuild_listings(self) -> None:
         self._clear_listings()
         for host, queue in list(self._queues.items()):
-            queue.listed = None
+            queue.listed, queue.is_parked = None, False
             if queue.busy:
                 self._list_blocked(host, queue)
             else:
@@ -382,12 +471,25 @@ class HostQueues:
         entries = queue.entries
         while entries and not self._is_current(entries[0]):
             heappop(entries)
-        return entries[0] if entries else None
+        if not entries and queue.slot:
+            self._fill(queue, _READ_BACK)
+        return queue.entries[0] if queue.entries else None
+
+    def _fill(self, queue: _HostQueue, count: int) -> None:
+        """Reads back the best entries of a queue that has none in memory."""
+        assert self._spilled is not None
+        queue.entries = self._read_back(self._spilled.take(queue.slot, count))
+        if not self._spilled.has_entries(queue.slot):
+            queue.slot = 0
 
     def _list(self, host: Host, queue: _HostQueue) -> None:
         """Lists a host that is not busy by its best entry or the end of its rest; forgets it where it has neither."""
         if queue.is_suspended:
             return  # until it resumes
+        if queue.slot and not queue.entries and not queue.not_before and self._spilled is not None:
+            self._remove_queue(host, queue)
+            self._spilled.rest(queue.slot)
+            return
         best = self._best(queue)
         if queue.not_before:
             heappush(self._resting if best else self._leaving, (queue.not_before, host))
@@ -400,8 +502,13 @@ class HostQueues:
 
     def _list_blocked(self, host: Host, queue: _HostQueue) -> None:
         """Lists a busy or resting host by its best entry, if that is better than the one it is listed by."""
-        best = self._best(queue)
-        if self.slack < inf and best is not None and (queue.listed is None or best < queue.listed):
+        if self.slack == inf:
+            return
+        if queue.slot and not queue.entries and self._spilled is not None:
+            best: QueueEntry | None = self._spilled.best(queue.slot)  # read back where it matters
+        else:
+            best = self._best(queue)
+        if best is not None and (queue.listed is None or best < queue.listed):
             queue.listed = best
             heappush(self._blocked, (best.rank, best.order, host))
 
@@ -422,6 +529,27 @@ class HostQueues:
 
     def _best_idle(self) -> Host | None:
         """The idle host of the best entry, which is then at the top of its heap; parks those that find a limit full."""
+        host = self._best_with_queue()
+        while self._spilled is not None and (dormant := self._spilled.best_dormant()) is not None:
+            if host is not None and self._idle[0][:2] < dormant[:2]:
+                break
+            self._wake_dormant(dormant[2])
+            host = self._best_with_queue()
+        return host
+
+    def _wake_dormant(self, slot: int) -> None:
+        """Gives a dormant host its queue again, with its best entry; forgets it where it has none that counts."""
+        assert self._spilled is not None
+        self._spilled.wake(slot)
+        found = self._read_back(self._spilled.take(slot, 1))
+        if found:
+            host = host_of(found[0].url)
+            queue = self._add_queue(host)
+            queue.entries = found
+            self._list(host, queue)
+
+    def _best_with_queue(self) -> Host | None:
+        """The same, among the hosts that are not dormant."""
         idle, passed_on = self._idle, 0
         while idle:
             rank, order, host = idle[0]
@@ -436,6 +564,7 @@ class HostQueues:
                 heapreplace(idle, (best.rank, best.order, host))
             elif (limit := self._full_limit(host, queue)) is not None:
                 heappush(limit.parked, heappop(idle))
+                queue.is_parked = True
                 self._parkings += 1
                 passed_on += 1
                 if passed_on <= _MAX_PASSED_ON:  # more have a turn when a slot of that limit is free

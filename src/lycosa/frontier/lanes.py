@@ -11,8 +11,9 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import LINKS, REFRESH, Candidate, Host, Skip, Url
 from lycosa.vocabulary.urls import host_of
 
-from .host_queues import HostQueues, QueueEntry
+from .host_queues import HostQueues
 from .memory import MemoryFrontier
+from .spilled import QueueEntry
 
 LANE_TIMEOUT = 60.0  # seconds until which a lane must have something to take, else the other lane may use its turns
 

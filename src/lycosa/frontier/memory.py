@@ -1,7 +1,7 @@
 """A frontier in memory; `durable` keeps its candidates in SQLite."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import nlargest
 from math import inf
 
@@ -14,9 +14,10 @@ from lycosa.vocabulary.records import Candidate, Host, Skip, SkipReason, Url
 from lycosa.vocabulary.urls import host_of, site_of
 
 from .admission import Admission, is_within
-from .host_queues import HostQueues, QueueEntry
+from .host_queues import HostQueues
 from .quotas import Quotas
 from .shared_limits import LatestKeys
+from .spilled import QueueEntry, SpilledEntries
 
 SLACK = 0.5  # by which a priority from 0 to 1 must be higher to be worth a second of waiting
 _FAR_ABOVE = 1e6  # priorities that are on no scale
@@ -33,6 +34,8 @@ class MemoryFrontier:
     slow_slots: most requests at a time to hosts that are slow to answer; None does not tell them from others.
     limit: most URLs that wait; past it, the tenth of lowest priority is evicted (one by one below 10 000).
     boosted: hosts and URLs that are preferred already in what waits, as `boost` has them.
+    spilled: where entries are that are not in memory; None where all are.
+    in_memory: about so many entries are.
     """
 
     def __init__(
@@ -46,12 +49,16 @@ class MemoryFrontier:
         slow_slots: int | None = None,
         limit: int = 1_000_000,
         boosted: Iterable[str] = (),
+        spilled: SpilledEntries | None = None,
+        in_memory: int = 0,
     ):
         self._clock = clock
         self._admission = admission or Admission()
-        self._merge: Callable[[Url, float, float], float] = the_higher
+        self._merge: Callable[[Url, float, float], float] = higher_priority
         self._limit = limit
-        self._waiting: dict[Url, QueueEntry] = {}
+        self._waiting: dict[Url, QueueEntry] = {}  # that are in memory
+        self._spilled = spilled
+        self._in_memory = in_memory
         self._in_flight: dict[Url, QueueEntry] = {}
         self._settled = KeySet()  # hashes of the URLs
         self._refused = LatestKeys(at_least=REFUSED_KNOWN)
@@ -61,6 +68,8 @@ class MemoryFrontier:
             is_current=self._is_current,
             per_address=per_address,
             slow_slots=slow_slots,
+            spilled=spilled,
+            read_back=self._read_back,
         )
         self.rests_after_requests = delay > 0.0
         self._last_order = 0
@@ -73,7 +82,7 @@ class MemoryFrontier:
         """Wants nothing more of these hosts and their subdomains; returns what waited there."""
         self._admission.blocked = hosts
         skips = []
-        for entry in [entry for entry in self._waiting.values() if hosts and is_within(entry.url, hosts)]:
+        for entry in [entry for entry in self._entries() if is_within(entry.url, hosts)] if hosts else ():
             skips.append(self._dropped(entry, SkipReason.SCOPE, "host blocked"))
             self._refused.add(hash(entry.url))
         if skips:
@@ -86,14 +95,16 @@ class MemoryFrontier:
         self._boosted_hosts, self._boosted_urls = _hosts_and_urls(hosts_and_urls)
         if (self._boosted_hosts, self._boosted_urls) == before:
             return
-        for entry in list(self._waiting.values()):
+        for entry in list(self._entries()):
             was, now = _is_boosted(entry.url, *before), self._is_boosted(entry.url)
             if was != now:
                 candidate = self._recall(entry)
                 priority = self._lifted(candidate.priority) if now else self._lowered(candidate.priority)
+                if not self._leave_spilled(entry):
+                    self._count_stale()
                 self._forget(entry)
                 self._enqueue(replace(candidate, priority=priority))
-                self._count_stale()
+        self._spill()
 
     def _is_boosted(self, url: Url) -> bool:
         return _is_boosted(url, self._boosted_hosts, self._boosted_urls)
@@ -114,6 +125,9 @@ class MemoryFrontier:
         if quotas.per_site is not None:
             for host in self._hosts.hosts():
                 self._sites.hosts.setdefault(site_of(host), {})[host] = None
+            for entry in self._spilled_entries():
+                host = host_of(entry.url)
+                self._sites.hosts.setdefault(site_of(host), {})[host] = None
             self._sites.in_flight.update(site_of(host_of(url)) for url in self._in_flight)
 
     def rank_by(self, strategy: Strategy) -> None:
@@ -122,7 +136,7 @@ class MemoryFrontier:
         self._hosts.slack = SLACK if strategy.scale == "unit" else inf
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self._waiting) + (len(self._spilled) if self._spilled is not None else 0)
 
     def put(self, candidates: Iterable[Candidate]) -> list[Skip]:
         skips: list[Skip] = []
@@ -131,40 +145,49 @@ class MemoryFrontier:
                 replace(each, priority=self._lifted(each.priority)) if self._is_boosted(each.url) else each
                 for each in candidates
             ]
+        if self._spilled:
+            candidates = list(candidates)
+            self._look_up(candidates)
         for candidate in candidates:
-            entry = self._waiting.get(candidate.url)
+            url = candidate.url
+            entry = self._waiting.get(url) or self._find_spilled(url)
             if entry is not None:
                 self._offer_again(entry, candidate)
-            elif not self.is_known(candidate.url):
+            elif url not in self._in_flight and not self.is_settled(url):
                 if refused := self._admission.refusal(candidate):
                     if refused.reason is not SkipReason.SITE:  # which may be another time
-                        self._refused.add(hash(candidate.url))
+                        self._refused.add(hash(url))
                     skips.append(refused)
                 else:
                     self._enqueue(candidate)
-        if len(self._waiting) > self._limit:
+        if len(self) > self._limit:
             skips += self._evict()
+        self._spill()
         return skips
 
     def is_known(self, url: Url) -> bool:
         """Whether a URL waits, is in flight, or is settled."""
-        return url in self._waiting or url in self._in_flight or self.is_settled(url)
+        return url in self._waiting or url in self._in_flight or self.is_settled(url) or self._is_spilled(url)
+
+    def _is_spilled(self, url: Url) -> bool:
+        return self._spilled is not None and hash(url) in self._spilled.waiting
 
     def is_settled(self, url: Url) -> bool:
         key = hash(url)
-        return key in self._settled or key in self._refused
+        return self._settled[key] > 0 or key in self._refused
 
     def _offer_again(self, entry: QueueEntry, offered: Candidate) -> None:
         """Re-ranks a waiting URL; the offered candidate replaces it, but for its failed attempts and redirects."""
         waiting = -entry.rank
         merged = self._merge(offered.url, waiting, offered.priority)
         if merged != waiting:
+            if not self._leave_spilled(entry):
+                self._count_stale()
             self._forget(entry)
             if entry.retries_and_hops:
                 attempts, hops = entry.retries_and_hops
                 offered = replace(offered, priority=merged, attempts=attempts, hops=hops)
             self._enqueue(offered if merged == offered.priority else replace(offered, priority=merged))
-            self._count_stale()
 
     def _enqueue(self, candidate: Candidate) -> None:
         self._last_order += 1
@@ -175,8 +198,11 @@ class MemoryFrontier:
 
     def _queue(self, entry: QueueEntry) -> None:
         host = host_of(entry.url)
-        self._waiting[entry.url] = entry
-        self._hosts.push(host, entry)
+        if self._hosts.spill(host, entry):
+            self._waiting.pop(entry.url, None)  # where it waited in another place
+        else:
+            self._waiting[entry.url] = entry
+            self._hosts.push(host, entry)
         if self._has_site_quota:
             self._sites.hosts.setdefault(site_of(host), {})[host] = None
 
@@ -189,6 +215,7 @@ class MemoryFrontier:
             if self._has_site_quota and not self._reserve(entry):
                 continue
             self._in_flight[entry.url] = self._waiting.pop(entry.url)
+            self._spill()
             return self._recall(entry)
         return None
 
@@ -241,6 +268,9 @@ class MemoryFrontier:
         entry = self._land(url)
         if entry is None and (entry := self._waiting.pop(url, None)):
             self._count_stale()
+        if entry is None and self._spilled is not None and (order := self._spilled.waiting[hash(url)]):
+            entry = QueueEntry(0.0, order, url)
+            self._spilled.waiting[hash(url)] = 0
         if entry is not None:
             self._forget(entry)
 
@@ -306,6 +336,8 @@ class MemoryFrontier:
             self._forget(entry)
             self._admission.discount(entry.url)
         self._waiting.clear()
+        if self._spilled:
+            self._forget_spilled()
         self._sites.hosts.clear()
         self._refused = LatestKeys(at_least=REFUSED_KNOWN)
         self._drop_stale()
@@ -317,7 +349,8 @@ class MemoryFrontier:
     def _dropped(self, entry: QueueEntry, reason: SkipReason, detail: str = "") -> Skip:
         """The skip of a waiting URL, which waits no longer."""
         skip = Skip(self._recall(entry), reason, detail)
-        del self._waiting[entry.url]
+        if self._waiting.pop(entry.url, None) is None:
+            self._leave_spilled(entry)
         self._forget(entry)
         self._admission.discount(entry.url)
         return skip
@@ -329,12 +362,16 @@ class MemoryFrontier:
             self._admission.count(url)
 
     def _evict(self) -> list[Skip]:
-        excess = len(self._waiting) - self._limit
+        excess = len(self) - self._limit
         if self._limit >= 10_000:
             excess += self._limit // 10  # a tenth at once, as finding the worst looks at all
-        skips = [self._dropped(entry, SkipReason.EVICTED) for entry in nlargest(excess, self._waiting.values())]
+        skips = [self._dropped(entry, SkipReason.EVICTED) for entry in self._worst(excess)]
         self._drop_stale()
         return skips
+
+    def _worst(self, count: int) -> list[QueueEntry]:
+        """The entries of the lowest priority, of equals the latest."""
+        return nlargest(count, self._waiting.values())
 
     def _count_stale(self) -> None:
         self._stale += 1
@@ -347,6 +384,46 @@ class MemoryFrontier:
 
     def _is_current(self, entry: QueueEntry) -> bool:
         return self._waiting.get(entry.url) is entry
+
+    # What is not in memory.
+
+    def _spill(self) -> None:
+        """Makes room where more entries are in memory than may be."""
+        if self._spilled is not None and len(self._waiting) > self._in_memory:
+            for entry in self._hosts.spill_down_to(self._in_memory // 2):
+                del self._waiting[entry.url]
+
+    def _leave_spilled(self, entry: QueueEntry) -> bool:
+        """Whether an entry was spilled; it counts no more."""
+        if self._spilled is None or self._spilled.waiting[hash(entry.url)] != entry.order:
+            return False
+        self._spilled.waiting[hash(entry.url)] = 0
+        return True
+
+    def _entries(self) -> Iterator[QueueEntry]:
+        """All that waits."""
+        yield from self._waiting.values()
+        yield from self._spilled_entries()
+
+    # `DurableFrontier` overrides these; without a table of candidates, nothing is spilled.
+
+    def _spilled_entries(self) -> Iterable[QueueEntry]:
+        """All entries that are spilled, in the order in which they came."""
+        return ()
+
+    def _find_spilled(self, url: Url) -> QueueEntry | None:
+        """The entry of a URL that is spilled; None for any other URL."""
+        return None
+
+    def _look_up(self, candidates: Sequence[Candidate]) -> None:
+        """Those of these candidates that are spilled will be asked for one by one."""
+
+    def _read_back(self, orders: list[int]) -> list[QueueEntry]:
+        """Entries that were spilled, which are in memory from now on."""
+        return []
+
+    def _forget_spilled(self) -> None:
+        """Forgets all that is spilled."""
 
     # Where the candidates of entries are stored; `DurableFrontier` overrides these.
 
@@ -369,7 +446,7 @@ def _is_boosted(url: Url, hosts: tuple[str, ...], urls: frozenset[Url]) -> bool:
     return url in urls or (bool(hosts) and is_within(url, hosts))
 
 
-def the_higher(url: Url, waiting: float, offered: float) -> float:
+def higher_priority(url: Url, waiting: float, offered: float) -> float:
     """Merges priorities before any strategy ranks: their maximum."""
     return max(waiting, offered)
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Candidate, Host, Skip, SkipReason, Url
 
-from .memory import the_higher
+from .memory import higher_priority
 
 _MANY = 10_000  # URLs; a frontier of this limit evicts a tenth at once, as finding the worst looks at all
 _MAX_STALE = 1_000  # candidates in the queue that were replaced, and as many more as wait
@@ -31,7 +31,7 @@ class SequentialFrontier:
 
     def __init__(self, *, limit: int = 1_000_000):
         self._limit = limit
-        self._merge: Callable[[Url, float, float], float] = the_higher
+        self._merge: Callable[[Url, float, float], float] = higher_priority
         self._queue = LadderQueue()  # with stale candidates, which are dropped when popped
         # Every URL with the candidate that waits for it, or None where it is in flight or settled: one table, as in a
         # large graph each look-up in another one would miss the caches.

@@ -305,14 +305,14 @@ ROWS_PER_BLOB = 1 << 22
 URLS_PER_BLOB = 1 << 17  # of at most 2 KB each: far below what SQLite takes as one value
 
 
-class Stored(NamedTuple):
+class StoredEntries(NamedTuple):
     used: int
     dropped: Mapping[str, int]
 
 
 def store(
     log: LogFile, parsed: ParsedFile, users: UserNumbers, pages: PageNumbers, settings: Mapping[str, int]
-) -> Stored:
+) -> StoredEntries:
     """Writes the page views of a file without those of groups and repeated ones, within the current transaction."""
     for cache in (users.cache, pages.stated_cache, pages.guessed_cache):
         cache.clear()  # frees memory for what follows
@@ -330,7 +330,7 @@ def store(
     users.keep()
     log.connection.executemany("INSERT OR IGNORE INTO groups VALUES (?)", [(each,) for each in groups.tolist()])
     _write_accesses(log, _write_urls(log, found, pages))
-    return Stored(len(found.users), dropped)
+    return StoredEntries(len(found.users), dropped)
 
 
 def _all_groups(log: LogFile, minutes: Minutes, settings: Mapping[str, int]) -> Numbers:

@@ -1,13 +1,13 @@
 """Charts as SVG text: pure functions, legible in greyscale, safe with any label, robust to missing data."""
 
 from .bars import Bar, GroupedBar, bar_chart, bin_counts, grouped_bars, histogram
-from .lines import Mark, Series, line_chart
+from .lines import Series, VerticalLine, line_chart
 
 __all__ = [
     "Bar",
     "GroupedBar",
-    "Mark",
     "Series",
+    "VerticalLine",
     "bar_chart",
     "bin_counts",
     "grouped_bars",

@@ -28,7 +28,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Mark:
+class VerticalLine:
     """A vertical line where something happened."""
 
     x: float
@@ -44,7 +44,7 @@ def line_chart(
     x_range: tuple[float, float] | None = None,
     y_range: tuple[float, float] | None = None,
     percent: bool = False,
-    marks: Sequence[Mark] = (),
+    marks: Sequence[VerticalLine] = (),
     width: float = 760.0,
     height: float = 330.0,
 ) -> str:
@@ -116,7 +116,7 @@ def _marker(x: float, y: float, order: int, colour: str) -> str:
     return element("polygon", points=corners, fill=colour)
 
 
-def _mark(mark: Mark, order: int, x_scale: Scale, top: float, bottom: float) -> list[str]:
+def _mark(mark: VerticalLine, order: int, x_scale: Scale, top: float, bottom: float) -> list[str]:
     x = x_scale(mark.x)
     leftward = x > (x_scale.start + x_scale.end) / 2
     y = top + 13 + 16 * (order % 4)  # labels of neighbouring marks are on different lines

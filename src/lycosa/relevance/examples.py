@@ -12,7 +12,7 @@ from typing import Literal
 from msgspec import Struct
 
 from lycosa.vocabulary.errors import RecipeError
-from lycosa.vocabulary.url_files import NumberedLine, bare_host, meant_lines, read_url_file
+from lycosa.vocabulary.url_files import NumberedLine, bare_host, content_lines, read_url_file
 from lycosa.vocabulary.urls import normalise
 
 
@@ -42,7 +42,7 @@ def examples_in(
     lines: Iterable[str], source: Path, *, tell: Callable[[str], None] = lambda line: None
 ) -> list[Example]:
     """The examples in the lines of `source`; the files they name are relative to its folder."""
-    return [_example(source, line, tell) for line in meant_lines(lines)]
+    return [_example(source, line, tell) for line in content_lines(lines)]
 
 
 def _example(path: Path, line: NumberedLine, tell: Callable[[str], None]) -> Example:

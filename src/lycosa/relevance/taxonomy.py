@@ -90,7 +90,7 @@ class Taxonomy:
         for topic, pages in learnt.items():
             if not pages:
                 raise RecipeError(f"no example of the topic {topic!r} has a word in it; give a page with text")
-        bags = {topic: _Bag(pages) for topic, pages in learnt.items()}
+        bags = {topic: _BagOfWords(pages) for topic, pages in learnt.items()}
         codes = _commonest(list(bags.values()), min(MAX_TERMS, MAX_CELLS // len(bags)))
         counts = np.zeros((len(codes), len(bags)), np.int64)
         for place, bag in enumerate(bags.values()):
@@ -180,7 +180,7 @@ class TopicRelevance:
         return float(self._taxonomy.probabilities(page)[self._place])
 
 
-class _Bag:
+class _BagOfWords:
     """The words of some pages: the count of each, and the number of pages with it."""
 
     def __init__(self, pages: Sequence[Page]):
@@ -191,7 +191,7 @@ class _Bag:
         self.counts: Counts = np.bincount(places, weights, minlength=len(self.codes)).astype(np.int64)
 
 
-def _commonest(bags: Sequence[_Bag], most: int) -> Codes:
+def _commonest(bags: Sequence[_BagOfWords], most: int) -> Codes:
     """The words that are in the most pages, as sorted codes."""
     codes, places = np.unique(np.concatenate([bag.codes for bag in bags]), return_inverse=True)
     if len(codes) <= most:

@@ -32,7 +32,7 @@ class OpenLog(Struct, frozen=True):
     access_log: AccessLog
 
     def wrap(self, strategy: Strategy) -> Strategy:
-        """The strategy with readers' evidence as one more factor; as it is where it goes by readers itself."""
+        """The strategy with the evidence of the log as one more factor; as it is where it uses a log itself."""
         if any("log" in getattr(layer, "needs", ()) for layer in layers(strategy)):
             return strategy
         return Guided(strategy, self.access_log)

@@ -188,7 +188,7 @@ def ask(folder: Path, request: CrawlRequest, *, within: float = _ANSWERED_WITHIN
     return None
 
 
-def teach(folder: Path, labels: Mapping[Url, bool], *, tell: Tell) -> Learnt:
+def label_pages(folder: Path, labels: Mapping[Url, bool], *, tell: Tell) -> Learnt:
     """Labels pages, through the crawl that runs on the collection if one does; without labels, learns those noted."""
     given = {str(url): good for url, good in labels.items()}
     reply = ask(folder, CrawlRequest("label", labels=given) if labels else CrawlRequest("learn"))

@@ -271,12 +271,12 @@ class _Fetches:
         self._bug: BaseException | None = None  # raised by the web, which is to return outcomes instead
         self._tasks: set[asyncio.Task[None]] = set()
         self._landed: deque[tuple[Candidate, Fetch]] = deque()
-        # How long a fetch takes is told in seconds of waiting for any: a pause in which pages are read or a model is
+        # How long a fetch takes is measured in seconds of waiting: a pause in which pages are read or a model is
         # trained makes no host slow.
         self._waited = 0.0
         self._begun: deque[tuple[float, asyncio.Task[None], Host]] = deque()  # with `_waited` as it was
         self._most = crawl.concurrency
-        self._bound_to(crawl.slots.most_fetches)
+        self._limit_to(crawl.slots.most_fetches)
 
     async def next(self) -> tuple[Candidate, Fetch] | None:
         """The next fetch that has landed; None where the crawl is over."""
@@ -312,7 +312,7 @@ class _Fetches:
     def _launch(self) -> None:
         if self._crawl.slots.has_lacked_files:
             self._crawl.slots.has_lacked_files = False
-            self._bound_to(max(1, (len(self._tasks) + 1) // 2))
+            self._limit_to(max(1, (len(self._tasks) + 1) // 2))
         while self._begun and self._begun[0][1] not in self._tasks:
             self._begun.popleft()
         now, take = self._clock.now(), self._crawl.loop.frontier.take
@@ -322,7 +322,7 @@ class _Fetches:
             self._tasks.add(task)
             self._begun.append((self._waited, task, host_of(candidate.url)))
 
-    def _bound_to(self, most: int) -> None:
+    def _limit_to(self, most: int) -> None:
         """Has fewer fetches at a time, as the process may not open the files for more."""
         slots, concurrency = self._crawl.slots, self._crawl.concurrency
         slots.most_fetches = min(most, slots.most_fetches)

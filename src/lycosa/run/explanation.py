@@ -39,6 +39,7 @@ def facts_about(collection: Collection, url: Url) -> Plain:
         "fetches": fetches,
         "way": [each if isinstance(each, str) else each.url for each in way_to(catalog, page)] if page else [],
         "parents": catalog.parents(url),
+        "original": catalog.originals(page).get(url) if page else None,
         "ranks": authority.ranks(url) if (authority := AuthorityTable.load(authority_file())) else [],
     }
 

@@ -1,4 +1,4 @@
-"""Guides: what a strategy goes by beside the crawl itself, a topical map or an access log.
+"""Guides: what helps a strategy beside the crawl itself, a topical map or an access log.
 
 A run names its guide, so that the next session finds it again by that name.
 """
@@ -31,7 +31,7 @@ G = TypeVar("G", bound=OpenGuide)
 
 
 class Guide(Generic[G]):
-    """The map, or the log, by which the strategy of a session goes; none at first.
+    """The map, or the log, that guides the strategy of a session; none at first.
 
     kind: "map" or "access log", for messages.
     find: opens what a run of a strategy refers to; None where it refers to nothing. Refuses what has changed since.
@@ -51,7 +51,7 @@ class Guide(Generic[G]):
         return None if opened is None else msgspec.to_builtins(opened.reference)
 
     def activate(self, reference: Plain, strategy: str) -> None:
-        """Goes by what a run of a strategy refers to from now on; by nothing where it has changed since."""
+        """Uses what a run of a strategy refers to from now on; nothing where it has changed since."""
         if self._prepared is not None and msgspec.to_builtins(self._prepared.reference) == reference:
             self.active = self._prepared
         else:

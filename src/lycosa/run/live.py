@@ -240,7 +240,7 @@ class LiveRun:
         return self.crawl(web)
 
     def _tell_default_strategy(self) -> None:
-        """Tells of the default strategy before the first run that goes by it, where other runs went by another."""
+        """Tells of the default strategy before the first run that uses it, where other runs used another."""
         session = self._session
         strategy, before = session.recipe.strategy, [run.strategy for run in session.collection.catalog.runs()]
         if strategy == DEFAULT_STRATEGY and strategy not in before and before and before[-1] in STRATEGIES:
@@ -335,7 +335,7 @@ class LiveRun:
             self._report_target()
             if not session.status.is_interrupted:
                 self._topic.finish()
-                self._topic.tell_unknown_words()
+                self._topic.report_unknown_words()
         session.record(Stop(session.clock.now(), session.status.stop_reason or INTERRUPTED))
         session.checkpoint()
 

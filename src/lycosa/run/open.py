@@ -21,7 +21,13 @@ from .trust import check_collection
 
 
 def open_collection(
-    folder: Path, *, clock: Clock, reader: Reader, writable: bool = False, afresh: bool = False
+    folder: Path,
+    *,
+    clock: Clock,
+    reader: Reader,
+    writable: bool = False,
+    afresh: bool = False,
+    index_later: bool = False,
 ) -> Collection:
     """The collection in a folder, with the parts it borrows from the rest of Lycosa."""
     check_collection(folder)
@@ -38,6 +44,7 @@ def open_collection(
         searchable=searchable,
         writable=writable,
         afresh=afresh,
+        index_later=index_later,
     )
 
 

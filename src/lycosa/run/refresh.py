@@ -42,7 +42,7 @@ _ALTERED = frozenset((Change.CHANGED, Change.VANISHED, Change.RETURNED))
 _IN_VAIN = frozenset((Change.FAILED, Change.REFUSED))
 
 
-class Typical(Struct, frozen=True):
+class AveragePage(Struct, frozen=True):
     """The average page, which stands in for what is not known of another."""
 
     relevance: float = _UNKNOWN
@@ -68,9 +68,9 @@ def history_in(catalog: Catalog, now: float, *, is_wanted: Callable[[Url], bool]
     return dataclasses.replace(table, fetched_at=np.array([looked_at[url] for url in table.urls], dtype=np.float64))
 
 
-def typical_of(pages: Iterable[RefreshState]) -> Typical:
+def typical_of(pages: Iterable[RefreshState]) -> AveragePage:
     pages = list(pages)
-    return Typical(_mean(page.relevance for page in pages), _mean(page.standing for page in pages))
+    return AveragePage(_mean(page.relevance for page in pages), _mean(page.standing for page in pages))
 
 
 def _is_due(page: RefreshState, now: float) -> bool:
@@ -90,7 +90,7 @@ def _mean(values: Iterable[float | None]) -> float:
     return sum(known) / len(known) if known else _UNKNOWN
 
 
-class Named(Struct, frozen=True):
+class NamedPage(Struct, frozen=True):
     """A page that a result names."""
 
     url: Url
@@ -114,10 +114,10 @@ class Refreshed(Struct, frozen=True):
     refused: int  # not looked at, as their addresses are not ones to connect to
     new: int
     led_nowhere: int  # links that were followed and brought no page
-    changed_pages: list[Named]
-    new_pages: list[Named]
-    vanished_pages: list[Named]
-    returned_pages: list[Named]
+    changed_pages: list[NamedPage]
+    new_pages: list[NamedPage]
+    vanished_pages: list[NamedPage]
+    returned_pages: list[NamedPage]
     expected_changes: dict[str, float]  # that each policy would find with the same budget a day from now
     pages: int  # in the collection
     stopped: str
@@ -128,9 +128,9 @@ class RefreshTally:
 
     def __init__(self) -> None:
         self.counts: Counter[Change | str] = Counter()
-        self.known: dict[Url, Named] = {}  # the pages that are to be seen again, as they were
-        self.typical = Typical()  # page of the collection
-        self._named: dict[Change | str, list[Named]] = {}
+        self.known: dict[Url, NamedPage] = {}  # the pages that are to be seen again, as they were
+        self.typical = AveragePage()  # page of the collection
+        self._named: dict[Change | str, list[NamedPage]] = {}
 
     def add(self, visit: Visit) -> None:
         kind = visit.change or ("new" if visit.is_kept else "led nowhere")
@@ -141,11 +141,11 @@ class RefreshTally:
             if len(named) > 20 * NAMED:
                 self._named[kind] = _most_important(named)
 
-    def _called(self, visit: Visit) -> Named:
+    def _called(self, visit: Visit) -> NamedPage:
         url = visit.candidate.url
         if visit.page is None or not visit.is_kept:
-            return self.known.get(url, Named(url, "", 0.0))
-        return Named(url, visit.page.title, round(self.typical.importance(visit.relevance, visit.standing), 4))
+            return self.known.get(url, NamedPage(url, "", 0.0))
+        return NamedPage(url, visit.page.title, round(self.typical.importance(visit.relevance, visit.standing), 4))
 
     @property
     def looked_at(self) -> int:
@@ -171,11 +171,11 @@ class RefreshTally:
             **more,
         )
 
-    def _most(self, kind: Change | str) -> list[Named]:
+    def _most(self, kind: Change | str) -> list[NamedPage]:
         return _most_important(self._named.get(kind, []))
 
 
-def _most_important(pages: list[Named]) -> list[Named]:
+def _most_important(pages: list[NamedPage]) -> list[NamedPage]:
     return nlargest(NAMED, pages, key=lambda page: page.importance)
 
 
@@ -303,7 +303,7 @@ class Refresh(Visits):
         for row in rows.tolist():
             page = catalog.page(table.urls[row])
             if page is not None:
-                self.tally.known[page.url] = Named(page.url, page.title, round(float(table.importance[row]), 4))
+                self.tally.known[page.url] = NamedPage(page.url, page.title, round(float(table.importance[row]), 4))
                 because = {"refresh": self._plan.policy, "days": round(float(ages[row]) / 86_400, 3)}
                 chosen.append(
                     Candidate(

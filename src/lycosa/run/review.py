@@ -85,13 +85,15 @@ def _telling(catalog: Queries, size: int, left_out: set[Url]) -> list[tuple[Url,
     if size < 1:
         return []
     hosts: Counter[str] = Counter()
+    originals = catalog.originals()
 
     def take(rows: Iterable[PageRow], most: int, why: Why) -> list[tuple[Url, Why]]:
         taken: list[tuple[Url, Why]] = []
         for row in rows:
             if len(taken) == most:
                 break
-            if row.url not in left_out and row.duplicate_of is None and hosts[row.host] < _PER_HOST:
+            is_copy = originals.get(row.url, row.url) != row.url
+            if row.url not in left_out and not is_copy and hosts[row.host] < _PER_HOST:
                 hosts[row.host] += 1
                 left_out.add(row.url)
                 taken.append((row.url, why))
@@ -135,7 +137,7 @@ class Measured(Struct, frozen=True):
         return self.drawn >= ENOUGH_DRAWN
 
 
-class Drawn(Struct, frozen=True):
+class LabelledPage(Struct, frozen=True):
     """A page drawn at random that a user has labelled."""
 
     url: Url
@@ -148,7 +150,7 @@ class Drawn(Struct, frozen=True):
         return f"{'good' if self.good else 'bad'} {self.pages} {self.url} {self.verdict}".rstrip()
 
 
-def read_sample(folder: Path) -> list[Drawn]:
+def read_sample(folder: Path) -> list[LabelledPage]:
     """The pages drawn at random that a user has labelled."""
     path = folder / SAMPLE_FILE
     if not path.exists():
@@ -164,7 +166,7 @@ def read_sample(folder: Path) -> list[Drawn]:
         count = whole_number(pages)
         if word not in ("good", "bad") or count is None or not url or verdict not in _VERDICTS:
             raise CollectionError(f"{path}:{number}: not `good PAGES URL`; mend or delete it")
-        sample.append(Drawn(Url(url), word == "good", count, _VERDICTS[verdict]))
+        sample.append(LabelledPage(Url(url), word == "good", count, _VERDICTS[verdict]))
     return sample
 
 
@@ -176,7 +178,7 @@ def add_to_sample(
     relevances: what the model said of them before it was told.
     """
     path = folder / SAMPLE_FILE
-    drawn = (Drawn(url, good, pages, _verdict(relevances.get(url))) for url, good in labels.items())
+    drawn = (LabelledPage(url, good, pages, _verdict(relevances.get(url))) for url, good in labels.items())
     with disk_errors(path):
         append_lines(path, "".join(f"{each.line}\n" for each in drawn))
 

@@ -1,4 +1,4 @@
-"""Ways into a topic or a site: where URLs to start from can be had. Each way fails alone, with a line that says why.
+"""Sources of URLs to start from, for a topic or a site. Each source fails alone, with a line that says why.
 
 A SearXNG of the user's answers words; the indexes of Common Crawl and of the Wayback Machine, sitemaps and llms.txt
 know pages of hosts. What comes back is from others: bounded, normalised, and only URLs that may be crawled.
@@ -37,7 +37,7 @@ WAYBACK = "https://web.archive.org/cdx/search/cdx"
 TIMEOUT = 60.0  # seconds for a whole request: indexes take their time
 DELAY = 1.0  # seconds between two requests to one host
 MAX_BYTES = 20_000_000  # of one answer
-MAX_PAGES = 50  # of answers of one way
+MAX_PAGES = 50  # of answers of one source
 _MAX_HOPS = 5  # redirects
 _MAX_POSTPONED = 10  # times: robots.txt and its redirects come first
 _MAX_WAIT = 300.0  # seconds that a host may ask to be left alone
@@ -47,15 +47,15 @@ _BARE_URL = re.compile(r"https?://[^\s<>()\[\]\"'`]{1,2048}")
 
 
 class FoundSeeds(Struct, frozen=True):
-    """What one way has brought."""
+    """The URLs that one source has given."""
 
-    way: str
+    source: str
     urls: tuple[Url, ...]
     problem: str = ""  # why there are no more; empty where nothing went wrong
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ways:
+class SeedSources:
     """Which ways to try.
 
     hosts: URLs of the sites whose pages are wanted.
@@ -70,11 +70,11 @@ class Ways:
     wayback: str = ""
     sitemap: bool = False
     llms_txt: bool = False
-    limit: int = 1_000  # URLs of each way
+    limit: int = 1_000  # URLs of each source
 
 
-class _WayFailedError(LycosaError):
-    """A way that leads no further."""
+class _SourceFailedError(LycosaError):
+    """A source that gives no more."""
 
 
 @dataclass
@@ -95,7 +95,7 @@ class _Asker:
                 url = fetch.location
                 continue
             return _content(fetch)
-        raise _WayFailedError("too many redirects")
+        raise _SourceFailedError("too many redirects")
 
     async def json(self, url: Url) -> Any:
         content = await self.text(url)
@@ -103,7 +103,7 @@ class _Asker:
             return msgspec.json.decode(content)
         except (msgspec.DecodeError, RecursionError):
             start = visible(content[:80].decode("utf-8", "replace"), 60)
-            raise _WayFailedError(f"{host_of(url)} did not answer with JSON, but with {start!r}") from None
+            raise _SourceFailedError(f"{host_of(url)} did not answer with JSON, but with {start!r}") from None
 
     async def _fetched(self, url: Url) -> Fetch:
         """One fetch, in the turn of its host; what a host asks for holds for the next."""
@@ -112,7 +112,7 @@ class _Asker:
         for _ in range(_MAX_POSTPONED):
             wait = self.not_before.get(host, 0.0) - self.clock.now()
             if wait > _MAX_WAIT:
-                raise _WayFailedError(f"{host} has asked to wait for {wait / 60:.0f} minutes")
+                raise _SourceFailedError(f"{host} has asked to wait for {wait / 60:.0f} minutes")
             await self.clock.sleep_until(self.not_before.get(host, 0.0))
             fetch = await self.web.fetch_text(url, limit=MAX_BYTES)
             self.release(host, self.clock.now())
@@ -121,7 +121,7 @@ class _Asker:
                 break
         return fetch
 
-    # Whose turn it is, for requests on the way: one at a time is made here, so that only the delay counts.
+    # The slots of hosts, for requests on the way: one at a time is made here, so that only the delay counts.
 
     @property
     def rests_after_requests(self) -> bool:
@@ -152,18 +152,18 @@ class _Asker:
 def _content(fetch: Fetch) -> bytes:
     if fetch.outcome is not Outcome.OK:
         reason = outcome_in_words(fetch.outcome, fetch.status, fetch.detail)
-        raise _WayFailedError(f"{host_of(fetch.url)}: {reason}")
+        raise _SourceFailedError(f"{host_of(fetch.url)}: {reason}")
     if fetch.truncated:
-        raise _WayFailedError(f"{host_of(fetch.url)}: the answer was cut at {len(fetch.content):,} bytes")
+        raise _SourceFailedError(f"{host_of(fetch.url)}: the answer was cut at {len(fetch.content):,} bytes")
     return fetch.content
 
 
 async def find_seeds(
-    ways: Ways, settings: Settings, contact: str, *, clock: Clock, delay: float = DELAY
+    sources: SeedSources, settings: Settings, contact: str, *, clock: Clock, delay: float = DELAY
 ) -> AsyncIterator[FoundSeeds]:
-    """What each way brings, as it comes."""
-    services = [Url(url) for url in (ways.searxng, ways.common_crawl, ways.wayback) if url]
-    asked = ways.hosts if ways.sitemap or ways.llms_txt else ()
+    """The URLs of each source, as they come."""
+    services = [Url(url) for url in (sources.searxng, sources.common_crawl, sources.wayback) if url]
+    asked = sources.hosts if sources.sitemap or sources.llms_txt else ()
     require_contact_for([*services, *asked], contact, settings.resolve, None)
 
     def made(*, allow_private: bool) -> LiveWeb:
@@ -176,22 +176,23 @@ async def find_seeds(
             resolve=settings.resolve,
         )
 
-    is_own = bool(ways.searxng) and is_private(hostname_of(ways.searxng))  # named by the user, on a network of theirs
+    # A SearXNG that the user names may be on a network of theirs.
+    is_own = bool(sources.searxng) and is_private(hostname_of(sources.searxng))
     own, public = made(allow_private=is_own or settings.allow_private), made(allow_private=settings.allow_private)
     slots = CurrentSlots()
     robots = RobotsWeb(public, user_agent=user_agent(__version__, contact), clock=clock, slots=slots)
     asker, on_sites = _Asker(public, clock, delay), _Asker(robots, clock, delay, slots)
     try:
-        if ways.searxng:
-            yield await _tried("SearXNG", ways, settings, _searxng, _Asker(own, clock, delay), ways)
-        if ways.common_crawl:
-            yield await _tried("Common Crawl", ways, settings, _common_crawl, asker, ways)
-        if ways.wayback:
-            yield await _tried("Wayback Machine", ways, settings, _wayback, asker, ways)
-        if ways.sitemap:
-            yield await _tried("sitemap", ways, settings, _sitemaps, robots, on_sites, ways)
-        if ways.llms_txt:
-            yield await _tried("llms.txt", ways, settings, _llms_txt, on_sites, ways)
+        if sources.searxng:
+            yield await _tried("SearXNG", sources, settings, _searxng, _Asker(own, clock, delay), sources)
+        if sources.common_crawl:
+            yield await _tried("Common Crawl", sources, settings, _common_crawl, asker, sources)
+        if sources.wayback:
+            yield await _tried("Wayback Machine", sources, settings, _wayback, asker, sources)
+        if sources.sitemap:
+            yield await _tried("sitemap", sources, settings, _sitemaps, robots, on_sites, sources)
+        if sources.llms_txt:
+            yield await _tried("llms.txt", sources, settings, _llms_txt, on_sites, sources)
     finally:
         await own.close()
         await public.close()
@@ -222,29 +223,29 @@ class _Urls:
 
 
 async def _tried(
-    way: str, ways: Ways, settings: Settings, ask: Callable[..., Awaitable[None]], *given: object
+    source: str, sources: SeedSources, settings: Settings, ask: Callable[..., Awaitable[None]], *given: object
 ) -> FoundSeeds:
-    urls = _Urls(ways.limit, allow_private=settings.allow_private)
+    urls = _Urls(sources.limit, allow_private=settings.allow_private)
     try:
         await ask(urls, *given)
-    except _WayFailedError as failed:
+    except _SourceFailedError as failed:
         urls.problems.append(str(failed))
-    return FoundSeeds(way, tuple(urls.found), "; ".join(dict.fromkeys(urls.problems)))
+    return FoundSeeds(source, tuple(urls.found), "; ".join(dict.fromkeys(urls.problems)))
 
 
-async def _searxng(urls: _Urls, asker: _Asker, ways: Ways) -> None:
+async def _searxng(urls: _Urls, asker: _Asker, sources: SeedSources) -> None:
     """https://docs.searxng.org/dev/search_api.html"""
     for page in range(1, MAX_PAGES + 1):
-        query = urlencode({"q": ways.words, "format": "json", "pageno": page})
+        query = urlencode({"q": sources.words, "format": "json", "pageno": page})
         try:
-            answer = await asker.json(Url(f"{ways.searxng.rstrip('/')}/search?{query}"))
-        except _WayFailedError as failed:
+            answer = await asker.json(Url(f"{sources.searxng.rstrip('/')}/search?{query}"))
+        except _SourceFailedError as failed:
             if "403" in str(failed):
-                raise _WayFailedError(f"{failed}; its settings.yml has to list json under search: formats") from None
+                raise _SourceFailedError(f"{failed}; its settings.yml has to list json under search: formats") from None
             raise
         results = answer.get("results") if isinstance(answer, dict) else None
         if not isinstance(results, list):
-            raise _WayFailedError("the answer has no results; is it a SearXNG?")
+            raise _SourceFailedError("the answer has no results; is it a SearXNG?")
         before = len(urls.found)
         for result in results:
             if isinstance(result, dict):
@@ -253,14 +254,14 @@ async def _searxng(urls: _Urls, asker: _Asker, ways: Ways) -> None:
             return
 
 
-async def _common_crawl(urls: _Urls, asker: _Asker, ways: Ways) -> None:
+async def _common_crawl(urls: _Urls, asker: _Asker, sources: SeedSources) -> None:
     """The newest index (https://index.commoncrawl.org): pages of captures, as one JSON object a line."""
-    listed = await asker.json(Url(f"{ways.common_crawl.rstrip('/')}/collinfo.json"))
+    listed = await asker.json(Url(f"{sources.common_crawl.rstrip('/')}/collinfo.json"))
     newest = listed[0] if isinstance(listed, list) and listed and isinstance(listed[0], dict) else {}
     api = normalise(str(newest.get("cdx-api", "")))
     if api is None:
-        raise _WayFailedError("collinfo.json names no index")
-    for host in ways.hosts:
+        raise _SourceFailedError("collinfo.json names no index")
+    for host in sources.hosts:
         wanted = [("url", f"{host_of(host)}/*"), ("output", "json"), ("filter", "=status:200")]
         wanted += [("filter", "=mime-detected:text/html"), ("fl", "url")]
         try:
@@ -271,7 +272,7 @@ async def _common_crawl(urls: _Urls, asker: _Asker, ways: Ways) -> None:
                 _add_lines(urls, content)
                 if urls.are_enough:
                     return
-        except _WayFailedError as failed:  # 404: it has no pages of that host
+        except _SourceFailedError as failed:  # 404: it has no pages of that host
             urls.problems.append(f"of {host_of(host)}: {failed}")
 
 
@@ -285,18 +286,20 @@ def _add_lines(urls: _Urls, content: bytes) -> None:
             urls.add(row.get("url"))
 
 
-async def _wayback(urls: _Urls, asker: _Asker, ways: Ways) -> None:
+async def _wayback(urls: _Urls, asker: _Asker, sources: SeedSources) -> None:
     """https://github.com/internetarchive/wayback/tree/master/wayback-cdx-server: rows, and a key to go on with."""
-    for host in ways.hosts:
+    for host in sources.hosts:
         wanted = [("url", f"{host_of(host)}/*"), ("output", "json"), ("fl", "original"), ("collapse", "urlkey")]
         wanted += [("filter", "statuscode:200"), ("filter", "mimetype:text/html")]
-        wanted += [("limit", str(min(_ROWS, ways.limit))), ("showResumeKey", "true")]
+        wanted += [("limit", str(min(_ROWS, sources.limit))), ("showResumeKey", "true")]
         key = ""
         try:
             for _ in range(MAX_PAGES):
-                rows = await asker.json(Url(f"{ways.wayback}?{urlencode(wanted)}{f'&resumeKey={key}' if key else ''}"))
+                rows = await asker.json(
+                    Url(f"{sources.wayback}?{urlencode(wanted)}{f'&resumeKey={key}' if key else ''}")
+                )
                 if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
-                    raise _WayFailedError("the answer is no table of captures")
+                    raise _SourceFailedError("the answer is no table of captures")
                 is_more = len(rows) >= 2 and rows[-2] == [] and len(rows[-1]) == 1
                 for row in rows[1 : -2 if is_more else None]:
                     urls.add(row[0] if row else None)
@@ -305,12 +308,12 @@ async def _wayback(urls: _Urls, asker: _Asker, ways: Ways) -> None:
                     return
                 if not key:
                     break
-        except _WayFailedError as failed:
+        except _SourceFailedError as failed:
             urls.problems.append(f"of {host_of(host)}: {failed}")
 
 
-async def _sitemaps(urls: _Urls, web: RobotsWeb, asker: _Asker, ways: Ways) -> None:
-    for host in ways.hosts:
+async def _sitemaps(urls: _Urls, web: RobotsWeb, asker: _Asker, sources: SeedSources) -> None:
+    for host in sources.hosts:
         found = await urls_in_sitemaps(
             web,
             robots=web,
@@ -318,7 +321,7 @@ async def _sitemaps(urls: _Urls, web: RobotsWeb, asker: _Asker, ways: Ways) -> N
             or_else="/sitemap.xml",
             clock=asker.clock,
             requests=Requests(delay=asker.delay),
-            limit=ways.limit,
+            limit=sources.limit,
             slots=asker.slots,
             journal=asker,
             holds=asker.not_before,
@@ -329,20 +332,20 @@ async def _sitemaps(urls: _Urls, web: RobotsWeb, asker: _Asker, ways: Ways) -> N
             urls.problems.append(f"of {host_of(host)}: no sitemap that lists pages")
 
 
-async def _llms_txt(urls: _Urls, asker: _Asker, ways: Ways) -> None:
+async def _llms_txt(urls: _Urls, asker: _Asker, sources: SeedSources) -> None:
     """https://llmstxt.org: Markdown that links to the pages of a site that are worth reading."""
-    for host in ways.hosts:
+    for host in sources.hosts:
         base = Url(f"{origin_of(host)}/llms.txt")
         try:
             text = (await asker.text(base)).decode("utf-8", "replace")
-        except _WayFailedError as failed:
+        except _SourceFailedError as failed:
             urls.problems.append(str(failed))
             continue
         if text.lstrip()[:1] == "<":
             urls.problems.append(f"{host_of(host)}: /llms.txt is a web page")
             continue
         targets = (found[1] for found in _MARKDOWN_LINK.finditer(text))
-        for target in islice(targets, 10 * ways.limit):
+        for target in islice(targets, 10 * sources.limit):
             urls.add(join(base, target))
-        for found in islice(_BARE_URL.finditer(text), 10 * ways.limit):
+        for found in islice(_BARE_URL.finditer(text), 10 * sources.limit):
             urls.add(found[0].rstrip(".,;:!?"))

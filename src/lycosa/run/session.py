@@ -115,7 +115,9 @@ class Session:
         self.tell = tell
         self.reader = wrap_reader(reader_of(recipe, is_left_out=forgetter(folder)))
         self.topic = TopicJudge(recipe.topic, folder, self.reader)
-        self.collection = open_collection(folder, clock=clock, reader=self.reader, writable=True, afresh=afresh)
+        self.collection = open_collection(
+            folder, clock=clock, reader=self.reader, writable=True, afresh=afresh, index_later=True
+        )
         self._checkpointed_at = time.monotonic()
         self._unsaved = 0
         self._counted: dict[tuple[Url, float], CountedTerms] = {}  # of examples and of the sample of pages
@@ -130,7 +132,7 @@ class Session:
             if self.collection.settled:
                 tell(self.collection.settled)
             if self.collection.index_was_outdated:
-                tell("the search index was made by an older version: building it again at the end of this run")
+                tell("the search index was made by an older version: building it again before the next search")
             self.steer()  # what waits may not know it yet
             self._catch_up(ranks=ranks)
             self.pages_forgotten = self._finish_forgetting()
@@ -508,7 +510,7 @@ class Session:
 
     def _made_strategy(self) -> Strategy:
         stem = self.recipe.topic.stem
-        taught = [url for url, is_good in self.topic.examples.urls.items() if is_good]
+        example_urls = [url for url, is_good in self.topic.examples.urls.items() if is_good]
         strategy = make_strategy(
             self.strategy_name,
             topic_words=self.topic.words,
@@ -517,7 +519,7 @@ class Session:
             utility=self._utility,
             judge=self.topic.word_weights,
             options=self._options,
-            taught=taught,
+            example_urls=example_urls,
             domain_reach=self._domain_reach,
             access_log=self.log.active.access_log if self.log.active else None,
         )
@@ -584,12 +586,16 @@ class Session:
                         standings[page.url] = estimate
                 yield replace(visit, relevance=relevance, standing=estimate)
 
-        if self.collection.catalog.get_state(CROWDED):
-            self.collection.catalog.put_state(CROWDED, 0)  # counted anew
-        self.loop.rerank_from_history(self._made_strategy(), self._seeds, past_visits())
+        self.rank_by(past_visits())
         if judge:
             self.status.recount([relevance >= RELEVANT for relevance in relevances.values()])
         return relevances, standings
+
+    def rank_by(self, visits: Iterable[Visit]) -> None:
+        """Ranks what waits as the strategy would have, had it made these visits from the start."""
+        if self.collection.catalog.get_state(CROWDED):
+            self.collection.catalog.put_state(CROWDED, 0)  # counted anew
+        self.loop.rerank_from_history(self._made_strategy(), self._seeds, visits)
 
     def _archived_visits(self) -> Iterator[Visit]:
         for event, _ in self.collection.archive.events():

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 import xxhash
 from msgspec import Struct
+from msgspec.structs import replace
 
 from lycosa.collection.errors import disk_errors
 from lycosa.collection.events import Scores
@@ -32,12 +33,14 @@ from lycosa.standing import (
 )
 from lycosa.standing.authority import AuthorityStanding
 from lycosa.strategies.base import RanksAgain
+from lycosa.strategies.registry import BY_LINKS_ALONE
 from lycosa.vocabulary.contracts import Relevance, Standing
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.files import atomic_write, read_plain
-from lycosa.vocabulary.records import Change, Page, Plain, Url, Visit
+from lycosa.vocabulary.records import RELEVANT, Change, Page, Plain, Url, Visit
 from lycosa.vocabulary.text import codes_of, counted
 
+from .first_visits import FirstVisits
 from .open import open_for_reading
 from .session import STANDING_FILE, Session
 from .topic import Terms, is_rule
@@ -73,8 +76,9 @@ class TopicTrainer:
     """Judges pages by the topic of a session, by a model that is trained again as the collection grows.
 
     At 5 pages, and whenever their number has doubled, the model is trained again with a sample of them, the latest
-    pages are judged anew, and what waits is ranked by it. A strategy that cannot rank again by itself has its history
-    read from the archive, which costs as much as reading the pages did, so it is done at fewer sizes.
+    pages are judged anew, and what waits is ranked by it. A strategy that cannot rank again by itself is led through
+    all visits once more, so it is done at fewer sizes: through those in memory where it reads nothing but links, else
+    through those of the archive, which costs as much as reading the pages did.
 
     standing: tells the standing of earlier visits that have none, where what waits is ranked again.
     """
@@ -84,6 +88,8 @@ class TopicTrainer:
         self._standing = standing
         self._judge: Relevance | None = None
         self._crawled = _CrawledPages(session)
+        is_new = session.collection.archive.position() is None and type(session.loop.strategy) in BY_LINKS_ALONE
+        self._history = FirstVisits() if is_new else None
 
     def relevance(self, page: Page) -> float:
         """The relevance of a page by the present judge."""
@@ -92,6 +98,8 @@ class TopicTrainer:
 
     def observe(self, visit: Visit) -> None:
         """Remembers a page that was kept, to learn from."""
+        if self._history is not None:
+            self._history.add(visit)
         if not self._session.topic.learns:
             return
         if visit.change in (Change.CHANGED, Change.RETURNED):
@@ -263,7 +271,7 @@ class TopicTrainer:
             relevances = self._crawled.judged_by(self._judge, MAX_REJUDGED)
             self._record_relevances(relevances, "the topic is known better")
 
-    def tell_unknown_words(self) -> None:
+    def report_unknown_words(self) -> None:
         """Tells which words of the topic are on none of the latest pages."""
         session = self._session
         if not session.topic.learns or not self._crawled.was_added or session.status.pages < _ENOUGH_TO_MISS:
@@ -336,10 +344,33 @@ class TopicTrainer:
         session = self._session
         session.tell(f"{reason}: re-scoring {counted(session.status.pages, 'page')}")
         missing = self._standing.judge if self._standing else None
-        relevance, _ = session.rerank(judge=self, missing_standing=missing)
+        if (history := self._usable_history()) is not None and missing is None:
+            relevance = self._judge_history(history)
+        else:
+            relevance, _ = session.rerank(judge=self, missing_standing=missing)
         session.record(Scores(session.clock.now(), reason, relevance))
         session.checkpoint()
         self._note_judge()
+
+    def _usable_history(self) -> FirstVisits | None:
+        """The visits in memory, where these suffice to judge all pages anew and to rank what waits."""
+        history, strategy = self._history, self._session.loop.strategy
+        is_enough = isinstance(self._judge, LinearModel) and type(strategy) in BY_LINKS_ALONE
+        return history if history is not None and history.is_whole and is_enough else None
+
+    def _judge_history(self, history: FirstVisits) -> dict[str, float]:
+        """Judges all visits anew and ranks what waits by them; returns the relevance of the pages that are kept."""
+        session, judge = self._session, self._judge
+        assert isinstance(judge, LinearModel)
+        visits = [
+            replace(visit, relevance=judge.relevance_of(*counts)) if counts is not None else visit
+            for visit, counts in history
+        ]
+        session.rank_by(visits)
+        relevances = {visit.page.url: visit.relevance for visit in visits if visit.page is not None and visit.is_kept}
+        found: dict[str, float] = {url: relevance for url, relevance in relevances.items() if relevance is not None}
+        session.status.recount([relevance >= RELEVANT for relevance in found.values()])
+        return found
 
 
 class _CrawledPages:
@@ -362,8 +393,8 @@ class _CrawledPages:
         self.is_new = self.was_added = True
         session.words.put(KeptWords(session.collection.catalog.newest, at, *PageCounts.of(page)))
         if number % self._step() == 0 and page.url not in session.topic.examples.urls:
-            terms = self._sample[number] = CountedTerms(page.terms)
-            session.words.put_terms(page.url, at, terms)
+            self._sample[number] = CountedTerms(page.terms)
+            session.words.put_terms(page.url, at, page.terms)
 
     def read_again(self) -> None:
         """A page has another text than before."""

@@ -246,7 +246,7 @@ def _strategy(recipe: Recipe, topic: TopicJudge, collection: Collection | None) 
             language=topic.language,
             utility=recipe.utility,
             judge=topic.word_weights,
-            taught=[url for url, good in topic.examples.urls.items() if good],
+            example_urls=[url for url, good in topic.examples.urls.items() if good],
             options=recipe.options if name == recipe.strategy else {},
         )
 

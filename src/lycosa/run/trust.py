@@ -2,15 +2,18 @@
 
 A collection may come from somebody else, and its recipe decides what a crawl does. So what a recipe names of these is
 used only in a folder that `lycosa new` made for this user, or that the user has looked at and called trusted
-(`lycosa trust`). A folder has a random number in the file `.id`; what is known of that number is kept among the
-user's own files, where no collection writes. A folder that was made here stays trusted whatever its recipe says later,
+(`lycosa trust`). In any other, a recipe may make a crawl more polite than it is by default, never less. A folder has
+a random number in the file `.id`; what is known of that number is kept among the user's own files, where no collection
+writes. A folder that was made here stays trusted whatever its recipe says later,
 as its user wrote that, wherever it is moved on its disk. A folder that was called trusted, or a copy of one that was
-made here, is so as long as its recipe names the same.
+made here, is so as long as its recipe names the same, and the code that lies in it, where the recipe names any, is the
+same.
 """
 
 import hashlib
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from os import stat_result
 from pathlib import Path
@@ -22,11 +25,11 @@ from msgspec.structs import replace
 
 from lycosa.collection.errors import disk_errors
 from lycosa.collection.folder import check_folder
-from lycosa.recipe import FILE_NAME, Logs, Map, Recipe, StandingSource, Topic, load_recipe
+from lycosa.recipe import FILE_NAME, Logs, Map, Recipe, Requests, StandingSource, Topic, load_recipe
 from lycosa.relevance.predicates import Predicate
 from lycosa.relevance.registry import LINEAR
 from lycosa.strategies.registry import STRATEGIES
-from lycosa.user_config import data_folder
+from lycosa.user_config import data_folder, user_contact
 from lycosa.vocabulary.errors import LycosaError, RecipeError, UsageError
 from lycosa.vocabulary.files import atomic_write, is_below, read_plain
 from lycosa.vocabulary.text import visible
@@ -38,6 +41,9 @@ _REPETITION = re.compile(r"[*+{]")
 _MAX_OPTIONAL = 4
 _OWN_FOLDERS = ("peer",)  # whose content acts for the user, and so has to be the user's own
 _HARMLESS_HEADERS = ("accept-language",)
+_CODE_SUFFIXES = frozenset((".py", ".pyc", ".so", ".pyd", ".zip"))
+_MAX_CODE_FILES = 1_000
+_MAX_CODE = 20_000_000  # bytes of one file
 
 
 class _KnownFolder(Struct, frozen=True):
@@ -53,17 +59,19 @@ class _KnownFolder(Struct, frozen=True):
 def note_made_here(folder: Path) -> None:
     """Notes a folder that was made just now; where the user has no place for it, it is not trusted later."""
     with suppress(OSError, UsageError):
-        _note(folder, made_here=True, named=[])
+        _note(folder, made_here=True, digest=_digest([]))
 
 
 def trust(folder: Path) -> list[str]:
-    """Trusts a collection as it is now; returns what its recipe names of code, files outside, proxies and headers."""
-    named = concerns(folder, load_recipe(folder, to_read=True))
+    """Trusts a collection as it is now; returns what its recipe names of code, files outside, proxies and headers, the
+    files of code in its folder where it names any, and where it is less polite than crawls are by default."""
+    recipe = load_recipe(folder, to_read=True)
     with disk_errors(folder):
-        _note(folder, made_here=False, named=named)
+        named = _all_named(folder, recipe)
+        _note(folder, made_here=False, digest=_digest(named))
         for brought in (folder / name for name in _OWN_FOLDERS):
             if brought.is_dir() and not brought.is_symlink():
-                _note(brought, made_here=True, named=[])
+                _note(brought, made_here=True, digest=_digest([]))
                 named.append(f"{brought.name}/ = the key, the friends and the settings of a peer")
     return named
 
@@ -85,7 +93,7 @@ def is_trusted(folder: Path) -> bool:
     try:
         if known.made_here and _is_same_folder(folder.stat(), folder, known):
             return True
-        return known.digest == _digest(concerns(folder, load_recipe(folder, to_read=True)))
+        return known.digest == _digest(_all_named(folder, load_recipe(folder, to_read=True)))
     except (OSError, LycosaError):
         return False
 
@@ -96,15 +104,65 @@ def check_collection(folder: Path) -> None:
 
 
 def require_trust(folder: Path) -> None:
-    """Refuses to go by the recipe in a folder where it names what only a trusted one may."""
+    """Refuses the recipe in a folder where it names what only a trusted one may."""
     if not (folder / FILE_NAME).exists():
         return
-    named = concerns(folder, load_recipe(folder, to_read=True))
+    recipe = load_recipe(folder, to_read=True)
+    named = concerns(folder, recipe)
+    if named and _names_code(recipe) and not is_made_here(folder):
+        sys.dont_write_bytecode = True  # which would be code that was not there when the folder was trusted
     if named and not is_trusted(folder):
         raise UsageError(
             f"{folder} was not made on this machine, and its {FILE_NAME} names {visible(', '.join(named), 300)}; "
             f"look at it, and if you want that: lycosa trust {folder}"
         )
+
+
+def polite_recipe(folder: Path, *, tell: Callable[[str], None] | None = None) -> Recipe:
+    """The recipe of a collection for requests to others: as it is where the folder is trusted, else as polite as
+    requests are by default, or more. Tells what is otherwise than it says."""
+    recipe = load_recipe(folder, tell=tell)
+    if not (rude := _manners(recipe)) or is_trusted(folder):
+        return recipe
+    if tell is not None:
+        tell(
+            f"{folder} was not made on this machine: {visible(', '.join(rude), 300)} of its {FILE_NAME} is not heeded: "
+            "it is less polite than the default, or speaks for somebody else; look at it, and if you want that: "
+            f"lycosa trust {folder}"
+        )
+    requests, default = recipe.requests, Requests()
+    limit = requests.address_limit
+    return replace(
+        recipe,
+        contact=recipe.contact if recipe.contact == user_contact() else "",
+        scope=replace(recipe.scope, keep_noindex=False),
+        requests=replace(
+            requests,
+            delay=max(requests.delay, default.delay),
+            per_address=min(limit or sys.maxsize, default.address_limit or sys.maxsize),
+            concurrency=min(requests.concurrency, default.concurrency),
+            retries=min(requests.retries, default.retries),
+        ),
+    )
+
+
+def _manners(recipe: Recipe) -> list[str]:
+    """Where a recipe is less polite than crawls are by default, as key = value."""
+    requests, default = recipe.requests, Requests()
+    rude = []
+    if recipe.contact and recipe.contact != user_contact():
+        rude.append(f"contact = {recipe.contact}")
+    if recipe.scope.keep_noindex:
+        rude.append("scope.keep_noindex = true")
+    if requests.delay < default.delay:
+        rude.append(f"requests.delay = {requests.delay:g}")
+    if requests.per_address is not None and not 0 < requests.per_address <= (default.address_limit or 0):
+        rude.append(f"requests.per_address = {requests.per_address}")
+    if requests.concurrency > default.concurrency:
+        rude.append(f"requests.concurrency = {requests.concurrency}")
+    if requests.retries > default.retries:
+        rude.append(f"requests.retries = {requests.retries}")
+    return rude
 
 
 def harmless(folder: Path, recipe: Recipe) -> Recipe:
@@ -187,6 +245,33 @@ def _concerns(folder: Path, recipe: Recipe) -> Iterator[tuple[str, str]]:
             yield key, name
 
 
+def _names_code(recipe: Recipe) -> bool:
+    topic = recipe.topic
+    parts = _parts(topic.predicate) if topic.predicate is not None else ()
+    return (
+        recipe.strategy not in STRATEGIES
+        or bool(topic.function)
+        or topic.model != LINEAR
+        or any(part.function for part in parts)
+    )
+
+
+def _all_named(folder: Path, recipe: Recipe) -> list[str]:
+    """All that a user who trusts a folder says yes to."""
+    code = _code_files(folder) if _names_code(recipe) else ()
+    return [*concerns(folder, recipe), *_manners(recipe), *code]
+
+
+def _code_files(folder: Path) -> Iterator[str]:
+    """The files of code in a folder, which may be imported where the folder is on Python's path, with their digests."""
+    found = sorted(path for path in folder.rglob("*") if path.suffix in _CODE_SUFFIXES and path.is_file())
+    if len(found) > _MAX_CODE_FILES:
+        raise UsageError(f"{folder} holds more than {_MAX_CODE_FILES} files of code; put them elsewhere")
+    for path in found:
+        digest = hashlib.sha256(read_plain(path, _MAX_CODE)).hexdigest()
+        yield f"{path.relative_to(folder)} = code, SHA-256 {digest[:16]}"
+
+
 def _parts(predicate: Predicate) -> Iterator[Predicate]:
     yield predicate
     for _, part in predicate.parts():
@@ -214,7 +299,7 @@ def _digest(named: list[str]) -> str:
 # ---------------------------------------------------------------- what is kept
 
 
-def _note(folder: Path, *, made_here: bool, named: list[str]) -> None:
+def _note(folder: Path, *, made_here: bool, digest: str) -> None:
     number = token_hex(16)  # another each time: a number that somebody else chose could be that of two folders
     path = _file(number)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -223,7 +308,7 @@ def _note(folder: Path, *, made_here: bool, named: list[str]) -> None:
     with id_file.open("x", encoding="ascii") as file:
         file.write(f"{number}\n")
     facts = folder.stat()
-    known = _KnownFolder(str(folder.resolve()), facts.st_dev, facts.st_ino, made_here, _digest(named))
+    known = _KnownFolder(str(folder.resolve()), facts.st_dev, facts.st_ino, made_here, digest)
     with atomic_write(path, private=True) as out:
         out.write(msgspec.json.encode(known))
 

@@ -63,14 +63,14 @@ def rebuild(folder: Path, *, clock: Clock, tell: Tell) -> int:
 def import_archive(folder: Path, path: Path, *, clock: Clock, tell: Tell) -> ImportedArchive:
     """Takes the HTML pages of a WARC file into the collection, as of the time at which they were fetched."""
     with Session(folder, load_recipe(folder, tell=tell), clock=clock, tell=tell) as session:
-        intake = Importer(session)
-        fetches = intake.pages_in(path)
+        importer = Importer(session)
+        fetches = importer.pages_in(path)
         pages = known = 0
         for fetch in fetches:
-            if intake.is_known(fetch.url):
+            if importer.is_known(fetch.url):
                 known += 1
                 continue
-            intake.take(fetch, {"imported from": path.name})
+            importer.take(fetch, {"imported from": path.name})
             pages += 1
             if pages % 1_000 == 0:
                 tell(f"{pages} pages imported")
@@ -99,11 +99,11 @@ def require_learning(folder: Path, recipe: Recipe) -> None:
 def undo(folder: Path, *, clock: Clock, tell: Tell) -> steering.SteeringCommand | None:
     """Takes back the last labels, block or boost; None where there is nothing to take back."""
     with Session(folder, load_recipe(folder), clock=clock, tell=tell, ranks=False) as session:
-        step = steering.undo(folder)
-        if step is not None and step.do == "label":
+        command = steering.undo(folder)
+        if command is not None and command.do == "label":
             TopicTrainer(session).learn_labels("labels were taken back")
         session.steer()
-        return step
+        return command
 
 
 def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> Forgotten:
@@ -131,7 +131,7 @@ def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> Forgotten:
 
 
 def finish_upkeep(folder: Path, *, clock: Clock, tell: Tell = lambda line: None) -> None:
-    """Ends a rebuild or a forgetting that a kill broke off, if there is one, and tells so.
+    """Finishes a rebuild or a forgetting that a kill interrupted, if there is one, and says so.
 
     Where another process is at work on the collection, or it cannot be written, it is left as it is.
     """

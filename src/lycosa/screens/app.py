@@ -19,7 +19,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from lycosa import __version__
-from lycosa.run.control import teach
+from lycosa.run.control import label_pages
 from lycosa.run.trust import require_trust
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.text import visible
@@ -247,7 +247,7 @@ class Screens:
 
         def learn() -> int | None:
             require_trust(folder)
-            return teach(folder, {url: label == "good"}, tell=lambda line: None).judged
+            return label_pages(folder, {url: label == "good"}, tell=lambda line: None).judged
 
         return LabelReply(url, label, await self._threaded(learn))
 

@@ -101,7 +101,7 @@ class Hunter(BaseStrategy):
     target: mean relevance that the pages are to have at least, while those of high standing are sought; 1 goes by
         relevance alone, 0 by standing alone.
     judge: gives the present model of the topic's words, None where there is none.
-    taught: pages from which the topic was learnt.
+    example_urls: pages from which the topic was learnt.
     domain_reach: log of the reach of a URL's domain, less that of the median domain; 0 where it is not known.
     sample: random links of the seeds that are followed first.
     explore: share of pages one of whose links is followed whatever its score.
@@ -114,14 +114,14 @@ class Hunter(BaseStrategy):
         *,
         target: float = 1.0,
         judge: Callable[[], WordWeights | None] = lambda: None,
-        taught: Iterable[Url] = (),
+        example_urls: Iterable[Url] = (),
         domain_reach: Callable[[Url], float] = lambda url: 0.0,
         sample: int = 0,
         explore: float = 0.0,
         seed: int = 0,
     ):
         self._judge = judge
-        self._taught = dict.fromkeys(taught)
+        self._example_urls = dict.fromkeys(example_urls)
         self._sample = checked_number("sample", sample, 0, 1_000)
         self._explore = checked_share("explore", explore)
         self._random = Random(seed)
@@ -145,12 +145,12 @@ class Hunter(BaseStrategy):
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
         """The examples, whose links come first, and the seeds."""
-        starts = list(dict.fromkeys((*self._taught, *seeds)))
+        starts = list(dict.fromkeys((*self._example_urls, *seeds)))
         new = [url for url in starts if url not in self._to_sample]
         for number, url in enumerate(new):
             self._to_sample[url] = self._sample // len(new) + (number < self._sample % len(new))
         because = {True: {"example": True}, False: {"seed": True}}
-        return [Candidate(url, 1.0, because=because[url in self._taught]) for url in starts]
+        return [Candidate(url, 1.0, because=because[url in self._example_urls]) for url in starts]
 
     def learn(self, event: Visit | Skip) -> None:
         table, url = self._table, event.candidate.url
@@ -160,7 +160,7 @@ class Hunter(BaseStrategy):
         if isinstance(event, Skip) or event.page is None or event.relevance is None:
             table.drop(url)
         elif event.change is None:
-            if self.target is not None and url not in self._taught:
+            if self.target is not None and url not in self._example_urls:
                 self.target.add(url, event.relevance, predicted)
             table.note_fetch(url, is_dead=False)
             table.settle(url, self._logit(url, event.relevance))
@@ -186,7 +186,7 @@ class Hunter(BaseStrategy):
         self, relevances: Mapping[str, float], standings: Mapping[str, float] | None = None
     ) -> Iterable[Candidate]:
         """Pages were judged anew: the waiting links whose priority changes by that."""
-        self._table.restand(standings or {})
+        self._table.update_standings(standings or {})
         self._table.rejudge({url: self._logit(Url(url), relevance) for url, relevance in relevances.items()})
         if self.target is not None:
             self.target.rejudge(relevances)
@@ -201,7 +201,7 @@ class Hunter(BaseStrategy):
     def _logit(self, url: Url, relevance: float | None) -> float:
         share = min(max(clamped(relevance), 1e-4), 1.0 - 1e-4)
         logit = min(max(log(share / (1.0 - share)), -_LOGIT_LIMIT), _LOGIT_LIMIT)
-        return max(logit, _EXAMPLE_LOGIT) if url in self._taught else logit
+        return max(logit, _EXAMPLE_LOGIT) if url in self._example_urls else logit
 
     def _rest(self, visit: Visit, links: Sequence[Link], logit: float) -> list[Candidate]:
         """The links of a very long list: by their page alone."""
@@ -478,7 +478,7 @@ class _LinkTable:
         if relevances:
             self._pages, self._relevant = float(len(relevances)), sum(relevances.values())
 
-    def restand(self, standings: Mapping[str, float]) -> None:
+    def update_standings(self, standings: Mapping[str, float]) -> None:
         """Pages have these standings from now on."""
         for place, url in enumerate(self._parent_urls):
             if self._evidence is not None and url in standings:

@@ -72,7 +72,7 @@ def _keywords_among(words: Sequence[str], page: Page, keywords: Collection[str])
     return found
 
 
-class Surroundings:
+class RememberedPage:
     """What is remembered of a page: where its links lead, and which keywords stand near them."""
 
     def __init__(self, targets: Sequence[Url], depth: int, columns: Mapping[str, Vector]):
@@ -115,16 +115,16 @@ class PageMemory:
 
     def __init__(self, limit: int):
         self._limit = limit
-        self._pages: OrderedDict[Url, Surroundings] = OrderedDict()
+        self._pages: OrderedDict[Url, RememberedPage] = OrderedDict()
 
     def __contains__(self, url: Url) -> bool:
         return url in self._pages
 
-    def recall(self, url: Url) -> Surroundings:
+    def recall(self, url: Url) -> RememberedPage:
         self._pages.move_to_end(url)
         return self._pages[url]
 
-    def keep(self, url: Url, page: Surroundings, *, occupied: Container[Url]) -> None:
+    def keep(self, url: Url, page: RememberedPage, *, occupied: Container[Url]) -> None:
         self._pages[url] = page
         excess = len(self._pages) - self._limit
         if excess > 0:
@@ -139,7 +139,7 @@ class PageMemory:
         return [[url, page.state()] for url, page in self._pages.items()]
 
     def restore(self, state: Iterable[Plain]) -> None:
-        self._pages = OrderedDict((url, Surroundings.from_state(page)) for url, page in state)
+        self._pages = OrderedDict((url, RememberedPage.from_state(page)) for url, page in state)
 
 
 @dataclass
@@ -161,7 +161,7 @@ class Agent:
         self.frequencies = dict(frequencies)
         self.weights = {keyword: frequency / norm for keyword, frequency in frequencies.items()}
 
-    def estimates(self, page: Surroundings) -> Vector:
+    def estimates(self, page: RememberedPage) -> Vector:
         """The expected similarity of each linked page with its keywords: tanh(weights · inputs)."""
         weights = np.array([self.weights.get(keyword, 0.0) for keyword in page.keywords])
         estimates: Vector = np.tanh(weights @ page.inputs)
@@ -385,7 +385,7 @@ class InfoSpiders(BaseStrategy):
         links = visit.open_links()
         keywords = frozenset().union(*(agent.weights for agent in self._agents.values()))
         columns = keywords_near(page, links, keywords, near=self._near) if links else {}
-        surroundings = Surroundings([link.target for link in links], visit.candidate.depth, columns)
+        surroundings = RememberedPage([link.target for link in links], visit.candidate.depth, columns)
         occupied = {agent.page for agent in self._agents.values() if agent.page is not None}
         self._memory.keep(visit.candidate.url, surroundings, occupied=occupied)
 

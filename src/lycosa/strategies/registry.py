@@ -39,7 +39,7 @@ GIVEN = frozenset(  # keywords that a crawl fills in, not its user
         "topic_words",  # how often the topic says which words; None where it is not given in words
         "split",  # gives the words of a text as `topic_words` spells them
         "judge",  # gives the present model of the topic's words, None where there is none
-        "taught",  # URLs of the examples from which the topic was learnt
+        "example_urls",  # URLs of the examples from which the topic was learnt
         "domain_reach",  # log of the reach of a URL's domain by the table of the recipe, less that of the median domain
         "access_log",
         "inner",  # the strategy that another one wraps
@@ -52,6 +52,9 @@ GIVEN = frozenset(  # keywords that a crawl fills in, not its user
 )
 
 
+# Strategies that read nothing of a page but its links, so that they can be led again through visits without text; a
+# strategy derived from one of these may read more.
+BY_LINKS_ALONE: frozenset[type] = frozenset((BaselineFocused, BestFirst, BreadthFirst, RandomOrder))
 _CONTRACT = ("name", "scale", "exhaustive", "uses_standing", "start", "learn", "propose", "merge", "state", "restore")
 
 

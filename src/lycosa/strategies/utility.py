@@ -61,7 +61,7 @@ class Utility(BaseStrategy):
     alpha: α, the weight of relevance against standing; 1 goes by relevance alone, 0 by standing alone.
     form: how the two are put together, one of `FORMS`.
     window: pages over whose relevance `recent_relevance` is the mean.
-    taught: training pages, which are left out of that mean: a model's judgement of its own examples is biased.
+    example_urls: training pages, which are left out of that mean: a model's judgement of its own examples is biased.
     topic_words, split, enough: as `AnchorBoost` has them.
 
     Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013).
@@ -76,7 +76,7 @@ class Utility(BaseStrategy):
         alpha: float = 0.5,
         form: FormName = "cobb-douglas",
         window: int = 25,
-        taught: Collection[Url] = (),
+        example_urls: Collection[Url] = (),
         topic_words: Mapping[str, int] | None = None,
         split: Callable[[str], Iterable[str]] = tokens_of,
         enough: int = 20,
@@ -89,7 +89,7 @@ class Utility(BaseStrategy):
         self._combine = FORMS[form]
         self._last: deque[float] = deque(maxlen=window)  # relevance of the last pages
         self._recent_relevance: float | None = None  # their mean
-        self._taught = frozenset(taught)
+        self._example_urls = frozenset(example_urls)
         self._anchors = AnchorBoost(topic_words, split=split, enough=enough)
 
     @property
@@ -111,7 +111,7 @@ class Utility(BaseStrategy):
                 self._recent_relevance = sum(self._last) / len(self._last)
 
     def _counts(self, visit: Visit) -> bool:
-        return visit.candidate.url not in self._taught
+        return visit.candidate.url not in self._example_urls
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         if isinstance(event, Skip) or event.page is None:
@@ -197,7 +197,7 @@ class Adaptive(Utility):
     ranked_among: size of the sample for quantile matching, training pages included; 0: no matching, as published.
     window: pages over which the mean is taken; fewer at the start.
     alpha: α at the start.
-    taught: training pages, which do not move α: a model's judgement of its own examples is biased.
+    example_urls: training pages, which do not move α: a model's judgement of its own examples is biased.
     form, topic_words, split, enough: as `Utility` has them.
 
     Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013).
@@ -214,7 +214,7 @@ class Adaptive(Utility):
         step: float = 0.01,
         alpha: float = 0.5,
         form: FormName = "cobb-douglas",
-        taught: Collection[Url] = (),
+        example_urls: Collection[Url] = (),
         topic_words: Mapping[str, int] | None = None,
         split: Callable[[str], Iterable[str]] = tokens_of,
         enough: int = 20,
@@ -223,7 +223,7 @@ class Adaptive(Utility):
             alpha=alpha,
             form=form,
             window=window,
-            taught=taught,
+            example_urls=example_urls,
             topic_words=topic_words,
             split=split,
             enough=enough,
@@ -273,7 +273,7 @@ class InLinks(Adaptive):
     the time each was visited.
 
     theta: θ, instead of the median.
-    target, ranked_among, window, step, alpha, form, taught, topic_words, split, enough: as `Adaptive` has them.
+    target, ranked_among, window, step, alpha, form, example_urls, topic_words, split, enough: as `Adaptive` has them.
 
     Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013).
     """
@@ -291,7 +291,7 @@ class InLinks(Adaptive):
         step: float = 0.01,
         alpha: float = 0.5,
         form: FormName = "cobb-douglas",
-        taught: Collection[Url] = (),
+        example_urls: Collection[Url] = (),
         topic_words: Mapping[str, int] | None = None,
         split: Callable[[str], Iterable[str]] = tokens_of,
         enough: int = 20,
@@ -303,7 +303,7 @@ class InLinks(Adaptive):
             step=step,
             alpha=alpha,
             form=form,
-            taught=taught,
+            example_urls=example_urls,
             topic_words=topic_words,
             split=split,
             enough=enough,

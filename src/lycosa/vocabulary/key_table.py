@@ -1,5 +1,6 @@
 """Tables of 64-bit keys that take some twelve bytes a key, where a dictionary takes a hundred."""
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -8,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 _SHARDS = 16  # by the four highest bits, so that merging copies a sixteenth at a time
-_FENCES = 256  # within a shard, by the next eight bits
-_TO_SHARD, _TO_FENCE = 60, 52
+_TO_SHARD = 60  # bits
+_KEYS_PER_FENCE = 16  # about
 _FEWEST_RECENT, _MOST_RECENT = 1_024, 8_192  # keys of a shard that are in a dictionary; at most a sixteenth of all
+_LAST = np.iinfo(np.int64).max  # stands behind all keys, with the number 0
 
 
 class KeyTable:
@@ -29,8 +31,7 @@ class KeyTable:
     __slots__ = ("_count", "_shards")
 
     def __init__(self) -> None:
-        self._count = 0
-        self._shards = [_Shard() for _ in range(_SHARDS)]
+        self.clear()
 
     def __len__(self) -> int:
         return self._count
@@ -40,7 +41,10 @@ class KeyTable:
         number = shard.recent.get(key)
         if number is not None:
             return number
-        return shard.find(key) if shard.fences else 0
+        fences, view = shard.fences, shard.view  # what follows is `_Shard.place`, without the call
+        fence = key >> shard.to_fence & shard.last_fence
+        place = bisect_left(view, key, fences[fence], fences[fence + 1])
+        return shard.number_view[place] if view[place] == key else 0
 
     def __contains__(self, key: int) -> bool:
         return self[key] > 0
@@ -48,18 +52,37 @@ class KeyTable:
     def __setitem__(self, key: int, number: int) -> None:
         shard = self._shards[key >> _TO_SHARD]
         before = shard.recent.get(key)
-        if before is None and shard.fences:
-            before = shard.replace(key, number)
-            if before is not None:
-                self._count += (number > 0) - (before > 0)
+        if before is None:
+            place = shard.place(key)
+            if place >= 0:
+                self._count += (number > 0) - (shard.number_view[place] > 0)
+                shard.replace(place, number)
                 return
-        self._count += (number > 0) - bool(before)
+        self._count += (number > 0) - (before is not None)
         if number:
             shard.recent[key] = number
             if len(shard.recent) >= shard.most_recent:
                 shard.merge()
         elif before is not None:
             del shard.recent[key]
+
+    def increase(self, key: int) -> int:
+        """Adds 1 to the number of a key; returns what it is then."""
+        shard = self._shards[key >> _TO_SHARD]
+        number = shard.recent.get(key)
+        if number is None:
+            place = shard.place(key)
+            if place >= 0:
+                number = shard.number_view[place] + 1
+                self._count += number == 1
+                shard.replace(place, number)
+                return number
+            self._count += 1
+            number = 0
+        shard.recent[key] = number + 1
+        if len(shard.recent) >= shard.most_recent:
+            shard.merge()
+        return number + 1
 
     def __iter__(self) -> Iterator[int]:
         """Every key; the table must not change meanwhile."""
@@ -68,67 +91,61 @@ class KeyTable:
             yield from shard.keys[shard.numbers > 0].tolist()
 
     def clear(self) -> None:
-        self.__init__()  # type: ignore[misc]
+        self._count = 0
+        self._shards = [_Shard() for _ in range(_SHARDS)]
 
 
-class KeySet:
-    """A set of 64-bit keys, in a `KeyTable`."""
+class KeySet(KeyTable):
+    """A set of 64-bit keys."""
 
-    __slots__ = ("_table",)
+    __slots__ = ()
 
     def __init__(self, keys: Iterable[int] = ()):
-        self._table = KeyTable()
+        super().__init__()
         self.update(keys)
 
-    def __len__(self) -> int:
-        return len(self._table)
-
-    def __contains__(self, key: int) -> bool:
-        return self._table[key] > 0
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._table)
-
     def add(self, key: int) -> None:
-        self._table[key] = 1
+        self[key] = 1
 
     def update(self, keys: Iterable[int]) -> None:
         for key in keys:
-            self._table[key] = 1
+            self[key] = 1
 
 
 class _Shard:
     """Keys that have the highest bits in common."""
 
-    __slots__ = ("fences", "keys", "most_recent", "number_view", "numbers", "recent", "view")
+    __slots__ = (
+        "fences",
+        "keys",
+        "last_fence",
+        "most_recent",
+        "number_view",
+        "numbers",
+        "recent",
+        "to_fence",
+        "view",
+    )
 
     def __init__(self) -> None:
         self.recent: dict[int, int] = {}
         self.most_recent = _FEWEST_RECENT
-        self.keys: NDArray[np.int64] = np.empty(0, np.int64)  # sorted
-        self.numbers: NDArray[Any] = np.empty(0, np.uint32)  # 0 where a key was removed
+        self.keys: NDArray[np.int64] = np.array([_LAST])  # sorted
+        self.numbers: NDArray[Any] = np.zeros(1, np.uint32)  # 0 where a key was removed
         self.view, self.number_view = self.keys.data, self.numbers.data  # quicker for one element
-        self.fences: list[int] = []  # where the keys of each value of the next bits begin; none without arrays
+        self.fences = array("I", [0, 0])  # where the keys of each value of the next bits begin
+        self.to_fence, self.last_fence = _TO_SHARD, 0
 
-    def find(self, key: int) -> int:
-        place = self._place(key)
-        return self.number_view[place] if place >= 0 else 0
+    def place(self, key: int) -> int:
+        """Where a key is in the arrays; -1 where it is not there."""
+        fences, fence = self.fences, key >> self.to_fence & self.last_fence
+        place = bisect_left(self.view, key, fences[fence], fences[fence + 1])
+        return place if self.view[place] == key and place < len(self.view) - 1 else -1
 
-    def replace(self, key: int, number: int) -> int | None:
-        """Gives a key of the arrays another number, and returns the one before; None where it is not there."""
-        place = self._place(key)
-        if place < 0:
-            return None
-        before: int = self.number_view[place]
-        self._widen(number)
+    def replace(self, place: int, number: int) -> None:
+        if number >> 32:
+            self._widen(number)
         self.number_view[place] = number
-        return before
-
-    def _place(self, key: int) -> int:
-        fence = key >> _TO_FENCE & _FENCES - 1
-        end = self.fences[fence + 1]
-        place = bisect_left(self.view, key, self.fences[fence], end)
-        return place if place < end and self.view[place] == key else -1
 
     def _widen(self, number: int) -> None:
         if number >> 32 and self.numbers.dtype == np.uint32:
@@ -141,14 +158,18 @@ class _Shard:
         numbers = [self.recent[key] for key in order]
         self._widen(max(numbers))
         new, kept = np.array(order, np.int64), self.numbers > 0
+        kept[-1] = True
         if not kept.all():
             self.keys, self.numbers = self.keys[kept], self.numbers[kept]
         places = np.searchsorted(self.keys, new)
         self.keys = np.insert(self.keys, places, new)
         self.numbers = np.insert(self.numbers, places, np.array(numbers, self.numbers.dtype))
         self.view, self.number_view = self.keys.data, self.numbers.data
-        first = self.keys[0] >> _TO_SHARD << _TO_SHARD
-        starts = first + (np.arange(_FENCES, dtype=np.int64) << _TO_FENCE)
-        self.fences = [*np.searchsorted(self.keys, starts).tolist(), len(self.keys)]
+        bits = max(0, (len(self.keys) // _KEYS_PER_FENCE).bit_length() - 1)
+        self.to_fence, self.last_fence = _TO_SHARD - bits, (1 << bits) - 1
+        first = int(self.keys[0]) >> _TO_SHARD << _TO_SHARD
+        starts = first + (np.arange(1 << bits, dtype=np.int64) << self.to_fence)
+        fences = np.append(np.searchsorted(self.keys, starts), len(self.keys) - 1)
+        self.fences = array("I", fences.astype(np.uint32).tobytes())
         self.recent = {}
         self.most_recent = min(max(_FEWEST_RECENT, len(self.keys) // 16), _MOST_RECENT)

@@ -55,10 +55,10 @@ def read_url_file(path: Path, what: str) -> UrlFile:
         raise RecipeError(
             f"{path}: a web page, not a list of URLs; write one URL a line, or give a browser's exported bookmarks"
         )
-    return UrlFile(list(meant_lines(text.split("\n"))))
+    return UrlFile(list(content_lines(text.split("\n"))))
 
 
-def meant_lines(lines: Iterable[str]) -> Iterator[NumberedLine]:
+def content_lines(lines: Iterable[str]) -> Iterator[NumberedLine]:
     """Lines without blanks at their ends, less blank ones and those that begin with #."""
     for number, line in enumerate(lines, 1):
         meant = line.strip()

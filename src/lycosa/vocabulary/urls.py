@@ -20,7 +20,7 @@ _PATH = f"(?:{_SEGMENT}(?:/{_SEGMENT})*+/?+)?+"
 _PLAIN_PATH = re.compile(f"(/|\\.\\./)?{_PATH}").fullmatch
 _NAME = "(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\\.)+[a-z]{2,}"
 _ADDRESS = "(?:OCTET\\.){3}OCTET".replace("OCTET", "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])")
-_PLAIN_URL = re.compile(f"https?://(?:{_NAME}|{_ADDRESS})(?::[1-9][0-9]{{3}})?/{_PATH}").fullmatch
+_PLAIN_URL = re.compile(f"https?://(?:{_NAME}|{_ADDRESS})(?::(?:[1-9][0-9]{{3}}|[1-5][0-9]{{4}}))?/{_PATH}").fullmatch
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 

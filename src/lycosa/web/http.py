@@ -14,7 +14,7 @@ from lycosa.vocabulary.urls import host_of, hostname_of, port_of
 
 from .encodings import decoded
 from .outcomes import Headers, classify, header, is_html, is_page_status, looks_like_html
-from .transfers import TIMED_OUT, Order, Received, Refuses, Transfers, most_files
+from .transfers import TIMED_OUT, HttpRequest, HttpResponse, Refuses, Transfers, most_files
 
 _OTHER_FILES = 64  # that a crawl has open beside its connections
 _FILES_OF_A_FETCH = 4  # one that is connected, its copy, one that is tried beside it, and one that is kept
@@ -189,8 +189,8 @@ class LiveWeb:
 
         lines = [f"{name}: {value}".encode("latin-1", "replace") for name, value in sent]
         may_connect = partial(self._may_connect, host_of(url)) if self._may_connect is not None else None
-        order = Order(url, lines, bytes_wanted, is_wanted, where, permitted, may_connect)
-        received = await self._transfers.run(order)
+        request = HttpRequest(url, lines, bytes_wanted, is_wanted, where, permitted, may_connect)
+        received = await self._transfers.run(request)
         return self._fetch_of(url, at, sent, received, limit, any_type=any_type, conditional=known is not None)
 
     def _request_headers(self, url: Url, known: PastFetch | None, any_type: bool) -> Headers:
@@ -205,7 +205,7 @@ class LiveWeb:
         return tuple(sent)
 
     def _fetch_of(
-        self, url: Url, at: float, sent: Headers, got: Received, limit: int, *, any_type: bool, conditional: bool
+        self, url: Url, at: float, sent: Headers, got: HttpResponse, limit: int, *, any_type: bool, conditional: bool
     ) -> Fetch:
         def fetch(outcome: Outcome, **more: object) -> Fetch:
             return Fetch(

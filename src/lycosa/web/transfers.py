@@ -1,6 +1,6 @@
 """libcurl on an asyncio event loop. What a response means is not known here, but in `outcomes`.
 
-Order --run--> a transfer from the pool --curl--> callbacks collect head and body --> Received
+HttpRequest --run--> a transfer from the pool --curl--> callbacks collect head and body --> HttpResponse
 """
 
 import asyncio
@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from typing import NamedTuple
 
 import certifi
 import pycurl
@@ -29,7 +30,9 @@ except ImportError:  # Windows
 _SUPPRESS_CONNECT_HEADERS = 265  # libcurl options that pycurl has no names for
 _DISALLOW_USERNAME_IN_URL = 278
 _KEPT_CONNECTIONS = 512  # fewer where the process may open few files
+_KEPT_PER_ADDRESS = 4  # idle connections to one address, whatever hosts they were opened for
 _IDLE_TRANSFERS = 256
+_MOST_ADDRESSES = 20  # of a name that are tried for one request
 _NO_FILES = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 _MAYBE_NO_FILES = frozenset(  # errors that do not tell why
     (pycurl.E_COULDNT_RESOLVE_HOST, pycurl.E_COULDNT_RESOLVE_PROXY, pycurl.E_COULDNT_CONNECT)
@@ -57,7 +60,7 @@ Refuses = Callable[[str], str | None]  # why an address may not be connected to,
 TIMED_OUT: int = pycurl.E_OPERATION_TIMEDOUT
 
 
-class Order(Struct, frozen=True, gc=False):
+class HttpRequest(Struct, frozen=True, gc=False):
     """One GET request."""
 
     url: str
@@ -69,8 +72,8 @@ class Order(Struct, frozen=True, gc=False):
     may_connect: Callable[[str], bool] | None = None  # whether it is the turn of an address
 
 
-class Received(Struct, frozen=True, gc=False):
-    """The response to an order, as far as it came."""
+class HttpResponse(Struct, frozen=True, gc=False):
+    """The response to a request, as far as it came."""
 
     error: int  # code of libcurl; 0 for success, and where we ended the transfer ourselves
     message: str = ""
@@ -87,8 +90,16 @@ class Received(Struct, frozen=True, gc=False):
     elapsed: float = 0.0  # seconds
 
 
+class _Kept(NamedTuple):
+    """A connection that was open after the latest transfer of an origin."""
+
+    descriptor: int
+    port: int  # the local one
+    address: str  # empty where its user chose it
+
+
 class _Transfer:
-    """A curl handle, reused for one order after the other, and the response to the present one."""
+    """A curl handle, reused for one request after the other, and the response to the present one."""
 
     def __init__(self, *, timeout: float, refuses: Refuses | None, proxy: str, judges: bool):
         self.curl = curl = pycurl.Curl()
@@ -119,12 +130,12 @@ class _Transfer:
         self._refuses = refuses
         if judges and not proxy:  # a proxy is the only address connected to, and the user's choice
             curl.setopt(pycurl.OPENSOCKETFUNCTION, self._open_socket)
-        self._order: Order
+        self._request: HttpRequest
         self._has_connect_to = False
         self._opened: list[socket.socket] = []  # pycurl duplicates their descriptors
 
-    def begin(self, order: Order) -> None:
-        self._order = order
+    def begin(self, request: HttpRequest) -> None:
+        self._request = request
         self._lines: list[bytes] = []
         self._status, self._reason, self._http_version = 0, "", "1.1"
         self._headers: Headers = ()
@@ -132,11 +143,12 @@ class _Transfer:
         self._room = 0
         self._is_sniffed = self._cut = self._stopped = False
         self._refused = ""
+        self._addresses_tried = 0
         self._is_address_busy = self._lacks_files = False
-        self.curl.setopt(pycurl.URL, order.url.encode("utf-8", "replace"))
-        self.curl.setopt(pycurl.HTTPHEADER, order.headers)
-        if order.connect_to:
-            self.curl.setopt(pycurl.CONNECT_TO, [order.connect_to])
+        self.curl.setopt(pycurl.URL, request.url.encode("utf-8", "replace"))
+        self.curl.setopt(pycurl.HTTPHEADER, request.headers)
+        if request.connect_to:
+            self.curl.setopt(pycurl.CONNECT_TO, [request.connect_to])
             self._has_connect_to = True
         elif self._has_connect_to:
             self.curl.unsetopt(pycurl.CONNECT_TO)
@@ -146,8 +158,8 @@ class _Transfer:
         while self._opened:
             self._opened.pop().close()
 
-    def received(self, error: int, message: str) -> Received:
-        return Received(
+    def received(self, error: int, message: str) -> HttpResponse:
+        return HttpResponse(
             error=0 if self._stopped else error,
             message="" if self._stopped or not error else _in_words(error, message),
             refused=self._refused if error else "",
@@ -178,7 +190,7 @@ class _Transfer:
         self._lines = []
         if self._status < 200:
             return None
-        self._room = self._order.bytes_wanted(self._status, self._headers)
+        self._room = self._request.bytes_wanted(self._status, self._headers)
         self._stopped = self._room <= 0
         return _STOP if self._stopped else None
 
@@ -191,12 +203,12 @@ class _Transfer:
         self._room -= len(data)
         if not self._is_sniffed:
             self._is_sniffed = True
-            self._stopped = not self._order.is_wanted(self._headers, data)
+            self._stopped = not self._request.is_wanted(self._headers, data)
         return _STOP if self._stopped else None
 
     def _open_socket(self, _purpose: int, place: tuple[int, int, int, tuple[str, int]]) -> "socket.socket | int":
         family, kind, protocol, (address, port, *_) = place
-        if (address, port) != self._order.permitted:
+        if (address, port) != self._request.permitted:
             is_ip = family in (socket.AF_INET, socket.AF_INET6)
             why = (self._refuses(address) if self._refuses else None) if is_ip else "not an IP address"
             if why:
@@ -204,8 +216,11 @@ class _Transfer:
                 refusal: int = pycurl.SOCKET_BAD
                 return refusal
         not_opened: int = pycurl.SOCKET_BAD
-        if self._order.may_connect is not None and not self._order.may_connect(address):
+        if self._request.may_connect is not None and not self._request.may_connect(address):
             self._is_address_busy = True
+            return not_opened
+        self._addresses_tried += 1
+        if self._addresses_tried > _MOST_ADDRESSES:  # a name server may name thousands
             return not_opened
         try:
             opened = socket.socket(family, kind, protocol)
@@ -217,7 +232,7 @@ class _Transfer:
 
 
 class Transfers:
-    """Runs any number of orders at a time on one event loop, over a pool of connections.
+    """Runs any number of requests at a time on one event loop, over a pool of connections.
 
     judges: whether addresses are judged before they are connected to.
     """
@@ -226,33 +241,34 @@ class Transfers:
         self._make = partial(_Transfer, timeout=timeout, refuses=refuses, proxy=proxy, judges=judges)
         self._idle: list[_Transfer] = []
         self._running: dict[pycurl.Curl, asyncio.Future[tuple[int, str]]] = {}
-        self._kept: dict[str, tuple[int, int]] = {}  # by origin: descriptor and local port of its latest connection
-        self._origins: dict[pycurl.Curl, str] = {}  # of the transfers that run
+        self._kept: dict[str, _Kept] = {}  # by origin
+        self._kept_at: dict[str, dict[str, None]] = {}  # by address: the origins, that kept for longest first
+        self._requests: dict[pycurl.Curl, HttpRequest] = {}  # of the transfers that run
         self._watched: dict[int, int] = {}  # file descriptor -> what curl waits for on it
         self._timer: asyncio.Handle | None = None
         self._multi: pycurl.CurlMulti | None = None
         self._loop: asyncio.AbstractEventLoop
         self._closed = False
 
-    async def run(self, order: Order) -> Received:
+    async def run(self, request: HttpRequest) -> HttpResponse:
         if self._closed:
-            return Received(error=pycurl.E_ABORTED_BY_CALLBACK, message="the crawler has hung up")
+            return HttpResponse(error=pycurl.E_ABORTED_BY_CALLBACK, message="the crawler has hung up")
         multi = self._multi or self._start()
         transfer = self._idle.pop() if self._idle else self._make()
         done: asyncio.Future[tuple[int, str]] = self._loop.create_future()
-        origin = origin_of(order.url)
+        origin = origin_of(request.url)
         try:
-            transfer.begin(order)
+            transfer.begin(request)
             self._drop_if_unsolicited(origin)
             multi.add_handle(transfer.curl)
             self._running[transfer.curl] = done
-            self._origins[transfer.curl] = origin
+            self._requests[transfer.curl] = request
             error, message = await done
             return transfer.received(error, message)
         except pycurl.error as trouble:  # an option that libcurl would not take
-            return Received(error=trouble.args[0], message=str(trouble.args[-1]))
+            return HttpResponse(error=trouble.args[0], message=str(trouble.args[-1]))
         finally:
-            self._origins.pop(transfer.curl, None)
+            self._requests.pop(transfer.curl, None)
             if self._running.pop(transfer.curl, None) is not None:  # cancelled, or never begun
                 multi.remove_handle(transfer.curl)
             transfer.end()
@@ -333,32 +349,56 @@ class Transfers:
 
     def _settle(self, curl: pycurl.Curl, error: int, message: str) -> None:
         assert self._multi is not None
-        self._keep(self._origins.pop(curl, ""), curl.getinfo(pycurl.LASTSOCKET), curl.getinfo(pycurl.LOCAL_PORT))
+        request = self._requests.pop(curl, None)
+        if request is not None:
+            address = "" if request.permitted is not None else curl.getinfo(pycurl.PRIMARY_IP) or ""
+            self._keep(
+                origin_of(request.url), _Kept(curl.getinfo(pycurl.LASTSOCKET), curl.getinfo(pycurl.LOCAL_PORT), address)
+            )
         self._multi.remove_handle(curl)
         done = self._running.pop(curl)
         if not done.done():
             done.set_result((error, message))
 
-    def _keep(self, origin: str, descriptor: int, port: int) -> None:
-        """Notes the connection that was used for an origin, where it is open still."""
-        self._kept.pop(origin, None)
-        if descriptor >= 0:
-            self._kept[origin] = (descriptor, port)
-            if len(self._kept) > 2 * _KEPT_CONNECTIONS:
-                del self._kept[next(iter(self._kept))]
+    def _keep(self, origin: str, kept: _Kept) -> None:
+        """Notes the connection that was used for an origin, where it is open still; ends the one that was kept for
+        longest where its address has many."""
+        self._forget_kept(origin)
+        if kept.descriptor < 0:
+            return
+        self._kept[origin] = kept
+        if len(self._kept) > 2 * _KEPT_CONNECTIONS:
+            self._forget_kept(next(iter(self._kept)))
+        if kept.address:
+            origins = self._kept_at.setdefault(kept.address, {})
+            origins[origin] = None
+            if len(origins) > _KEPT_PER_ADDRESS:
+                _hang_up(self._forget_kept(next(iter(origins))))
+
+    def _forget_kept(self, origin: str) -> _Kept | None:
+        kept = self._kept.pop(origin, None)
+        if kept is not None and kept.address:
+            origins = self._kept_at[kept.address]
+            origins.pop(origin, None)
+            if not origins:
+                del self._kept_at[kept.address]
+        return kept
 
     def _drop_if_unsolicited(self, origin: str) -> None:
-        """Ends the connection kept for an origin where more has come on it than was asked for.
+        """Ends the connection kept for an origin where more has come on it than was asked for: it would be taken for
+        the response to the next request, as libcurl looks only at connections that were idle for long."""
+        kept = self._forget_kept(origin)
+        if kept is not None and _is_readable(kept.descriptor):
+            _hang_up(kept)
 
-        It would be taken for the response to the next request. libcurl looks only at connections that were idle for
-        long, and finds that this one has ended when it uses it: then it opens another.
-        """
-        descriptor, port = self._kept.pop(origin, (-1, 0))
-        if descriptor < 0 or not _is_readable(descriptor):
-            return
-        with suppress(OSError), socket.fromfd(descriptor, socket.AF_INET, socket.SOCK_STREAM) as connection:
-            if connection.getsockname()[1] == port:  # else the descriptor is of something else by now
-                connection.shutdown(socket.SHUT_RDWR)
+
+def _hang_up(kept: _Kept | None) -> None:
+    """Ends a connection of libcurl's, which finds that it has ended when it uses it, and opens another then."""
+    if kept is None:
+        return
+    with suppress(OSError), socket.fromfd(kept.descriptor, socket.AF_INET, socket.SOCK_STREAM) as connection:
+        if connection.getsockname()[1] == kept.port:  # else the descriptor is of something else by now
+            connection.shutdown(socket.SHUT_RDWR)
 
 
 def _is_readable(descriptor: int) -> bool:

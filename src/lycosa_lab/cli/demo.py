@@ -34,7 +34,7 @@ LONGEST = 40  # characters of a bar
 
 
 @dataclass(frozen=True)
-class Catch:
+class CrawlResult:
     """What a crawl brought, by what the made-up web itself says of it."""
 
     stored: int
@@ -61,7 +61,7 @@ def demo(
         f"Lycosa learns the topic from {len(good)} pages on it and {len(bad)} on others, and crawls {pages} pages"
         f" with each strategy."
     )
-    found: dict[str, Catch] = {}
+    found: dict[str, CrawlResult] = {}
     with WorldServer(world) as served:
         for strategy in STRATEGIES:
             folder = _fresh(out / strategy)
@@ -102,15 +102,15 @@ def _make(folder: Path, good: list[Url], bad: list[Url]) -> None:
     new_collection(folder, examples=files[0], negatives=files[1])
 
 
-def _catch(folder: Path, world: SyntheticWorld, topic: str) -> Catch:
+def _catch(folder: Path, world: SyntheticWorld, topic: str) -> CrawlResult:
     with open_for_reading(folder) as collection:
         stored = [page.url for page in collection.catalog.pages()]
     on_topic = [url for url in stored if _is_about(world, url, topic)]
     status = [world.standing(url) or 0.0 for url in on_topic]
-    return Catch(len(stored), len(on_topic), expm1(fmean(status)) if status else 0.0)
+    return CrawlResult(len(stored), len(on_topic), expm1(fmean(status)) if status else 0.0)
 
 
-def _compare(found: Mapping[str, Catch], topic: str) -> None:
+def _compare(found: Mapping[str, CrawlResult], topic: str) -> None:
     typer.echo(f"\non the topic, by what the made-up web itself says is about {topic}:")
     for name, catch in found.items():
         share = catch.on_topic / catch.stored if catch.stored else 0.0
@@ -124,7 +124,7 @@ def _compare(found: Mapping[str, Catch], topic: str) -> None:
         typer.echo(f"\n{line}")
 
 
-def _why_not_first(found: Mapping[str, Catch], default: str) -> list[str]:
+def _why_not_first(found: Mapping[str, CrawlResult], default: str) -> list[str]:
     """Why the default strategy is behind another one, by pages on the topic or by their importance."""
     lines, weighs_standing = [], uses_standing(Recipe(strategy=default))
     by_pages = max(found, key=lambda name: found[name].on_topic)

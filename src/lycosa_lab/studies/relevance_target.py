@@ -72,7 +72,7 @@ class RelevanceTargetStudy:
             own = SyntheticWorld(**asdict(world.options) | {"seed": job["seed"], "sites": None})
             bed = prepare_test_bed(own, size, job["seed"], in_links_of(own), topics=2)
         topic = _TopicAtTargets(bed, job["topic"])
-        crawls = {label(target): topic.hunted(target, size["pages"]) for target in TARGETS}
+        crawls = {label(target): topic.hunter_crawl(target, size["pages"]) for target in TARGETS}
         crawls |= {adaptive(target): topic.adapted(target, size["pages"]) for target in TARGETS}
         return {"world": job["seed"], "topic": topic.name, "crawls": crawls}
 
@@ -108,8 +108,8 @@ class _TopicAtTargets:
         self._standing = bed.standing.models[examples.topic]
         self._judged: dict[Url, tuple[Page, float, float] | None] = {}
 
-    def hunted(self, target: float, pages: int) -> Plain:
-        strategy = Hunter(target=target, judge=lambda: self._relevance, taught=self._examples)
+    def hunter_crawl(self, target: float, pages: int) -> Plain:
+        strategy = Hunter(target=target, judge=lambda: self._relevance, example_urls=self._examples)
         measured = self._measured(strategy, pages)
         return {
             **measured,
@@ -118,7 +118,7 @@ class _TopicAtTargets:
         }
 
     def adapted(self, target: float, pages: int) -> Plain:
-        return self._measured(Adaptive(target=target, taught=self._examples), pages)
+        return self._measured(Adaptive(target=target, example_urls=self._examples), pages)
 
     def _measured(self, strategy: Strategy, pages: int) -> dict[str, Plain]:
         steps = crawl(
@@ -129,8 +129,8 @@ class _TopicAtTargets:
             standing=lambda page: self._known(page.url)[2],
             pages=pages + len(self._examples),
         )
-        taught = set(self._examples)
-        found = [step for step in steps if step.url not in taught]
+        example_urls = set(self._examples)
+        found = [step for step in steps if step.url not in example_urls]
         status = [known for step in found if (known := self._bed.standing.source.status(step.url)) is not None]
         on_topic = [float(self._bed.world.topic(step.url) == self.name) for step in found]
         judged = [step.relevance for step in found]

@@ -18,7 +18,7 @@ from lycosa_lab.worlds.blogs import BlogPosts
 from .claims import crawled_lift, is_best, not_better, over_random
 from .figures import by_rate_figure, over_time_figure
 from .shared import WINDOW, TrackingInputs, day_length, inputs_of, is_default, require_timed, world_seed, worlds_of
-from .tables import MEASURES, PAIRS, combination_rows, over_time_rows, run_rows, runs_of, standing_row
+from .tables import MEASURES, PAIRS, combination_rows, over_time_rows, point_row, run_rows, runs_of
 
 EXPAND = 0.5  # share of the looks that are at new pages
 SOURCES = 5  # of the best linked pages, looked at first, so that no crawl is caught in a corner
@@ -74,11 +74,11 @@ class AuthorityTracking:
         sources = np.random.default_rng(seed).permutation(inputs.well_linked)[:SOURCES].tolist()
         pair = {"expansion": job["expansion"], "policy": job["policy"]}
         tracker = Tracker(inputs.graph, **pair, expand=EXPAND, day=inputs.day, seed=seed)
-        standings = track(
+        points = track(
             tracker, inputs.moments, sources=sources, begin=inputs.begin, crawls_a_day=job["crawls"], day=inputs.day
         )
         return {
-            "standings": [standing_row(each) for each in standings],
+            "standings": [point_row(each) for each in points],
             "pages": len(inputs.graph),
             "targets": inputs.targets,
             "day": inputs.day,

@@ -25,23 +25,23 @@ PAIRS: Sequence[Pair] = [(expansion, policy) for expansion in EXPANSIONS for pol
 Runs = Mapping[tuple[float, Pair], Sequence[Sequence[TrackingPoint]]]  # by crawls a day and pair: runs of moments
 
 
-def standing_row(standing: TrackingPoint) -> dict[str, float]:
+def point_row(point: TrackingPoint) -> dict[str, float]:
     """A moment of a run as plain data."""
-    return {key: round(float(value), 6) for key, value in msgspec.structs.asdict(standing).items()}
+    return {key: round(float(value), 6) for key, value in msgspec.structs.asdict(point).items()}
 
 
 def runs_of(jobs: Sequence[Plain], outcomes: Sequence[Plain]) -> Runs:
     """The outcomes by crawls a day and combination."""
     runs: dict[tuple[float, Pair], list[Sequence[TrackingPoint]]] = {}
     for job, outcome in zip(jobs, outcomes, strict=True):
-        standings = msgspec.convert(outcome["standings"], list[TrackingPoint], strict=False)
-        runs.setdefault((float(job["crawls"]), (job["expansion"], job["policy"])), []).append(standings)
+        points = msgspec.convert(outcome["standings"], list[TrackingPoint], strict=False)
+        runs.setdefault((float(job["crawls"]), (job["expansion"], job["policy"])), []).append(points)
     return runs
 
 
 def second_half(runs: Runs, crawls: float, pair: Pair, what: str) -> list[float]:
     """For each run the mean of a measure over the second half of the time."""
-    every = [[getattr(standing, what) for standing in run] for run in runs[crawls, pair]]
+    every = [[getattr(point, what) for point in run] for run in runs[crawls, pair]]
     return [float(np.mean(run[len(run) // 2 :])) for run in every]
 
 

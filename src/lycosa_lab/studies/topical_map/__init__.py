@@ -37,7 +37,7 @@ class TopicalMap:
         return [category.name for tops in leaves for category in tops][: size["topics"]]
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[MapInputs, StudyWorld | None]:
-        return prepare(world, size, seed), half_a_year_on(world)
+        return prepare(world, size, seed), later_world(world)
 
     def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
         inputs, later = prepared
@@ -60,6 +60,6 @@ class TopicalMap:
         )
 
 
-def half_a_year_on(world: StudyWorld) -> StudyWorld | None:
+def later_world(world: StudyWorld) -> StudyWorld | None:
     """The world half a year later; None where it does not change."""
     return world.at(HALF_A_YEAR) if isinstance(world, SyntheticWorld) else None

@@ -7,7 +7,7 @@ import pytest
 from lycosa.collection.collection import Collection
 from lycosa.reading import Reader
 from lycosa.run.open import open_collection
-from lycosa.run.seeds import explain_no_pages
+from lycosa.run.seed_outcomes import explain_no_pages
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Candidate, Fetch, LeftOut, LeftOutReason, Outcome, Skip, SkipReason, Url, Visit
 

@@ -1,0 +1,233 @@
+"""Waiting URLs that are not in memory: linked records by host, in a file that does not outlive the process."""
+
+from array import array
+from collections.abc import Iterator
+from heapq import heappop, heappush
+from math import inf
+from pathlib import Path
+from struct import Struct as Packing
+
+import numpy as np
+from msgspec import Struct
+
+from lycosa.vocabulary.key_table import KeyTable
+from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.scratch_file import ScratchFile
+
+_RECORD = Packing("<dqqq")  # rank, order, key of the URL, where the next record of the host is
+_SIZE = _RECORD.size
+_END = -1
+_NEAR = 4_096  # dormant hosts that are kept in order, the best
+_READ_AHEAD = 8  # records
+_MOST_TAKEN = 4_096  # entries, of a list that had to be sorted
+_WASTE = 1 << 26  # bytes of the file, and three times as many as its records need; beyond, it is written anew
+
+Listing = tuple[float, int, int]  # rank and order of the best entry of a host, and its slot
+
+
+class QueueEntry(Struct, order=True, gc=False):
+    """A waiting URL in the queue of its host; the smallest is the best."""
+
+    rank: float  # minus the priority
+    order: int  # first come, first served among equals
+    url: Url
+    retries_and_hops: tuple[int, int] | None = None  # failed attempts and redirects, where there are any
+
+
+class SpilledEntries:
+    """The entries of hosts that are not in memory, each as rank, order and the key of its URL.
+
+    A host that has some has a slot: its best rank and order, whether or not that entry still counts, and where the list
+    of its records begins. A list is sorted or not; it is sorted when something is taken from it. A host is *dormant*
+    while nothing of it is in memory, and then takes part in `best_dormant`; a host without entries has no slot.
+
+    Ten million URLs on a million hosts take some 170 MB, nearly all for `waiting`, and 320 MB on the disk.
+    """
+
+    def __init__(self, folder: Path | None = None):
+        self._folder = folder
+        self.waiting = KeyTable()  # the order of each entry that counts, by the key of its URL
+        self.clear()
+
+    def clear(self) -> None:
+        """Forgets everything."""
+        self.waiting.clear()
+        self._file = ScratchFile(self._folder)
+        self.slots = KeyTable()  # of hosts, by their keys; they count from 1
+        self._hosts = array("q", [0])  # the key of the host of each slot
+        self._ranks = array("d", [inf])  # inf for a slot that is free
+        self._orders = array("q", [0])
+        self._places = array("q", [_END])  # of the first record
+        self._is_sorted = bytearray(1)
+        self._is_dormant = bytearray(1)
+        self._free: list[int] = []
+        self._near: list[Listing] = []  # heap of dormant hosts; an outdated listing is dropped when popped
+        self._all_up_to = (inf, 0)  # every dormant host up to here is listed
+
+    def __len__(self) -> int:
+        """How many entries count."""
+        return len(self.waiting)
+
+    def has_entries(self, slot: int) -> bool:
+        """Whether a slot is in use."""
+        return self._ranks[slot] != inf
+
+    def slot_for(self, host: int) -> int:
+        """The slot of a host, a new one where it has none; the host is not dormant."""
+        slot = self.slots[host]
+        if slot:
+            return slot
+        if self._free:
+            slot = self._free.pop()
+        else:
+            slot = len(self._hosts)
+            for column in (self._hosts, self._orders, self._places):
+                column.append(0)
+            self._ranks.append(inf)
+            self._is_sorted.append(0)
+            self._is_dormant.append(0)
+        self.slots[host], self._hosts[slot] = slot, host
+        self._ranks[slot], self._orders[slot], self._places[slot] = inf, 0, _END
+        self._is_sorted[slot], self._is_dormant[slot] = 1, 0
+        return slot
+
+    def best(self, slot: int) -> QueueEntry:
+        """The best entry of a host, without its URL; it may count no more."""
+        return QueueEntry(self._ranks[slot], self._orders[slot], Url(""))
+
+    def is_better(self, slot: int, rank: float, order: int) -> bool:
+        """Whether an entry comes before all that a slot has."""
+        best = self._ranks[slot]
+        return rank < best or (rank == best and order < self._orders[slot])
+
+    def add(self, slot: int, rank: float, order: int, key: int) -> None:
+        """Adds an entry to a host."""
+        self.waiting[key] = order
+        self._places[slot] = self._file.append(_RECORD.pack(rank, order, key, self._places[slot]))
+        best = self._ranks[slot]
+        if rank > best or (rank == best and order > self._orders[slot]):
+            self._is_sorted[slot] = 0
+            return
+        self._ranks[slot], self._orders[slot] = rank, order
+        if self._is_dormant[slot]:
+            self._list(slot)
+
+    def rest(self, slot: int) -> None:
+        """Nothing of a host is in memory any more: it is dormant."""
+        self._is_dormant[slot] = 1
+        self._list(slot)
+
+    def wake(self, slot: int) -> None:
+        """A host is not dormant any more."""
+        self._is_dormant[slot] = 0
+
+    def take(self, slot: int, count: int) -> list[int]:
+        """Removes the best entries of a host, at least `count` where it has so many; returns their orders, the best
+        first. A host that has no more loses its slot."""
+        if not self._is_sorted[slot]:
+            # A part of the list, so that sorting it again and again costs little for each entry that is taken.
+            count = max(count, min(self._sort(slot) // 8, _MOST_TAKEN))
+        taken: list[int] = []
+        records = self._records(self._places[slot])
+        for place, (rank, order, key, _) in records:
+            if self.waiting[key] != order:
+                continue
+            if len(taken) == count:
+                self._places[slot], self._ranks[slot], self._orders[slot] = place, rank, order
+                return taken
+            self.waiting[key] = 0
+            taken.append(order)
+        self.slots[self._hosts[slot]] = 0
+        self._ranks[slot], self._is_dormant[slot] = inf, 0
+        self._free.append(slot)
+        return taken
+
+    def _sort(self, slot: int) -> int:
+        """Sorts the list of a host; returns its length."""
+        records, place, read, unpack = [], self._places[slot], self._file.read, _RECORD.unpack
+        while place != _END:
+            rank, order, key, place = unpack(read(place, _SIZE))
+            records.append((rank, order, key))
+        records.sort()
+        self._write(slot, records)
+        return len(records)
+
+    def _write(self, slot: int, records: list[tuple[float, int, int]]) -> None:
+        """Makes these the list of a host, sorted as they are."""
+        place = len(self._file)
+        data = b"".join(
+            [_RECORD.pack(*record, place + _SIZE * number) for number, record in enumerate(records[:-1], 1)]
+        )
+        self._places[slot] = self._file.append(data + _RECORD.pack(*records[-1], _END))
+        self._ranks[slot], self._orders[slot], _ = records[0]
+        self._is_sorted[slot] = 1
+
+    def _records(self, place: int) -> Iterator[tuple[int, tuple[float, int, int, int]]]:
+        """The records of a list from a place on, each with its place, those that count no more among them."""
+        start, data = 0, b""
+        while place != _END:
+            at = place - start
+            if not 0 <= at < len(data):
+                start, at = place, 0
+                data = self._file.read(place, _SIZE * _READ_AHEAD)
+            record = _RECORD.unpack_from(data, at)
+            yield place, record
+            place = record[3]
+
+    # ------------------------------------------------------------ dormant hosts
+
+    def best_dormant(self) -> Listing | None:
+        """The dormant host of the best entry; that entry may count no more."""
+        while True:
+            near = self._near
+            while near:
+                rank, order, slot = near[0]
+                if self._is_dormant[slot] and self._ranks[slot] == rank and self._orders[slot] == order:
+                    return near[0]
+                heappop(near)
+            if self._all_up_to[0] == inf or not self._list_best():
+                return None
+
+    def _list(self, slot: int) -> None:
+        listing = self._ranks[slot], self._orders[slot], slot
+        if listing[:2] <= self._all_up_to:
+            heappush(self._near, listing)
+            if len(self._near) > 4 * _NEAR:
+                self._list_best()
+
+    def _list_best(self) -> bool:
+        """Lists the best dormant hosts; returns whether there are any."""
+        (slots,) = np.frombuffer(self._is_dormant, np.uint8).nonzero()
+        ranks = np.frombuffer(self._ranks)[slots]
+        orders = np.frombuffer(self._orders, np.int64)[slots]
+        self._all_up_to = (inf, 0)
+        if len(slots) > _NEAR:
+            last = np.partition(ranks, _NEAR - 1)[_NEAR - 1]
+            (ties,) = (ranks == last).nonzero()
+            room = _NEAR - int((ranks < last).sum())
+            last_order = np.partition(orders[ties], room - 1)[room - 1]
+            chosen = (ranks < last) | ((ranks == last) & (orders <= last_order))
+            slots, ranks, orders = slots[chosen], ranks[chosen], orders[chosen]
+            self._all_up_to = (float(last), int(last_order))
+        self._near = sorted(zip(ranks.tolist(), orders.tolist(), slots.tolist(), strict=True))
+        return bool(self._near)
+
+    # ------------------------------------------------------------ the file
+
+    def compact(self) -> None:
+        """Writes the file anew where most of it is of entries that were taken or count no more."""
+        if len(self._file) < _WASTE + 4 * _SIZE * len(self.waiting):
+            return
+        old, self._file = self._file, ScratchFile(self._folder)
+        for slot, rank in enumerate(self._ranks):
+            if rank == inf:
+                continue
+            new, self._file = self._file, old
+            kept = sorted(r[:3] for _, r in self._records(self._places[slot]) if self.waiting[r[2]] == r[1])
+            self._file = new
+            if kept:
+                self._write(slot, kept)
+                if self._is_dormant[slot]:
+                    self._list(slot)
+            else:
+                self._places[slot], self._is_sorted[slot] = _END, 1

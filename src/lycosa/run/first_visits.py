@@ -1,0 +1,49 @@
+"""The first visits of a collection as far as links and counts of words go, so that no archive is read to rank again."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from lycosa.reading.words import FoldedWords
+from lycosa.vocabulary.records import Codes, Visit
+
+_NO_WORDS = FoldedWords(b"")
+MAX_VISITS = 1_500  # of which some 16 KB each are kept: what waits is ranked a last time at 1,280 pages
+
+
+class SlimVisit(NamedTuple):
+    """A visit without text and body, and the codes and counts of the terms of its page."""
+
+    visit: Visit
+    counted: tuple[Codes, Codes] | None  # None where there is no page
+
+
+class FirstVisits:
+    """Every visit of a collection from its first on, until there are too many: then there is no history any more.
+
+    A strategy that goes by links and relevance alone can be led through it again.
+    """
+
+    def __init__(self) -> None:
+        self._visits: list[SlimVisit] | None = []
+
+    @property
+    def is_whole(self) -> bool:
+        return self._visits is not None
+
+    def __iter__(self) -> Iterator[SlimVisit]:
+        return iter(self._visits or ())
+
+    def add(self, visit: Visit) -> None:
+        if self._visits is None:
+            return
+        if len(self._visits) >= MAX_VISITS:
+            self.drop()
+            return
+        page = visit.page and replace(visit.page, text="", main="", words=_NO_WORDS)
+        slim = replace(visit, fetch=replace(visit.fetch, body=b"", content=b""), page=page)
+        self._visits.append(SlimVisit(slim, visit.page.words.counted if visit.page else None))
+
+    def drop(self) -> None:
+        self._visits = None

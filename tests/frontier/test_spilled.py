@@ -1,0 +1,246 @@
+"""A frontier that has hardly anything in memory does what one does that has everything there."""
+
+import gc
+import sqlite3
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lycosa.frontier import host_queues, spilled
+from lycosa.frontier.admission import Admission
+from lycosa.frontier.durable import DurableFrontier
+from lycosa.frontier.quotas import Quotas
+from lycosa.frontier.spilled import SpilledEntries
+from lycosa.strategies.best_first import BestFirst
+from lycosa.strategies.unfocused import BreadthFirst
+from lycosa.vocabulary.clock import SimulatedClock
+from lycosa.vocabulary.records import Candidate, Skip, Url
+from lycosa.vocabulary.urls import host_of
+
+
+def url(host: int, page: int) -> Url:
+    return Url(f"http://h{host}.site{host % 2}.example/{page}")
+
+
+hosts, pages = st.integers(0, 5), st.integers(0, 9)
+priorities = st.sampled_from([0.0, 0.25, 0.5, 0.9, 1.0]) | st.floats(0, 1)
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("put"), st.lists(st.tuples(hosts, pages, priorities), max_size=12)),
+        st.tuples(st.just("put"), st.lists(st.tuples(hosts, pages, priorities), min_size=8, max_size=20)),
+        st.tuples(st.just("take"), st.integers(1, 4)),
+        st.tuples(st.just("settle"), st.booleans()),
+        st.tuples(st.just("give back"), st.none()),
+        st.tuples(st.just("postpone"), st.none()),
+        st.tuples(st.just("wait"), st.floats(0, 3)),
+        st.tuples(st.just("hold"), st.tuples(hosts, st.floats(0, 5))),
+        st.tuples(st.just("enter"), hosts),
+        st.tuples(st.just("observe"), st.tuples(hosts, st.floats(0, 3))),
+        st.tuples(st.just("settle waiting"), st.tuples(hosts, pages)),
+        st.tuples(st.just("block"), st.lists(hosts, max_size=2)),
+        st.tuples(st.just("boost"), st.lists(hosts, max_size=2)),
+        st.tuples(st.just("forget"), st.none()),
+        st.tuples(st.just("save"), st.none()),
+        st.tuples(st.just("open again"), st.none()),
+    ),
+    max_size=40,
+)
+options = st.fixed_dictionaries(
+    {
+        "delay": st.sampled_from([0.0, 1.0]),
+        "limit": st.sampled_from([7, 1_000]),
+        "per_address": st.sampled_from([None, 1, 2]),
+        "slow_slots": st.sampled_from([None, 1]),
+    }
+)
+
+
+class LatestOffer(BestFirst):
+    """Ranks what is offered again by the latest offer, be it lower."""
+
+    def merge(self, url: Url, waiting: float, offered: float) -> float:
+        return offered
+
+
+class Driver:
+    """A frontier and what happens to it."""
+
+    def __init__(self, in_memory: int, options: dict[str, object], quotas: Quotas, make_strategy: Callable[[], object]):
+        self._connection = sqlite3.connect(":memory:")
+        self._in_memory, self._options, self._quotas = in_memory, options, quotas
+        self._make_strategy = make_strategy
+        self.clock = SimulatedClock()
+        self.settled: list[Url] = []
+        self._open()
+
+    def _open(self) -> None:
+        self.frontier = DurableFrontier(
+            self._connection,
+            in_memory=self._in_memory,
+            clock=self.clock,
+            admission=Admission(quotas=self._quotas),
+            **self._options,
+        )
+        self.frontier.restore_settled(self.settled)
+        self.frontier.set_quotas(self._quotas)
+        self.frontier.rank_by(self._make_strategy())
+        self.in_flight: list[Candidate] = []
+
+    def step(self, what: str, how: object) -> object:
+        frontier, now = self.frontier, self.clock.now()
+        match what, how:
+            case "put", offers:
+                return _told(frontier.put([Candidate(url(h, p), x, depth=1) for h, p, x in offers]))
+            case "take", count:
+                taken = [each for _ in range(count) if (each := frontier.take(now)) is not None]
+                self.in_flight += taken
+                return taken
+            case "settle", is_kept:
+                if self.in_flight:
+                    done = self.in_flight.pop(0)
+                    self.settled.append(done.url)
+                    return _told(frontier.settle(done.url, is_kept=is_kept))
+            case "settle waiting", (h, p):
+                if all(each.url != url(h, p) for each in self.in_flight):
+                    self.settled.append(url(h, p))
+                    return _told(frontier.settle(url(h, p)))
+            case "give back", _:
+                if self.in_flight:
+                    frontier.give_back(self.in_flight.pop(0))
+            case "postpone", _:
+                if self.in_flight:
+                    frontier.postpone(self.in_flight.pop(0))
+            case "wait", seconds:
+                self.clock._now += seconds
+            case "hold", (h, seconds):
+                frontier.hold(host_of(url(h, 0)), now + seconds)
+            case "enter", h:
+                host = host_of(url(h, 0))
+                moment = frontier.enter(host, now)
+                if moment is None:
+                    frontier.release(host, now)
+                return moment
+            case "observe", (h, seconds):
+                frontier.observe(host_of(url(h, 0)), seconds)
+            case "block", blocked:
+                return sorted(_told(frontier.block(tuple(host_of(url(h, 0)) for h in blocked))))
+            case "boost", boosted:
+                frontier.boost([host_of(url(h, 0)) for h in boosted])
+            case "forget", _:
+                frontier.forget_waiting()
+            case "save", _:
+                frontier.save()
+            case "open again", _:
+                frontier.save()
+                self._open()
+        return None
+
+    def seen(self) -> object:
+        frontier = self.frontier
+        known = [frontier.is_known(url(h, p)) for h in range(6) for p in range(10)]
+        return len(frontier), known, frontier.next_ready_at(), frontier.holds(self.clock.now())
+
+
+def _told(skips: list[Skip]) -> list[tuple[Url, str, float]]:
+    return [(skip.candidate.url, skip.why, skip.candidate.priority) for skip in skips]
+
+
+@given(
+    steps=steps,
+    options=options,
+    quotas=st.sampled_from([Quotas(), Quotas(per_host=2), Quotas(per_site=3)]),
+    make_strategy=st.sampled_from([BestFirst, BreadthFirst, LatestOffer]),
+    in_memory=st.integers(0, 6),
+)
+@settings(max_examples=100, deadline=None)
+def test_what_is_in_memory_changes_nothing(
+    steps: list[tuple[str, object]],
+    options: dict[str, object],
+    quotas: Quotas,
+    make_strategy: Callable[[], object],
+    in_memory: int,
+) -> None:
+    patched = pytest.MonkeyPatch()
+    patched.setattr(host_queues, "_KEPT_OF_A_HOST", 1)
+    patched.setattr(host_queues, "_READ_BACK", 2)
+    patched.setattr(spilled, "_NEAR", 2)
+    patched.setattr(spilled, "_WASTE", 0)
+    try:
+        all_there = Driver(1_000, options, quotas, make_strategy)
+        hardly = Driver(in_memory, options, quotas, make_strategy)
+        for what, how in steps:
+            assert hardly.step(what, how) == all_there.step(what, how), (what, how)
+            assert hardly.seen() == all_there.seen(), (what, how)
+    finally:
+        patched.undo()
+
+
+def found_on_pages(first: int, count: int) -> list[list[Candidate]]:
+    """Links of pages, twenty each, a fifth of which wait already."""
+    return [
+        [
+            Candidate(Url(f"http://h{number % 997}.example/{number}"), (number * 37 % 1_009) / 1_009, depth=1)
+            for number in (*range(20 * page, 20 * page + 16), *range(20 * page // 2, 20 * page // 2 + 4))
+        ]
+        for page in range(first, first + count)
+    ]
+
+
+def test_memory_and_statements_do_not_grow_with_what_waits(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "frontier.sqlite")
+    frontier = DurableFrontier(connection, clock=SimulatedClock(), delay=0.0, in_memory=400)
+    frontier.rank_by(BestFirst())
+    statements: list[str] = []
+    sizes, costs = [], []
+    tracemalloc.start()
+    try:
+        for first in range(0, 1_200, 200):
+            connection.set_trace_callback(statements.append)
+            for page in found_on_pages(first, 200):
+                frontier.put(page)
+            for _ in range(20):
+                taken = frontier.take(0.0)
+                assert taken is not None
+                frontier.settle(taken.url)
+            connection.set_trace_callback(None)
+            frontier.save()
+            connection.commit()
+            costs.append(len(statements))
+            statements.clear()
+            gc.collect()
+            sizes.append((len(frontier), tracemalloc.get_traced_memory()[0]))
+    finally:
+        tracemalloc.stop()
+    (few, before), (many, after) = sizes[1], sizes[-1]
+    assert many > few + 10_000
+    assert after - before < 120 * (many - few)  # the latest keys of a small table are in a dictionary
+    assert len(frontier._waiting) <= 400
+    assert len(frontier._hosts._queues) <= 400
+    assert costs[-1] < 1.5 * costs[1]
+
+
+def test_a_host_without_waiting_links_costs_nothing() -> None:
+    frontier = DurableFrontier(sqlite3.connect(":memory:"), clock=SimulatedClock(), delay=0.0, in_memory=10)
+    frontier.put([Candidate(Url(f"http://h{number}.example/"), 0.5) for number in range(300)])
+    assert frontier._spilled is not None and len(frontier._spilled.slots) >= 290
+    while (taken := frontier.take(0.0)) is not None:
+        frontier.settle(taken.url)
+    assert len(frontier._spilled.slots) == len(frontier._hosts._queues) == len(frontier) == 0
+
+
+def test_a_file_of_entries_that_were_taken_is_written_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spilled, "_WASTE", 10_000)
+    entries = SpilledEntries()
+    slot = entries.slot_for(1)
+    for order in range(1, 2_001):
+        entries.add(slot, float(-order), order, order)
+        if order > 10:
+            entries.waiting[order - 10] = 0
+        entries.compact()
+    assert len(entries._file) < 20_000
+    assert entries.take(slot, 100) == list(range(2_000, 1_990, -1))
+    assert len(entries.slots) == len(entries) == 0

@@ -5,6 +5,7 @@ import re
 import shutil
 import socket
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from subprocess import Popen
 from urllib.parse import quote
@@ -169,9 +170,9 @@ def test_a_collection_is_made_crawled_paused_taught_and_steered_in_the_browser(c
     def is_good(url: str) -> bool:
         return world.topic(Url(url)) == topic
 
-    topic = world.topic(world.urls()[0])
+    topic = world.topic(next(iter(world.urls())))
     good = [url for url in world.urls() if world.topic(url) == topic][:12]
-    with WorldServer(world) as served, _served_here(tmp_path, served.resolve) as (base, address):
+    with _apart(WorldServer(world)) as served, _served_here(tmp_path, served.resolve) as (base, address):
         context = chromium.new_context()
         page = context.new_page()
         page.goto(address)
@@ -211,6 +212,17 @@ def test_a_collection_is_made_crawled_paused_taught_and_steered_in_the_browser(c
         page.wait_for_selector(f"text=blocked: {host}")
         context.close()
     assert read_steering(tmp_path / "bees").blocked == (host,)
+
+
+@contextlib.contextmanager
+def _apart(server):
+    """Opens and closes a server in another thread, as Playwright has a loop in this one."""
+    with ThreadPoolExecutor(1) as other:
+        opened = other.submit(server.__enter__).result()
+        try:
+            yield opened
+        finally:
+            other.submit(server.__exit__, None, None, None).result()
 
 
 @contextlib.contextmanager

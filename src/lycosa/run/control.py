@@ -10,6 +10,7 @@ import os
 import secrets
 import socket
 import stat
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal
@@ -17,12 +18,13 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.files import atomic_write, read_plain
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import Plain, Url
 
-from . import steering
-from .session import Session
+from . import steering, upkeep
+from .session import Session, Tell
 from .training import Learnt, TopicTrainer
 from .upkeep import require_learning
 
@@ -172,20 +174,32 @@ class CrawlControl:
         }
 
 
-def ask(folder: Path, request: CrawlRequest) -> CrawlReply | None:
-    """The reply of the crawl that runs in a folder; None where none does. Raises what went wrong."""
+def ask(folder: Path, request: CrawlRequest, *, within: float = _ANSWERED_WITHIN) -> CrawlReply | None:
+    """The reply of the crawl that runs in a folder; None where none does. Raises what went wrong.
+
+    within: seconds after which it is given up.
+    """
     for connect in (_by_socket, _by_port):
         connected = connect(folder)
         if connected is not None:
             connection, token = connected
             with connection:
-                return _exchanged(connection, msgspec.structs.replace(request, token=token))
+                return _exchanged(connection, msgspec.structs.replace(request, token=token), within)
     return None
 
 
-def _exchanged(connection: socket.socket, request: CrawlRequest) -> CrawlReply:
+def label_pages(folder: Path, labels: Mapping[Url, bool], *, tell: Tell) -> Learnt:
+    """Labels pages, through the crawl that runs on the collection if one does; without labels, learns those noted."""
+    given = {str(url): good for url, good in labels.items()}
+    reply = ask(folder, CrawlRequest("label", labels=given) if labels else CrawlRequest("learn"))
+    if reply is not None and reply.learnt is not None:
+        return reply.learnt
+    return upkeep.label(folder, dict(labels), clock=WallClock(), tell=tell)
+
+
+def _exchanged(connection: socket.socket, request: CrawlRequest, within: float) -> CrawlReply:
     try:
-        connection.settimeout(_ANSWERED_WITHIN)
+        connection.settimeout(within)
         connection.sendall(msgspec.json.encode(request) + b"\n")
         with connection.makefile("rb") as file:
             line = file.readline(_MAX_LINE)

@@ -363,8 +363,8 @@ class TopicTrainer:
         session, judge = self._session, self._judge
         assert isinstance(judge, LinearModel)
         visits = [
-            replace(visit, relevance=judge.relevance_of(*counts)) if counts is not None else visit
-            for visit, counts in history
+            replace(each.visit, relevance=judge.relevance_of(*counts)) if (counts := each.counted) else each.visit
+            for each in history
         ]
         session.rank_by(visits)
         relevances = {visit.page.url: visit.relevance for visit in visits if visit.page is not None and visit.is_kept}

@@ -1,13 +1,16 @@
 """Screens over a small folder of collections, asked in this process."""
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+from subprocess import Popen
 from typing import Any
 
 from starlette.testclient import TestClient
 
 from crawling import collection, listing
 from lycosa.screens.app import make_app
+from lycosa.screens.crawls import Crawls
 from lycosa.screens.gate import Gate
 from lycosa.screens.library import Library
 from sessions import crawl
@@ -44,10 +47,17 @@ class Browser:
     """Somebody who asks the screens: with the cookie of the entry page, or without it."""
 
     def __init__(self, root: Path, *, has_cookie: bool = True, **options: Any):
-        self.gate: Gate = make_app(Library(root), port=PORT, **options)
+        self.launched: list[list[str]] = []
+        crawls = Crawls(launch=self._launch)
+        self.gate: Gate = make_app(Library(root), port=PORT, crawls=crawls, **options)
         self._client = TestClient(self.gate, base_url=BASE, follow_redirects=False, raise_server_exceptions=True)
         if has_cookie:
             self.get(f"/?token={self.gate.token}")
+
+    def _launch(self, words: list[str], **options: Any) -> Any:
+        """Something that fails, in the place of a crawl."""
+        self.launched.append(words)
+        return Popen([sys.executable, "-c", "import sys; sys.exit('lycosa: no page was stored')"], **options)
 
     def get(self, path: str, **headers: str) -> Any:
         return self._client.get(path, headers=_headers(headers))

@@ -23,6 +23,10 @@ GETS = {  # every route that is read, with parameters
     "/c/{name}/page": f"/c/bees/page?url={PAGE}",
     "/c/{name}/stored": f"/c/bees/stored?url={PAGE}",
     "/c/{name}/frontier": "/c/bees/frontier",
+    "/c/{name}/crawl": "/c/bees/crawl",
+    "/c/{name}/events": "/c/bees/events?once=1",
+    "/c/{name}/teach": "/c/bees/teach",
+    "/new": "/new",
     "/api/collections": "/api/collections",
     "/api/collections/{name}": "/api/collections/bees",
     "/api/collections/{name}/search": "/api/collections/bees/search?q=honey",
@@ -32,13 +36,23 @@ GETS = {  # every route that is read, with parameters
     "/metrics": "/metrics",
     "/static/{file}": "/static/screens.js",
 }
-POSTS = {"/c/{name}/label": "/c/bees/label", LABEL_PATH: "/api/collections/bees/label"}
-SCREENS = [
-    path for path in GETS.values() if not path.startswith(("/api", "/metrics", "/static")) and "stored" not in path
-]
 LABEL = {"url": f"{HOME}markup", "label": "good"}
+POSTS = {  # every route that changes something, with fields that would
+    "/c/{name}/label": ("/c/bees/label", LABEL),
+    LABEL_PATH: ("/api/collections/bees/label", LABEL),
+    "/c/{name}/crawl": ("/c/bees/crawl", {"action": "start", "pages": "50"}),
+    "/c/{name}/teach": ("/c/bees/teach", {"url": HOME, "answer": "yes"}),
+    "/c/{name}/steer": ("/c/bees/steer", {"action": "block", "what": "ads.example"}),
+    "/new": ("/new", {"name": "made", "topic": "honey bees", "seeds": HOME}),
+}
+SCREENS = [
+    path
+    for path in GETS.values()
+    if not path.startswith(("/api", "/metrics", "/static"))
+    and not {"stored", "events"} & set(path.partition("?")[0].split("/"))
+]
 everything = pytest.mark.parametrize("path", GETS.values())
-every_post = pytest.mark.parametrize("path", POSTS.values())
+every_post = pytest.mark.parametrize(("path", "fields"), POSTS.values(), ids=lambda each: str(each)[:30])
 
 
 def test_the_tables_have_every_route(browser):
@@ -109,39 +123,95 @@ def test_the_token_becomes_a_cookie_that_scripts_and_other_sites_do_not_have(roo
     assert not re.search(r"url=(//|/?\\|http)", away.headers.get("refresh", ""))
 
 
-@every_post
-@pytest.mark.parametrize(
-    "headers",
-    [{"origin": "http://evil.example"}, {"origin": "null"}, {"origin": ""}, {"origin": f"https://127.0.0.1:{PORT}"},
-     {"origin": "http://127.0.0.1:9"}, {"host": "evil.example"}, {"sec_fetch_site": "cross-site"}],
-    ids=str,
-)  # fmt: skip
-def test_a_post_from_elsewhere_changes_nothing(root, browser, path, headers):
-    before = read_labels(root / "bees")
-    assert browser.post(path, LABEL, **headers).status_code in (400, 403, 421)
-    assert read_labels(root / "bees") == before
+def state(root):
+    """What a request could have changed."""
+    noted = ("labels.txt", "steering.txt", "sample.txt")
+    files = {name: (root / "bees" / name).read_bytes() for name in noted if (root / "bees" / name).exists()}
+    return files, sorted(path.name for path in root.iterdir())
+
+
+ELSEWHERE = [
+    {"origin": "http://evil.example"},
+    {"origin": "null"},
+    {"origin": ""},
+    {"origin": f"https://127.0.0.1:{PORT}"},
+    {"origin": "http://127.0.0.1:9"},
+    {"host": "evil.example"},
+    {"sec_fetch_site": "cross-site"},
+]
 
 
 @every_post
-def test_a_post_needs_the_token_of_the_form_and_the_cookie(root, browser, path):
-    before = read_labels(root / "bees")
+def test_a_post_from_elsewhere_changes_nothing(root, browser, path, fields):
+    before = state(root)
+    for headers in ELSEWHERE:
+        assert browser.post(path, fields, **headers).status_code in (400, 403, 421), headers
+    assert state(root) == before
+    assert browser.launched == []
+
+
+@every_post
+def test_a_post_needs_the_token_of_the_form_and_the_cookie(root, browser, path, fields):
+    before = state(root)
     for token in ("", "guess", browser.gate.token):
-        assert browser.post(path, LABEL, form_token=token).status_code == 403
-    assert Browser(root, has_cookie=False).post(path, LABEL).status_code == 403
-    assert browser.post(path, {**LABEL, "more": "x" * MAX_BODY}).status_code == 413
-    assert browser.post(path, {**LABEL, "label": "maybe"}).status_code == 400
-    assert browser.post(path, {**LABEL, "url": "javascript:alert(1)"}).status_code == 400
-    assert read_labels(root / "bees") == before
+        assert browser.post(path, fields, form_token=token).status_code == 403
+    assert Browser(root, has_cookie=False).post(path, fields).status_code == 403
+    assert browser.post(path, {**fields, "more": "x" * MAX_BODY}).status_code == 413
+    assert state(root) == before
+    assert browser.launched == []
 
 
 @every_post
-def test_read_only_screens_change_nothing_and_offer_nothing(root, path):
+def test_read_only_screens_change_nothing(root, path, fields):
     reader = Browser(root, read_only=True)
-    before = read_labels(root / "bees")
-    assert reader.post(path, LABEL).status_code == 403
+    before = state(root)
+    assert reader.post(path, fields).status_code == 403
     assert reader.ask("POST", path, authorization=f"Bearer {reader.gate.token}").status_code == 403
-    assert read_labels(root / "bees") == before
-    assert all("<form" not in reader.get(each).text or "method=" not in reader.get(each).text for each in SCREENS)
+    assert state(root) == before
+    assert reader.launched == []
+
+
+def test_read_only_screens_offer_nothing_to_change_and_looking_changes_nothing(root):
+    reader = Browser(root, read_only=True)
+    before = state(root)
+    for path in SCREENS:
+        if path != "/new":
+            assert 'method="post"' not in reader.get(path).text, path
+    assert state(root) == before
+
+
+NONSENSE = [
+    ("/c/bees/label", {**LABEL, "label": "maybe"}),
+    ("/c/bees/label", {**LABEL, "url": "javascript:alert(1)"}),
+    ("/c/bees/label", {}),
+    ("/c/bees/crawl", {"action": "start", "pages": "many"}),
+    ("/c/bees/crawl", {"action": "start", "pages": "5 --allow-private"}),
+    ("/c/bees/crawl", {"action": "start", "pages": "-5"}),
+    ("/c/bees/crawl", {"action": "explode"}),
+    ("/c/bees/teach", {"url": HOME, "answer": "perhaps"}),
+    ("/c/bees/steer", {"action": "block", "what": "not a host"}),
+    ("/c/bees/steer", {"action": "label", "what": "1"}),
+    ("/new", {"name": "../up", "topic": "bees", "seeds": HOME}),
+    ("/new", {"name": "", "topic": "bees", "seeds": HOME}),
+    ("/new", {"name": "a/b", "topic": "bees", "seeds": HOME}),
+    ("/new", {"name": "bees", "topic": "bees", "seeds": HOME}),
+    ("/new", {"name": "made", "topic": "bees"}),
+    ("/new", {"name": "made", "seeds": HOME}),
+    ("/new", {"name": "made", "seeds": HOME, "examples": "/etc/hostname"}),
+    ("/new", {"name": "made", "seeds": HOME, "examples": "../../some file.txt"}),
+    ("/new", {"name": "made", "seeds": HOME, "examples": "~/.ssh/id_rsa"}),
+    ("/new", {"name": "made", "topic": "bees", "seeds": "/etc/hostname"}),
+]
+
+
+@pytest.mark.parametrize(("path", "fields"), NONSENSE, ids=str)
+def test_fields_that_mean_nothing_or_too_much_are_refused_in_a_line(root, browser, path, fields):
+    before = state(root)
+    answer = browser.post(path, fields)
+    assert answer.status_code == 400
+    assert str(root) not in answer.text
+    assert state(root) == before
+    assert browser.launched == []
 
 
 @everything
@@ -245,8 +315,11 @@ def test_a_collection_of_somebody_else_is_shown_and_not_obeyed(root, tmp_path):
     browser = Browser(root)
     assert "not trusted" in browser.get("/").text
     assert "spy.example" not in browser.get("/c/bees").text
-    assert browser.post("/c/bees/label", LABEL).status_code == 400
+    for path, fields in POSTS.values():
+        if path != "/new":
+            assert browser.post(path, fields).status_code == 400, path
     assert read_labels(folder) == {}
+    assert browser.launched == []
     (folder / "labels.txt").symlink_to("/etc/hostname")
     browser = Browser(root)
     for path in ("/c/bees/search?q=honey", "/c/bees/frontier"):

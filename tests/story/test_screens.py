@@ -1,16 +1,28 @@
 """The screens in a real browser: found, read, judged; and what a hostile page or site can do there."""
 
+import contextlib
 import re
 import shutil
 import socket
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from subprocess import Popen
 from urllib.parse import quote
 
 import pytest
+import uvicorn
 
 from crawling import begin, kill
+from lycosa.run.review import read_sample
+from lycosa.run.steering import read_steering
 from lycosa.run.topic import read_labels
+from lycosa.screens.app import make_app
+from lycosa.screens.crawls import Crawls
+from lycosa.screens.library import Library
+from lycosa.vocabulary.records import Url
+from lycosa_lab.worlds.server import WorldServer
+from lycosa_lab.worlds.synthetic import SyntheticWorld
 from screens.serving import WORLD, folder_of_collections
 from story.test_hostile_text import HOME
 
@@ -90,6 +102,9 @@ def test_no_screen_is_wider_than_the_window(served, page, width):
         "/c/bees/search?q=honey",
         f"/c/bees/page?url={quote(HOME + 'markup', safe='')}",
         "/c/bees/frontier",
+        "/c/bees/crawl",
+        "/c/bees/teach",
+        "/new",
     ):
         page.goto(base + path)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
@@ -147,6 +162,86 @@ def test_a_page_of_another_port_can_neither_frame_read_nor_post(served, page):
         evil.shutdown()
     assert all("Collections" not in text for text in texts)
     assert read_labels(root / "bees") == before
+
+
+def test_a_collection_is_made_crawled_paused_taught_and_steered_in_the_browser(chromium, tmp_path):
+    world = SyntheticWorld(seed=1, pages=2000, sites=40, topics=8)
+
+    def is_good(url: str) -> bool:
+        return world.topic(Url(url)) == topic
+
+    topic = world.topic(next(iter(world.urls())))
+    good = [url for url in world.urls() if world.topic(url) == topic][:12]
+    with _apart(WorldServer(world)) as served, _served_here(tmp_path, served.resolve) as (base, address):
+        context = chromium.new_context()
+        page = context.new_page()
+        page.goto(address)
+        page.click("text=New collection")
+        page.fill("[name=name]", "bees")
+        page.click("form.form button")
+        assert "what is it about?" in page.inner_text("[role=alert]")
+        page.fill("[name=examples]", "\n".join(good))
+        page.click("form.form button")
+        page.fill("[name=pages]", "100000")
+        page.click("[value=start]")
+        page.wait_for_selector("#live [value=pause]", timeout=60_000)
+        page.wait_for_selector("#live svg.chart", timeout=60_000)  # drawn anew by events, and never loaded again
+        page.keyboard.press("p")
+        page.wait_for_selector("#live [value=resume]", timeout=60_000)
+        page.click("[value=resume]")
+        page.wait_for_selector("#live [value=pause]", timeout=60_000)
+        page.click("[value=stop]")
+        page.wait_for_selector("#live [value=start]", timeout=60_000)
+        drawn, said = {}, ""
+        for _ in range(20):
+            page.goto(f"{base}/c/bees/teach")
+            url = page.inner_text(".question a.url")
+            with page.expect_navigation():
+                page.keyboard.press("y" if is_good(url) else "n")
+            said = page.inner_text("main")
+            drawn = {each.url: each.good for each in read_sample(tmp_path / "bees")}
+        assert "The model has learnt from" in said
+        assert drawn
+        assert drawn == {url: is_good(url) for url in drawn}
+        share = sum(drawn.values()) / len(drawn)
+        assert f"{share:.0%}" in said.partition("Measured")[2]
+        page.goto(f"{base}/c/bees/frontier")
+        host = page.inner_text("aside li a >> nth=0")
+        page.fill("[name=what]", host)
+        page.click("[value=block]")
+        page.wait_for_selector(f"text=blocked: {host}")
+        context.close()
+    assert read_steering(tmp_path / "bees").blocked == (host,)
+
+
+@contextlib.contextmanager
+def _apart(server):
+    """Opens and closes a server in another thread, as Playwright has a loop in this one."""
+    with ThreadPoolExecutor(1) as other:
+        opened = other.submit(server.__enter__).result()
+        try:
+            yield opened
+        finally:
+            other.submit(server.__exit__, None, None, None).result()
+
+
+@contextlib.contextmanager
+def _served_here(root, resolve):
+    """The screens in this process, so that crawls that they start find a made-up web."""
+    crawls = Crawls(launch=lambda words, **options: Popen([*words, "--resolve", resolve, "--delay", "0"], **options))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        gate = make_app(Library(root), port=port, crawls=crawls)
+        config = uvicorn.Config(gate, log_level="critical", lifespan="off", timeout_graceful_shutdown=1)
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=lambda: server.run(sockets=[listening]))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{port}", f"http://127.0.0.1:{port}/?token={gate.token}"
+        finally:
+            server.should_exit = True
+            thread.join()
+            crawls.close()
 
 
 def test_a_name_that_was_bent_to_this_machine_is_not_answered(served):

@@ -20,7 +20,7 @@ def ui(
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address only.")] = False,
     read_only: Annotated[bool, typer.Option("--read-only", help="Show everything, change nothing.")] = False,
 ) -> None:
-    """Open collections in the browser: search, read, and see why each page was fetched.
+    """Open collections in the browser: crawl, search, read, teach, and see why each page was fetched.
 
     Listens on this machine alone, and answers only those who have the address that it prints.
     """

@@ -1,10 +1,11 @@
 """The routes of the screens: each reads its parameters, has a view made in a thread, and draws or sends it."""
 
 import re
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from datetime import datetime
 from functools import partial
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
@@ -15,7 +16,7 @@ from markupsafe import Markup, escape
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from lycosa import __version__
@@ -25,21 +26,28 @@ from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.text import visible
 
 from . import charts, views
+from .crawls import Crawls, prefer_or_block
 from .gate import FORM, STORED_POLICY, Gate
 from .library import Library, NoSuchCollectionError
 from .metrics import metrics_text
+from .new_collection import create_collection
 from .openapi import LABEL_PATH, ApiError, LabelReply, description
+from .teaching import TeachingQueue
 
 T = TypeVar("T")
 _THREADS = 4  # that read collections at a time
 _STATIC = {"screens.css": "text/css", "screens.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _MAX_QUERY = 1_000  # characters
 _MAX_METRICS = 500  # collections
+_BETWEEN_EVENTS = 1.5  # seconds
+_EVENTS = 2_400  # of one connection: an hour; browsers connect again
 
 
-def make_app(library: Library, *, port: int, token: str = "", read_only: bool = False) -> Gate:
+def make_app(
+    library: Library, *, port: int, token: str = "", read_only: bool = False, crawls: Crawls | None = None
+) -> Gate:
     """The whole application, gate included."""
-    screens = Screens(library)
+    screens = Screens(library, crawls or Crawls())
     routes = [
         Route("/", screens.collections),
         Route("/c/{name}", screens.collection),
@@ -48,6 +56,14 @@ def make_app(library: Library, *, port: int, token: str = "", read_only: bool = 
         Route("/c/{name}/stored", screens.stored),
         Route("/c/{name}/frontier", screens.frontier),
         Route("/c/{name}/label", screens.label, methods=["POST"]),
+        Route("/c/{name}/crawl", screens.crawl),
+        Route("/c/{name}/crawl", screens.steer_crawl, methods=["POST"]),
+        Route("/c/{name}/events", screens.events),
+        Route("/c/{name}/teach", screens.teach),
+        Route("/c/{name}/teach", screens.answer, methods=["POST"]),
+        Route("/c/{name}/steer", screens.steer, methods=["POST"]),
+        Route("/new", screens.new),
+        Route("/new", screens.create, methods=["POST"]),
         Route("/api/collections", screens.api_collections),
         Route("/api/collections/{name}", screens.api_collection),
         Route("/api/collections/{name}/search", screens.api_search),
@@ -67,9 +83,11 @@ def make_app(library: Library, *, port: int, token: str = "", read_only: bool = 
 class Screens:
     """Answers requests that the gate has let through."""
 
-    def __init__(self, library: Library):
+    def __init__(self, library: Library, crawls: Crawls):
         self._library = library
         self._views = views.Views()
+        self._crawls = crawls
+        self._queues: dict[Path, TeachingQueue] = {}
         self._limiter: anyio.CapacityLimiter | None = None
         self._files = {name: (files(__package__) / "static" / name).read_bytes() for name in _STATIC}
         self._templates = jinja2.Environment(
@@ -151,6 +169,71 @@ class Screens:
         found = await self._frontier(request)
         return self._drawn("frontier.html", view=found, name=request.path_params["name"], tab="frontier")
 
+    async def crawl(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        folder = self._library.folder(name)
+        found = await self._threaded(self._live, name, folder)
+        problem = self._crawls.last_words(folder)
+        return self._drawn("crawl.html", view=found, name=name, tab="crawl", problem=problem)
+
+    async def steer_crawl(self, request: Request) -> Response:
+        name, form = request.path_params["name"], request.scope[FORM]
+        folder, action = self._library.folder(name), form.get("action", "")
+        if action == "start":
+            await self._threaded(self._crawls.start, folder, form.get("pages", ""))
+        else:
+            await self._threaded(self._crawls.steer, folder, action, form.get("pages", ""))
+        return self._back(name, "crawl")
+
+    async def events(self, request: Request) -> Response:
+        """The part of the crawl's screen that moves, by server-sent events; one event where `once` is asked."""
+        name = request.path_params["name"]
+        folder = self._library.folder(name)
+
+        async def stream() -> AsyncIterator[bytes]:
+            before = ""
+            for _ in range(1 if "once" in request.query_params else _EVENTS):
+                try:
+                    view = await self._threaded(self._live, name, folder)
+                    html = self._templates.get_template("live.html").render(view=view, name=name)
+                except LycosaError as error:
+                    message = views.without_paths(str(error), folder)
+                    html = self._templates.get_template("failure_part.html").render(message=message)
+                yield b"data: " + msgspec.json.encode(html) + b"\n\n" if html != before else b": as before\n\n"
+                before = html
+                await anyio.sleep(_BETWEEN_EVENTS if "once" not in request.query_params else 0)
+
+        return StreamingResponse(stream(), media_type="text/event-stream")
+
+    async def teach(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        found = await self._threaded(self._queue(self._library.folder(name)).view)
+        return self._drawn("teach.html", view=found, name=name, tab="teach")
+
+    async def answer(self, request: Request) -> Response:
+        name, form = request.path_params["name"], request.scope[FORM]
+        queue = self._queue(self._library.folder(name))
+        await self._threaded(queue.answer, form.get("url", ""), form.get("answer", ""))
+        return self._back(name, "teach")
+
+    async def steer(self, request: Request) -> Response:
+        name, form = request.path_params["name"], request.scope[FORM]
+        folder = self._library.folder(name)
+        await self._threaded(prefer_or_block, folder, form.get("action", ""), form.get("what", ""))
+        return self._back(name, "frontier")
+
+    async def new(self, request: Request) -> Response:
+        return self._drawn("new.html", form={}, problem="")
+
+    async def create(self, request: Request) -> Response:
+        form = request.scope[FORM]
+        try:
+            name = await self._threaded(create_collection, self._library, form)
+        except LycosaError as error:
+            message = visible(str(error).replace(f"{self._library.root}/", ""), 500)
+            return self._drawn("new.html", status=400, form=form, problem=message)
+        return self._back(name, "crawl")
+
     async def label(self, request: Request) -> Response:
         reply = await self._label(request)
         name = self._templates.filters["urlencode"](request.path_params["name"])
@@ -210,6 +293,17 @@ class Screens:
         return self._drawn("failure.html", status=status, message=message)
 
     # ------------------------------------------------------------ parts
+
+    def _back(self, name: str, screen: str) -> Response:
+        return RedirectResponse(f"/c/{self._templates.filters['urlencode'](name)}/{screen}", 303)
+
+    def _live(self, name: str, folder: Path) -> views.LiveView:
+        figures, speed = self._crawls.figures(folder)
+        is_starting = self._crawls.is_starting(folder)
+        return self._views.live(name, folder, figures, speed=speed, is_starting=is_starting)
+
+    def _queue(self, folder: Path) -> TeachingQueue:
+        return self._queues.setdefault(folder, TeachingQueue(folder))
 
     def _cards(self, page: int) -> views.CollectionList:
         return self._views.cards({name: self._library.folder(name) for name in self._library.names()}, page)

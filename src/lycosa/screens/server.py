@@ -14,6 +14,7 @@ import uvicorn
 from lycosa.vocabulary.errors import UsageError
 
 from .app import make_app
+from .crawls import Crawls
 from .library import Library
 
 ADDRESS = "127.0.0.1"
@@ -24,7 +25,8 @@ def serve(root: Path, *, port: int, open_browser: bool, read_only: bool, tell: C
     library = Library(root)
     listening = _listen(port)
     port = listening.getsockname()[1]
-    gate = make_app(library, port=port, read_only=read_only)
+    crawls = Crawls()
+    gate = make_app(library, port=port, read_only=read_only, crawls=crawls)
     address = f"http://{ADDRESS}:{port}/?token={gate.token}"
     tell(f"the screens of {root}: {address}")
     tell("the address is a secret: whoever has it can use them; Ctrl-C ends the server")
@@ -46,6 +48,7 @@ def serve(root: Path, *, port: int, open_browser: bool, read_only: bool, tell: C
             uvicorn.Server(config).run(sockets=[listening])
     finally:
         listening.close()
+        crawls.close()
         if opened is not None:
             opened.unlink(missing_ok=True)
 

@@ -62,6 +62,8 @@ class CrawlFigures(Struct, frozen=True):
     relevant: int | None = None
     waiting: int | None = None
     budget: int | None = None
+    requests: int | None = None  # of this run
+    holds: int | None = None  # hosts that rest
 
 
 class CollectionCard(Struct, frozen=True):
@@ -252,6 +254,24 @@ class FrontierView(Struct, frozen=True):
     boosted: list[str]
 
 
+class LiveView(Struct, frozen=True):
+    """A crawl as it goes."""
+
+    phase: Literal["none", "starting", "running", "paused", "busy"]
+    pages: int
+    relevant: int
+    waiting: int
+    budget: int | None
+    next_budget: int  # that is offered
+    speed: float  # pages a second
+    requests: int | None
+    holds: int | None
+    curve: list[tuple[float, float]]
+    latest_curve: list[tuple[float, float]]
+    latest: list[PageLine]
+    outcomes: list[Counted]
+
+
 # ---------------------------------------------------------------- collections
 
 
@@ -268,9 +288,9 @@ class Views:
         shown = names[start : start + COLLECTIONS_PER_PAGE]
         return CollectionList([self.card(name, folders[name]) for name in shown], len(names), page, last_page)
 
-    def card(self, name: str, folder: Path) -> CollectionCard:
+    def card(self, name: str, folder: Path, crawl: CrawlFigures | None = None) -> CollectionCard:
         """A collection at a glance; one that cannot be opened says why."""
-        crawl = crawl_figures(folder)
+        crawl = crawl or crawl_figures(folder)
         topic, is_fine = "", True
         try:
             recipe = load_recipe(folder, to_read=True)
@@ -338,6 +358,34 @@ class Views:
             recall_high=recall.recall_high if recall else None,
         )
 
+    def live(self, name: str, folder: Path, crawl: CrawlFigures, *, speed: float, is_starting: bool) -> LiveView:
+        """A crawl as it goes, and what the collection has so far."""
+        card = self.card(name, folder, crawl)
+        pages = max(card.pages, crawl.pages or 0)
+        curves: tuple[list[tuple[float, float]], list[tuple[float, float]]] = ([], [])
+        latest: list[PageLine] = []
+        outcomes: list[Counted] = []
+        if not card.problem:
+            found, relevant = self._overview(folder)
+            curves, outcomes = harvest_points(relevant), _counted(found.outcomes)
+            with open_for_reading(folder) as collection:
+                latest = [_line(row, {}) for row in collection.catalog.latest_pages(LATEST)]
+        return LiveView(
+            phase="starting" if is_starting and crawl.phase == "none" else crawl.phase,
+            pages=pages,
+            relevant=crawl.relevant if crawl.relevant is not None else card.relevant,
+            waiting=crawl.waiting if crawl.waiting is not None else card.waiting,
+            budget=crawl.budget,
+            next_budget=max(500, -(-(pages + 1) // 500) * 500),
+            speed=speed,
+            requests=crawl.requests,
+            holds=crawl.holds,
+            curve=curves[0],
+            latest_curve=curves[1],
+            latest=latest,
+            outcomes=outcomes,
+        )
+
     def _overview(self, folder: Path) -> tuple[Overview, list[bool]]:
         """The overview of a collection, and whether each page is relevant; kept until its files change."""
         stamp, now = _stamp(folder), time.monotonic()
@@ -374,7 +422,9 @@ def crawl_figures(folder: Path) -> CrawlFigures:
         return CrawlFigures()
     status: Mapping[str, Plain] = reply.status if isinstance(reply.status, dict) else {}
     numbers = {
-        key: value for key in ("pages", "relevant", "waiting", "budget") if isinstance(value := status.get(key), int)
+        key: value
+        for key in ("pages", "relevant", "waiting", "budget", "requests", "holds")
+        if isinstance(value := status.get(key), int)
     }
     return CrawlFigures("paused" if status.get("paused") else "running", **numbers)
 

@@ -29,6 +29,24 @@
     } else if (button) { event.preventDefault(); button.click(); }
   });
 
+  const live = document.getElementById("live");
+  if (live && window.EventSource) {
+    let source = null;
+    const show = (event) => {
+      const focused = live.contains(document.activeElement) ? document.activeElement : null;
+      if (focused && focused.matches("input")) return;  // somebody types a number
+      const value = focused && focused.matches("button") ? focused.value : null;
+      live.innerHTML = JSON.parse(event.data);  // drawn and escaped by the server
+      if (value) { const again = live.querySelector(`button[value="${CSS.escape(value)}"]`); if (again) again.focus(); }
+    };
+    const connect = () => {
+      if (document.hidden) { if (source) source.close(); source = null; return; }
+      if (!source) { source = new EventSource(live.dataset.events); source.onmessage = show; }
+    };
+    document.addEventListener("visibilitychange", connect);
+    connect();
+  }
+
   const form = document.getElementById("search");
   const results = document.getElementById("results");
   if (form && results) {

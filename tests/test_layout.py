@@ -21,6 +21,7 @@ HOMES = {  # each heavy library can be replaced by changing the files named here
     "filelock": ["lycosa/vocabulary/locks.py"],
     "fastwarc": ["lycosa/collection/foreign.py"],
     "isal": ["lycosa/collection/warc.py"],
+    "jinja2": ["lycosa/screens/app.py"],
     "mcp": ["lycosa/cli/mcp.py"],
     "numba": ["lycosa_lab/peers/kernel.py"],
     "OpenSSL": ["lycosa_peers/channel.py", "lycosa_peers/identity.py", "lycosa_peers/wire.py"],
@@ -35,11 +36,13 @@ HOMES = {  # each heavy library can be replaced by changing the files named here
     "rich": ["lycosa/cli/", "lycosa_lab/cli/", "lycosa_peers/cli/"],
     "scipy": ["lycosa_lab/statistics.py"],
     "selectolax": ["lycosa/reading/"],
+    "starlette": ["lycosa/screens/"],
     "sqlite3": ["lycosa/collection/", "lycosa/frontier/", "lycosa/logs/", "lycosa/maps/"],
     "Stemmer": ["lycosa/reading/terms.py"],
     "tantivy": ["lycosa/collection/search_index.py"],
     "threadpoolctl": ["lycosa/run/session.py"],
     "typer": ["lycosa/cli/", "lycosa_lab/cli/", "lycosa_peers/cli/"],
+    "uvicorn": ["lycosa/screens/server.py"],
     "zstandard": ["lycosa/web/encodings.py"],
 }
 

@@ -7,7 +7,7 @@ BM25 saturates, so that what is left of an exaggeration gains little.
 
 import math
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ MAX_DOCUMENTS = 10_000_000  # that one collection may claim to have
 MAX_PAGE_LENGTH = 1_000_000  # words of a page
 NETWORK_SHARE = 2  # one in so many of the first places may be of strangers of one network
 _SHARES = {Trust.BUDDY: 2, Trust.CONFIRMED: 4, Trust.CLAIMED: 4}  # one in so many may be of one peer
+STRANGERS_SHARE = 2  # one in so many may be of strangers, all of them together: keys cost nothing, and networks little
 MAX_WORDS = 16  # of a query that are used
 MAX_WORD_LENGTH = 40  # characters; a longer word is cut, and matches nothing, as no index holds it
 
@@ -108,13 +109,16 @@ def merge(
     pages = [_page(copies, me) for copies in by_url.values()]
     pages.sort(key=lambda page: (not page[0].is_checked, -page[0].score, page[0].url))
     shares = {each.provider.name: _SHARES[each.trust] for each in answers if each.trust is not Trust.TRUSTED}
-    return Ranking(tuple(_shared_out(_without_copies(pages), shares)), refused)
+    strangers = {each.provider.name for each in answers if each.trust is Trust.CONFIRMED}
+    return Ranking(tuple(_shared_out(_without_copies(pages), shares, strangers)), refused)
 
 
-def _shared_out(pages: Sequence[RankedPage], shares: Mapping[PeerName, int]) -> Iterator[RankedPage]:
+def _shared_out(
+    pages: Sequence[RankedPage], shares: Mapping[PeerName, int], strangers: Collection[PeerName]
+) -> Iterator[RankedPage]:
     """The pages in their order, but none of the first places to a buddy who has had half of them, to a stranger who has
-    had a quarter, nor to strangers of a network that has had half, as long as there are others; those that nobody has
-    checked come last."""
+    had a quarter, nor to strangers of a network that has had half, nor to strangers if all together have had half, as
+    long as there are others; those that nobody has checked come last."""
     for is_checked in (True, False):
         waiting: dict[tuple[str, str], deque[tuple[int, RankedPage]]] = {}  # by name and network
         for place, page in enumerate(pages):
@@ -123,13 +127,17 @@ def _shared_out(pages: Sequence[RankedPage], shares: Mapping[PeerName, int]) -> 
             host = address_group(provider.address.rpartition(":")[0]) if is_limited else ""
             if page.is_checked == is_checked:
                 waiting.setdefault((provider.name if is_limited else "", host), deque()).append((place, page))
-        shown, by_name, by_network = 0, Counter[str](), Counter[str]()
+        shown, by_strangers, by_name, by_network = 0, 0, Counter[str](), Counter[str]()
         while waiting:
             modest = [key for key in waiting if not key[0] or by_name[key[0]] <= shown // shares[key[0]]]
             fair = [key for key in modest if not key[0] or by_network[key[1]] <= shown // NETWORK_SHARE]
+            if by_strangers > shown // STRANGERS_SHARE:
+                known = [[key for key in keys if key[0] not in strangers] for keys in (fair, modest, list(waiting))]
+                fair = next((keys for keys in known if keys), fair)
             key = min(fair or modest or waiting, key=lambda each: waiting[each][0][0])
             yield waiting[key].popleft()[1]
             shown, by_name[key[0]], by_network[key[1]] = shown + 1, by_name[key[0]] + 1, by_network[key[1]] + 1
+            by_strangers += key[0] in strangers
             if not waiting[key]:
                 del waiting[key]
 

@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from lycosa.collection import Collection
 from lycosa.collection.foreign import ForeignFetches
-from lycosa.collection.rows import PageRow
+from lycosa.collection.rows import PageRow, signed
 from lycosa.collection.search_index import MAX_TEXT, SearchIndex, one_safe_line
 from lycosa.reading import Reader
 from lycosa.reading.stop_words import STOP_WORDS
@@ -458,7 +458,7 @@ class SharedCollection:
         page = self._texts.row(url)
         if page is None or page.vanished_at is not None or self._is_withheld(url):
             return False
-        if self._known.get(page.number) == page.digest:
+        if self._known.get(page.number) == signed(page.digest):
             if page.number in self._withheld:
                 return False
         elif self._texts.reads >= _NEW_PAGES:

@@ -300,3 +300,15 @@ def test_an_index_of_an_older_version_is_told_from_one_of_this(tmp_path, forms):
     assert not opened(tmp_path / "none").is_outdated()
     with pytest.raises(CollectionError, match=f"older version; run: lycosa rebuild {tmp_path}"):
         opened(tmp_path / "search").search("wolf")
+
+
+def test_answers_come_by_pages_with_their_hosts(index):
+    everything = index.find("spiders", limit=2)
+    rest = index.find("spiders", offset=2, limit=2)
+    assert everything.total == rest.total == 3
+    assert {hit.url for hit in (*everything.hits, *rest.hits)} == {page[0] for page in PAGES}
+    assert everything.hosts == {"a.example": 2, "b.example": 1}
+    assert index.find("spiders", host="b.example").total == 1
+    assert index.find("spiders", language="de").total == 0
+    assert [hit.url for hit in index.find("spiders", where=lambda url: url.endswith("orb")).hits] == [PAGES[1][0]]
+    assert index.find("spiders", limit=0).hits == index.find("spiders", offset=-1).hits == ()

@@ -3,7 +3,7 @@ import sqlite3
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.frontier.durable import DurableFrontier
+from lycosa.frontier.durable import DurableFrontier, best_waiting, waiting_hosts
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Candidate, Url
 
@@ -70,3 +70,21 @@ def test_what_came_and_went_between_two_saves_is_not_written() -> None:
     frontier.save()
     assert statements == ["DELETE FROM frontier WHERE arrival = 1"]
     assert len(reopened(connection)) == 0
+
+
+def test_readers_see_what_waits_by_pages_the_best_first_and_by_host() -> None:
+    connection = sqlite3.connect(":memory:")
+    assert best_waiting(connection) == []
+    assert waiting_hosts(connection) == []
+    frontier = reopened(connection)
+    urls = [Url(f"http://h{number % 3}.example:8080/{number}") for number in range(10)]
+    frontier.put([Candidate(url, number / 10) for number, url in enumerate(urls)])
+    frontier.save()
+    pages = [best_waiting(connection, offset=offset, limit=4) for offset in (0, 4, 8)]
+    assert [candidate.url for page in pages for candidate in page] == urls[::-1]
+    assert [candidate.url for candidate in best_waiting(connection, host="h1.example:8080")] == [
+        urls[7],
+        urls[4],
+        urls[1],
+    ]
+    assert waiting_hosts(connection, 2) == [("h0.example:8080", 4, 0.9), ("h1.example:8080", 3, 0.7)]

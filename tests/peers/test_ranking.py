@@ -178,6 +178,16 @@ def test_many_keys_of_one_network_share_half_of_the_first_places():
     assert sum(name.startswith("liar") for name in owners) == 5
 
 
+def test_strangers_of_many_networks_share_half_of_the_first_places_as_long_as_others_are_known():
+    liars = [_claims(f"liar{n}", 9, Trust.CONFIRMED, score=50, address=f"{20 + n}.0.2.66:1") for n in range(8)]
+    for trust in (Trust.BUDDY, Trust.TRUSTED):
+        owners = _owners([*liars, *(_claims(who, 9, trust) for who in "abcd")])
+        assert sum(name.startswith("liar") for name in owners) == 5
+    assert len(_owners([*liars, _claims("a", 2, Trust.BUDDY)])) == 10  # there are no others
+    alone = _owners([*liars, *(_claims(who, 9, Trust.CONFIRMED) for who in "abcd")])
+    assert sum(name.startswith("liar") for name in alone) == 10  # where nobody is known, the best
+
+
 def test_what_nobody_has_checked_comes_last_and_hides_nothing():
     liar = _claims("liar", 30, Trust.CLAIMED, score=50)
     copy = replace(liar, hits=tuple(replace(hit, digest="a0") for hit in liar.hits))

@@ -53,6 +53,14 @@ def test_pages_with_all_the_words_are_found_with_their_counts(folder):
         assert len(content.find("bees", 1).hits) == 1
 
 
+def test_pages_of_the_summary_are_no_new_ones_whatever_their_digests(tmp_path, monkeypatch):
+    monkeypatch.setattr("lycosa_peers.shared_collection._NEW_PAGES", 0)
+    pages = {f"http://bees.example/{number}": (f"Bee {number}", f"Honey, {number} times.") for number in range(20)}
+    with shared(add_pages(tmp_path / "c", pages)) as content:
+        assert urls(content.find("honey", 30)) == set(pages)
+        assert not content.counts["not_told_yet"]
+
+
 @pytest.mark.parametrize("asked", ["honey sail", "unheard", "", "!?", 7, '") OR (', "title:bees sail*", "a" * 4000])
 def test_nothing_is_found_where_there_is_nothing(folder, asked):
     with shared(folder) as content:

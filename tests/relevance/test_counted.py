@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from lycosa.reading import page_of_text
 from lycosa.relevance.counted import CountedTerms, PageCounts, counted
+from lycosa.relevance.embedding import shipped_table
 from lycosa.relevance.positive_unlabelled import _solve, train_from_positives
 from lycosa.relevance.svm import LinearModel, _Places
 from lycosa.vocabulary.records import Url
@@ -33,6 +34,13 @@ def test_many_pages_are_judged_as_one_by_one(model: LinearModel, texts: list[lis
     pages = [page_of_text(Url("text:"), "", " ".join(words)) for words in texts]
     together = model.relevances_of([PageCounts.of(page) for page in pages])
     assert together == pytest.approx([model.relevance(page) for page in pages], rel=1e-6)
+
+
+def test_the_vector_of_a_page_is_made_when_it_is_asked_for() -> None:
+    page = page_of_text(Url("text:"), "", GOOD[0])
+    counts = PageCounts.of(page)
+    assert len(counts.vector) == 0
+    assert counts.with_vector().vector.tolist() == shipped_table().of_counts(*page.words.counted).tolist()
 
 
 @given(

@@ -18,6 +18,7 @@ from lycosa.relevance.embedding import (
     write_table,
 )
 from lycosa.vocabulary.records import Page, Url
+from lycosa.vocabulary.text import codes_of
 from pages import page_of_terms
 
 
@@ -66,7 +67,7 @@ def test_coverage_is_the_share_of_known_words():
 def test_a_table_whose_parts_do_not_fit_is_refused():
     vectors, scales = np.ones((2, 2), np.int8), np.ones(2, np.float32)
     with pytest.raises(ValueError, match="do not fit"):
-        Embedding(["bee", "ship"], np.array([0, 2]), vectors, scales, normalised(vectors.astype(np.float32)))
+        Embedding(codes_of(["bee", "ship"]), np.array([0, 2]), vectors, scales, normalised(vectors.astype(np.float32)))
 
 
 TOPICS = {

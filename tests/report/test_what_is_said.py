@@ -14,7 +14,7 @@ from crawling import collection, done, listing, lycosa, site
 from fixtures.fixed_world import FixedWorld
 from lycosa.cli import COMMANDS, app
 from lycosa.cli.options import program
-from lycosa.cli.reasons import in_words
+from lycosa.run.reasons import in_words
 from lycosa.strategies.hunter import FEATURES
 from lycosa_lab.worlds.server import WorldServer
 

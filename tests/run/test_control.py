@@ -53,7 +53,14 @@ def test_a_crawl_is_paused_and_its_budget_changed(folder: Path) -> None:
         facts = control.answer(CrawlRequest("status")).status
     assert facts == {
         "pages": 20, "relevant": facts["relevant"], "waiting": facts["waiting"], "paused": False, "budget": 7,
+        "requests": 0, "holds": 0,
     }  # fmt: skip
+
+
+def test_a_crawl_is_stopped(folder: Path) -> None:
+    with opened(folder) as session:
+        CrawlControl(session, TopicTrainer(session)).answer(CrawlRequest("stop"))
+        assert session.status.is_interrupted
 
 
 def test_a_budget_without_pages_is_refused(folder: Path) -> None:

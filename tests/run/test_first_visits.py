@@ -10,7 +10,8 @@ from lycosa.vocabulary.records import Candidate, Outcome, Visit
 def test_links_and_counts_of_words_are_kept_and_nothing_that_is_long() -> None:
     seen, visits = visit(HOME), FirstVisits()
     visits.add(seen)
-    ((kept, counted),) = visits
+    (only,) = visits
+    kept, counted = only.visit, only.counted
     assert seen.page is not None and kept.page is not None and counted is not None
     assert kept.page.links == seen.page.links
     assert [each.tolist() for each in counted] == [each.tolist() for each in seen.page.words.counted]
@@ -21,7 +22,8 @@ def test_links_and_counts_of_words_are_kept_and_nothing_that_is_long() -> None:
 def test_a_fetch_that_brought_no_page_is_a_visit_too() -> None:
     visits = FirstVisits()
     visits.add(Visit(Candidate(WOLF, 0.5), replace(fetched(WOLF), outcome=Outcome.GONE)))
-    ((kept, counted),) = visits
+    (only,) = visits
+    kept, counted = only.visit, only.counted
     assert (kept.candidate.url, kept.page, counted) == (WOLF, None, None)
 
 

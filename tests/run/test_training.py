@@ -1,6 +1,7 @@
 """The two models of a crawl: learnt from a rule, a file or examples, and learnt again as the collection grows."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from crawling import collection, listing, pages, rows, site, waiting
+from lycosa.reading.html import Parsed, parse_html
 from lycosa.recipe import StandingSource, load_recipe
 from lycosa.relevance.predicates import Predicate
 from lycosa.relevance.registry import LinearTrainer
@@ -536,3 +538,17 @@ def test_judged_by_visits_in_memory_or_by_those_of_the_archive_all_is_the_same(
         (rows(folder, "SELECT url, relevance, priority FROM pages"), waiting(folder)) for folder in folders
     )
     assert by_memory == by_archive
+
+
+def test_a_page_is_parsed_once_however_often_it_is_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: Counter[Url] = Counter()
+
+    def noted(html: str, url: Url, **how: Any) -> Parsed:
+        parsed[url] += 1
+        return parse_html(html, url, **how)
+
+    folder = by_good_pages(tmp_path / "bees")
+    monkeypatch.setattr("lycosa.reading.reader.parse_html", noted)
+    crawl(folder, TOPICAL, 25, strategy="best-first")
+    assert len(pages(folder)) == 25
+    assert {parsed[url] for url in pages(folder) if url not in GOOD} == {1}

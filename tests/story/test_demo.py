@@ -40,7 +40,7 @@ def test_the_default_is_ahead_on_both_counts_or_it_says_why(shown):
 def test_the_commands_it_hints_at_work(shown):
     out, said = shown
     hinted = [shlex.split(line)[1:] for line in re.findall(r"^(?:next)? +(lycosa .+)", said, re.MULTILINE)]
-    assert [command[0] for command in hinted] == ["search", "explain", "show", "new"]
+    assert [command[0] for command in hinted] == ["search", "explain", "show", "new", "ui"]
     assert "1. " in done(*hinted[0]).out
     assert ": stored" in done(*hinted[1]).out
     assert hinted[1][2] in pages(out / DEFAULT_STRATEGY)

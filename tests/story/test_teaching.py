@@ -197,7 +197,7 @@ def test_without_unix_sockets_a_token_that_only_the_owner_reads_opens_a_port(fol
         (["budget", "5"], 1, "no crawl of"),
         (["budget", "five"], 2, "not a number of pages"),
         (["budget"], 2, "budget PAGES"),
-        (["fly"], 2, "there are status, pause, resume, undo"),
+        (["fly"], 2, "there are status, pause, resume, stop, undo"),
         (["block", "a b"], 2, "not a host"),
         (["boost", "ftp://a.example/"], 2, "not a URL"),
         (["pause", "now"], 2, "takes nothing"),

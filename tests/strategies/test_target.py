@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa import testing
-from lycosa.cli.reasons import in_words
 from lycosa.run.live import how_target_was_kept
+from lycosa.run.reasons import in_words
 from lycosa.strategies.hunter import MAX_LINKS_PER_PAGE, Hunter
 from lycosa.strategies.target import (
     MAX_OLDER,

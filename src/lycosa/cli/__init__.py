@@ -36,6 +36,7 @@ COMMANDS = {  # those that are no module here are entry points of other packages
     "label": "Mark pages as on or off topic and retrain.",
     "review": "Review pages, ten at a time, and retrain.",
     "control": "Steer a crawl while it runs.",
+    "ui": "Open collections in the browser: crawl, search, read, teach.",
     "report": "Write a report: one HTML page with charts.",
     "export": "Export the pages of a collection for other programs.",
     "import": "Import pages from WARC files.",

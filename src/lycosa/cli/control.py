@@ -1,21 +1,18 @@
 """`lycosa control`: steers a crawl while it runs."""
 
-from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
 
 from lycosa.recipe import load_recipe
-from lycosa.run import steering, upkeep
-from lycosa.run.control import CrawlReply, CrawlRequest, ask
-from lycosa.run.session import Session
-from lycosa.vocabulary.clock import WallClock
-from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.run import steering
+from lycosa.run.control import CrawlReply, CrawlRequest, carry_out
+from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.text import counted, visible, whole_number
 
 from .options import Json, Name, print_json, tell
 
-_ALONE = ("status", "pause", "resume", "undo")
+_ALONE = ("status", "pause", "resume", "stop", "undo")
 _WITH_WHAT = {"budget": "PAGES", "block": "HOST", "boost": "HOST or URL"}
 _COMMANDS = ", ".join((*_ALONE, *(f"{name} {what}" for name, what in _WITH_WHAT.items())))
 
@@ -29,8 +26,12 @@ def control(
     """Steer a crawl while it runs. Pause, resume, give it another budget, block or boost hosts, undo."""
     request = _request(command, what)
     load_recipe(name)  # refuses what is no collection
-    reply = ask(name, request)
-    message = _in_words(request, reply) if reply is not None else _done_without_a_crawl(name, request)
+    undone: list[str] = []
+    reply = carry_out(name, request, tell=undone.append if request.do == "undo" else tell)
+    if reply is not None:
+        message = _in_words(request, reply)
+    else:
+        message = undone[-1] if undone else f"Noted for the next crawl: {request.do} {request.what}."
     if as_json:
         print_json({"running": reply is not None, "said": message, **({"status": reply.status} if reply else {})})
     else:
@@ -61,6 +62,8 @@ def _in_words(request: CrawlRequest, reply: CrawlReply) -> str:
             return "Paused. What is under way is finished; lycosa control NAME resume goes on."
         case "resume":
             return "Resumed."
+        case "stop":
+            return "Stopping after the work at hand."
         case "budget":
             return f"The crawl stops when the collection has {counted(request.pages or 0, 'page')}."
         case "block":
@@ -77,18 +80,3 @@ def _in_words(request: CrawlRequest, reply: CrawlReply) -> str:
                 f"{state}: {facts['pages']}{budget} pages, {facts['relevant']} called relevant, "
                 f"{facts['waiting']} URLs waiting"
             )
-
-
-def _done_without_a_crawl(folder: Path, request: CrawlRequest) -> str:
-    """What can be noted for the next crawl."""
-    if request.do in ("block", "boost"):
-        with Session(folder, load_recipe(folder), clock=WallClock(), tell=tell, ranks=False) as session:
-            (steering.block if request.do == "block" else steering.boost)(folder, request.what)
-            session.steer()
-        return f"Noted for the next crawl: {request.do} {request.what}."
-    if request.do == "undo":
-        step = upkeep.undo(folder, clock=WallClock(), tell=tell)
-        if step is None:
-            raise UsageError("there is nothing to undo")
-        return f"Undone: {step}."
-    raise LycosaError(f"no crawl of {folder} is running; start one with: lycosa crawl {folder}")

@@ -7,19 +7,16 @@ import typer
 
 from lycosa.collection import Collection
 from lycosa.collection.rows import FetchRow, ObservationRow, Omissions, PageRow
-from lycosa.frontier.durable import waiting_candidate
-from lycosa.run.forgotten import FORGOTTEN_FILE, is_forgotten, read_forgotten
+from lycosa.run.explanation import facts_about, fetch_was_made
+from lycosa.run.forgotten import FORGOTTEN_FILE
 from lycosa.run.open import open_for_reading
-from lycosa.standing.authority import AuthorityTable
-from lycosa.user_config import authority_file
-from lycosa.vocabulary.records import Candidate, Fetch, LeftOut, LeftOutReason, Outcome, Plain, Url
+from lycosa.run.reasons import in_words
+from lycosa.vocabulary.records import Candidate, LeftOut, LeftOutReason, Outcome, Plain, Url
 from lycosa.vocabulary.text import counted, visible
-from lycosa.web.outcomes import outcome_in_words, was_requested
+from lycosa.web.outcomes import outcome_in_words
 
 from .options import Json, Name, UrlArgument, print_json, url_argument
-from .reasons import in_words
 
-_MAX_CHAIN_LENGTH = 50  # pages from a seed that are shown
 _MAX_FETCHES = 10  # that are shown, the latest
 _MAX_LINE = 400  # characters
 _MAX_REASONS = 2_000  # characters, in a line of their own
@@ -30,7 +27,7 @@ def explain(name: Name, url: UrlArgument, as_json: Json = False) -> None:
     """Explain why a page was fetched, skipped, or still waits. What it was when it was seen again, too."""
     wanted = url_argument(url)
     with open_for_reading(name) as collection:
-        facts = _facts(collection, wanted)
+        facts = facts_about(collection, wanted)
         omissions = collection.catalog.omissions() if facts["state"] == "unknown" else None
     if as_json:
         print_json(facts)
@@ -43,7 +40,7 @@ def explain(name: Name, url: UrlArgument, as_json: Json = False) -> None:
 
 def explained(collection: Collection, url: Url) -> tuple[str, list[str]]:
     """What has become of a URL, in a word and in lines that are safe to show."""
-    facts = _facts(collection, url)
+    facts = facts_about(collection, url)
     unknown = _unknown(collection.catalog.omissions()) if facts["state"] == "unknown" else []
     return facts["state"], [_shown(line) for line in [*_lines(facts, str(collection.folder)), *unknown]]
 
@@ -52,50 +49,6 @@ def _shown(line: str) -> str:
     margin = len(line) - len(line.lstrip(" "))
     limit = _MAX_REASONS + _MAX_LINE if line.startswith(_WHY) else _MAX_LINE
     return " " * margin + visible(line, limit)
-
-
-def _facts(collection: Collection, url: Url) -> Plain:
-    catalog = collection.catalog
-    page, skip, fetches = catalog.page(url), catalog.skip(url), catalog.fetches(url)
-    waiting = waiting_candidate(catalog.connection, url)
-    if page is not None:
-        state = "stored" if page.vanished_at is None else "vanished"
-    elif waiting is not None:
-        state = "waiting"
-    elif is_forgotten(url, read_forgotten(collection.folder)):
-        state = "forgotten"
-    elif fetches:
-        state = "fetched, not stored" if any(map(_was_requested, fetches)) else "not fetched"
-    else:
-        state = "skipped" if skip is not None else "unknown"
-    return {
-        "url": url,
-        "state": state,
-        "page": page,
-        "waiting": waiting,
-        "skip": skip if state in ("skipped", "fetched, not stored", "not fetched") else None,
-        "looks": catalog.looks(page.number) if page else [],
-        "fetches": fetches,
-        "way": _way(collection, page) if page else [],
-        "parents": catalog.parents(url),
-        "original": catalog.originals(page).get(url) if page else None,
-        "ranks": authority.ranks(url) if (authority := AuthorityTable.load(authority_file())) else [],
-    }
-
-
-def _was_requested(fetch: FetchRow) -> bool:
-    return was_requested(Fetch(fetch.url, fetch.outcome, fetch.at, fetch.status))
-
-
-def _way(collection: Collection, page: PageRow) -> list[Url]:
-    """The pages that led from a seed to this one."""
-    way: list[Url] = []
-    found_on = page.found_on
-    while found_on is not None and found_on not in way and len(way) < _MAX_CHAIN_LENGTH:
-        way.append(found_on)
-        parent = collection.catalog.page(found_on)
-        found_on = parent.found_on if parent else None
-    return way[::-1]
 
 
 def _unknown(omissions: Omissions | None) -> list[str]:
@@ -177,7 +130,7 @@ def _lines(facts: Plain, name: str) -> list[str]:
     for fetch in facts["fetches"][-_MAX_FETCHES:]:
         spoken = outcome_in_words(fetch.outcome, fetch.status, fetch.detail)
         took = f" in {fetch.elapsed:.2f} s" if fetch.elapsed else ""
-        lines.append(f"  {'fetch' if _was_requested(fetch) else 'no fetch'} {_moment(fetch.at)}: {spoken}{took}")
+        lines.append(f"  {'fetch' if fetch_was_made(fetch) else 'no fetch'} {_moment(fetch.at)}: {spoken}{took}")
     if facts["parents"]:
         lines.append("  linked from:")
         lines += [f"    {parent.url} “{parent.anchor}”" for parent in facts["parents"]]

@@ -6,10 +6,8 @@ from typing import Annotated
 
 import typer
 
-from lycosa.run import control, upkeep
-from lycosa.run.control import MAX_LABELS, CrawlRequest
+from lycosa.run.control import MAX_LABELS, label_pages
 from lycosa.run.training import Learnt
-from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.files import read_given
 from lycosa.vocabulary.records import Url
@@ -50,24 +48,11 @@ def label(
         raise UsageError("no URL to label; give one or several, or a file of them with --file")
     if len(labels) > MAX_LABELS:
         raise UsageError(f"{len(labels)} URLs are too many at once; give up to {MAX_LABELS}")
-    learnt = label_pages(name, labels)
+    learnt = label_pages(name, labels, tell=tell)
     if as_json:
         print_json({"labels": len(labels), "judged": learnt.judged, "missing": learnt.missing})
     else:
         typer.echo(f"Saved {counted(len(labels), 'label')}. {in_words(learnt, name)}")
-
-
-def label_pages(name: Path, labels: dict[Url, bool]) -> Learnt:
-    """Labels pages, through the crawl that runs on the collection if one does; without labels, learns those noted."""
-    request = (
-        CrawlRequest("label", labels={str(url): good for url, good in labels.items()})
-        if labels
-        else CrawlRequest("learn")
-    )
-    reply = control.ask(name, request)
-    if reply is not None and reply.learnt is not None:
-        return reply.learnt
-    return upkeep.label(name, labels, clock=WallClock(), tell=tell)
 
 
 def in_words(learnt: Learnt, name: Path) -> str:

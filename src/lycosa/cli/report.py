@@ -26,6 +26,7 @@ from lycosa.report import (
 )
 from lycosa.run.omissions import omissions_in_words
 from lycosa.run.open import open_for_reading
+from lycosa.run.reasons import in_words, outcome_counts
 from lycosa.run.review import Measured, measured
 from lycosa.run.session import REPORT_FILE
 from lycosa.run.topic import calibration_of
@@ -35,7 +36,6 @@ from lycosa.vocabulary.records import RELEVANT
 
 from .export import STANDARD_OUTPUT
 from .options import Name
-from .reasons import in_words, outcome_counts
 
 _CHANGES_SHOWN = 25  # the latest
 _SEEDS_SHOWN = 10

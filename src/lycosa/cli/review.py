@@ -11,6 +11,7 @@ import typer
 
 from lycosa.recipe import load_recipe
 from lycosa.run import steering
+from lycosa.run.control import label_pages
 from lycosa.run.open import open_for_reading
 from lycosa.run.review import (
     ENOUGH_DRAWN,
@@ -26,7 +27,7 @@ from lycosa.run.upkeep import require_learning
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import counted, visible
 
-from .label import in_words, label_pages
+from .label import in_words
 from .options import Json, Name, print_json, program, tell
 
 _ANSWERS = {
@@ -86,7 +87,7 @@ class _Review:
         except KeyboardInterrupt:
             goes_on, labelled = False, 1  # what was answered is noted, and learnt
         if labelled:
-            self._learnt = label_pages(self._folder, {})
+            self._learnt = label_pages(self._folder, {}, tell=tell)
             self._labelled += labelled
             if not self._as_json:
                 typer.echo(f"Saved. {in_words(self._learnt, self._folder)}")

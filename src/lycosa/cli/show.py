@@ -5,21 +5,16 @@ from datetime import datetime
 import msgspec
 import typer
 
-from lycosa.collection.catalog import Catalog
 from lycosa.collection.export import iso
-from lycosa.collection.rows import Freshness, LatestChange, RunRow, Summary
-from lycosa.frontier.durable import count_waiting
-from lycosa.recipe import load_recipe
-from lycosa.relevance.harvest import harvest_interval, wilson_interval
-from lycosa.run.omissions import Omission, omissions_in_words
+from lycosa.collection.rows import Freshness, LatestChange, RunRow
+from lycosa.relevance.harvest import wilson_interval
 from lycosa.run.open import open_for_reading
-from lycosa.run.recall import RecallEstimate, present_recall
-from lycosa.run.review import Measured, measured
-from lycosa.run.topic import calibration_of
+from lycosa.run.overview import Overview, overview
+from lycosa.run.recall import RecallEstimate
+from lycosa.run.review import Measured
 from lycosa.vocabulary.text import counted, visible
 
 from .options import Json, Name, print_json
-from .reasons import outcome_counts
 
 _CHANGES_SHOWN = 5  # the latest
 
@@ -27,50 +22,37 @@ _CHANGES_SHOWN = 5  # the latest
 def show(name: Name, as_json: Json = False) -> None:
     """Show what a collection holds. Pages, harvest rate, freshness, hosts, outcomes, what was left out, and runs."""
     with open_for_reading(name) as collection:
-        facts = collection.catalog.summary()
-        waiting = count_waiting(collection.catalog.connection)
-        changes = collection.catalog.latest_changes()
-        recall = present_recall(collection.catalog)
-        sample = measured(name, collection.catalog)
-        outcomes = outcome_counts(collection.catalog.outcomes_and_statuses())
-        target = _target(collection.catalog)
-    recipe = load_recipe(name, to_read=True)
-    calibration = calibration_of(recipe.topic, name)
-    left_out = omissions_in_words(facts.omissions, recipe)
-    is_measured = sample is not None and sample.is_enough
-    harvest = harvest_interval(facts.relevant, facts.pages, calibration)
-    if sample is not None and is_measured:
-        harvest = (sample.low, sample.high)
+        found = overview(collection)
+    facts, sample, recall = found.facts, found.sample, found.recall
     if as_json:
         print_json(
             {
                 "pages": facts.pages,
                 "relevant": facts.relevant,
                 "harvest_rate": facts.harvest_rate,
-                "harvest_low": harvest[0],
-                "harvest_high": harvest[1],
-                "harvest_measured": sample.share if sample is not None and is_measured else None,
+                "harvest_low": found.harvest[0],
+                "harvest_high": found.harvest[1],
+                "harvest_measured": found.harvest_rate if found.is_measured else None,
                 "sample": sample and msgspec.to_builtins(sample),
                 "recall": recall and recall.recall,
                 "recall_low": recall and recall.recall_low,
                 "recall_high": recall and recall.recall_high,
                 "relevant_left": recall and recall.relevant_left,
                 "mean_standing": facts.mean_standing,
-                "target": target,
-                "waiting": waiting,
+                "target": found.target,
+                "waiting": found.waiting,
                 "hosts": facts.hosts,
                 "outcomes": facts.outcomes,
                 "skipped": facts.skipped,
-                "left_out": {each.kind: each.count for each in left_out},
+                "left_out": {each.kind: each.count for each in found.left_out},
                 "languages": facts.languages,
                 "bytes": facts.bytes,
-                "freshness": _freshness(facts.freshness, changes),
+                "freshness": _freshness(facts.freshness, found.changes),
                 "runs": facts.runs,
             }
         )
     else:
-        lines = _lines(str(name), facts, outcomes, left_out, harvest, sample, recall, target, waiting, changes)
-        typer.echo("\n".join(lines))
+        typer.echo("\n".join(_lines(str(name), found)))
 
 
 def _freshness(facts: Freshness, changes: list[LatestChange]) -> dict[str, object]:
@@ -86,19 +68,9 @@ def _freshness(facts: Freshness, changes: list[LatestChange]) -> dict[str, objec
     }
 
 
-def _lines(
-    name: str,
-    facts: Summary,
-    outcomes: dict[str, int],
-    left_out: list[Omission],
-    harvest: tuple[float, float],
-    sample: Measured | None,
-    recall: RecallEstimate | None,
-    target: float | None,
-    waiting: int,
-    changes: list[LatestChange],
-) -> list[str]:
-    low, high = harvest
+def _lines(name: str, found: Overview) -> list[str]:
+    facts, sample, recall, target = found.facts, found.sample, found.recall, found.target
+    low, high = found.harvest
     if sample is not None and sample.is_enough:
         rate = f"{sample.share:.0%} measured on {sample.drawn} pages drawn at random, probably within "
         rate += f"{low:.0%}–{high:.0%}; the model calls {counted(facts.relevant, 'page')} relevant"
@@ -111,10 +83,10 @@ def _lines(
         *([] if recall is None else [("recall", _recall(recall))]),
         *([] if target in (None, 1.0) else [("target", f"mean relevance of {target:g} or more, importance beside it")]),
         *([] if facts.mean_standing is None else [("importance", f"{facts.mean_standing:.2f} on average")]),
-        *_freshness_rows(facts.freshness, changes),
-        ("waiting", counted(waiting, "URL")),
-        ("outcomes", _counts(outcomes)),
-        *(("left out", str(each)) for each in left_out),
+        *_freshness_rows(facts.freshness, found.changes),
+        ("waiting", counted(found.waiting, "URL")),
+        ("outcomes", _counts(found.outcomes)),
+        *(("left out", str(each)) for each in found.left_out),
         ("skipped", _counts(facts.skipped)),
         ("languages", _counts(facts.languages)),
         ("hosts", _counts(facts.hosts, 8)),
@@ -122,16 +94,6 @@ def _lines(
     rows += [("run", f"{_moment(run.at)} {_kind_of(run)}: {run.stop_reason or 'not ended'}") for run in facts.runs[-5:]]
     head = f"{name}: {counted(facts.pages, 'page')} on {counted(len(facts.hosts), 'host')}, {facts.bytes / 1e6:.1f} MB"
     return [visible(head, 300), *(f"{what:14}{visible(value, 300)}" for what, value in rows)]
-
-
-def _target(catalog: Catalog) -> float | None:
-    """The target of relevance that the latest crawl was given; None where it had none."""
-    for key in ("options", "utility"):
-        given = catalog.get_state(key)
-        target = given.get("target") if isinstance(given, dict) else None
-        if isinstance(target, int | float) and 0.0 <= target <= 1.0:
-            return float(target)
-    return None
 
 
 def _precision(sample: Measured) -> str:

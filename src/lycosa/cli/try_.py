@@ -12,6 +12,7 @@ import typer
 from lycosa.recipe import FILE_NAME
 from lycosa.run.new import new_collection
 from lycosa.run.options import RequestOptions, changed_recipe, settings_of
+from lycosa.run.reasons import in_words
 from lycosa.run.trial import Trial, TriedLink, try_url
 from lycosa.run.trust import polite_recipe
 from lycosa.vocabulary.clock import WallClock
@@ -22,7 +23,6 @@ from lycosa.vocabulary.text import counted, visible
 from lycosa.vocabulary.url_files import bare_host
 
 from .options import Json, UrlArgument, print_json, takes, tell, url_argument
-from .reasons import in_words
 
 
 @takes(RequestOptions)

@@ -30,7 +30,7 @@ _REBUILT_CATALOG, _REBUILT_SEARCH = "rebuilt.sqlite", "rebuilt-search"
 _INSTALLED_WITHIN = 10.0  # seconds that a reader waits for another process that exchanges catalog and index
 _INDEX_INTERVAL = 300.0  # seconds after which the pages of a running crawl can be searched, however few they are
 _FEW = 500  # pages that are indexed when a collection whose index may wait is closed; more wait for the first search
-_MAX_TEXTS = 8_000_000  # characters of these that are kept until then; the rest is read from the archive
+_MAX_TEXTS = 8_000_000  # characters of these that are kept until then, or else none: then the archive is read
 
 
 class SearchableText(NamedTuple):
@@ -199,16 +199,17 @@ class Collection:
             self._index_again(page)
 
     def _keep_for_index(self, visit: Visit, number: int) -> None:
-        """Notes that the index has to learn of a page, and keeps its text for that as long as these are few."""
+        """Notes that the index has to learn of a page, and keeps its text for that as long as there are few."""
         if number <= self._indexed_up_to and visit.change is None:
             self.catalog.add_stale(visit.candidate.url)  # of a page that was seen again, the catalog knows it
         if (earlier := self._texts.pop(number, None)) is not None:
             self._room_for_texts += len(earlier.text)
-        if visit.page is not None and visit.is_kept and len(self._texts) < _FEW:
-            text = self._searchable(visit.fetch, visit.page)
-            if len(text.text) <= self._room_for_texts:
-                self._room_for_texts -= len(text.text)
-                self._texts[number] = text
+        if visit.page is None or not visit.is_kept or not self._room_for_texts:
+            return
+        text = self._searchable(visit.fetch, visit.page)
+        self._texts[number], self._room_for_texts = text, self._room_for_texts - len(text.text)
+        if len(self._texts) > _FEW or self._room_for_texts < 0:  # read from the archive by the first search
+            self._texts, self._room_for_texts = {}, 0
 
     def _index_again(self, page: PageRow) -> None:
         self.search.delete([page.url])

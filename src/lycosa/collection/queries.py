@@ -169,6 +169,11 @@ class Queries:
         sql = f"SELECT {read_page.columns} FROM pages WHERE {where} ORDER BY {_ORDERS[order]} LIMIT ?"
         return self._records(read_page, sql, *values)
 
+    def latest_pages(self, limit: int, *, before: int | None = None) -> list[PageRow]:
+        """The pages that came last, the latest first; those with a number below `before` where it is given."""
+        sql = f"SELECT {read_page.columns} FROM pages WHERE number < ? ORDER BY number DESC LIMIT ?"
+        return list(self._records(read_page, sql, before if before is not None else 1 << 62, limit))
+
     def judged(self, *, latest: int | None = None) -> list[tuple[int, Url, float, float | None]]:
         """Number, URL, time of the fetch, and relevance of the latest pages, or of all, in the order of arrival."""
         sql = "SELECT number, url, at, relevance FROM pages ORDER BY number DESC LIMIT ?"

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -29,6 +30,9 @@ OTHER = "other"  # stands for languages without a stemmer
 _WEIGHTS = {"title": (0.5, 2.0), "body": (0.25, 1.0)}  # of a word as it is written, and of its stem
 _MAX_META = 100_000_000  # bytes of the file that lists the segments
 _CANDIDATES = 10  # pages looked at for each that is wanted
+LOOKED_AT = 1_000  # answers that can be paged through, or among which pages are chosen by what is not in the index
+FACETED = 200  # answers whose hosts and languages are counted
+_FACETS = 12  # hosts, and languages
 SNIPPET = 200  # characters
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\s]+")
 
@@ -42,6 +46,16 @@ class Hit(Struct, frozen=True):
     score: float
     relevance: float | None  # None for a page that was not judged yet
     host: str
+
+
+class SearchResults(Struct, frozen=True):
+    """Some of the answers to a query."""
+
+    hits: tuple[Hit, ...] = ()
+    total: int = 0  # of all answers
+    is_partial: bool = False  # whether only the first `LOOKED_AT` were counted
+    hosts: dict[str, int] = {}  # of the first answers, the most frequent first
+    languages: dict[str, int] = {}
 
 
 class SearchIndex:
@@ -185,6 +199,51 @@ class SearchIndex:
             found = self._best(searcher, tantivy.Query.boolean_query(filters), limit, min_relevance)
         snippets = _Snippets(searcher, self._schema, wanted, list(group.terms()))
         return [self._hit(searcher.doc(address), snippets, score) for score, address in found]
+
+    def find(
+        self,
+        query: str,
+        *,
+        offset: int = 0,
+        limit: int = 10,
+        host: str | None = None,
+        language: str | None = None,
+        where: Callable[[str], bool] | None = None,
+    ) -> SearchResults:
+        """One page of the answers to a query, with the hosts and languages of the first of them.
+
+        where: keeps the pages whose URL it accepts; then only the first `LOOKED_AT` answers are looked at.
+        """
+        if limit < 1 or offset < 0 or not self.exists():
+            return SearchResults()
+        group = parse_query(_composed(query[: 2 * MAX_QUERY]))
+        with self._errors():
+            searcher = self._searcher()
+            wanted = self._query(group) if query.strip() else tantivy.Query.all_query()
+            if wanted is None:
+                return SearchResults()
+            filters = [(tantivy.Occur.Must, wanted)]
+            for field, value in (("host", host), ("language", language)):
+                if value is not None:
+                    term = tantivy.Query.term_query(self._schema, field, replace_surrogates(value))
+                    filters.append((tantivy.Occur.Must, term))
+            everything = tantivy.Query.boolean_query(filters)
+            most = LOOKED_AT if where is not None else min(LOOKED_AT, max(FACETED, offset + limit))
+            found = searcher.search(everything, limit=most, count=True)
+            documents = [(score, searcher.doc(address)) for score, address in found.hits]
+        total = int(found.count or 0)
+        if where is not None:
+            documents = [each for each in documents if where(each[1].get_first("url") or "")]
+            total = len(documents)
+        snippets = _Snippets(searcher, self._schema, wanted, list(group.terms()))
+        shown = documents[offset : offset + limit]
+        return SearchResults(
+            tuple(self._hit(document, snippets, score) for score, document in shown),
+            total,
+            is_partial=where is not None and int(found.count or 0) > LOOKED_AT,
+            hosts=_facet(documents, "host"),
+            languages=_facet(documents, "language"),
+        )
 
     def _best(self, searcher: Any, query: Any, limit: int, min_relevance: float | None) -> list[tuple[float, Any]]:
         """The best hits with their scores, of pages of some relevance."""
@@ -354,6 +413,11 @@ class SearchIndex:
             raise CollectionError(
                 f"the search index of {name} cannot be used ({what}); run: lycosa rebuild {name}"
             ) from error
+
+
+def _facet(documents: Sequence[tuple[float, Any]], field: str) -> dict[str, int]:
+    counts = Counter(document.get_first(field) or "" for _, document in documents[:FACETED])
+    return dict(counts.most_common(_FACETS))
 
 
 def _composed(text: str) -> str:

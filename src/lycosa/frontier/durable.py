@@ -233,5 +233,39 @@ def waiting_candidate(connection: sqlite3.Connection, url: Url) -> Candidate | N
         raise CollectionError(f"what waits is damaged ({error}); run: lycosa rebuild NAME") from None
 
 
+def best_waiting(
+    connection: sqlite3.Connection, *, offset: int = 0, limit: int = 50, host: str | None = None
+) -> list[Candidate]:
+    """Some of the candidates that wait, the best first, of one host where it is given; for readers, scans the table."""
+    if not _has_table(connection):
+        return []
+    of_host, values = ("", []) if host is None else (f" WHERE {_HOST} = ?", [host])
+    rows = connection.execute(
+        "SELECT CAST(candidate AS BLOB) FROM frontier WHERE arrival IN"
+        f" (SELECT arrival FROM frontier{of_host} ORDER BY priority DESC, arrival LIMIT ? OFFSET ?)"
+        " ORDER BY priority DESC, arrival",
+        (*values, limit, offset),
+    )
+    try:
+        return [msgspec.json.decode(candidate, type=Candidate) for (candidate,) in rows]
+    except (msgspec.DecodeError, TypeError, RecursionError) as error:
+        raise CollectionError(f"what waits is damaged ({error}); run: lycosa rebuild NAME") from None
+
+
+def waiting_hosts(connection: sqlite3.Connection, limit: int = 50) -> list[tuple[str, int, float]]:
+    """Hosts with the number of URLs that wait of each and the best of their priorities, most first; scans the table."""
+    if not _has_table(connection):
+        return []
+    sql = f"SELECT {_HOST}, count(*), max(priority) FROM frontier GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?"
+    try:
+        return msgspec.convert(connection.execute(sql, (limit,)).fetchall(), list[tuple[str, int, float]])
+    except msgspec.ValidationError as error:
+        raise CollectionError(f"what waits is damaged ({error}); run: lycosa rebuild NAME") from None
+
+
+# A normalised URL has neither a user nor a password, and a slash after its host.
+_HOST = "substr(url, instr(url, '://') + 3, instr(substr(url, instr(url, '://') + 3), '/') - 1)"
+
+
 def _has_table(connection: sqlite3.Connection) -> bool:
     return connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'frontier'").fetchone() is not None

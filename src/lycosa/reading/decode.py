@@ -3,8 +3,6 @@
 import codecs
 import re
 
-from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
-
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _IN_HEADER = re.compile(r"charset\s*+=\s*+[\"']?+\s*+([^\s\"';,]++)", re.IGNORECASE)
 _IN_META = re.compile(rb"<meta[^<>]+?charset\s*+=\s*+[\"']?+\s*+([A-Za-z0-9_:.-]++)", re.IGNORECASE)
@@ -34,6 +32,8 @@ def decode(content: bytes, content_type: str = "") -> str:
     except UnicodeDecodeError as error:
         if error.start > len(content) - 4 and error.reason == "unexpected end of data":
             return content.decode("utf-8", "replace")  # UTF-8 that was cut within a character
+    from resiliparse.parse.encoding import detect_encoding  # here and below: many commands read no page
+
     guessed = _codec(detect_encoding(content)) or "windows-1252"
     return content.decode(guessed, "replace")
 
@@ -52,6 +52,8 @@ def _declared(content: bytes, content_type: str) -> str | None:
 
 
 def _codec(label: str) -> str | None:
+    from resiliparse.parse.encoding import map_encoding_to_html5
+
     name = map_encoding_to_html5(label.strip().lower()[:40], False)
     if not name or name == "replacement":
         return None

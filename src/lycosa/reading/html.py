@@ -7,7 +7,6 @@ import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 
 from msgspec import Struct
-from resiliparse.extract.html2text import extract_plain_text
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from lycosa.vocabulary.records import Link, Url
@@ -228,6 +227,8 @@ def _image_anchor(node: LexborNode) -> str:
 
 def main_text(html: str) -> str:
     """The main text of a page without navigation, footers and the like, one paragraph a line; may be empty."""
+    from resiliparse.extract.html2text import extract_plain_text  # here, as crawls do without it, and it loads slowly
+
     beginning = "<".join(prune(html).split("<", _MAX_TAGS)[:_MAX_TAGS])
     text: str = extract_plain_text(
         beginning, main_content=True, preserve_formatting=True, list_bullets=False, links=False, alt_texts=False

@@ -78,8 +78,9 @@ _LEFT_OUT_CODES = np.append(  # the sentinel at the end makes every index that `
 )
 _NO_STEMS = dict.fromkeys(_LEFT_OUT, "")
 _NO_TERM = np.uint64(0)
-_SLOT_BITS = 18
+_SLOT_BITS = 17
 _SHIFT = np.uint64(64 - _SLOT_BITS)
+_LOW_BITS = np.uint64((1 << _SLOT_BITS) - 1)
 
 
 def algorithm_for(language: str, *, stem: Stem) -> str:
@@ -101,9 +102,10 @@ def algorithm_for(language: str, *, stem: Stem) -> str:
 class Terms:
     """The terms of words, as strings and as codes.
 
-    The terms of codes are kept in a direct-mapped cache: the highest bits of the code of a word are the number of its
-    slot, which has that code and the code of its term, 0 for none; of two words with the same slot, the last one
-    stays. So only words that are not there are made strings and stemmed.
+    The terms of codes are kept in two tables of slots, each with the code of a word and the code of its term, 0 for
+    none. The highest bits of the code of a word are the number of its slot in the first table; the word that was there
+    moves to the second, where the lowest bits are the number. So only words that are in neither are made strings and
+    stemmed; with a single table, a few words of every page would take each other's place again and again.
 
     algorithm: the Snowball algorithm that gives the stems; empty to take words as they are written.
     """
@@ -111,8 +113,10 @@ class Terms:
     def __init__(self, algorithm: str):
         self._stemmer = Stemmer.Stemmer(algorithm, 0) if algorithm else None
         self._stems = _Stems(self._stemmer.stemWord) if self._stemmer else None
-        self._words_of_slots: Codes = np.zeros(1 << _SLOT_BITS, np.uint64)
-        self._terms_of_slots: Codes = np.zeros(1 << _SLOT_BITS, np.uint64)
+        self._words: Codes = np.zeros(1 << _SLOT_BITS, np.uint64)
+        self._terms: Codes = np.zeros(1 << _SLOT_BITS, np.uint64)
+        self._moved_words: Codes = np.zeros(1 << _SLOT_BITS, np.uint64)
+        self._moved_terms: Codes = np.zeros(1 << _SLOT_BITS, np.uint64)
         self._lock = Lock()  # so that another thread never sees the code of one word with the term of another
 
     def counts(self, words: Iterable[str]) -> dict[str, int]:
@@ -134,16 +138,28 @@ class Terms:
         slots = (codes >> _SHIFT).view(np.int64)
         are_left_out = are_numbers | are_too_long
         with self._lock:
-            terms = self._terms_of_slots.take(slots)
-            are_missing = self._words_of_slots.take(slots) != codes
+            terms = self._terms.take(slots)
+            are_missing = self._words.take(slots) != codes
             terms[are_left_out] = _NO_TERM
             are_missing[are_left_out] = False
             missing = are_missing.nonzero()[0]
             if len(missing):
-                codes, slots = codes[missing], slots[missing]
-                terms[missing] = found = self._terms_at(data, missing, codes)
-                self._words_of_slots[slots], self._terms_of_slots[slots] = codes, found
+                wanted = codes[missing]
+                others = (wanted & _LOW_BITS).view(np.int64)
+                terms[missing] = self._moved_terms.take(others)
+                are_new = (self._moved_words.take(others) != wanted).nonzero()[0]
+                if len(are_new):
+                    missing, wanted = missing[are_new], wanted[are_new]
+                    terms[missing] = found = self._terms_at(data, missing, wanted)
+                    self._keep(slots[missing], wanted, found)
         return terms
+
+    def _keep(self, slots: Indices, words: Codes, terms: Codes) -> None:
+        """Keeps the terms of words in the first table; what was in their slots moves to the second."""
+        moved = self._words[slots]
+        others = (moved & _LOW_BITS).view(np.int64)
+        self._moved_words[others], self._moved_terms[others] = moved, self._terms[slots]
+        self._words[slots], self._terms[slots] = words, terms
 
     def _terms_at(self, data: bytes, indices: Indices, codes: Codes) -> Codes:
         """The codes of the terms of some words of a text, given their indices and codes."""

@@ -15,17 +15,26 @@ from .embedding import Vector, shipped_table
 Terms = Mapping[str, int]
 
 
+_NO_VECTOR: Vector = np.empty(0, np.float32)
+
+
 class PageCounts(NamedTuple):
     """What a linear model judges a page by."""
 
     codes: Codes  # of its terms
     counts: Codes  # how often each occurs
-    vector: Vector  # of its words, by the table of word vectors that comes with Lycosa
+    vector: Vector  # of its words, by the table of word vectors that comes with Lycosa; empty where nobody asked for it
 
     @classmethod
     def of(cls, page: Page) -> "PageCounts":
-        codes, counts = page.words.counted
-        return cls(codes, counts, shipped_table().of_counts(codes, counts))
+        """What a page is judged by, its vector not made yet."""
+        return cls(*page.words.counted, _NO_VECTOR)
+
+    def with_vector(self) -> "PageCounts":
+        """The same, with the vector, which takes longer to make than all else that a page is judged by."""
+        if len(self.vector):
+            return self
+        return self._replace(vector=shipped_table().of_counts(self.codes, self.counts))
 
 
 class CountedTerms(Mapping[str, int]):

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lycosa.vocabulary.records import Codes
-from lycosa.vocabulary.text import codes_of
+from lycosa.vocabulary.text import codes_in, codes_of
 
 Vector = np.ndarray[tuple[int], np.dtype[np.float32]]  # of length 1, or 0 where nothing is known of a text
 Vectors = np.ndarray[tuple[int, int], np.dtype[np.float32]]  # one a row
@@ -39,16 +39,13 @@ _NO_CODE = np.uint64((1 << 64) - 1)
 class Embedding:
     """A table of word vectors: v_w = scales[row] * vectors[row], where row = rows[w].
 
-    words: all words of the table, their English stems among them; forms of one word may share a row.
+    codes: of all words of the table, their English stems among them; forms of one word may share a row.
     rows: the row of each word.
     vectors: 8-bit numbers, so that the table is small.
     background: vectors of texts on many subjects, from which a topic stands out where no other pages are known.
     """
 
-    def __init__(
-        self, words: Sequence[str], rows: Rows, vectors: NDArray[np.int8], scales: Weights, background: Vectors
-    ):
-        codes = codes_of(words)
+    def __init__(self, codes: Codes, rows: Rows, vectors: NDArray[np.int8], scales: Weights, background: Vectors):
         if not (len(codes) == len(rows) and len(vectors) == len(scales) and rows.max(initial=0) < len(vectors)):
             raise ValueError("words, rows, vectors and scales of the table do not fit each other")
         order = np.argsort(codes)
@@ -128,9 +125,10 @@ def shipped_table() -> Embedding:
 
 def read_table(file: IO[bytes]) -> Embedding:
     with np.load(file, allow_pickle=False) as arrays:
-        words = arrays["words"].tobytes().decode().split("\n")
+        # Codes come from the bytes as they are: strings of 100,000 words would take 4 MB, and a fifth of the time.
+        codes, _, _ = codes_in(arrays["words"].tobytes().replace(b"\n", b" "))
         background = normalised(arrays["background"].astype(np.float32))
-        return Embedding(words, arrays["rows"].astype(np.intp), arrays["vectors"], arrays["scales"], background)
+        return Embedding(codes, arrays["rows"].astype(np.intp), arrays["vectors"], arrays["scales"], background)
 
 
 def write_table(file: IO[bytes], words: Sequence[str], rows: Rows, vectors: Vectors, background: Vectors) -> None:

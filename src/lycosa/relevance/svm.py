@@ -90,7 +90,8 @@ class LinearModel:
         sizes = np.sqrt(np.bincount(rows, values * values, len(pages)))
         distances = self._bias + np.bincount(rows, self._weights[places] * values, len(pages)) / np.maximum(sizes, 1e-9)
         if self.meaning is not None:
-            distances += self.meaning.along_vectors(np.array([page.vector for page in pages])) * (lengths > 0)
+            vectors = np.array([page.with_vector().vector for page in pages])
+            distances += self.meaning.along_vectors(vectors) * (lengths > 0)
         relevances: list[float] = (1.0 / (1.0 + np.exp(-SLOPE * np.clip(distances, -30.0, 30.0)))).tolist()
         return relevances
 

@@ -10,6 +10,7 @@ import os
 import secrets
 import socket
 import stat
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal
@@ -17,12 +18,14 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from lycosa.recipe import load_recipe
+from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.files import atomic_write, read_plain
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import Plain, Url
 
-from . import steering
-from .session import Session
+from . import steering, upkeep
+from .session import Session, Tell
 from .training import Learnt, TopicTrainer
 from .upkeep import require_learning
 
@@ -41,7 +44,7 @@ Text = Annotated[str, Meta(max_length=2_100)]
 class CrawlRequest(Struct, frozen=True, omit_defaults=True):
     """What a command wants of a crawl."""
 
-    do: Literal["label", "learn", "pause", "resume", "budget", "block", "boost", "undo", "status"]
+    do: Literal["label", "learn", "pause", "resume", "budget", "block", "boost", "undo", "status", "stop"]
     labels: Annotated[dict[Text, bool], Meta(max_length=MAX_LABELS)] = {}
     what: Text = ""
     pages: Annotated[int, Meta(ge=1, le=10**12)] | None = None
@@ -141,6 +144,8 @@ class CrawlControl:
                 status.is_paused = True
             case "resume":
                 status.is_paused = False
+            case "stop":
+                status.interrupt()
             case "budget":
                 if request.pages is None:
                     raise UsageError("say how many pages the collection is to have")
@@ -169,23 +174,58 @@ class CrawlControl:
             "waiting": len(session.frontier),
             "paused": status.is_paused,
             "budget": status.page_budget or session.recipe.stop.pages,
+            "requests": status.requests.requests,
+            "holds": len(session.frontier.holds(session.clock.now())),
         }
 
 
-def ask(folder: Path, request: CrawlRequest) -> CrawlReply | None:
-    """The reply of the crawl that runs in a folder; None where none does. Raises what went wrong."""
+def ask(folder: Path, request: CrawlRequest, *, within: float = _ANSWERED_WITHIN) -> CrawlReply | None:
+    """The reply of the crawl that runs in a folder; None where none does. Raises what went wrong.
+
+    within: seconds after which it is given up.
+    """
     for connect in (_by_socket, _by_port):
         connected = connect(folder)
         if connected is not None:
             connection, token = connected
             with connection:
-                return _exchanged(connection, msgspec.structs.replace(request, token=token))
+                return _exchanged(connection, msgspec.structs.replace(request, token=token), within)
     return None
 
 
-def _exchanged(connection: socket.socket, request: CrawlRequest) -> CrawlReply:
+def carry_out(folder: Path, request: CrawlRequest, *, tell: Tell) -> CrawlReply | None:
+    """The reply of the crawl that runs in a folder, or None where none does: then a host to block or to prefer is
+    noted for the next one, and the last of what was noted is undone; all else needs a crawl that runs.
+    """
+    reply = ask(folder, request)
+    if reply is not None:
+        return reply
+    if request.do in ("block", "boost"):
+        with Session(folder, load_recipe(folder), clock=WallClock(), tell=tell, ranks=False) as session:
+            (steering.block if request.do == "block" else steering.boost)(folder, request.what)
+            session.steer()
+        return None
+    if request.do == "undo":
+        step = upkeep.undo(folder, clock=WallClock(), tell=tell)
+        if step is None:
+            raise UsageError("there is nothing to undo")
+        tell(f"Undone: {step}.")
+        return None
+    raise LycosaError(f"no crawl of {folder} is running; start one with: lycosa crawl {folder}")
+
+
+def label_pages(folder: Path, labels: Mapping[Url, bool], *, tell: Tell) -> Learnt:
+    """Labels pages, through the crawl that runs on the collection if one does; without labels, learns those noted."""
+    given = {str(url): good for url, good in labels.items()}
+    reply = ask(folder, CrawlRequest("label", labels=given) if labels else CrawlRequest("learn"))
+    if reply is not None and reply.learnt is not None:
+        return reply.learnt
+    return upkeep.label(folder, dict(labels), clock=WallClock(), tell=tell)
+
+
+def _exchanged(connection: socket.socket, request: CrawlRequest, within: float) -> CrawlReply:
     try:
-        connection.settimeout(_ANSWERED_WITHIN)
+        connection.settimeout(within)
         connection.sendall(msgspec.json.encode(request) + b"\n")
         with connection.makefile("rb") as file:
             line = file.readline(_MAX_LINE)

@@ -3,20 +3,30 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from lycosa.reading.words import FoldedWords
 from lycosa.vocabulary.records import Codes, Visit
 
 _NO_WORDS = FoldedWords(b"")
-MAX_VISITS = 1_500  # of which some 16 KB each are kept: what waits is ranked a last time at 1,280 pages
+MAX_VISITS = 1_500  # of which some 12 KB each are kept: what waits is ranked a last time at 1,280 pages
 
 
 class SlimVisit(NamedTuple):
     """A visit without text and body, and the codes and counts of the terms of its page."""
 
     visit: Visit
-    counted: tuple[Codes, Codes] | None  # None where there is no page
+    codes: Codes | None  # None where there is no page
+    counts: NDArray[np.uint32] | None
+
+    @property
+    def counted(self) -> tuple[Codes, Codes] | None:
+        """As `Words.counted` has them."""
+        if self.codes is None or self.counts is None:
+            return None
+        return self.codes, self.counts.astype(np.uint64)
 
 
 class FirstVisits:
@@ -43,7 +53,11 @@ class FirstVisits:
             return
         page = visit.page and replace(visit.page, text="", main="", words=_NO_WORDS)
         slim = replace(visit, fetch=replace(visit.fetch, body=b"", content=b""), page=page)
-        self._visits.append(SlimVisit(slim, visit.page.words.counted if visit.page else None))
+        if visit.page is None:
+            self._visits.append(SlimVisit(slim, None, None))
+        else:
+            codes, counts = visit.page.words.counted
+            self._visits.append(SlimVisit(slim, codes, counts.astype(np.uint32)))
 
     def drop(self) -> None:
         self._visits = None

@@ -28,7 +28,6 @@ from lycosa.user_config import checked_contact, user_contact
 from lycosa.vocabulary.errors import UsageError, mistake_in
 from lycosa.vocabulary.records import Plain, Url
 from lycosa.vocabulary.text import whole_number
-from lycosa.web.http import connect_to
 
 
 @dataclass(frozen=True)
@@ -187,8 +186,11 @@ def check_keywords(given: Mapping[str, object], options: type) -> None:
 def settings_of(options: CrawlOptions | FetchOptions | RequestOptions) -> Settings:
     """The settings among the options, once they are known to be possible."""
     resolve = tuple(options.get("resolve", ()))
-    for entry in resolve:
-        connect_to(entry)
+    if resolve:
+        from lycosa.web.http import connect_to  # here, as all commands load this file, and few ask for anything
+
+        for entry in resolve:
+            connect_to(entry)
     seeds = tuple(seeds_in(cast(CrawlOptions, options).get("seeds", ()), "--seed"))
     return Settings(bool(options.get("sitemaps")), options.get("allow_private", False), resolve, seeds)
 

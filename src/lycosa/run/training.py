@@ -105,7 +105,8 @@ class TopicTrainer:
         if visit.change in (Change.CHANGED, Change.RETURNED):
             self._crawled.read_again()
         elif visit.page is not None and visit.is_kept and visit.change is None:
-            self._crawled.add(visit.page, visit.fetch.at)
+            has_meaning = isinstance(self._judge, LinearModel) and self._judge.meaning is not None
+            self._crawled.add(visit.page, visit.fetch.at, with_vector=has_meaning)
 
     async def learn(self, fetch_examples: Callable[[], Awaitable[None]]) -> None:
         """Makes the judge: by a rule, by the model that was saved, or from example pages, which are fetched for it.
@@ -363,8 +364,8 @@ class TopicTrainer:
         session, judge = self._session, self._judge
         assert isinstance(judge, LinearModel)
         visits = [
-            replace(visit, relevance=judge.relevance_of(*counts)) if counts is not None else visit
-            for visit, counts in history
+            replace(each.visit, relevance=judge.relevance_of(*counts)) if (counts := each.counted) else each.visit
+            for each in history
         ]
         session.rank_by(visits)
         relevances = {visit.page.url: visit.relevance for visit in visits if visit.page is not None and visit.is_kept}
@@ -387,11 +388,16 @@ class _CrawledPages:
         self.is_new = False  # whether pages came since the last sample was taken
         self.was_added = False  # whether any came in this run
 
-    def add(self, page: Page, at: float) -> None:
-        """A page that the collection has as its latest."""
+    def add(self, page: Page, at: float, *, with_vector: bool) -> None:
+        """A page that the collection has as its latest.
+
+        with_vector: whether the judge has made the vector of its words; else it is made when one asks for it.
+        """
         session, number = self._session, self._session.status.pages
         self.is_new = self.was_added = True
-        session.words.put(KeptWords(session.collection.catalog.newest, at, *PageCounts.of(page)))
+        counts = PageCounts.of(page)
+        counts = counts.with_vector() if with_vector else counts
+        session.words.put(KeptWords(session.collection.catalog.newest, at, *counts))
         if number % self._step() == 0 and page.url not in session.topic.examples.urls:
             self._sample[number] = CountedTerms(page.terms)
             session.words.put_terms(page.url, at, page.terms)
@@ -458,7 +464,7 @@ class _CrawledPages:
             if words is not None and (words.number, words.at) == (number, at):
                 yield url, PageCounts(words.codes, words.counts, words.vector)
             elif (page := session.page(url)) is not None:
-                counts = PageCounts.of(page)
+                counts = PageCounts.of(page).with_vector()
                 session.words.put(KeptWords(number, at, *counts))
                 yield url, counts
 

@@ -1,6 +1,5 @@
 """Where time comes from: the wall, or a simulation."""
 
-import asyncio
 import time
 from typing import Protocol
 
@@ -26,6 +25,8 @@ class WallClock:
         return passed + self._ahead
 
     async def sleep_until(self, moment: float) -> None:
+        import asyncio  # here, as most commands wait for nothing, and it takes a twentieth of their start
+
         await asyncio.sleep(max(0.0, moment - self.now()))
 
 

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable
 from datetime import UTC
-from email.utils import parsedate_to_datetime
 
 from msgspec import Struct
 
@@ -154,6 +153,8 @@ def seconds_to_wait(retry_after: str, now: float) -> float:
     text = retry_after.strip()
     if text.isascii() and text.isdigit():
         return min(float(text[:12]), MAX_WAIT)
+    from email.utils import parsedate_to_datetime  # here, as it takes a twentieth of the start of a command
+
     try:
         moment = parsedate_to_datetime(text[:64])
     except (ValueError, TypeError, OverflowError, IndexError):  # whatever strange dates make of the parser

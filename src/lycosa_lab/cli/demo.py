@@ -146,6 +146,7 @@ def _say_what_next(folder: Path, word: str) -> None:
         f"explain {folder} {best.url}",
         f"show {folder}",
         "new mine --examples pages-you-like.txt",
+        f"ui {folder.parent}",
     ]
     typer.echo(f"\nreport       {write_report(folder)}\ncollection   {folder}")
     for head, command in zip_longest(("next",), commands, fillvalue=""):

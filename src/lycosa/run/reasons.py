@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from math import exp
+from math import exp, isfinite
+
+from msgspec import Struct
 
 from lycosa.vocabulary.records import Outcome, Plain
 from lycosa.web.outcomes import outcome_name
@@ -62,6 +64,7 @@ def in_words(because: Mapping[str, Plain], *, most: int | None = None) -> str:
     return ", ".join(shown) or (_NOTHING_KNOWN if because else "requested by the user")
 
 
+_MAX_FACTORS = 20  # of a link; more are in nobody's interest but a forger's
 _NOTHING_KNOWN = "a link about which nothing is known"
 _READER_EVIDENCE = {
     "frequency": "by how many of their pages are on the topic",
@@ -104,6 +107,24 @@ def _factors(parts: Mapping[str, Plain], evidence: Mapping[str, str]) -> list[tu
     ranked = sorted(parts, key=lambda name: -abs(parts[name]))
     factors = [(f"{exp(parts[name]):.2g}", evidence.get(name, f"by {name}")) for name in ranked]
     return [(factor, source) for factor, source in factors if factor != "1"]
+
+
+class Factor(Struct, frozen=True):
+    """One part of the score of a link: what it multiplies the odds by, and where it comes from."""
+
+    name: str
+    log_odds: float
+    words: str
+
+
+def factors_of(because: Mapping[str, Plain]) -> list[Factor]:
+    """The parts of the score of a link as numbers, the most telling first; empty where its strategy gave none."""
+    parts = because.get("parts")
+    if not isinstance(parts, Mapping):
+        return []
+    numbers = {str(name): value for name, value in parts.items() if isinstance(value, int | float) and isfinite(value)}
+    ranked = sorted(numbers, key=lambda name: -abs(numbers[name]))[:_MAX_FACTORS]
+    return [Factor(name, float(numbers[name]), _LINK_EVIDENCE.get(name, f"by {name}")) for name in ranked]
 
 
 _STANDING_EVIDENCE = {

@@ -1,0 +1,61 @@
+"""What is known of a URL: whether it is stored, waits or was left out, and the way that led to it."""
+
+from lycosa.collection import Collection
+from lycosa.collection.queries import Queries
+from lycosa.collection.rows import FetchRow, PageRow
+from lycosa.frontier.durable import waiting_candidate
+from lycosa.standing.authority import AuthorityTable
+from lycosa.user_config import authority_file
+from lycosa.vocabulary.records import Fetch, Plain, Url
+from lycosa.web.outcomes import was_requested
+
+from .forgotten import is_forgotten, read_forgotten
+
+_MAX_CHAIN_LENGTH = 50  # pages from a seed that are shown
+
+
+def facts_about(collection: Collection, url: Url) -> Plain:
+    """State, page, requests, checks, skip, way and links of a URL; scans fetches, links and what waits."""
+    catalog = collection.catalog
+    page, skip, fetches = catalog.page(url), catalog.skip(url), catalog.fetches(url)
+    waiting = waiting_candidate(catalog.connection, url)
+    if page is not None:
+        state = "stored" if page.vanished_at is None else "vanished"
+    elif waiting is not None:
+        state = "waiting"
+    elif is_forgotten(url, read_forgotten(collection.folder)):
+        state = "forgotten"
+    elif fetches:
+        state = "fetched, not stored" if any(map(fetch_was_made, fetches)) else "not fetched"
+    else:
+        state = "skipped" if skip is not None else "unknown"
+    return {
+        "url": url,
+        "state": state,
+        "page": page,
+        "waiting": waiting,
+        "skip": skip if state in ("skipped", "fetched, not stored", "not fetched") else None,
+        "looks": catalog.looks(page.number) if page else [],
+        "fetches": fetches,
+        "way": [each if isinstance(each, str) else each.url for each in way_to(catalog, page)] if page else [],
+        "parents": catalog.parents(url),
+        "original": catalog.originals(page).get(url) if page else None,
+        "ranks": authority.ranks(url) if (authority := AuthorityTable.load(authority_file())) else [],
+    }
+
+
+def fetch_was_made(fetch: FetchRow) -> bool:
+    return was_requested(Fetch(fetch.url, fetch.outcome, fetch.at, fetch.status))
+
+
+def way_to(catalog: Queries, page: PageRow) -> list[PageRow | Url]:
+    """The pages that led from a seed to this one, the seed first; as URLs where they are not stored any more."""
+    way: list[PageRow | Url] = []
+    seen = {page.url}
+    found_on = page.found_on
+    while found_on is not None and found_on not in seen and len(way) < _MAX_CHAIN_LENGTH:
+        seen.add(found_on)
+        parent = catalog.page(found_on)
+        way.append(parent or found_on)
+        found_on = parent.found_on if parent else None
+    return way[::-1]

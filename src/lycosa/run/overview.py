@@ -1,0 +1,77 @@
+"""A collection in numbers, with what a user has measured and what the model estimates."""
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from lycosa.collection import Collection
+from lycosa.collection.queries import Queries
+from lycosa.collection.rows import LatestChange, Summary
+from lycosa.frontier.durable import count_waiting
+from lycosa.recipe import load_recipe
+from lycosa.relevance.harvest import harvest_interval
+
+from .omissions import Omission, omissions_in_words
+from .reasons import outcome_counts
+from .recall import RecallEstimate, present_recall
+from .review import Measured, measured
+from .topic import calibration_of
+
+
+class Overview(Struct, frozen=True):
+    """What a collection holds."""
+
+    facts: Summary
+    waiting: int  # URLs
+    changes: list[LatestChange]
+    recall: RecallEstimate | None
+    sample: Measured | None
+    harvest: tuple[float, float]  # the interval of the harvest rate: measured where it was, else of the estimate
+    outcomes: dict[str, int]  # in words
+    left_out: list[Omission]
+    target: float | None  # of relevance, that the latest crawl was given
+
+    @property
+    def is_measured(self) -> bool:
+        return self.sample is not None and self.sample.is_enough
+
+    @property
+    def harvest_rate(self) -> float:
+        """The share of relevant pages: measured where enough pages were drawn at random, else as the model says."""
+        return self.sample.share if self.sample is not None and self.is_measured else self.facts.harvest_rate
+
+
+def overview(collection: Collection) -> Overview:
+    """Scans the tables of pages, fetches and skips."""
+    folder, catalog = collection.folder, collection.catalog
+    recipe = load_recipe(folder, to_read=True)
+    facts = catalog.summary()
+    sample = measured(folder, catalog)
+    return Overview(
+        facts=facts,
+        waiting=count_waiting(catalog.connection),
+        changes=catalog.latest_changes(),
+        recall=present_recall(catalog),
+        sample=sample,
+        harvest=harvest_of(folder, facts.relevant, facts.pages, sample),
+        outcomes=outcome_counts(catalog.outcomes_and_statuses()),
+        left_out=omissions_in_words(facts.omissions, recipe),
+        target=_target(catalog),
+    )
+
+
+def harvest_of(folder: Path, relevant: int, pages: int, sample: Measured | None) -> tuple[float, float]:
+    """The interval of the harvest rate: that of the random sample where it is large enough, else of the estimate."""
+    if sample is not None and sample.is_enough:
+        return sample.low, sample.high
+    return harvest_interval(relevant, pages, calibration_of(load_recipe(folder, to_read=True).topic, folder))
+
+
+def _target(catalog: Queries) -> float | None:
+    """The target of relevance that the latest crawl was given; None where it had none."""
+    for key in ("options", "utility"):
+        given = catalog.get_state(key)
+        target = given.get("target") if isinstance(given, dict) else None
+        if isinstance(target, int | float) and 0.0 <= target <= 1.0:
+            return float(target)
+    return None

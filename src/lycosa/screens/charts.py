@@ -1,0 +1,81 @@
+"""Small pictures of the screens: SVG whose colours come from the style sheet, so that they suit dark screens too."""
+
+from collections.abc import Sequence
+from html import escape
+
+from markupsafe import Markup
+
+from lycosa.run.reasons import Factor
+
+_WIDTH, _HEIGHT = 760.0, 240.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 10.0, 10.0, 28.0
+_BAR = 3.0  # log odds that fill half the width of a bar of factors
+
+
+def sparkline(shares: Sequence[float]) -> Markup:
+    """Shares from 0 to 1, over time, without axes."""
+    if not shares:
+        return Markup('<svg class="spark" viewBox="0 0 240 48" aria-hidden="true"></svg>')
+    values = list(shares) if len(shares) > 1 else [shares[0], shares[0]]
+    step = 240 / (len(values) - 1)
+    points = " ".join(f"{number * step:.1f},{45 - 42 * share:.1f}" for number, share in enumerate(values))
+    return Markup(
+        '<svg class="spark" viewBox="0 0 240 48" preserveAspectRatio="none" role="img">'
+        f"<title>{'share of relevant pages over the crawl'}</title>"
+        f'<polygon class="area" points="0,48 {points} 240,48"/><polyline class="line" points="{points}"/></svg>'
+    )
+
+
+def harvest_chart(
+    so_far: Sequence[tuple[float, float]], latest: Sequence[tuple[float, float]], *, width: float = _WIDTH
+) -> Markup:
+    """The share of relevant pages among all so far, and among the latest, by pages."""
+    if not so_far:
+        return Markup('<p class="none">No page yet.</p>')
+    right, bottom = width - _RIGHT, _HEIGHT - _BOTTOM
+    most = max(so_far[-1][0], 1.0)
+
+    def points(curve: Sequence[tuple[float, float]]) -> str:
+        return " ".join(
+            f"{_LEFT + x / most * (right - _LEFT):.1f},{bottom - y * (bottom - _TOP):.1f}" for x, y in curve
+        )
+
+    grid = "".join(
+        f'<line class="grid" x1="{_LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{share}%</text>'
+        for share in (0, 25, 50, 75, 100)
+        for y in [bottom - share / 100 * (bottom - _TOP)]
+    )
+    ticks = "".join(
+        f'<text x="{_LEFT + part * (right - _LEFT):.1f}" y="{_HEIGHT - 8}" text-anchor="{anchor}">'
+        f"{most * part:,.0f}</text>"
+        for part, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end"))
+    )
+    return Markup(
+        f'<svg class="chart" viewBox="0 0 {width:g} {_HEIGHT:g}" role="img"><title>Harvest rate by pages stored'
+        f'</title>{grid}{ticks}<polyline class="second" points="{points(latest)}"/>'
+        f'<polyline class="line" points="{points(so_far)}"/></svg>'
+    )
+
+
+def factor_bars(factors: Sequence[Factor]) -> Markup:
+    """The parts of a score: what raises the odds to the right, what lowers them to the left."""
+    shown = [each for each in factors if abs(each.log_odds) >= 0.005][:10]
+    if not shown:
+        return Markup("")
+    height = 22 * len(shown)
+    zero = 60.0 if any(each.log_odds < 0 for each in shown) else 1.0
+    parts = []
+    for number, each in enumerate(shown):
+        y = 22 * number
+        length = min(1.0, abs(each.log_odds) / _BAR) * 58
+        x, kind = (zero, "up") if each.log_odds > 0 else (zero - length, "down")
+        parts.append(
+            f'<rect class="{kind}" x="{x:.1f}" y="{y + 5}" width="{max(1.0, length):.1f}" height="12" rx="2"/>'
+        )
+        words = escape(each.words.removeprefix("by ")[:70])
+        parts.append(f'<text x="{zero + 66:g}" y="{y + 15.5}">{each.log_odds:+.2f} {words}</text>')
+    return Markup(
+        f'<svg class="factors" viewBox="0 0 {zero + 440:g} {height}" role="img"><title>parts of the score as logarithms'
+        f' of odds</title><line class="grid" x1="{zero:g}" x2="{zero:g}" y1="0" y2="{height}"/>{"".join(parts)}</svg>'
+    )

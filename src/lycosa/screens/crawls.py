@@ -1,0 +1,115 @@
+"""Crawls that are started from the screens: processes of their own, which go on when the screens are closed."""
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from threading import Lock
+
+from lycosa.run.control import CrawlRequest, carry_out
+from lycosa.run.trust import require_trust
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.text import visible, whole_number
+
+from .views import CrawlFigures, crawl_figures
+
+MAX_PAGES = 10**9
+_MAX_SAID = 20_000  # bytes of what a crawl that failed has said
+_KEPT_FOR = 0.8  # seconds in which a crawl is not asked again, however many screens there are
+_ACTIONS = {"pause": "pause", "resume": "resume", "stop": "stop"}
+
+
+class Crawls:
+    """Starts, watches and steers the crawls of collections, those of terminals too."""
+
+    def __init__(self, *, launch: Callable[..., "subprocess.Popen[bytes]"] = subprocess.Popen):
+        self._launch = launch
+        self._started: dict[Path, tuple[subprocess.Popen[bytes], Path]] = {}
+        self._figures: dict[Path, tuple[float, CrawlFigures, float]] = {}  # when, what, and pages a second
+        self._lock = Lock()
+
+    def figures(self, folder: Path) -> tuple[CrawlFigures, float]:
+        """How a crawl is, and how many pages a second it brings; asked once for all screens."""
+        with self._lock:
+            before = self._figures.get(folder)
+        now = time.monotonic()
+        if before is not None and now - before[0] < _KEPT_FOR:
+            return before[1], before[2]
+        figures, speed = crawl_figures(folder), 0.0
+        if before is not None and figures.pages is not None and before[1].pages is not None:
+            recent = max(0.0, (figures.pages - before[1].pages) / (now - before[0]))
+            speed = recent if not before[2] else 0.7 * before[2] + 0.3 * recent
+        with self._lock:
+            self._figures[folder] = (now, figures, speed)
+        return figures, speed
+
+    def is_starting(self, folder: Path) -> bool:
+        """Whether a crawl that was started here has not been heard of yet, and has not ended."""
+        started = self._started.get(folder)
+        return started is not None and started[0].poll() is None
+
+    def last_words(self, folder: Path) -> str:
+        """What a crawl that was started here said when it failed; empty where it did not."""
+        started = self._started.get(folder)
+        if started is None or not started[0].poll():
+            return ""
+        try:
+            with started[1].open("rb") as file:
+                said = file.read(_MAX_SAID).decode("utf-8", "replace")
+        except OSError:
+            said = ""
+        lines = [line for line in said.splitlines() if line.strip()]
+        return visible(lines[-1].replace(f"{folder.parent}/", ""), 500) if lines else "the crawl has failed"
+
+    def start(self, folder: Path, pages: str) -> None:
+        """Starts a crawl up to so many pages, with what the recipe says otherwise."""
+        number = whole_number(pages, most=MAX_PAGES)
+        if not number:
+            raise UsageError("say how many pages the collection is to have, such as 500")
+        require_trust(folder)
+        with self._lock:
+            if self.is_starting(folder) or crawl_figures(folder).phase != "none":
+                raise UsageError("a crawl of this collection runs already")
+            handle, name = tempfile.mkstemp(prefix="lycosa-crawl-", suffix=".log")
+            with open(handle, "wb") as log:  # noqa: PTH123
+                # -P: no module comes from the folder in which the server was started.
+                words = [sys.executable, "-P", "-m", "lycosa", "crawl", str(folder), "--pages", str(number), "--quiet"]
+                process = self._launch(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+            self._forget(folder)
+            self._started[folder] = (process, Path(name))
+
+    def steer(self, folder: Path, action: str, pages: str = "") -> None:
+        """Pauses, resumes or stops a crawl, or gives it another budget."""
+        if action == "budget":
+            number = whole_number(pages, most=MAX_PAGES)
+            if not number:
+                raise UsageError("say how many pages the collection is to have, such as 500")
+            request = CrawlRequest("budget", pages=number)
+        elif action in _ACTIONS:
+            request = CrawlRequest(action)  # type: ignore[arg-type]
+        else:
+            raise UsageError("a crawl can be started, paused, resumed and stopped, and has a budget")
+        carry_out(folder, request, tell=lambda line: None)
+        with self._lock:
+            self._figures.pop(folder, None)
+
+    def close(self) -> None:
+        """Removes what was written beside; the crawls go on."""
+        for folder in list(self._started):
+            self._forget(folder)
+
+    def _forget(self, folder: Path) -> None:
+        started = self._started.pop(folder, None)
+        if started is not None:
+            started[1].unlink(missing_ok=True)
+
+
+def prefer_or_block(folder: Path, action: str, what: str) -> None:
+    """Blocks or prefers a host, now or for the next crawl, or takes back what was said last."""
+    require_trust(folder)
+    if action not in ("block", "boost", "undo"):
+        raise UsageError("a host can be blocked or preferred")
+    request = CrawlRequest(action, what=what.strip()[:2_000])  # type: ignore[arg-type]
+    carry_out(folder, request, tell=lambda line: None)

@@ -1,0 +1,66 @@
+"""The collections of a folder, by name; no name leads out of it."""
+
+import os
+import stat
+from pathlib import Path
+
+from lycosa.recipe import FILE_NAME
+from lycosa.vocabulary.errors import UsageError
+
+_MAX_ENTRIES = 10_000  # of the folder that are looked at
+
+
+class NoSuchCollectionError(UsageError):
+    """A name that is none of a collection of the folder."""
+
+
+class Library:
+    """Finds collections: those in a folder, or the one that the folder is."""
+
+    def __init__(self, root: Path):
+        if not root.is_dir():
+            raise UsageError(f"{root} is no folder; give one with collections in it, or a collection")
+        self.root = root.resolve()
+        self.is_single = _is_collection(self.root)
+
+    def names(self) -> list[str]:
+        """The names of the collections, in alphabetical order."""
+        if self.is_single:
+            return [self.root.name]
+        names = []
+        with os.scandir(self.root) as entries:
+            for number, entry in enumerate(entries):
+                if number >= _MAX_ENTRIES:
+                    break
+                if _is_plain(entry.name) and entry.is_dir(follow_symlinks=False) and _is_collection(Path(entry.path)):
+                    names.append(entry.name)
+        return sorted(names, key=lambda name: (name.casefold(), name))
+
+    def folder(self, name: str) -> Path:
+        """The folder of a collection; raises NoSuchCollectionError for every other name."""
+        if self.is_single:
+            if name == self.root.name:
+                return self.root
+        elif _is_plain(name):
+            folder = self.root / name
+            try:
+                is_folder = stat.S_ISDIR(folder.lstat().st_mode)  # no link, wherever it leads
+            except (OSError, ValueError):
+                is_folder = False
+            if is_folder and _is_collection(folder):
+                return folder
+        raise NoSuchCollectionError("there is no such collection here")
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a name is that of an entry of a folder, and of one that can be written in a URL."""
+    return (
+        bool(name)
+        and not name.startswith(".")
+        and not set(name) & {"/", "\\", "\0", os.sep}
+        and name.isprintable()  # which halves of characters, as bytes that are no text are read, are not
+    )
+
+
+def _is_collection(folder: Path) -> bool:
+    return (folder / FILE_NAME).is_file() or (folder / "archive").is_dir()

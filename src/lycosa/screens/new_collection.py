@@ -1,0 +1,73 @@
+"""A new collection from the fields of a form; no field names a file, code, cookies or a folder elsewhere."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from lycosa.frontier.admission import Scope
+from lycosa.run.new import new_collection
+from lycosa.run.options import ScopeOptions, narrowed
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.text import visible
+
+from .library import Library
+
+_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
+_MAX_LINES = 5_000
+
+
+def create_collection(library: Library, form: Mapping[str, str]) -> str:
+    """Makes a collection in the folder, and returns its name; what is missing is said first."""
+    name = form.get("name", "").strip()
+    if library.is_single:
+        raise UsageError("these screens are of one collection; start lycosa ui in the folder above it")
+    if not _NAME.fullmatch(name):
+        raise UsageError("the name is missing, or has other characters than letters, digits, - and _")
+    topic, examples = form.get("topic", "").strip(), _lines(form, "examples")
+    seeds = _lines(form, "seeds")
+    if not topic and not examples:
+        raise UsageError("what is it about? give the topic in words, or example pages")
+    if not seeds and not any(_is_url(line) for line in examples):
+        raise UsageError("where shall it start? give URLs to start from, or examples that are URLs")
+    for line in seeds:
+        if not _is_url(line):
+            raise UsageError(f"{visible(line, 80)!r} is no URL to start from; write https://…")
+    scope: ScopeOptions = {}
+    if hosts := form.get("hosts", "").split():
+        scope["hosts"] = hosts
+    if languages := form.get("languages", "").split():
+        scope["languages"] = languages
+    new_collection(
+        library.root / name,
+        topic=topic,
+        examples=examples,
+        negatives=_lines(form, "negatives"),
+        seeds=seeds,
+        contact=form.get("contact", "").strip(),
+        scope=narrowed(Scope(), scope),
+    )
+    return name
+
+
+def _lines(form: Mapping[str, str], field: str) -> list[str]:
+    """The lines of a field: URLs and texts, none of which may be the name of a file."""
+    lines = [line.strip() for line in form.get(field, "").splitlines() if line.strip()]
+    if len(lines) > _MAX_LINES:
+        raise UsageError(f"more than {_MAX_LINES} lines; lycosa new takes files")
+    for line in lines:
+        if not _is_url(line) and (line.startswith(("/", "~", ".", "\\")) or ".." in line or _is_file(line)):
+            raise UsageError(
+                f"{visible(line, 80)!r} may be the name of a file, which screens do not read; lycosa new does"
+            )
+    return lines
+
+
+def _is_url(line: str) -> bool:
+    return line.lower().startswith(("http://", "https://"))
+
+
+def _is_file(line: str) -> bool:
+    try:
+        return Path(line).exists()
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,107 @@
+"""The description of `/api/` for programs that make clients of it."""
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from lycosa import __version__
+
+from .views import CollectionList, CollectionView, FrontierView, PageView, SearchView
+
+
+class ApiError(Struct, frozen=True):
+    error: str
+
+
+class LabelReply(Struct, frozen=True):
+    """What a label changed."""
+
+    url: str
+    label: str
+    judged: int | None  # pages judged again; None where the next crawl trains the model
+
+
+_NAME = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
+
+
+def _query(name: str, kind: str = "string", *, required: bool = False, **more: Any) -> dict[str, Any]:
+    return {"name": name, "in": "query", "required": required, "schema": {"type": kind, **more}}
+
+
+_PAGE = _query("page", "integer", minimum=1)
+API_ROUTES: dict[str, tuple[str, str, list[dict[str, Any]], type[Struct]]] = {  # path: id, summary, parameters, answer
+    "/api/collections": ("collections", "The collections of the folder.", [_PAGE], CollectionList),
+    "/api/collections/{name}": ("collection", "One collection in numbers.", [_NAME], CollectionView),
+    "/api/collections/{name}/search": (
+        "search",
+        "Pages by their words.",
+        [
+            _NAME,
+            _query("q"),
+            _query("host"),
+            _query("language"),
+            _query("min_relevance", "number", minimum=0, maximum=1),
+            _query("label", enum=["good", "bad"]),
+            _PAGE,
+        ],
+        SearchView,
+    ),
+    "/api/collections/{name}/page": (
+        "page",
+        "What is known of a URL, and why it was fetched.",
+        [_NAME, _query("url", required=True)],
+        PageView,
+    ),
+    "/api/collections/{name}/frontier": (
+        "frontier",
+        "What waits to be fetched, the best first.",
+        [_NAME, _query("host"), _PAGE],
+        FrontierView,
+    ),
+}
+LABEL_PATH = "/api/collections/{name}/label"
+
+
+def description() -> dict[str, Any]:
+    """The OpenAPI description."""
+    kinds = [answer for _, _, _, answer in API_ROUTES.values()]
+    references, schemas = msgspec.json.schema_components(
+        [*kinds, ApiError, LabelReply], ref_template="#/components/schemas/{name}"
+    )
+    *answers, failure, labelled = references
+    paths: dict[str, Any] = {}
+    for (path, (name, summary, parameters, _)), answer in zip(API_ROUTES.items(), answers, strict=True):
+        paths[path] = {
+            "get": {
+                "operationId": name,
+                "summary": summary,
+                "parameters": parameters,
+                "responses": _responses(answer, failure),
+            }
+        }
+    fields = {"url": {"type": "string"}, "label": {"type": "string", "enum": ["good", "bad"]}}
+    form = {"type": "object", "required": ["url", "label"], "properties": fields}
+    paths[LABEL_PATH] = {
+        "post": {
+            "operationId": "label",
+            "summary": "Mark a page as on or off topic, and train the model.",
+            "parameters": [_NAME],
+            "requestBody": {"required": True, "content": {"application/x-www-form-urlencoded": {"schema": form}}},
+            "responses": _responses(labelled, failure),
+        }
+    }
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Lycosa", "version": __version__, "description": "Collections of web pages on a topic."},
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {"schemas": schemas, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+    }
+
+
+def _responses(answer: dict[str, Any], failure: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "200": {"description": "The answer.", "content": {"application/json": {"schema": answer}}},
+        "default": {"description": "What is wrong.", "content": {"application/json": {"schema": failure}}},
+    }

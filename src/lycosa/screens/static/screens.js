@@ -1,0 +1,70 @@
+"use strict";
+// Keys and search as you type. Every screen works without: this file only saves clicks.
+(() => {
+  const isTyping = (element) => element.matches("input, select, textarea, [contenteditable]");
+  const items = () => [...document.querySelectorAll("a.item, .pages .title a")];
+
+  function move(step) {
+    const all = items();
+    const at = all.indexOf(document.activeElement);
+    const next = all[at < 0 ? (step > 0 ? 0 : all.length - 1) : Math.min(all.length - 1, Math.max(0, at + step))];
+    if (next) { next.focus(); next.scrollIntoView({ block: "nearest" }); }
+  }
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const field = document.querySelector("[data-focus]");
+    if (event.key === "Escape" && isTyping(event.target)) { event.target.blur(); return; }
+    if (event.target === field && event.key === "ArrowDown") { event.preventDefault(); move(1); return; }
+    if (isTyping(event.target)) return;
+    const button = [...document.querySelectorAll("[data-key]")].find((each) => each.dataset.key === event.key);
+    if (event.key === "/") {
+      event.preventDefault();
+      const elsewhere = document.querySelector('.bar nav a[href$="/search"]');
+      if (field) { field.focus(); field.select(); } else if (elsewhere) { elsewhere.click(); }
+    } else if (event.key === "j" || event.key === "ArrowDown" && document.activeElement.matches("a.item")) {
+      event.preventDefault(); move(1);
+    } else if (event.key === "k" || event.key === "ArrowUp" && document.activeElement.matches("a.item")) {
+      event.preventDefault(); move(-1);
+    } else if (button) { event.preventDefault(); button.click(); }
+  });
+
+  const live = document.getElementById("live");
+  if (live && window.EventSource) {
+    let source = null;
+    const show = (event) => {
+      const focused = live.contains(document.activeElement) ? document.activeElement : null;
+      if (focused && focused.matches("input")) return;  // somebody types a number
+      const value = focused && focused.matches("button") ? focused.value : null;
+      live.innerHTML = JSON.parse(event.data);  // drawn and escaped by the server
+      if (value) { const again = live.querySelector(`button[value="${CSS.escape(value)}"]`); if (again) again.focus(); }
+    };
+    const connect = () => {
+      if (document.hidden) { if (source) source.close(); source = null; return; }
+      if (!source) { source = new EventSource(live.dataset.events); source.onmessage = show; }
+    };
+    document.addEventListener("visibilitychange", connect);
+    connect();
+  }
+
+  const form = document.getElementById("search");
+  const results = document.getElementById("results");
+  if (form && results) {
+    let timer = 0, asked = null;
+    const search = async () => {
+      const parameters = new URLSearchParams(new FormData(form));
+      for (const [name, value] of [...parameters]) if (!value) parameters.delete(name);
+      if (asked) asked.abort();
+      asked = new AbortController();
+      try {
+        const answer = await fetch(`${form.action}?${parameters}&part=1&typed=1`, { signal: asked.signal });
+        results.innerHTML = await answer.text();  // drawn and escaped by the server
+        history.replaceState(null, "", `${form.action}?${parameters}`);
+      } catch (error) { if (error.name !== "AbortError") form.submit(); }
+    };
+    const field = form.querySelector("[name=q]");
+    field.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(search, 120); });
+    form.addEventListener("change", (event) => { if (event.target !== field) search(); });
+    field.setSelectionRange(field.value.length, field.value.length);
+  }
+})();

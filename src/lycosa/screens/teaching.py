@@ -1,0 +1,179 @@
+"""The queue of `lycosa review` on a screen: one page at a time, and after every ten the model learns."""
+
+from pathlib import Path
+from random import Random
+from threading import Lock
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from lycosa.recipe import load_recipe
+from lycosa.relevance.harvest import wilson_interval
+from lycosa.run import steering
+from lycosa.run.control import label_pages
+from lycosa.run.open import open_for_reading
+from lycosa.run.review import Batch, add_to_sample, choose, measured
+from lycosa.run.trust import require_trust
+from lycosa.run.upkeep import require_learning
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import RELEVANT, Url
+from lycosa.vocabulary.text import visible
+
+BATCH = 10  # pages after which the model learns
+_VERDICTS = {"yes": True, "no": False, "skip": None}
+
+
+class QueuedPage(Struct, frozen=True):
+    """A page to judge; why it was chosen is not told before, lest it decide."""
+
+    url: str
+    title: str
+    text: str
+    relevance: float | None
+
+
+class LearntChange(Struct, frozen=True):
+    """What the labels of one batch have changed."""
+
+    labels: int
+    judged: int | None  # pages judged again; None where the next crawl trains the model
+    became_relevant: int
+    became_other: int
+
+
+class RandomSample(Struct, frozen=True):
+    """What the pages drawn at random say."""
+
+    drawn: int
+    good: int
+    share: float
+    low: float
+    high: float
+    precision: float | None  # of what the model called relevant before it was told
+    precision_low: float | None
+    precision_high: float | None
+    is_enough: bool
+
+
+class TeachView(Struct, frozen=True):
+    """The screen on which pages are judged."""
+
+    page: QueuedPage | None
+    number: int
+    of: int
+    labelled: int  # since the server was started
+    can_undo: bool
+    change: LearntChange | None
+    sample: RandomSample | None
+
+
+class TeachingQueue:
+    """The pages of one collection that its user is asked about."""
+
+    def __init__(self, folder: Path, *, random: Random | None = None):
+        self._folder = folder
+        self._random = random or Random()
+        self._batch = Batch((), 0)
+        self._verdicts: list[bool | None] = []
+        self._seen: set[Url] = set()
+        self._labelled = 0
+        self._change: LearntChange | None = None
+        self._lock = Lock()
+
+    def view(self) -> TeachView:
+        with self._lock:
+            self._fill()
+            return self._view()
+
+    def answer(self, url: str, word: str) -> None:
+        """Takes an answer on the page that is shown; one on another page, as of a second click, is passed over."""
+        with self._lock:
+            require_trust(self._folder)
+            self._fill()
+            if word == "undo":
+                if self._verdicts and self._verdicts.pop() is not None:
+                    steering.undo(self._folder)
+                    self._labelled -= 1
+                return
+            if word not in _VERDICTS:
+                raise UsageError("answers are yes, no, skip and undo")
+            page = self._batch.pages[len(self._verdicts)] if self._batch.pages else None
+            if page is None or page.url != url:
+                return
+            verdict = _VERDICTS[word]
+            if not self._verdicts and self._batch.known:  # looking at the screen alone changes nothing
+                add_to_sample(self._folder, self._batch.known, pages=self._batch.collected)
+                self._batch = replace(self._batch, known={})
+            self._verdicts.append(verdict)
+            self._seen.add(page.url)
+            if verdict is not None:
+                steering.label(self._folder, {page.url: verdict})
+                self._labelled += 1
+                if page.why == "random":
+                    given = {page.url: page.relevance}
+                    add_to_sample(self._folder, {page.url: verdict}, pages=self._batch.collected, relevances=given)
+            if len(self._verdicts) == len(self._batch.pages):
+                self._learn()
+
+    def _fill(self) -> None:
+        """Chooses the next pages where none are left of the last."""
+        if len(self._verdicts) < len(self._batch.pages):
+            return
+        recipe = load_recipe(self._folder, to_read=True)
+        require_learning(self._folder, recipe)
+        with open_for_reading(self._folder) as collection:
+            self._batch = choose(
+                collection, self._folder, recipe, size=BATCH, random=self._random, passed_over=self._seen
+            )
+        self._verdicts = []
+
+    def _learn(self) -> None:
+        labels = sum(verdict is not None for verdict in self._verdicts)
+        if not labels:
+            return
+        before = self._relevant()
+        learnt = label_pages(self._folder, {}, tell=lambda line: None)
+        after = self._relevant()
+        both = before.keys() & after.keys()
+        self._change = LearntChange(
+            labels,
+            learnt.judged,
+            sum(after[number] and not before[number] for number in both),
+            sum(before[number] and not after[number] for number in both),
+        )
+
+    def _relevant(self) -> dict[int, bool]:
+        with open_for_reading(self._folder) as collection:
+            return {number: (relevance or 0.0) >= RELEVANT for number, _, _, relevance in collection.catalog.judged()}
+
+    def _view(self) -> TeachView:
+        with open_for_reading(self._folder) as collection:
+            found = measured(self._folder, collection.catalog)
+        sample = None
+        if found is not None:
+            called = found.called_relevant
+            low, high = wilson_interval(found.rightly, called) if called else (None, None)
+            sample = RandomSample(
+                found.drawn,
+                found.good,
+                found.share,
+                found.low,
+                found.high,
+                found.rightly / called if called else None,
+                low,
+                high,
+                found.is_enough,
+            )
+        shown = self._batch.pages[len(self._verdicts)] if len(self._verdicts) < len(self._batch.pages) else None
+        page = None
+        if shown is not None:
+            page = QueuedPage(shown.url, visible(shown.title), visible(shown.text, 600), shown.relevance)
+        return TeachView(
+            page,
+            len(self._verdicts) + 1,
+            len(self._batch.pages),
+            self._labelled,
+            bool(self._verdicts),
+            self._change,
+            sample,
+        )

@@ -1,0 +1,13 @@
+import pytest
+
+from screens.serving import Browser, folder_of_collections
+
+
+@pytest.fixture(scope="package")
+def root(tmp_path_factory):
+    return folder_of_collections(tmp_path_factory.mktemp("screens"))
+
+
+@pytest.fixture(scope="package")
+def browser(root):
+    return Browser(root)

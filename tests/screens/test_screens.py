@@ -1,0 +1,258 @@
+"""What the screens show, and the same for programs."""
+
+from pathlib import Path
+from shutil import copytree
+from urllib.parse import quote
+
+import msgspec
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from crawling import collection, lycosa
+from lycosa.run.topic import read_labels
+from lycosa.screens import views
+from lycosa.screens.library import Library, NoSuchCollectionError
+from lycosa.screens.views import SearchView
+from lycosa.vocabulary.errors import UsageError
+from screens.serving import Browser
+from story.test_hostile_text import HOME, TITLES
+
+
+def test_the_folder_lists_its_collections_and_says_what_is_wrong_with_one(browser):
+    found = browser.get("/api/collections").json()
+    assert [card["name"] for card in found["collections"]] == ["bees", "new"]
+    bees, new = found["collections"]
+    assert bees["pages"] == len(TITLES) + 1
+    assert bees["harvest_low"] <= bees["harvest_rate"] <= bees["harvest_high"]
+    assert bees["waiting"] == browser.get("/api/collections/bees/frontier").json()["total"] > 0
+    assert bees["crawl"]["phase"] == "none"
+    assert "holds nothing yet" in new["problem"]
+    assert "holds nothing yet" in browser.get("/c/new").text
+
+
+def test_the_overview_has_runs_hosts_curve_and_the_last_pages(browser):
+    found = browser.get("/api/collections/bees").json()
+    assert found["curve"][-1][0] == len(TITLES) + 1
+    assert found["hosts"] == [{"name": "text.example", "count": len(TITLES) + 1}]
+    assert [page["number"] for page in found["latest"]] == list(
+        range(len(TITLES) + 1, len(TITLES) + 1 - views.LATEST, -1)
+    )
+    assert found["runs"][0]["stopped"]
+
+
+def test_search_pages_through_all_answers_and_each_once(browser):
+    found = [browser.get(f"/api/collections/bees/search?q=honey&page={page}").json() for page in (1, 2)]
+    assert found[0]["total"] == len(TITLES) + 1
+    assert found[0]["last_page"] == 2
+    urls = [hit["url"] for page in found for hit in page["hits"]]
+    assert len(urls) == len(set(urls)) == len(TITLES) + 1
+    assert "«honey»" in found[0]["hits"][0]["snippet"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "total"),
+    [
+        ("q=percentx", 1),
+        ("q=percent", 1),
+        ("q=honey&host=text.example", len(TITLES) + 1),
+        ("q=honey&host=other.example", 0),
+        ("q=honey&language=xx", 0),
+        ("q=honey&label=bad", 0),
+        ("q=honey&min_relevance=1.0", None),
+        ("q=nothingofthekind", 0),
+    ],
+)
+def test_search_is_narrowed_down(browser, asked, total):
+    found = browser.get(f"/api/collections/bees/search?{asked}").json()
+    assert (
+        found["total"] == len([hit for hit in found["hits"] if hit["relevance"] == 1.0])
+        if total is None
+        else total == found["total"]
+    )
+
+
+def test_a_word_that_is_being_typed_finds_words_that_begin_with_it(browser):
+    part = browser.get("/c/bees/search?q=percen&typed=1&part=1").text
+    assert "<html" not in part
+    assert quote(f"{HOME}percent") in part
+    assert quote(f"{HOME}percent") not in browser.get("/c/bees/search?q=percen&part=1").text
+
+
+def test_a_page_tells_the_way_that_led_to_it(browser):
+    found = browser.get(f"/api/collections/bees/page?url={quote(HOME + 'plus', safe='')}").json()
+    assert [step["url"] for step in found["way"]] == [HOME, f"{HOME}plus"]
+    assert found["way"][1]["factors"]
+    assert found["state"] == "stored"
+    assert any("honey bees" in paragraph for paragraph in found["text"])
+    text = browser.get(f"/c/bees/page?url={quote(HOME + 'plus', safe='')}").text
+    assert 'sandbox title="Stored copy' in text
+    waiting = browser.get(f"/api/collections/bees/page?url={quote(HOME + 'more/plus', safe='')}").json()
+    assert waiting["state"] == "waiting"
+    assert browser.get("/c/bees/page?url=http://unknown.example/").status_code == 404
+    assert browser.get("/c/bees/page?url=nonsense").status_code == 400
+
+
+def test_the_frontier_comes_best_first_and_by_host(browser):
+    found = browser.get("/api/collections/bees/frontier").json()
+    scores = [each["priority"] for each in found["waiting"]]
+    assert scores == sorted(scores, reverse=True)
+    assert found["total"] == len(scores) > 1
+    assert found["hosts"][0]["host"] == "text.example"
+    assert browser.get("/api/collections/bees/frontier?host=other.example").json()["waiting"] == []
+
+
+def test_a_label_is_saved_and_learnt(root, tmp_path):
+    root = Path(copytree(root, tmp_path / "copy"))
+    browser = Browser(root)
+    answer = browser.post("/c/bees/label", {"url": f"{HOME}plus", "label": "bad"})
+    assert answer.status_code == 303
+    assert read_labels(root / "bees") == {f"{HOME}plus": False}
+    shown = browser.get(answer.headers["location"]).text
+    assert 'role="status"' in shown
+    assert 'label bad">bad' in shown
+    labelled = browser.get("/api/collections/bees/search?q=honey&label=bad").json()
+    assert [hit["url"] for hit in labelled["hits"]] == [f"{HOME}plus"]
+
+
+def test_numbers_that_are_none_are_as_if_not_given(browser):
+    for asked in (
+        "page=-1",
+        "page=x",
+        "page=99999999999999",
+        "page=²",
+        "min_relevance=nan",
+        "min_relevance=7",
+        "label=x",
+    ):
+        assert browser.get(f"/api/collections/bees/search?q=honey&{asked}").status_code == 200, asked
+        assert browser.get(f"/api/collections/bees/frontier?{asked}").status_code == 200, asked
+
+
+# ---------------------------------------------------------------- for programs
+
+
+def test_a_client_made_from_the_description_gets_what_it_describes(browser):
+    described = browser.get("/api/openapi.json").json()
+    given = {"name": "bees", "url": f"{HOME}plus", "q": "honey"}
+    asked = 0
+    for path, methods in described["paths"].items():
+        for method, operation in methods.items():
+            if method != "get":
+                continue
+            parameters = operation["parameters"]
+            address = path.format(**{each["name"]: given[each["name"]] for each in parameters if each["in"] == "path"})
+            query = {
+                each["name"]: given[each["name"]]
+                for each in parameters
+                if each["in"] == "query" and each["name"] in given
+            }
+            answer = browser.get(
+                address + "?" + "&".join(f"{name}={quote(value, safe='')}" for name, value in query.items())
+            )
+            assert answer.status_code == 200
+            assert_is_as_described(
+                answer.json(), operation["responses"]["200"]["content"]["application/json"]["schema"], described
+            )
+            asked += 1
+    assert asked == 5
+    assert browser.get("/api/collections/nothing").json() == {"error": "there is no such collection here"}
+
+
+def assert_is_as_described(value, schema, described):
+    """Whether a value has the fields and types of a schema, as far as these say them."""
+    if "$ref" in schema:
+        schema = described["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    kinds = schema.get("anyOf", [schema])
+    if value is None:
+        assert {"type": "null"} in kinds
+        return
+    schema = next(each for each in kinds if each.get("type") != "null")
+    if "$ref" in schema:
+        schema = described["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    kind = schema.get("type")
+    if kind == "object" and "properties" in schema:
+        assert set(schema.get("required", [])) <= set(value)
+        assert set(value) <= set(schema["properties"])
+        for name, each in value.items():
+            assert_is_as_described(each, schema["properties"][name], described)
+    elif kind == "array" and isinstance(schema.get("items"), dict):
+        for each in value:
+            assert_is_as_described(each, schema["items"], described)
+    elif kind in ("string", "integer", "number", "boolean"):
+        assert isinstance(value, {"string": str, "integer": int, "number": (int, float), "boolean": bool}[kind])
+
+
+def test_the_answers_are_records_of_their_types(browser):
+    msgspec.json.decode(browser.get("/api/collections/bees/search?q=honey").content, type=SearchView)
+
+
+def test_prometheus_reads_the_metrics(browser):
+    answer = browser.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    families = {family.name: family for family in text_string_to_metric_families(answer.text)}
+    pages = {sample.labels["collection"]: sample.value for sample in families["lycosa_pages"].samples}
+    assert pages == {"bees": len(TITLES) + 1, "new": 0}
+    unreadable = {sample.labels["collection"]: sample.value for sample in families["lycosa_unreadable"].samples}
+    assert unreadable == {"bees": 0, "new": 1}
+    assert all(family.documentation and family.type == "gauge" for family in families.values())
+
+
+# ---------------------------------------------------------------- parts
+
+
+def test_a_collection_is_served_alone_too(root):
+    alone = Library(root / "bees")
+    assert alone.names() == ["bees"]
+    assert alone.folder("bees") == (root / "bees").resolve()
+    for name in ("new", "..", "", "bees/../new"):
+        with pytest.raises(NoSuchCollectionError):
+            alone.folder(name)
+    for name in ("..", ".", "", "/", "bees/..", "../bees", "bees\0", "\udc80", "b\nees"):
+        with pytest.raises(NoSuchCollectionError):
+            Library(root).folder(name)
+
+
+def test_many_collections_come_by_pages(tmp_path):
+    for number in range(views.COLLECTIONS_PER_PAGE + 2):
+        collection(tmp_path / f"c{number:02}")
+    browser = Browser(tmp_path)
+    pages = [browser.get(f"/api/collections?page={page}").json()["collections"] for page in (1, 2, 3)]
+    assert [len(page) for page in pages] == [views.COLLECTIONS_PER_PAGE, 2, 2]  # beyond the last: the last
+    assert "Next" in browser.get("/").text
+
+
+def test_an_overview_is_made_again_when_the_collection_changes(root, monkeypatch):
+    made = []
+    monkeypatch.setattr(views, "overview", lambda collection, real=views.overview: made.append(1) or real(collection))
+    monkeypatch.setattr(views, "_KEPT_FOR", 0.0)
+    screens = views.Views()
+    for _ in range(3):
+        screens.card("bees", root / "bees")
+    assert len(made) == 1
+    (root / "bees" / "sample.txt").touch()
+    screens.card("bees", root / "bees")
+    (root / "bees" / "sample.txt").unlink()
+    assert len(made) == 2
+
+
+def test_what_is_wrong_is_said_in_a_line(tmp_path):
+    assert lycosa("ui", tmp_path / "nowhere", "--no-browser").is_one_clear_line(2, "is no folder")
+    with pytest.raises(UsageError, match="is no folder"):
+        Library(tmp_path / "nowhere")
+
+
+def test_a_missing_library_is_said_in_a_line(tmp_path, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "lycosa.screens.server", None)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.delitem(sys.modules, "lycosa.screens.server")
+    assert lycosa("ui", tmp_path, "--no-browser").is_one_clear_line(2, "pip install 'lycosa[ui]'")
+
+
+def test_a_port_that_is_taken_is_said_in_a_line(tmp_path):
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert lycosa("ui", tmp_path, "--no-browser", "--port", port).is_one_clear_line(2, str(port), "--port")

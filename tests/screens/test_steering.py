@@ -1,0 +1,133 @@
+"""What the screens change: crawls, labels, hosts, new collections."""
+
+import json
+from pathlib import Path
+from random import Random
+from shutil import copytree
+
+import pytest
+
+from crawling import wait_until
+from lycosa.recipe import load_recipe
+from lycosa.relevance.harvest import wilson_interval
+from lycosa.run.review import read_sample
+from lycosa.run.steering import read_steering
+from lycosa.run.topic import read_labels
+from lycosa.run.trust import is_made_here
+from lycosa.screens.teaching import BATCH, TeachingQueue
+from screens.serving import Browser
+from story.test_hostile_text import HOME
+
+
+@pytest.fixture
+def copied(root, tmp_path):
+    return Path(copytree(root, tmp_path / "copy"))
+
+
+# ---------------------------------------------------------------- crawls
+
+
+def test_a_crawl_is_a_process_of_its_own_with_nothing_but_its_pages(root):
+    browser = Browser(root)
+    assert browser.post("/c/bees/crawl", {"action": "start", "pages": "50"}).headers["location"] == "/c/bees/crawl"
+    [[_, *words]] = browser.launched
+    assert words == ["-P", "-m", "lycosa", "crawl", str(root / "bees"), "--pages", "50", "--quiet"]
+    wait_until(lambda: "no page was stored" in browser.get("/c/bees/crawl").text)
+
+
+def test_what_needs_a_crawl_says_so_where_none_runs(root):
+    browser = Browser(root)
+    for action in ("pause", "resume", "stop"):
+        answer = browser.post("/c/bees/crawl", {"action": action})
+        assert answer.status_code == 503
+        assert "no crawl of bees is running" in answer.text
+
+
+def test_the_events_are_the_moving_part_of_the_screen(browser):
+    answer = browser.get("/c/bees/events?once=1")
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    line = answer.text.strip()
+    assert line.startswith("data: ")
+    html = json.loads(line.removeprefix("data: "))
+    assert "no crawl runs" in html
+    assert "<html" not in html
+
+
+def test_a_collection_without_pages_can_be_crawled(browser):
+    assert 'value="start"' in browser.get("/c/new/crawl").text
+
+
+# ---------------------------------------------------------------- hosts
+
+
+def test_hosts_are_blocked_and_preferred_for_the_next_crawl_and_that_is_undone(copied):
+    browser = Browser(copied)
+    for action, what in (("block", "ads.example"), ("boost", "text.example")):
+        assert browser.post("/c/bees/steer", {"action": action, "what": what}).status_code == 303
+    steered = read_steering(copied / "bees")
+    assert (steered.blocked, steered.boosted) == (("ads.example",), ("text.example",))
+    assert "ads.example" in browser.get("/c/bees/frontier").text
+    assert browser.post("/c/bees/steer", {"action": "undo"}).status_code == 303
+    assert read_steering(copied / "bees").boosted == ()
+
+
+# ---------------------------------------------------------------- teaching
+
+
+def test_ten_answers_are_learnt_and_what_they_changed_is_shown(copied):
+    queue = TeachingQueue(copied / "bees", random=Random(0))
+    first = queue.view()
+    assert (first.number, first.of, first.change, first.can_undo) == (1, first.of, None, False)
+    assert 2 < first.of <= BATCH
+    queue.answer(first.page.url, "yes")
+    queue.answer(first.page.url, "no")  # a second click
+    assert read_labels(copied / "bees") == {first.page.url: True}
+    queue.answer("", "undo")
+    assert read_labels(copied / "bees") == {}
+    for number in range(first.of):
+        assert queue.view().number == number + 1
+        queue.answer(queue.view().page.url, "skip" if number == 0 else "yes" if number % 2 else "no")
+    told = queue.view()
+    assert len(read_labels(copied / "bees")) == first.of - 1 == told.labelled
+    assert told.change.labels == first.of - 1
+    assert told.change.judged is not None
+    drawn = read_sample(copied / "bees")
+    if drawn:
+        good = sum(each.good for each in drawn)
+        assert (told.sample.drawn, told.sample.good) == (len(drawn), good)
+        assert (told.sample.low, told.sample.high) == wilson_interval(good, len(drawn))
+
+
+def test_the_screen_takes_answers(copied):
+    browser = Browser(copied)
+    text = browser.get("/c/bees/teach").text
+    url = text.partition('name="url" value="')[2].partition('"')[0]
+    assert browser.post("/c/bees/teach", {"url": url, "answer": "no"}).headers["location"] == "/c/bees/teach"
+    assert list(read_labels(copied / "bees").values()) == [False]
+    assert 'value="undo"' in browser.get("/c/bees/teach").text
+
+
+# ---------------------------------------------------------------- new collections
+
+
+def test_a_new_collection_has_what_the_form_says_and_nothing_else(copied):
+    browser = Browser(copied)
+    fields = {
+        "name": "made",
+        "topic": "honey bees",
+        "examples": f"{HOME}plus\nbees in a hive and their honey",
+        "seeds": HOME,
+        "hosts": "text.example bees.example",
+        "languages": "en",
+        "function": "os:system",
+        "cookies": "secret.txt",
+        "allow_private": "1",
+    }
+    answer = browser.post("/new", fields)
+    assert answer.headers.get("location") == "/c/made/crawl", answer.text
+    recipe = load_recipe(copied / "made")
+    assert recipe.topic.text == "honey bees"
+    assert recipe.topic.function == recipe.requests.cookies == recipe.requests.proxy == ""
+    assert recipe.scope.hosts == ("text.example", "bees.example")
+    assert is_made_here(copied / "made")
+    assert browser.get("/c/made/crawl").status_code == 200

@@ -1,0 +1,254 @@
+"""The screens in a real browser: found, read, judged; and what a hostile page or site can do there."""
+
+import contextlib
+import re
+import shutil
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from subprocess import Popen
+from urllib.parse import quote
+
+import pytest
+import uvicorn
+
+from crawling import begin, kill
+from lycosa.run.review import read_sample
+from lycosa.run.steering import read_steering
+from lycosa.run.topic import read_labels
+from lycosa.screens.app import make_app
+from lycosa.screens.crawls import Crawls
+from lycosa.screens.library import Library
+from lycosa.vocabulary.records import Url
+from lycosa_lab.worlds.server import WorldServer
+from lycosa_lab.worlds.synthetic import SyntheticWorld
+from screens.serving import WORLD, folder_of_collections
+from story.test_hostile_text import HOME
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed: pip install playwright"
+    )
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium; on Debian: apt-get install chromium")
+    flags = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=flags)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """A folder, and the secret address of its screens."""
+    root = folder_of_collections(tmp_path_factory.mktemp("ui"))
+    server = begin("ui", root, "--port", 0, "--no-browser")
+    try:
+        yield root, re.search(r"http://\S+", server.stderr.readline())[0]
+    finally:
+        kill(server)
+
+
+@pytest.fixture
+def page(chromium, served):
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.goto(served[1])
+    page.wait_for_selector("ul.cards")
+    yield page
+    context.close()
+
+
+def test_a_page_is_found_read_and_judged_by_the_keyboard(served, page):
+    asked, complaints = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("svg.chart")
+    page.keyboard.press("/")
+    page.keyboard.type("hives")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("ol.hits a.item")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("percen")  # a word that is being typed
+    page.wait_for_selector("ol.hits:not(:has(li + li)) a.item")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("ol.way li.here")
+    assert page.locator("ol.way li").count() == 2
+    assert page.locator("svg.factors").count() == 1
+    page.keyboard.press("y")
+    page.wait_for_selector("[role=status]")
+    assert read_labels(served[0] / "bees") == {f"{HOME}percent": True}
+    base = served[1].partition("/?")[0]
+    assert [url for url in asked if not url.startswith(f"{base}/")] == []
+    assert [each for each in complaints if not each.startswith("Blocked script execution")] == []  # of the stored copy
+
+
+@pytest.mark.parametrize("width", [360, 1440])
+def test_no_screen_is_wider_than_the_window(served, page, width):
+    base = served[1].partition("/?")[0]
+    page.set_viewport_size({"width": width, "height": 800})
+    for path in (
+        "/",
+        "/c/bees",
+        "/c/bees/search?q=honey",
+        f"/c/bees/page?url={quote(HOME + 'markup', safe='')}",
+        "/c/bees/frontier",
+        "/c/bees/crawl",
+        "/c/bees/teach",
+        "/new",
+    ):
+        page.goto(base + path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+
+
+def test_a_stored_page_runs_nothing_and_asks_nobody(served, page):
+    dialogs, asked = [], []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    page.on("request", lambda request: asked.append(request.url))
+    base = served[1].partition("/?")[0]
+    stored = f"{base}/c/bees/stored?url={quote(HOME + 'markup', safe='')}"
+    page.goto(f"{base}/c/bees/page?url={quote(HOME + 'markup', safe='')}")
+    framed = page.frame_locator("iframe")
+    framed.locator("h1").wait_for()
+    framed.get_by_text("x", exact=True).first.click()  # its link is javascript:
+    assert page.evaluate("document.querySelector('iframe').contentDocument") is None  # an origin of its own
+    page.goto(stored)
+    assert page.evaluate("self.origin") == "null"
+    assert dialogs == []
+    assert [url for url in asked if not url.startswith(f"{base}/")] == []
+    assert "alert(9)" in WORLD[f"{HOME}markup"].decode()
+
+
+class _Evil(BaseHTTPRequestHandler):
+    """Another server of the machine, whose page tries to frame, to read and to post."""
+
+    target = ""
+
+    def do_GET(self):
+        html = (
+            f"<!doctype html><iframe id=f src='{self.target}/'></iframe><form id=p method=post target=t"
+            f" action='{self.target}/c/bees/label'><input name=url value='{HOME}plus'><input name=label value=bad>"
+            f"</form><iframe name=t></iframe><script>var read = fetch('{self.target}/api/collections', {{credentials:"
+            "'include'}).then(a => a.text()).catch(e => 'refused'); document.getElementById('p').submit()</script>"
+        ).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(html)
+
+    def log_message(self, *_):
+        pass
+
+
+def test_a_page_of_another_port_can_neither_frame_read_nor_post(served, page):
+    root, address = served
+    _Evil.target = address.partition("/?")[0]
+    before = read_labels(root / "bees")
+    with HTTPServer(("127.0.0.1", 0), _Evil) as evil:
+        threading.Thread(target=evil.serve_forever, daemon=True).start()
+        page.goto(f"http://127.0.0.1:{evil.server_port}/")
+        assert page.evaluate("read") == "refused"
+        page.wait_for_load_state("networkidle")
+        texts = [frame.content() for frame in page.frames[1:]]
+        evil.shutdown()
+    assert all("Collections" not in text for text in texts)
+    assert read_labels(root / "bees") == before
+
+
+def test_a_collection_is_made_crawled_paused_taught_and_steered_in_the_browser(chromium, tmp_path):
+    world = SyntheticWorld(seed=1, pages=2000, sites=40, topics=8)
+
+    def is_good(url: str) -> bool:
+        return world.topic(Url(url)) == topic
+
+    topic = world.topic(next(iter(world.urls())))
+    good = [url for url in world.urls() if world.topic(url) == topic][:12]
+    with _apart(WorldServer(world)) as served, _served_here(tmp_path, served.resolve) as (base, address):
+        context = chromium.new_context()
+        page = context.new_page()
+        page.goto(address)
+        page.click("text=New collection")
+        page.fill("[name=name]", "bees")
+        page.click("form.form button")
+        assert "what is it about?" in page.inner_text("[role=alert]")
+        page.fill("[name=examples]", "\n".join(good))
+        page.click("form.form button")
+        page.fill("[name=pages]", "100000")
+        page.click("[value=start]")
+        page.wait_for_selector("#live [value=pause]", timeout=60_000)
+        page.wait_for_selector("#live svg.chart", timeout=60_000)  # drawn anew by events, and never loaded again
+        page.keyboard.press("p")
+        page.wait_for_selector("#live [value=resume]", timeout=60_000)
+        page.click("[value=resume]")
+        page.wait_for_selector("#live [value=pause]", timeout=60_000)
+        page.click("[value=stop]")
+        page.wait_for_selector("#live [value=start]", timeout=60_000)
+        drawn, said = {}, ""
+        for _ in range(20):
+            page.goto(f"{base}/c/bees/teach")
+            url = page.inner_text(".question a.url")
+            with page.expect_navigation():
+                page.keyboard.press("y" if is_good(url) else "n")
+            said = page.inner_text("main")
+            drawn = {each.url: each.good for each in read_sample(tmp_path / "bees")}
+        assert "The model has learnt from" in said
+        assert drawn
+        assert drawn == {url: is_good(url) for url in drawn}
+        share = sum(drawn.values()) / len(drawn)
+        assert f"{share:.0%}" in said.partition("Measured")[2]
+        page.goto(f"{base}/c/bees/frontier")
+        host = page.inner_text("aside li a >> nth=0")
+        page.fill("[name=what]", host)
+        page.click("[value=block]")
+        page.wait_for_selector(f"text=blocked: {host}")
+        context.close()
+    assert read_steering(tmp_path / "bees").blocked == (host,)
+
+
+@contextlib.contextmanager
+def _apart(server):
+    """Opens and closes a server in another thread, as Playwright has a loop in this one."""
+    with ThreadPoolExecutor(1) as other:
+        opened = other.submit(server.__enter__).result()
+        try:
+            yield opened
+        finally:
+            other.submit(server.__exit__, None, None, None).result()
+
+
+@contextlib.contextmanager
+def _served_here(root, resolve):
+    """The screens in this process, so that crawls that they start find a made-up web."""
+    crawls = Crawls(launch=lambda words, **options: Popen([*words, "--resolve", resolve, "--delay", "0"], **options))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        gate = make_app(Library(root), port=port, crawls=crawls)
+        config = uvicorn.Config(gate, log_level="critical", lifespan="off", timeout_graceful_shutdown=1)
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=lambda: server.run(sockets=[listening]))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{port}", f"http://127.0.0.1:{port}/?token={gate.token}"
+        finally:
+            server.should_exit = True
+            thread.join()
+            crawls.close()
+
+
+def test_a_name_that_was_bent_to_this_machine_is_not_answered(served):
+    port = int(re.search(r":(\d+)/", served[1])[1])
+    token = served[1].rpartition("=")[2]
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(f"GET /?token={token} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n".encode())
+        answer = b"".join(iter(lambda: connection.recv(65_536), b""))
+    assert answer.startswith(b"HTTP/1.1 421")
+    assert b"set-cookie" not in answer.lower()

@@ -9,6 +9,7 @@ import pytest
 
 from crawling import begin, done, end, listing, lycosa, most_memory, site, wait_until
 from fixtures.fixed_world import FixedWorld
+from fortress.conftest import MEMORY
 from fortress.crafted import CRAFTED
 from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.errors import LycosaError
@@ -116,10 +117,11 @@ def test_there_are_crafted_collections_of_every_kind():
 
 @pytest.mark.fortress
 @pytest.mark.parametrize("crafted", CRAFTED, indirect=True)
-def test_every_crafted_collection_is_borne_in_bounded_time_and_memory(crafted, served):
+def test_every_crafted_collection_is_borne_in_bounded_time_and_memory(crafted, served, record_property):
     for command in commands(crafted, served):
         process = begin(*command)
         memory = _most_memory_until_the_end(process)
+        record_property(MEMORY, memory)
         said = end(process)
         assert_clear(said.code, said.err, command)
         assert memory < MOST_MEMORY, command

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from crawling import begin, kill, lycosa, most_memory
+from fortress.conftest import MEMORY
 from fortress.hostile_peers import CALLERS, ENDED, GONE, LIARS, STAYS, WAITS, Hostile, Referrer
 from lycosa.run.trust import note_made_here
 from lycosa.vocabulary.text import codes_of
@@ -168,7 +169,7 @@ def test_two_hundred_who_ask_and_do_not_read_cost_a_bounded_amount_of_memory(vic
 
 
 @pytest.mark.fortress
-def test_all_at_once(victim):
+def test_all_at_once(victim, record_property):
     """Every behaviour at the same time, three of each."""
 
     async def one(name: str, turn: int) -> None:
@@ -192,6 +193,7 @@ def test_all_at_once(victim):
         await victim.serves_friends(tries=20)
 
     asyncio.run(asyncio.wait_for(run(), 900))
+    record_property(MEMORY, most_memory(victim.process))
 
 
 def test_outcomes_are_those_that_there_are():

@@ -9,6 +9,7 @@ import pytest
 
 from crawling import begin, collection, done, end, most_memory, outcomes, passes_warcio_check, rows, skipped
 from crawling import pages as stored
+from fortress.conftest import MEMORY
 from fortress.hostile_web import PRIVATE, HostileServer, catalogue, sitemaps, tls_servers
 from lycosa.reading.html import MAX_LINKS
 from processes import Process
@@ -123,7 +124,8 @@ def test_of_a_page_of_ten_thousand_links_a_bounded_number_is_considered(crawled)
     assert set(reasons) == {"scope: URL excluded"}
 
 
-def test_memory_stays_where_it_is(crawled):
+def test_memory_stays_where_it_is(crawled, record_property):
+    record_property(MEMORY, crawled.memory)
     assert 0 < crawled.memory < MOST_MEMORY
 
 

@@ -1,15 +1,27 @@
 """A folder that somebody else has packed makes no command write, wait, listen or speak elsewhere."""
 
 import os
+import shutil
 import socket
+import sqlite3
+import struct
+from contextlib import closing
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 
 from crawling import done, lycosa
+from lycosa.collection import warc
+from lycosa.collection.page_words import PageWords
 from lycosa.recipe import load_recipe
+from lycosa.run import topic as topics
 from lycosa.run.control import CrawlRequest, ask
+from lycosa.run.session import Session
+from lycosa.run.taxonomies import examples_in_folders
 from lycosa.run.trust import ID_FILE, concerns, is_trusted, note_made_here, trust
+from lycosa.vocabulary.clock import SimulatedClock
+from lycosa.vocabulary.errors import UsageError
 from lycosa_peers.peer_folder import PeerFolder
 from sharing import add_pages
 
@@ -68,10 +80,13 @@ def test_what_is_trusted_cannot_be_said_in_another_way(foreign):
 
 
 @pytest.mark.parametrize(
-    "rule", ["/(?:a|a)*$/", "/(a|aa)+$/", "/a{2,}b/", "/" + "a?" * 20 + "a" * 20 + "/", r"/\w+ing/"]
+    "rule", ["/(?:a|a)*$/", " /([a-z]+ ?)+#/", "/" + "a?" * 20 + "a" * 20 + "/ ", "/" + "([a-z ]|.)" * 30 + "#/"]
 )
-def test_a_regular_expression_that_may_hang_needs_trust(foreign, rule):
-    (foreign / "lycosa.toml").write_text(f"[topic]\nkeywords = ['{rule}']\n")
+@pytest.mark.parametrize(
+    "line", ["keywords = ['{}']", "predicate = {{keywords = ['{}']}}", "predicate = {{url = '{}'}}"]
+)
+def test_a_regular_expression_needs_trust_as_it_may_take_hours(foreign, rule, line):
+    (foreign / "lycosa.toml").write_text(f"[topic]\n{line.format(rule)}\n")
     assert len(concerns(foreign, load_recipe(foreign, to_read=True))) == 1
 
 
@@ -122,3 +137,108 @@ def test_what_a_folder_says_does_not_steer_the_terminal(foreign):
     said = lycosa("crawl", foreign)
     assert "nowhere" in said.err
     assert "\x1b" not in said.err
+
+
+@pytest.mark.parametrize("command", ["crawl", "forget", "show", "label"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER t BEFORE INSERT ON pages BEGIN SELECT RAISE(IGNORE); END",
+        "CREATE INDEX i ON pages (number) WHERE instr(zeroblob(2000000), zeroblob(1000000) || x'01') = 0",
+        "CREATE INDEX i ON pages (hex(zeroblob(number)))",
+    ],
+)
+def test_a_catalog_that_computes_when_it_is_written_is_refused(foreign, command, statement):
+    with closing(sqlite3.connect(foreign / "catalog.sqlite")) as catalog:
+        for number in range(1_000 if "TRIGGER" in statement else 0):  # among which it might be overlooked
+            catalog.execute(f"CREATE VIEW a{number} AS SELECT 1")
+        catalog.execute(statement)
+        catalog.commit()
+    words = {"forget": ["http://bees.example/"], "label": ["http://bees.example/", "--good"]}.get(command, [])
+    assert lycosa(command, foreign, *words).is_one_clear_line(1, f"lycosa rebuild {foreign}")
+
+
+def test_an_index_that_the_user_has_added_is_left_alone(foreign):
+    with closing(sqlite3.connect(foreign / "catalog.sqlite")) as catalog:
+        catalog.execute("CREATE INDEX mine ON pages (title, host)")
+    assert "1 page on 1 host" in done("show", foreign).out
+
+
+def test_words_kept_by_somebody_else_are_dropped_where_their_tables_are_not_ours(tmp_path):
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+    path = tmp_path / "words.sqlite"
+    with closing(sqlite3.connect(path)) as words:
+        words.execute(f"CREATE VIEW made_by AS {endless} SELECT i AS what FROM n WHERE i < 0")
+    kept = PageWords(path, made_by="this")
+    assert kept.count() == 0
+    kept.close()
+    with closing(sqlite3.connect(path)) as words:
+        assert words.execute("SELECT what FROM made_by").fetchall() == [("this",)]
+
+
+def test_a_catalog_of_somebody_else_does_not_say_that_noindex_is_ignored(foreign):
+    with closing(sqlite3.connect(foreign / "catalog.sqlite")) as catalog:
+        catalog.execute("INSERT OR REPLACE INTO state VALUES ('scope', ?)", ('{"keep_noindex": true}',))
+        catalog.commit()
+    for made_here in (False, True):
+        if made_here:
+            note_made_here(foreign)
+        with Session(foreign, load_recipe(foreign), clock=SimulatedClock()) as session:
+            assert session.assessor(None).keep_noindex is made_here
+
+
+def test_a_copy_of_ones_own_folder_that_came_back_has_no_links(tmp_path, foreign, precious):
+    note_made_here(foreign)
+    copy = tmp_path / "copy"
+    shutil.copytree(foreign, copy)
+    (copy / "report.html").symlink_to(precious)
+    assert lycosa("report", copy).is_one_clear_line(1, "is a link", f"lycosa trust {copy}")
+    assert precious.read_text() == PRECIOUS
+
+
+def test_a_taxonomy_reads_nothing_outside_of_its_folder(tmp_path):
+    for topic in ("bees", "ships"):
+        (tmp_path / "taxonomy" / topic).mkdir(parents=True)
+        (tmp_path / "taxonomy" / topic / "own.txt").write_text(f"{topic} and more of {topic}")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.txt").write_text("a secret")
+    (tmp_path / "taxonomy" / "bees" / "linked.txt").symlink_to(tmp_path / "outside" / "secret.txt")
+    assert [page.text for page in examples_in_folders(tmp_path / "taxonomy")["bees"]] == ["bees and more of bees"]
+    (tmp_path / "taxonomy" / "linked").symlink_to(tmp_path / "outside")
+    with pytest.raises(UsageError, match="linked has no example page"):
+        examples_in_folders(tmp_path / "taxonomy")
+
+
+def test_labels_are_read_in_linear_time(foreign, monkeypatch):
+    compared = 0
+
+    class Counted(str):
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    labels = {Counted(f"http://bees.example/{number}"): number % 2 == 0 for number in range(2_000)}
+    monkeypatch.setattr(topics, "read_labels", lambda folder: labels)
+    found = topics.examples_of(load_recipe(foreign, to_read=True).topic, foreign)
+    assert (len(found.good), len(found.bad)) == (1_001, 1_000)  # the first is the topic in words
+    assert compared < 20_000
+
+
+def test_members_within_members_are_given_up(monkeypatch):
+    """Every 25 bytes begin a gzip member that says WARC/ and goes on, by stored blocks, to the end of the file."""
+
+    def block(size: int) -> bytes:
+        return b"\0" + struct.pack("<HH", size, size ^ 0xFFFF)
+
+    start = b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + block(5) + b"WARC/"
+    content = bytearray()
+    while len(content) < 50_000:
+        content += start + block(60_000 - len(content) - 25)
+    monkeypatch.setattr(warc, "_MAX_IN_VAIN", 1_000_000)
+    found = list(warc._members(BytesIO(content), 0))
+    assert len(found) < 20
+    assert sum(length for _, length, _ in found) == len(content)
+    assert not any(data for _, _, data in found)

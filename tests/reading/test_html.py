@@ -151,3 +151,13 @@ def test_a_reader_may_be_told_how_many_links_to_read_of_a_page() -> None:
     html = "".join(f"<a href=/{number}>n</a>" for number in range(30))
     page = parse_html(html, Url("http://a.example/"), max_links=20)
     assert (len(page.links), page.links_beyond) == (20, 10)
+
+
+def test_what_robots_must_know_of_a_link_is_not_cut_off() -> None:
+    page = parsed(f'<a href="/b" rel="{"noopener " * 12}NoFollow">b</a>')
+    assert "nofollow" in page.links[0].rel
+    assert len(page.links[0].rel) <= 100
+
+
+def test_semicolons_part_directives_too() -> None:
+    assert parsed('<meta name=robots content="noindex;nofollow">').robots == {"noindex", "nofollow"}

@@ -85,3 +85,16 @@ def test_sitemaps_that_name_each_other_come_to_an_end() -> None:
 def test_no_bytes_make_it_fail(content: bytes) -> None:
     listed({MAP: content})
     listed({MAP: b"<" + content})
+
+
+def test_a_sitemap_of_elements_that_are_no_urls_is_given_up() -> None:
+    """Ten megabytes of them, which are 160 bytes when zipped twice, would take seconds."""
+    late = f"<urlset {NAMESPACE}>{'<a/>' * 5_000}<url><loc>http://a.example/x</loc></url></urlset>"
+    assert listed({MAP: late}) == []
+    assert listed({MAP: late.replace("<a/>" * 4_500, "")}) == ["http://a.example/x"]
+
+
+def test_of_the_sitemaps_of_one_host_no_more_is_read_than_of_a_large_one(monkeypatch) -> None:
+    monkeypatch.setattr("lycosa.run.sitemaps._MAX_BYTES_OF_ONE_HOST", 1_000)
+    maps = {f"http://a.example/{n}.xml": sitemap(f"http://a.example/p{n}") for n in range(20)}
+    assert len(listed({MAP: index(*maps), **maps})) < 5

@@ -94,7 +94,7 @@ def test_the_code_of_a_plug_in_is_named_too(foreign: Path) -> None:
 def test_a_collection_that_names_nothing_of_it_needs_no_trust(foreign: Path) -> None:
     (foreign / ".id").unlink()
     (foreign / "lycosa.toml").write_text(
-        'seeds = "seeds.txt"\n[topic]\nkeywords = ["bee", "/hives?|swarm(s|ing)/"]\n'
+        'seeds = "seeds.txt"\n[topic]\nkeywords = ["bee", "hives and swarms"]\n'
         '[requests.headers]\nAccept-Language = "de"\n'
     )
     require_trust(foreign)

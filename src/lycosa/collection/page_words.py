@@ -2,7 +2,8 @@
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,9 +17,11 @@ MAX_KEPT = 20_000  # pages whose words are kept, the latest; some 6 KB each
 _SCHEMA = """
 CREATE TABLE counts (number INTEGER PRIMARY KEY, at REAL NOT NULL, codes BLOB, counts BLOB, vector BLOB);
 CREATE TABLE terms (url TEXT PRIMARY KEY, at REAL NOT NULL, words TEXT NOT NULL, counts BLOB);
+CREATE TABLE made_by (what TEXT);
 """
+_LONGEST_ROW = 2_000_000  # bytes; the words of longer pages are not kept
 _TRIM_EVERY = 1_000  # pages that are kept
-_READ_AT_ONCE = 500  # pages
+_READ_AT_ONCE = 100  # pages
 
 
 class KeptWords(NamedTuple):
@@ -49,18 +52,19 @@ class PageWords:
         for _ in range(2):
             with suppress(sqlite3.Error):
                 connection = sqlite3.connect(self._path)
+                connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_ROW)
+                connection.execute("PRAGMA trusted_schema = OFF")
                 connection.execute("PRAGMA page_size = 32768")  # several rows to a page, and little room left over
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = OFF")  # whatever a crash takes is read again
                 connection.execute("PRAGMA secure_delete = ON")  # as pages are to be forgotten
-                tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-                if not tables:
-                    connection.executescript(_SCHEMA + "CREATE TABLE made_by (what TEXT);")
+                if not _statements(connection):
+                    connection.executescript(_SCHEMA)
                     connection.execute("INSERT INTO made_by VALUES (?)", (self._made_by,))
                     connection.commit()
-                if connection.execute("SELECT what FROM made_by").fetchone() == (self._made_by,):
-                    connection.execute("SELECT number, at, codes, counts, vector FROM counts LIMIT 1")
-                    connection.execute("SELECT url, at, words, counts FROM terms LIMIT 1")
+                # Of somebody else's, a view or a trigger might compute without end.
+                is_ours = _statements(connection) == _own_statements()
+                if is_ours and connection.execute("SELECT what FROM made_by").fetchone() == (self._made_by,):
                     return connection
                 connection.close()
             self.remove(self._path)
@@ -160,3 +164,16 @@ class PageWords:
                 self._connection.execute(sql, values)
             except (sqlite3.Error, UnicodeEncodeError):
                 self.close()
+
+
+def _statements(connection: sqlite3.Connection) -> list[str]:
+    """What a file consists of; no more than is needed to tell whether it is ours."""
+    found = connection.execute("SELECT coalesce(sql, '') FROM sqlite_master ORDER BY name LIMIT 10")
+    return [statement for (statement,) in found]
+
+
+@cache
+def _own_statements() -> list[str]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(_SCHEMA)
+        return _statements(connection)

@@ -118,6 +118,8 @@ _FRONTIER = (
 )
 _LONGEST_VALUE = 1 << 28  # bytes of one text or row
 _COMMENT = re.compile(r"--[^\n]*")
+_MAX_OBJECTS = 1_000
+_PLAIN_INDEX = re.compile(r'(?i)(create index "?\w+"? on "?\w+"? ?\([\w", ]+\))?')  # of columns; '' is of a constraint
 
 MIGRATIONS: Sequence[str] = (VERSION_1, VERSION_2, VERSION_3, VERSION_4)  # the n-th leads from version n to n + 1
 
@@ -149,19 +151,26 @@ def _objects_of(migrations: tuple[str, ...]) -> frozenset[tuple[str, str, str]]:
 
 def _objects_in(connection: sqlite3.Connection) -> frozenset[tuple[str, str, str]]:
     """Type, name and statement of every table, index, view and trigger."""
-    found = connection.execute("SELECT type, name, coalesce(sql, '') FROM sqlite_master LIMIT 1000").fetchall()
+    sql = "SELECT type, name, coalesce(sql, '') FROM sqlite_master LIMIT ?"
+    found = connection.execute(sql, (_MAX_OBJECTS + 1,)).fetchall()
+    if len(found) > _MAX_OBJECTS:
+        raise sqlite3.DatabaseError(f"it has more than {_MAX_OBJECTS} tables, indexes and views")
     return frozenset((kind, name, " ".join(_COMMENT.sub(" ", sql).split())) for kind, name, sql in found)
 
 
 def check_schema(connection: sqlite3.Connection, migrations: Sequence[str] = MIGRATIONS) -> None:
-    """Raises sqlite3.DatabaseError where the tables are not those of the catalog's version, or something is triggered.
+    """Raises sqlite3.DatabaseError where the tables are not those of the catalog's version, or writing computes more.
 
-    A catalog of others may have a view in the place of a table, or a trigger, which computes without end. Tables,
-    indexes and views that a user has added beside are left alone.
+    A catalog of others may have a view in the place of a table, or a trigger or an index of an expression or of some
+    rows, which computes without end. Tables, views and indexes of columns that a user has added are left alone.
     """
     found, expected = _objects_in(connection), _objects_of(tuple(migrations[: version_of(connection)]))
     others = found - expected - {("table", "frontier", _FRONTIER)}
-    if not expected <= found or any(kind == "trigger" or name == "frontier" for kind, name, _ in others):
+    is_active = any(
+        kind == "trigger" or name == "frontier" or (kind == "index" and not _PLAIN_INDEX.fullmatch(sql))
+        for kind, name, sql in others
+    )
+    if not expected <= found or is_active:
         raise sqlite3.DatabaseError("its tables are not those of a catalog")
 
 

@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
+from io import SEEK_END
 from typing import BinaryIO, NamedTuple
 
 from isal import isal_zlib
@@ -14,6 +15,7 @@ from lycosa.vocabulary.text import whole_number
 
 MAX_RECORD = 1 << 27  # bytes; a longer record is skipped, so that a gzip bomb costs no memory
 CHUNK = 1 << 16  # bytes read at once
+_MAX_IN_VAIN = 1 << 30  # bytes unpacked of members that are not whole, in one file; the rest counts as damaged
 DAMAGED = "damaged"  # stands for bytes between two records that are none
 _BASE_32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _PAIRS = [first + second for first in _BASE_32 for second in _BASE_32]
@@ -98,6 +100,7 @@ def _members(stream: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes | N
     offset: int | None = start
     stream.seek(start)
     unread = b""
+    in_vain = 0  # bytes unpacked of members that are not whole
     while offset is not None:
         unpacker = zlib.decompressobj(16 + 15)
         parts: list[bytes] = []
@@ -125,7 +128,11 @@ def _members(stream: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes | N
             yield offset, taken, b"".join(parts)
             offset += taken
         else:
+            in_vain += size + CHUNK
             damaged, offset = offset, next_member(stream, offset + 1)
+            if in_vain > _MAX_IN_VAIN:  # members within members, each of which goes on to the end of the file
+                yield damaged, stream.seek(0, SEEK_END) - damaged, None
+                return
             unread = b""
             if offset is not None:
                 yield damaged, offset - damaged, None

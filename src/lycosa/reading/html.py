@@ -19,10 +19,12 @@ _FEW_WORDS, _FEW_LINKS = 50, 5  # a page with fewer words, no more links, and sc
 MAX_ANCHOR = 300  # characters
 MAX_TITLE = 500  # characters
 _MAX_REL = 100  # characters
+_RELS_FOR_ROBOTS = frozenset(("nofollow", "ugc", "sponsored"))
 _MAX_TAGS = 20_000  # read for the main text: its extraction is quadratic in the number of siblings
 BOILERPLATE_TAGS = ["nav", "footer", "aside"]
 _BOILERPLATE_ROLES = "[role=navigation], [role=contentinfo], [role=complementary]"
 _ROBOTS_NAMES = ("robots", "lycosa")
+_WORD_OF_ROBOTS = re.compile(r"[^\s,;]+")  # commas are the rule, and semicolons meant as such
 INVISIBLE_TAGS = ["script", "style", "noscript", "template", "iframe", "noframes", "noembed"]
 
 # Set before each link, so that one walk over the tree gives the text and every link's place in it. Text has no use for
@@ -148,7 +150,7 @@ def _canonical(tree: LexborHTMLParser, base: Url) -> Url | None:
 def _robots_words(metas: Iterable[Mapping[str, str | None]]) -> Iterator[str]:
     for meta in metas:
         if _lower(meta, "name") in _ROBOTS_NAMES:
-            yield from _lower(meta, "content").replace(",", " ").split()
+            yield from _WORD_OF_ROBOTS.findall(_lower(meta, "content"))
 
 
 class _Links:
@@ -214,8 +216,10 @@ class _Links:
 
 
 def _rel(attributes: Mapping[str, str | None]) -> str:
-    rel = attributes.get("rel")
-    return rel.lower()[:_MAX_REL] if rel else ""
+    rel = (attributes.get("rel") or "").lower()
+    if len(rel) > _MAX_REL:  # what is cut off shall not be what a robot must know
+        rel = " ".join(sorted(rel.split(), key=lambda word: word not in _RELS_FOR_ROBOTS))
+    return rel[:_MAX_REL]
 
 
 def _image_anchor(node: LexborNode) -> str:

@@ -100,7 +100,7 @@ def _header_robots(headers: Iterable[tuple[str, str]]) -> Iterator[str]:
         if name.lower() != "x-robots-tag":
             continue
         agent = ""
-        for item in value.lower().split(","):
+        for item in value.lower().replace(";", ",").split(","):
             before, colon, after = (part.strip() for part in item.partition(":"))
             if colon and before not in _DIRECTIVES_WITH_VALUE:
                 agent, before = before, after

@@ -52,9 +52,15 @@ class Keywords:
         return sum(test(page) for test in self._tests) / len(self._tests)
 
 
+def is_regular_expression(rule: str) -> bool:
+    """Whether a rule is compiled as a regular expression: it stands between slashes."""
+    rule = rule.strip()
+    return len(rule) > 2 and rule.startswith("/") and rule.endswith("/")
+
+
 def _test(rule: str) -> _Test:
     rule = rule.strip()
-    if len(rule) > 2 and rule.startswith("/") and rule.endswith("/"):
+    if is_regular_expression(rule):
         return _pattern(rule[1:-1])
     words = tokens_of(rule)
     if not words:
@@ -97,11 +103,11 @@ class UrlPattern:
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
-    if not pattern.strip():
+    pattern = pattern.strip()
+    if not pattern:
         raise RecipeError("url with an empty pattern; give one such as https://*/wiki/*")
-    is_regular = len(pattern) > 2 and pattern.startswith("/") and pattern.endswith("/")
     try:
-        return re.compile(pattern[1:-1] if is_regular else rf"\A{translate(pattern)}")
+        return re.compile(pattern[1:-1] if is_regular_expression(pattern) else rf"\A{translate(pattern)}")
     except (re.error, OverflowError, RecursionError) as error:
         raise RecipeError(f"url {pattern!r} is not a regular expression: {error}") from None
 

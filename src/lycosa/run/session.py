@@ -65,7 +65,7 @@ from .steering import Steering, read_steering
 from .steering import forget as forget_steering
 from .topic import MODEL_FILE, TopicJudge, examples_of, forget_labels
 from .topical_map import map_of_run
-from .trust import check_collection, harmless, plain_file, require_trust
+from .trust import check_collection, harmless, is_trusted, plain_file, require_trust
 
 _RANKS_BEHIND = (
     "ranks_behind"  # state: pages were judged anew, or the strategy is another, and what waits not ranked yet
@@ -283,9 +283,13 @@ class Session:
             duplicates=self.duplicates,
             languages=frozenset(self.recipe.scope.languages),
             memory=memory,
-            keep_noindex=self.recipe.scope.keep_noindex or self._scope.keep_noindex,  # pages kept so are kept on
+            keep_noindex=self.recipe.scope.keep_noindex or self._kept_noindex(),
             follow_copies=self.recipe.traps.follow_copies,
         )
+
+    def _kept_noindex(self) -> bool:
+        """Whether pages were kept so before, and are kept on; a catalog of somebody else does not say so."""
+        return self._scope.keep_noindex and is_trusted(self.folder)
 
     def _restored_strategy(self) -> Strategy:
         """As it was at the last checkpoint; where an older version kept less of it, what waits is to be ranked anew."""

@@ -12,13 +12,14 @@ from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.records import Candidate, Fetch, Host, Outcome, PastFetch, Skip, Url, Visit
 from lycosa.vocabulary.urls import host_of, origin_of
 from lycosa.web.robots import RobotsWeb, TextWeb
-from lycosa.web.sitemaps import MAX_BYTES, parse_sitemap
+from lycosa.web.sitemaps import MAX_BYTES, parse_sitemap, unzipped
 
 from .crawl import Assessor, Crawl, EverySeedRefusedError, Status
 from .host_slots import CurrentSlots
 
 _MAX_SITEMAPS = 1_000  # downloads
 _MAX_OF_ONE_HOST = 100  # so that no host takes them all
+_MAX_BYTES_OF_ONE_HOST = 50_000_000  # unzipped, which takes ten seconds to read; a sitemap may have as many
 _SITEMAP, _IN_AN_INDEX = 1, 2  # depths: an index names sitemaps, but no further index
 
 
@@ -101,6 +102,7 @@ class _Sitemaps(BaseStrategy):
         self._starts = starts
         self._or_else = or_else
         self._of_host: Counter[Host] = Counter()  # sitemaps proposed
+        self._bytes_of_host: Counter[Host] = Counter()  # of sitemaps read, unzipped
 
     def start(self, seeds: Sequence[Url]) -> list[Candidate]:
         starts = [seed for seed in seeds if seed in self._starts]
@@ -117,7 +119,12 @@ class _Sitemaps(BaseStrategy):
             if not named and self._or_else:
                 named = [Url(origin_of(candidate.url) + self._or_else)]
             return self._sitemaps(named, _SITEMAP)
-        pages, sitemaps = parse_sitemap(fetch.url, fetch.content, self._found.limit)
+        content = unzipped(fetch.content)
+        host = host_of(fetch.url)
+        self._bytes_of_host[host] += len(content)
+        if self._bytes_of_host[host] > _MAX_BYTES_OF_ONE_HOST:
+            return []
+        pages, sitemaps = parse_sitemap(fetch.url, content, self._found.limit)
         self._found.add(-int(candidate.priority), pages)
         return self._sitemaps(sitemaps, _IN_AN_INDEX) if candidate.depth == _SITEMAP else []
 

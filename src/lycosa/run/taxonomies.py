@@ -1,6 +1,7 @@
 """Taxonomies of topics: learnt from folders of examples, saved, and read again."""
 
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -10,10 +11,11 @@ from lycosa.reading.decode import decode
 from lycosa.relevance.taxonomy import Taxonomy
 from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.errors import LycosaError, UsageError
-from lycosa.vocabulary.files import output_file, read_given
+from lycosa.vocabulary.files import is_below, output_file, read_given
 from lycosa.vocabulary.records import Page, Url
 
 LARGEST_EXAMPLE = 2_000_000  # bytes; of a longer file the beginning counts
+_MAX_FILES = 100_000  # of one topic
 LARGEST_FILE = 500_000_000  # bytes, of a taxonomy that was saved
 _HTML, _TEXT = frozenset((".html", ".htm", ".xhtml")), frozenset((".txt", ".md", ".text"))
 
@@ -50,9 +52,7 @@ def examples_in_folders(folder: Path) -> Mapping[str, list[Page]]:
     """The pages (.html, .txt) in each folder of a folder, by its name; those in folders further down count too."""
     try:
         topics = sorted(each for each in folder.iterdir() if each.is_dir() and not each.name.startswith("."))
-        examples = {
-            topic.name: [_page(path) for path in sorted(topic.rglob("*")) if _is_page(path)] for topic in topics
-        }
+        examples = {topic.name: [_page(path) for path in _pages_below(topic, folder)] for topic in topics}
     except OSError as error:
         raise UsageError(f"cannot read {error.filename or folder}: {error.strerror}") from None
     for topic, pages in examples.items():
@@ -69,8 +69,14 @@ def save_taxonomy(taxonomy: Taxonomy, path: Path) -> None:
         file.write(msgspec.json.encode(taxonomy.to_plain()))
 
 
-def _is_page(path: Path) -> bool:
-    return path.suffix.lower() in _HTML | _TEXT and path.is_file()
+def _pages_below(topic: Path, folder: Path) -> list[Path]:
+    """The example pages of a topic; a link that leads out of the taxonomy, which may be somebody else's, is none."""
+    if not is_below(folder, topic):
+        return []
+    below = sorted(islice(topic.rglob("*"), _MAX_FILES))
+    return [
+        path for path in below if path.suffix.lower() in _HTML | _TEXT and path.is_file() and is_below(folder, path)
+    ]
 
 
 def _page(path: Path) -> Page:

@@ -108,11 +108,10 @@ def calibration_of(topic: Topic, folder: Path) -> Calibration:
 def examples_of(topic: Topic, folder: Path) -> Examples:
     """The examples of the recipe, its topic in words as one of them, and the labels given since, less what was
     forgotten."""
-    good = _examples_in(folder, topic.examples)
-    bad = _examples_in(folder, topic.negatives)
-    for url, is_good in read_labels(folder).items():
-        good = [example for example in good if example.value != url]
-        bad = [example for example in bad if example.value != url]
+    labels = read_labels(folder)
+    good = [example for example in _examples_in(folder, topic.examples) if example.value not in labels]
+    bad = [example for example in _examples_in(folder, topic.negatives) if example.value not in labels]
+    for url, is_good in labels.items():
         (good if is_good else bad).append(Example("url", url, 0))
     forgotten = read_forgotten(folder)
     contradictory = {example.value for example in good} & {example.value for example in bad}

@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from lycosa.collection.errors import disk_errors
 from lycosa.collection.folder import check_folder
 from lycosa.recipe import FILE_NAME, Logs, Map, Recipe, Requests, StandingSource, Topic, load_recipe
-from lycosa.relevance.predicates import Predicate
+from lycosa.relevance.predicates import Predicate, is_regular_expression
 from lycosa.relevance.registry import LINEAR
 from lycosa.strategies.registry import STRATEGIES
 from lycosa.user_config import data_folder, user_contact
@@ -37,8 +37,6 @@ from lycosa.vocabulary.text import visible
 ID_FILE = ".id"
 _ID = re.compile("[0-9a-f]{32}")
 _MAX_BYTES = 10_000
-_REPETITION = re.compile(r"[*+{]")
-_MAX_OPTIONAL = 4
 _OWN_FOLDERS = ("peer",)  # whose content acts for the user, and so has to be the user's own
 _HARMLESS_HEADERS = ("accept-language",)
 _CODE_SUFFIXES = frozenset((".py", ".pyc", ".so", ".pyd", ".zip"))
@@ -85,6 +83,15 @@ def is_made_here(folder: Path) -> bool:
         return False
 
 
+def is_this_folder(folder: Path) -> bool:
+    """Whether this very folder was made or trusted on this machine, and is not a copy that came back."""
+    known = _known(folder)
+    try:
+        return known is not None and _is_same_folder(folder.stat(), folder, known)
+    except OSError:
+        return False
+
+
 def is_trusted(folder: Path) -> bool:
     """Whether what the collection names may be used."""
     known = _known(folder)
@@ -100,7 +107,7 @@ def is_trusted(folder: Path) -> bool:
 
 def check_collection(folder: Path) -> None:
     """Refuses a folder in which something is a link, a pipe or a device, unless the user made the link."""
-    check_folder(folder, links_allowed=lambda: is_trusted(folder))
+    check_folder(folder, links_allowed=lambda: is_this_folder(folder))
 
 
 def require_trust(folder: Path) -> None:
@@ -213,7 +220,7 @@ def _concerns(folder: Path, recipe: Recipe) -> Iterator[tuple[str, str]]:
         yield "topic.function", topic.function
     if topic.model != LINEAR:
         yield "topic.model", topic.model
-    yield from (("topic.keywords", rule) for rule in topic.keywords if _may_hang(rule))
+    yield from (("topic.keywords", rule) for rule in topic.keywords if is_regular_expression(rule))
     if requests.proxy:
         yield "requests.proxy", requests.proxy
     if requests.cookies:
@@ -238,7 +245,7 @@ def _concerns(folder: Path, recipe: Recipe) -> Iterator[tuple[str, str]]:
             if part.function:
                 yield "topic.predicate.function", part.function
             rules = [*(part.keywords or ()), *([part.url] if isinstance(part.url, str) else part.url or ())]
-            yield from (("topic.predicate", rule) for rule in rules if _may_hang(rule))
+            yield from (("topic.predicate", rule) for rule in rules if is_regular_expression(rule))
             files.append(("topic.predicate.taxonomy", part.taxonomy or ""))
     for key, name in files:
         if name and not _is_within(folder, name):
@@ -276,13 +283,6 @@ def _parts(predicate: Predicate) -> Iterator[Predicate]:
     yield predicate
     for _, part in predicate.parts():
         yield from _parts(part)
-
-
-def _may_hang(rule: str) -> bool:
-    """Whether a rule is a regular expression that may take more than linear time: one that repeats, as `/\\w+ing/`
-    does, or has many optional parts, each of which doubles the ways to read a text."""
-    is_regular = len(rule) > 2 and rule.startswith("/") and rule.endswith("/")
-    return is_regular and (_REPETITION.search(rule) is not None or rule.count("?") > _MAX_OPTIONAL)
 
 
 def _is_within(folder: Path, name: str) -> bool:

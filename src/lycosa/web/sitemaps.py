@@ -10,16 +10,21 @@ from .encodings import decoded
 
 MAX_BYTES = 10_000_000  # of one sitemap, unzipped
 _MAX_URL_LENGTH = 2_048  # characters, by the protocol
+_MAX_ELEMENTS = 1_000  # before the first URL, and for each: images and translations have elements of their own
 
 
 class _EnoughReadError(Exception):
     """Stops the XML parser: there is too much, or something that no sitemap needs."""
 
 
+def unzipped(content: bytes) -> bytes:
+    """The first `MAX_BYTES` of a sitemap that may be gzipped."""
+    return decoded(content, "gzip", MAX_BYTES)[0] if content.startswith(b"\x1f\x8b") else content
+
+
 def parse_sitemap(url: Url, content: bytes, limit: int) -> tuple[list[Url], list[Url]]:
     """The pages and the further sitemaps that a sitemap lists, at most `limit` of each."""
-    if content.startswith(b"\x1f\x8b"):
-        content, _ = decoded(content, "gzip", MAX_BYTES)
+    content = unzipped(content)
     if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
         pages, sitemaps = _in_xml(content, limit)
         return _absolute(url, pages), _absolute(url, sitemaps)
@@ -39,11 +44,14 @@ def _in_xml(content: bytes, limit: int) -> tuple[list[str], list[str]]:
     sitemaps: list[str] = []
     path: list[str] = []
     text: list[str] = []
+    since_last = 0  # elements since the last URL
 
     def start(tag: str, _attributes: dict[str, str]) -> None:
+        nonlocal since_last
         path.append(tag.rpartition(":")[2].lower())
         text.clear()
-        if len(path) > 16:
+        since_last += 1
+        if len(path) > 16 or since_last > _MAX_ELEMENTS:
             raise _EnoughReadError
 
     def data(characters: str) -> None:
@@ -51,8 +59,10 @@ def _in_xml(content: bytes, limit: int) -> tuple[list[str], list[str]]:
             text.append(characters)
 
     def end(_tag: str) -> None:
+        nonlocal since_last
         if path[-2:] in (["url", "loc"], ["sitemap", "loc"]):
             listed = pages if path[-2] == "url" else sitemaps
+            since_last = 0
             location = "".join(text).strip()
             if location and len(location) <= _MAX_URL_LENGTH:
                 listed.append(location)

@@ -119,7 +119,7 @@ def rows(sizes: list[int], pages: int) -> Iterator[tuple[str, int, float]]:
             if kind == "larger" and size < largest:
                 log = MadeUpLog(accesses=size, pages=size // ACCESSES_OF_PAGE, users=size // ACCESSES_OF_READER)
             access_log, times, share = cost(log, size, pages)
-            most = int(np.diff(access_log.readers[0]).max())
+            most = int(np.diff(access_log.users_by_url[0]).max())
             print(
                 f"| {kind} | {access_log.accesses} | {len(access_log.urls)} | {access_log.users} | {most} "
                 f"| {times.mean():.2f} | {np.median(times):.2f} | {times.max():.0f} | {share:.2f} |",

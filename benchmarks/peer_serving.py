@@ -28,7 +28,7 @@ from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Url, Visit
 from lycosa.vocabulary.text import codes_of
 from lycosa_peers.addresses import Endpoint, parse_endpoint
 from lycosa_peers.channel import Channel
-from lycosa_peers.control import Request, ask_running_peer
+from lycosa_peers.control import PeerRequest, ask_running_peer
 from lycosa_peers.identity import Identity
 from lycosa_peers.messages import Contact, Declined, Query, Response, decode, encode
 from lycosa_peers.options import DEFAULTS
@@ -162,7 +162,7 @@ async def ask_hard(endpoint: Endpoint, queries: Sequence[str], seconds: float, c
 async def searched(folder: Path, words: str) -> tuple[float | None, float, bool]:
     """Seconds until another peer's hit was there, until the end, and whether a buddy or its index led there."""
     first, by_buddy, last = None, False, 0.0
-    replies = await ask_running_peer(PeerFolder(folder), Request("search", words, enough=1))
+    replies = await ask_running_peer(PeerFolder(folder), PeerRequest("search", words, enough=1))
     assert replies is not None
     async for reply in replies:
         if reply.progress is not None:

@@ -12,20 +12,20 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from statistics import fmean, median
 
-from lycosa_lab.recall_coverage import BUDGETS, Moment, RecallCrawl, recall_crawls
+from lycosa_lab.recall_coverage import BUDGETS, RecallCheck, RecallCrawl, recall_crawls
 
 STRATEGIES = ("hunter", "best-first", "breadth-first")
 
 
-def by_budget_of(crawls: Sequence[RecallCrawl]) -> list[list[Moment]]:
-    """The moments of all crawls at each budget."""
+def by_budget_of(crawls: Sequence[RecallCrawl]) -> list[list[RecallCheck]]:
+    """The checks of all crawls at each budget."""
     places = range(len(BUDGETS))
-    return [[crawl.moments[place] for crawl in crawls if place < len(crawl.moments)] for place in places]
+    return [[crawl.checks[place] for crawl in crawls if place < len(crawl.checks)] for place in places]
 
 
 def coverage_row(name: str, crawls: Sequence[RecallCrawl]) -> str:
     """Of each budget, in how many of the worlds the interval held the truth."""
-    by_budget = [[moment.is_covered for moment in moments] for moments in by_budget_of(crawls)]
+    by_budget = [[check.is_covered for check in checks] for checks in by_budget_of(crawls)]
     every = [covered for each in by_budget for covered in each]
     cells = " | ".join(f"{fmean(each):.0%}" if each else "–" for each in by_budget)
     return f"| {name} | {cells} | {fmean(every):.0%} |"
@@ -33,15 +33,15 @@ def coverage_row(name: str, crawls: Sequence[RecallCrawl]) -> str:
 
 def accuracy_row(name: str, crawls: Sequence[RecallCrawl]) -> str:
     """How far the estimate is from the truth in the middle of crawls, and how wide its interval."""
-    moments = by_budget_of(crawls)
+    checks = by_budget_of(crawls)
     cells = " | ".join(
         f"{median(abs(each.estimate.recall - each.true_recall) for each in found):.2f}"
         f" of {fmean(each.true_recall for each in found):.2f}"
         if found
         else "–"
-        for found in moments
+        for found in checks
     )
-    width = fmean(each.estimate.recall_high - each.estimate.recall_low for found in moments for each in found)
+    width = fmean(each.estimate.recall_high - each.estimate.recall_low for found in checks for each in found)
     return f"| {name} | {cells} | {width:.2f} |"
 
 

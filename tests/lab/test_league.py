@@ -10,11 +10,13 @@ from lab.study_runs import copy_with_jobs_missing, run_small_as_json
 from lycosa.reading import Reader
 from lycosa.recipe import DEFAULT_STRATEGY
 from lycosa.strategies import STRATEGIES
+from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Fetch, Outcome, Url
 from lycosa_lab.live_crawl import LiveTask, live_crawl
 from lycosa_lab.statistics import paired_t
 from lycosa_lab.studies.league import ORACLE, SCRIPT, League
 from lycosa_lab.studies.league.baselines import Script, oracle
+from lycosa_lab.studies.league.figures import _chosen
 from lycosa_lab.studies.league.runs import _figures, budgets_of, league_strategies, prepare
 from lycosa_lab.studies.league.tables import MEASURES
 from lycosa_lab.studies.league.tasks import (
@@ -80,6 +82,18 @@ def results(world, folder):
 def test_it_compares_every_strategy_that_needs_no_log_or_map():
     assert set(league_strategies()) == {name for name, entry in STRATEGIES.items() if not entry.needs}
     assert {DEFAULT_STRATEGY, "best-first", "utility"} <= set(league_strategies())
+
+
+def test_a_league_of_some_strategies_is_a_run_of_its_own():
+    some = League(["random"])
+    assert some.strategies == ("random", DEFAULT_STRATEGY, "best-first")
+    assert some.scales["small"] == {**League.scales["small"], "strategies": some.strategies}
+    with pytest.raises(UsageError, match="no strategy of the league is called 'collaborative'; there are adaptive"):
+        League(["collaborative"])  # which needs a log
+
+
+def test_only_those_who_took_part_are_drawn():
+    assert _chosen(["random", ORACLE, SCRIPT, "best-first"], "best-first") == ["best-first", ORACLE, SCRIPT, "random"]
 
 
 def test_every_claim_is_computed_and_every_figure_drawn(results, folder):

@@ -81,6 +81,13 @@ def test_a_study_is_run_listed_and_tabled(world, tmp_path) -> None:
     assert again["study"] == "compare"
 
 
+def test_only_the_league_takes_strategies() -> None:
+    assert lycosa("lab", "run", "freshness", "--strategies", "hunter").is_one_clear_line(
+        2, "--strategies is for league"
+    )
+    assert lycosa("lab", "run", "league", "--strategies", "huntr").is_one_clear_line(2, "'huntr'", "best-first, ")
+
+
 def test_every_measure_that_the_world_knows_can_be_asked_for(world, tmp_path) -> None:
     asked = (
         "Harvest@20,TargetRecall,MeanSimilarity,MeanRank,MeanStatus,Diversity,Reliability,Novelty,Overlap,StrategyCpu"

@@ -13,7 +13,7 @@ comes back when a page links to it once more. Of the URLs that were refused, the
 is skipped once; one refused long ago and linked to again is refused again. What was visited is never forgotten: memory
 grows with it, by some 12 bytes for each URL, for each host, for each site and for each path that had a query.
 
-The frontier of a live crawl has the best of what waits in memory, about 50 000 URLs. The others are *spilled*: a host
+The frontier of a live crawl has the best of what waits in memory, about 100 000 URLs. The others are *spilled*: a host
 of which nothing is in memory is *dormant*, and known by the rank of its best URL; it wakes when that is the best there
 is. Of a host that is not dormant the best URLs are in memory, and what is spilled comes after them. Which URLs are
 spilled changes nothing in the order in which they are taken.

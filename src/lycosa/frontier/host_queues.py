@@ -137,7 +137,7 @@ class HostQueues:
         slot = spilled.slots[hash(host)] if queue is None else queue.slot
         if not slot or (queue is not None and spilled.is_better(slot, entry.rank, entry.order)):
             return False
-        spilled.add(slot, entry.rank, entry.order, hash(entry.url))
+        spilled.add_entry(slot, entry)
         return True
 
     def spill_down_to(self, count: int) -> Iterator[QueueEntry]:
@@ -175,7 +175,7 @@ class HostQueues:
             queue.slot = spilled.slot_for(hash(host))
         while len(queue.entries) > count:
             entry = queue.entries.pop()
-            spilled.add(queue.slot, entry.rank, entry.order, hash(entry.url))
+            spilled.add_entry(queue.slot, entry)
             yield entry
 
     def pop(self, now: float) -> QueueEntry | None:

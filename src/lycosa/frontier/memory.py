@@ -145,7 +145,7 @@ class MemoryFrontier:
                 replace(each, priority=self._lifted(each.priority)) if self._is_boosted(each.url) else each
                 for each in candidates
             ]
-        if self._spilled:
+        if self._spilled and not self._spilled.has_all_ranks:
             candidates = list(candidates)
             self._look_up(candidates)
         for candidate in candidates:
@@ -270,7 +270,7 @@ class MemoryFrontier:
             self._count_stale()
         if entry is None and self._spilled is not None and (order := self._spilled.waiting[hash(url)]):
             entry = QueueEntry(0.0, order, url)
-            self._spilled.waiting[hash(url)] = 0
+            self._spilled.discard(hash(url))
         if entry is not None:
             self._forget(entry)
 
@@ -397,7 +397,7 @@ class MemoryFrontier:
         """Whether an entry was spilled; it counts no more."""
         if self._spilled is None or self._spilled.waiting[hash(entry.url)] != entry.order:
             return False
-        self._spilled.waiting[hash(entry.url)] = 0
+        self._spilled.discard(hash(entry.url))
         return True
 
     def _entries(self) -> Iterator[QueueEntry]:

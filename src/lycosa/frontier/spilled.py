@@ -19,6 +19,8 @@ _SIZE = _RECORD.size
 _END = -1
 _NEAR = 4_096  # dormant hosts that are kept in order, the best
 _READ_AHEAD = 8  # records
+_MOST_RANKED = 1_000_000  # entries whose rank is in memory; those of others are looked up where they wait
+_DOUBLE, _BITS = Packing("<d"), Packing("<Q")
 _MOST_TAKEN = 4_096  # entries, of a list that had to be sorted
 _WASTE = 1 << 26  # bytes of the file, and three times as many as its records need; beyond, it is written anew
 
@@ -47,11 +49,15 @@ class SpilledEntries:
     def __init__(self, folder: Path | None = None):
         self._folder = folder
         self.waiting = KeyTable()  # the order of each entry that counts, by the key of its URL
+        self._rank_of = KeyTable()  # the bits of its rank, and 1
+        self._retries_and_hops: dict[int, tuple[int, int]] = {}  # by order, of entries that have any
         self.clear()
 
     def clear(self) -> None:
         """Forgets everything."""
         self.waiting.clear()
+        self._rank_of.clear()
+        self._retries_and_hops.clear()
         self._file = ScratchFile(self._folder)
         self.slots = KeyTable()  # of hosts, by their keys; they count from 1
         self._hosts = array("q", [0])  # the key of the host of each slot
@@ -100,8 +106,35 @@ class SpilledEntries:
         best = self._ranks[slot]
         return rank < best or (rank == best and order < self._orders[slot])
 
-    def add(self, slot: int, rank: float, order: int, key: int) -> None:
+    @property
+    def has_all_ranks(self) -> bool:
+        """Whether the rank of every entry is in memory."""
+        return len(self._rank_of) == len(self.waiting)
+
+    def entry_of(self, url: Url, order: int) -> QueueEntry | None:
+        """The entry of a URL, which has this order; None where its rank is not in memory."""
+        bits = self._rank_of[hash(url)]
+        if not bits:
+            return None
+        (rank,) = _DOUBLE.unpack(_BITS.pack(bits - 1))
+        return QueueEntry(rank, order, url, self._retries_and_hops.get(order))
+
+    def discard(self, key: int) -> None:
+        """The entry of a URL, by its key, counts no more."""
+        self._retries_and_hops.pop(self.waiting[key], None)
+        self.waiting[key] = self._rank_of[key] = 0
+
+    def add_entry(self, slot: int, entry: QueueEntry) -> None:
         """Adds an entry to a host."""
+        key = hash(entry.url)
+        if entry.retries_and_hops:
+            self._retries_and_hops[entry.order] = entry.retries_and_hops
+        has_room = len(self.waiting) < _MOST_RANKED
+        self._rank_of[key] = _BITS.unpack(_DOUBLE.pack(entry.rank))[0] + 1 if has_room else 0
+        self.add(slot, entry.rank, entry.order, key)
+
+    def add(self, slot: int, rank: float, order: int, key: int) -> None:
+        """The same, without what makes it known by its URL."""
         self.waiting[key] = order
         self._places[slot] = self._file.append(_RECORD.pack(rank, order, key, self._places[slot]))
         best = self._ranks[slot]
@@ -135,7 +168,7 @@ class SpilledEntries:
             if len(taken) == count:
                 self._places[slot], self._ranks[slot], self._orders[slot] = place, rank, order
                 return taken
-            self.waiting[key] = 0
+            self.discard(key)
             taken.append(order)
         self.slots[self._hosts[slot]] = 0
         self._ranks[slot], self._is_dormant[slot] = inf, 0

@@ -63,19 +63,17 @@ def factor_bars(factors: Sequence[Factor]) -> Markup:
     shown = [each for each in factors if abs(each.log_odds) >= 0.005][:10]
     if not shown:
         return Markup("")
-    height = 22 * len(shown)
     zero = 60.0 if any(each.log_odds < 0 for each in shown) else 1.0
-    parts = []
-    for number, each in enumerate(shown):
-        y = 22 * number
-        length = min(1.0, abs(each.log_odds) / _BAR) * 58
+    rows = []
+    for each in shown:
+        length = max(1.0, min(1.0, abs(each.log_odds) / _BAR) * 58)
         x, kind = (zero, "up") if each.log_odds > 0 else (zero - length, "down")
-        parts.append(
-            f'<rect class="{kind}" x="{x:.1f}" y="{y + 5}" width="{max(1.0, length):.1f}" height="12" rx="2"/>'
+        bar = f'<rect class="{kind}" x="{x:.1f}" y="1" width="{length:.1f}" height="12" rx="2"/>'
+        axis = f'<line class="grid" x1="{zero:g}" x2="{zero:g}" y1="0" y2="14"/>'
+        words = escape(each.words.removeprefix("by ")[:120])
+        rows.append(
+            f'<li><svg viewBox="0 0 {zero + 60:g} 14" width="{zero + 60:g}" height="14" aria-hidden="true">'
+            f"{axis}{bar}</svg>"
+            f"<span><b>{each.log_odds:+.2f}</b> {words}</span></li>"
         )
-        words = escape(each.words.removeprefix("by ")[:70])
-        parts.append(f'<text x="{zero + 66:g}" y="{y + 15.5}">{each.log_odds:+.2f} {words}</text>')
-    return Markup(
-        f'<svg class="factors" viewBox="0 0 {zero + 440:g} {height}" role="img"><title>parts of the score as logarithms'
-        f' of odds</title><line class="grid" x1="{zero:g}" x2="{zero:g}" y1="0" y2="{height}"/>{"".join(parts)}</svg>'
-    )
+    return Markup(f'<ul class="factors" title="parts of the score as logarithms of odds">{"".join(rows)}</ul>')

@@ -18,6 +18,7 @@ from lycosa.vocabulary.plugins import distribution_of, plugins
 from lycosa_lab.comparison import FreeComparison
 from lycosa_lab.results import PAGE_FILE, Results, Row, format_value, read_results, verdict
 from lycosa_lab.studies import STUDIES, study_named
+from lycosa_lab.studies.league import League
 from lycosa_lab.study import PACKAGES, Study, run
 from lycosa_lab.topics import FEWEST_ENTRIES
 from lycosa_lab.worlds.registry import open_world
@@ -58,6 +59,9 @@ def run_study(
     name: Annotated[str, typer.Argument(metavar="STUDY", help="See `lab list`.")],
     scale: Annotated[str, typer.Option("--scale", help="small or paper")] = "small",
     world: World = None,
+    strategies: Annotated[
+        str | None, typer.Option("--strategies", help="Of the league: names with commas between; all unless given.")
+    ] = None,
     seed: Seed = 1,
     out: Out = None,
     workers: Workers = None,
@@ -66,6 +70,10 @@ def run_study(
 ) -> None:
     """Run a study. Stopped, it goes on where it was when the same command is given again."""
     study = study_named(name)
+    if strategies is not None:
+        if not isinstance(study, League):
+            raise UsageError(f"{name} has strategies of its own; --strategies is for league")
+        study = League([word.strip() for word in strategies.split(",") if word.strip()])
     if scale not in study.scales:
         raise UsageError(f"{name} has no scale {scale!r}; it has {', '.join(study.scales)}")
     _run(study, world, scale=scale, seed=seed, out=out, workers=workers, as_json=as_json, quiet=quiet)

@@ -54,6 +54,12 @@ class League:
 
     def __init__(self, strategies: Sequence[str] = ()):
         self.strategies = tuple(dict.fromkeys((*strategies, DEFAULT_STRATEGY, BEST_FIRST))) if strategies else ()
+        if unknown := [name for name in self.strategies if name not in league_strategies()]:
+            raise UsageError(
+                f"no strategy of the league is called {unknown[0]!r}; there are {', '.join(league_strategies())}"
+            )
+        if self.strategies:  # a run of other strategies is another run
+            self.scales = {name: {**size, "strategies": self.strategies} for name, size in self.scales.items()}
 
     def default_world(self, size: Size) -> Mapping[str, Plain]:
         return {"pages": size["world_pages"], "topics": size["world_topics"]}

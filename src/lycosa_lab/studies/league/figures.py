@@ -69,6 +69,7 @@ def _bars(tables: LeagueTables, ranked: Sequence[str], default: str, *, seed: in
 
 def _chosen(ranked: Sequence[str], default: str) -> list[str]:
     """The curves to draw: what the default is measured by, and the best of the others."""
-    always = list(dict.fromkeys((default, ORACLE, SCRIPT, BEST_FIRST, "breadth-first")))
+    wanted = dict.fromkeys((default, ORACLE, SCRIPT, BEST_FIRST, "breadth-first"))
+    always = [name for name in wanted if name in ranked]
     others = [name for name in ranked if name not in always]
     return always + others[: _MOST_CURVES - len(always)]

@@ -1,0 +1,237 @@
+"""Writes the tables of league.md, and the first picture of the README, from what `lycosa lab run league` left behind.
+
+python docs/studies/league.py lycosa-lab/league [ablation.json ...]
+
+Every finished league below the folder becomes a section; a file of `benchmarks/ablation.py --out` becomes a column of
+the table of parts. What stands between the marks `<!-- NAME -->` and `<!-- end -->` is replaced, nothing else.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from math import sqrt
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from lycosa.pictures import Series, line_chart
+from lycosa.relevance.harvest import harvest_interval
+from lycosa_lab.results import Results, read_results
+
+DEFAULT, ORACLE, SCRIPT, BEST_FIRST = "hunter", "oracle", "script", "best-first"
+DRAWN = (ORACLE, DEFAULT, SCRIPT, BEST_FIRST, "breadth-first")
+NAMES = {
+    "synthetic": "A synthetic world",
+    "wikipedia-schools": "Wikipedia for Schools",
+    "webkb": "WebKB",
+    "debian-docs": "Debian documentation",
+}
+PICTURED = "wikipedia-schools"
+PAGE = Path(__file__).with_suffix(".md")
+ROOT = PAGE.parents[2]
+PICTURE = ROOT / "docs" / "pictures" / "league.svg"
+Row = Mapping[str, Any]
+
+
+def main() -> None:
+    folders = [Path(word) for word in sys.argv[1:] if not word.endswith(".json")]
+    leagues = {str(results.world["name"]): results for _, results in read_results(folders, warn=sys.exit)}
+    leagues = {name: leagues[name] for name in NAMES if name in leagues}
+    ablations = [json.loads(Path(word).read_text()) for word in sys.argv[1:] if word.endswith(".json")]
+    if leagues:
+        fill(PAGE, "summary", summary(leagues))
+        fill(PAGE, "worlds", "\n\n".join(map(section, leagues.values())))
+    if ablations:
+        fill(PAGE, "parts", parts_table(sorted(ablations, key=lambda each: list(NAMES).index(each["world"]))))
+    if PICTURED in leagues:
+        PICTURE.write_text(picture(leagues[PICTURED]), encoding="utf-8")
+        fill(ROOT / "README.md", "league", caption(leagues[PICTURED]))
+
+
+def fill(path: Path, name: str, text: str) -> None:
+    """Replaces what stands between two marks of a file."""
+    before = path.read_text(encoding="utf-8")
+    after, count = re.subn(
+        rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda found: f"{found[1]}{text}\n{found[2]}", before, flags=re.DOTALL
+    )
+    if count != 1:
+        sys.exit(f"{path} has no place for <!-- {name} -->")
+    path.write_text(after, encoding="utf-8")
+
+
+def means(results: Results, measure: str, column: str = "mean") -> dict[str, float]:
+    return {row["strategy"]: row[column] for row in results.tables["means"] if row["measure"] == measure}
+
+
+def crawls(results: Results, **settings: str) -> list[Row]:
+    """The crawls of the default strategy for held-out topics."""
+    return [
+        row
+        for row in results.tables["crawls"]
+        if row["held_out"] and row["strategy"] == DEFAULT and all(row[key] == value for key, value in settings.items())
+    ]
+
+
+def topics_of(results: Results) -> int:
+    return len({row["topic"] for row in crawls(results)})
+
+
+def longest(results: Results) -> str:
+    """How many pages the longest crawls have."""
+    pages = sorted({row["budget"] for row in crawls(results)})
+    return f"{pages[0]}" if len(pages) == 1 else f"{pages[0]} to {pages[-1]}"
+
+
+def summary(leagues: Mapping[str, Results]) -> str:
+    lines = [
+        "| world | topics | pages of a crawl | `hunter` | best-first | script | oracle | `hunter` ÷ best-first "
+        "| ÷ script | ÷ oracle |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for name, results in leagues.items():
+        area = means(results, "area")
+        ours = area[DEFAULT]
+        cells = [f"{area[other]:.3f}" for other in (DEFAULT, BEST_FIRST, SCRIPT, ORACLE)]
+        cells += [f"{ours / area[other]:.2f}" for other in (BEST_FIRST, SCRIPT, ORACLE)]
+        lines.append(f"| {NAMES[name]} | {topics_of(results)} | {longest(results)} | {' | '.join(cells)} |")
+    lines += [
+        "",
+        "By where the crawl starts and what is given, area of `hunter` and best-first, and what `hunter` claims:",
+        "",
+        "| world | start | given | `hunter` | best-first | claimed | true | off by | truth within the interval |",
+        "|---|---|---|--:|--:|--:|--:|--:|--:|",
+    ]
+    for name, results in leagues.items():
+        for start in ("within", "afar"):
+            for given in ("positives", "negatives"):
+                rows = crawls(results, start=start, given=given)
+                if rows:
+                    lines.append(f"| {NAMES[name]} | {start} | {given} | {setting_cells(results, rows)} |")
+    return "\n".join(lines)
+
+
+def setting_cells(results: Results, rows: Sequence[Row]) -> str:
+    places = {(row["topic"], row["start"], row["given"]) for row in rows}
+    theirs = [
+        row["area"]
+        for row in results.tables["crawls"]
+        if row["strategy"] == BEST_FIRST and (row["topic"], row["start"], row["given"]) in places
+    ]
+    columns = ("claimed harvest", "true harvest", "|claimed - true harvest|")
+    claims = [f"{fmean(row[column] for row in rows):.2f}" for column in columns]
+    claims.append(f"{sum(map(is_held, rows))} of {len(rows)}")
+    return " | ".join((f"{fmean(row['area'] for row in rows):.3f}", f"{fmean(theirs):.3f}", *claims))
+
+
+def is_held(row: Row) -> bool:
+    """Whether the truth lies within the interval that the crawl states."""
+    relevant = round(row["claimed harvest"] * row["kept"])
+    low, high = harvest_interval(relevant, row["kept"], "negatives" if row["given"] == "negatives" else "crawl")
+    return low <= row["true harvest"] <= high
+
+
+def section(results: Results) -> str:
+    """The table of a world, its claims, and what the default strategy does with and without negatives."""
+    budgets = ", ".join(f"{100 * share:g} %" for share in sorted({row["budget"] for row in results.tables["settings"]}))
+    lines = [
+        f"### {NAMES[str(results.world['name'])]}",
+        f"Scale `{results.scale}`, seed {results.seed}: {topics_of(results)} held-out topics, crawls of"
+        f" {longest(results)} pages ({budgets} of the web; the table is of the largest).",
+        "",
+        "| strategy | area (95 %) | recall | first 50 | pages to 50 % | relevant × standing | claimed | true | off by "
+        "| ms | p against `hunter` |",
+        "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    area, low, high = (means(results, "area", column) for column in ("mean", "low", "high"))
+    p = {
+        other: row["holm_p"]
+        for row in results.tables["tests"]
+        if row["measure"] == "area" and DEFAULT in (row["first"], row["second"])
+        for other in (row["first"], row["second"])
+        if other != DEFAULT
+    }
+    columns = (
+        ("recall", ".2f"),
+        ("precision of the first 50", ".2f"),
+        ("pages to 50%", ".0f"),
+        ("relevant x standing", ".3f"),
+        ("claimed harvest", ".2f"),
+        ("true harvest", ".2f"),
+        ("|claimed - true harvest|", ".2f"),
+        ("processor ms per page", ".1f"),
+    )
+    found = [(means(results, measure), form) for measure, form in columns]
+    for name in sorted(area, key=lambda name: -area[name]):
+        cells = [f"{area[name]:.3f} ({low[name]:.2f}–{high[name]:.2f})"]
+        cells += [f"{values[name]:{form}}" if name in values else "" for values, form in found]
+        cells.append(f"{p[name]:.3f}" if name in p else "")
+        lines.append(f"| {label(name)} | {' | '.join(cells)} |")
+    lines.append("")
+    for claim in results.claims:
+        verdict = {True: "holds", False: "**does not hold**", None: "reported"}[claim.holds]
+        lines.append(f"- `{claim.id.removeprefix('league.')}`: {verdict}; {claim.measured}")
+    return "\n".join(lines)
+
+
+def label(strategy: str) -> str:
+    return {DEFAULT: f"**`{DEFAULT}`**", ORACLE: f"*{ORACLE}*", SCRIPT: f"*{SCRIPT}*"}.get(strategy, f"`{strategy}`")
+
+
+def parts_table(ablations: Sequence[Mapping[str, Any]]) -> str:
+    """What leaving a part out changes, world by world."""
+    heads = [f"{NAMES[each['world']]}, {len(each['tasks'])} crawls" for each in ablations]
+    lines = [f"| without | {' | '.join(heads)} |", f"|---|{'--:|' * len(heads)}"]
+    whole = [fmean(areas(each, "")) for each in ablations]
+    lines.append(f"| nothing: the area | {' | '.join(f'{mean:.3f}' for mean in whole)} |")
+    parts = dict.fromkeys(part for each in ablations for part in each["parts"] if part)
+    lines += [f"| {part} | {' | '.join(change(each, part) for each in ablations)} |" for part in parts]
+    return "\n".join(lines)
+
+
+def areas(ablation: Mapping[str, Any], part: str) -> list[float]:
+    return [area for area, _ in ablation["parts"][part]]
+
+
+def change(ablation: Mapping[str, Any], part: str) -> str:
+    """The mean difference of area, crawl by crawl, with its standard error."""
+    if part not in ablation["parts"]:
+        return ""
+    gaps = [one - whole for one, whole in zip(areas(ablation, part), areas(ablation, ""), strict=True)]
+    return f"{fmean(gaps):+.3f} ± {stdev(gaps) / sqrt(len(gaps)):.3f}".replace("-", "−")
+
+
+def picture(results: Results) -> str:
+    return line_chart(
+        [curve(results.tables["curves"], name) for name in drawn(results)],
+        x_title="percent of the budget",
+        y_title="share of the topic found",
+        y_range=(0.0, 1.0),
+        percent=True,
+    )
+
+
+def drawn(results: Results) -> list[str]:
+    took_part = {row["strategy"] for row in results.tables["curves"]}
+    return [name for name in DRAWN if name in took_part]
+
+
+def curve(rows: Iterable[Row], strategy: str) -> Series:
+    return Series(strategy, [(row["percent_of_budget"], row["recall"]) for row in rows if row["strategy"] == strategy])
+
+
+def caption(results: Results) -> str:
+    recall = means(results, "recall")
+    found = ", ".join(f"{name} {recall[name]:.0%}" for name in drawn(results))
+    return (
+        f"![Share of a topic's pages found along the crawl: {', '.join(drawn(results))}](docs/pictures/league.svg)\n\n"
+        f"Five articles of {NAMES[PICTURED]} are the examples, alone or with 20 others that are off the topic, and\n"
+        f"{longest(results)} of {results.world['pages']} pages are fetched: the share of the topic's other articles that\n"
+        f"is found, in the mean over {topics_of(results)} topics to which nothing was fitted (at the end: {found}).\n"
+        "The oracle knows what is on the topic and has to follow links; the script goes by the words of the examples.\n"
+        "[The league](docs/studies/league.md) has all strategies, four webs, and what fails."
+    )
+
+
+if __name__ == "__main__":
+    main()

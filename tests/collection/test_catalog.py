@@ -191,6 +191,15 @@ def test_pages_are_found_where_they_moved(catalog):
 # ---------------------------------------------------------------- versions and damage
 
 
+@pytest.mark.parametrize("seeds", ["{", "[1]", "7", '["nonsense"]', b"\x00"])
+def test_forgetting_leaves_nothing_of_seeds_that_cannot_be_read(catalog, seeds):
+    catalog.add(RunStart(0.0, "hunter", (HOME,)), PLACE)
+    catalog.commit(None)
+    catalog.connection.execute("UPDATE runs SET seeds = ?", (seeds,))
+    catalog.forget(lambda url: False)
+    assert catalog.connection.execute("SELECT seeds FROM runs").fetchall() == [("[]",)]
+
+
 def test_an_older_catalog_is_brought_up_to_date(tmp_path):
     path = tmp_path / "catalog.sqlite"
     with Catalog(path, writable=True).connection as connection:

@@ -12,7 +12,20 @@ from msgspec.structs import astuple
 
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.key_table import KeySet
-from lycosa.vocabulary.records import REFRESH, Change, Fetch, Link, Outcome, Page, Plain, Skip, SkipReason, Url, Visit
+from lycosa.vocabulary.records import (
+    REFRESH,
+    Change,
+    CheckedUrl,
+    Fetch,
+    Link,
+    Outcome,
+    Page,
+    Plain,
+    Skip,
+    SkipReason,
+    Url,
+    Visit,
+)
 from lycosa.vocabulary.urls import host_of, key_of
 
 from .errors import catalog_errors
@@ -215,7 +228,11 @@ class Catalog(Queries):
             for column in ("found_on", "duplicate_of"):
                 ask(f"UPDATE pages SET {column} = NULL WHERE forgotten({column})")
             for rowid, seeds in ask("SELECT rowid, seeds FROM runs").fetchall():
-                kept = [seed for seed in msgspec.json.decode(seeds) if not is_forgotten(seed)]
+                try:
+                    read = msgspec.json.decode(seeds, type=list[CheckedUrl])
+                except (msgspec.DecodeError, TypeError):
+                    read = []  # nothing that cannot be read is left of a damaged row: it may be a trace
+                kept = [seed for seed in read if not is_forgotten(seed)]
                 ask("UPDATE runs SET seeds = ? WHERE rowid = ?", (_json(kept), rowid))
             self._last_number = ask("SELECT coalesce(max(number), 0) FROM pages").fetchone()[0]
         self.put_state("indexed_up_to", min(self.indexed_up_to(), self._last_number))

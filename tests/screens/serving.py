@@ -54,6 +54,10 @@ class Browser:
         if has_cookie:
             self.get(f"/?token={self.gate.token}")
 
+    def open(self) -> TestClient:
+        """One event loop for all requests within it, as a server has."""
+        return self._client
+
     def _launch(self, words: list[str], **options: Any) -> Any:
         """Something that fails, in the place of a crawl."""
         self.launched.append(words)

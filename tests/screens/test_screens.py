@@ -1,5 +1,6 @@
 """What the screens show, and the same for programs."""
 
+import time
 from pathlib import Path
 from shutil import copytree
 from urllib.parse import quote
@@ -8,13 +9,13 @@ import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from crawling import collection, lycosa
+from crawling import PATIENCE, collection, lycosa
 from lycosa.run.topic import read_labels
 from lycosa.screens import views
 from lycosa.screens.library import Library, NoSuchCollectionError
 from lycosa.screens.views import SearchView
 from lycosa.vocabulary.errors import UsageError
-from screens.serving import Browser
+from screens.serving import Browser, folder_of_collections
 from story.test_hostile_text import HOME, TITLES
 
 
@@ -256,3 +257,19 @@ def test_a_port_that_is_taken_is_said_in_a_line(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert lycosa("ui", tmp_path, "--no-browser", "--port", port).is_one_clear_line(2, str(port), "--port")
+
+
+def test_pages_that_a_crawl_left_out_of_the_index_are_added_when_somebody_searches(tmp_path, monkeypatch):
+    monkeypatch.setattr("lycosa.collection.collection._FEW", 0)
+    browser = Browser(folder_of_collections(tmp_path))
+
+    def not_indexed() -> int:
+        return browser.get("/api/collections/bees/search?q=honey").json()["not_indexed"]
+
+    with browser.open():
+        assert not_indexed() > 0
+        deadline = time.monotonic() + PATIENCE
+        while not_indexed() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not_indexed() == 0
+        assert "not in the index" not in browser.get("/c/bees/search?q=honey").text

@@ -42,8 +42,6 @@ class SpilledEntries:
     A host that has some has a slot: its best rank and order, whether or not that entry still counts, and where the list
     of its records begins. A list is sorted or not; it is sorted when something is taken from it. A host is *dormant*
     while nothing of it is in memory, and then takes part in `best_dormant`; a host without entries has no slot.
-
-    Ten million URLs on a million hosts take some 170 MB, nearly all for `waiting`, and 320 MB on the disk.
     """
 
     def __init__(self, folder: Path | None = None):

@@ -1,6 +1,9 @@
 """The routes of the screens: each reads its parameters, has a view made in a thread, and draws or sends it."""
 
+import asyncio
+import math
 import re
+import time
 from collections.abc import AsyncIterator, Callable
 from datetime import datetime
 from functools import partial
@@ -21,6 +24,7 @@ from starlette.routing import Route
 
 from lycosa import __version__
 from lycosa.run.control import label_pages
+from lycosa.run.open import bring_index_up_to_date
 from lycosa.run.trust import require_trust
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.text import visible
@@ -41,6 +45,7 @@ _MAX_QUERY = 1_000  # characters
 _MAX_METRICS = 500  # collections
 _BETWEEN_EVENTS = 1.5  # seconds
 _EVENTS = 2_400  # of one connection: an hour; browsers connect again
+_INDEX_EVERY = 30.0  # seconds, at most
 
 
 def make_app(
@@ -88,6 +93,7 @@ class Screens:
         self._views = views.Views()
         self._crawls = crawls
         self._queues: dict[Path, TeachingQueue] = {}
+        self._indexing: dict[Path, tuple[float, asyncio.Task[None]]] = {}  # when it began
         self._limiter: anyio.CapacityLimiter | None = None
         self._files = {name: (files(__package__) / "static" / name).read_bytes() for name in _STATIC}
         self._templates = jinja2.Environment(
@@ -315,9 +321,10 @@ class Screens:
     async def _search(self, request: Request, *, is_typed: bool = False) -> views.SearchView:
         asked = request.query_params
         label = asked.get("label", "")
-        return await self._threaded(
+        folder = self._library.folder(request.path_params["name"])
+        found = await self._threaded(
             views.search_view,
-            self._library.folder(request.path_params["name"]),
+            folder,
             asked.get("q", "")[:_MAX_QUERY],
             host=asked.get("host", "")[:300],
             language=asked.get("language", "")[:20],
@@ -326,6 +333,16 @@ class Screens:
             page=_number(request, "page"),
             is_typed=is_typed,
         )
+        if found.not_indexed and not self._templates.globals["read_only"]:
+            self._index_soon(folder)
+        return found
+
+    def _index_soon(self, folder: Path) -> None:
+        """Adds the pages that a crawl left out of the search index; while another crawl runs, it is tried in vain."""
+        began, task = self._indexing.get(folder, (-math.inf, None))
+        if (task is None or task.done()) and time.monotonic() - began > _INDEX_EVERY:
+            adding = self._threaded(bring_index_up_to_date, folder, tell=lambda line: None)
+            self._indexing[folder] = time.monotonic(), asyncio.create_task(adding)
 
     async def _frontier(self, request: Request) -> views.FrontierView:
         folder = self._library.folder(request.path_params["name"])

@@ -12,11 +12,11 @@ pytestmark = pytest.mark.slow
 
 def test_the_interval_holds_the_truth_in_most_of_the_worlds_and_is_narrower_than_knowing_nothing() -> None:
     crawls = [crawl for seed in range(101, 106) for crawl in recall_crawls(seed, ("hunter", "best-first"))]
-    moments = [moment for crawl in crawls for moment in crawl.moments]
-    assert len(moments) == len(crawls) * len(BUDGETS)
-    assert fmean(moment.is_covered for moment in moments) >= 0.75
-    assert fmean(moment.estimate.recall_high - moment.estimate.recall_low for moment in moments) < 0.4
-    assert fmean(abs(moment.estimate.recall - moment.true_recall) for moment in moments) < 0.15
+    checks = [check for crawl in crawls for check in crawl.checks]
+    assert len(checks) == len(crawls) * len(BUDGETS)
+    assert fmean(check.is_covered for check in checks) >= 0.75
+    assert fmean(check.estimate.recall_high - check.estimate.recall_low for check in checks) < 0.4
+    assert fmean(abs(check.estimate.recall - check.true_recall) for check in checks) < 0.15
     for crawl in crawls:
         if crawl.stop is not None:
             assert crawl.stop.true_recall >= 0.8

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crawling import done, pages, rows
+from crawling import done, lycosa, pages, rows
 from fixtures.fixed_world import FixedWorld
 from lycosa.recipe import load_recipe, read_seeds
 from lycosa.run.topic import examples_of
@@ -95,6 +95,8 @@ def test_pages_on_the_topic_come_before_the_others(tmp_path, name):
 
 def test_of_a_site_of_ones_own_every_page_is_kept_and_no_other(tmp_path):
     folder = copied("own-site", tmp_path)
+    assert lycosa("crawl", folder).is_one_clear_line(2, f"lycosa trust {folder}")
+    done("trust", folder)
     home = starts(folder)[0]
     world = web_around([home], ABOUT["own-site"])
     noindex = html("Hidden", words(ABOUT["own-site"], 3), [home + "logout", home + "a?print=1"])

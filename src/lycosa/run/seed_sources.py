@@ -46,7 +46,7 @@ _MARKDOWN_LINK = re.compile(r"\]\(\s*<?([^\s<>)]{1,2048})")
 _BARE_URL = re.compile(r"https?://[^\s<>()\[\]\"'`]{1,2048}")
 
 
-class FoundSeeds(Struct, frozen=True):
+class FoundSeeds(Struct, frozen=True, rename={"source": "way"}):  # in JSON, as programs that read it know it
     """The URLs that one source has given."""
 
     source: str

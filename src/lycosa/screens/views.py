@@ -518,10 +518,12 @@ def unfinished(query: str) -> str:
     >>> unfinished("honey be"), unfinished('"honey be"'), unfinished("honey ")
     ('honey (be OR be*)', '"honey be"', 'honey ')
     """
-    found = re.search(r"(?:^|(?<=\s))\w+$", query)
-    if found is None or len(found[0]) < _MIN_TYPED or query.count('"') % 2 or found[0] in ("AND", "OR", "NOT"):
+    words = query.split()
+    last = words[-1] if words and query.endswith(words[-1]) else ""
+    is_word = len(last) >= _MIN_TYPED and last.replace("_", "a").isalnum() and last not in ("AND", "OR", "NOT")
+    if not is_word or query.count('"') % 2:
         return query
-    return f"{query[: found.start()]}({found[0]} OR {found[0]}*)"
+    return f"{query.removesuffix(last)}({last} OR {last}*)"
 
 
 # ---------------------------------------------------------------- one page

@@ -15,7 +15,7 @@ from lycosa.pictures.html_page import for_each_screen, html_page, section
 from lycosa.relevance.harvest import Calibration, harvest_interval
 from lycosa.run.review import Measured
 from lycosa.vocabulary.records import RELEVANT
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import byte_size, grouped, visible
 from lycosa.vocabulary.urls import normalise, site_of
 
 PLACES_SHOWN = 25  # hosts, and sites
@@ -133,13 +133,13 @@ def _cards(data: ReportData) -> str:
     relevant = sum(relevance >= RELEVANT for relevance in data.relevances)
     figures = (
         _counted(pages, "page"),
-        (_count(relevant), "relevant" if data.calibration == "rule" else "relevant, says the model"),
+        (grouped(relevant), "relevant" if data.calibration == "rule" else "relevant, says the model"),
         _harvest_card(data, relevant),
         *_standing_card(data),
         _counted(len(set(map(site_of, data.hosts))), "site"),
         _counted(len(set(data.hosts)), "host"),
         _counted(data.waiting, "URL", " waiting"),
-        (_size(data.size), "received"),
+        (byte_size(data.size), "received"),
         (_duration(data.seconds), "of crawling"),
     )
     cards = "".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for value, label in figures)
@@ -148,7 +148,7 @@ def _cards(data: ReportData) -> str:
 
 
 def _counted(number: int, noun: str, state: str = "") -> tuple[str, str]:
-    return _count(number), f"{noun}{'' if number == 1 else 's'}{state}"
+    return grouped(number), f"{noun}{'' if number == 1 else 's'}{state}"
 
 
 def _harvest_card(data: ReportData, relevant: int) -> tuple[str, str]:
@@ -189,7 +189,7 @@ def _harvest_lead(data: ReportData) -> str:
     sample = data.measured
     if sample is None:
         return f"{lead} lycosa review measures it on pages drawn at random."
-    found = f"{_count(sample.good)} of {_count(sample.drawn)} pages drawn at random are on topic, as labelled by hand"
+    found = f"{grouped(sample.good)} of {grouped(sample.drawn)} pages drawn at random are on topic, as labelled by hand"
     return f"{lead} Measured: {found}, so {sample.share:.0%}, probably within {sample.low:.0%}–{sample.high:.0%}."
 
 
@@ -293,8 +293,8 @@ def _freshness(data: ReportData) -> str:
         return ""
     lead = (
         f"The pages were last checked between {_text(facts.oldest_look)} and {_text(facts.latest_look)}. "
-        f"{_count(facts.looked_again)} were rechecked: {_count(facts.changed)} have changed at least once, "
-        f"{_count(facts.vanished)} are gone."
+        f"{grouped(facts.looked_again)} were rechecked: {grouped(facts.changed)} have changed at least once, "
+        f"{grouped(facts.vanished)} are gone."
     )
     rows = "".join(
         f"<tr><td>{_text(page.when)}</td><td>{_text(page.change)}</td>"
@@ -352,7 +352,7 @@ def _hosts(data: ReportData) -> str:
 
 
 def _largest(number: int, what: str) -> str:
-    return f"The {PLACES_SHOWN} largest of {_count(number)} {what}" if number > PLACES_SHOWN else f"All {what}"
+    return f"The {PLACES_SHOWN} largest of {grouped(number)} {what}" if number > PLACES_SHOWN else f"All {what}"
 
 
 def _top_pages(data: ReportData) -> str:
@@ -392,7 +392,7 @@ def _amounts(data: ReportData) -> str:
 
 def _runs(data: ReportData) -> str:
     rows = "".join(
-        f'<tr><td>{_text(run.started)}</td><td>{_text(run.strategy)}</td><td class="number">{_count(run.pages)}</td>'
+        f'<tr><td>{_text(run.started)}</td><td>{_text(run.strategy)}</td><td class="number">{grouped(run.pages)}</td>'
         f'<td class="number">{_duration(run.seconds)}</td><td>{_text(run.stopped) or "–"}</td></tr>\n'
         for run in data.runs
     )
@@ -423,22 +423,10 @@ def _link(url: str) -> str:
     return f'<a href="{escape(target)}" rel="noopener noreferrer nofollow">{_text(target, 110)}</a>'
 
 
-def _count(number: int) -> str:
-    return f"{number:,}".replace(",", "\u202f")
-
-
-def _size(size: float) -> str:
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} TB"
-
-
 def _duration(seconds: float) -> str:
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
     if whole < 3600:
         return f"{whole // 60}m {whole % 60:02}s"
-    return f"{_count(whole // 3600)}h {whole % 3600 // 60:02}m"
+    return f"{grouped(whole // 3600)}h {whole % 3600 // 60:02}m"

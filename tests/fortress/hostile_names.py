@@ -168,9 +168,9 @@ class NameServer:
         while True:
             packet, sender = self._udp.recvfrom(4096)
 
-            def answer(packet: bytes = packet, sender: object = sender) -> None:
+            def answer(packet: bytes = packet, sender: tuple[str, int] = sender) -> None:
                 if (said := self._answer(packet, over_tcp=False)) is not None:
-                    self._udp.sendto(said, sender)  # type: ignore[arg-type]
+                    self._udp.sendto(said, sender)
 
             threading.Thread(target=answer, daemon=True).start()
 

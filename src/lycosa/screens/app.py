@@ -27,7 +27,7 @@ from lycosa.run.control import label_pages
 from lycosa.run.open import bring_index_up_to_date
 from lycosa.run.trust import require_trust
 from lycosa.vocabulary.errors import LycosaError, UsageError
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import byte_size, grouped, visible
 
 from . import charts, views
 from .crawls import Crawls, prefer_or_block
@@ -105,9 +105,9 @@ class Screens:
             lstrip_blocks=True,
         )
         self._templates.filters |= {
-            "count": _count,
+            "count": grouped,
             "percent": _percent,
-            "size": _size,
+            "size": byte_size,
             "moment": _moment,
             "marked": _marked,
             "web": _web,
@@ -410,20 +410,8 @@ def _marked(snippet: str) -> Markup:
     return Markup(re.sub("«([^«»]*+)»", r"<mark>\1</mark>", str(escape(visible(snippet, 600)))))
 
 
-def _count(number: int) -> str:
-    return f"{number:,}".replace(",", "\u202f")
-
-
 def _percent(share: float | None) -> str:
     return "–" if share is None else f"{share:.0%}"
-
-
-def _size(size: float) -> str:
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} TB"
 
 
 def _moment(at: float | None) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 
+from msgspec.structs import replace
+
 from lycosa.run.control import CrawlRequest, carry_out
 from lycosa.run.trust import require_trust
 from lycosa.vocabulary.errors import UsageError
@@ -18,7 +20,8 @@ from .views import CrawlFigures, crawl_figures
 MAX_PAGES = 10**9
 _MAX_SAID = 20_000  # bytes of what a crawl that failed has said
 _KEPT_FOR = 0.8  # seconds in which a crawl is not asked again, however many screens there are
-_ACTIONS = {"pause": "pause", "resume": "resume", "stop": "stop"}
+_REQUESTS = {each.do: each for each in (CrawlRequest("pause"), CrawlRequest("resume"), CrawlRequest("stop"))}
+_STEERING = {each.do: each for each in (CrawlRequest("block"), CrawlRequest("boost"), CrawlRequest("undo"))}
 
 
 class Crawls:
@@ -87,8 +90,8 @@ class Crawls:
             if not number:
                 raise UsageError("say how many pages the collection is to have, such as 500")
             request = CrawlRequest("budget", pages=number)
-        elif action in _ACTIONS:
-            request = CrawlRequest(action)  # type: ignore[arg-type]
+        elif action in _REQUESTS:
+            request = _REQUESTS[action]
         else:
             raise UsageError("a crawl can be started, paused, resumed and stopped, and has a budget")
         carry_out(folder, request, tell=lambda line: None)
@@ -109,7 +112,7 @@ class Crawls:
 def prefer_or_block(folder: Path, action: str, what: str) -> None:
     """Blocks or prefers a host, now or for the next crawl, or takes back what was said last."""
     require_trust(folder)
-    if action not in ("block", "boost", "undo"):
+    if action not in _STEERING:
         raise UsageError("a host can be blocked or preferred")
-    request = CrawlRequest(action, what=what.strip()[:2_000])  # type: ignore[arg-type]
+    request = replace(_STEERING[action], what=what.strip()[:2_000])
     carry_out(folder, request, tell=lambda line: None)

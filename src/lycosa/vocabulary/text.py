@@ -55,6 +55,28 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def grouped(number: int) -> str:
+    """A number with thin spaces between thousands, for pages that a browser shows.
+
+    >>> grouped(45_000).replace("\\u202f", "_")
+    '45_000'
+    """
+    return f"{number:,}".replace(",", "\u202f")
+
+
+def byte_size(size: float) -> str:
+    """A number of bytes in decimal units.
+
+    >>> byte_size(512), byte_size(1_540), byte_size(250_000_000)
+    ('512 B', '1.5 kB', '250 MB')
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
+
+
 def whole_number(digits: str, most: int = 10**15) -> int | None:
     """The number that digits spell; None for any other text, and for a number beyond `most`.
 

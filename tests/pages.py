@@ -34,6 +34,11 @@ class GivenWords:
         order = np.argsort(codes)
         return codes[order], np.array(list(self.terms.values()), dtype=np.uint64)[order]
 
+    @property
+    def placed(self) -> tuple[Codes, Indices]:
+        codes = self.codes
+        return codes, np.arange(len(codes))
+
     def codes_of(self, texts: Sequence[str]) -> list[Codes]:
         return [codes_of(tokens_of(text)) for text in texts]
 

@@ -21,6 +21,7 @@ from lycosa.vocabulary.text import (
     codes_in,
     folded_one_by_one,
     is_spaced,
+    offsets_in,
     words_in,
 )
 
@@ -68,15 +69,19 @@ class FoldedWords:
     @cached_property
     def counted(self) -> tuple[Codes, Codes]:
         """The codes of all terms, sorted, and the count of each; as `terms`, without making strings."""
-        codes = terms_by(self._algorithm).codes(self._spaced, *self._codes)
-        codes = codes[(codes != 0).nonzero()[0]]  # quicker than to select by marks
+        codes = np.sort(self._terms[1])
         if not len(codes):
             return codes, codes
-        codes.sort()
         lasts = (codes[1:] != codes[:-1]).nonzero()[0]
         edges = np.empty(len(lasts) + 2, np.intp)
         edges[0], edges[1:-1], edges[-1] = -1, lasts, len(codes) - 1
         return codes[edges[1:]], (edges[1:] - edges[:-1]).astype(np.uint64)
+
+    @cached_property
+    def placed(self) -> tuple[Codes, Indices]:
+        """The codes of all terms in their order, and how many characters stand before each in the text."""
+        indices, codes = self._terms
+        return codes, offsets_in(self._data)[indices]
 
     def codes_of(self, texts: Sequence[str]) -> list[Codes]:
         """For each text, the codes of its terms in their order, as those of the page are made."""
@@ -108,6 +113,13 @@ class FoldedWords:
     @cached_property
     def _codes(self) -> tuple[Codes, Marks, Marks]:
         return codes_in(self._spaced)
+
+    @cached_property
+    def _terms(self) -> tuple[Indices, Codes]:
+        """Which of the tokens have terms, and the codes of these."""
+        codes = terms_by(self._algorithm).codes(self._spaced, *self._codes)
+        indices = (codes != 0).nonzero()[0]  # quicker than to select by marks
+        return indices, codes[indices]
 
     @cached_property
     def _spaced(self) -> bytes:

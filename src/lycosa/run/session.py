@@ -73,6 +73,7 @@ _RANKS_BEHIND = (
 REPORT_FILE = "report.html"
 STANDING_FILE = "standing.json"
 _SECONDS_OF_SILENCE = 5.0  # while the archive is read again
+_WORK_PER_CHECKPOINT = 20  # times as much processor time as the last one took
 _UNANSWERED = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))
 _NO_PAGE = _UNANSWERED | {Outcome.GONE, Outcome.UNWANTED, Outcome.FORBIDDEN}
 SHORT_HOLD = 10.0  # seconds; what is shorter need not outlive a run
@@ -119,6 +120,7 @@ class Session:
             folder, clock=clock, reader=self.reader, writable=True, afresh=afresh, index_later=True
         )
         self._checkpointed_at = time.monotonic()
+        self._cpu_at_checkpoint, self._cpu_of_checkpoint = time.process_time(), 0.0
         self._unsaved = 0
         self._counted: dict[tuple[Url, float], CountedTerms] = {}  # of examples and of the sample of pages
         self._recall: RecallEstimator | None = None  # where it knows all visits; else the catalog does
@@ -712,7 +714,7 @@ class Session:
 
     def checkpoint(self) -> None:
         """Everything up to now survives a kill without being read again from the archive."""
-        catalog = self.collection.catalog
+        catalog, cpu_before = self.collection.catalog, time.process_time()
         self._write_frontier()
         catalog.put_state("strategy", self.strategy_name)
         if self._options or catalog.get_state("options"):
@@ -733,15 +735,22 @@ class Session:
         self.collection.checkpoint()
         self.words.commit()
         self._unsaved = 0
-        self._checkpointed_at = time.monotonic()
+        self._checkpointed_at, self._cpu_at_checkpoint = time.monotonic(), time.process_time()
+        self._cpu_of_checkpoint = self._cpu_at_checkpoint - cpu_before
 
     def _write_frontier(self) -> None:
         with self.collection.catalog.guarded():
             self.frontier.save()
 
     def checkpoint_if_due(self) -> None:
-        if self._unsaved >= 500 or (self._unsaved and time.monotonic() - self._checkpointed_at > 2.0):
+        """Makes one after 500 events; of fewer, every 2 seconds while that is a small part of the work, every 10 where
+        a slow crawl would do little else."""
+        if self._unsaved >= 500:
             self.checkpoint()
+        elif self._unsaved and (seconds := time.monotonic() - self._checkpointed_at) > 2.0:
+            work = time.process_time() - self._cpu_at_checkpoint
+            if work > _WORK_PER_CHECKPOINT * self._cpu_of_checkpoint or seconds > 10.0:
+                self.checkpoint()
 
 
 def _inner(state: Plain) -> Plain:

@@ -27,7 +27,7 @@ from .base import (
     restore_random,
     unpacked,
 )
-from .target import STANDING_WEIGHTS, RelevanceTarget, StandingEvidence, best_changes
+from .target import STANDING_WEIGHTS, RelevanceTarget, StandingEvidence, best_changes, logistic
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -47,22 +47,27 @@ FEATURES = (
     "around meaning",  # and that of the text around them
 )
 ALIVE = "alive"  # what the log odds lose where there may be no page, by what became of URLs of the same pattern
+_PART_NAMES = (*FEATURES, ALIVE)
 MAX_ROWS = 12_000  # links whose evidence is kept up to date, the latest; others keep the priority they had
 MAX_VISITED = 50_000  # of the latest pages, whose relevance is known where further pages link to them
 MAX_LINKS_PER_PAGE = 1_000  # of a page, that are scored one by one
 PLACES = 1 << 16  # of hosts, and of words without a vector, which are hashed into them; 0 for none
 _ANCHOR_WORDS, _AROUND_WORDS = 6, 16  # of a link, that count
+_PARTS = (0, _ANCHOR_WORDS)  # where the words of the anchor and those around it begin
+_PLACES_IN_ANCHOR, _PLACES_AROUND = np.arange(_ANCHOR_WORDS), np.arange(_AROUND_WORDS)
 _AROUND = 60  # characters on each side of an anchor
 _ENOUGH = 4  # links to a visited page whose words count; those of further ones would say little more
+_MOST_UNREAD = 1_000_000  # characters of pages that are kept to read the words of their links later
 _ENOUGH_DEAD = 10  # links of a pattern that led to no page; what one more changes is below _OFFER_FROM
 _NO_LINK = (Url(""), None, "", 0)
 _NO_PAGE = frozenset((Outcome.GONE, Outcome.UNWANTED, Outcome.FORBIDDEN))
 _LOGIT_LIMIT = 8.0
 _EXAMPLE_LOGIT = 3.0  # of an example page, at least: its links come first
-_NEIGHBOURS = ((1, 1.0), (2, 0.6), (3, 0.35))  # places away, weight
+_NEIGHBOURS = np.array((0.35, 0.6, 1.0, 1.0, 0.6, 0.35))  # weights of the three before and the three after
+_PLACES_BESIDE = np.array((-3, -2, -1, 1, 2, 3))
 _SMOOTHING = {"neighbours": 1.5, "words": 2.0, "hosts": 5.0, "patterns": 0.5}  # pages that the base rate counts as
 _SUFFIXES = re.compile(r"(?:\.[A-Za-z][A-Za-z0-9]{0,4}){1,2}$")  # of a file name, that tell its type: .html, .jpg.htm
-_ROWS_PER_VISIT = 400  # scored again for each page visited, on average
+_ROWS_PER_VISIT = 200  # scored again for each page visited, on average
 _OFFER_FROM = 0.1  # change of a logit that is worth telling the frontier
 _MOST_OFFERS = 100  # waiting links that are ranked again at one page, the best
 
@@ -88,7 +93,7 @@ class Hunter(BaseStrategy):
     The features are listed in `FEATURES`: how relevant the pages are that link there, what the anchor and the text
     around it say of the topic, and what came of links like it: those next to it, those with the same words in and
     around their anchors, those to the same host. The weights were learnt on many topics (`hunter.json`).
-    Evidence of the latest `MAX_ROWS` links is kept in a table, and what waits is scored again as pages arrive, some 400
+    Evidence of the latest `MAX_ROWS` links is kept in a table, and what waits is scored again as pages arrive, some 200
     links a page; those whose order changes are offered to the frontier again.
 
     A few links of the seeds can be drawn at random and followed first; later, a share of `explore` of the pages has a
@@ -205,6 +210,8 @@ class Hunter(BaseStrategy):
 
     def _rest(self, visit: Visit, links: Sequence[Link], logit: float) -> list[Candidate]:
         """The links of a very long list: by their page alone."""
+        if not links:
+            return []
         depth, found_on = visit.candidate.depth + 1, visit.candidate.url
         weight = self._weights[FEATURES.index("page")]
         score = self._intercept + weight * logit
@@ -249,11 +256,12 @@ class Hunter(BaseStrategy):
         if not len(slots):
             return []
         table = self._table
-        parts = features * self._weights
-        parts = np.column_stack((parts, self._alive(slots, parts.sum(axis=1))))
-        scores = parts.sum(axis=1)
-        names = (*FEATURES, ALIVE)
-        because: list[dict[str, Plain]] = [{"parts": _named(names, part)} for part in parts.round(2).tolist()]
+        parts = np.empty((len(slots), len(_PART_NAMES)))
+        np.multiply(features, self._weights, out=parts[:, :-1])
+        scores = parts[:, :-1].sum(axis=1)
+        parts[:, -1] = alive = self._alive(slots, scores)
+        scores += alive
+        because: list[dict[str, Plain]] = [{"parts": _named(_PART_NAMES, part)} for part in parts.round(2).tolist()]
         if self.target is not None:
             relevance, expected = scores + self._intercept, standing.sum(axis=1)
             scores = self.target.weighed(relevance, expected) - self._intercept
@@ -265,7 +273,7 @@ class Hunter(BaseStrategy):
                 each["standing_parts"] = _named(STANDING_WEIGHTS, part)
                 each["weighed"] = self.target.explain(known, likely)
         table.scores[slots], table.is_new[slots] = scores, False
-        priorities = 1.0 / (1.0 + np.exp(-np.clip(scores + self._intercept, -30.0, 30.0)))
+        priorities = logistic(scores + self._intercept)
         return list(map(table.candidate, slots.tolist(), priorities.tolist(), because))
 
     def _alive(self, slots: Ints, scores: Floats) -> Floats:
@@ -273,8 +281,10 @@ class Hunter(BaseStrategy):
 
         With P = 1 / (1 + exp(-x)) and a share d of dead links, logit(P (1 - d)) = x + ln(1 - d) - ln(1 + d exp(x)).
         """
+        if not self._table.has_dead:
+            return np.zeros(len(scores))
         dead = self._table.dead_share(slots)
-        logits = np.clip(scores + self._intercept, -30.0, 30.0)
+        logits = np.minimum(scores + self._intercept, 30.0)
         return np.asarray(np.log1p(-dead) - np.log1p(dead * np.exp(logits)))
 
     def _with_samples(self, visit: Visit, candidates: list[Candidate]) -> list[Candidate]:
@@ -339,7 +349,8 @@ class _LinkTable:
     """The latest links, a row for each that a page has, and a slot for each URL that links lead to.
 
     All evidence is computed from the rows; what the oldest rows said of words stays when they are dropped. What words
-    and hosts led to is as of the last time that all features were computed.
+    and hosts led to is as of the last time that all features were computed. Where a link leads to a URL that is in the
+    table already, its words are read when somebody asks for them, with those of other pages.
 
     evidence: keeps what is known of the standing of these links; None where it does not count.
     """
@@ -352,9 +363,12 @@ class _LinkTable:
         self._slots: Ints = np.zeros(capacity, np.int64)  # where each row leads
         self._parents: Ints = np.zeros(capacity, np.int64)  # the page of each row; those of a page side by side
         self._words: Words = np.zeros((capacity, _ANCHOR_WORDS + _AROUND_WORDS), np.uint32)  # numbered, see _numbered
-        self._meant: Floats = np.zeros((capacity, 2))  # how near to the topic the anchor is, and the text around it
-        self._said: Floats = np.zeros(capacity)  # the highest weight of a word of the anchor of each row
-        self._lengths: Floats = np.ones((capacity, 2))  # words of the anchor and around it, 1 at least
+        # Of each row: the logit of the relevance of its page, the highest weight of a word of its anchor, how near to the
+        # topic its anchor is, and the text around it, and by what sums over the words of each of these are divided.
+        self._facts: Floats = np.zeros((capacity, 6))
+        self._has_words: Marks = np.zeros(capacity, np.bool_)
+        self._unread: list[tuple[Page, list[Link], Ints]] = []  # rows that have no words yet, by their pages
+        self._unread_size = 0  # characters of these pages
         self._logits: list[float] = []  # of the relevance of each parent
         self._parent_urls: list[Url] = []
         self._slot_of: dict[Url, int] = {}
@@ -390,14 +404,21 @@ class _LinkTable:
         if model is not None and (meanings := model.meanings()) is not None:
             nearness, counts = meanings
             self._word_meanings[PLACES:] = np.column_stack((nearness * counts, counts))
-        self._weigh_words(slice(0, self._count))
+        if self._count:
+            self._weigh_words(slice(0, self._count))
 
-    def _weigh_words(self, rows: slice) -> None:
+    def _weigh_words(self, rows: slice | Ints) -> None:
         words = self._words[rows]
-        self._lengths[rows] = np.maximum(np.add.reduceat(words > 0, (0, _ANCHOR_WORDS), axis=1, dtype=np.float64), 1.0)
-        self._said[rows] = self._word_weights[words[:, :_ANCHOR_WORDS]].max(1).clip(0.0)
-        nearness, counts = np.add.reduceat(self._word_meanings[words], (0, _ANCHOR_WORDS), axis=1).T
-        self._meant[rows] = (nearness / np.maximum(counts, 1e-9)).T
+        facts = np.empty((len(words), 5))
+        lengths = np.add.reduceat(words > 0, _PARTS, axis=1, dtype=np.float64)
+        self._has_words[rows] = lengths.sum(axis=1) > 0.0
+        facts[:, 0] = self._word_weights.take(words[:, :_ANCHOR_WORDS]).max(axis=1)
+        np.maximum(facts[:, 0], 0.0, out=facts[:, 0])
+        sums = np.add.reduceat(self._word_meanings.take(words, axis=0), _PARTS, axis=1)
+        np.divide(sums[:, :, 0], np.maximum(sums[:, :, 1], 1e-9), out=facts[:, 1:3])
+        np.maximum(lengths, 1.0, out=facts[:, 3:])
+        np.sqrt(facts[:, 3], out=facts[:, 3])
+        self._facts[rows, 1:] = facts
 
     # ------------------------------------------------------------ what happens
 
@@ -470,6 +491,7 @@ class _LinkTable:
     def rejudge(self, logits: Mapping[str, float]) -> None:
         for place, url in enumerate(self._parent_urls):
             self._logits[place] = logits.get(url, self._logits[place])
+        self._spread_logits()
         for url, slot in self._slot_of.items():
             if url in logits and not np.isnan(self._outcomes[slot]):
                 self._outcomes[slot] = _logistic(logits[url])
@@ -477,6 +499,9 @@ class _LinkTable:
         self._visited.update((key, relevance) for key, relevance in relevances.items() if key in self._visited)
         if relevances:
             self._pages, self._relevant = float(len(relevances)), sum(relevances.values())
+
+    def _spread_logits(self) -> None:
+        self._facts[: self._count, 0] = np.array(self._logits)[self._parents[: self._count]]
 
     def update_standings(self, standings: Mapping[str, float]) -> None:
         """Pages have these standings from now on."""
@@ -488,35 +513,56 @@ class _LinkTable:
         """Adds the links of a page; returns their rows, and the slots of URLs that are new."""
         if self._count + len(links) > MAX_ROWS:
             self._drop_oldest(len(links))
-        page, candidate = visit.page, visit.candidate
+        rows, first = slice(self._count, self._count + len(links)), len(self._links)
+        if not links:
+            return rows, slice(first, first)
+        page, url, depth, slot_of = visit.page, visit.candidate.url, visit.candidate.depth + 1, self._slot_of
         assert page is not None
-        first = len(self._links)
-        new = [link for link in links if link.target not in self._slot_of]
-        self._links += [(link.target, candidate.url, link.anchor, candidate.depth + 1) for link in new]
-        self._slot_of.update((link.target, slot) for slot, link in enumerate(new, first))
+        new = [link for link in links if link.target not in slot_of]
+        self._links += [(link.target, url, link.anchor, depth) for link in new]
+        slot_of.update((link.target, slot) for slot, link in enumerate(new, first))
         if self._evidence is not None:
-            self._evidence.add_parent(candidate.url, visit.standing)
+            self._evidence.add_parent(url, visit.standing)
             self._evidence.add_links([link.target for link in new])
-        rows, slots = slice(self._count, self._count + len(links)), slice(first, len(self._links))
-        self._slots[rows] = to = np.array([self._slot_of[link.target] for link in links], np.int64)
-        self._parents[rows] = len(self._logits)
-        outcomes = np.array([self._visited.get(key_of(link.target), np.nan) for link in new])
-        self._outcomes[slots], self._in_links[slots] = outcomes, 0
+        if new:
+            self._add_slots(slice(first, len(self._links)), [link.target for link in new])
+        self._slots[rows] = to = np.array([slot_of[link.target] for link in links], np.int64)
+        self._parents[rows], self._facts[rows, 0] = len(self._logits), logit
+        self._words[rows], self._has_words[rows] = 0, False
         self._in_links[to] += 1
-        (counted,) = (np.isnan(self._outcomes[to]) | (self._in_links[to] <= _ENOUGH)).nonzero()
-        self._words[rows] = 0
-        self._words[rows.start + counted] = _words_of(page, [links[place] for place in counted.tolist()], self._numbers)
-        self.is_waiting[slots], self.is_new[slots], self.scores[slots] = np.isnan(outcomes), True, 0.0
-        self._sites[slots] = np.array([_sites_of(link.target) for link in new], np.uint16).reshape(-1, 3)
-        self._weigh_words(rows)
+        if new:
+            self._read_words([(page, new)], rows.start + (to >= first).nonzero()[0])
+        (known,) = ((to < first) & (np.isnan(self._outcomes.take(to)) | (self._in_links.take(to) <= _ENOUGH))).nonzero()
+        if len(known):
+            self._unread.append((page, [links[place] for place in known.tolist()], rows.start + known))
+            self._unread_size += len(page.text)
         self._logits.append(logit)
-        self._parent_urls.append(candidate.url)
+        self._parent_urls.append(url)
         self._count = rows.stop
-        return rows, slots
+        if self._unread_size > _MOST_UNREAD:
+            self._read_all()
+        return rows, slice(first, len(self._links))
+
+    def _read_all(self) -> None:
+        """Reads the words of links that were left for later: those of many pages take little longer than of one."""
+        unread, self._unread, self._unread_size = self._unread, [], 0
+        if unread:
+            self._read_words([each[:2] for each in unread], np.concatenate([rows for *_, rows in unread]))
+
+    def _read_words(self, pages: Sequence[tuple[Page, Sequence[Link]]], rows: Ints) -> None:
+        self._words[rows] = _words_of(pages, self._numbers)
+        self._weigh_words(rows)
+
+    def _add_slots(self, slots: slice, urls: Sequence[Url]) -> None:
+        """URLs that are new, or not in the table any more."""
+        outcomes = np.array([self._visited.get(key_of(url), np.nan) for url in urls])
+        self._outcomes[slots], self._in_links[slots], self._sites[slots] = outcomes, 0, list(map(_sites_of, urls))
+        self.is_waiting[slots], self.is_new[slots], self.scores[slots] = np.isnan(outcomes), True, 0.0
 
     def _drop_oldest(self, room: int) -> None:
         """Drops the oldest pages all of whose rows are in the first quarter of the table, or among the first `room`
         rows if these are more; what their words led to stays."""
+        self._read_all()
         wanted = max(room, MAX_ROWS // 4)
         first = int(self._parents[wanted]) if wanted < self._count else len(self._logits)
         dropped = int(np.searchsorted(self._parents[: self._count], first))
@@ -556,9 +602,12 @@ class _LinkTable:
 
         is_latest: whether what words and hosts led to is counted anew; else it is as of the last time.
         """
+        self._read_all()
         base = self._base_rate()
         if is_latest:
             self.update_ratios()
+        if not len(slots):
+            return np.empty((0, len(FEATURES)))
         chosen, at = self._rows_of(slots, rows := slice(0, self._count))
         evidence = self._evidence_of(rows, chosen)
         counts = np.maximum(np.bincount(at, minlength=len(slots)), 1)
@@ -567,7 +616,9 @@ class _LinkTable:
             sums[:, place] = np.bincount(at, column, len(slots))
         highest = np.zeros(len(slots))
         np.maximum.at(highest, at, evidence[:, 1])
-        return self._features(slots, sums, highest, counts, base)
+        found = self._features(slots, sums / counts[:, None], highest, sums[:, 6:], base)
+        found[:, 6] = np.log(counts)
+        return found
 
     def features_of_new(self, rows: slice, slots: slice) -> tuple[Ints, Floats]:
         """The slots that wait among new ones, and their features: one row, of the page just added, leads to each."""
@@ -577,41 +628,37 @@ class _LinkTable:
         (chosen,) = ((to := self._slots[rows]) >= slots.start).nonzero()
         chosen = chosen[self.is_waiting[to[chosen]]]
         evidence = self._evidence_of(rows, chosen)
-        return waiting, self._features(waiting, evidence, evidence[:, 1], np.ones(len(waiting)), self._base_rate())
+        return waiting, self._features(waiting, evidence, evidence[:, 1], evidence[:, 6:], self._base_rate())
 
     def _evidence_of(self, rows: slice, chosen: Ints) -> Floats:
         """What some of the rows say, rows of whole pages: columns that are summed up where several lead to one URL."""
-        parents, words = self._parents[rows], self._words[rows][chosen]
-        outcomes = self._outcomes[self._slots[rows]]
-        known = ~np.isnan(outcomes)
-        good, seen = np.where(known, outcomes, 0.0), known.astype(np.float64)
-        beside = _sums_of_neighbours(parents, good, seen)
+        outcomes = self._outcomes.take(self._slots[rows])
+        known = outcomes == outcomes  # all but NaN
+        ratios = self._word_ratios.take(self._words[rows].take(chosen, axis=0))
         found = np.empty((len(chosen), 8))
-        found[:, 0] = np.array(self._logits)[parents[chosen]]
-        found[:, 1] = self._said[rows][chosen]
-        found[:, 2], found[:, 3] = beside[0][chosen], beside[1][chosen]
-        ratios, lengths = self._word_ratios[words], self._lengths[rows][chosen]
-        found[:, 4] = ratios[:, :_ANCHOR_WORDS].sum(1) / np.sqrt(lengths[:, 0])
-        found[:, 5] = ratios[:, _ANCHOR_WORDS:].sum(1) / lengths[:, 1]
-        found[:, 6:] = self._meant[rows][chosen]
+        self._facts[rows].take(chosen, axis=0, out=found[:, :6], mode="clip")
+        found[:, 4:6] = np.add.reduceat(ratios, _PARTS, axis=1) / found[:, 4:6]
+        found[:, 6:] = _sums_of_neighbours(self._parents[rows], np.where(known, outcomes, 0.0), known, chosen).T
         return found
 
-    def _features(self, slots: Ints, sums: Floats, highest: Floats, counts: NDArray[Any], base: float) -> Floats:
+    def _features(self, slots: Ints, means: Floats, highest: Floats, beside: Floats, base: float) -> Floats:
+        """Features by the mean of what the rows of each slot say, and by the highest or the sum where these count; that
+        of links is left to others."""
         found = np.empty((len(slots), len(FEATURES)))
-        found[:, 0] = sums[:, 0] / counts
-        found[:, 1] = highest
-        found[:, 2] = _log_odds_ratio(sums[:, 2], sums[:, 3], base, "neighbours")
-        found[:, 3:5] = sums[:, 4:6] / counts[:, None]
-        found[:, 5] = self._host_ratios[self._sites[slots, 0]]
-        found[:, 6] = np.log(counts)
-        found[:, 7:] = sums[:, 6:] / counts[:, None]
+        found[:, 0], found[:, 1], found[:, 6] = means[:, 0], highest, 0.0
+        found[:, 2] = _log_odds_ratio(beside[:, 0], beside[:, 1], base, "neighbours")
+        found[:, 3:5], found[:, 7:] = means[:, 4:6], means[:, 2:4]
+        found[:, 5] = self._host_ratios.take(self._sites[:, 0].take(slots))
         return found
+
+    @property
+    def has_dead(self) -> bool:
+        """Whether any link led to no page."""
+        return self._dead_fetches > 0
 
     def dead_share(self, slots: Ints) -> Floats:
         """The probability that there is no page: by the share of the pattern, smoothed towards that of the folder,
         which is smoothed towards that of all links."""
-        if not self._dead_fetches:
-            return np.zeros(len(slots))
         smoothing, dead = _SMOOTHING["patterns"], np.full(len(slots), self._dead_fetches / (self._fetches + 10.0))
         for places in self._sites[slots, 1:].T:
             dead = (self._dead[places] + smoothing * dead) / (self._fetched[places] + smoothing)
@@ -653,7 +700,7 @@ class _LinkTable:
     def _count_words(self, seen: Floats, good: Floats, rows: slice) -> None:
         """Adds what the words of rows led to; a page that n links led to counts 1 / n for each."""
         outcomes = self._outcomes[self._slots[rows]]
-        (known,) = (~np.isnan(outcomes) & self._words[rows].any(axis=1)).nonzero()
+        (known,) = (~np.isnan(outcomes) & self._has_words[rows]).nonzero()
         slots = self._slots[rows][known]
         share = 1.0 / np.bincount(slots)[slots] if len(slots) else np.empty(0)
         words = self._words[rows][known]
@@ -663,18 +710,20 @@ class _LinkTable:
 
     # ------------------------------------------------------------ its state
 
-    _ROWS = ("_slots", "_parents", "_words", "_said", "_meant", "_lengths")
+    _ROWS = ("_slots", "_parents", "_words", "_has_words", "_facts")
     _SLOTS = ("is_waiting", "is_new", "scores", "_in_links", "_outcomes", "_sites")
-    _NOT_SAVED = frozenset({"_said", "_meant", "_lengths"})  # follow from the words
+    _NOT_SAVED = frozenset({"_words", "_has_words", "_facts"})  # or otherwise
 
     def state(self) -> Plain:
+        self._read_all()
         lengths = {**dict.fromkeys(self._ROWS, self._count), **dict.fromkeys(self._SLOTS, len(self._links))}
         return {
             "arrays": {
-                name: packed(getattr(self, name)[:length])
+                name: packed(_narrowed(getattr(self, name)[:length]))
                 for name, length in lengths.items()
                 if name not in self._NOT_SAVED
             },
+            "row_words": _packed_words(self._words[: self._count]),
             "ratios": [_packed_places(each) for each in (self._word_ratios, self._host_ratios)],
             "links": self._links,
             "dropped": [slot for slot, (url, *_) in enumerate(self._links) if url == ""],
@@ -692,17 +741,20 @@ class _LinkTable:
         }
 
     def restore(self, state: Plain) -> None:
+        self._unread, self._unread_size = [], 0
         self._links = [tuple(link) for link in state["links"]]
         for name in {*self._ROWS, *self._SLOTS} - self._NOT_SAVED:
             kept, column = unpacked(state["arrays"][name]), getattr(self, name)
-            if kept.shape[1:] != column.shape[1:] or kept.dtype != column.dtype:
-                raise KeyError(name)  # of another version, which kept other words
             column[: len(kept)] = kept
-            self._count = len(kept) if name == "_words" else self._count
-        self._weigh_words(slice(0, self._count))
+        words = _unpacked_words(state["row_words"])
+        self._count = len(words)
+        self._words[: self._count] = words
+        if self._count:
+            self._weigh_words(slice(0, self._count))
         dropped = set(state["dropped"])
         self._slot_of = {link[0]: slot for slot, link in enumerate(self._links) if slot not in dropped}
         self._parent_urls, self._logits = list(state["parents"]), list(state["logits"])
+        self._spread_logits()
         keys, relevances = map(unpacked, state["visited"])
         self._visited = dict(zip(keys.tolist(), relevances.tolist(), strict=True))
         ratios_of_words, ratios_of_hosts = state["ratios"]
@@ -716,20 +768,47 @@ class _LinkTable:
             self._evidence.restore(state["standing"])
 
 
-def _words_of(page: Page, links: Sequence[Link], numbers: "_NumberCache") -> Words:
-    """The numbered words of the anchors of links and of the text around them, a row for each."""
-    text = page.text
-    around = [
-        text[max(0, link.position - _AROUND) : link.position]
-        + " "
-        + text[link.position + len(link.anchor) : link.position + len(link.anchor) + _AROUND]
-        for link in links
-    ]
-    codes, ends = page.words.joined_codes_of([*(link.anchor for link in links), *around])
-    words, starts, count = numbers.numbered(codes), np.concatenate(([0], ends))[:-1], len(links)
-    rows = np.zeros((count, _ANCHOR_WORDS + _AROUND_WORDS), np.uint32)
-    _fill(rows[:, :_ANCHOR_WORDS], words, starts[:count], ends[:count])
-    _fill(rows[:, _ANCHOR_WORDS:], words, starts[count:], ends[count:])
+def _words_of(pages: Sequence[tuple[Page, Sequence[Link]]], numbers: "_NumberCache") -> Words:
+    """The numbered words of the anchors of links of some pages and of the text around them, a row for each.
+
+    Around an anchor are the words that begin up to `_AROUND` characters before it or after it.
+    """
+    codes, offsets, windows, ends = [], [], [], []  # as if all pages were one text
+    apart: list[int] = []  # links whose anchors are not in the text, such as pictures
+    spoken: list[Codes] = []  # and the words of these
+    start = 0
+    for page, links in pages:
+        codes_of_page, offsets_of_page = page.words.placed
+        codes.append(codes_of_page)
+        offsets.append(offsets_of_page + start if start else offsets_of_page)
+        text_at = start + len(page.title) + 1  # a blank stands between title and text
+        start = text_at + len(page.text) + 1
+        ends += [start - 1] * len(links)
+        elsewhere = []
+        for link in links:
+            at, length = text_at + link.position, len(link.anchor)
+            if not page.text.startswith(link.anchor, link.position):
+                elsewhere.append(link.anchor)
+                apart.append(len(windows))
+            windows.append((max(at - _AROUND, text_at), at, at + length, at + length + _AROUND))
+        if elsewhere:
+            spoken += page.words.codes_of(elsewhere)
+    all_codes, all_offsets = (codes[0], offsets[0]) if len(pages) == 1 else map(np.concatenate, (codes, offsets))
+    first, at, after, last = all_offsets.searchsorted(np.minimum(np.array(windows, np.intp).T, ends))
+    before = (at - first)[:, None]
+    indices = np.empty((len(windows), _ANCHOR_WORDS + _AROUND_WORDS), np.intp)
+    are_words = np.empty(indices.shape, np.bool_)
+    np.add(first[:, None], _PLACES_AROUND, out=indices[:, _ANCHOR_WORDS:])
+    indices[:, _ANCHOR_WORDS:] += (_PLACES_AROUND >= before) * (after - at)[:, None]  # past the anchor
+    np.greater(before + (last - after)[:, None], _PLACES_AROUND, out=are_words[:, _ANCHOR_WORDS:])
+    if apart:
+        stops = len(all_codes) + np.cumsum([len(each) for each in spoken])
+        at[apart], after[apart] = np.append(len(all_codes), stops[:-1]), stops
+        all_codes = np.concatenate((all_codes, *spoken))
+    np.add(at[:, None], _PLACES_IN_ANCHOR, out=indices[:, :_ANCHOR_WORDS])
+    np.greater((after - at)[:, None], _PLACES_IN_ANCHOR, out=are_words[:, :_ANCHOR_WORDS])
+    rows = np.zeros(indices.shape, np.uint32)
+    rows[are_words] = numbers.numbered(all_codes.take(indices[are_words]))
     return rows
 
 
@@ -755,13 +834,6 @@ def _places_of(host: str, first: str, suffix: str, has_query: bool) -> tuple[int
 
 def _place(name: str) -> int:
     return key_of(name) % (PLACES - 1) + 1
-
-
-def _fill(matrix: Words, words: Words, starts: Ints, ends: Ints) -> None:
-    """Fills each row with the first of the words of its text, as far as there are any."""
-    indices = starts[:, None] + np.arange(matrix.shape[1])
-    is_word = indices < ends[:, None]
-    matrix[is_word] = words[indices[is_word]]
 
 
 def _numbered(codes: Codes) -> Words:
@@ -796,21 +868,20 @@ def _word_count() -> int:
     return PLACES + shipped_table().row_count
 
 
-def _sums_of_neighbours(parents: Ints, good: Floats, seen: Floats) -> tuple[Floats, Floats]:
-    """For each row, these two summed up over the rows next to it that have the same parent, the nearer the more."""
-    sums = np.zeros(len(good)), np.zeros(len(seen))
-    for distance, weight in _NEIGHBOURS:
-        weights = weight * (parents[distance:] == parents[:-distance])
-        for total, values in zip(sums, (good, seen), strict=True):
-            total[distance:] += weights * values[:-distance]
-            total[:-distance] += weights * values[distance:]
-    return sums
+def _sums_of_neighbours(parents: Ints, good: Floats, seen: Marks, chosen: Ints) -> Floats:
+    """For some rows, both summed up over the rows next to each that have the same parent, the nearer the more."""
+    reach = len(_NEIGHBOURS) // 2
+    places = np.arange(len(parents)) + reach * (parents - (parents[0] - 1))  # zeros between the rows of two pages
+    spread = np.zeros((2, int(places[-1]) + 1 + reach))
+    spread[0, places], spread[1, places] = good, seen
+    beside = spread.take(places.take(chosen)[:, None] + _PLACES_BESIDE, axis=1)
+    return np.asarray((beside * _NEIGHBOURS).sum(axis=2))
 
 
 def _ratios_of_places(good: NDArray[Any], seen: NDArray[Any], base: float, kind: str) -> NDArray[np.float32]:
     """Log odds ratios of places, 0 for those of which nothing is known."""
     ratios = np.zeros(len(seen), np.float32)
-    (known,) = seen.nonzero()
+    (known,) = (seen != 0.0).nonzero()  # quicker than that of numbers
     ratios[known] = _log_odds_ratio(good[known], seen[known], base, kind)
     ratios[0] = 0.0
     return ratios
@@ -819,13 +890,28 @@ def _ratios_of_places(good: NDArray[Any], seen: NDArray[Any], base: float, kind:
 def _log_odds_ratio(good: NDArray[Any], seen: NDArray[Any], base: float, kind: str) -> Floats:
     """log odds of the share of good among those seen, less that of the base rate, towards which it is smoothed."""
     smoothing = _SMOOTHING[kind]
-    share = np.clip((good + smoothing * base) / (seen + smoothing), 1e-3, 1.0 - 1e-3)
+    share = np.minimum(np.maximum((good + smoothing * base) / (seen + smoothing), 1e-3), 1.0 - 1e-3)
     return np.asarray(np.log(share / (1.0 - share)) - log(base / (1.0 - base)))
 
 
+def _packed_words(rows: Words) -> Plain:
+    """Rows of numbered words as plain data, without the places that no word takes."""
+    counts = np.add.reduceat(rows > 0, _PARTS, axis=1, dtype=np.uint8)
+    words = rows[rows > 0]
+    return [packed(counts), packed(words.astype(np.uint16)), packed(np.packbits(words >= 1 << 16))]
+
+
+def _unpacked_words(plain: Plain) -> Words:
+    counts, low, high = map(unpacked, plain)
+    are_words = np.concatenate((counts[:, :1] > _PLACES_IN_ANCHOR, counts[:, 1:] > _PLACES_AROUND), axis=1)
+    rows = np.zeros(are_words.shape, np.uint32)
+    rows[are_words] = low.astype(np.uint32) + (np.unpackbits(high, count=len(low)).astype(np.uint32) << 16)
+    return rows
+
+
 def _packed_places(array: NDArray[Any]) -> Plain:
-    (known,) = array.nonzero()
-    return [packed(known), packed(array[known])]
+    (known,) = (array != 0.0).nonzero()
+    return [packed(_narrowed(known)), packed(array[known])]
 
 
 def _unpacked_places(plain: Plain, size: int = PLACES) -> NDArray[Any]:
@@ -833,3 +919,10 @@ def _unpacked_places(plain: Plain, size: int = PLACES) -> NDArray[Any]:
     array = np.zeros(size, values.dtype)
     array[known] = values
     return array
+
+
+def _narrowed(array: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers from 0 on with fewer bytes each where these suffice."""
+    if array.dtype != np.int64 or not len(array):
+        return array
+    return array.astype(np.min_scalar_type(array.max()))

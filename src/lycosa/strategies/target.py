@@ -36,7 +36,7 @@ def logit(share: float) -> float:
 
 
 def logistic(logits: Floats) -> Floats:
-    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(logits, -30.0, 30.0))))
+    return np.asarray(1.0 / (1.0 + np.exp(-np.minimum(np.maximum(logits, -30.0), 30.0))))
 
 
 def least_weight(relevance: Floats, standing: Floats, *, needed: float, count: int) -> float | None:

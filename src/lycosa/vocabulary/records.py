@@ -16,6 +16,7 @@ from msgspec.structs import replace
 Url = NewType("Url", str)  # normalised by vocabulary.urls
 Host = NewType("Host", str)  # host name, with the port where it is not the scheme's own
 Codes = np.ndarray[tuple[int], np.dtype[np.uint64]]  # one 64-bit number for each of some words
+Places = np.ndarray[tuple[int], np.dtype[np.intp]]
 # As these are checked where records are read from a file, which may be other people's.
 CheckedUrl = Annotated[Url, Meta(pattern=r"^https?://[^/\s]", max_length=100_000)]
 Moment = Annotated[float, Meta(ge=-6e10, le=2.5e11)]  # seconds since the epoch, in the years 1 to 9999
@@ -123,11 +124,16 @@ class Words(Protocol):
         """The terms as sorted 64-bit codes, and the count of each: the same as `terms`, as arrays."""
         ...
 
+    @property
+    def placed(self) -> tuple[Codes, Places]:
+        """The codes of the terms in their order, and how many characters of title, blank and text stand before each."""
+        ...
+
     def codes_of(self, texts: Sequence[str]) -> list[Codes]:
         """For each text, such as anchors, the codes of its terms in their order; made as those of the page are."""
         ...
 
-    def joined_codes_of(self, texts: Sequence[str]) -> tuple[Codes, np.ndarray[tuple[int], np.dtype[np.intp]]]:
+    def joined_codes_of(self, texts: Sequence[str]) -> tuple[Codes, Places]:
         """The same for all texts in one array, and where the codes of each text end in it."""
         ...
 

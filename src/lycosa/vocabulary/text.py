@@ -33,7 +33,8 @@ def unspaced_runs(text: str) -> list[str]:
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"  # belong to the letter before
 _gap = re.compile(f"[^\\w{_MARKS}\\x00-\\x7f]")
 _gaps = _gap.findall
-_words_and_runs = re.compile(f"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\\w{_MARKS}])+").findall
+_word_or_run = re.compile(f"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\\w{_MARKS}])+")
+_words_and_runs, _each_word_or_run = _word_or_run.findall, _word_or_run.finditer
 _ASCII = bytes(range(128))
 _LOWER_WORDS = bytes(
     code if code >= 128 else ord(chr(code).lower()) if chr(code).isalnum() or chr(code) == "_" else ord(" ")
@@ -145,6 +146,30 @@ def words_in(data: bytes) -> list[str]:
     if is_spaced(data):
         return data.decode().split()
     return _with_pairs(_words_and_runs(data.decode()))
+
+
+def offsets_in(data: bytes) -> "Indices":
+    """How many characters of a folded text stand before each of its words.
+
+    >>> offsets_in(folded("The spider's, ééé, web")).tolist()
+    [0, 4, 11, 14, 19]
+    """
+    if not is_spaced(data):
+        return _offsets_of_pairs(data.decode())
+    characters = np.frombuffer(b" " + data + b" ", dtype=np.uint8)
+    starts = _edges(characters)[::2]  # in `data` itself, as a blank stands before it
+    if data.isascii():
+        return starts
+    return np.cumsum((characters & 0xC0) != 0x80)[starts] - 1  # bytes that begin a character, the blank aside
+
+
+def _offsets_of_pairs(text: str) -> "Indices":
+    """The same for a text that has words without blanks between them."""
+    offsets: list[int] = []
+    for match in _each_word_or_run(text):
+        pairs = len(_with_pairs([match[0]]))
+        offsets.extend(range(match.start(), match.start() + pairs))
+    return np.array(offsets, np.intp)
 
 
 def is_spaced(data: bytes) -> bool:

@@ -26,8 +26,8 @@ from lycosa.relevance.registry import LINEAR, is_trainer, trainer_names
 from lycosa.strategies.hunter import WordWeights
 from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy, is_strategy, strategy_names
 from lycosa.vocabulary.contracts import Strategy
-from lycosa.vocabulary.errors import RecipeError, UsageError, mistake_in
-from lycosa.vocabulary.files import read_plain
+from lycosa.vocabulary.errors import RecipeError, UsageError, explain_validation_error
+from lycosa.vocabulary.files import read_regular_file
 from lycosa.vocabulary.records import Plain, Url
 from lycosa.vocabulary.text import tokens_of
 from lycosa.vocabulary.url_files import NumberedLine, bare_host, content_lines, read_url_file
@@ -198,7 +198,7 @@ def load_recipe(folder: Path, *, to_read: bool = False, tell: Callable[[str], No
             raise UsageError(f"{folder} is not a collection: it has no {FILE_NAME}; make one with: lycosa new NAME")
         raise UsageError(f"there is no collection {folder}; make it with: lycosa new {folder}")
     try:
-        text = read_plain(path, _MAX_BYTES).decode()
+        text = read_regular_file(path, _MAX_BYTES).decode()
         if any(line.partition("=")[0].count(".") > _DEEPEST for line in text.split("\n")):
             raise RecursionError  # which would take time that grows with the square of the depth
         plain = tomllib.loads(text)
@@ -228,7 +228,7 @@ def recipe_of(plain: Mapping[str, object], source: str, *, to_read: bool = False
     try:
         recipe = msgspec.convert(plain, Recipe)
     except msgspec.ValidationError as error:
-        raise RecipeError(f"{source}: {mistake_in(error, Recipe)}") from None
+        raise RecipeError(f"{source}: {explain_validation_error(error, Recipe)}") from None
     if not to_read:
         _check_pieces(recipe, source)
     if recipe.requests.proxy and not _PROXY.fullmatch(recipe.requests.proxy):

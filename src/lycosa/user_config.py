@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from lycosa.vocabulary.errors import RecipeError, UsageError, mistake_in
+from lycosa.vocabulary.errors import RecipeError, UsageError, explain_validation_error
 
 CONTACT_VARIABLE = "LYCOSA_CONTACT"
 _MAX_BYTES = 100_000
@@ -64,7 +64,7 @@ def load_user_config() -> UserConfig:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RecipeError(f'{path}: not TOML: {error}; mend that line: contact = "you@example.org"') from None
     except msgspec.ValidationError as error:
-        raise RecipeError(f"{path}: {mistake_in(error, UserConfig)}") from None
+        raise RecipeError(f"{path}: {explain_validation_error(error, UserConfig)}") from None
 
 
 def user_contact() -> str:

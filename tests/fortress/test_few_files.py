@@ -13,7 +13,7 @@ import lycosa.web.transfers
 from crawling import apart, collection, done, rows
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.records import Outcome, Url
-from lycosa.web.http import LiveWeb, most_fetches
+from lycosa.web.http import LiveWeb, max_fetches
 from web.loopback import LoopbackServer, response
 
 PAGE = response(b"<html><title>Bees</title>honey bee hive", Connection="close")
@@ -49,7 +49,7 @@ def test_a_socket_that_cannot_be_opened_postpones_the_fetch(
 def test_as_many_fetches_at_a_time_as_files_may_be_open(monkeypatch: pytest.MonkeyPatch) -> None:
     for files, fetches in ((256, 48), (1_024, 240), (70, 1), (10, 1)):
         monkeypatch.setattr("lycosa.web.http.most_files", lambda files=files: files)
-        assert most_fetches() == fetches
+        assert max_fetches() == fetches
 
 
 def test_a_crawl_that_runs_out_of_files_goes_on_with_fewer_fetches(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:

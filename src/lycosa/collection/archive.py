@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.files import atomic_write, open_plain
+from lycosa.vocabulary.files import atomic_write, open_regular_file
 from lycosa.vocabulary.records import Fetch, Url
 
 from . import cdxj
@@ -238,7 +238,7 @@ class Archive:
         """The file of a place, which a catalog names: nothing but a WARC file of this archive is opened."""
         if not _NAME.fullmatch(place.file) or "\0" in place.file or place.offset < 0:
             raise self._misfit()
-        with disk_errors(self._folder), open_plain(self._folder / place.file) as stream:
+        with disk_errors(self._folder), open_regular_file(self._folder / place.file) as stream:
             yield stream
 
     def _misfit(self) -> CollectionError:
@@ -251,7 +251,7 @@ class Archive:
                 continue
             start = after.offset if after and path.name == after.file else 0
             unreadable = damaged = 0
-            with disk_errors(self._folder), open_plain(path) as stream:
+            with disk_errors(self._folder), open_regular_file(path) as stream:
                 for part in groups_and_strays(stream, start):
                     if isinstance(part, EventRecords):
                         yield path, part
@@ -337,7 +337,7 @@ class Archive:
 
     def captures(self, path: Path, end: float = math.inf) -> Iterator[str]:
         """The CDXJ entry of every answer in a file, up to an offset, in the order of writing."""
-        with open_plain(path) as stream:
+        with open_regular_file(path) as stream:
             for group in groups(stream):
                 if group.end > end:
                     return
@@ -373,7 +373,7 @@ def _order(name: str) -> tuple[int, str]:
 
 
 def _is_ours(path: Path) -> bool:
-    with open_plain(path) as stream:
+    with open_regular_file(path) as stream:
         return _is_written_by_lycosa(stream)
 
 

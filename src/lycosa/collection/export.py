@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from lycosa.vocabulary.plugins import find_piece
+from lycosa.vocabulary.plugins import find_by_name
 
 from .arrow_tables import write_parquet
 from .dataset_folder import About, write_dataset_folder
@@ -54,12 +54,12 @@ _INNER_FORMULA = re.compile("(;\\s*)(?=[=+@\\-\uff1d\uff0b\uff0d\uff20])")  # wh
 
 def check_format(format: str) -> None:
     """Refuses a format that does not exist, and names those that do."""
-    find_piece({**FORMATS, **FOLDER_FORMATS, WACZ: None}, "lycosa.exporters", format, what="format")
+    find_by_name({**FORMATS, **FOLDER_FORMATS, WACZ: None}, "lycosa.exporters", format, what="format")
 
 
 def exporter_for(format: str, columns: Sequence[str] = COLUMNS) -> Exporter:
     """What writes this format to a file: Lycosa's own, or that of a plug-in."""
-    exporter = find_piece(FORMATS, "lycosa.exporters", format, what="format")
+    exporter = find_by_name(FORMATS, "lycosa.exporters", format, what="format")
     return partial(exporter, columns=columns) if format in FORMATS else exporter
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from lycosa.vocabulary.files import atomic_write, read_plain
+from lycosa.vocabulary.files import atomic_write, read_regular_file
 
 from .errors import disk_errors
 
@@ -29,7 +29,7 @@ class Upkeep(Struct, frozen=True):
 def read_journal(folder: Path) -> Upkeep | None:
     """What is under way, or was when a process was killed; None where nothing is."""
     try:
-        return msgspec.json.decode(read_plain(folder / JOURNAL_FILE, _MAX_BYTES), type=Upkeep)
+        return msgspec.json.decode(read_regular_file(folder / JOURNAL_FILE, _MAX_BYTES), type=Upkeep)
     except (OSError, msgspec.DecodeError):
         return None  # mostly there is none
 

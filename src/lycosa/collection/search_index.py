@@ -17,7 +17,7 @@ import tantivy
 from msgspec import Struct
 
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.files import read_plain
+from lycosa.vocabulary.files import read_regular_file
 from lycosa.vocabulary.text import has_unspaced, unspaced_runs
 
 from .json_text import replace_surrogates
@@ -87,7 +87,9 @@ class SearchIndex:
     def is_outdated(self) -> bool:
         """Whether there is an index that an older version of Lycosa made, of other fields."""
         try:
-            fields = [each["name"] for each in json.loads(read_plain(self._folder / "meta.json", _MAX_META))["schema"]]
+            fields = [
+                each["name"] for each in json.loads(read_regular_file(self._folder / "meta.json", _MAX_META))["schema"]
+            ]
         except (OSError, ValueError, LookupError, TypeError, RecursionError):
             return False  # there is none, or it is damaged, which is found when it is opened
         return fields != _field_names()

@@ -97,11 +97,11 @@ class Admission:
         self._count(url, host_of(url))
 
     def _count(self, url: Url, host: Host) -> None:
-        is_new = self._of_host.increase(hash(host)) == 1
+        is_new = self._of_host.increment(hash(host)) == 1
         self._of_sites.add(host, is_new=is_new)
         path, has_query, _ = url.partition("?")
         if has_query:
-            self._of_path.increase(hash(path))
+            self._of_path.increment(hash(path))
 
     def discount(self, url: Url) -> None:
         """Reverts a `count`."""
@@ -204,9 +204,9 @@ class _SiteCounts:
                 self._count_noted()
             return
         key = hash(site_of(host))
-        self._urls.increase(key)
+        self._urls.increment(key)
         if is_new:
-            self._hosts.increase(key)
+            self._hosts.increment(key)
 
     def remove(self, host: Host, *, is_last: bool) -> None:
         self._count_noted()

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from lycosa.vocabulary.contracts import Relevance
-from lycosa.vocabulary.plugins import find_piece, names_of, plugins, require_members
+from lycosa.vocabulary.plugins import find_by_name, names_of, plugins, require_members
 from lycosa.vocabulary.records import Plain
 
 from .positive_unlabelled import train_from_positives
@@ -76,7 +76,7 @@ def trainer_names() -> str:
 
 def find_trainer(name: str) -> Trainer:
     """What trains the model of this name."""
-    found: Any = find_piece(TRAINERS, "lycosa.relevance", name, what="relevance model")
+    found: Any = find_by_name(TRAINERS, "lycosa.relevance", name, what="relevance model")
     require_members(found, "lycosa.relevance", name, has=("train", "from_plain"), what="a relevance model that learns")
     trainer: Trainer = found
     return trainer

@@ -43,10 +43,10 @@ def user_agent(version: str, contact: str) -> str:
     return f"lycosa/{version} (+https://github.com/lycosa/lycosa{contact_part})"
 
 
-def most_fetches() -> int:
+def max_fetches() -> int:
     """How many fetches at a time this process may open files for.
 
-    >>> most_fetches() >= 1
+    >>> max_fetches() >= 1
     True
     """
     return max(1, (most_files() - _OTHER_FILES) // _FILES_OF_A_FETCH)

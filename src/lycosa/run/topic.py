@@ -24,7 +24,7 @@ from lycosa.relevance.counted import CountedTerms
 from lycosa.relevance.examples import Example, background, read_examples
 from lycosa.relevance.function import load_function
 from lycosa.relevance.harvest import Calibration
-from lycosa.relevance.positive_unlabelled import ENOUGH_BAD
+from lycosa.relevance.positive_unlabelled import MIN_BAD
 from lycosa.relevance.predicates import Keywords, Predicate, relevance_of
 from lycosa.relevance.registry import LINEAR, TrainedRelevance, find_trainer
 from lycosa.relevance.svm import LinearModel
@@ -61,7 +61,7 @@ class Examples(Struct, frozen=True):
     @property
     def has_enough_negatives(self) -> bool:
         """Whether a file of negatives was given, with enough of them to calibrate a model."""
-        return self.negatives_given and len(self.bad) >= ENOUGH_BAD
+        return self.negatives_given and len(self.bad) >= MIN_BAD
 
     @property
     def urls(self) -> dict[Url, bool]:
@@ -315,7 +315,7 @@ class TopicJudge:
         good, bad = (self._terms_of(examples, recall) for examples in (self.examples.good, self.examples.bad))
         if not good:
             raise LycosaError(self._no_example())
-        has_background = self.wants_background or len(bad) < ENOUGH_BAD  # some may have been unreadable
+        has_background = self.wants_background or len(bad) < MIN_BAD  # some may have been unreadable
         behind = self._background if has_background else []
         self.rounds = rounds
         self._model = find_trainer(self._topic.model).train(good, bad, unlabelled, behind)

@@ -147,7 +147,7 @@ class Page(Struct, frozen=True, gc=False):
     canonical: Url | None = None
     language: str = ""  # ISO 639-1, empty where unknown
     digest: int = 0  # 64 bits of the content
-    fingerprint: int = 0  # 64-bit SimHash: near-duplicates differ in few bits; 0 for pages that are too short
+    fingerprint: int = 0  # 64 one-bit minhashes: near-duplicates differ in few bits; 0 for short pages
     noindex: bool = False  # the page asks not to be kept
     nofollow: bool = False  # the page asks that its links are not followed
     links_beyond: int = 0  # links beyond the limit per page, which were not read

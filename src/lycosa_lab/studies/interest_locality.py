@@ -120,7 +120,7 @@ PAST = (1, 2, 3, 5, 10)  # downloads
 LISTS = (2, 5, 10, 20, None)  # sizes; None: unlimited
 ACTIVE = 10  # queries, at least, of those whose lists are judged
 FEWEST = 20  # consumers that make a curve
-MIN_SHARE = 0.8  # of what an unlimited list gives
+ENOUGH = 0.8  # of what an unlimited list gives
 POINTS = 100  # of a curve
 CHOSEN = 10  # the size of a buddy list
 # Read off the text: the share of people with less, in percent, and the value there
@@ -290,17 +290,17 @@ def _suffices(rows: Sequence[Row], is_drawn: bool, kind: Kind) -> Claim:
     best, chosen = rates[None], rates[CHOSEN]
     share = chosen / best if best else math.nan
     measured = ", ".join(f"{size or '∞'}: {rate:.3f}" for size, rate in rates.items()) if best else "no hits"
-    enough = bool(best) and bool(share >= MIN_SHARE)
+    enough = bool(best) and bool(share >= ENOUGH)
     meant = "hits are whatever one on the list has, since who served whom is not known" if is_drawn else ""
     return Claim(
         id="interest-locality.small-list-suffices",
         kind=kind,
-        text=f"A list of the {CHOSEN} last used gives at least {MIN_SHARE:.0%} of the hits of an unlimited one, for people"
+        text=f"A list of the {CHOSEN} last used gives at least {ENOUGH:.0%} of the hits of an unlimited one, for people"
         f" who ask {ACTIVE} times or more",
         paper="20 very close to unlimited; 2: median over .3, above .8 for the best tenth",
         measured=f"mean hit rate {measured}; {CHOSEN} has {share:.0%} of unlimited{f' ({meant})' if meant else ''}",
         holds=enough,
-        reason="" if enough else f"{share:.0%} are less than {MIN_SHARE:.0%}" if best else "there are no hits",
+        reason="" if enough else f"{share:.0%} are less than {ENOUGH:.0%}" if best else "there are no hits",
     )
 
 

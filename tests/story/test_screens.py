@@ -27,19 +27,26 @@ from screens.serving import WORLD, folder_of_collections
 from story.test_hostile_text import HOME
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = [  # it asks nobody but the screens, and needs no rights that a container does not have
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def chromium():
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed: pip install playwright"
-    )
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed; run: make browser")
     if CHROMIUM is None:
-        pytest.skip("there is no chromium; on Debian: apt-get install chromium")
-    flags = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=flags)
+        pytest.skip("there is no chromium; run: make browser")
+    with playwright.sync_playwright() as started:  # each launch has a new profile, in a folder that it deletes
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield opened
         opened.close()
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ from fixtures.fixed_world import FixedWorld
 from lycosa_lab.worlds.server import WorldServer
 from worlds import html
 
-pytestmark = pytest.mark.slow
-mcp = pytest.importorskip("mcp", reason="the extra mcp is not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_spec("mcp") is None, reason="the extra mcp is not installed"),
+]
 
 HOME = "http://bees.example/"
 URLS = [f"{HOME}{number}" for number in range(12)]
@@ -51,6 +54,8 @@ def talk(
     folder: Path, *flags: object, calls: list[tuple[str, dict[str, Any]]] = ()
 ) -> tuple[dict[str, Any], list[Any]]:
     """What the server offers, and what it answers to some calls, one after the other."""
+
+    import mcp  # takes seconds, which only the process that runs these tests shall
 
     async def session() -> tuple[dict[str, Any], list[Any]]:
         words = ["-c", START, "mcp", str(folder), *map(str, flags)]

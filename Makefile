@@ -12,6 +12,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 TOOLS := .venv-tools
+# Tests wait for processes, connections and disks about a third of their time: one process more than there are cores.
+LYCOSA_TEST_PROCESSES ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
+PYTEST = $(BIN)/pytest --numprocesses $(LYCOSA_TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes: what one has compiled the next shall find
 
 .PHONY: setup tools browser demo style check test fortress dist golden bench clean
@@ -57,10 +60,10 @@ style: setup
 	$(BIN)/mypy
 
 check: style
-	$(BIN)/pytest --numprocesses auto --dist loadfile -m "not slow and not lab and not peers and not fortress"
+	$(PYTEST) -m "not slow and not lab and not peers and not fortress"
 
 test: style tools browser
-	$(BIN)/pytest --numprocesses auto --dist loadfile -m "not fortress"
+	$(PYTEST) -m "not fortress"
 
 fortress: setup
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris || echo "without atheris, the fuzzers draw inputs at random"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from crawling import archives, collection, done, lycosa, pages, passes_warcio_check, rows, waiting
+from crawling import PATIENCE, archives, collection, done, lycosa, pages, passes_warcio_check, rows, waiting
 from fixtures.fixed_world import FixedWorld
 from lycosa_lab.worlds.server import WorldServer
 from worlds import html
@@ -63,7 +63,7 @@ def talk(
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
             return tools, [await client.call_tool(name, arguments) for name, arguments in calls]
 
-    return asyncio.run(asyncio.wait_for(session(), 120))
+    return asyncio.run(asyncio.wait_for(session(), PATIENCE))
 
 
 def said(answer: Any) -> str:

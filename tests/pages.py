@@ -42,10 +42,6 @@ class GivenWords:
     def codes_of(self, texts: Sequence[str]) -> list[Codes]:
         return [codes_of(tokens_of(text)) for text in texts]
 
-    def joined_codes_of(self, texts: Sequence[str]) -> tuple[Codes, Indices]:
-        codes = self.codes_of(texts)
-        return np.concatenate([np.empty(0, np.uint64), *codes]), np.cumsum([len(each) for each in codes])
-
     @property
     def as_written(self) -> Self:
         return self

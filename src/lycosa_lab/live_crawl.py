@@ -39,7 +39,7 @@ class Pages(Protocol):
         ...
 
     def html(self, url: Url) -> bytes | None:
-        """The HTML at a URL, None where there is no page."""
+        """The HTML at a URL, None if there is no page."""
         ...
 
     def read(self, url: Url, reader: Reader) -> Page | None:

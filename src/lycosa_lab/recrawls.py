@@ -90,7 +90,7 @@ class FenwickTree:
             node += node & -node
 
     def find(self, share: float) -> int | None:
-        """The first place whose prefix sum exceeds a share (0 to 1) of the total; None where the total is zero."""
+        """The first place whose prefix sum exceeds a share (0 to 1) of the total; None if the total is zero."""
         if not self.total > 0.0:
             return None
         left, place, step, tree = share * self.total, 0, self._size, self._tree

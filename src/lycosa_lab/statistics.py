@@ -19,7 +19,7 @@ Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 @dataclass(frozen=True)
 class MeanAndError:
-    """Mean and standard error of the mean; NaN where there are too few values.
+    """Mean and standard error of the mean; NaN if there are too few values.
 
     >>> f"{summary([1.0, 2.0, 3.0]):.2f}"
     '2.00 ± 0.58'

@@ -61,7 +61,7 @@ ALPHA_POINTS = 100
 CELLS = 20  # of the map of topicality and status, each way
 HIGHEST_STATUS = 8.0  # on the map: some 3 000 in-links; few pages have more
 
-StatusOf = Callable[[Url], float | None]  # ln(1 + in-links), None where nobody knows
+StatusOf = Callable[[Url], float | None]  # ln(1 + in-links), None if nobody knows
 _NO_WORDS = page_of_text(Url(""), "", "").words
 
 
@@ -137,7 +137,7 @@ def examples_of(world: StudyWorld, *, topics: int, each: int, seed: int) -> list
 
 
 def _pages_by_topic(world: StudyWorld, directory: Sequence[Category], each: int) -> Mapping[str, Sequence[Url]] | None:
-    """All pages on each topic; None where the directory lists enough for all, and few of what there is."""
+    """All pages on each topic; None if the directory lists enough for all, and few of what there is."""
     listed = sum(len(category.entries) for category in directory)
     if len(world) >= SPARSE * listed and all(len(category.entries) >= 2 * each for category in directory):
         return None
@@ -266,7 +266,7 @@ def learn_standing(
 
 
 def _traffic(world: StudyWorld) -> Mapping[str, float] | None:
-    """How many people each site reaches; None where the world does not know."""
+    """How many people each site reaches; None if the world does not know."""
     by_host: Mapping[str, float] = getattr(world, "site_traffic", dict)()
     reach: dict[str, float] = defaultdict(float)
     for host, people in by_host.items():
@@ -399,7 +399,7 @@ class TopicCrawls:
         return cells
 
     def true_standing(self, url: Url) -> float:
-        """The standing of a page by its true in-links, 1 / (1 + e^(θ − ln(1 + in-links))); 0 where unknown."""
+        """The standing of a page by its true in-links, 1 / (1 + e^(θ − ln(1 + in-links))); 0 if unknown."""
         standing = self._standings[0]
         status = standing.source.status(url)
         return 0.0 if status is None else 1.0 / (1.0 + exp(standing.theta - status))

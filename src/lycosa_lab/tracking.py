@@ -35,7 +35,7 @@ class TrackingPoint(Struct, frozen=True):
     known: int  # pages, crawled or seen linked to
     crawl: float  # share of the targets that were crawled
     discovery: float  # share of the targets that are known
-    lift_crawled: float  # how much likelier a crawled page is a target than any page that has had a link by then
+    lift_crawled: float  # how much more likely a crawled page is a target than any page that has had a link by then
     lift_known: float  # the same for pages that are known
 
 

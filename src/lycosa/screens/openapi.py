@@ -19,7 +19,7 @@ class LabelReply(Struct, frozen=True):
 
     url: str
     label: str
-    judged: int | None  # pages judged again; None where the next crawl trains the model
+    judged: int | None  # pages judged again; None if the next crawl trains the model
 
 
 _NAME = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}

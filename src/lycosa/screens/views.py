@@ -47,7 +47,7 @@ _MAX_STORED = 5_000_000  # characters of a stored page
 _STATUS_WITHIN = 2.0  # seconds for a crawl to say how it is
 _KEPT_FOR = 3.0  # seconds in which an overview is not made again, however fast the collection changes
 _MAX_KEPT = 64  # overviews
-_MIN_TYPED = 2  # letters of a word that is being typed, from which on those that begin with it are found
+_MIN_TYPED = 2  # letters of a word that is being typed, from which those that begin with it are found
 
 _LEADS_ELSEWHERE = re.compile(r"<(?:link|base|meta)(?=[\s/>])[^>]*+>?", re.IGNORECASE)
 
@@ -87,7 +87,7 @@ class CollectionCard(Struct, frozen=True):
     vanished: int = 0
     curve: list[float] = []  # share of relevant pages in equal parts of the crawl
     crawl: CrawlFigures = CrawlFigures()
-    is_trusted: bool = True  # False where the recipe names what only that of a trusted folder may
+    is_trusted: bool = True  # False if the recipe names what only that of a trusted folder may
     problem: str = ""  # why nothing can be shown
 
 

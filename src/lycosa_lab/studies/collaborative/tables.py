@@ -74,7 +74,7 @@ class CollaborativeTables:
         return list(dict.fromkeys(kind for outcome in self.outcomes for kind in outcome["crawls"]))
 
     def values(self, kind: str, value: Value = harvest) -> list[float]:
-        """Of the crawl for every topic; NaN where there is none."""
+        """Of the crawl for every topic; NaN if there is none."""
         return [
             value(outcome["crawls"][kind]) if kind in outcome["crawls"] else float("nan") for outcome in self.outcomes
         ]

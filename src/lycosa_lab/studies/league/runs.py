@@ -43,7 +43,7 @@ class LeagueInputs:
     seed: int
 
     def standing(self, url: Url) -> float:
-        """The true standing of a page, 1 / (1 + e^(θ - ln(1 + in-links))); 0 where in-links are unknown."""
+        """The true standing of a page, 1 / (1 + e^(θ - ln(1 + in-links))); 0 if in-links are unknown."""
         status = self.in_links.status(url)
         return 0.0 if status is None else 1.0 / (1.0 + exp(self.theta - status))
 

@@ -19,7 +19,7 @@ from lycosa_lab.worlds.wikipedia_schools import FRONT_PAGE, HOME_PAGE, index_pag
 
 FEWEST_PAGES, MOST_PAGES = 30, 600  # of a topic
 FEWEST_TO_FIND = 10  # pages of a topic that links lead to; a task with fewer is left out
-UNIVERSITY = 400  # pages from which on a site of WebKB counts as one: there are four
+UNIVERSITY = 400  # pages from which a site of WebKB counts as one: there are four
 FAR = 3  # links between the start and the topic, where a world has no front page
 PAGES_KEPT = 2_500  # parsed, of one process
 DEVELOPMENT_SUBJECTS = ("Art", "Business_Studies", "Citizenship", "Countries", "IT", "Religion")
@@ -260,7 +260,7 @@ class LeagueTask:
 
 
 def task_of(web: TopicWeb, start: str, given: str, *, examples: int, negatives: int, seed: int) -> LeagueTask | None:
-    """A task on a topic; None where links lead to too few of its pages. All tasks of a topic share their examples."""
+    """A task on a topic; None if links lead to too few of its pages. All tasks of a topic share their examples."""
     topic, rng = web.topic, random.Random(f"{seed} {web.topic.name}")
     linking = sorted(url for url in topic.pages if web.links.get(url))  # an example without links leads nowhere
     good = sorted(rng.sample(linking, min(examples, len(linking))))

@@ -61,5 +61,5 @@ class TopicalMap:
 
 
 def later_world(world: StudyWorld) -> StudyWorld | None:
-    """The world half a year later; None where it does not change."""
+    """The world half a year later; None if it does not change."""
     return world.at(HALF_A_YEAR) if isinstance(world, SyntheticWorld) else None

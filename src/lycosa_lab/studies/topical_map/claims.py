@@ -255,7 +255,7 @@ def _good_share(crawl: Plain) -> float:
 
 
 def _new_share(crawl: Plain) -> float:
-    """The share of good pages among new ones; NaN where there is none."""
+    """The share of good pages among new ones; NaN if there is none."""
     return float(crawl["new_good"] / crawl["new"]) if crawl["new"] else float("nan")
 
 

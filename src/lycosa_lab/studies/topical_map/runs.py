@@ -48,7 +48,7 @@ class PageRequest(NamedTuple):
     """One page asked for."""
 
     url: Url
-    digest: int | None  # of the text; None where there is no page
+    digest: int | None  # of the text; None if there is no page
     is_copy: bool  # served from the copies of an earlier crawl, at no download
 
 
@@ -176,7 +176,7 @@ def links_among(urls: Sequence[Url], pages: JudgedPages) -> NDArray[np.int64]:
 class TopicJob:
     """The crawls of one topic; all of them share the judged pages.
 
-    later: the world half a year later, None where it does not change.
+    later: the world half a year later, None if it does not change.
     """
 
     def __init__(self, world: StudyWorld, later: StudyWorld | None, inputs: MapInputs, topic: MapTopic):

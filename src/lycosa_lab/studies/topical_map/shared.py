@@ -104,7 +104,7 @@ class JudgedPages:
         return self.probability(url, topic) > GOOD
 
     def topic(self, url: Url) -> str | None:
-        """The most probable topic of a page; None where none has P > 0.5."""
+        """The most probable topic of a page; None if none has P > 0.5."""
         judged = self.judge(url)
         if judged is None:
             return None

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class RateLimit:
-    """A token bucket: `per_second` tokens a second, at most `at_once`, by default two seconds' worth; 0 for no limit."""
+    """A token bucket: `per_second` tokens a second, at most `at_once`, by default those of two seconds; 0: no limit."""
 
     def __init__(self, per_second: float, at_once: float = 0.0):
         self.per_second = per_second

@@ -1,4 +1,4 @@
-"""How similar a world is to the Web: statistics published about the Web, measured on the world.
+"""How similar a world is to the Web: published statistics of the Web, measured on the world.
 
 Status locality is measured as by Pant and Srinivasan (Status Locality on the Web, 2013): links are sampled level by
 level from random roots, so that a distance is an upper bound.

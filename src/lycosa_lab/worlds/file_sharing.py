@@ -27,8 +27,8 @@ from .peer_networks import (
     with_min_degree,
 )
 
-CATEGORY_SKEW = 0.6  # exponent of Zipf's law of how many peers are interested in a category
-MORE_INTERESTS = 0.5  # probability of each interest beyond the least number
+CATEGORY_SKEW = 0.6  # Zipf exponent of the number of peers interested in a category
+MORE_INTERESTS = 0.5  # probability of each additional interest
 QUERY_EXPONENT = 0.93  # of the tail of the number of queries: nine of ten people send fewer than ten
 MAX_QUERIES = 10_000  # of one person
 MANY_QUERIES = 10  # queries from which somebody counts as a heavy user
@@ -36,7 +36,7 @@ MANY_QUERIES = 10  # queries from which somebody counts as a heavy user
 NOVELTY_FEW, NOVELTY_MANY = (0.21, 0.75), (0.48, 0.75)
 WEEK = 7 * 86_400.0  # seconds
 PAUSE = 300.0  # seconds between two queries of a sitting, on average
-ATTEMPTS = 12  # at finding a file that was not downloaded before
+ATTEMPTS = 12  # to find a file that was not downloaded before
 
 
 class FileSharing(PeerNetwork):

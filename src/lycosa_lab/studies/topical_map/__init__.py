@@ -1,4 +1,4 @@
-"""What a crawl gains by a map of an earlier one.
+"""The gain of a crawl from a map of an earlier one.
 
 Shao: Exploring social networks in computer systems (Princeton, 2007), chapter 4 and section 6.2.1.
 """

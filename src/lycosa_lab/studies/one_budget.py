@@ -204,7 +204,7 @@ def share_budget(
 
 
 def _fresh(holdings: HeldPages, days: Days, day: int) -> tuple[int, int, float]:
-    """The number of stored relevant pages that still exist, of fresh ones among these, and the total standing of those."""
+    """The number of stored relevant pages that exist, of fresh ones among them, and the total standing of these."""
     numbers = np.array(list(holdings.stale_from), dtype=np.int64)
     stale_from = np.array(list(holdings.stale_from.values()))
     good = (holdings.relevance[numbers] >= RELEVANT) & days.there(day)[numbers]

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -31,8 +30,7 @@ _WEIGHTS = {"title": (0.5, 2.0), "body": (0.25, 1.0)}  # of a word as it is writ
 _MAX_META = 100_000_000  # bytes of the file that lists the segments
 _CANDIDATES = 10  # pages looked at for each that is wanted
 LOOKED_AT = 1_000  # answers that can be paged through, or among which pages are chosen by what is not in the index
-FACETED = 200  # answers whose hosts and languages are counted
-_FACETS = 12  # hosts, and languages
+FACETED = 200  # answers whose hosts, languages and the like can be counted
 SNIPPET = 200  # characters
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\s]+")
 
@@ -54,8 +52,7 @@ class SearchResults(Struct, frozen=True):
     hits: tuple[Hit, ...] = ()
     total: int = 0  # of all answers
     is_partial: bool = False  # whether only the first `LOOKED_AT` were counted
-    hosts: dict[str, int] = {}  # of the first answers, the most frequent first
-    languages: dict[str, int] = {}
+    first: tuple[str, ...] = ()  # URLs of the first `FACETED` answers, for their facets
 
 
 class SearchIndex:
@@ -208,11 +205,12 @@ class SearchIndex:
         limit: int = 10,
         host: str | None = None,
         language: str | None = None,
-        where: Callable[[str], bool] | None = None,
+        choose: Callable[[Sequence[str]], Sequence[str]] | None = None,
     ) -> SearchResults:
-        """One page of the answers to a query, with the hosts and languages of the first of them.
+        """One page of the answers to a query, and the URLs of the first of them.
 
-        where: keeps the pages whose URL it accepts; then only the first `LOOKED_AT` answers are looked at.
+        choose: of the URLs of the first `LOOKED_AT` answers, the best first, returns those that are wanted, in the
+            order in which they are wanted.
         """
         if limit < 1 or offset < 0 or not self.exists():
             return SearchResults()
@@ -228,21 +226,21 @@ class SearchIndex:
                     term = tantivy.Query.term_query(self._schema, field, replace_surrogates(value))
                     filters.append((tantivy.Occur.Must, term))
             everything = tantivy.Query.boolean_query(filters)
-            most = LOOKED_AT if where is not None else min(LOOKED_AT, max(FACETED, offset + limit))
+            most = LOOKED_AT if choose is not None else min(LOOKED_AT, max(FACETED, offset + limit))
             found = searcher.search(everything, limit=most, count=True)
             documents = [(score, searcher.doc(address)) for score, address in found.hits]
         total = int(found.count or 0)
-        if where is not None:
-            documents = [each for each in documents if where(each[1].get_first("url") or "")]
+        if choose is not None:
+            by_url = {document.get_first("url") or "": (score, document) for score, document in documents}
+            documents = [by_url[url] for url in choose(list(by_url))]
             total = len(documents)
         snippets = _Snippets(searcher, self._schema, wanted, list(group.terms()))
         shown = documents[offset : offset + limit]
         return SearchResults(
             tuple(self._hit(document, snippets, score) for score, document in shown),
             total,
-            is_partial=where is not None and int(found.count or 0) > LOOKED_AT,
-            hosts=_facet(documents, "host"),
-            languages=_facet(documents, "language"),
+            is_partial=choose is not None and int(found.count or 0) > LOOKED_AT,
+            first=tuple(document.get_first("url") or "" for _, document in documents[:FACETED]),
         )
 
     def _best(self, searcher: Any, query: Any, limit: int, min_relevance: float | None) -> list[tuple[float, Any]]:
@@ -413,11 +411,6 @@ class SearchIndex:
             raise CollectionError(
                 f"the search index of {name} cannot be used ({what}); run: lycosa rebuild {name}"
             ) from error
-
-
-def _facet(documents: Sequence[tuple[float, Any]], field: str) -> dict[str, int]:
-    counts = Counter(document.get_first(field) or "" for _, document in documents[:FACETED])
-    return dict(counts.most_common(_FACETS))
 
 
 def _composed(text: str) -> str:

@@ -19,7 +19,7 @@ from lycosa.run.refresh import Refresh, plan_of
 from lycosa.run.session import Session
 from lycosa.screens.app import make_app
 from lycosa.screens.crawls import Crawls
-from lycosa.screens.gate import Access, Gate
+from lycosa.screens.gate import Gate, ScreenAccess
 from lycosa.screens.library import Library
 from lycosa.vocabulary.records import Url
 from lycosa.web.robots import RobotsWeb
@@ -118,7 +118,7 @@ class Browser:
         self.launched: list[list[str]] = []
         crawls = Crawls(launch=self._launch)
         self.base = base
-        self.gate: Gate = make_app(Library(root), Access(PORT, **access), crawls=crawls)
+        self.gate: Gate = make_app(Library(root), ScreenAccess(PORT, **access), crawls=crawls)
         self._client = TestClient(self.gate, base_url=base, follow_redirects=False, raise_server_exceptions=True)
         if has_cookie:
             self.get(f"/?token={self.gate.token}")

@@ -6,7 +6,7 @@ from shutil import copytree
 import pytest
 
 from crawling import lycosa
-from lycosa.screens.gate import LOGIN, Access
+from lycosa.screens.gate import LOGIN, ScreenAccess
 from screens.serving import PORT, Browser
 from screens.test_safety import GETS, POSTS, SCREENS
 
@@ -80,12 +80,12 @@ def test_passwords_cannot_be_guessed_fast(root):
 
 
 def test_addresses_in_figures_are_answered_and_names_are_not(root):
-    remote = Access(PORT, is_remote=True)
+    remote = ScreenAccess(PORT, is_remote=True)
     for host in (f"192.0.2.7:{PORT}", f"[2001:db8::1]:{PORT}", f"127.0.0.1:{PORT}", f"localhost:{PORT}"):
         assert remote.origins(host) == {f"http://{host}"}
     for host in (f"evil.example:{PORT}", "192.0.2.7", "192.0.2.7:1", f"192.0.2.7.nip.io:{PORT}", ""):
         assert remote.origins(host) == frozenset()
-    assert Access(PORT).origins(f"192.0.2.7:{PORT}") == frozenset()  # without --listen
+    assert ScreenAccess(PORT).origins(f"192.0.2.7:{PORT}") == frozenset()  # without --listen
 
 
 # ---------------------------------------------------------------- published

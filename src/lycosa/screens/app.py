@@ -36,7 +36,7 @@ from .comparison import Comparison, Comparisons
 from .crawls import Crawls, prefer_or_block
 from .exports import CONTENTS, FORMATS, ExportResponse, Exports, export_view
 from .frontier import FrontierView, frontier_view
-from .gate import FIGURE_POLICY, FORM, STORED_POLICY, Access, Gate
+from .gate import FIGURE_POLICY, FORM, STORED_POLICY, Gate, ScreenAccess
 from .library import Library, NoSuchCollectionError
 from .lines import url_of
 from .metrics import metrics_text
@@ -64,7 +64,7 @@ _MAX_STREAMS = 24  # connections that wait for events
 _INDEX_EVERY = 30.0  # seconds, at most
 
 
-def make_app(library: Library, access: Access, *, token: str = "", crawls: Crawls | None = None) -> Gate:
+def make_app(library: Library, access: ScreenAccess, *, token: str = "", crawls: Crawls | None = None) -> Gate:
     """The whole application, gate included."""
     screens = Screens(library, access, crawls or Crawls())
     routes = [
@@ -124,7 +124,7 @@ def make_app(library: Library, access: Access, *, token: str = "", crawls: Crawl
 class Screens:
     """Answers requests that the gate has let through."""
 
-    def __init__(self, library: Library, access: Access, crawls: Crawls):
+    def __init__(self, library: Library, access: ScreenAccess, crawls: Crawls):
         self._library = library
         self._access = access
         self._overviews = Overviews()
@@ -577,7 +577,7 @@ def _json(answer: Any, status: int = 200) -> Response:
     return Response(msgspec.json.encode(answer), status, media_type="application/json")
 
 
-def _reached(access: Access) -> str:
+def _reached(access: ScreenAccess) -> str:
     """Who can read the screens, for their foot."""
     if access.is_open:
         return "published, read-only"

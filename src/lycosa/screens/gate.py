@@ -46,7 +46,7 @@ _NAMES = ("127.0.0.1", "localhost", "[::1]")
 _KEPT_AS_SENT = ("content-security-policy", "x-frame-options", "referrer-policy", "cache-control")
 
 
-class Access(Struct, frozen=True):
+class ScreenAccess(Struct, frozen=True):
     """Where the screens can be reached, and by whom."""
 
     port: int
@@ -74,7 +74,9 @@ class Access(Struct, frozen=True):
 class Gate:
     """Wraps an application: answers what may be answered, and adds the headers that keep content from acting."""
 
-    def __init__(self, app: ASGIApp, access: Access, *, token: str = "", clock: Callable[[], float] = time.monotonic):
+    def __init__(
+        self, app: ASGIApp, access: ScreenAccess, *, token: str = "", clock: Callable[[], float] = time.monotonic
+    ):
         self.token = token or secrets.token_urlsafe(32)
         self.access = access
         self._app = app

@@ -55,7 +55,7 @@ class _Hit(Struct, frozen=True):
     providers: list[list[Any]] = []
 
 
-class _Found(Struct, frozen=True):
+class _PeerResults(Struct, frozen=True):
     hits: list[_Hit] = []
     answered: list[Text] = []
     messages: int = 0
@@ -70,7 +70,7 @@ class PeerLine(Struct, frozen=True):
     is_down: bool
 
 
-class PeerHit(Struct, frozen=True):
+class PeerHitLine(Struct, frozen=True):
     url: str
     title: str
     snippet: str
@@ -93,7 +93,7 @@ class PeersView(Struct, frozen=True):
     counts: list[Counted] = []
     problem: str = ""
     query: str = ""
-    hits: list[PeerHit] | None = None  # None where nothing was asked
+    hits: list[PeerHitLine] | None = None  # None where nothing was asked
     answered: list[str] = []
     messages: int = 0
     seconds: float = 0.0
@@ -119,7 +119,7 @@ def peers_view(folder: Path, query: str = "") -> PeersView:
         if not status.is_running:
             raise UsageError("no peer of the collection runs; start it with: lycosa peer serve")
         asked = ("search", "--json", "--deadline", f"{_DEADLINE:g}", "--limit", str(HITS), "--", str(folder), query)
-        found = _told(folder, _Found, *asked)
+        found = _told(folder, _PeerResults, *asked)
     return PeersView(
         is_configured=True,
         is_running=status.is_running,
@@ -146,8 +146,8 @@ def _lines(peers: Sequence[_Peer], kind: str) -> list[PeerLine]:
     ]
 
 
-def _hit(hit: _Hit) -> PeerHit:
-    return PeerHit(
+def _hit(hit: _Hit) -> PeerHitLine:
+    return PeerHitLine(
         url=visible(hit.url, 2_000),
         title=visible(hit.title),
         snippet=visible(hit.snippet, 500),

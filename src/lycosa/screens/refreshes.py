@@ -22,7 +22,7 @@ KINDS = (Change.CHANGED.value, NEW, Change.VANISHED.value, Change.RETURNED.value
 _BUDGET = 100  # requests that are offered, at least
 
 
-class RefreshRun(Struct, frozen=True):
+class RefreshLine(Struct, frozen=True):
     """A refresh that can be chosen."""
 
     number: int  # among the runs of the collection
@@ -31,7 +31,7 @@ class RefreshRun(Struct, frozen=True):
     stopped: str
 
 
-class ChangedPage(Struct, frozen=True):
+class RefreshedPage(Struct, frozen=True):
     url: str
     title: str
     at: float
@@ -44,11 +44,11 @@ class RefreshView(Struct, frozen=True):
     pages: int
     next_budget: int  # requests that are offered
     expand: float  # share of the requests for new pages that is offered
-    runs: list[RefreshRun]  # the latest first
+    runs: list[RefreshLine]  # the latest first
     run: int | None  # the number of the one that is shown
     counts: list[Counted]  # pages by what became of them
     kind: str
-    changed: list[ChangedPage]
+    changed: list[RefreshedPage]
     total: int  # of this kind
     page: int
     last_page: int
@@ -74,7 +74,7 @@ def refresh_view(
         next_budget=max(_BUDGET, pages // 10),
         expand=EXPAND,
         runs=[
-            RefreshRun(
+            RefreshLine(
                 each, runs[each - 1].at, run_kind(runs[each - 1]), visible(runs[each - 1].stop_reason or "", 200)
             )
             for each in refreshes[: -RUNS - 1 : -1]
@@ -102,12 +102,12 @@ def _counts(collection: Collection, runs: list[RunRow], number: int) -> dict[str
     return {NEW: new, **found} if new else found
 
 
-def _changed(collection: Collection, runs: list[RunRow], number: int, kind: str, start: int) -> list[ChangedPage]:
+def _changed(collection: Collection, runs: list[RunRow], number: int, kind: str, start: int) -> list[RefreshedPage]:
     catalog = collection.catalog
     if kind == NEW:
         first = runs[number - 1].first_page
         before = runs[number].first_page if number < len(runs) else math.inf
         rows = catalog.pages(after=first - 1 + start, limit=CHANGES_PER_PAGE)
-        return [ChangedPage(row.url, visible(row.title), row.at) for row in rows if row.number < before]
+        return [RefreshedPage(row.url, visible(row.title), row.at) for row in rows if row.number < before]
     found = catalog.changes(kind, *_period(runs, number), offset=start, limit=CHANGES_PER_PAGE)
-    return [ChangedPage(each.url, visible(each.title), each.at) for each in found]
+    return [RefreshedPage(each.url, visible(each.title), each.at) for each in found]

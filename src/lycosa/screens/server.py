@@ -17,7 +17,7 @@ from lycosa.vocabulary.errors import UsageError
 
 from .app import make_app
 from .crawls import Crawls
-from .gate import Access
+from .gate import ScreenAccess
 from .library import Library
 
 LOOPBACK = "127.0.0.1"
@@ -53,7 +53,7 @@ def serve(
     listening = _listen(address, port)
     port = listening.getsockname()[1]
     crawls = Crawls()
-    access = Access(port, read_only=read_only, password=password, is_remote=is_remote, public_url=published)
+    access = ScreenAccess(port, read_only=read_only, password=password, is_remote=is_remote, public_url=published)
     gate = make_app(library, access, crawls=crawls)
     named = f"[{address}]" if ":" in address else address
     private = f"http://{named}:{port}/" if password or access.is_open else f"http://{named}:{port}/?token={gate.token}"

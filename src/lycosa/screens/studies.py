@@ -33,7 +33,7 @@ _MAX_CELL = 120  # characters
 Text = Annotated[str, Meta(max_length=100_000)]
 
 
-class Claim(Struct, frozen=True):
+class StudyClaim(Struct, frozen=True):
     """A statement that a run supports or refutes."""
 
     id: Text
@@ -52,7 +52,7 @@ class _Results(Struct, frozen=True):
     seed: int = 0
     seconds: float = 0.0
     world: dict[str, Any] = {}
-    claims: list[Claim] = []
+    claims: list[StudyClaim] = []
     tables: dict[str, list[dict[str, Any]]] = {}
 
 
@@ -88,7 +88,7 @@ class StudyView(Struct, frozen=True):
     line: StudyLine
     world: list[tuple[str, str]]
     seconds: float
-    claims: list[Claim]
+    claims: list[StudyClaim]
     figures: list[str]  # names of files
     tables: list[StudyTable]
 
@@ -199,8 +199,8 @@ def _figures(folder: Path) -> list[str]:
     return sorted(name for name in names if name.endswith(".svg") and is_plain(name))[:FIGURES]
 
 
-def _inert(claim: Claim) -> Claim:
-    return Claim(
+def _inert(claim: StudyClaim) -> StudyClaim:
+    return StudyClaim(
         id=visible(claim.id, 120),
         kind=visible(claim.kind, 40),
         says=visible(claim.says, 1_000),

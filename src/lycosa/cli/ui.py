@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.files import read_given
+from lycosa.vocabulary.files import read_user_file
 
 from .options import tell
 
@@ -56,7 +56,7 @@ def ui(
 
 def _password(path: Path) -> str:
     try:
-        text = read_given(path, _MAX_PASSWORD_FILE).decode()
+        text = read_user_file(path, _MAX_PASSWORD_FILE).decode()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is no text"
         raise UsageError(f"cannot read the password in {path}: {why}; name another file") from None

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from lycosa.collection import Collection
 from lycosa.collection.queries import FactsOrder, Selection
 from lycosa.collection.rows import PageFacts, PageRow
-from lycosa.collection.search_index import FACETED, LOOKED_AT, SNIPPET
+from lycosa.collection.search_index import MAX_EXAMINED, MAX_FACETED, SNIPPET
 from lycosa.run.export import LABELS, labels_of, moment_of
 from lycosa.run.open import main_text_of, open_for_reading
 from lycosa.vocabulary.records import Url
@@ -106,7 +106,7 @@ def search_view(folder: Path, asked: SearchRequest, *, now: float, is_typed: boo
     """
     began = time.perf_counter()
     labels = labels_of(folder)
-    asked = replace(asked, page=max(1, min(asked.page, LOOKED_AT // HITS_PER_PAGE)))
+    asked = replace(asked, page=max(1, min(asked.page, MAX_EXAMINED // HITS_PER_PAGE)))
     wanted = Selection(
         hosts=(asked.host.lower(),) if asked.host else (),
         languages=(asked.language,) if asked.language else (),
@@ -122,13 +122,13 @@ def search_view(folder: Path, asked: SearchRequest, *, now: float, is_typed: boo
         else:
             found = _all_pages(collection, asked, wanted, labels)
         not_indexed = collection.pages_not_indexed()
-    _, last_page, _ = paged(asked.page, min(found.total, LOOKED_AT), HITS_PER_PAGE)
+    _, last_page, _ = paged(asked.page, min(found.total, MAX_EXAMINED), HITS_PER_PAGE)
     return SearchView(
         asked=replace(asked, query=asked.query[:500]),
         chosen=asked.chosen(),
         total=found.total,
         is_partial=found.is_partial,
-        looked_at=LOOKED_AT,
+        looked_at=MAX_EXAMINED,
         not_indexed=not_indexed,
         page=asked.page,
         last_page=last_page,
@@ -148,7 +148,7 @@ def _by_words(
     def choose(urls: Sequence[str]) -> Sequence[str]:
         candidates = frozenset(map(Url, urls))
         narrowed = replace(wanted, urls=candidates if wanted.urls is None else candidates & wanted.urls)
-        facts = catalog.facts(narrowed, asked.order or "newest", LOOKED_AT)
+        facts = catalog.facts(narrowed, asked.order or "newest", MAX_EXAMINED)
         if asked.order:
             return [each.url for each in facts]
         kept = {each.url for each in facts}
@@ -162,7 +162,7 @@ def _by_words(
         language=asked.language or None,
         choose=choose if is_chosen or asked.order else None,
     )
-    first = catalog.facts(Selection(urls=frozenset(map(Url, found.first))), "newest", FACETED)
+    first = catalog.facts(Selection(urls=frozenset(map(Url, found.first))), "newest", MAX_FACETED)
     return _Found([hit_line(hit, labels) for hit in found.hits], found.total, found.is_partial, first)
 
 
@@ -171,10 +171,10 @@ def _all_pages(collection: Collection, asked: SearchRequest, wanted: Selection, 
     catalog = collection.catalog
     order: FactsOrder = asked.order or "relevance"
     start = (asked.page - 1) * HITS_PER_PAGE
-    first = catalog.facts(wanted, order, max(FACETED, start + HITS_PER_PAGE))
+    first = catalog.facts(wanted, order, max(MAX_FACETED, start + HITS_PER_PAGE))
     rows = [row for each in first[start : start + HITS_PER_PAGE] if (row := catalog.page(each.url)) is not None]
     hits = [_listed(collection, row, labels) for row in rows]
-    return _Found(hits, catalog.count_selected(wanted), False, first[:FACETED])
+    return _Found(hits, catalog.count_selected(wanted), False, first[:MAX_FACETED])
 
 
 def _listed(collection: Collection, row: PageRow, labels: Mapping[Url, str]) -> HitLine:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.files import read_plain
+from lycosa.vocabulary.files import read_regular_file
 from lycosa.vocabulary.text import visible
 
 from .library import Library, is_collection, is_plain
@@ -125,7 +125,7 @@ class Studies:
         if name not in _figures(folder):
             raise UsageError("the study has no such figure")
         try:
-            return read_plain(folder / name, _MAX_FIGURE)
+            return read_regular_file(folder / name, _MAX_FIGURE)
         except OSError:
             raise UsageError("the figure cannot be read") from None
 
@@ -189,7 +189,7 @@ def _entries(folder: Path, most: int) -> Iterator["os.DirEntry[str]"]:
 def _read(folder: Path) -> _Results | None:
     """The results in a folder; None where the file is none of a study."""
     try:
-        return msgspec.json.decode(read_plain(folder / RESULTS_FILE, _MAX_RESULTS), type=_Results)
+        return msgspec.json.decode(read_regular_file(folder / RESULTS_FILE, _MAX_RESULTS), type=_Results)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 

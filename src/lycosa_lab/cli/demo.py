@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from lycosa.cli.crawl_display import run
 from lycosa.cli.options import program
 from lycosa.cli.progress import Progress
-from lycosa.cli.report import write_report
 from lycosa.recipe import DEFAULT_STRATEGY, FILE_NAME, Recipe, load_recipe, uses_standing
+from lycosa.report import write_report
 from lycosa.run.new import new_collection
 from lycosa.run.open import open_for_reading
 from lycosa.run.options import Settings

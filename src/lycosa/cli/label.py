@@ -12,8 +12,9 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.files import read_given
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import counted
+from lycosa.vocabulary.urls import checked_url
 
-from .options import Json, Name, print_json, program, tell, url_argument
+from .options import Json, Name, print_json, program, tell
 
 _MAX_BYTES = 32 << 20  # of a file of labels
 _WORDS = {"good": True, "bad": False, "+": True, "-": False}
@@ -41,7 +42,7 @@ def label(
     for url in urls or ():
         if verdict is None:
             raise UsageError("say either --good or --bad")
-        labels[url_argument(url)] = verdict
+        labels[checked_url(url)] = verdict
     if file is not None:
         labels |= _read(file, verdict)
     if not labels:
@@ -83,7 +84,7 @@ def _read(file: Path, verdict: bool | None) -> dict[Url, bool]:
         if label is None or len(words) > 2:
             raise UsageError(f"{name}:{number}: write `good URL` or `bad URL`, or say --good or --bad for all")
         try:
-            labels[url_argument(words[-1])] = label
+            labels[checked_url(words[-1])] = label
         except UsageError as error:
             raise UsageError(f"{name}:{number}: {error}") from None
     return labels

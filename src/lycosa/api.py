@@ -203,11 +203,17 @@ class _Readable:
 
         return overview(self._collection())
 
+    def report(self) -> str:
+        """The collection as one HTML page with charts."""
+        from lycosa.report import html_report
+
+        return html_report(self._collection())
+
     def write_report(self, out: str | Path | None = None) -> Path:
-        """Writes the collection as one HTML page with charts, into its folder or where it is told; returns the file."""
+        """Writes that page into the folder of the collection, or where it is told; returns the file."""
         from lycosa.report import write_report
 
-        return write_report(self.folder, None if out is None else Path(out))
+        return write_report(self._collection(), None if out is None else Path(out))
 
     def waiting(self) -> int:
         """How many URLs wait to be fetched."""

@@ -23,7 +23,6 @@ from lycosa.pictures.html_page import for_each_screen, html_page, section
 from lycosa.recipe import Recipe, load_recipe
 from lycosa.relevance.harvest import Calibration, harvest_interval
 from lycosa.run.omissions import omissions_in_words
-from lycosa.run.open import open_for_reading
 from lycosa.run.reasons import in_words, outcome_counts
 from lycosa.run.review import Measured, measured
 from lycosa.run.session import REPORT_FILE
@@ -112,10 +111,10 @@ class ReportData:
     measured: Measured | None = None  # the share of relevant pages, where enough drawn at random were labelled
 
 
-def write_report(folder: Path, out: Path | None = None) -> Path:
+def write_report(collection: Collection, out: Path | None = None) -> Path:
     """Writes the report of a collection, unless told otherwise into its folder; returns where it is."""
-    place = out or folder / REPORT_FILE
-    page = html_report(folder)
+    place = out or collection.folder / REPORT_FILE
+    page = html_report(collection)
     try:
         place.write_text(page, encoding="utf-8")
     except OSError as error:
@@ -125,24 +124,15 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
     return place
 
 
-def html_report(folder: Path) -> str:
+def html_report(collection: Collection) -> str:
     """The report of a collection as HTML."""
-    recipe = load_recipe(folder, to_read=True)
-    with open_for_reading(folder) as collection:
-        return report_page(
-            report_data(
-                collection,
-                recipe,
-                calibration=calibration_of(recipe.topic, folder),
-                sample=measured(folder, collection.catalog),
-            )
-        )
+    return report_page(report_data(collection))
 
 
-def report_data(
-    collection: Collection, recipe: Recipe, *, calibration: Calibration, sample: Measured | None = None
-) -> ReportData:
+def report_data(collection: Collection) -> ReportData:
     """What a report tells of a collection; scans its pages."""
+    folder, recipe = collection.folder, load_recipe(collection.folder, to_read=True)
+    sample = measured(folder, collection.catalog)
     topic = recipe.topic.text or f"learned from {recipe.topic.examples or 'its rule'}"
     catalog = collection.catalog
     facts = catalog.summary()
@@ -179,7 +169,7 @@ def report_data(
         size=facts.bytes,
         seconds=sum(run.seconds for run in runs),
         made_at=datetime.now().strftime("%Y-%m-%d %H:%M"),
-        calibration=calibration,
+        calibration=calibration_of(recipe.topic, folder),
         measured=sample if sample is not None and sample.is_enough else None,
         version=__version__,
         recipe=_recipe_lines(recipe, facts.runs),

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from lycosa.run.control import MAX_LABELS, label_pages
+from lycosa import api
+from lycosa.run.control import MAX_LABELS
 from lycosa.run.training import Learnt
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.files import read_given
@@ -49,7 +50,8 @@ def label(
         raise UsageError("no URL to label; give one or several, or a file of them with --file")
     if len(labels) > MAX_LABELS:
         raise UsageError(f"{len(labels)} URLs are too many at once; give up to {MAX_LABELS}")
-    learnt = label_pages(name, labels, tell=tell)
+    good_urls, bad_urls = ([url for url, verdict in labels.items() if verdict is kind] for kind in (True, False))
+    learnt = api.label(name, good=good_urls, bad=bad_urls, tell=tell)
     if as_json:
         print_json({"labels": len(labels), "judged": learnt.judged, "missing": learnt.missing})
     else:

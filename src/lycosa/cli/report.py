@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lycosa.report import html_report, write_report
+from lycosa import api
 
 from .export import STANDARD_OUTPUT
 from .options import Name
@@ -18,7 +18,8 @@ def report(
     ] = None,
 ) -> None:
     """Write a report: one HTML page with charts. It needs no network and no script."""
-    if out == STANDARD_OUTPUT:
-        typer.echo(html_report(name), nl=False)
-    else:
-        typer.echo(f"report: {write_report(name, out)}")
+    with api.open(name) as collection:
+        if out == STANDARD_OUTPUT:
+            typer.echo(collection.report(), nl=False)
+        else:
+            typer.echo(f"report: {collection.write_report(out)}")

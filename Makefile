@@ -12,7 +12,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 TOOLS := .venv-tools
-# Tests wait for processes, connections and disks about a third of their time: one process more than there are cores.
+# Many tests wait for processes and connections: one process more than there are cores keeps these busy.
 LYCOSA_TEST_PROCESSES ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 PYTEST = $(BIN)/pytest --numprocesses $(LYCOSA_TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes: what one has compiled the next shall find

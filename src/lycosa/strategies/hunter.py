@@ -191,7 +191,7 @@ class Hunter(BaseStrategy):
     def rejudge(
         self, relevances: Mapping[str, float], standings: Mapping[str, float] | None = None
     ) -> Iterable[Candidate]:
-        """The waiting links whose priority changes because pages were scored anew."""
+        """The waiting links whose priority changes because pages were scored again."""
         self._table.update_standings(standings or {})
         self._table.rejudge({url: self._logit(Url(url), relevance) for url, relevance in relevances.items()})
         if self.target is not None:
@@ -602,7 +602,7 @@ class _LinkTable:
     def features(self, slots: Ints, *, is_latest: bool = True) -> Floats:
         """The features of some slots, computed from all rows.
 
-        is_latest: whether the ratios of words and hosts are computed anew; otherwise those of the last time are used.
+        is_latest: whether the ratios of words and hosts are computed again; otherwise those of the last time are used.
         """
         self._read_all()
         base = self._base_rate()

@@ -161,7 +161,7 @@ async def _watch_crawl(session: Session, settings: Settings, progress: Progress,
 
     session.recall()  # from here on it is kept up with page by page, which is cheaper than to read all links in the end
     await watch(session, LiveCrawl(session, settings), seen)
-    if latest is not None:
+    if latest is not None and progress.shows_figures:
         show(latest)  # once more: pages may have been judged anew since
 
 

@@ -27,7 +27,7 @@ _COLUMNS = "arrival, url, priority, CAST(candidate AS BLOB)"
 _AT_ONCE = 32  # rows
 _SELECT_ONE = f"SELECT {_COLUMNS} FROM frontier WHERE arrival = ?"
 _SELECT_SOME = f"SELECT {_COLUMNS} FROM frontier WHERE arrival IN ({', '.join('?' * _AT_ONCE)})"
-IN_MEMORY = 100_000  # entries
+IN_MEMORY = 30_000  # entries, of a kilobyte each where they are of as many hosts
 
 
 class _RetriesAndHops(Struct):
@@ -57,6 +57,8 @@ class DurableFrontier(MemoryFrontier):
         self._connection = connection
         self._changed: dict[int, Candidate | None] = {}  # None for rows to delete
         self._found: dict[int, Row] = {}  # rows that were looked up together, by arrival
+        self._ahead: dict[int, Row] = {}  # rows of the best that wait at dormant hosts
+        self._asked_of_ahead, self._at_once = 0, 1
         self._encode = msgspec.json.Encoder().encode
         self._decode = msgspec.json.Decoder(Candidate).decode
         connection.execute(_TABLE)
@@ -86,11 +88,13 @@ class DurableFrontier(MemoryFrontier):
     def _recall(self, entry: QueueEntry) -> Candidate:
         if candidate := self._changed.get(entry.order):
             return candidate
-        if row := self._found.get(entry.order):
+        if row := self._ahead.get(entry.order) or self._found.get(entry.order):
             stored = row[3]
         else:
             rows = self._connection.execute("SELECT candidate FROM frontier WHERE arrival = ?", (entry.order,))
             stored = (rows.fetchone() or (None,))[0]
+        if isinstance(stored, Candidate):  # looked up before it was saved
+            return stored
         try:
             return self._decode(stored)
         except (
@@ -137,13 +141,29 @@ class DurableFrontier(MemoryFrontier):
         return _entry_of(row)
 
     def _read_back(self, orders: list[int]) -> list[QueueEntry]:
-        rows = list(self._rows_of(orders))
-        if len(rows) == 1:
-            self._found = {rows[0][0]: rows[0]}  # as it is likely to be recalled next
+        if len(orders) == 1:  # of a dormant host: it is likely to be recalled next, and those behind it soon
+            rows = self._rows_at_once(orders[0])
+        else:
+            rows = list(self._rows_of(orders))
         entries = sorted(map(_entry_of, rows))
         for entry in entries:
             self._waiting[entry.url] = entry
         return entries
+
+    def _rows_at_once(self, order: int) -> "list[Row]":
+        """The row of an arrival, if there is one; where it was not looked up before, those likely to follow are too."""
+        assert self._spilled is not None
+        row = self._ahead.get(order)
+        if row is None:
+            # As many as were asked for of the last ones, about: in some crawls better links come in between.
+            was_of_use = 2 * self._asked_of_ahead >= len(self._ahead)
+            self._at_once = min(2 * self._at_once, _AT_ONCE) if was_of_use else max(self._at_once // 2, 1)
+            behind = self._spilled.likely_next(self._at_once - 1)
+            self._ahead = {row[0]: row for row in self._rows_of({order, *behind})}
+            self._asked_of_ahead = 0
+            row = self._ahead.get(order)
+        self._asked_of_ahead += 1
+        return [] if row is None else [row]
 
     def _rows_of(self, orders: Iterable[int]) -> "Iterator[Row]":
         """The rows of these arrivals, in any order."""

@@ -72,6 +72,11 @@ class SpilledEntries:
         """How many entries count."""
         return len(self.waiting)
 
+    @property
+    def is_unused(self) -> bool:
+        """Whether no host has had a slot since everything was forgotten: then no look-up can find anything."""
+        return len(self._hosts) == 1
+
     def has_entries(self, slot: int) -> bool:
         """Whether a slot is in use."""
         return self._ranks[slot] != inf
@@ -218,6 +223,10 @@ class SpilledEntries:
                 heappop(near)
             if self._all_up_to[0] == inf or not self._list_best():
                 return None
+
+    def likely_next(self, count: int) -> list[int]:
+        """The orders of the best entries of dormant hosts, about; the first ones of a heap are among its smallest."""
+        return [order for _, order, _ in self._near[:count]]
 
     def _list(self, slot: int) -> None:
         listing = self._ranks[slot], self._orders[slot], slot

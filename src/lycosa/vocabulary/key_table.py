@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 _SHARDS = 16  # by the four highest bits, so that merging copies a sixteenth at a time
 _TO_SHARD = 60  # bits
 _KEYS_PER_FENCE = 16  # about
-_FEWEST_RECENT, _MOST_RECENT = 1_024, 8_192  # keys of a shard that are in a dictionary; at most a sixteenth of all
+_FEWEST_RECENT, _MOST_RECENT = 1_024, 4_096  # keys of a shard that are in a dictionary, where each takes ten times more
+_SHARE_RECENT = 32  # and at most this part of all
 _LAST = np.iinfo(np.int64).max  # stands behind all keys, with the number 0
 
 
@@ -172,4 +173,4 @@ class _Shard:
         fences = np.append(np.searchsorted(self.keys, starts), len(self.keys) - 1)
         self.fences = array("I", fences.astype(np.uint32).tobytes())
         self.recent = {}
-        self.most_recent = min(max(_FEWEST_RECENT, len(self.keys) // 16), _MOST_RECENT)
+        self.most_recent = min(max(_FEWEST_RECENT, len(self.keys) // _SHARE_RECENT), _MOST_RECENT)

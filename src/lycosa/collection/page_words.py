@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lycosa.vocabulary.records import Codes, Url
 
-FILE = "words.sqlite"
+WORDS_FILE = "words.sqlite"
 MAX_KEPT = 20_000  # pages whose words are kept, the latest; some 6 KB each
 _SCHEMA = """
 CREATE TABLE counts (number INTEGER PRIMARY KEY, at REAL NOT NULL, codes BLOB, counts BLOB, vector BLOB);

@@ -29,6 +29,7 @@ _RUN_ENDS = " x "  # so that no phrase goes from one run into the next
 OTHER = "other"  # stands for languages without a stemmer
 _WEIGHTS = {"title": (0.5, 2.0), "body": (0.25, 1.0)}  # of a word as it is written, and of its stem
 _MAX_META = 100_000_000  # bytes of the file that lists the segments
+_OWN_FILE = re.compile(r"[0-9a-f]{32}(?:\.\w+)+|meta\.json")  # a name that tantivy gives to a file
 _CANDIDATES = 10  # pages looked at for each that is wanted
 LOOKED_AT = 1_000  # answers that can be paged through, or among which pages are chosen by what is not in the index
 FACETED = 200  # answers whose hosts and languages are counted
@@ -197,8 +198,8 @@ class SearchIndex:
                 of_host = tantivy.Query.term_query(self._schema, "host", replace_surrogates(host))
                 filters.append((tantivy.Occur.Must, of_host))
             found = self._best(searcher, tantivy.Query.boolean_query(filters), limit, min_relevance)
-        snippets = _Snippets(searcher, self._schema, wanted, list(group.terms()))
-        return [self._hit(searcher.doc(address), snippets, score) for score, address in found]
+            snippets = _Snippets(searcher, self._schema, wanted, list(group.terms()))
+            return [self._hit(searcher.doc(address), snippets, score) for score, address in found]
 
     def find(
         self,
@@ -231,19 +232,19 @@ class SearchIndex:
             most = LOOKED_AT if where is not None else min(LOOKED_AT, max(FACETED, offset + limit))
             found = searcher.search(everything, limit=most, count=True)
             documents = [(score, searcher.doc(address)) for score, address in found.hits]
-        total = int(found.count or 0)
-        if where is not None:
-            documents = [each for each in documents if where(each[1].get_first("url") or "")]
-            total = len(documents)
-        snippets = _Snippets(searcher, self._schema, wanted, list(group.terms()))
-        shown = documents[offset : offset + limit]
-        return SearchResults(
-            tuple(self._hit(document, snippets, score) for score, document in shown),
-            total,
-            is_partial=where is not None and int(found.count or 0) > LOOKED_AT,
-            hosts=_facet(documents, "host"),
-            languages=_facet(documents, "language"),
-        )
+            total = int(found.count or 0)
+            if where is not None:
+                documents = [each for each in documents if where(each[1].get_first("url") or "")]
+                total = len(documents)
+            snippets = _Snippets(searcher, self._schema, wanted, list(group.terms()))
+            shown = documents[offset : offset + limit]
+            return SearchResults(
+                tuple(self._hit(document, snippets, score) for score, document in shown),
+                total,
+                is_partial=where is not None and int(found.count or 0) > LOOKED_AT,
+                hosts=_facet(documents, "host"),
+                languages=_facet(documents, "language"),
+            )
 
     def _best(self, searcher: Any, query: Any, limit: int, min_relevance: float | None) -> list[tuple[float, Any]]:
         """The best hits with their scores, of pages of some relevance."""
@@ -277,10 +278,10 @@ class SearchIndex:
                 return []
             wanted = tantivy.Query.boolean_query([(tantivy.Occur.Must, query) for query in asked])
             found = searcher.search(wanted, limit=_CANDIDATES * limit, count=False).hits
-        documents = ((searcher.doc(address), score) for score, address in found)
-        shown = islice((each for each in documents if where(each[0].get_first("url") or "")), limit)
-        snippets = _Snippets(searcher, self._schema, wanted, terms)
-        return [self._hit(document, snippets, score) for document, score in shown]
+            documents = ((searcher.doc(address), score) for score, address in found)
+            shown = islice((each for each in documents if where(each[0].get_first("url") or "")), limit)
+            snippets = _Snippets(searcher, self._schema, wanted, terms)
+            return [self._hit(document, snippets, score) for document, score in shown]
 
     def similar(self, url: str, *, limit: int = 10) -> list[Hit]:
         """The pages that share most with a page of the words that tell it apart, by tf · idf; without itself."""
@@ -293,10 +294,10 @@ class SearchIndex:
                 self._schema, {"body": [text]}, min_doc_frequency=1, min_term_frequency=1
             )
             found = searcher.search(wanted, limit=limit + 1, count=False).hits
-        documents = ((searcher.doc(address), score) for score, address in found)
-        others = [(document, score) for document, score in documents if document.get_first("url") != url][:limit]
-        snippets = _Snippets(searcher, self._schema, wanted, [])
-        return [self._hit(document, snippets, score) for document, score in others]
+            documents = ((searcher.doc(address), score) for score, address in found)
+            others = [(document, score) for document, score in documents if document.get_first("url") != url][:limit]
+            snippets = _Snippets(searcher, self._schema, wanted, [])
+            return [self._hit(document, snippets, score) for document, score in others]
 
     def _hit(self, document: Any, snippets: "_Snippets", score: float | None) -> Hit:
         url = document.get_first("url") or ""
@@ -369,6 +370,7 @@ class SearchIndex:
             if self.is_outdated():
                 name = self._folder.parent
                 raise CollectionError(f"the search index of {name} is of an older version; run: lycosa rebuild {name}")
+            self._refuse_other_files()
             index = tantivy.Index(self._schema, path=str(self._usable_folder()), reuse=True)
             index.register_tokenizer("plain", _PLAIN)
             index.register_tokenizer("folded", _FOLDED)
@@ -376,6 +378,19 @@ class SearchIndex:
                 index.register_tokenizer(f"stems_{code}", analyzer)
             self._open_index = index
         return self._open_index
+
+    def _refuse_other_files(self) -> None:
+        """Refuses a list of the index's files with others in it: tantivy deletes those that it does not use."""
+        try:
+            listed = json.loads(read_plain(self._folder / ".managed.json", _MAX_META))
+        except FileNotFoundError:
+            return
+        except (ValueError, RecursionError):
+            listed = None
+        if not isinstance(listed, list) or not all(
+            isinstance(each, str) and _OWN_FILE.fullmatch(each) for each in listed
+        ):
+            raise ValueError("its list of files is not as tantivy writes it")
 
     def _usable_folder(self) -> Path:
         """The folder, or a temporary one of links to its files if it is read-only: tantivy locks even what it reads."""
@@ -413,6 +428,10 @@ class SearchIndex:
             raise CollectionError(
                 f"the search index of {name} cannot be used ({what}); run: lycosa rebuild {name}"
             ) from error
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":  # of Rust, which has no name that could be imported
+                raise
+            raise CollectionError(f"the search index of {name} is damaged; run: lycosa rebuild {name}") from error
 
 
 def _facet(documents: Sequence[tuple[float, Any]], field: str) -> dict[str, int]:

@@ -4,10 +4,10 @@ A collection may come from somebody else, and its recipe decides what a crawl do
 used only in a folder that `lycosa new` made for this user, or that the user has looked at and called trusted
 (`lycosa trust`). In any other, a recipe may make a crawl more polite than it is by default, never less. A folder has
 a random number in the file `.id`; what is known of that number is kept among the user's own files, where no collection
-writes. A folder that was made here stays trusted whatever its recipe says later,
-as its user wrote that, wherever it is moved on its disk. A folder that was called trusted, or a copy of one that was
-made here, is so as long as its recipe names the same, and the code that lies in it, where the recipe names any, is the
-same.
+writes. A folder that was made here stays trusted whatever its recipe says later, as its user wrote that, wherever it is
+moved on its disk, as long as its `.id` is the file that was written then. A folder that was called trusted, or a copy
+of one that was made here, is so as long as its recipe names the same, and the code that lies in it, where the recipe
+names any, is the same.
 """
 
 import hashlib
@@ -52,6 +52,7 @@ class _KnownFolder(Struct, frozen=True):
     inode: int
     made_here: bool
     digest: str  # of what its recipe named when it was made, or called trusted
+    id_changed: int = 0  # when its file `.id` was last changed, in nanoseconds, by the system's own account
 
 
 def note_made_here(folder: Path) -> None:
@@ -308,7 +309,8 @@ def _note(folder: Path, *, made_here: bool, digest: str) -> None:
     with id_file.open("x", encoding="ascii") as file:
         file.write(f"{number}\n")
     facts = folder.stat()
-    known = _KnownFolder(str(folder.resolve()), facts.st_dev, facts.st_ino, made_here, digest)
+    changed = id_file.stat().st_ctime_ns
+    known = _KnownFolder(str(folder.resolve()), facts.st_dev, facts.st_ino, made_here, digest, changed)
     with atomic_write(path, private=True) as out:
         out.write(msgspec.json.encode(known))
 
@@ -336,6 +338,11 @@ def _file(number: str) -> Path:
 
 
 def _is_same_folder(facts: stat_result, folder: Path, known: _KnownFolder) -> bool:
-    """Whether it is the folder itself and no copy; the number of a disk may change when it is mounted again."""
+    """Whether it is the folder itself and no copy; the number of a disk may change when it is mounted again.
+
+    A copy in the place of the folder often gets its inode, which is free again, but not the time at which the file
+    `.id` was made: nobody can set that.
+    """
     is_there = str(folder.resolve()) == known.folder
-    return facts.st_ino == known.inode and (facts.st_dev == known.device or is_there)
+    is_first = (folder / ID_FILE).lstat().st_ctime_ns == known.id_changed
+    return is_first and facts.st_ino == known.inode and (facts.st_dev == known.device or is_there)

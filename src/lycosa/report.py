@@ -1,19 +1,34 @@
-"""What a crawl brought home, as one HTML page that needs nothing else: no script, no request, safe with any content."""
+"""The report of a collection: one self-contained HTML page without scripts and requests, safe for any content."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from html import escape
-from itertools import pairwise, repeat
+from itertools import pairwise, repeat, zip_longest
+from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
+import msgspec
+
+from lycosa import __version__
+from lycosa.collection import Collection
+from lycosa.collection.rows import Freshness, LatestChange, PageRow, RunRow
+from lycosa.frontier.durable import count_waiting
 from lycosa.pictures import Bar, Series, VerticalLine, bar_chart, bin_counts, histogram, line_chart
 from lycosa.pictures.heat_map import heat_map
 from lycosa.pictures.html_page import for_each_screen, html_page, section
+from lycosa.recipe import Recipe, load_recipe
 from lycosa.relevance.harvest import Calibration, harvest_interval
-from lycosa.run.review import Measured
+from lycosa.run.omissions import omissions_in_words
+from lycosa.run.reasons import in_words, outcome_counts
+from lycosa.run.review import Measured, measured
+from lycosa.run.session import REPORT_FILE
+from lycosa.run.topic import calibration_of
+from lycosa.vocabulary.errors import CollectionError, cannot_write
+from lycosa.vocabulary.explanations import is_found_by_readers, weight_of_relevance
 from lycosa.vocabulary.records import RELEVANT
 from lycosa.vocabulary.text import byte_size, grouped, visible
 from lycosa.vocabulary.urls import normalise, site_of
@@ -22,21 +37,24 @@ PLACES_SHOWN = 25  # hosts, and sites
 PAGES_SHOWN = 50
 POINTS_PER_CURVE = 300
 CELLS = 20  # of each side of the heat map
+_CHANGES_SHOWN = 25  # the latest
+_SEEDS_SHOWN = 10
+_REASONS_SHOWN = 3  # of a page; lycosa explain has all
 
 
 class SiteFigures(NamedTuple):
-    """What a host or a site has given."""
+    """The pages of a host or a site."""
 
     name: str
     pages: int
     relevant: int
-    standing: float | None = None  # mean of the pages of which it is known
+    standing: float | None = None  # mean over pages with a known standing
 
 
 class TopPage(NamedTuple):
     title: str
     url: str
-    relevance: float | None  # None for a page that was not judged yet
+    relevance: float | None  # None if not scored yet
     why: str = ""
 
 
@@ -56,7 +74,7 @@ class ChangedPage(NamedTuple):
 
 
 class FreshnessFigures(NamedTuple):
-    """How well the pages are kept up with."""
+    """How up to date the pages are."""
 
     oldest_look: str  # a date for people
     latest_look: str
@@ -68,19 +86,19 @@ class FreshnessFigures(NamedTuple):
 
 @dataclass(frozen=True)
 class ReportData:
-    """All that a report tells."""
+    """The content of a report."""
 
     name: str  # of the collection
     topic: str
     relevances: Sequence[float]  # of the stored pages, in the order of the crawl
-    standings: Sequence[float | None] = ()  # of the same pages, None where it is not known
+    standings: Sequence[float | None] = ()  # of the same pages, None if unknown
     alphas: Sequence[float | None] = ()  # weight of relevance against standing when the page was chosen
     hosts: Sequence[str] = ()  # of the same pages
-    through_readers: Sequence[bool] = ()  # whether they came through an access log, no page seen linking to them
+    through_readers: Sequence[bool] = ()  # whether they were found by an access log and not by a link
     top_pages: Sequence[TopPage] = ()
     outcomes: Mapping[str, int] = field(default_factory=dict)
     skips: Mapping[str, int] = field(default_factory=dict)
-    left_out: Sequence[tuple[str, str]] = ()  # what and how much is missing, and what changes it
+    left_out: Sequence[tuple[str, str]] = ()  # what is missing, and how to change it
     runs: Sequence[RunFigures] = ()
     freshness: FreshnessFigures | None = None
     waiting: int = 0  # URLs
@@ -88,13 +106,127 @@ class ReportData:
     seconds: float = 0.0  # of crawling, over all runs
     made_at: str = ""  # a date for people
     version: str = ""  # of Lycosa
-    recipe: Sequence[tuple[str, str]] = ()  # how it was made: what, and how the recipe says it
-    calibration: Calibration = "crawl"  # what tells relevant pages from others
-    measured: Measured | None = None  # the share of relevant pages, where enough drawn at random were labelled
+    recipe: Sequence[tuple[str, str]] = ()  # key and value
+    calibration: Calibration = "crawl"  # how relevance is calibrated
+    measured: Measured | None = None  # the share of relevant pages, if enough random pages were labelled
+
+
+def write_report(collection: Collection, out: Path | None = None) -> Path:
+    """Writes the report of a collection, unless told otherwise into its folder; returns where it is."""
+    place = out or collection.folder / REPORT_FILE
+    page = html_report(collection)
+    try:
+        place.write_text(page, encoding="utf-8")
+    except OSError as error:
+        if out is None:
+            raise CollectionError(f"cannot write {place}: {error.strerror}; make room, or give --out") from None
+        raise cannot_write(out, error, way_out="give another --out") from None
+    return place
+
+
+def html_report(collection: Collection) -> str:
+    """The report of a collection as HTML."""
+    return report_page(report_data(collection))
+
+
+def report_data(collection: Collection) -> ReportData:
+    """What a report tells of a collection; scans its pages."""
+    folder, recipe = collection.folder, load_recipe(collection.folder, to_read=True)
+    sample = measured(folder, collection.catalog)
+    topic = recipe.topic.text or f"learned from {recipe.topic.examples or 'its rule'}"
+    catalog = collection.catalog
+    facts = catalog.summary()
+    relevances: list[float] = []
+    standings: list[float | None] = []
+    alphas: list[float | None] = []
+    hosts: list[str] = []
+    through_readers: list[bool] = []
+    for page in catalog.pages():
+        relevances.append(page.relevance or 0.0)
+        standings.append(page.standing)
+        alphas.append(weight_of_relevance(page.because))
+        hosts.append(page.host)
+        through_readers.append(is_found_by_readers(page.because, page.found_on))
+    runs = [
+        _run_figures(run, following.first_page if following else facts.pages + 1)
+        for run, following in zip_longest(facts.runs, facts.runs[1:])
+    ]
+    return ReportData(
+        name=collection.folder.name,
+        topic=topic,
+        relevances=relevances,
+        standings=standings,
+        alphas=alphas,
+        hosts=hosts,
+        through_readers=through_readers,
+        top_pages=[_top_page(page) for page in catalog.pages("relevance", min_relevance=RELEVANT, limit=PAGES_SHOWN)],
+        outcomes=outcome_counts(catalog.outcomes_and_statuses()),
+        left_out=[(each.what, each.remedy) for each in omissions_in_words(facts.omissions, recipe)],
+        skips=facts.skipped,
+        runs=runs,
+        freshness=_freshness_figures(facts.freshness, catalog.latest_changes(_CHANGES_SHOWN)),
+        waiting=count_waiting(catalog.connection),
+        size=facts.bytes,
+        seconds=sum(run.seconds for run in runs),
+        made_at=datetime.now().strftime("%Y-%m-%d %H:%M"),
+        calibration=calibration_of(recipe.topic, folder),
+        measured=sample if sample is not None and sample.is_enough else None,
+        version=__version__,
+        recipe=_recipe_lines(recipe, facts.runs),
+    )
+
+
+def _recipe_lines(recipe: Recipe, runs: Sequence[RunRow]) -> list[tuple[str, str]]:
+    """What a reader has to know to do it again; nothing that may be secret."""
+    topic, scope = recipe.topic, msgspec.to_builtins(recipe.scope)
+    seeds = list(dict.fromkeys(seed for run in runs for seed in run.seeds))
+    more = f" and {len(seeds) - _SEEDS_SHOWN:,} more" if len(seeds) > _SEEDS_SHOWN else ""
+    lines = [
+        ("topic", topic.text),
+        ("examples", topic.examples),
+        ("negatives", topic.negatives),
+        ("keywords", ", ".join(topic.keywords)),
+        ("function", topic.function),
+        ("seeds", ", ".join(seeds[:_SEEDS_SHOWN]) + more),
+        ("strategy", recipe.strategy),
+        ("scope", "; ".join(f"{key} = {value}" for key, value in scope.items() if value)),
+    ]
+    return [(what, how) for what, how in lines if how]
+
+
+def _run_figures(run: RunRow, next_first_page: int) -> RunFigures:
+    return RunFigures(
+        started=_moment(run.at, "%Y-%m-%d %H:%M:%S"),
+        strategy=run.strategy,
+        pages=max(0, next_first_page - run.first_page),
+        seconds=max(0.0, (run.stopped_at or run.at) - run.at),
+        stopped=run.stop_reason or "not ended",
+    )
+
+
+def _freshness_figures(facts: Freshness, changes: list[LatestChange]) -> FreshnessFigures | None:
+    if facts.oldest_look is None or facts.latest_look is None:
+        return None
+    return FreshnessFigures(
+        oldest_look=_moment(facts.oldest_look),
+        latest_look=_moment(facts.latest_look),
+        looked_again=facts.looked_again,
+        changed=facts.changed,
+        vanished=facts.vanished,
+        latest_changes=[ChangedPage(_moment(each.at), each.change, each.title, each.url) for each in changes],
+    )
+
+
+def _moment(at: float, form: str = "%Y-%m-%d %H:%M") -> str:
+    return datetime.fromtimestamp(at).strftime(form)
+
+
+def _top_page(page: PageRow) -> TopPage:
+    return TopPage(page.title, page.url, page.relevance, in_words(page.because, most=_REASONS_SHOWN))
 
 
 def report_page(data: ReportData) -> str:
-    """The report as HTML."""
+    """The page that tells it."""
     title = _text(data.name, 120) or "Collection"
     topic = f'<p class="topic">{_text(data.topic, 600)}</p>' if data.topic.strip() else ""
     made = f"Made {_text(data.made_at)} by Lycosa {_text(data.version)}".rstrip() if data.made_at else "Made by Lycosa"
@@ -119,7 +251,7 @@ def harvest_curves(relevances: Sequence[float]) -> tuple[Series, Series]:
 
 
 def strategy_marks(runs: Sequence[RunFigures]) -> list[VerticalLine]:
-    """Where in the crawl, counted in pages, a run went on with another strategy than the one before it."""
+    """The page numbers at which a run changed the strategy."""
     marks, pages = [], 0
     for before, run in pairwise(runs):
         pages += before.pages
@@ -143,7 +275,7 @@ def _cards(data: ReportData) -> str:
         (_duration(data.seconds), "of crawling"),
     )
     cards = "".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for value, label in figures)
-    columns = next((number for number in (4, 3, 5) if len(figures) % number == 0), 4)  # of rows that are full
+    columns = next((number for number in (4, 3, 5) if len(figures) % number == 0), 4)  # so that all rows are full
     return f'<dl class="cards in-{columns}">{cards}</dl>\n'
 
 
@@ -152,7 +284,7 @@ def _counted(number: int, noun: str, state: str = "") -> tuple[str, str]:
 
 
 def _harvest_card(data: ReportData, relevant: int) -> tuple[str, str]:
-    """The harvest rate: measured where it was, else estimated; exact where a rule decides."""
+    """The harvest rate: exact for a rule, measured if possible, else estimated."""
     sample, pages = data.measured, len(data.relevances)
     if sample is not None:
         return f"{sample.share:.0%}", f"harvest rate, measured; {sample.low:.0%}–{sample.high:.0%} likely"
@@ -208,7 +340,7 @@ def _relevance(data: ReportData) -> str:
 
 
 def _readers(data: ReportData) -> str:
-    """What came through an access log, and how much of it is on topic; nothing where nothing did."""
+    """The pages found by an access log, and their share on topic; empty if there are none."""
     if not any(data.through_readers):
         return ""
     pages, relevant = Counter[bool](), Counter[bool]()
@@ -225,7 +357,7 @@ def _readers(data: ReportData) -> str:
 
 
 def _standing(data: ReportData) -> str:
-    """How much the pages matter, together with their relevance; nothing where it is not known."""
+    """The standing of pages, and jointly with their relevance; empty if unknown."""
     known = [(r, s) for r, s in zip(data.relevances, data.standings, strict=False) if s is not None]
     if not known:
         return ""
@@ -258,7 +390,7 @@ def _standing(data: ReportData) -> str:
 
 
 def _weight(data: ReportData) -> str:
-    """The weight of relevance against standing; nothing where no strategy weighed them, or it never changed."""
+    """The weight of relevance against standing; empty if it was not used or never changed."""
     weights = [(float(number), alpha) for number, alpha in enumerate(data.alphas, 1) if alpha is not None]
     if len({alpha for _, alpha in weights}) < 2:
         return ""
@@ -287,7 +419,7 @@ def _cell(share: float) -> int:
 
 
 def _freshness(data: ReportData) -> str:
-    """When the pages were looked at, and which had changed; nothing before any was looked at again."""
+    """When pages were checked, and which had changed; empty before any refresh."""
     facts = data.freshness
     if facts is None or not facts.looked_again:
         return ""
@@ -311,7 +443,7 @@ def _freshness(data: ReportData) -> str:
 def places(
     names: Iterable[str], relevances: Iterable[float], standings: Sequence[float | None] = ()
 ) -> list[SiteFigures]:
-    """The hosts or sites of pages, those with most pages first."""
+    """The hosts or sites of pages, most pages first."""
     pages: Counter[str] = Counter()
     relevant: Counter[str] = Counter()
     known: defaultdict[str, list[float]] = defaultdict(list)
@@ -341,7 +473,7 @@ def _site_note(site: SiteFigures, pages: int) -> str:
 
 
 def _hosts(data: ReportData) -> str:
-    """The section of hosts; empty if each host is a site, as the section of sites then shows the same."""
+    """The section of hosts; empty if each host is a site, as it would repeat the section of sites."""
     found = places(data.hosts, data.relevances)
     if len(found) == len(set(map(site_of, data.hosts))):
         return ""
@@ -370,7 +502,7 @@ def _top_pages(data: ReportData) -> str:
 
 
 def _left_out(data: ReportData) -> str:
-    """What the crawl came across and did not keep; nothing where it kept all."""
+    """What the crawl found and did not keep; empty if it kept everything."""
     if not data.left_out:
         return ""
     rows = "".join(f"<tr><td>{_text(what, 300)}</td><td>{_text(how, 300)}</td></tr>\n" for what, how in data.left_out)
@@ -406,7 +538,7 @@ def _runs(data: ReportData) -> str:
 
 
 def _recipe(data: ReportData) -> str:
-    """How the collection was made; nothing where it is not known."""
+    """How the collection was made; empty if unknown."""
     rows = "".join(f"<tr><td>{_text(what)}</td><td>{_text(how, 600)}</td></tr>\n" for what, how in data.recipe)
     return section("Recipe", "How the collection was made.", f"<table><tbody>\n{rows}</tbody></table>") if rows else ""
 
@@ -416,7 +548,7 @@ def _text(text: str, limit: int = 200) -> str:
 
 
 def _link(url: str) -> str:
-    """A link where the URL is one of the Web's, plain text otherwise."""
+    """A link if the URL is http or https, else plain text."""
     target = normalise(url) if url.startswith(("http://", "https://")) else None
     if target is None:
         return _text(url)

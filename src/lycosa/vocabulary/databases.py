@@ -10,7 +10,7 @@ import sqlite3
 from pathlib import Path
 from typing import Literal
 
-from .files import open_plain
+from .files import open_regular_file
 
 _NAMES_A_FILE = bytes.fromhex("d9d505f920a163d7")  # the last bytes of a journal, behind the name
 Mode = Literal[
@@ -45,7 +45,7 @@ def _refuse_journal(path: Path) -> None:
     target = path.resolve()  # SQLite follows links to the file, and looks for the journal there
     journal = target.with_name(f"{target.name}-journal")
     try:
-        with open_plain(journal) as file:
+        with open_regular_file(journal) as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - len(_NAMES_A_FILE)))
             is_ours = file.read() != _NAMES_A_FILE
     except FileNotFoundError:

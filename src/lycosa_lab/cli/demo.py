@@ -11,16 +11,12 @@ from statistics import fmean
 from typing import Annotated
 
 import typer
-from msgspec.structs import replace
 
+from lycosa import api
 from lycosa.cli.crawl_display import run
 from lycosa.cli.options import program
 from lycosa.cli.progress import Progress
-from lycosa.cli.report import write_report
-from lycosa.recipe import DEFAULT_STRATEGY, FILE_NAME, Recipe, load_recipe, uses_standing
-from lycosa.run.new import new_collection
-from lycosa.run.open import open_for_reading
-from lycosa.run.options import Settings
+from lycosa.recipe import DEFAULT_STRATEGY, FILE_NAME, Recipe, uses_standing
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
 from lycosa_lab.worlds.server import WorldServer
@@ -67,15 +63,11 @@ def demo(
             folder = _fresh(out / strategy)
             _make(folder, good, bad)
             typer.echo(f"\n{strategy}:")
-            recipe = load_recipe(folder)
-            recipe = replace(
-                recipe,
-                strategy=strategy,
-                requests=replace(recipe.requests, delay=0.0, concurrency=16),
-                stop=replace(recipe.stop, pages=pages),
+            crawl = api.crawl(
+                folder, strategy=strategy, pages=pages, delay=0.0, concurrency=16, resolve=[served.resolve]
             )
             with Progress() as progress:
-                is_interrupted = run(folder, recipe, Settings(resolve=(served.resolve,)), progress=progress, quiet=True)
+                is_interrupted = run(crawl, progress=progress, quiet=True)
             if is_interrupted:
                 raise KeyboardInterrupt
             found[strategy] = _catch(folder, world, topic)
@@ -99,12 +91,12 @@ def _make(folder: Path, good: list[Url], bad: list[Url]) -> None:
     files = folder.parent / "good.txt", folder.parent / "bad.txt"
     for file, urls in zip(files, (good, bad), strict=True):
         file.write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
-    new_collection(folder, examples=files[0], negatives=files[1])
+    api.new(folder, examples=files[0], negatives=files[1])
 
 
 def _catch(folder: Path, world: SyntheticWorld, topic: str) -> CrawlResult:
-    with open_for_reading(folder) as collection:
-        stored = [page.url for page in collection.catalog.pages()]
+    with api.open(folder) as collection:
+        stored = [page.url for page in collection]
     on_topic = [url for url in stored if _is_about(world, url, topic)]
     status = [world.standing(url) or 0.0 for url in on_topic]
     return CrawlResult(len(stored), len(on_topic), expm1(fmean(status)) if status else 0.0)
@@ -139,8 +131,9 @@ def _why_not_first(found: Mapping[str, CrawlResult], default: str) -> list[str]:
 
 
 def _say_what_next(folder: Path, word: str) -> None:
-    with open_for_reading(folder) as collection:
-        best = next(collection.catalog.pages("relevance", limit=1))
+    with api.open(folder) as collection:
+        best = next(collection.pages("relevance", limit=1))
+        report = collection.write_report()
     commands = [
         f"search {folder} {word}",
         f"explain {folder} {best.url}",
@@ -148,6 +141,6 @@ def _say_what_next(folder: Path, word: str) -> None:
         "new mine --examples pages-you-like.txt",
         f"ui {folder.parent}",
     ]
-    typer.echo(f"\nreport       {write_report(folder)}\ncollection   {folder}")
+    typer.echo(f"\nreport       {report}\ncollection   {folder}")
     for head, command in zip_longest(("next",), commands, fillvalue=""):
         typer.echo(f"{head:12} {program()} {command}")

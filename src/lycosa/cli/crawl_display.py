@@ -91,7 +91,7 @@ async def watch(session: Session, crawl: Visits, seen: Callable[[Visit], None]) 
 
 @contextmanager
 def _interrupts(status: Status) -> Iterator[None]:
-    """Ctrl-C stops the crawl after the page at hand, and says so at once, even while pages are judged anew."""
+    """Ctrl-C stops the crawl after the page at hand, and says so at once, even while pages are scored again."""
     loop = asyncio.get_running_loop()
 
     def interrupt(number: int, frame: object) -> None:
@@ -158,7 +158,7 @@ async def _watch_crawl(session: Session, visits: Visits, progress: Progress, *, 
     session.recall()  # from here on it is kept up with page by page, which is cheaper than to read all links in the end
     await watch(session, visits, seen)
     if latest is not None:
-        show(latest)  # once more: pages may have been judged anew since
+        show(latest)  # once more: pages may have been scored again since
 
 
 def _standing_facts(

@@ -73,7 +73,7 @@ _WHY_LEFT_OUT = {
 
 
 def _why_left_out(fetches: list[FetchRow], name: str) -> str:
-    """Why a page that was fetched is not kept; empty where there was no page."""
+    """Why a page that was fetched is not kept; empty if there was no page."""
     brought = [fetch for fetch in fetches if fetch.outcome is Outcome.OK]
     if not brought:
         return ""

@@ -91,7 +91,7 @@ def _answering(tool: Tool) -> Tool:
 
 
 class Tools:
-    """What a model may do with a collection; each call opens it anew, so that a crawl may go on beside it."""
+    """What a model may do with a collection; each call opens it again, so that a crawl may go on beside it."""
 
     def __init__(self, folder: Path, *, allowed: int, options: FetchOptions):
         self._folder = folder

@@ -1,4 +1,4 @@
-"""`lycosa rebuild`: makes the catalog and the search index anew from the archive."""
+"""`lycosa rebuild`: makes the catalog and the search index again from the archive."""
 
 import typer
 

@@ -26,12 +26,12 @@ from lycosa_lab.worlds.synthetic.vocabulary import TOPICS
 STRATEGIES = tuple(dict.fromkeys((DEFAULT_STRATEGY, "best-first", "breadth-first")))
 WORLD = {"pages": 40_000, "sites": 800, "topics": 24}
 GOOD_EXAMPLES, BAD_EXAMPLES = 20, 40
-LONGEST = 40  # characters of a bar
+MAX_BAR_LENGTH = 40  # characters
 
 
 @dataclass(frozen=True)
 class CrawlResult:
-    """What a crawl brought, by what the made-up web itself says of it."""
+    """The result of a crawl, by the ground truth of the made-up web."""
 
     stored: int
     on_topic: int
@@ -70,7 +70,7 @@ def demo(
                 is_interrupted = run(crawl, progress=progress, quiet=True)
             if is_interrupted:
                 raise KeyboardInterrupt
-            found[strategy] = _catch(folder, world, topic)
+            found[strategy] = _crawl_result(folder, world, topic)
     _compare(found, topic)
     _say_what_next(out / STRATEGIES[0], TOPICS[topic][0])
 
@@ -86,7 +86,7 @@ def _fresh(folder: Path) -> Path:
 
 
 def _make(folder: Path, good: list[Url], bad: list[Url]) -> None:
-    """A collection that begins at the good examples."""
+    """Creates a collection that starts from the good examples."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     files = folder.parent / "good.txt", folder.parent / "bad.txt"
     for file, urls in zip(files, (good, bad), strict=True):
@@ -94,7 +94,7 @@ def _make(folder: Path, good: list[Url], bad: list[Url]) -> None:
     api.new(folder, examples=files[0], negatives=files[1])
 
 
-def _catch(folder: Path, world: SyntheticWorld, topic: str) -> CrawlResult:
+def _crawl_result(folder: Path, world: SyntheticWorld, topic: str) -> CrawlResult:
     with api.open(folder) as collection:
         stored = [page.url for page in collection]
     on_topic = [url for url in stored if _is_about(world, url, topic)]
@@ -104,14 +104,14 @@ def _catch(folder: Path, world: SyntheticWorld, topic: str) -> CrawlResult:
 
 def _compare(found: Mapping[str, CrawlResult], topic: str) -> None:
     typer.echo(f"\non the topic, by what the made-up web itself says is about {topic}:")
-    for name, catch in found.items():
-        share = catch.on_topic / catch.stored if catch.stored else 0.0
-        bar = "█" * round(LONGEST * share)
-        typer.echo(f"  {name:14} {share:6.1%}  {bar}  {catch.on_topic} of {catch.stored} pages")
+    for name, result in found.items():
+        share = result.on_topic / result.stored if result.stored else 0.0
+        bar = "█" * round(MAX_BAR_LENGTH * share)
+        typer.echo(f"  {name:14} {share:6.1%}  {bar}  {result.on_topic} of {result.stored} pages")
     typer.echo("\nimportance of those pages: links that lead to them from everywhere, geometric mean:")
-    most = max(catch.in_links for catch in found.values()) or 1.0
-    for name, catch in found.items():
-        typer.echo(f"  {name:14} {catch.in_links:6.1f}  {'█' * round(LONGEST * catch.in_links / most)}")
+    most = max(result.in_links for result in found.values()) or 1.0
+    for name, result in found.items():
+        typer.echo(f"  {name:14} {result.in_links:6.1f}  {'█' * round(MAX_BAR_LENGTH * result.in_links / most)}")
     for line in _why_not_first(found, DEFAULT_STRATEGY):
         typer.echo(f"\n{line}")
 

@@ -56,7 +56,7 @@ class Crawls:
         return started is not None and started[0].poll() is None
 
     def last_words(self, folder: Path) -> str:
-        """What a crawl that was started here said when it failed; empty where it did not."""
+        """What a crawl that was started here said when it failed; empty if it did not."""
         started = self._started.get(folder)
         if started is None or not started[0].poll():
             return ""

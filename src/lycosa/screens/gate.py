@@ -160,7 +160,7 @@ class Gate:
         response.set_cookie(self._cookie, self._session, httponly=True, samesite="strict", path="/", secure=is_secure)
 
     def _entry(self, scope: Scope) -> Response | None:
-        """The page that exchanges the token of an address for a cookie; None where the address has no right one."""
+        """The page that exchanges the token of an address for a cookie; None if the address has no right one."""
         if scope["method"] != "GET":
             return None
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True, max_num_fields=None)
@@ -188,7 +188,7 @@ class Gate:
     async def _refused_post(
         self, scope: Scope, receive: Receive, fields: Mapping[str, str], origins: frozenset[str], *, is_program: bool
     ) -> Response | None:
-        """Why a request that changes something is refused; None where it is not, its fields being in the scope."""
+        """Why a request that changes something is refused; None if it is not, its fields being in the scope."""
         origin = fields.get("origin")
         if self.access.read_only:
             return PlainTextResponse("these screens are read-only\n", 403)

@@ -28,7 +28,7 @@ class LabelReply(Struct, frozen=True):
 
     url: str
     label: str
-    judged: int | None  # pages judged again; None where the next crawl trains the model
+    judged: int | None  # pages judged again; None if the next crawl trains the model
 
 
 def _query(name: str, kind: str = "string", *, required: bool = False, **more: Any) -> dict[str, Any]:

@@ -102,6 +102,47 @@ def test_every_module_of_a_run_has_tests_of_its_own():
     assert modules - tested == set()
 
 
+def test_a_name_is_imported_as_it_is_called():
+    """Two names for one thing have to be looked up. numpy has its customary ones, and `struct.Struct` stands beside
+    that of msgspec."""
+    customary = {("numpy", "np"), ("numpy.typing", "npt"), ("Struct", "Packing")}
+    renamed = {
+        f"{path.relative_to(SOURCE).as_posix()}: {alias.name} as {alias.asname}"
+        for path in (SOURCE / "lycosa").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+        if alias.asname and (alias.name, alias.asname) not in customary
+    }
+    assert renamed == set()
+
+
+def test_what_explains_a_candidate_decides_nothing():
+    """`because` is written, handed on and shown (`vocabulary/explanations.py`, `run/reasons.py`), never asked."""
+    read = {
+        f"{path.relative_to(SOURCE).as_posix()}:{node.lineno}"
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and _is_because(node.value))
+        or (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "get"
+            and _is_because(node.func.value)
+        )
+        or (
+            isinstance(node, ast.Compare)
+            and any(isinstance(op, ast.In | ast.NotIn) for op in node.ops)
+            and any(map(_is_because, node.comparators))
+        )
+    }
+    assert read == set()
+
+
+def _is_because(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "because"
+
+
 def test_importing_lycosa_loads_nothing_heavy():
     code = f"import lycosa, sys; lycosa.__version__; sys.exit(bool({ {*HOMES, 'numpy'}!r} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -19,7 +19,7 @@ from lycosa.run import topic as topics
 from lycosa.run.control import CrawlRequest, ask
 from lycosa.run.session import Session
 from lycosa.run.taxonomies import examples_in_folders
-from lycosa.run.trust import ID_FILE, concerns, is_trusted, note_made_here, trust
+from lycosa.run.trust import ID_FILE, concerns, is_trusted, note_made_here, trust_collection
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.errors import UsageError
 from lycosa_peers.peer_folder import PeerFolder
@@ -63,9 +63,9 @@ def test_a_pipe_is_not_waited_for(foreign, name):
 
 def test_a_number_is_another_each_time_a_folder_is_trusted(foreign):
     (foreign / ID_FILE).write_text("0" * 32 + "\n")
-    trust(foreign)
+    trust_collection(foreign)
     first = (foreign / ID_FILE).read_text()
-    trust(foreign)
+    trust_collection(foreign)
     assert len({"0" * 32 + "\n", first, (foreign / ID_FILE).read_text()}) == 3
     assert is_trusted(foreign)
 
@@ -73,7 +73,7 @@ def test_a_number_is_another_each_time_a_folder_is_trusted(foreign):
 def test_what_is_trusted_cannot_be_said_in_another_way(foreign):
     recipe = foreign / "lycosa.toml"
     recipe.write_text('[requests.headers]\nA = "1\\nrequests.headers.B = 2"\n')
-    trust(foreign)
+    trust_collection(foreign)
     assert is_trusted(foreign)
     recipe.write_text('[requests.headers]\nA = "1"\nB = "2"\n')
     assert not is_trusted(foreign)

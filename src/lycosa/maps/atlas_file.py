@@ -1,7 +1,7 @@
-"""The file of an atlas: its tables, opening it safely though a stranger made it, and replacing it atomically.
+"""The file of an atlas: its tables, opening it safely although it is untrusted, and replacing it atomically.
 
-A file is never changed in place: a writer works on a copy beside it, which then takes its name. So a reader sees one
-state, a kill leaves the file as it was, and the file alone can be copied and sent.
+A file is never changed in place: a writer works on a copy, which then replaces it. So readers see a consistent state, a
+kill leaves the file as it was, and the single file can be copied and sent.
 """
 
 import shutil
@@ -68,7 +68,7 @@ TIMESTAMP_COLUMNS = (
 
 
 def open_atlas_file(path: Path) -> sqlite3.Connection:
-    """Opens an atlas for reading; refuses files that are no atlas, or cut off."""
+    """Opens an atlas for reading; UsageError for other or truncated files."""
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
@@ -105,7 +105,7 @@ def rewrite_atlas_file(path: Path, *, start: Path | None = None) -> Iterator[sql
             file.flush()
         connection = sqlite3.connect(file.name)
         try:
-            connection.execute("PRAGMA journal_mode = OFF")  # on failure the old file is still there
+            connection.execute("PRAGMA journal_mode = OFF")  # on failure, the old file is still there
             connection.execute("PRAGMA synchronous = OFF")
             _guard(connection)
             if begin is None:

@@ -60,7 +60,7 @@ def note_made_here(folder: Path) -> None:
         _note(folder, made_here=True, digest=_digest([]))
 
 
-def trust(folder: Path) -> list[str]:
+def trust_collection(folder: Path) -> list[str]:
     """Trusts a collection in its present state; returns what the user thereby accepts: code, outside files, proxies and
     headers of the recipe, code files in the folder, and settings less polite than the defaults."""
     recipe = load_recipe(folder, to_read=True)

@@ -37,7 +37,13 @@ HOMES = {  # each heavy library can be replaced by changing the files named here
     "scipy": ["lycosa_lab/statistics.py"],
     "selectolax": ["lycosa/reading/"],
     "starlette": ["lycosa/screens/"],
-    "sqlite3": ["lycosa/collection/", "lycosa/frontier/", "lycosa/logs/", "lycosa/maps/"],
+    "sqlite3": [
+        "lycosa/collection/",
+        "lycosa/frontier/",
+        "lycosa/logs/",
+        "lycosa/maps/",
+        "lycosa/vocabulary/databases.py",
+    ],
     "Stemmer": ["lycosa/reading/terms.py"],
     "tantivy": ["lycosa/collection/search_index.py"],
     "threadpoolctl": ["lycosa/run/session.py"],
@@ -89,6 +95,12 @@ def test_a_heavy_library_has_one_home(imports_of, library):
 def test_nothing_is_unpickled(imports_of):
     careless = {"pickle", "shelve", "marshal", "joblib", "dill", "cloudpickle"}
     assert {name: imports & careless for name, imports in imports_of.items() if imports & careless} == {}
+
+
+def test_every_database_is_opened_in_one_place():
+    """Where it is checked what lies beside it; those in memory have nothing beside them."""
+    opening = {path for path in MODULES if "sqlite3.connect(" in path.read_text().replace('connect(":memory:")', "")}
+    assert opening == {SOURCE / "lycosa" / "vocabulary" / "databases.py"}
 
 
 def test_every_module_is_called_after_what_it_holds():

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lycosa.vocabulary.databases import open_database
 from lycosa.vocabulary.records import Codes, Url
 
 WORDS_FILE = "words.sqlite"
@@ -51,9 +52,7 @@ class PageWords:
     def _opened(self) -> sqlite3.Connection | None:
         for _ in range(2):
             with suppress(sqlite3.Error):
-                connection = sqlite3.connect(self._path)
-                connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_ROW)
-                connection.execute("PRAGMA trusted_schema = OFF")
+                connection = open_database(self._path, mode="rwc", longest_value=_MAX_ROW)
                 connection.execute("PRAGMA page_size = 32768")  # several rows per page, and little waste
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = OFF")  # what a crash destroys is computed again
@@ -73,9 +72,9 @@ class PageWords:
     @staticmethod
     def remove(path: Path) -> None:
         """Deletes the file, which must not be open."""
-        for each in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+        for suffix in ("", "-wal", "-shm", "-journal"):
             with suppress(OSError):
-                each.unlink(missing_ok=True)
+                path.with_name(f"{path.name}{suffix}").unlink(missing_ok=True)
 
     def put(self, words: KeptWords) -> None:
         """Keeps the words of a page."""
@@ -100,7 +99,8 @@ class PageWords:
         """The words of the pages with a higher number, in order."""
         while rows := self._some_after(number):
             for number, at, codes, counts, vector in rows:
-                if len(codes) % 8 == 0 and len(counts) * 4 == len(codes):
+                are_bytes = all(isinstance(each, bytes) for each in (codes, counts, vector))
+                if are_bytes and len(codes) % 8 == len(vector) % 4 == 0 and len(counts) * 4 == len(codes):
                     times: Codes = np.frombuffer(counts, "<u2").astype(np.uint64)
                     yield KeptWords(number, at, np.frombuffer(codes, "<u8"), times, np.frombuffer(vector, "<f4"))
 
@@ -125,7 +125,7 @@ class PageWords:
             row = self._connection.execute(sql, (url, at)).fetchone()
         except (sqlite3.Error, UnicodeEncodeError):
             return None
-        if row is None or len(row[1]) % 4:
+        if row is None or not isinstance(row[0], str) or not isinstance(row[1], bytes) or len(row[1]) % 4:
             return None
         words, counts = row[0].split(" ") if row[0] else [], np.frombuffer(row[1], "<u4").tolist()
         return dict(zip(words, counts, strict=True)) if len(words) == len(counts) else None

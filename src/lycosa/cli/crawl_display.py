@@ -14,11 +14,11 @@ from lycosa import api
 from lycosa.collection.export import iso
 from lycosa.relevance.harvest import harvest_interval
 from lycosa.run.crawl import NOTHING_LEFT, Status
+from lycosa.run.explanation import explain_no_pages
 from lycosa.run.guides import layers
 from lycosa.run.live import Visits
 from lycosa.run.omissions import omissions_in_words
 from lycosa.run.review import measured
-from lycosa.run.seed_outcomes import explain_no_pages
 from lycosa.run.session import Session
 from lycosa.run.topic import calibration_of
 from lycosa.vocabulary.contracts import Strategy
@@ -157,7 +157,7 @@ async def _watch_crawl(session: Session, visits: Visits, progress: Progress, *, 
 
     session.recall()  # from here on it is kept up with page by page, which is cheaper than to read all links in the end
     await watch(session, visits, seen)
-    if latest is not None:
+    if latest is not None and progress.shows_figures:
         show(latest)  # once more: pages may have been scored again since
 
 

@@ -17,6 +17,7 @@ from lycosa.collection.page_words import MAX_KEPT, KeptWords
 from lycosa.reading import Reader
 from lycosa.recipe import StandingSource
 from lycosa.relevance.counted import CountedTerms, PageCounts
+from lycosa.relevance.embedding import shipped_table
 from lycosa.relevance.positive_unlabelled import MAX_UNLABELLED
 from lycosa.relevance.registry import TrainedRelevance
 from lycosa.relevance.svm import LinearModel
@@ -61,6 +62,7 @@ _MIN_PAGES_TO_MISS = 10  # of which none has a word of the topic, before the use
 _MAX_NAMED = 5  # words of the topic
 MAX_REJUDGED = 2_000  # latest pages, scored again by their word counts
 _SCORING_BATCH = 200  # pages
+_MIN_CHANGE = 1e-6  # of a relevance, to be recorded: smaller ones depend on how the processor rounds
 _MIN_ANNOUNCED = 1_000  # pages to read from the archive for which there is a message
 _PREDICATE = "predicate"  # state: the predicate by which pages were scored
 _STEM = "stem"  # state: whether they were scored by stems
@@ -315,7 +317,11 @@ class TopicTrainer:
         session = self._session
         catalog = session.collection.catalog
         known = {url: relevance for _, url, _, relevance in catalog.judged(latest=len(relevances))}
-        moved = {url: relevance for url, relevance in relevances.items() if relevance != known.get(Url(url))}
+        moved = {
+            url: relevance
+            for url, relevance in relevances.items()
+            if (before := known.get(Url(url))) is None or abs(relevance - before) > _MIN_CHANGE
+        }
         session.record(Scores(session.clock.now(), reason, moved))
         session.checkpoint()
         session.status.recount(catalog.relevant_in_order())
@@ -466,12 +472,18 @@ class _CrawledPages:
         for number, url, at, _ in rows:
             while words is not None and words.number < number:
                 words = next(kept, None)
-            if words is not None and (words.number, words.at) == (number, at):
+            if words is not None and (words.number, words.at) == (number, at) and _has_vector_or_none(words):
                 yield url, PageCounts(words.codes, words.counts, words.vector)
             elif (page := session.page(url)) is not None:
                 counts = PageCounts.of(page).with_vector()
                 session.words.put(KeptWords(number, at, *counts))
                 yield url, counts
+
+
+def _has_vector_or_none(words: KeptWords) -> bool:
+    """Whether a page's vector is of the table's dimensions, or not made yet: who kept it may be somebody else."""
+    vector = words.vector
+    return not len(vector) or (len(vector) == shipped_table().dimensions and bool(np.isfinite(vector).all()))
 
 
 class _SavedStanding(Struct, frozen=True):

@@ -695,6 +695,7 @@ class _LinkTable:
 
     def update_ratios(self) -> None:
         """Computes the log odds ratios of words and of hosts."""
+        self._read_all()
         base = self._base_rate()
         seen, good = self._seen.copy(), self._good.copy()
         self._count_words(seen, good, slice(0, self._count))

@@ -24,10 +24,11 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal, Self, Unpack
+from typing import Any, Self, Unpack
 
 from lycosa.collection import Collection
 from lycosa.collection.arrow_tables import require_pandas, table_of
+from lycosa.collection.queries import Order
 from lycosa.collection.rows import ObservationRow, PageRow, Summary
 from lycosa.collection.search_index import Hit
 from lycosa.frontier.admission import Scope
@@ -59,8 +60,6 @@ from lycosa.vocabulary.urls import normalise
 
 __all__ = ["LycosaError", "OpenCollection", "RefreshRun", "Run", "crawl", "new", "open"]
 
-Order = Literal["number", "relevance"]
-
 
 class _Readable:
     """What can be asked of a collection, whether it is only read or being crawled."""
@@ -78,7 +77,7 @@ class _Readable:
         min_relevance: float | None = None,
         limit: int | None = None,
     ) -> Iterator[PageRow]:
-        """The pages in the order of their arrival, or the most relevant first."""
+        """The pages in the order of their arrival, the most relevant or most important first, or by their URLs."""
         return self._collection().catalog.pages(order, host=host, min_relevance=min_relevance, limit=limit)
 
     def page(self, url: str) -> PageRow | None:

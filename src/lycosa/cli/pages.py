@@ -10,20 +10,21 @@ from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.text import counted, visible
 
-from .options import Hosts, Json, Label, Languages, MinRelevance, Name, Since, print_json
+from .options import Hosts, Json, Label, Languages, MinRelevance, Name, Since, SortOrder, print_json
 
 
 def pages(
     name: Name,
-    top: Annotated[int, typer.Option(metavar="N", min=1, help="Pages shown, the most relevant first.")] = 30,
+    top: Annotated[int, typer.Option(metavar="N", min=1, help="Pages shown: the most relevant, or by --order.")] = 30,
     min_relevance: MinRelevance = None,
     host: Hosts = None,
     language: Languages = None,
     label: Label = None,
     since: Since = None,
+    order: SortOrder = None,
     as_json: Json = False,
 ) -> None:
-    """List the pages of a collection. The most relevant come first."""
+    """List the pages of a collection. The most relevant come first, unless --order says otherwise."""
     wanted = selection_of(
         name,
         hosts=host or (),
@@ -32,6 +33,7 @@ def pages(
         label=label,
         since=since,
         top=top,
+        order=order,
         now=WallClock().now(),
     )
     labels = labels_of(name)

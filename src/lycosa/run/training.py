@@ -17,6 +17,7 @@ from lycosa.collection.page_words import MAX_KEPT, KeptWords
 from lycosa.reading import Reader
 from lycosa.recipe import StandingSource
 from lycosa.relevance.counted import CountedTerms, PageCounts
+from lycosa.relevance.function import code_digest
 from lycosa.relevance.positive_unlabelled import MAX_UNLABELLED
 from lycosa.relevance.registry import TrainedRelevance
 from lycosa.relevance.svm import LinearModel
@@ -151,11 +152,14 @@ class TopicTrainer:
     def _use_predicate(self) -> None:
         """Judges every page anew where the predicate of the recipe is another one than in the run before."""
         session, catalog = self._session, self._session.collection.catalog
-        predicate = msgspec.json.decode(msgspec.json.encode(session.recipe.topic.predicate))  # as the catalog gives it
-        if self._judge is not None and predicate != catalog.get_state(_PREDICATE):
+        predicate = session.recipe.topic.predicate
+        spelt = msgspec.json.decode(msgspec.json.encode(predicate))  # as the catalog gives it
+        if predicate is not None and predicate.runs_code:
+            spelt["code"] = [code_digest(function) for function in predicate.functions()]
+        if self._judge is not None and spelt != catalog.get_state(_PREDICATE):
             if session.status.pages:
-                self._judge_anew("the predicate has changed")
-            catalog.put_state(_PREDICATE, predicate)  # last: after a kill before here, the next run does it again
+                self._judge_anew("the predicate may have changed")
+            catalog.put_state(_PREDICATE, spelt)  # last: after a kill before here, the next run does it again
 
     def _use_stems(self) -> None:
         """Judges every page anew where words were compared otherwise when that was done the last time."""
@@ -179,9 +183,12 @@ class TopicTrainer:
 
     @property
     def _rule(self) -> Plain:
-        """The keywords and the function that decide, as the catalog keeps them; None where a model decides."""
+        """The keywords, or the function and its code, as the catalog keeps them; None where a model decides."""
         topic = self._session.recipe.topic
-        return {"keywords": list(topic.keywords), "function": topic.function} if is_rule(topic) else None
+        if not is_rule(topic):
+            return None
+        code = {"code": code_digest(topic.function)} if topic.function else {}
+        return {"keywords": list(topic.keywords), "function": topic.function, **code}
 
     def _note_judge(self) -> None:
         """Keeps in mind by what the pages were judged."""

@@ -22,7 +22,7 @@ class PageCounts(NamedTuple):
     """What a linear model judges a page by."""
 
     codes: Codes  # of its terms
-    counts: Codes  # how often each occurs
+    counts: NDArray[np.unsignedinteger]  # how often each occurs
     vector: Vector  # of its words, by the table of word vectors that comes with Lycosa; empty where nobody asked for it
 
     @classmethod
@@ -34,7 +34,7 @@ class PageCounts(NamedTuple):
         """The same, with the vector, which takes longer to make than all else that a page is judged by."""
         if len(self.vector):
             return self
-        return self._replace(vector=shipped_table().of_counts(self.codes, self.counts))
+        return self._replace(vector=shipped_table().of_counts(self.codes, self.counts.astype(np.uint64)))
 
 
 class CountedTerms(Mapping[str, int]):

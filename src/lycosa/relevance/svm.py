@@ -32,6 +32,7 @@ _CLOSEST = 0.05  # distance between the means of good and bad below which there 
 _NEWTON_STEPS = 100
 _CONVERGED = 1e-9  # largest step of Newton's method that ends it
 _NO_CODE = np.uint64((1 << 64) - 1)
+_DAMPENED = 1.0 + np.log(np.maximum(np.arange(1 << 16), 1))  # by count
 _KIND = "linear, sublinear tf-idf, 1"
 
 Terms = Mapping[str, int]
@@ -81,14 +82,19 @@ class LinearModel:
 
     def relevances_of(self, pages: Sequence[PageCounts]) -> list[float]:
         """The relevance of each of some pages, as `relevance_of` gives it but for rounding, in a tenth of the time."""
+        if not pages:
+            return []
         lengths = np.array([len(page.codes) for page in pages], np.intp)
-        rows = np.repeat(np.arange(len(pages)), lengths)
-        codes = np.concatenate([page.codes for page in pages]) if pages else np.empty(0, np.uint64)
-        counts = np.concatenate([page.counts for page in pages]) if pages else np.empty(0, np.uint64)
-        places = self._places.of(codes)
-        values = self._idfs[places] * (1.0 + np.log(counts.astype(np.float64)))
-        sizes = np.sqrt(np.bincount(rows, values * values, len(pages)))
-        distances = self._bias + np.bincount(rows, self._weights[places] * values, len(pages)) / np.maximum(sizes, 1e-9)
+        places = self._places.of(np.concatenate([page.codes for page in pages]))
+        values = self._idfs.take(places)
+        values *= _dampened(np.concatenate([page.counts for page in pages]))
+        squares, sums = np.zeros(len(pages)), np.zeros(len(pages))
+        begins, has_words = (np.cumsum(lengths) - lengths)[lengths > 0], lengths > 0
+        if len(begins):
+            squares[has_words] = np.add.reduceat(values * values, begins)
+            values *= self._weights.take(places)
+            sums[has_words] = np.add.reduceat(values, begins)
+        distances = self._bias + sums / np.maximum(np.sqrt(squares), 1e-9)
         if self.meaning is not None:
             vectors = np.array([page.with_vector().vector for page in pages])
             distances += self.meaning.along_vectors(vectors) * (lengths > 0)
@@ -175,6 +181,11 @@ class LinearModel:
         return cls(terms, bias=bias, idf_of_new=idf_of_new, meaning=meaning)
 
 
+def _dampened(counts: NDArray[np.unsignedinteger]) -> Floats:
+    """1 + ln count of each, from a table where counts are small numbers, as they are of kept words."""
+    return _DAMPENED.take(counts) if counts.dtype == np.uint16 else 1.0 + np.log(counts.astype(np.float64))
+
+
 class _Places:
     """Finds codes in a sorted table, five times as fast as a binary search where there are many to find.
 
@@ -187,17 +198,17 @@ class _Places:
         self._codes = codes
         self._shift = np.uint64(64 - max(18, len(codes).bit_length() + 4))
         slots = codes >> self._shift
-        self._of_slots = np.full(int(slots[-1]) + 1, len(codes) - 1, np.int32)
+        self._of_slots = np.full(int(slots[-1]) + 1, len(codes) - 1, np.intp)
         self._of_slots[slots[:-1]] = np.arange(len(codes) - 1)
         shared = slots[1:][slots[1:] == slots[:-1]]
         self._of_slots[shared] = -1
 
     def of(self, codes: Codes) -> Columns:
         """The place of each code; the last one where it is not in the table."""
-        places: Columns = self._of_slots[codes >> self._shift].astype(np.intp)
+        places: Columns = self._of_slots.take((codes >> self._shift).astype(np.intp))
         (shared,) = (places < 0).nonzero()
         places[shared] = self._codes.searchsorted(codes[shared])
-        places[self._codes[places] != codes] = len(self._codes) - 1
+        places[self._codes.take(places) != codes] = len(self._codes) - 1
         return places
 
 

@@ -16,7 +16,7 @@ from lycosa import __version__
 from lycosa.collection.events import Attempt, Event, RunStart, Scores
 from lycosa.collection.journal import Upkeep, end_journal, read_journal, write_journal
 from lycosa.collection.page_words import FILE as WORDS_FILE
-from lycosa.collection.page_words import PageWords
+from lycosa.collection.page_words import MAX_KEPT, PageWords
 from lycosa.collection.queries import CROWDED
 from lycosa.collection.rows import ExampleRow, PageRow
 from lycosa.frontier.admission import Admission, Scope
@@ -29,7 +29,7 @@ from lycosa.recipe import Recipe, UtilityOptions, make_strategy, read_seeds, use
 from lycosa.relevance.counted import CountedTerms
 from lycosa.standing import Traffic, read_traffic
 from lycosa.standing.authority import AuthorityTable
-from lycosa.strategies.base import BaseStrategy
+from lycosa.strategies.base import BaseStrategy, RanksAgain
 from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy
 from lycosa.user_config import authority_file
 from lycosa.vocabulary.clock import Clock
@@ -67,9 +67,8 @@ from .topic import MODEL_FILE, TopicJudge, examples_of, forget_labels
 from .topical_map import map_of_run
 from .trust import check_collection, harmless, is_trusted, plain_file, require_trust
 
-_RANKS_BEHIND = (
-    "ranks_behind"  # state: pages were judged anew, or the strategy is another, and what waits not ranked yet
-)
+_RANKS_BEHIND = "ranks_behind"  # state: whether what waits has to be ranked anew; _BY_SCORES where that suffices
+_BY_SCORES = "scores"
 REPORT_FILE = "report.html"
 STANDING_FILE = "standing.json"
 _SECONDS_OF_SILENCE = 5.0  # while the archive is read again
@@ -89,7 +88,8 @@ class Session:
     is_upkeep: whether the collection is only folded anew, which somebody must be able to do whose collection is not
         trusted: what its recipe names is left out then.
     ranks: whether what waits is ranked anew where that is due, and the recall estimated in the end, which read all of
-        the archive and all links; else the next session does it.
+        the archive and all links; else the next session does it, and strategy and frontier are restored only when
+        something asks for them.
     """
 
     def __init__(
@@ -124,11 +124,13 @@ class Session:
         self._recall: RecallEstimator | None = None  # where it knows all visits; else the catalog does
         self._is_recall_behind = bool(self.collection.catalog.get_state(RECALL_BEHIND))  # in the catalog
         self._ranks = ranks
+        self._frontier: DurableFrontier | None = None
         self.map = Guide("map", find=partial(map_of_run, folder=folder), tell=tell)
         self.log = Guide("access log", find=partial(log_of_run, folder=folder), tell=tell)
         try:
             with self.collection.catalog.guarded():
-                self.loop = self._restored_loop()
+                self._restore_settings()
+                self._loop = self._restored_loop() if ranks else None
             if self.collection.settled:
                 tell(self.collection.settled)
             if self.collection.index_was_outdated:
@@ -189,8 +191,8 @@ class Session:
         forgotten = read_forgotten(self.folder)
         return [url for url in urls if not is_forgotten(url, forgotten)]
 
-    def _restored_loop(self) -> Loop:
-        """Strategy and frontier as they were at the last checkpoint."""
+    def _restore_settings(self) -> None:
+        """What the last run went by, and how far it came."""
         catalog, recipe = self.collection.catalog, self.recipe
         self._seeds: list[Url] = catalog.get_state("seeds", list[CheckedUrl]) or []
         last = catalog.get_state("strategy", str) or recipe.strategy
@@ -199,7 +201,6 @@ class Session:
         self._utility = utility_for(self.strategy_name, _utility_of(utility))
         self.map.activate(catalog.get_state("map"), self.strategy_name)
         self.log.activate(catalog.get_state("logs"), self.strategy_name)
-        strategy = self._restored_strategy()
         self._scope = catalog.get_state("scope", Scope) or Scope()  # of the last run, flags included
         self._quotas = _quotas_of(catalog.get_state("quotas"))  # of the last run too
         self._admission = Admission(
@@ -211,7 +212,39 @@ class Session:
         )
         self._steering = _steering_of(catalog.get_state("steering"))
         self._admission.blocked = self._steering.blocked
-        self.frontier = DurableFrontier(
+        pages, relevant, size = catalog.totals()
+        self.status = Status(
+            pages=pages,
+            relevant=relevant,
+            pages_since_relevant=catalog.pages_since_relevant(),
+            bytes_kept=size,
+            began=self.clock.now(),
+        )
+
+    @property
+    def loop(self) -> Loop:
+        """The loop, with strategy and frontier as they were at the last checkpoint."""
+        if self._loop is None:
+            with self.collection.catalog.guarded():
+                self._loop = self._restored_loop()
+        return self._loop
+
+    @property
+    def frontier(self) -> DurableFrontier:
+        """What waits, as it was at the last checkpoint."""
+        if self._frontier is None:
+            with self.collection.catalog.guarded():
+                self._frontier = self._restored_frontier()
+        return self._frontier
+
+    @property
+    def is_restored(self) -> bool:
+        """Whether the frontier was read, and may have changed since."""
+        return self._frontier is not None
+
+    def _restored_frontier(self) -> DurableFrontier:
+        catalog, recipe = self.collection.catalog, self.recipe
+        frontier = DurableFrontier(
             catalog.connection,
             clock=self.clock,
             admission=self._admission,
@@ -222,24 +255,19 @@ class Session:
             boosted=self._steering.boosted,
         )
         for host, until in (catalog.get_state("holds", dict[str, Moment]) or {}).items():
-            self.hold(Host(host), until)
-        self.frontier.restore_settled(catalog.visited())
+            frontier.hold(Host(host), self._bounded(until))
+        frontier.restore_settled(catalog.visited())
         self._admission.pages.restore(catalog.pages_of_hosts())
-        pages, relevant, size = catalog.totals()
-        self.status = Status(
-            pages=pages,
-            relevant=relevant,
-            pages_since_relevant=catalog.pages_since_relevant(),
-            bytes_kept=size,
-            began=self.clock.now(),
-        )
+        return frontier
+
+    def _restored_loop(self) -> Loop:
         return Loop(
-            strategy,
+            self._restored_strategy(),
             self.frontier,
             journal=self,
             observe=self._observe,
             clock=self.clock,
-            retries=recipe.requests.retries,
+            retries=self.recipe.requests.retries,
         )
 
     @cached_property
@@ -326,9 +354,29 @@ class Session:
 
     # ------------------------------------------------------------ from the archive
 
-    def rank_later(self) -> None:
-        """Pages were judged anew: what waits is ranked anew by the next session that ranks."""
-        self.collection.catalog.put_state(_RANKS_BEHIND, True)
+    def rank_later(self, *, by_scores: bool = False) -> None:
+        """What waits is ranked anew by the next session that ranks.
+
+        by_scores: nothing but the relevance of pages has changed, so that a strategy need not see the pages again if it
+            can rank by that.
+        """
+        catalog = self.collection.catalog
+        if not by_scores or not catalog.get_state(_RANKS_BEHIND):
+            catalog.put_state(_RANKS_BEHIND, _BY_SCORES if by_scores else True)
+
+    def _rank(self) -> None:
+        """Ranks what waits anew, where that is due."""
+        catalog, strategy = self.collection.catalog, self.loop.strategy
+        behind = catalog.get_state(_RANKS_BEHIND)
+        if not behind:
+            return
+        if behind == _BY_SCORES and isinstance(strategy, RanksAgain):
+            judged = catalog.judged(latest=MAX_KEPT)
+            relevances: dict[str, float] = {url: relevance for _, url, _, relevance in judged if relevance is not None}
+            self.record_skips(self.loop.put(strategy.rejudge(relevances)))
+        else:
+            self.rerank()
+        catalog.put_state(_RANKS_BEHIND, False)
 
     def _catch_up(self, *, ranks: bool) -> None:
         """Applies the events that the archive holds and the catalog does not know."""
@@ -352,9 +400,8 @@ class Session:
             if applied % 1_000 == 0:
                 self.tell(f"{applied} events of the archive read again")
                 self.checkpoint()
-        if ranks and catalog.get_state(_RANKS_BEHIND):
-            self.rerank()
-            catalog.put_state(_RANKS_BEHIND, False)
+        if ranks:
+            self._rank()
         if applied:
             self._recall, self._is_recall_behind = None, True
             self.checkpoint()
@@ -366,7 +413,10 @@ class Session:
 
     def hold(self, host: Host, until: float) -> None:
         """Asks nothing of a host before a moment; a day at most, as the clock may be another by now."""
-        self.frontier.hold(host, min(until, self.clock.now() + MAX_WAIT))
+        self.frontier.hold(host, self._bounded(until))
+
+    def _bounded(self, until: float) -> float:
+        return min(until, self.clock.now() + MAX_WAIT)
 
     def begin_run(self, run: RunStart) -> list[str]:
         """Takes over the seeds and the strategy of a run; what has changed so that what waits has to be ranked anew."""
@@ -712,6 +762,21 @@ class Session:
 
     def checkpoint(self) -> None:
         """Everything up to now survives a kill without being read again from the archive."""
+        if self.is_restored:
+            self._save_loop()
+        catalog = self.collection.catalog
+        if self._recall is not None and self._is_recall_behind:
+            catalog.put_state(RECALL_STATE, msgspec.to_builtins(self._recall.estimate()))
+            if catalog.get_state(RECALL_BEHIND):
+                catalog.put_state(RECALL_BEHIND, False)
+            self._is_recall_behind = False
+        self.collection.checkpoint()
+        self.words.commit()
+        self._unsaved = 0
+        self._checkpointed_at = time.monotonic()
+
+    def _save_loop(self) -> None:
+        """Puts into the catalog what waits, and what the strategy knows."""
         catalog = self.collection.catalog
         self._write_frontier()
         catalog.put_state("strategy", self.strategy_name)
@@ -725,15 +790,6 @@ class Session:
         holds, forgotten = self.frontier.holds(self.clock.now() + SHORT_HOLD), read_forgotten(self.folder)
         kept = {host: until for host, until in holds.items() if not is_forgotten_name(host, forgotten)}
         catalog.put_state("holds", kept)
-        if self._recall is not None and self._is_recall_behind:
-            catalog.put_state(RECALL_STATE, msgspec.to_builtins(self._recall.estimate()))
-            if catalog.get_state(RECALL_BEHIND):
-                catalog.put_state(RECALL_BEHIND, False)
-            self._is_recall_behind = False
-        self.collection.checkpoint()
-        self.words.commit()
-        self._unsaved = 0
-        self._checkpointed_at = time.monotonic()
 
     def _write_frontier(self) -> None:
         with self.collection.catalog.guarded():

@@ -305,13 +305,13 @@ class TopicTrainer:
     def _rejudge(self, most: int, reason: str) -> int:
         """Judges the latest pages anew, so many, by their words, and lets the strategy rank again what waits, or the
         next crawl where it cannot; returns how many were judged."""
-        session, strategy = self._session, self._session.loop.strategy
+        session = self._session
         assert self._judge is not None
         relevances = self._crawled.judged_by(self._judge, most)
-        if isinstance(strategy, RanksAgain):
+        if session.is_restored and isinstance(strategy := session.loop.strategy, RanksAgain):
             session.record_skips(session.loop.put(strategy.rejudge(relevances)))
         else:
-            session.rank_later()
+            session.rank_later(by_scores=True)
         self._record_relevances(relevances, reason)
         return len(relevances)
 

@@ -4,15 +4,20 @@
 # make fortress: attacks by the hundred (crafted collections, kills, hostile servers and peers): up to an hour.
 # make tools: other people's programs that tests try archives and exports with, in an environment of their own; a test whose
 #             program could not be installed is skipped and says so.
+# make browser: chromium and Playwright, for the tests that look at the screens in a browser; where they cannot be installed,
+#             it says so and these tests are skipped.
 # make dist:  wheel and sdist, in dist/.
 # make golden: studies at the small scale and all else that is on record, compared with it: half an hour.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 TOOLS := .venv-tools
+# Tests wait for processes, connections and disks about a third of their time: one process more than there are cores.
+LYCOSA_TEST_PROCESSES ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
+PYTEST = $(BIN)/pytest --numprocesses $(LYCOSA_TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes: what one has compiled the next shall find
 
-.PHONY: setup tools demo style check test fortress dist golden bench clean
+.PHONY: setup tools browser demo style check test fortress dist golden bench clean
 
 setup: $(VENV)/.installed
 
@@ -31,6 +36,21 @@ $(TOOLS)/.installed: tests/tools.txt
 	 $(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/tools.txt && touch $@ || \
 	 echo "they could not be installed; the tests that need them will be skipped"
 
+browser: $(VENV)/.browser
+
+$(VENV)/.browser: $(VENV)/.installed
+	@{ command -v chromium || command -v chromium-browser || command -v google-chrome; } > /dev/null || \
+	 if ! command -v apt-get > /dev/null; then echo "there is no chromium, and no apt-get to install it with"; exit 1; \
+	 elif [ "$$(id -u)" != 0 ]; then echo "there is no chromium, and only root may install it: apt-get install chromium"; exit 1; \
+	 else echo "installing chromium ..."; export DEBIAN_FRONTEND=noninteractive; \
+	  install="timeout 600 apt-get -qq -y install --no-install-recommends chromium"; \
+	  { $$install || { timeout 300 apt-get -qq update && $$install; }; } > $(VENV)/browser.log 2>&1 || \
+	  { echo "chromium could not be installed; see $(VENV)/browser.log"; exit 1; }; \
+	 fi && \
+	 { $(BIN)/python -m pip install --quiet --disable-pip-version-check 'playwright>=1.49' > $(VENV)/browser.log 2>&1 || \
+	  { echo "Playwright could not be installed; see $(VENV)/browser.log"; exit 1; }; } && touch $@ || \
+	 echo "the tests that look at the screens in a browser will be skipped"
+
 demo: setup
 	@$(BIN)/lycosa demo
 
@@ -40,10 +60,10 @@ style: setup
 	$(BIN)/mypy
 
 check: style
-	$(BIN)/pytest --numprocesses auto --dist loadfile -m "not slow and not lab and not peers and not fortress"
+	$(PYTEST) -m "not slow and not lab and not peers and not fortress"
 
-test: style tools
-	$(BIN)/pytest --numprocesses auto --dist loadfile -m "not fortress"
+test: style tools browser
+	$(PYTEST) -m "not fortress"
 
 fortress: setup
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris || echo "without atheris, the fuzzers draw inputs at random"

@@ -130,7 +130,7 @@ PARTS: Mapping[str, Callable[[], AbstractContextManager[None]]] = {
     "scoring again": lambda: by_strategy(ScoresOnce),
     "links of examples first": lambda: with_constant(hunter, "_EXAMPLE_LOGIT", -hunter._LOGIT_LIMIT),
     "beginning with the best links": lambda: by_strategy(SampledFirst),
-    "meaning": lambda: with_constant(judge, "_MEANING", 0.0),
+    "meaning": lambda: with_constant(judge, "_MEANING_WEIGHT", 0.0),
     "training again": lambda: with_constant(training, "RETRAIN_AT", ()),
 }
 

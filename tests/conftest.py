@@ -8,6 +8,7 @@ a test outside of them marks itself, and so does whatever takes long (`slow`).
 
 import gc
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,6 +37,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if mark := MARK_OF_FOLDER.get(item.path.relative_to(TESTS).parts[0]):
             item.add_marker(mark)
+    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    items.sort(key=lambda item: -slow[item.path])  # long files first: the last to end shall be short ones
 
 
 @pytest.fixture(autouse=True, scope="session")

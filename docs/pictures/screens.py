@@ -2,7 +2,7 @@
 
     lycosa demo && python docs/pictures/screens.py demo
 
-Needs playwright and chromium.
+Needs playwright and chromium: make browser.
 """
 
 import re
@@ -23,7 +23,10 @@ PATHS = {
     "frontier": "/c/best-first/frontier",
     "new": "/new",
 }
-FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+FLAGS = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
 
 
 def main(folder: str) -> None:

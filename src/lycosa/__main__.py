@@ -4,7 +4,7 @@ import signal
 
 
 def main() -> None:
-    """Runs the command line; Ctrl-C ends it at once, without a word, while its modules are still being loaded."""
+    """Runs the command line; Ctrl-C while modules are still being imported ends it silently."""
     before = signal.signal(signal.SIGINT, signal.SIG_DFL)
     from lycosa.cli import main as run
 

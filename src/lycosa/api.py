@@ -1,4 +1,4 @@
-"""Lycosa from Python: make a collection, crawl it visit by visit, read what it holds.
+"""The Python API: create a collection, crawl it visit by visit, and read its pages.
 
 >>> import tempfile
 >>> from lycosa_lab.worlds.server import WorldServer
@@ -62,7 +62,7 @@ __all__ = ["LycosaError", "OpenCollection", "RefreshRun", "Run", "crawl", "new",
 
 
 class _Readable:
-    """What can be asked of a collection, whether it is only read or being crawled."""
+    """The read methods of a collection, open for reading or being crawled."""
 
     folder: Path
 
@@ -77,16 +77,16 @@ class _Readable:
         min_relevance: float | None = None,
         limit: int | None = None,
     ) -> Iterator[PageRow]:
-        """The pages in the order of their arrival, the most relevant or most important first, or by their URLs."""
+        """The pages in order of arrival, most relevant or most important first, or by URL."""
         return self._collection().catalog.pages(order, host=host, min_relevance=min_relevance, limit=limit)
 
     def page(self, url: str) -> PageRow | None:
-        """What is known of a page; None where the collection has no such page."""
+        """The catalog's row of a page; None if there is no such page."""
         known = normalise(url)
         return self._collection().catalog.page(known) if known else None
 
     def looks(self, url: str) -> list[ObservationRow]:
-        """Every time that a page was seen and what had become of it; empty for one that was seen once."""
+        """All checks of a page and their results; empty if it was fetched only once."""
         page = self.page(url)
         return self._collection().catalog.looks(page.number) if page else []
 
@@ -95,16 +95,16 @@ class _Readable:
         return main_text_of(self.fetch(url))
 
     def html(self, url: str) -> bytes:
-        """A page as it was sent, content encoding undone, read from the archive."""
+        """The HTML of a page as received, with the content encoding decoded, read from the archive."""
         return self.fetch(url).content
 
     def markdown(self, url: str) -> str:
-        """A page as Markdown, read from the archive: text that renders as text, and links to the Web alone."""
+        """A page as Markdown, read from the archive; text is escaped, and links are http or https only."""
         fetch = self.fetch(url)
         return markdown_of(html_of(fetch), fetch.url)
 
     def to_arrow(self, **options: Unpack[TableOptions]) -> Any:
-        """The pages as a `pyarrow.Table`, in memory; the keywords mean what the flags of `lycosa export` mean."""
+        """The pages as a `pyarrow.Table`, in memory; the keywords are the flags of `lycosa export`."""
         wanted, content = table_request(self.folder, options, now=WallClock().now())
         return table_of(rows(self._collection(), wanted, content, labels_of(self.folder)), content.columns)
 
@@ -114,7 +114,7 @@ class _Readable:
         return self.to_arrow(**options).to_pandas()
 
     def fetch(self, url: str) -> Fetch:
-        """The answer that brought a page: headers, body, when and from where."""
+        """The response with a page: headers, body, time and address."""
         page = self.page(url)
         if page is None or page.place is None:
             raise UsageError(f"{self.folder} has no page {url}; lycosa explain {self.folder} URL says why")
@@ -134,12 +134,12 @@ class _Readable:
         return self._collection().catalog.summary()
 
     def waiting(self) -> int:
-        """How many URLs wait to be fetched."""
+        """The number of waiting URLs."""
         return count_waiting(self._collection().catalog.connection)
 
 
 class OpenCollection(_Readable):
-    """A collection opened for reading: iterates over its pages. A crawl may go on at the same time."""
+    """A collection opened for reading; iterates over its pages. A crawl may run at the same time."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -180,10 +180,9 @@ class OpenCollection(_Readable):
         tell: Callable[[str], None] = lambda line: None,
         **options: Unpack[FetchOptions],
     ) -> "RefreshRun":
-        """A refresh of the collection within a budget of requests; nothing happens before one iterates over its visits.
+        """A refresh of the collection within a budget of requests; it runs while you iterate over its visits.
 
-        The keywords mean what the flags of `lycosa refresh` mean; `result` of what is returned says in the end what has
-        changed, what is new and what has vanished.
+        The keywords are the flags of `lycosa refresh`. At the end, `result` has the changed, new and vanished pages.
         """
         check_keywords(options, FetchOptions)
         plan = plan_of(budget=budget, policy=policy, expand=expand)
@@ -198,15 +197,15 @@ class OpenCollection(_Readable):
 
 
 class Run(_Readable):
-    """A crawl that happens while one iterates over its visits, by `for`, or by `async for` where a loop runs already.
+    """A crawl that runs while you iterate over its visits, by `for`, or by `async for` in a running event loop.
 
-    Leaving the iteration early, by break or by an exception, stops the crawl cleanly; iterating once more goes on.
-    While your own code is at work on a visit, the fetches under way stand still.
+    Leaving the iteration early, by break or by an exception, stops the crawl cleanly; iterating again continues it.
+    While your own code handles a visit, the fetches in flight are paused.
     """
 
     def __init__(self, folder: Path, recipe: Recipe, settings: Settings, *, tell: Callable[[str], None]):
         self.folder = folder
-        self.stopped = ""  # why the crawl ended; empty before and while it runs
+        self.stopped = ""  # the stop reason; empty until the crawl ends
         self._recipe = recipe
         self._settings = settings
         self._tell = tell
@@ -244,7 +243,7 @@ class Run(_Readable):
         return LiveCrawl(session, self._settings)
 
     def _end(self, session: Session) -> None:
-        """Takes down what is to be known of a run that has ended, its session still open."""
+        """Saves the results of a run while its session is still open."""
         self.stopped = session.status.stop_reason or "interrupted"
 
     @contextmanager
@@ -262,14 +261,14 @@ class Run(_Readable):
                 self._end(session)
 
     def close(self) -> None:
-        """Closes what the reading methods opened; they open it again when asked."""
+        """Closes what the read methods opened; they open it again if needed."""
         if self._opened is not None:
             self._opened.abandon()
             self._opened = None
 
 
 class RefreshRun(Run):
-    """A refresh that happens while one iterates over its visits; `visit.change` tells what became of a known page."""
+    """A refresh that runs while you iterate over its visits; `visit.change` is the result for a stored page."""
 
     def __init__(
         self,
@@ -281,7 +280,7 @@ class RefreshRun(Run):
         tell: Callable[[str], None],
     ):
         super().__init__(folder, recipe, settings, tell=tell)
-        self.result: Refreshed | None = None  # once it has ended
+        self.result: Refreshed | None = None  # set at the end
         self._plan = plan
         self._refresh: Refresh | None = None
 
@@ -292,7 +291,7 @@ class RefreshRun(Run):
     def _end(self, session: Session) -> None:
         super()._end(session)
         if self._refresh is not None:
-            with suppress(CollectionError):  # the error that ended the run is raised already
+            with suppress(CollectionError):  # the error that ended the run is already being raised
                 self.result = self._refresh.result()
 
 
@@ -320,19 +319,20 @@ def new(
     traffic: str | Path | None = None,
     **scope: Unpack[ScopeOptions],
 ) -> Path:
-    """Makes a collection, a folder with a recipe (lycosa.toml) to look at and change, and returns the folder.
+    """Creates a collection, a folder with a recipe (lycosa.toml) that you can edit, and returns the folder.
 
     topic: the topic in words.
-    examples, negatives: pages that are on the topic, and pages that are not: URLs, names of files or texts of several
-        words, in a list, or one a line in a file named by a Path, which may also be the bookmarks of a browser or
-        OPML. Nothing is fetched before the crawl.
-    seeds: URLs to start from, given in the same ways; without them, the examples that are URLs.
-    contact: your e-mail address or web page, told to the hosts that are asked; without one, that of the environment
-        (LYCOSA_CONTACT) or of ~/.config/lycosa/config.toml.
+    examples, negatives: pages that are on the topic, and pages that are not: URLs, file names or texts of several
+    words,
+        as a list, or one a line in a file given as a Path, which may also be exported bookmarks or OPML. Nothing is
+        fetched before the crawl.
+    seeds: URLs to start from, given in the same way; by default, the examples that are URLs.
+    contact: your e-mail address or web page, sent to the hosts; by default, that of the environment (LYCOSA_CONTACT) or
+        of ~/.config/lycosa/config.toml.
     in_links: CSV file of URLs and their in-links, from which the importance of pages is learned.
-    traffic: CSV file of domains and how many people they reach.
-    scope: what every crawl of the collection stays within: hosts, exclude_hosts, urls, exclude_urls, languages (lists),
-        stay and keep_noindex, as for a single crawl.
+    traffic: CSV file of domains and their reach.
+    scope: of every crawl of the collection: hosts, exclude_hosts, urls, exclude_urls, languages (lists), stay and
+        keep_noindex, as for a single crawl.
     """
     check_keywords(scope, ScopeOptions)
     folder = Path(folder)
@@ -359,11 +359,11 @@ def _given(lines: Path | Sequence[str | Path]) -> Path | Sequence[str | Path]:
 def crawl(
     folder: str | Path, *, tell: Callable[[str], None] = lambda line: None, **options: Unpack[CrawlOptions]
 ) -> Run:
-    """A crawl of a collection, or its continuation; nothing happens before one iterates over its visits.
+    """A crawl of a collection, or its continuation; it runs while you iterate over its visits.
 
-    What is not given is as the recipe says, and the keywords, listed in `CrawlOptions`, mean what the flags of
-    `lycosa crawl` mean (`hosts` is --include-host, `atlas` is --map and so on). `options` are those of the strategy, as
-    its constructor calls them. `tell` is called with what the command line would print beside the progress.
+    The recipe decides what is not given. The keywords, listed in `CrawlOptions`, are the flags of `lycosa crawl`
+    (`hosts` is --include-host, `atlas` is --map and so on). `options` are the keywords of the strategy's constructor.
+    `tell` is called with the messages that the command line would print.
     """
     check_keywords(options, CrawlOptions)
     folder = Path(folder)
@@ -372,5 +372,5 @@ def crawl(
 
 
 def open(folder: str | Path) -> OpenCollection:
-    """The collection in a folder, for reading."""
+    """Opens the collection in a folder for reading."""
     return OpenCollection(Path(folder))

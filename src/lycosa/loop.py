@@ -1,13 +1,13 @@
-"""The loop of every crawl: over HTTP, in the lab, and read back from an archive.
+"""The loop of every crawl: over HTTP, in the lab, and replayed from an archive.
 
      frontier ──Candidate──▶ fetch ──Fetch──▶ assess ──Visit──▶ journal
         ▲                                                │
         └──────── Candidates ──────── strategy ◀─────────┘
 
-`Loop.step` is one turn: a candidate and what its fetch brought become events, the links of the page candidates. It is
-synchronous, and knows nothing of who fetches: a live crawl keeps many fetches under way around it, the lab calls it in
-a plain `for`. Pages of the collection that are fetched again take the same way in a lane of their own; of those the
-strategy sees the links that are new.
+`Loop.step` is one iteration: it turns a candidate and its fetch into a visit, and the links of the page into new
+candidates. It is synchronous and does not fetch: a live crawl keeps many fetches in flight around it, the lab calls it
+in a plain `for`. Stored pages that are fetched again go through the same step, in a lane of their own; the strategy
+sees only their new links.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -24,15 +24,15 @@ from lycosa.vocabulary.urls import host_of
 from lycosa.web.outcomes import was_requested
 
 MAX_REDIRECTS = 5  # in a row
-_MIRRORED = 0.25  # of its priority has a link on a mirror
-_FAR_BELOW = 1e6  # priorities that are on no scale
-MAX_SKIP_ROUNDS = 1_000  # in which a strategy may propose others for what was skipped, at one page
+_MIRROR_FACTOR = 0.25  # for the priority of links found on a mirror of another host
+_MIRROR_OFFSET = 1e6  # subtracted instead, if only the order of priorities is meaningful
+MAX_SKIP_ROUNDS = 1_000  # per visit, in which a strategy may replace candidates that were skipped
 
-Assess = Callable[[Candidate, Fetch], Visit]  # reads what was fetched and judges it
+Assess = Callable[[Candidate, Fetch], Visit]  # parses and scores what was fetched
 
 
 class Journal(Protocol):
-    """Where a crawl is written down: a collection, or nowhere."""
+    """Records the events of a crawl; a collection does."""
 
     def record(self, event: Visit | Attempt) -> None: ...
 
@@ -40,13 +40,13 @@ class Journal(Protocol):
 
 
 class Loop:
-    """Strategy and frontier, and the rules by which one page leads to the next.
+    """Connects strategy and frontier: processes visits, retries failed fetches, follows links and redirects.
 
-    journal: is given every event before the strategy acts on it.
-    observe: called with every visit that was processed or replayed.
-    clock: needed where fetches may fail, to let their hosts rest.
-    retries: how often a fetch that failed is tried again.
-    backoff: seconds before the second try; doubles with each.
+    journal: gets every event before the strategy sees it.
+    observe: called with every visit that is processed or replayed.
+    clock: for the backoff after failed fetches; not needed if fetches cannot fail.
+    retries: how often a failed fetch is repeated.
+    backoff: seconds before the first retry; doubles with each further one.
     """
 
     def __init__(
@@ -70,13 +70,13 @@ class Loop:
         frontier.rank_by(strategy)
 
     def use_strategy(self, strategy: Strategy) -> None:
-        """Goes on with another strategy; what waits keeps its priority."""
+        """Continues with another strategy; waiting URLs keep their priorities."""
         self.strategy = strategy
         self.frontier.rank_by(strategy)
 
     @contextmanager
     def through(self, frontier: Frontier) -> Iterator[None]:
-        """Takes and puts by way of another frontier for a while, such as one that adds a lane to the loop's own."""
+        """Uses another frontier within the block, such as one that adds a lane to the loop's own."""
         own, self.frontier = self.frontier, frontier
         try:
             yield
@@ -84,18 +84,18 @@ class Loop:
             self.frontier = own
 
     def start(self, seeds: Iterable[Url], *, from_sitemaps: Container[Url] = ()) -> None:
-        """Puts the seeds; those known already stay as they are. What sitemaps name is explained by that."""
+        """Queues the seeds that are not known yet; those in `from_sitemaps` are explained as found in a sitemap."""
         candidates = self.strategy.start(list(seeds))
         skips = self.put(_of_sitemap(each) if each.url in from_sitemaps else each for each in candidates)
         if self._journal is not None:
             self._journal.record_skips(skips)
 
     def put(self, candidates: Iterable[Candidate]) -> Sequence[Skip]:
-        """Ranks URLs again that the strategy thinks of otherwise than before; returns what was skipped."""
+        """Queues or re-ranks candidates of the strategy; returns what was skipped."""
         return self._resolve_skips(self.frontier.put(candidates))
 
     def step(self, candidate: Candidate, fetch: Fetch, assess: Assess) -> Visit | None:
-        """Turns a fetch into a visit by `assess` and processes it; None where the fetch will be tried again."""
+        """Turns a fetch into a visit by `assess` and processes it; None if the fetch will be retried."""
         if (fetch.outcome is not Outcome.OK or fetch.host_not_before is not None) and self.retry(candidate, fetch):
             return None
         visit = assess(candidate, fetch)
@@ -103,20 +103,21 @@ class Loop:
         return visit
 
     def retry(self, candidate: Candidate, fetch: Fetch) -> bool:
-        """Lets a host rest that asks for it; puts a candidate back whose fetch was postponed or is worth another try.
+        """Puts a candidate back into the frontier if its fetch is to be retried, and holds its host if the response
+        asks for it; returns whether it will be retried.
 
-        A page that is fetched again has one try: that it failed is recorded, and the next pages have their turn.
+        A refresh has one attempt per page: the failure is recorded, and the policy decides when to try again.
         """
-        is_again, outcome = candidate.lane == REFRESH, fetch.outcome
-        # Of a host whose robots.txt is out of reach nothing is asked, so its pages to see again need not wait for that.
-        if fetch.host_not_before is not None and not (is_again and not was_requested(fetch)):
+        is_refresh, outcome = candidate.lane == REFRESH, fetch.outcome
+        # If robots.txt is unreachable, no page was requested. A refresh then records the failure and does not wait.
+        if fetch.host_not_before is not None and not (is_refresh and not was_requested(fetch)):
             self.frontier.hold(host_of(candidate.url), fetch.host_not_before)
         if outcome is Outcome.POSTPONED:
             self.frontier.postpone(candidate)
             return True
         if outcome is not Outcome.FAILED and outcome is not Outcome.BUSY:
             return False
-        if is_again or candidate.attempts >= self._retries:
+        if is_refresh or candidate.attempts >= self._retries:
             return False
         if outcome is Outcome.FAILED and self._clock is not None:
             rest = self._backoff * 2**candidate.attempts
@@ -135,13 +136,13 @@ class Loop:
             self._journal.record_skips(self.replay(visit))
 
     def replay(self, visit: Visit) -> Sequence[Skip]:
-        """Follows a visit, whether it happened just now or was read back from an archive; returns what was skipped."""
+        """Processes a visit without recording it, as when it is read back from an archive; returns what was skipped."""
         if self._observe is not None:
             self._observe(visit)
         return self.follow_links(visit)
 
     def follow_links(self, visit: Visit) -> Sequence[Skip]:
-        """Lets the strategy learn from a visit, and its links join the frontier; returns those that may not."""
+        """Lets the strategy learn from a visit and queues what it proposes; returns what was skipped."""
         candidate, fetch = visit.candidate, visit.fetch
         skips = self.frontier.settle(candidate.url, is_kept=visit.is_kept and visit.change is None)
         if visit.change is not None:
@@ -154,15 +155,15 @@ class Loop:
             skips += self._follow_redirect(candidate, fetch.location)
         proposed = self.strategy.propose(visit)
         if visit.duplicate_of is not None and host_of(visit.duplicate_of) != host_of(candidate.url):
-            proposed = _lowered(proposed, candidate.url, self.strategy.scale)
+            proposed = _with_mirror_links_lowered(proposed, candidate.url, self.strategy.scale)
         skips += self.frontier.put(proposed)
         page = visit.page
-        if page is not None and (page.nofollow or visit.why_links_stay or [link for link in page.links if link.rel]):
+        if page is not None and (page.nofollow or visit.why_not_followed or [link for link in page.links if link.rel]):
             skips += [skip for skip in _unfollowed(visit) if not self.frontier.is_known(skip.candidate.url)]
         return self._resolve_skips(skips) if skips else skips
 
     def _resolve_skips(self, skips: list[Skip]) -> list[Skip]:
-        """Lets the strategy learn what was skipped and propose others instead, until nothing more is skipped."""
+        """Lets the strategy learn from skips and propose replacements, until nothing more is skipped."""
         all_skips: list[Skip] = []
         for _ in range(MAX_SKIP_ROUNDS):
             if not skips:
@@ -192,7 +193,7 @@ class Loop:
         return self.frontier.put([onward])
 
     def rerank_from_history(self, strategy: Strategy, seeds: Iterable[Url], visits: Iterable[Visit]) -> None:
-        """Goes on with a strategy, and ranks what waits as it would have, had it made these visits."""
+        """Continues with a strategy and rebuilds the queue as if the strategy had made these visits."""
         self.use_strategy(strategy)
         self.frontier.forget_waiting()
         self.start(seeds)
@@ -203,7 +204,7 @@ class Loop:
 
 
 def with_new_links_only(visit: Visit) -> Visit:
-    """A page fetched again as a strategy is to see it: what it linked to before, the strategy knows."""
+    """A page fetched again, as the strategy sees it: without the links that it had before."""
     if visit.page is None:
         return visit
     new = set(visit.new_links)
@@ -211,10 +212,10 @@ def with_new_links_only(visit: Visit) -> Visit:
     return replace(visit, page=replace(visit.page, links=links))
 
 
-def _lowered(proposed: Iterable[Candidate], page: Url, scale: str) -> list[Candidate]:
-    """Candidates with those found on a mirror of another page after the others: what they lead to may be known too."""
+def _with_mirror_links_lowered(proposed: Iterable[Candidate], page: Url, scale: str) -> list[Candidate]:
+    """Lowers the priority of links found on a mirror: they probably lead to mirrored pages too."""
     return [
-        replace(each, priority=each.priority * _MIRRORED if scale == "unit" else each.priority - _FAR_BELOW)
+        replace(each, priority=each.priority * _MIRROR_FACTOR if scale == "unit" else each.priority - _MIRROR_OFFSET)
         if each.found_on == page
         else each
         for each in proposed
@@ -222,8 +223,8 @@ def _lowered(proposed: Iterable[Candidate], page: Url, scale: str) -> list[Candi
 
 
 def _unfollowed(visit: Visit) -> list[Skip]:
-    """The links that are not followed because of the page they are on, or because it or the link itself asks for it."""
-    page, why = visit.page, visit.why_links_stay
+    """Skips for the links that are not followed: because of their page, or because of nofollow."""
+    page, why = visit.page, visit.why_not_followed
     if page is None:
         return []
     reason = SkipReason.UNFOLLOWED if why else SkipReason.NOFOLLOW
@@ -235,6 +236,6 @@ def _unfollowed(visit: Visit) -> list[Skip]:
 
 
 def _of_sitemap(candidate: Candidate) -> Candidate:
-    """A seed, explained by the sitemap that named it."""
+    """A seed, explained as found in a sitemap."""
     reasons = {("sitemap" if reason == "seed" else reason): value for reason, value in candidate.because.items()}
     return replace(candidate, because=reasons)

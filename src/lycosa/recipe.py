@@ -1,6 +1,6 @@
-"""The recipe of a collection: lycosa.toml, read into frozen records, checked, with every mistake named.
+"""The recipe of a collection: lycosa.toml, parsed into frozen records and checked.
 
-This is the only place where a name becomes an object.
+This is the only place where names become objects.
 """
 
 import re
@@ -26,8 +26,8 @@ from lycosa.relevance.registry import LINEAR, is_trainer, trainer_names
 from lycosa.strategies.hunter import WordWeights
 from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy, is_strategy, strategy_names
 from lycosa.vocabulary.contracts import Strategy
-from lycosa.vocabulary.errors import RecipeError, UsageError, mistake_in
-from lycosa.vocabulary.files import read_plain
+from lycosa.vocabulary.errors import RecipeError, UsageError, explain_validation_error
+from lycosa.vocabulary.files import read_regular_file
 from lycosa.vocabulary.records import Plain, Url
 from lycosa.vocabulary.text import tokens_of
 from lycosa.vocabulary.url_files import NumberedLine, bare_host, content_lines, read_url_file
@@ -35,10 +35,10 @@ from lycosa.vocabulary.urls import normalise
 
 FILE_NAME = "lycosa.toml"
 _MAX_BYTES = 1_000_000
-_DEEPEST = 200  # tables within tables
-DEFAULT_STRATEGY = "hunter"  # of a crawl whose recipe names none
+_MAX_DEPTH = 200  # of nested tables
+DEFAULT_STRATEGY = "hunter"  # if the recipe names none
 
-_PROXY = re.compile(r"(\w+://)?[^/\s]*[^/\s:]:\d{1,5}/?")  # which schemes there are is for the web to know
+_PROXY = re.compile(r"(\w+://)?[^/\s]*[^/\s:]:\d{1,5}/?")  # the web knows the schemes
 NotNegative = Annotated[float, Meta(ge=0)]
 Positive = Annotated[float, Meta(gt=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -47,16 +47,16 @@ Percent = Annotated[str, Meta(pattern=r"^\d{1,3}(\.\d+)?%$", examples=["20%"])]
 
 
 class Topic(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the collection is about. Of several ways given, the first named here decides."""
+    """What the collection is about. If several keys are given, the first one here decides."""
 
-    predicate: Predicate | None = None  # put together from the ways below, and others, by all, any and not
-    function: str = ""  # package.module:function of a page, 0 to 1 or a truth value
+    predicate: Predicate | None = None  # a combination of these and others by all, any and not
+    function: str = ""  # package.module:function of a page, which returns 0 to 1 or a boolean
     keywords: tuple[str, ...] = ()  # words, phrases or /regular expressions/: any of them
     examples: str = ""  # file of pages that are on the topic: URLs, file names or texts, one a line
     negatives: str = ""  # file of pages that are not
-    model: str = LINEAR  # what learns from the examples
+    model: str = LINEAR  # that is trained on the examples
     text: str = ""  # the topic in words
-    stem: bool = True  # compare words by their stems, as the language of their page has them
+    stem: bool = True  # compare words by their stems, by the language of the page
 
 
 class Budget(Struct, frozen=True, forbid_unknown_fields=True):
@@ -66,8 +66,8 @@ class Budget(Struct, frozen=True, forbid_unknown_fields=True):
     minutes: Annotated[float, Meta(ge=0)] | None = None
     bytes: Annotated[int, Meta(ge=1)] | None = None
     dry_after: Annotated[int, Meta(ge=0)] = 1_000  # stop when this many pages in a row were not relevant; 0: never
-    requests: Annotated[int, Meta(ge=1)] | None = None  # those for robots.txt aside
-    recall: Annotated[float, Meta(gt=0, le=1)] | None = None  # stop when this share of what is relevant was found
+    requests: Annotated[int, Meta(ge=1)] | None = None  # without those for robots.txt
+    recall: Annotated[float, Meta(gt=0, le=1)] | None = None  # stop when this share of the relevant pages was found
     per_host: AtLeastOne | Percent | None = None  # pages of one host, or their share of `pages`
     per_site: AtLeastOne | Percent | None = None  # the same for a registered domain, with its subdomains
 
@@ -90,89 +90,87 @@ class Budget(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 _PER_ADDRESS = 4
-_SLOW_FOR_EACH = 4  # slow fetches for each fetch at a time
+_SLOW_PER_FETCH = 4  # slow fetches per concurrent fetch
 _MAX_SLOW = 256
 
 
 class Requests(Struct, frozen=True, forbid_unknown_fields=True):
-    """How hosts are asked."""
+    """How requests are made."""
 
     delay: NotNegative = 1.0  # seconds between two requests to one host
     per_address: Annotated[int, Meta(ge=0)] | None = (
-        None  # requests at a time to one address or registered domain, the delay after each included; 0 for no limit
+        None  # concurrent requests to one address or registered domain, including the delay after each; 0 for no limit
     )
-    concurrency: Annotated[int, Meta(ge=1, le=1_000)] = 16  # fetches under way at once
+    concurrency: Annotated[int, Meta(ge=1, le=1_000)] = 16  # fetches in flight
     timeout: Annotated[float, Meta(gt=0, le=3_600)] = 10.0  # seconds for a whole request
-    max_body: Annotated[int, Meta(ge=1, le=100_000_000)] = 1_000_000  # bytes of a body; what is longer is cut
+    max_body: Annotated[int, Meta(ge=1, le=100_000_000)] = 1_000_000  # bytes of a body; longer ones are truncated
     max_links: Annotated[int, Meta(ge=1, le=100_000)] = MAX_LINKS  # read of one page
-    retries: Annotated[int, Meta(ge=0, le=100)] = 2  # further tries after a timeout, a 5xx or a busy host
+    retries: Annotated[int, Meta(ge=0, le=100)] = 2  # after a timeout, a 5xx or a busy host
     proxy: str = ""  # scheme://host:port
     cookies: str = ""
     headers: Mapping[str, str] = {}
 
     @property
     def address_limit(self) -> int | None:
-        """`per_address`, which is 4 where nothing is said, and does not limit where hosts need no rest."""
+        """`per_address`; by default 4, or no limit if there is no delay."""
         if self.per_address is None:
             return _PER_ADDRESS if self.delay else None
         return self.per_address or None
 
     @property
     def slow_slots(self) -> int | None:
-        """How many fetches there may be at a time, beside the others, from hosts that are slow to answer."""
-        return min(_SLOW_FOR_EACH * self.concurrency, _MAX_SLOW) if self.concurrency > 1 else None
+        """The number of additional concurrent fetches from slow hosts."""
+        return min(_SLOW_PER_FETCH * self.concurrency, _MAX_SLOW) if self.concurrency > 1 else None
 
 
 class UtilityOptions(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a page is worth to the strategies that weigh relevance against standing."""
+    """Options of the strategies that weigh relevance against standing."""
 
-    target: Share | None = None  # mean relevance to keep to while standing is sought; else the default of the strategy
-    alpha: Share = 0.5  # weight of relevance at the start; `utility` keeps to it
+    target: Share | None = None  # mean relevance to keep while maximising standing; None for the strategy's default
+    alpha: Share = 0.5  # initial weight of relevance; constant for `utility`
     form: Literal["cobb-douglas", "linear"] = "cobb-douglas"
 
 
 class Map(Struct, frozen=True, forbid_unknown_fields=True):
-    """What past crawls have learnt of where pages on the topic are."""
+    """A map from past crawls."""
 
-    atlas: str = ""  # file of maps, as `lycosa map build` makes it
-    topic: str = ""  # of the atlas; needed where it has several
-    priority: Share = 0.6  # of the links of the map: higher goes back to known pages, lower to new ones
-    share: Share = 0.6  # of what the strategy says that the links of pages are worth beside them
-    taxonomy: str = (
-        ""  # file that tells topics apart, as `lycosa map topics` makes it; pages on related topics lead to portals
-    )
+    atlas: str = ""  # file made by `lycosa map build`
+    topic: str = ""  # of the atlas; needed if it has several
+    priority: Share = 0.6  # of links of the map: a higher one favours known pages, a lower one new pages
+    share: Share = 0.6  # factor for the priorities of other links
+    taxonomy: str = ""  # file made by `lycosa map topics`; pages on related topics then lead to portals
 
 
 class Logs(Struct, frozen=True, forbid_unknown_fields=True):
-    """What people have read."""
+    """An access log."""
 
-    file: str = ""  # access log, as `lycosa logs import` makes it
-    half_life: Positive | None = None  # days after which an access counts half; else all count the same
+    file: str = ""  # made by `lycosa logs import`
+    half_life: Positive | None = None  # days after which an access counts half; None: all count the same
     min_users: AtLeastOne = 1  # pages that fewer people have read are left out
 
 
 class StandingSource(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the importance of pages is learned from. Of several sources given, the first named here decides."""
+    """The source for learning the importance of pages. If several are given, the first one here decides."""
 
     in_links: str = ""  # CSV file: URL, in-links
     collections: tuple[str, ...] = ()  # folders of collections whose links are counted
-    graph: str = ""  # file of links between URLs, as `lycosa world` reads it
+    graph: str = ""  # file of links between URLs, in a format of `lycosa world`
     traffic: str = ""  # CSV file: domain, reach
-    authority: bool = True  # whether lists of ranks count that `lycosa standing import` has read
-    theta: float | None = None  # ln(1 + in-links) that counts as one half; else the median of pages seen
-    characteristic: AtLeastOne = 10  # words of a page that tell how special its vocabulary is
+    authority: bool = True  # whether to use the lists read by `lycosa standing import`
+    theta: float | None = None  # ln(1 + in-links) of a page of standing 0.5; None for the median of visited pages
+    characteristic: AtLeastOne = 10  # number of characteristic words of a page
 
 
 class Waiting(Struct, frozen=True, forbid_unknown_fields=True):
-    limit: AtLeastOne = 1_000_000  # URLs that wait; past it, the tenth of lowest priority is evicted
+    limit: AtLeastOne = 1_000_000  # waiting URLs; beyond it, the lowest tenth is evicted
 
 
 class Recipe(Struct, frozen=True, forbid_unknown_fields=True):
-    contact: str = ""  # an address or page where people who run sites can reach you; goes into the User-Agent
+    contact: str = ""  # your e-mail address or web page for site owners; sent in the User-Agent
     strategy: str = DEFAULT_STRATEGY
-    options: Mapping[str, Plain] = {}  # of the strategy, as its constructor calls them
+    options: Mapping[str, Plain] = {}  # keywords of the strategy's constructor
     seeds: str = ""  # file of URLs to start from; without one, the examples
-    sitemaps: bool = False  # also start from the sitemaps that the seeds' hosts name in robots.txt
+    sitemaps: bool = False  # also start from the sitemaps in robots.txt of the seeds' hosts
     topic: Topic = field(default_factory=Topic)
     utility: UtilityOptions = field(default_factory=UtilityOptions)
     standing: StandingSource = field(default_factory=StandingSource)
@@ -188,9 +186,9 @@ class Recipe(Struct, frozen=True, forbid_unknown_fields=True):
 def load_recipe(folder: Path, *, to_read: bool = False, tell: Callable[[str], None] | None = None) -> Recipe:
     """The recipe in a collection's folder.
 
-    to_read: whether the collection is only read, so that strategy and model may be of plug-ins that are not installed.
-    tell: where it is given, an unknown strategy does not lock a collection that has been crawled: the default takes its
-    place, with a message.
+    to_read: whether the collection is only read, so that plug-ins for its strategy and model need not be installed.
+    tell: if given, an unknown strategy of a crawled collection is replaced by the default, with a message, instead of
+    raising.
     """
     path = folder / FILE_NAME
     if not path.is_file():
@@ -198,15 +196,15 @@ def load_recipe(folder: Path, *, to_read: bool = False, tell: Callable[[str], No
             raise UsageError(f"{folder} is not a collection: it has no {FILE_NAME}; make one with: lycosa new NAME")
         raise UsageError(f"there is no collection {folder}; make it with: lycosa new {folder}")
     try:
-        text = read_plain(path, _MAX_BYTES).decode()
-        if any(line.partition("=")[0].count(".") > _DEEPEST for line in text.split("\n")):
-            raise RecursionError  # which would take time that grows with the square of the depth
+        text = read_regular_file(path, _MAX_BYTES).decode()
+        if any(line.partition("=")[0].count(".") > _MAX_DEPTH for line in text.split("\n")):
+            raise RecursionError  # parsing takes time quadratic in the depth
         plain = tomllib.loads(text)
     except RecursionError:
         raise RecipeError(f"{path}: tables within tables too deep to read; write it with fewer") from None
     except tomllib.TOMLDecodeError as error:
         raise RecipeError(f'{path}: not TOML: {error}; mend that line: key = "value"') from None
-    except (OSError, ValueError) as error:  # no UTF-8, or a number of thousands of digits
+    except (OSError, ValueError) as error:  # not UTF-8, or a number with thousands of digits
         raise RecipeError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if tell is not None and not to_read and (folder / "archive").exists():
         plain = _with_known_strategy(plain, str(path), tell)
@@ -228,9 +226,9 @@ def recipe_of(plain: Mapping[str, object], source: str, *, to_read: bool = False
     try:
         recipe = msgspec.convert(plain, Recipe)
     except msgspec.ValidationError as error:
-        raise RecipeError(f"{source}: {mistake_in(error, Recipe)}") from None
+        raise RecipeError(f"{source}: {explain_validation_error(error, Recipe)}") from None
     if not to_read:
-        _check_pieces(recipe, source)
+        _check_names(recipe, source)
     if recipe.requests.proxy and not _PROXY.fullmatch(recipe.requests.proxy):
         raise RecipeError(
             f"{source}: requests.proxy: cannot use {recipe.requests.proxy[:100]!r};"
@@ -247,17 +245,17 @@ def recipe_of(plain: Mapping[str, object], source: str, *, to_read: bool = False
     return replace(recipe, scope=scope)
 
 
-def _check_pieces(recipe: Recipe, source: str) -> None:
-    """Refuses a strategy or a model that there is not; plug-ins are not loaded for it."""
+def _check_names(recipe: Recipe, source: str) -> None:
+    """Raises RecipeError for an unknown strategy or model; does not load plug-ins."""
     check_strategy(recipe.strategy, f"{source}: ")
-    if recipe.strategy in STRATEGIES:  # the options of a plug-in are checked when it is run
+    if recipe.strategy in STRATEGIES:  # options of a plug-in are checked when it is used
         check_options(recipe.strategy, recipe.options, where=f"{source}: options: ")
     if not is_trainer(recipe.topic.model):
         raise RecipeError(f"{source}: topic.model: no {recipe.topic.model!r}; there are {trainer_names()}")
 
 
 def hosts_in(given: Iterable[str], source: str) -> tuple[str, ...]:
-    """Names of hosts as URLs have them."""
+    """Host names in the form of normalised URLs."""
     hosts = tuple(host.strip().lower() for host in given)
     for host in hosts:
         if not is_host(host):
@@ -266,12 +264,12 @@ def hosts_in(given: Iterable[str], source: str) -> tuple[str, ...]:
 
 
 def is_host(text: str) -> bool:
-    """Whether this may be the name of a host, without scheme and path."""
+    """Whether this is a valid host name, without scheme and path."""
     return re.fullmatch(r"[^\s/?#@*]+", text) is not None
 
 
 def languages_in(given: Iterable[str], source: str) -> tuple[str, ...]:
-    """Codes of languages, in lower case."""
+    """Language codes in lower case."""
     codes = tuple(code.strip().lower() for code in given)
     for code in codes:
         if not re.fullmatch("[a-z]{2}", code):
@@ -287,12 +285,12 @@ def check_strategy(name: str, source: str = "") -> None:
 
 
 def check_takes_map(name: str) -> None:
-    """Refuses a strategy beside which the links of a map cannot be ranked."""
+    """Raises UsageError for a strategy that cannot be combined with a map."""
     _require_unit_scale(name, "a map")
 
 
 def check_takes_log(name: str) -> None:
-    """Refuses a strategy to which readers' evidence cannot be added."""
+    """Raises UsageError for a strategy that cannot be combined with an access log."""
     _require_unit_scale(name, "an access log")
 
 
@@ -303,7 +301,7 @@ def _require_unit_scale(name: str, what: str) -> None:
 
 
 def utility_for(strategy: str, utility: UtilityOptions) -> UtilityOptions:
-    """With the target that a strategy has: its default where none is given, None where it has none."""
+    """The options with the strategy's target: its default if none is given, None if it has no target."""
     option = find_strategy(strategy).options.get("target")
     if option is None:
         return replace(utility, target=None)
@@ -311,7 +309,7 @@ def utility_for(strategy: str, utility: UtilityOptions) -> UtilityOptions:
 
 
 def uses_standing(recipe: Recipe) -> bool:
-    """Whether the strategy of a recipe, at its target and with its options, wants to know the standing of pages."""
+    """Whether the strategy of a recipe, with its target and options, needs the standing of pages."""
     target = utility_for(recipe.strategy, recipe.utility).target
     options = {} if target is None else {"target": target}
     options |= check_options(recipe.strategy, recipe.options)
@@ -331,14 +329,14 @@ def make_strategy(
     access_log: AccessLog | None = None,
     options: Mapping[str, Plain] = {},
 ) -> Strategy:
-    """A strategy with what it can use of all this.
+    """Creates a strategy, passing on those of the arguments that it accepts.
 
-    stem, language: whether the topic's words are stems, and of what language.
-    judge: gives the present model of the topic's words, None where there is none.
+    stem, language: whether the topic's words are stemmed, and in which language.
+    judge: returns the current model of the topic's words, or None.
     example_urls: pages from which the topic was learnt.
-    domain_reach: log of the reach of a URL's domain, less that of the median domain; 0 where it is not known.
-    access_log: that guides the strategy.
-    options: what the user sets for this strategy; they come before what the table [utility] says.
+    domain_reach: log of the reach of a URL's domain minus that of the median domain; 0 if unknown.
+    access_log: guides the strategy.
+    options: of the user for this strategy; they override the table [utility].
     """
     entry = find_strategy(name)
     offered = {
@@ -363,7 +361,7 @@ def _stems_of(text: str, *, language: str) -> Iterable[str]:
 def read_seeds(path: Path, *, tell: Callable[[str], None] = lambda line: None) -> list[Url]:
     """The URLs of a seed file: one a line, a browser's bookmarks, or OPML.
 
-    tell: is called with a line for each host name that is taken for a URL, and of entries that are left out.
+    tell: called with a message for each host name that is taken for a URL, and if entries are left out.
     """
     listed = read_url_file(path, "seeds")
     if listed.left_out:
@@ -375,7 +373,7 @@ def read_seeds(path: Path, *, tell: Callable[[str], None] = lambda line: None) -
 
 
 def seeds_in(lines: Iterable[str], source: str, *, tell: Callable[[str], None] = lambda line: None) -> list[Url]:
-    """The URLs in lines that come from `source`, each once."""
+    """The distinct URLs in lines of `source`."""
     return _seeds_of(content_lines(lines), source, tell)
 
 
@@ -394,8 +392,8 @@ def _seeds_of(lines: Iterable[NumberedLine], source: str, tell: Callable[[str], 
 
 
 def recipe_text(*, name: str, topic_text: str, examples: str, negatives: str, seeds: str, contact: str = "") -> str:
-    """What `lycosa new` writes: the choices made, and the others with what they do."""
-    quoted = msgspec.json.encode  # a JSON string is a TOML string
+    """The text of a new recipe: the given values, and all other keys as comments."""
+    quoted = msgspec.json.encode  # JSON strings are valid TOML
     return f"""# The recipe of the collection {name}. Everything has a default; what is said here, or by a flag, counts.
 
 contact = {quoted(contact).decode()}  # your e-mail address or web page; else ~/.config/lycosa/config.toml has it

@@ -1,4 +1,4 @@
-"""What a crawl brought home, as one HTML page that needs nothing else: no script, no request, safe with any content."""
+"""The report of a collection: one self-contained HTML page without scripts and requests, safe for any content."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,18 +25,18 @@ CELLS = 20  # of each side of the heat map
 
 
 class SiteFigures(NamedTuple):
-    """What a host or a site has given."""
+    """The pages of a host or a site."""
 
     name: str
     pages: int
     relevant: int
-    standing: float | None = None  # mean of the pages of which it is known
+    standing: float | None = None  # mean over pages with a known standing
 
 
 class TopPage(NamedTuple):
     title: str
     url: str
-    relevance: float | None  # None for a page that was not judged yet
+    relevance: float | None  # None if not scored yet
     why: str = ""
 
 
@@ -56,7 +56,7 @@ class ChangedPage(NamedTuple):
 
 
 class FreshnessFigures(NamedTuple):
-    """How well the pages are kept up with."""
+    """How up to date the pages are."""
 
     oldest_look: str  # a date for people
     latest_look: str
@@ -68,19 +68,19 @@ class FreshnessFigures(NamedTuple):
 
 @dataclass(frozen=True)
 class ReportData:
-    """All that a report tells."""
+    """The content of a report."""
 
     name: str  # of the collection
     topic: str
     relevances: Sequence[float]  # of the stored pages, in the order of the crawl
-    standings: Sequence[float | None] = ()  # of the same pages, None where it is not known
+    standings: Sequence[float | None] = ()  # of the same pages, None if unknown
     alphas: Sequence[float | None] = ()  # weight of relevance against standing when the page was chosen
     hosts: Sequence[str] = ()  # of the same pages
-    through_readers: Sequence[bool] = ()  # whether they came through an access log, no page seen linking to them
+    through_readers: Sequence[bool] = ()  # whether they were found by an access log and not by a link
     top_pages: Sequence[TopPage] = ()
     outcomes: Mapping[str, int] = field(default_factory=dict)
     skips: Mapping[str, int] = field(default_factory=dict)
-    left_out: Sequence[tuple[str, str]] = ()  # what and how much is missing, and what changes it
+    left_out: Sequence[tuple[str, str]] = ()  # what is missing, and how to change it
     runs: Sequence[RunFigures] = ()
     freshness: FreshnessFigures | None = None
     waiting: int = 0  # URLs
@@ -88,9 +88,9 @@ class ReportData:
     seconds: float = 0.0  # of crawling, over all runs
     made_at: str = ""  # a date for people
     version: str = ""  # of Lycosa
-    recipe: Sequence[tuple[str, str]] = ()  # how it was made: what, and how the recipe says it
-    calibration: Calibration = "crawl"  # what tells relevant pages from others
-    measured: Measured | None = None  # the share of relevant pages, where enough drawn at random were labelled
+    recipe: Sequence[tuple[str, str]] = ()  # key and value
+    calibration: Calibration = "crawl"  # how relevance is calibrated
+    measured: Measured | None = None  # the share of relevant pages, if enough random pages were labelled
 
 
 def report_page(data: ReportData) -> str:
@@ -119,7 +119,7 @@ def harvest_curves(relevances: Sequence[float]) -> tuple[Series, Series]:
 
 
 def strategy_marks(runs: Sequence[RunFigures]) -> list[VerticalLine]:
-    """Where in the crawl, counted in pages, a run went on with another strategy than the one before it."""
+    """The page numbers at which a run changed the strategy."""
     marks, pages = [], 0
     for before, run in pairwise(runs):
         pages += before.pages
@@ -143,7 +143,7 @@ def _cards(data: ReportData) -> str:
         (_duration(data.seconds), "of crawling"),
     )
     cards = "".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for value, label in figures)
-    columns = next((number for number in (4, 3, 5) if len(figures) % number == 0), 4)  # of rows that are full
+    columns = next((number for number in (4, 3, 5) if len(figures) % number == 0), 4)  # so that all rows are full
     return f'<dl class="cards in-{columns}">{cards}</dl>\n'
 
 
@@ -152,7 +152,7 @@ def _counted(number: int, noun: str, state: str = "") -> tuple[str, str]:
 
 
 def _harvest_card(data: ReportData, relevant: int) -> tuple[str, str]:
-    """The harvest rate: measured where it was, else estimated; exact where a rule decides."""
+    """The harvest rate: exact for a rule, measured if possible, else estimated."""
     sample, pages = data.measured, len(data.relevances)
     if sample is not None:
         return f"{sample.share:.0%}", f"harvest rate, measured; {sample.low:.0%}–{sample.high:.0%} likely"
@@ -208,7 +208,7 @@ def _relevance(data: ReportData) -> str:
 
 
 def _readers(data: ReportData) -> str:
-    """What came through an access log, and how much of it is on topic; nothing where nothing did."""
+    """The pages found by an access log, and their share on topic; empty if there are none."""
     if not any(data.through_readers):
         return ""
     pages, relevant = Counter[bool](), Counter[bool]()
@@ -225,7 +225,7 @@ def _readers(data: ReportData) -> str:
 
 
 def _standing(data: ReportData) -> str:
-    """How much the pages matter, together with their relevance; nothing where it is not known."""
+    """The standing of pages, and jointly with their relevance; empty if unknown."""
     known = [(r, s) for r, s in zip(data.relevances, data.standings, strict=False) if s is not None]
     if not known:
         return ""
@@ -258,7 +258,7 @@ def _standing(data: ReportData) -> str:
 
 
 def _weight(data: ReportData) -> str:
-    """The weight of relevance against standing; nothing where no strategy weighed them, or it never changed."""
+    """The weight of relevance against standing; empty if it was not used or never changed."""
     weights = [(float(number), alpha) for number, alpha in enumerate(data.alphas, 1) if alpha is not None]
     if len({alpha for _, alpha in weights}) < 2:
         return ""
@@ -287,7 +287,7 @@ def _cell(share: float) -> int:
 
 
 def _freshness(data: ReportData) -> str:
-    """When the pages were looked at, and which had changed; nothing before any was looked at again."""
+    """When pages were checked, and which had changed; empty before any refresh."""
     facts = data.freshness
     if facts is None or not facts.looked_again:
         return ""
@@ -311,7 +311,7 @@ def _freshness(data: ReportData) -> str:
 def places(
     names: Iterable[str], relevances: Iterable[float], standings: Sequence[float | None] = ()
 ) -> list[SiteFigures]:
-    """The hosts or sites of pages, those with most pages first."""
+    """The hosts or sites of pages, most pages first."""
     pages: Counter[str] = Counter()
     relevant: Counter[str] = Counter()
     known: defaultdict[str, list[float]] = defaultdict(list)
@@ -341,7 +341,7 @@ def _site_note(site: SiteFigures, pages: int) -> str:
 
 
 def _hosts(data: ReportData) -> str:
-    """The section of hosts; empty if each host is a site, as the section of sites then shows the same."""
+    """The section of hosts; empty if each host is a site, as it would repeat the section of sites."""
     found = places(data.hosts, data.relevances)
     if len(found) == len(set(map(site_of, data.hosts))):
         return ""
@@ -370,7 +370,7 @@ def _top_pages(data: ReportData) -> str:
 
 
 def _left_out(data: ReportData) -> str:
-    """What the crawl came across and did not keep; nothing where it kept all."""
+    """What the crawl found and did not keep; empty if it kept everything."""
     if not data.left_out:
         return ""
     rows = "".join(f"<tr><td>{_text(what, 300)}</td><td>{_text(how, 300)}</td></tr>\n" for what, how in data.left_out)
@@ -406,7 +406,7 @@ def _runs(data: ReportData) -> str:
 
 
 def _recipe(data: ReportData) -> str:
-    """How the collection was made; nothing where it is not known."""
+    """How the collection was made; empty if unknown."""
     rows = "".join(f"<tr><td>{_text(what)}</td><td>{_text(how, 600)}</td></tr>\n" for what, how in data.recipe)
     return section("Recipe", "How the collection was made.", f"<table><tbody>\n{rows}</tbody></table>") if rows else ""
 
@@ -416,7 +416,7 @@ def _text(text: str, limit: int = 200) -> str:
 
 
 def _link(url: str) -> str:
-    """A link where the URL is one of the Web's, plain text otherwise."""
+    """A link if the URL is http or https, else plain text."""
     target = normalise(url) if url.startswith(("http://", "https://")) else None
     if target is None:
         return _text(url)

@@ -1,13 +1,13 @@
-"""The laws that plug-ins must keep, for the tests of their own packages.
+"""Checks of the laws that plug-ins must obey, for the tests of their own packages.
 
     from lycosa.testing import check_strategy
 
     def test_it_keeps_the_laws_of_strategies():
         check_strategy(ShortestUrl)
 
-Each `check_…` raises AssertionError with the law that is broken and the world, page or table that shows it. Worlds are
-made by the standard library's `random` from fixed seeds: a check that passes once passes always, and needs no network
-and no testing library. The laws take their example as an argument, so that a test may hand in more.
+Each `check_…` raises AssertionError with the broken law and the world, page or table that shows it. Worlds are made by
+the standard library's `random` from fixed seeds: checks are deterministic and need neither a network nor a testing
+library. The laws take their example as an argument, so that a test can supply more.
 """
 
 import io
@@ -48,8 +48,8 @@ class SmallWeb(Struct, frozen=True):
 
     pages: Mapping[Url, bytes]  # HTML
     moved: Mapping[Url, Url] = {}  # redirects
-    relevances: Mapping[Url, float] = {}  # 0.5 where it is not said
-    standings: Mapping[Url, float] = {}  # not known where it is not said
+    relevances: Mapping[Url, float] = {}  # 0.5 if missing
+    standings: Mapping[Url, float] = {}  # unknown if missing
     seed: int | None = None  # from which it was made
 
     @property
@@ -68,7 +68,7 @@ class SmallWeb(Struct, frozen=True):
         return Visit(candidate, fetch, page, relevance=self.relevances.get(url, 0.5), standing=self.standings.get(url))
 
     def access_log(self) -> AccessLog:
-        """An access log in which two people read all pages, one from the first to the last, the other the other way."""
+        """An access log in which two users read all pages, one forwards, one backwards."""
         walks = {"ann": list(self.pages), "bob": list(self.pages)[::-1]}
         return AccessLog.of((who, url, at) for who, walk in walks.items() for at, url in enumerate(walk))
 
@@ -76,7 +76,7 @@ class SmallWeb(Struct, frozen=True):
         return f"a world of {len(self.pages)} pages" + ("" if self.seed is None else f", seed {self.seed}")
 
 
-Make = Callable[[SmallWeb], Strategy]  # a strategy for a world: one that needs an access log gets that of the world
+Make = Callable[[SmallWeb], Strategy]  # a strategy for a world, with its access log if needed
 
 
 @lru_cache(maxsize=10_000)
@@ -95,7 +95,7 @@ def random_world(seed: int, *, pages: int = 12) -> SmallWeb:
 
 
 def html_page(text: str, links: Iterable[str], *, rel: str = "") -> bytes:
-    """A page of some text and links."""
+    """A page with a text and links."""
     anchors = "".join(f'<p><a rel="{rel}" href="{escape(link)}">{escape(link[-8:])}</a></p>' for link in links)
     return f"<html><title>{escape(text[:20])}</title><body><p>{escape(text)}</p>{anchors}</body></html>".encode()
 
@@ -103,9 +103,9 @@ def html_page(text: str, links: Iterable[str], *, rel: str = "") -> bytes:
 def crawl(
     world: SmallWeb, loop: Loop, seeds: Sequence[Url] | None = None, *, pages: int | None = None, anew: bool = True
 ) -> list[Visit]:
-    """The visits of a crawl that fetches one page after the other, until nothing waits or there are so many pages.
+    """The visits of a sequential crawl, until nothing waits or there are `pages`.
 
-    anew: whether it begins with the seeds, and does not go on from what waits in the frontier.
+    anew: whether to start with the seeds instead of continuing with the frontier.
     """
     if anew:
         loop.start([world.home] if seeds is None else seeds)
@@ -134,8 +134,8 @@ def urls_of(visits: Iterable[Visit]) -> list[Url]:
 def check_strategy(strategy: Callable[..., Strategy], *, worlds: int = 20) -> None:
     """Checks every law of strategies on random worlds.
 
-    strategy: its class, which is made without options; `functools.partial` sets some. One whose `needs` name "log" is
-    given the access log of each world.
+    strategy: its class, which is called without options; use `functools.partial` to set some. One that `needs` a "log"
+    gets the access log of each world.
     """
     needs = getattr(strategy, "needs", getattr(getattr(strategy, "func", None), "needs", ()))
 
@@ -158,7 +158,7 @@ def check_strategy(strategy: Callable[..., Strategy], *, worlds: int = 20) -> No
 
 
 def visits_each_page_once(make: Make, world: SmallWeb) -> None:
-    """No page twice; every reachable page where it calls itself exhaustive."""
+    """Visits no page twice, and every reachable page if it is exhaustive."""
     strategy = make(world)
     visited = urls_of(crawl(world, loop_for(strategy)))
     _require(len(visited) == len(set(visited)), "visits no page twice", world)
@@ -168,7 +168,7 @@ def visits_each_page_once(make: Make, world: SmallWeb) -> None:
 
 
 def stays_within_links_and_budget(make: Make, world: SmallWeb, *, budget: int) -> None:
-    """Every candidate is a seed, a link seen, or a page of the access log it needs; it stops when it is told to."""
+    """Every candidate is a seed, a known link, or a page of its access log; the crawl stops at the budget."""
     strategy = make(world)
     known = {world.home, *(world.pages if "log" in getattr(strategy, "needs", ()) else ())}
     visits = crawl(world, loop_for(strategy), pages=budget)
@@ -179,7 +179,7 @@ def stays_within_links_and_budget(make: Make, world: SmallWeb, *, budget: int) -
 
 
 def offers_priorities_on_its_scale(make: Make, world: SmallWeb) -> None:
-    """Priorities are finite, within 0 and 1 on the unit scale, and every candidate says why."""
+    """Priorities are finite, within 0 and 1 on the unit scale, and every candidate has a `because`."""
     strategy = make(world)
     offered = list(strategy.start([world.home]))
     for visit in crawl(world, loop_for(make(world))):
@@ -192,7 +192,7 @@ def offers_priorities_on_its_scale(make: Make, world: SmallWeb) -> None:
 def stays_finite_whatever_models_say(
     make: Make, world: SmallWeb, judged: Sequence[tuple[float | None, float | None]]
 ) -> None:
-    """On the unit scale, whatever relevance and standing are, NaN too, priorities and state remain in bounds."""
+    """Priorities and state stay in bounds for any relevance and standing, including NaN."""
     strategy = make(world)
     if strategy.scale != "unit":
         return
@@ -209,8 +209,8 @@ def stays_finite_whatever_models_say(
 
 
 def goes_on_where_it_stopped(make: Make, world: SmallWeb, *, stop_after: int) -> None:
-    """Stopped after any page, saved as JSON and restored, it goes on as if it had not been stopped: it visits the same
-    pages in the same order, and proposes the same for the same reasons. Pages have standings too.
+    """Stopped after any page, saved as JSON and restored, it continues as if it had not been stopped: it visits the
+    same pages in the same order, and proposes the same for the same reasons. Pages also have standings.
     """
     standings = {url: (number * 7 % 10) / 10 for number, url in enumerate(world.pages)}
     world = replace(world, standings=standings)
@@ -233,7 +233,7 @@ def goes_on_where_it_stopped(make: Make, world: SmallWeb, *, stop_after: int) ->
 
 
 def takes_over_from_another(make: Make, world: SmallWeb, *, after: int) -> None:
-    """Given the visits of another strategy, it goes on from there; all is visited in the end if it is exhaustive."""
+    """After replaying the visits of another strategy, it continues from there; an exhaustive one visits everything."""
     loop = loop_for(BreadthFirst())
     begun = crawl(world, loop, pages=after)
     strategy = make(world)
@@ -255,7 +255,7 @@ def follows_no_link_that_asks_so(make: Make) -> None:
 
 
 def learns_from_skips_and_failures(make: Make) -> None:
-    """Skips and failures of URLs that it knows nothing of neither raise nor bring candidates."""
+    """Skips and failures of unknown URLs neither raise nor yield candidates."""
     strategy, candidate = make(SmallWeb({})), Candidate(Url("http://a.example/"), 0.5)
     for event in (
         Skip(candidate, SkipReason.TRAP, "host is full"),
@@ -266,7 +266,7 @@ def learns_from_skips_and_failures(make: Make) -> None:
 
 
 def passes_dead_moved_and_refused_links(make: Make) -> None:
-    """Dead and refused links end nothing, and redirects are followed to their targets."""
+    """Dead and refused links do not end the crawl, and redirects are followed."""
     home, host = Url("http://a.example/"), "http://a.example"
     moved = {Url(f"{host}/moved{n}"): Url(f"{host}/{n}") for n in range(4)}
     dead = [Url(f"{host}/dead{n}") for n in range(4)]
@@ -281,7 +281,7 @@ def passes_dead_moved_and_refused_links(make: Make) -> None:
 
 
 def ends_when_its_seeds_are_refused(make: Make) -> None:
-    """Where no seed may be fetched, the crawl ends."""
+    """If no seed may be fetched, the crawl ends."""
     world = SmallWeb({Url("http://a.example/"): html_page("text", [])})
     loop = loop_for(make(SmallWeb({})), Admission(Scope(hosts=("b.example",))))
     _require(crawl(world, loop) == [], "ends where its seeds are refused", world)
@@ -306,7 +306,7 @@ def _numbers_in(because: Mapping[str, Plain]) -> Iterator[float]:
 
 
 def _plain(state: Plain, world: SmallWeb) -> Plain:
-    """A state as it comes back from a file."""
+    """A state after a round trip through JSON."""
     try:
         return json.loads(json.dumps(state, allow_nan=False))
     except (TypeError, ValueError) as error:
@@ -317,10 +317,10 @@ def _plain(state: Plain, world: SmallWeb) -> Plain:
 
 
 def check_relevance(model: Any, *, pages: int = 50) -> None:
-    """Checks that a model gives every page a number within 0 and 1, always the same.
+    """Checks that a model gives every page a number from 0 to 1, deterministically.
 
-    model: one with `relevance(page)`; or a class with `train` and `from_plain`, as `lycosa.relevance` plug-ins are,
-    which is trained then, and saved, and loaded again.
+    model: an object with `relevance(page)`; or a class with `train` and `from_plain`, like `lycosa.relevance` plug-ins,
+    which is then trained, saved and loaded.
     """
     if hasattr(model, "train"):
         check_trainer(model, pages=pages)
@@ -330,7 +330,7 @@ def check_relevance(model: Any, *, pages: int = 50) -> None:
 
 
 def check_trainer(trainer: Any, *, pages: int = 50) -> None:
-    """Checks that what is trained from the same pages, or saved as JSON and loaded, judges the same."""
+    """Checks that models trained on the same pages, or saved as JSON and loaded, give the same scores."""
     random = Random(0)
     good = [_terms(random, ON_TOPIC) for _ in range(5)]
     bad = [_terms(random, WORDS[len(ON_TOPIC) :]) for _ in range(7)]
@@ -349,7 +349,7 @@ def check_trainer(trainer: Any, *, pages: int = 50) -> None:
 
 
 def judges_within_0_and_1(model: Relevance, page: Page) -> None:
-    """The relevance of a page is a float within 0 and 1, and the same each time."""
+    """The relevance of a page is a float from 0 to 1, and the same each time."""
     value = model.relevance(page)
     is_share = isinstance(value, float) and 0.0 <= value <= 1.0
     _require(is_share, f"gives a float within 0 and 1, not {value!r}", page.text)
@@ -357,7 +357,7 @@ def judges_within_0_and_1(model: Relevance, page: Page) -> None:
 
 
 def random_page(seed: int) -> Page:
-    """A page of some words of the worlds here and some that nobody has seen; the first has none."""
+    """A page of known and unknown words; that of seed 0 has none."""
     random = Random(seed)
     words = random.choices([*WORDS, "zyxt", "überall", "1234", "x" * 300], k=seed * 3)
     return page_of_text(Url(f"http://a.example/{seed}"), "A title" if seed % 2 else "", " ".join(words))
@@ -371,9 +371,9 @@ def _terms(random: Random, words: Sequence[str]) -> dict[str, int]:
 
 
 def check_refresh_policy(policy: Callable[..., RefreshPolicy], *, tables: int = 40) -> None:
-    """Checks every law of refresh policies on random tables of past looks.
+    """Checks every law of refresh policies on random histories.
 
-    policy: its class, whose only needed keyword is `seed`.
+    policy: its class, whose only required keyword is `seed`.
     """
     for seed in range(tables):
         random = Random(seed)
@@ -385,7 +385,7 @@ def check_refresh_policy(policy: Callable[..., RefreshPolicy], *, tables: int = 
 
 
 def chooses_within_the_budget(policy: RefreshPolicy, table: HistoryTable, *, now: float, budget: int) -> None:
-    """It chooses rows of the table, none twice, not more than the budget, and leaves the table as it was."""
+    """It chooses distinct rows of the table, no more than the budget, and does not change the table."""
     before = [column.copy() for column in _columns(table)]
     rows = policy.choose(table, now, budget)
     _require(rows.dtype == np.int64, f"chooses rows by their numbers (int64, not {rows.dtype})", table)
@@ -398,7 +398,7 @@ def chooses_within_the_budget(policy: RefreshPolicy, table: HistoryTable, *, now
 
 
 def chooses_the_same_with_the_same_seed(policy: Callable[..., RefreshPolicy], table: HistoryTable) -> None:
-    """Two policies of one seed choose the same, call after call."""
+    """Two policies with the same seed choose the same, call after call."""
     one, other = policy(seed=5), policy(seed=5)
     for now in (10.0, 11.0, 12.0):
         same = one.choose(table, now, 7).tolist() == other.choose(table, now, 7).tolist()
@@ -406,7 +406,7 @@ def chooses_the_same_with_the_same_seed(policy: Callable[..., RefreshPolicy], ta
 
 
 def random_table(seed: int, *, pages: int) -> HistoryTable:
-    """Pages looked at before, with odd numbers among the others: 0, very large, not known."""
+    """Histories of pages, including extreme values: 0, very large, unknown."""
     random = Random(seed)
 
     def amounts() -> Any:
@@ -434,7 +434,7 @@ def _columns(table: HistoryTable) -> list[Any]:
 
 
 def check_exporter(write: Callable[[Iterator[dict[str, Any]], BinaryIO], None], *, rows: int = 20) -> None:
-    """Checks that an exporter writes any pages, also none, always the same, and leaves the file open."""
+    """Checks that an exporter accepts any rows, even none, is deterministic, and leaves the file open."""
     for count in (0, 1, rows):
         given = iter(random_rows(count))
         out = io.BytesIO()
@@ -447,7 +447,7 @@ def check_exporter(write: Callable[[Iterator[dict[str, Any]], BinaryIO], None], 
 
 
 def random_rows(count: int) -> list[dict[str, Any]]:
-    """Rows as `lycosa export` has them, with what pages of strangers bring: quotes, line ends, no title at all."""
+    """Rows like those of `lycosa export`, with difficult values: quotes, newlines, no title."""
     titles = ('A "title"', "two\nlines", "", "комб, <b>&amp;</b>", "=1+1")
     return [
         {

@@ -1,7 +1,6 @@
-"""What holds for every collection of a user: the environment, and ~/.config/lycosa/config.toml.
+"""Settings for all collections of a user: environment variables, and ~/.config/lycosa/config.toml.
 
-XDG_CONFIG_HOME and XDG_DATA_HOME are honoured where they are absolute paths, as the XDG base directory
-specification has it.
+XDG_CONFIG_HOME and XDG_DATA_HOME are used if they are absolute paths, as the XDG base directory specification says.
 """
 
 import os
@@ -11,7 +10,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from lycosa.vocabulary.errors import RecipeError, UsageError, mistake_in
+from lycosa.vocabulary.errors import RecipeError, UsageError, explain_validation_error
 
 CONTACT_VARIABLE = "LYCOSA_CONTACT"
 _MAX_BYTES = 100_000
@@ -29,12 +28,12 @@ def config_file() -> Path:
 
 
 def data_folder() -> Path:
-    """Where files are kept that all collections of a user share."""
+    """The folder of files that all collections of a user share."""
     return _base("XDG_DATA_HOME", ".local/share")
 
 
 def authority_file() -> Path:
-    """The table of public lists of ranks, for all collections."""
+    """The table of public rank lists, for all collections."""
     return data_folder() / "authority.table"
 
 
@@ -64,17 +63,17 @@ def load_user_config() -> UserConfig:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RecipeError(f'{path}: not TOML: {error}; mend that line: contact = "you@example.org"') from None
     except msgspec.ValidationError as error:
-        raise RecipeError(f"{path}: {mistake_in(error, UserConfig)}") from None
+        raise RecipeError(f"{path}: {explain_validation_error(error, UserConfig)}") from None
 
 
 def user_contact() -> str:
-    """The contact for recipes that name none: of the environment, else of config.toml; empty where neither has one."""
+    """The contact for recipes without one, from the environment or config.toml; empty if neither has one."""
     value = os.environ.get(CONTACT_VARIABLE, "").strip()
     return checked_contact(value, CONTACT_VARIABLE) or checked_contact(load_user_config().contact, str(config_file()))
 
 
 def checked_contact(contact: str, source: str) -> str:
-    """A contact that can stand in a header of a request."""
+    """Checks that a contact is valid in a request header."""
     if not contact.isprintable() or len(contact) > 200:
         raise RecipeError(f"{source}: not a contact: {contact[:100]!r}; write an e-mail address or a web page")
     return contact.strip()

@@ -8,7 +8,7 @@ import msgspec
 
 from lycosa.run.trust import is_made_here, note_made_here
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.files import atomic_write, read_plain
+from lycosa.vocabulary.files import atomic_write, read_regular_file
 from lycosa.vocabulary.locks import Lock, open_lock_file
 
 FOLDER = "peer"
@@ -43,7 +43,7 @@ class PeerFolder:
     def read(self, name: str) -> bytes | None:
         """The bytes of a file; None where there is none."""
         try:
-            return read_plain(self.path(name), _MAX_BYTES)
+            return read_regular_file(self.path(name), _MAX_BYTES)
         except FileNotFoundError:
             return None
         except OSError as error:

@@ -130,7 +130,7 @@ def test_a_page_fetched_again_is_found_by_its_new_words_only(tmp_path):
 @pytest.fixture
 def few(monkeypatch):
     """Three pages are few, and more are many."""
-    monkeypatch.setattr("lycosa.collection.collection._FEW", 3)
+    monkeypatch.setattr("lycosa.collection.collection._MAX_INDEXED_ON_CLOSE", 3)
 
 
 def test_few_pages_are_indexed_when_a_crawl_ends_and_many_wait_for_the_first_search(tmp_path, few):

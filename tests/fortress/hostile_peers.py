@@ -11,6 +11,7 @@ import socket
 import struct
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 import msgspec
 from cryptography import x509
@@ -578,7 +579,10 @@ def _items(*items: object) -> type[Liar]:
                                                             for hit in him.hits(query, 1)])])  # fmt: skip
 
 
-BOMB = gzip.compress(b"\0" * (64 << 20), 9)
+@cache
+def bomb(content: bytes, megabytes: int) -> bytes:
+    return gzip.compress(content * (megabytes << 20), 9)
+
 
 LIARS: dict[str, type[Liar]] = {
     "hits-without-pages": Liar,
@@ -622,10 +626,8 @@ LIARS: dict[str, type[Liar]] = {
     "walkers-sent-back-changed": answers(
         lambda him, query: [msgspec.structs.replace(query, walker=query.walker ^ n, ttl=64) for n in range(1, 30)]
     ),
-    "pages-that-are-bombs": body(lambda item: BOMB),
-    "pages-that-are-bombs-within": body(
-        lambda item: record(item, gzip.compress(b"a" * (32 << 20), 9), "Content-Encoding: gzip\r\n")
-    ),
+    "pages-that-are-bombs": body(lambda item: bomb(b"\0", 64)),
+    "pages-that-are-bombs-within": body(lambda item: record(item, bomb(b"a", 32), "Content-Encoding: gzip\r\n")),
     "pages-of-other-urls": body(lambda item: record("http://other.example/", b"<p>honey")),
     "pages-that-are-no-records": body(lambda item: b"secret"),
     "pages-of-two-records": body(lambda item: record(item, b"<p>honey") * 2),

@@ -9,6 +9,7 @@ import socket
 import time
 import zlib
 from collections.abc import Callable
+from functools import cache
 
 import brotli
 import zstandard
@@ -622,8 +623,9 @@ def sitemaps() -> dict[str, bytes | Behaviour]:
     }
 
 
+@cache
 def catalogue() -> dict[str, Hostile]:
-    """Every behaviour by its name, which is the first label of its host."""
+    """Every behaviour by its name, which is the first label of its host; its bombs take seconds to make."""
     made: dict[str, Hostile] = {}
     for group in (status_lines(), headers(), lengths(), chunks(), encodings(), redirects()):
         made |= {name: Hostile(answer, frozenset(outcomes.split())) for name, (answer, outcomes) in group.items()}

@@ -13,7 +13,7 @@ import lycosa.web.transfers
 from crawling import apart, collection, done, rows
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.records import Outcome, Url
-from lycosa.web.http import LiveWeb, most_fetches
+from lycosa.web.http import LiveWeb, max_fetches
 from web.loopback import LoopbackServer, response
 
 PAGE = response(b"<html><title>Bees</title>honey bee hive", Connection="close")
@@ -48,8 +48,8 @@ def test_a_socket_that_cannot_be_opened_postpones_the_fetch(
 
 def test_as_many_fetches_at_a_time_as_files_may_be_open(monkeypatch: pytest.MonkeyPatch) -> None:
     for files, fetches in ((256, 48), (1_024, 240), (70, 1), (10, 1)):
-        monkeypatch.setattr("lycosa.web.http.most_files", lambda files=files: files)
-        assert most_fetches() == fetches
+        monkeypatch.setattr("lycosa.web.http.max_open_files", lambda files=files: files)
+        assert max_fetches() == fetches
 
 
 def test_a_crawl_that_runs_out_of_files_goes_on_with_fewer_fetches(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +67,7 @@ def test_a_crawl_that_runs_out_of_files_goes_on_with_fewer_fetches(tmp_path, mon
     with LoopbackServer({"/": PAGE, "/robots.txt": response(b"", "404 Not Found")}) as server:
         folder = collection(tmp_path / "c", [f"http://n{n}.example/" for n in range(10)])
         monkeypatch.setattr(lycosa.web.transfers, "socket", _with(socket, ScarceSocket))
-        monkeypatch.setattr(lycosa.web.http, "_WAIT_FOR_FILES", 0.02)
+        monkeypatch.setattr(lycosa.web.http, "_FILES_DELAY", 0.02)
         said = done("crawl", folder, "--delay", 0, "--resolve", server.everything[0])
     assert rows(folder, "SELECT count(*) FROM pages") == [(10,)]
     assert rows(folder, "SELECT count(*) FROM fetches WHERE outcome != 'ok'") == [(0,)]

@@ -237,7 +237,7 @@ def test_members_within_members_are_given_up(monkeypatch):
     content = bytearray()
     while len(content) < 50_000:
         content += start + block(60_000 - len(content) - 25)
-    monkeypatch.setattr(warc, "_MAX_IN_VAIN", 1_000_000)
+    monkeypatch.setattr(warc, "_MAX_WASTED", 1_000_000)
     found = list(warc._members(BytesIO(content), 0))
     assert len(found) < 20
     assert sum(length for _, length, _ in found) == len(content)

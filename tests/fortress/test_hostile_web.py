@@ -18,7 +18,6 @@ from worlds import html
 
 pytestmark = pytest.mark.slow
 
-HOSTILE = catalogue()
 GOOD = [f"http://good.example/{number}" for number in range(30)]
 HOPS = 9  # redirects, one behind the other
 MANY = 10_000  # links of one page
@@ -29,7 +28,12 @@ MOST_MEMORY = 400_000_000  # bytes
 
 def _ordinary() -> dict[str, bytes]:
     """The pages of hosts that mean no harm, though some of them are long."""
-    links = [*(f"http://{name}.example/" for name in HOSTILE), *GOOD, "http://hops.example/0", "http://many.example/"]
+    links = [
+        *(f"http://{name}.example/" for name in catalogue()),
+        *GOOD,
+        "http://hops.example/0",
+        "http://many.example/",
+    ]
     made = {"http://good.example/": response(html("Front", "honey bee hive", links))}
     for number, url in enumerate(GOOD):
         words = " ".join(f"n{number}w{place}" for place in range(9))
@@ -48,8 +52,8 @@ class Crawled:
         self.folder = collection(
             folder, ["http://good.example/"], rest=f'{LIMITS}[scope]\nexclude_urls = ["*/m/*", "*sitemap-many*/?*"]\n'
         )
-        with HostileServer(HOSTILE, _ordinary()) as server:
-            hosts = [f"{name}.example" for name in ("good", "hops", "many", *HOSTILE)]
+        with HostileServer(catalogue(), _ordinary()) as server:
+            hosts = [f"{name}.example" for name in ("good", "hops", "many", *catalogue())]
             resolve = [word for host in hosts for word in ("--resolve", f"{host}=127.0.0.1:{server.port}")]
             process = begin("crawl", self.folder, "--concurrency", 64, "--verbose", *resolve)
             self.memory = 0
@@ -70,7 +74,7 @@ def crawled(tmp_path_factory):
 
 
 def test_the_catalogue_is_as_large_as_the_guide_says():
-    assert len(HOSTILE) >= 300
+    assert len(catalogue()) >= 300
 
 
 def test_the_crawl_ends_by_itself_without_a_traceback(crawled):
@@ -84,7 +88,7 @@ def test_every_behaviour_has_the_outcome_that_is_right_for_it(crawled):
     ended = outcomes(crawled.folder)
     wrong = {
         name: ended.get(f"http://{name}.example/")
-        for name, hostile in HOSTILE.items()
+        for name, hostile in catalogue().items()
         if ended.get(f"http://{name}.example/") not in hostile.outcomes
     }
     assert wrong == {}
@@ -155,7 +159,7 @@ def test_sitemaps_are_read_as_far_as_they_are_any(tmp_path):
         [f"http://{name}.example/" for name in names],
         rest=f'{LIMITS}[scope]\nexclude_urls = ["*example/?*[0-9x]*"]\n',
     )
-    with HostileServer(HOSTILE, {}) as server:
+    with HostileServer(catalogue(), {}) as server:
         resolve = [word for name in names for word in ("--resolve", f"{name}.example=127.0.0.1:{server.port}")]
         said = done("crawl", folder, "--sitemaps", "--concurrency", 32, *resolve)
     assert "Traceback" not in said.err

@@ -190,7 +190,7 @@ def test_waiting_urls_that_are_settled_by_others_leave_no_trail(make: Make) -> N
 
 @every_frontier
 def test_of_refused_links_the_latest_are_remembered(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "REFUSED_KNOWN", 100)
+    monkeypatch.setattr(memory, "MIN_REFUSED_KNOWN", 100)
     frontier = make(clock=SimulatedClock(), admission=Admission(Scope(hosts=("elsewhere.example",))))
     skips = [skip for first in range(0, 1_000, 100) for skip in frontier.put(wildcards(first, 100))]
     assert len(skips) == 1_000

@@ -168,10 +168,10 @@ def test_what_is_in_memory_changes_nothing(
     ranked: int,
 ) -> None:
     patched = pytest.MonkeyPatch()
-    patched.setattr(spilled, "_MOST_RANKED", ranked)
-    patched.setattr(host_queues, "_KEPT_OF_A_HOST", 1)
-    patched.setattr(host_queues, "_READ_BACK", 2)
-    patched.setattr(spilled, "_NEAR", 2)
+    patched.setattr(spilled, "_MAX_RANKED", ranked)
+    patched.setattr(host_queues, "_MIN_IN_MEMORY", 1)
+    patched.setattr(host_queues, "_READ_BATCH", 2)
+    patched.setattr(spilled, "_MAX_LISTED", 2)
     patched.setattr(spilled, "_WASTE", 0)
     try:
         all_there = Driver(1_000, options, quotas, make_strategy)
@@ -195,7 +195,7 @@ def found_on_pages(first: int, count: int) -> list[list[Candidate]]:
 
 
 def test_memory_and_statements_do_not_grow_with_what_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(key_table, "_FEWEST_RECENT", 32)  # few keys in dictionaries, as in large tables
+    monkeypatch.setattr(key_table, "_MIN_RECENT", 32)  # few keys in dictionaries, as in large tables
     connection = sqlite3.connect(tmp_path / "frontier.sqlite")
     frontier = DurableFrontier(connection, clock=SimulatedClock(), delay=0.0, in_memory=400)
     frontier.rank_by(BestFirst())

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
 
 from lab.study_runs import run_small
 from lycosa.standing.graph_files import graph_from_edges
@@ -42,6 +41,8 @@ def test_the_baselines_are_no_strategies() -> None:
     ("name", "weights"), [("sample-u", [1, 1, 1, 1]), ("sample-i", [1, 2, 3, 0]), ("sample-io", [4, 4, 4, 0])]
 )
 def test_a_baseline_draws_in_proportion_to_its_degrees(name: str, weights: list[int]) -> None:
+    from scipy.stats import chisquare  # takes a second, which only a process that needs it shall
+
     draws = 3_000
     orders = [sample_nodes(name, INS, OUTS, count=4, seed=seed).tolist() for seed in range(draws)]
     firsts = Counter(order[0] for order in orders)

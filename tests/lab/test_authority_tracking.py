@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import chi2_contingency, ttest_1samp
 
 from lab.study_runs import run_small
 from lycosa.refresh import HistoryTable, policy_for
@@ -62,6 +61,8 @@ def table_of(history: list[tuple[int, float, float]]) -> HistoryTable:
 def test_a_recrawl_is_drawn_as_the_policy_of_that_name_draws(
     name: str, history: list[tuple[int, float, float]]
 ) -> None:
+    from scipy.stats import chi2_contingency  # takes a second, which only a process that needs it shall
+
     draws, table, policy = 3_000, table_of(history), policy_for(name, seed=1)
     expected = Counter(int(policy.choose(table, 1.0, 1)[0]) for _ in range(draws))
     drawn: Counter[int] = Counter()
@@ -282,6 +283,8 @@ def test_runs_in_worlds_that_differ_are_compared_one_by_one() -> None:
 
 
 def test_the_lift_claim_tells_every_run() -> None:
+    from scipy.stats import ttest_1samp  # takes a second, which only a process that needs it shall
+
     claim = over_random(lift_runs({BEST: [33.4, 23.8, 38.9, 21.9, 16.0]}), 40.0, "calibration")
     assert claim.holds is True
     assert "over 20 in 4 of 5 runs (33.4, 23.8, 38.9, 21.9, 16.0)" in claim.measured

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from lycosa_lab.statistics import bootstrap_interval, holm, paired_t, pairwise, summary
 
@@ -29,6 +28,8 @@ def test_too_few_values_have_no_error():
 
 @given(some_floats)
 def test_the_standard_error_is_that_of_scipy(values):
+    from scipy import stats  # takes a second, which only a process that needs it shall
+
     assert summary(values).standard_error == pytest.approx(float(stats.sem(values)))
 
 
@@ -41,6 +42,8 @@ def test_a_paired_test_by_hand():
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=30))
 def test_a_paired_test_is_that_of_scipy_both_ways_round(pairs):
+    from scipy import stats
+
     first, second = zip(*pairs, strict=True)
     test, reverse = paired_t(first, second), paired_t(second, first)
     assert (reverse.difference, reverse.t, reverse.p) == (-test.difference, -test.t, test.p)
@@ -56,6 +59,8 @@ def test_differences_of_nought_are_no_difference():
 
 
 def test_constant_differences_prove_as_much_as_their_signs():
+    from scipy import stats
+
     first = [0.1, 0.2, 0.3, 0.7, 0.9]
     test = paired_t(first, [value + 0.3 for value in first])  # no two of these differences are the same to the last bit
     assert test.difference == pytest.approx(-0.3)

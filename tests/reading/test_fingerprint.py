@@ -4,7 +4,7 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.reading.fingerprint import FEWEST_WORDS, NEAR, NearDuplicates, digest_of, fingerprint_of
+from lycosa.reading.fingerprint import MIN_WORDS, NEAR, NearDuplicates, digest_of, fingerprint_of
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import codes_of
 
@@ -70,8 +70,8 @@ def test_pages_that_share_half_their_text_are_not_copies() -> None:
 
 
 def test_short_pages_have_no_fingerprint() -> None:
-    assert fingerprint_of(codes_of(["word"] * (FEWEST_WORDS - 1))) == 0
-    assert fingerprint_of(codes_of(["word"] * FEWEST_WORDS)) != 0
+    assert fingerprint_of(codes_of(["word"] * (MIN_WORDS - 1))) == 0
+    assert fingerprint_of(codes_of(["word"] * MIN_WORDS)) != 0
     seen = NearDuplicates()
     seen.add(0, Url("http://site.example/short"))
     assert seen.find(0) is None

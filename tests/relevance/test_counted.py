@@ -9,7 +9,7 @@ from lycosa.reading import page_of_text
 from lycosa.relevance.counted import CountedTerms, PageCounts, counted
 from lycosa.relevance.embedding import shipped_table
 from lycosa.relevance.positive_unlabelled import _solve, train_from_positives
-from lycosa.relevance.svm import LinearModel, _Places
+from lycosa.relevance.svm import LinearModel, _CodeIndex
 from lycosa.vocabulary.records import Url
 
 GOOD = ["honey bees in their hive", "wax and honey of bees", "a swarm of bees leaves the hive"]
@@ -52,7 +52,7 @@ def test_codes_are_found_where_a_binary_search_finds_them(table: set[int], wante
     if near:  # many in one slot
         table, wanted = {code % 50 for code in table}, [code % 70 for code in wanted]
     codes = np.array([*sorted(table), 2**64 - 1], np.uint64)
-    places = _Places(codes).of(np.array([*wanted, *sorted(table)], np.uint64))
+    places = _CodeIndex(codes).of(np.array([*wanted, *sorted(table)], np.uint64))
     ordered = sorted(table)
     assert places.tolist() == [ordered.index(code) if code in table else len(ordered) for code in (*wanted, *ordered)]
 

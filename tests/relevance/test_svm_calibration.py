@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from sklearn.linear_model import LogisticRegression
 
 from lycosa.relevance.svm import SLOPE, calibrate
 
@@ -21,6 +20,8 @@ def drawn(good: tuple[float, float], bad: tuple[float, float], count: int) -> tu
 
 
 def test_with_many_examples_it_is_a_logistic_regression() -> None:
+    from sklearn.linear_model import LogisticRegression  # takes a second, which only a process that needs it shall
+
     good, bad = drawn((0.4, 0.5), (-0.8, 0.3), 4000)
     slope, offset = calibrate(good, bad)
     model = LogisticRegression(C=1e6).fit(np.array([*good, *bad])[:, None], [1] * len(good) + [0] * len(bad))

@@ -2,7 +2,6 @@ import random
 
 import numpy as np
 import pytest
-from sklearn.svm import LinearSVC
 
 from lycosa.relevance.svm import separate
 
@@ -17,6 +16,8 @@ def made_up(rows: int, width: int, seed: int) -> tuple[np.ndarray, list[bool]]:
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_it_is_the_machine_that_liblinear_finds(seed: int) -> None:
+    from sklearn.svm import LinearSVC  # takes a second, which only a process that needs it shall
+
     matrix, is_good = made_up(150, 40, seed)
     sparse = [(np.flatnonzero(row), row[np.flatnonzero(row)]) for row in matrix]
     weights, bias = separate(sparse, is_good, 40, tolerance=1e-5)

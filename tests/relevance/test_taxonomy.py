@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.naive_bayes import MultinomialNB
 
 from lycosa.relevance import taxonomy as module
 from lycosa.relevance.taxonomy import Taxonomy
@@ -41,6 +40,8 @@ def taxonomy_of(examples: dict[str, list[dict[str, int]]], **options: float) -> 
 def test_found_are_those_of_another_implementation(
     examples: dict[str, list[dict[str, int]]], terms: dict[str, int], smoothing: float
 ) -> None:
+    from sklearn.naive_bayes import MultinomialNB  # takes a second, which only a process that needs it shall
+
     known = sorted(set().union(*(page for pages in examples.values() for page in pages)))
     rows = [[page.get(word, 0) for word in known] for pages in examples.values() for page in pages]
     topics = [topic for topic, pages in examples.items() for _ in pages]

@@ -46,7 +46,7 @@ def test_a_log_is_known_by_what_is_in_it(log: Path) -> None:
     assert again.access_log.accesses == first.access_log.accesses > 0
     (log.parent / "more").write_text(SQUID.format(9, 9))
     done("logs", "import", log.parent / "more", "--into", log)
-    with pytest.raises(UsageError, match="has other accesses in it since"):
+    with pytest.raises(UsageError, match="has changed since"):
         log_of_run(said, "collaborative", folder=log.parent)
 
 

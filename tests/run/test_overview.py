@@ -3,7 +3,7 @@
 from crawling import collection
 from lycosa.run.open import open_for_reading
 from lycosa.run.overview import harvest_of, overview
-from lycosa.run.review import ENOUGH_DRAWN, Measured
+from lycosa.run.review import MIN_DRAWN, Measured
 from sessions import crawl
 from worlds import STAR
 
@@ -17,6 +17,6 @@ def test_a_measured_harvest_rate_comes_before_an_estimated_one(tmp_path):
     assert found.waiting == len(STAR) - 5
     assert not found.is_measured
     assert found.harvest_rate == found.facts.harvest_rate
-    sample = Measured(ENOUGH_DRAWN, 5, 0.5, 0.3, 0.7, 0, 0)
+    sample = Measured(MIN_DRAWN, 5, 0.5, 0.3, 0.7, 0, 0)
     assert harvest_of(folder, 5, 5, sample) == (0.3, 0.7)
     assert harvest_of(folder, 5, 5, None) == harvest_of(folder, 5, 5, Measured(1, 1, 1.0, 0.2, 1.0, 0, 0))

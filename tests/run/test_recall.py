@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from lycosa.reading.reader import page_of_text
-from lycosa.run.recall import ENOUGH, RecallEstimate, RecallEstimator, saved_recall
+from lycosa.run.recall import MIN_RELEVANT, RecallEstimate, RecallEstimator, saved_recall
 from lycosa.vocabulary.records import Candidate, Change, Fetch, LeftOut, LeftOutReason, Link, Outcome, Url, Visit
 
 
@@ -100,9 +100,9 @@ def test_pages_seen_again_add_their_new_links_only_and_redirects_are_no_outcomes
 
 
 def test_a_crawl_may_stop_by_the_low_end_of_the_interval_and_not_for_a_few_pages() -> None:
-    assert RecallEstimate(ENOUGH, 1.0, 0.95, 0.91, 0.99).reaches(0.9)
-    assert not RecallEstimate(ENOUGH, 1.0, 0.95, 0.89, 0.99).reaches(0.9)
-    assert not RecallEstimate(ENOUGH - 1, 0.0, 1.0, 1.0, 1.0).reaches(0.9)
+    assert RecallEstimate(MIN_RELEVANT, 1.0, 0.95, 0.91, 0.99).reaches(0.9)
+    assert not RecallEstimate(MIN_RELEVANT, 1.0, 0.95, 0.89, 0.99).reaches(0.9)
+    assert not RecallEstimate(MIN_RELEVANT - 1, 0.0, 1.0, 1.0, 1.0).reaches(0.9)
 
 
 def test_an_estimate_is_read_back_from_the_state_of_a_catalog() -> None:

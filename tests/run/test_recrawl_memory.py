@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from collection.samples import WOLF, collection_in, fetched, look, page_of, visit
-from lycosa.run.recrawl_memory import FAILURES, OUT_OF_REACH, TRUSTED, RecrawlMemory
+from lycosa.run.recrawl_memory import MAX_FAILURES, MAX_NOT_MODIFIED, MIN_FAILING_TIME, RecrawlMemory
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import (
     REFRESH,
@@ -57,12 +57,12 @@ def test_a_page_is_asked_for_by_what_its_server_called_it(seen):
 
 
 def test_not_modified_is_believed_some_times_in_a_row(seen):
-    looks = [not_modified(T + 10 * number) for number in range(1, TRUSTED + 1)]
+    looks = [not_modified(T + 10 * number) for number in range(1, MAX_NOT_MODIFIED + 1)]
     assert seen(*looks[:-1]).past(WOLF) is not None
 
 
 def test_and_then_the_page_is_asked_for_without_conditions(seen):
-    looks = [not_modified(T + 10 * number) for number in range(1, TRUSTED + 1)]
+    looks = [not_modified(T + 10 * number) for number in range(1, MAX_NOT_MODIFIED + 1)]
     assert seen(*looks).past(WOLF) is None
 
 
@@ -118,17 +118,17 @@ def test_a_page_that_asks_not_to_be_kept_has_vanished(seen):
 
 
 def test_failures_in_a_row_make_a_page_vanish_but_not_within_a_day(seen):
-    looks = [look(WOLF, Change.FAILED, at=T + 10 * number) for number in range(1, FAILURES)]
+    looks = [look(WOLF, Change.FAILED, at=T + 10 * number) for number in range(1, MAX_FAILURES)]
     failing = {"outcome": Outcome.FAILED, "status": None}
-    soon = seen(*looks, now=T + OUT_OF_REACH - 1)
+    soon = seen(*looks, now=T + MIN_FAILING_TIME - 1)
     assert became(soon, **failing).change is Change.FAILED
-    later = RecrawlMemory(soon._collection, [WOLF], clock=SimulatedClock(T + OUT_OF_REACH))
+    later = RecrawlMemory(soon._collection, [WOLF], clock=SimulatedClock(T + MIN_FAILING_TIME))
     assert became(later, **failing).change is Change.VANISHED
     assert became(later, outcome=Outcome.FORBIDDEN, status=None).change is Change.FAILED
 
 
 def test_to_be_refused_is_no_failure_and_never_makes_a_page_vanish(seen):
-    looks = [look(WOLF, Change.REFUSED, at=T + 10 * number) for number in range(1, 2 * FAILURES)]
+    looks = [look(WOLF, Change.REFUSED, at=T + 10 * number) for number in range(1, 2 * MAX_FAILURES)]
     memory = seen(*looks)
     assert became(memory, outcome=Outcome.REFUSED, status=None).change is Change.REFUSED
     assert became(memory, outcome=Outcome.FAILED, status=None).change is Change.FAILED, "the first that counts"

@@ -15,8 +15,8 @@ from lycosa.run.crawl import INTERRUPTED
 from lycosa.run.options import Settings
 from lycosa.run.refresh import (
     EXPAND,
-    LEAST,
     MAX_REQUESTS,
+    MIN_IMPORTANCE,
     POLICY,
     AveragePage,
     NamedPage,
@@ -146,7 +146,7 @@ def test_looks_changes_links_and_yields_are_counted(catalog):
 def test_importance_is_relevance_times_standing_with_the_average_for_what_is_not_known(catalog):
     table = history_in(catalog, T + 9 * DAY)
     # The visit that changed WOLF has relevance 0.5 and no standing; the others stand at 0.5 and 0.1.
-    assert table.importance.tolist() == pytest.approx([0.8 * 0.5, 0.5 * 0.3, LEAST])
+    assert table.importance.tolist() == pytest.approx([0.8 * 0.5, 0.5 * 0.3, MIN_IMPORTANCE])
 
 
 def test_a_page_that_vanished_is_due_after_as_long_as_it_had_been_gone(catalog):

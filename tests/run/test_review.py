@@ -12,7 +12,7 @@ from lycosa.run import steering
 from lycosa.run.open import open_for_reading
 from lycosa.run.review import (
     DRAWN_AT_RANDOM,
-    ENOUGH_DRAWN,
+    MIN_DRAWN,
     SAMPLE_FILE,
     Batch,
     LabelledPage,
@@ -107,7 +107,7 @@ def test_the_sample_measures_the_share_and_the_precision(folder: Path) -> None:
         found = measured(folder, opened.catalog)
     drawn = 4 + len(others)  # less the one that is gone
     assert found == Measured(drawn, 3, 3 / drawn, *wilson_interval(3, drawn), 4, 3)
-    assert found.is_enough == (drawn >= ENOUGH_DRAWN)
+    assert found.is_enough == (drawn >= MIN_DRAWN)
     drop_from_sample(folder, lambda url: url in others)
     assert [each.url for each in read_sample(folder)] == [*relevant, "http://gone.example/"]
 

@@ -214,8 +214,8 @@ def test_examples_of_which_none_can_be_read_teach_nothing(folder: Path) -> None:
 
 def test_examples_are_at_hand_once_every_page_of_them_is(folder: Path) -> None:
     judge = judge_of(BY_EXAMPLES, folder)
-    assert judge.is_at_hand(terms_of)
-    assert not judge.is_at_hand({HIVE: TEXTS[HIVE].terms}.get)
+    assert judge.are_examples_available(terms_of)
+    assert not judge.are_examples_available({HIVE: TEXTS[HIVE].terms}.get)
     assert judge.has_good_page(lambda url: None), "a text needs no fetch"
     listing(folder / "good.txt", [HIVE])
     assert not judge_of(BY_EXAMPLES, folder).has_good_page(lambda url: None)

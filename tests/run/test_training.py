@@ -171,13 +171,13 @@ def test_pages_that_were_imported_unjudged_are_judged_by_the_next_crawl(crawled:
 
 def test_the_judge_at_hand_needs_neither_a_fetch_nor_the_users_code(crawled: Path) -> None:
     with opened(crawled) as session:
-        assert TopicTrainer(session).judge_at_hand() is not None
+        assert TopicTrainer(session).available_judge() is not None
     with opened(crawled, topic=replace(load_recipe(crawled).topic, function="no.such:thing")) as session:
-        assert TopicTrainer(session).judge_at_hand() is None
+        assert TopicTrainer(session).available_judge() is None
     with opened(crawled, **by_examples(crawled)) as session:
-        assert TopicTrainer(session).judge_at_hand() is None, "nothing was learnt yet"
+        assert TopicTrainer(session).available_judge() is None, "nothing was learnt yet"
         learnt(session)
-        assert TopicTrainer(session).judge_at_hand() is not None
+        assert TopicTrainer(session).available_judge() is not None
 
 
 @pytest.fixture
@@ -496,7 +496,7 @@ def test_a_label_neither_reads_pages_nor_the_list_of_public_suffixes(
     page = Session.page
     monkeypatch.setattr(Session, "page", lambda session, url: read.append(url) or page(session, url))
     monkeypatch.setattr("lycosa.vocabulary.urls._suffixes", lambda: pytest.fail("sites are not needed"))
-    monkeypatch.setattr("lycosa.run.training._MANY_TO_READ", 30)
+    monkeypatch.setattr("lycosa.run.training._MIN_ANNOUNCED", 30)
     upkeep.label(two_topics, {url: True}, clock=WallClock(), tell=told.append)
     assert set(read) <= {url} and told == []
     (two_topics / "words.sqlite").unlink()

@@ -81,7 +81,7 @@ def test_a_label_of_a_page_at_hand_trains_the_model_anew(learning: Path) -> None
     assert (learning / LABELS_FILE).read_text() == f"bad {url}\n"
 
 
-def test_what_waits_is_ranked_by_labels_when_the_next_session_opens_without_reading_pages(tmp_path, monkeypatch) -> None:
+def test_what_waits_is_ranked_by_labels_when_the_next_session_opens(tmp_path, monkeypatch) -> None:
     folder = collection(tmp_path / "hunting", [TOPICAL_SEED], topic='examples = "good.txt"\nnegatives = "bad.txt"')
     listing(folder / "good.txt", GOOD[:4])
     listing(folder / "bad.txt", BAD[:5])

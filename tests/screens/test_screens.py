@@ -260,7 +260,7 @@ def test_a_port_that_is_taken_is_said_in_a_line(tmp_path):
 
 
 def test_pages_that_a_crawl_left_out_of_the_index_are_added_when_somebody_searches(tmp_path, monkeypatch):
-    monkeypatch.setattr("lycosa.collection.collection._FEW", 0)
+    monkeypatch.setattr("lycosa.collection.collection._MAX_INDEXED_ON_CLOSE", 0)
     browser = Browser(folder_of_collections(tmp_path))
 
     def not_indexed() -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from crawling import begin, collection, done, end, lycosa, pages, site, wait_until
+from crawling import PATIENCE, begin, collection, done, end, lycosa, pages, site, wait_until
 from fixtures.fixed_world import FixedWorld
 from lycosa_lab.worlds.server import WorldServer
 
@@ -47,7 +47,7 @@ def test_a_rebuild_that_is_broken_off_leaves_the_catalog_as_it_was(crawled, monk
 
 
 def program(*words: object, **options) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "lycosa", *map(str, words)], text=True, timeout=120, **options)
+    return subprocess.run([sys.executable, "-m", "lycosa", *map(str, words)], text=True, timeout=PATIENCE, **options)
 
 
 def test_a_full_device_is_one_clear_line(crawled):
@@ -90,7 +90,7 @@ main()
         stdout=subprocess.PIPE,
         text=True,
     )
-    _, said = process.communicate(timeout=120)
+    _, said = process.communicate(timeout=PATIENCE)
     assert "Traceback" not in said
 
 

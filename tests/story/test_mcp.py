@@ -2,18 +2,21 @@
 
 import asyncio
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from crawling import archives, collection, done, lycosa, pages, passes_warcio_check, rows, waiting
+from crawling import PATIENCE, archives, collection, done, lycosa, pages, passes_warcio_check, rows, waiting
 from fixtures.fixed_world import FixedWorld
 from lycosa_lab.worlds.server import WorldServer
 from worlds import html
 
-pytestmark = pytest.mark.slow
-mcp = pytest.importorskip("mcp", reason="the extra mcp is not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_spec("mcp") is None, reason="the extra mcp is not installed"),
+]
 
 HOME = "http://bees.example/"
 URLS = [f"{HOME}{number}" for number in range(12)]
@@ -52,13 +55,15 @@ def talk(
 ) -> tuple[dict[str, Any], list[Any]]:
     """What the server offers, and what it answers to some calls, one after the other."""
 
+    import mcp  # takes seconds, which only the process that runs these tests shall
+
     async def session() -> tuple[dict[str, Any], list[Any]]:
         words = ["-c", START, "mcp", str(folder), *map(str, flags)]
         async with mcp.Client(mcp.StdioServerParameters(command=sys.executable, args=words)) as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
             return tools, [await client.call_tool(name, arguments) for name, arguments in calls]
 
-    return asyncio.run(asyncio.wait_for(session(), 120))
+    return asyncio.run(asyncio.wait_for(session(), PATIENCE))
 
 
 def said(answer: Any) -> str:

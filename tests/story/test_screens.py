@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 import uvicorn
 
-from crawling import begin, kill
+from crawling import PATIENCE, begin, kill
 from lycosa.run.review import read_sample
 from lycosa.run.steering import read_steering
 from lycosa.run.topic import read_labels
@@ -27,19 +27,26 @@ from screens.serving import WORLD, folder_of_collections
 from story.test_hostile_text import HOME
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = [  # it asks nobody but the screens, and needs no rights that a container does not have
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def chromium():
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed: pip install playwright"
-    )
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed; run: make browser")
     if CHROMIUM is None:
-        pytest.skip("there is no chromium; on Debian: apt-get install chromium")
-    flags = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=flags)
+        pytest.skip("there is no chromium; run: make browser")
+    with playwright.sync_playwright() as started:  # each launch has a new profile, in a folder that it deletes
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield opened
         opened.close()
 
@@ -58,6 +65,7 @@ def served(tmp_path_factory):
 @pytest.fixture
 def page(chromium, served):
     context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(PATIENCE * 1000)
     page = context.new_page()
     page.goto(served[1])
     page.wait_for_selector("ul.cards")
@@ -176,6 +184,7 @@ def test_a_collection_is_made_crawled_paused_taught_and_steered_in_the_browser(c
     good = [url for url in world.urls() if world.topic(url) == topic][:12]
     with _apart(WorldServer(world)) as served, _served_here(tmp_path, served.resolve) as (base, address):
         context = chromium.new_context()
+        context.set_default_timeout(PATIENCE * 1000)
         page = context.new_page()
         page.goto(address)
         page.click("text=New collection")
@@ -186,14 +195,14 @@ def test_a_collection_is_made_crawled_paused_taught_and_steered_in_the_browser(c
         page.click("form.form button")
         page.fill("[name=pages]", "100000")
         page.click("[value=start]")
-        page.wait_for_selector("#live [value=pause]", timeout=60_000)
-        page.wait_for_selector("#live svg.chart", timeout=60_000)  # drawn anew by events, and never loaded again
+        page.wait_for_selector("#live [value=pause]")
+        page.wait_for_selector("#live svg.chart")  # drawn anew by events, and never loaded again
         page.keyboard.press("p")
-        page.wait_for_selector("#live [value=resume]", timeout=60_000)
+        page.wait_for_selector("#live [value=resume]")
         page.click("[value=resume]")
-        page.wait_for_selector("#live [value=pause]", timeout=60_000)
+        page.wait_for_selector("#live [value=pause]")
         page.click("[value=stop]")
-        page.wait_for_selector("#live [value=start]", timeout=60_000)
+        page.wait_for_selector("#live [value=start]")
         drawn, said = {}, ""
         for _ in range(20):
             page.goto(f"{base}/c/bees/teach")

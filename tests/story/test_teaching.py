@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from crawling import begin, done, end, kill, listing, lycosa, pages, rows, skipped, wait_until
+from crawling import PATIENCE, begin, done, end, kill, listing, lycosa, pages, rows, skipped, wait_until
 from lycosa.run.control import ADDRESS_FILE, SOCKET_FILE
 from lycosa_lab.worlds.made_up_web import MadeUpWeb
 from lycosa_lab.worlds.server import WorldServer
@@ -181,7 +181,7 @@ def test_without_unix_sockets_a_token_that_only_the_owner_reads_opens_a_port(fol
     wait_until(lambda: (folder / ADDRESS_FILE).exists() and len(served.requests) > 20, process)
     assert stat.S_IMODE((folder / ADDRESS_FILE).stat().st_mode) == 0o600
     address = json.loads((folder / ADDRESS_FILE).read_text())
-    with socket.create_connection(("127.0.0.1", address["port"]), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", address["port"]), timeout=PATIENCE) as connection:
         connection.sendall(b'{"do":"budget","pages":1,"token":"guessed"}\n')
         assert json.loads(connection.makefile("rb").readline()) == {"error": "the token is wrong"}
     assert done("control", folder, "status").out.startswith("running: ")

@@ -4,7 +4,6 @@ import json
 from collections import Counter
 
 import pytest
-from scipy.stats import chisquare
 
 from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.strategies import CrawlAI, CrawlGAI
@@ -52,6 +51,8 @@ def order_of(strategy: Strategy, links: Links, seeds: list[int]) -> list[int]:
 
 
 def test_crawl_ai_draws_the_first_in_proportion_to_apparent_in_degree() -> None:
+    from scipy.stats import chisquare  # takes a second, which only a process that needs it shall
+
     draws = 6_000
     counts = Counter(taken_from(frontier_after(CrawlAI(seed=seed), ONE_TWO_THREE)) for seed in range(draws))
     expected = {10: draws / 6, 11: draws / 3, 12: draws / 2}
@@ -60,6 +61,8 @@ def test_crawl_ai_draws_the_first_in_proportion_to_apparent_in_degree() -> None:
 
 
 def test_crawl_ai_draws_the_next_in_proportion_to_what_was_seen_by_then() -> None:
+    from scipy.stats import chisquare
+
     """The links of the first page drawn count as much as those that waited longer."""
     links = {**ONE_TWO_THREE, 10: [20, 11], 11: [20, 10], 12: [20, 10]}
     seconds: dict[int, Counter[int]] = {10: Counter(), 11: Counter(), 12: Counter()}
@@ -95,6 +98,8 @@ def test_crawl_ai_stopped_and_restored_draws_on_as_if_it_had_not() -> None:
 
 
 def test_crawl_ai_ranked_anew_after_another_strategy_draws_in_proportion_all_the_same() -> None:
+    from scipy.stats import chisquare
+
     """Priorities of other strategies are no moments of its clock: -40 does not make everything overdue."""
     counts: Counter[int] = Counter()
     for seed in range(3_000):

@@ -8,7 +8,6 @@ from random import Random
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
 
 from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.reading import page_of_text
@@ -177,6 +176,8 @@ def test_links_are_chosen_with_the_probabilities_of_boltzmann() -> None:
 
 
 def test_agents_choose_with_these_probabilities() -> None:
+    from scipy.stats import chisquare  # takes a second, which only a process that needs it shall
+
     text = "bees 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 ships"
     links = (Link(B, position=0), Link(C, position=text.index("ships")))
     strategy = InfoSpiders(topic_words={"bees": 1}, pages=10_000)
@@ -222,6 +223,8 @@ def test_without_topic_words_an_agent_takes_those_of_its_first_page() -> None:
 
 
 def test_the_next_to_move_is_any_agent_with_equal_chance() -> None:
+    from scipy.stats import chisquare
+
     strategy = InfoSpiders(pages=10_000, theta=1e9, seed=5)  # nobody reproduces or dies
     visits = visits_in(strategy, threefold, range(5), relevance=0.1, most=3_000)
     movers = [candidate.because["agent"] for candidate in visits[100:]]

@@ -1,6 +1,5 @@
 """PageRank: the ranks against an independent implementation, and the books that are kept for them."""
 
-import networkx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,6 +29,8 @@ def proposed(strategy: PageRank, event: Visit | Skip) -> dict[Url, float]:
 )
 @settings(max_examples=100, deadline=None)
 def test_ranks_agree_with_networkx(count: int, links: set[tuple[int, int]], damping: float) -> None:
+    import networkx  # takes a second, which only a process that needs it shall
+
     links = {(a, b) for a, b in links if a < count and b < count}
     graph = networkx.DiGraph()
     graph.add_nodes_from(range(count))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa import testing
-from lycosa.run.live import how_target_was_kept
+from lycosa.run.live import describe_target_result
 from lycosa.run.reasons import in_words
 from lycosa.strategies.hunter import MAX_LINKS_PER_PAGE, Hunter
 from lycosa.strategies.target import (
@@ -161,14 +161,14 @@ def test_it_is_told_what_became_of_a_target(target: float, relevance: float, sai
     found = a_target(target)
     for number in range(WINDOW):
         found.add(url_of(str(number)), relevance, None)
-    assert how_target_was_kept(solved(found, MIXED)) == said
+    assert describe_target_result(solved(found, MIXED)) == said
 
 
 def test_it_is_told_where_what_waits_is_below_what_was_found() -> None:
     found = a_target(0.6)
     found.add(url_of("a"), 0.7, None)
     found.add(url_of("b"), 0.7, None)
-    assert how_target_was_kept(solved(found, [(0.1, 0.9)])) == (
+    assert describe_target_result(solved(found, [(0.1, 0.9)])) == (
         "target 0.6: the last 2 pages are of relevance 0.70 on average; what waits is below it, "
         "so links were followed by relevance alone"
     )
@@ -177,7 +177,7 @@ def test_it_is_told_where_what_waits_is_below_what_was_found() -> None:
 def test_it_is_told_how_both_weigh() -> None:
     found = a_target(0.6)
     found.add(url_of("a"), 0.6, None)
-    said = how_target_was_kept(solved(found, MIXED))
+    said = describe_target_result(solved(found, MIXED))
     assert said.startswith("target 0.6: the last page is of relevance 0.60 on average; relevance weighs 0.5")
 
 

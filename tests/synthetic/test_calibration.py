@@ -3,7 +3,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from lycosa.standing import Background
 from lycosa_lab.worlds.calibration import (
@@ -154,6 +153,8 @@ def test_words_of_sites_can_be_turned_down_and_leave_links_and_topics_alone() ->
 
 
 def test_rank_correlation_agrees_with_scipy() -> None:
+    from scipy import stats  # takes a second, which only a process that needs it shall
+
     chance = np.random.default_rng(1)
     xs, ys = chance.integers(0, 9, 200), chance.integers(0, 9, 200)
     assert spearman(xs.tolist(), (xs + ys).tolist()) == pytest.approx(stats.spearmanr(xs, xs + ys).statistic)

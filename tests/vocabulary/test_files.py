@@ -27,7 +27,7 @@ from lycosa.vocabulary.files import (
     line_blocks,
     numbered_lines,
     output_file,
-    read_given,
+    read_user_file,
 )
 
 WRITERS = [atomic_write, output_file]
@@ -226,11 +226,11 @@ def test_lines_that_cannot_be_appended_leave_the_file_as_it_was(tmp_path, monkey
 def test_a_file_that_a_user_names_is_read_up_to_a_limit(tmp_path):
     path = tmp_path / "given"
     path.write_bytes(b"12345")
-    assert read_given(path, 5) == b"12345"
+    assert read_user_file(path, 5) == b"12345"
     with pytest.raises(OSError, match="larger than 4 bytes"):
-        read_given(path, 4)
+        read_user_file(path, 4)
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(b"by a pipe",))
     writer.start()
-    assert read_given(tmp_path / "pipe", 100) == b"by a pipe"
+    assert read_user_file(tmp_path / "pipe", 100) == b"by a pipe"
     writer.join()

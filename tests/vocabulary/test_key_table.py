@@ -53,5 +53,5 @@ def test_many_keys_take_few_bytes_each() -> None:
         many, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    recent = 16 * key_table._FEWEST_RECENT * 120  # bytes that keys in dictionaries may take at either moment
+    recent = 16 * key_table._MIN_RECENT * 120  # bytes that keys in dictionaries may take at either moment
     assert many - few < 40_000 * 13 + recent

@@ -5,6 +5,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import threading
 import time
 import zlib
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from web.loopback import LoopbackServer, response, silence
 
 PAGE = b"<!doctype html><title>A page</title><p>" + b"Some words. " * 200
 HOST = "http://www.example.org"
+PATIENCE = 60.0  # seconds until something that ought to happen is given up
 
 
 def fetched(server: LoopbackServer, path: str = "/", known: PastFetch | None = None, **options: object) -> Fetch:
@@ -499,10 +501,13 @@ def test_ports_of_other_protocols_are_not_asked(port: int) -> None:
 
 @pytest.mark.parametrize("seconds", [0.0, 0.02])
 def test_a_response_that_nobody_asked_for_is_not_the_answer_for_the_next_page(seconds: float) -> None:
+    is_sent = threading.Event()
+
     def twice(connection: socket.socket) -> None:
         connection.sendall(response(b"<html>first"))
         time.sleep(seconds)
         connection.sendall(response(b"<html>late"))
+        is_sent.set()
         while head := connection.recv(65_536):
             connection.sendall(response(b"<html>" + head.split(b" ")[1]))
 
@@ -511,7 +516,7 @@ def test_a_response_that_nobody_asked_for_is_not_the_answer_for_the_next_page(se
         found = []
         for path in ("/", "/next", "/next"):
             found.append((await web.fetch(Url(HOST + path))).content)
-            await asyncio.sleep(0.1)
+            assert await asyncio.to_thread(is_sent.wait, PATIENCE)
         await web.close()
         return found
 
@@ -527,7 +532,9 @@ def test_few_connections_to_one_address_are_kept_whatever_its_names() -> None:
         web = LiveWeb(user_agent="lycosa/1", clock=WallClock(), allow_private=True)
         for number in range(20):
             assert (await web.fetch(Url(f"http://n{number}.localhost:{server.port}/"))).outcome is Outcome.OK
-        await asyncio.sleep(0.05)
+        give_up_at = time.monotonic() + PATIENCE
+        while server.open_connections > 4 and time.monotonic() < give_up_at:  # it learns of an end a little later
+            await asyncio.sleep(0.01)
         at_the_end = server.open_connections
         assert (await web.fetch(Url(f"http://n19.localhost:{server.port}/"))).outcome is Outcome.OK
         assert (await web.fetch(Url(f"http://n1.localhost:{server.port}/"))).outcome is Outcome.OK

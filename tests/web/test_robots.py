@@ -264,7 +264,7 @@ def test_when_the_one_who_downloads_is_cancelled_another_takes_over() -> None:
 
 def test_a_robots_txt_that_does_not_come_in_time_is_out_of_reach() -> None:
     async def ask(server: LoopbackServer) -> Fetch:
-        web = live(server, timeout=0.3)
+        web = live(server, timeout=1.0)
         fetch = await web.fetch(Url(HOST + "/a"))
         await web.close()
         return fetch

@@ -9,7 +9,7 @@ import typer
 from lycosa.run.control import MAX_LABELS, label_pages
 from lycosa.run.training import Learnt
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.files import read_given
+from lycosa.vocabulary.files import read_user_file
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import counted
 
@@ -70,7 +70,7 @@ def _read(file: Path, verdict: bool | None) -> dict[Url, bool]:
     """The labels of a file: `URL`, or `good URL` and `bad URL`, one a line; what follows # is left out."""
     name = "standard input" if str(file) == "-" else str(file)
     try:
-        data = read_given(file, _MAX_BYTES)
+        data = read_user_file(file, _MAX_BYTES)
     except OSError as error:
         way_out = f"; give up to {MAX_LABELS} URLs" if error.errno == EFBIG else ""
         raise UsageError(f"cannot read {name}: {error.strerror}{way_out}") from None

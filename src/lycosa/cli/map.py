@@ -17,7 +17,7 @@ from lycosa.maps import REACHES, Atlas, Reach, TopicFacts, UrlMap, merge_atlases
 from lycosa.pictures.heat_map import heat_map
 from lycosa.pictures.wheel import wheel
 from lycosa.relevance.taxonomy import Taxonomy
-from lycosa.run.atlas import ABOVE, AUTO, NONE, AtlasPlan, build_atlas
+from lycosa.run.atlas import AUTO, MIN_PROBABILITY, NONE, AtlasPlan, build_atlas
 from lycosa.run.taxonomies import examples_in_folders, load_taxonomy, save_taxonomy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.files import output_file
@@ -50,7 +50,7 @@ def build(
     ] = None,
     above: Annotated[
         float, typer.Option(metavar="CHANCE", min=0, max=1, help="Map pages that are more likely on the topic.")
-    ] = ABOVE,
+    ] = MIN_PROBABILITY,
     related: Annotated[
         list[str] | None, typer.Option(metavar="TOPIC", help="Topics to map too; auto: by their links; or none.")
     ] = None,

@@ -14,7 +14,7 @@ from lycosa.run import steering
 from lycosa.run.control import label_pages
 from lycosa.run.open import open_for_reading
 from lycosa.run.review import (
-    ENOUGH_DRAWN,
+    MIN_DRAWN,
     Batch,
     Measured,
     ReviewPage,
@@ -154,7 +154,7 @@ def sample_in_words(found: Measured) -> str:
         f"{found.good} of {counted(found.drawn, 'page')} drawn at random {'is' if found.good == 1 else 'are'} on topic"
     )
     if not found.is_enough:
-        return f"{drawn}; from {ENOUGH_DRAWN} on, the harvest rate is shown as measured."
+        return f"{drawn}; from {MIN_DRAWN} on, the harvest rate is shown as measured."
     return f"Measured: {drawn}: {found.share:.0%}, probably within {found.low:.0%}–{found.high:.0%}."
 
 

@@ -1,4 +1,4 @@
-"""A collection on disk: the archive is the log of what happened, catalog and search index are folds of it.
+"""A collection on disk: the archive is an append-only log of events; catalog and search index are derived from it.
 
 events         what the log records
 event_records  an event as WARC records, and back

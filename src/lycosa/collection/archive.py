@@ -1,9 +1,9 @@
 """The archive of a collection: a folder of WARC 1.1 files to which every event is appended.
 
-It is the log of the collection. Catalog and search index are folds of it and can be rebuilt from it.
+It is the log of the collection, from which catalog and search index can be rebuilt.
 
-An event is a group of records. `recover` removes a group that a kill left unfinished at the end of the last file;
-`forget` rewrites files without some URLs. Whole records that other programs wrote stay as they are.
+An event is a group of records. `recover` removes an unfinished group at the end of the last file, as left by a kill;
+`forget` rewrites files without some URLs. Complete records of other programs stay as they are.
 """
 
 import math
@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.files import atomic_write, open_plain
+from lycosa.vocabulary.files import atomic_write, open_regular_file
 from lycosa.vocabulary.records import Fetch, Url
 
 from . import cdxj
@@ -47,19 +47,19 @@ from .warc import CHUNK, DAMAGED, Record, date_of, record, records
 
 _NAME = re.compile(r"[^/\\]*-(\d{5,18})\.warc\.gz")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_]+")
-_SOFTWARE = b"software: lycosa/"  # how the warcinfo of every version begins
+_SOFTWARE = b"software: lycosa/"  # the warcinfo record of every version starts with it
 _GZIP_START = b"\x1f"
 _WARCINFO_START = b"WARC/1.1\r\nWARC-Type: warcinfo\r\n"
-_MAX_WARCINFO_LENGTH = 1_000  # bytes, well above what ours takes
+_MAX_WARCINFO_LENGTH = 1_000  # bytes, well above the length of ours
 _FIRST_HEADERS = ["warc-type", "warc-record-id", "warc-date", "warc-target-uri"]
 _LAST_HEADERS = ["warc-block-digest", "content-type", "content-length"]
 
 
 class Archive:
-    """Appends events and reads them back in their order.
+    """Appends events and reads them back in order.
 
-    An event's records go to disk in one write, so that a kill leaves at most one unfinished group, at the very end,
-    which `recover` cuts off. CDXJ entries of the file being written are kept in memory, some 100 bytes for each answer.
+    The records of an event are written at once, so that a kill leaves at most one unfinished group, at the end, which
+    `recover` truncates. CDXJ entries of the current file are kept in memory, some 100 bytes per response.
     """
 
     def __init__(
@@ -84,8 +84,8 @@ class Archive:
         self._path: Path | None = None
         self._size = 0
         self._index = cdxj.Entries()
-        self.unreadable_records: dict[str, int] = {}  # per file, as found by the reads so far; they are kept
-        self.damaged_bytes: dict[str, int] = {}  # per file, between records; as found by the reads so far
+        self.unreadable_records: dict[str, int] = {}  # per file, found by reads so far
+        self.damaged_bytes: dict[str, int] = {}  # per file, between records, found by reads so far
         if writable:
             with disk_errors(folder):
                 folder.mkdir(exist_ok=True)
@@ -97,14 +97,14 @@ class Archive:
     # ------------------------------------------------------------ files
 
     def files(self) -> list[Path]:
-        """The WARC files in the order in which they were written."""
+        """The WARC files, in the order of writing."""
         return sorted(
             (path for path in self._folder.glob("*.warc.gz") if _NAME.fullmatch(path.name)),
             key=lambda path: _order(path.name),
         )
 
     def position(self) -> ArchivePosition | None:
-        """The end of what was written; None before the first event."""
+        """The end of the archive; None before the first event."""
         if self._path:
             return ArchivePosition(self._path.name, self._size)
         files = self.files()
@@ -113,7 +113,7 @@ class Archive:
     # ------------------------------------------------------------ writing
 
     def append(self, event: Event) -> RecordLocation:
-        """Writes an event with one write; returns where it lies."""
+        """Appends an event with a single write; returns its location."""
         packed = encode_event(event, self._ids.__next__)
         with disk_errors(self._folder):
             out, path, first = self._file()
@@ -126,20 +126,20 @@ class Archive:
         return place
 
     def sync(self) -> None:
-        """Returns when everything written is on the disk."""
+        """Flushes everything written to disk."""
         if self._out:
             with disk_errors(self._folder):
                 os.fsync(self._out.fileno())
 
     def close(self) -> None:
-        """Finishes the file being written; the archive may be written again."""
+        """Finishes the current file; the archive may be appended to again."""
         with disk_errors(self._folder):
             self._finish()
             if self._writable and (files := self.files()):
                 self._index_if_missing(files[-1])
 
     def abandon(self) -> None:
-        """Closes the file being written as a kill would leave it."""
+        """Closes the current file without finishing it, as after a kill."""
         if self._out:
             self._out.close()
             self._out = None
@@ -156,7 +156,7 @@ class Archive:
         last = files[-1] if files else None
         if last and last.stat().st_size < self._max_bytes and _is_ours(last):
             self._index = cdxj.Entries(self._entries(last))
-            cdxj.index_path(last).unlink(missing_ok=True)  # it will be out of date
+            cdxj.index_path(last).unlink(missing_ok=True)  # about to become outdated
             path, first = last, b""
         else:
             path, first = self._next_path(last)
@@ -179,7 +179,7 @@ class Archive:
                 unwritten = unwritten[out.write(unwritten) :]
         except OSError:
             with suppress(OSError):
-                out.truncate(self._size)  # a full disk took only a part
+                out.truncate(self._size)  # a partial write, because the disk is full
             raise
         self._size += len(data)
 
@@ -194,33 +194,33 @@ class Archive:
     # ------------------------------------------------------------ reading
 
     def events(self, after: ArchivePosition | None = None) -> Iterator[tuple[Event, RecordLocation]]:
-        """Every event from a position on, in order, pages not read; passes over damage and other people's records."""
+        """Every event from a position on, without parsed pages; skips damage and records of other programs."""
         for event, place, _ in self.events_with_ends(after):
             yield event, place
 
     def events_with_ends(
         self, after: ArchivePosition | None = None
     ) -> Iterator[tuple[Event, RecordLocation, ArchivePosition]]:
-        """Every event from a position on, and the position behind each."""
+        """Every event from a position on, and the position after each."""
         for path, group in self._groups(after):
             yield decode_event(group, self._decode), _place(path, group), ArchivePosition(path.name, group.end)
 
     def places(self) -> Iterator[tuple[Url, float, RecordLocation]]:
-        """URL, time and place of every fetch, in order; cheaper than `events`."""
+        """URL, time and location of every fetch, in order; cheaper than `events`."""
         for path, group in self._groups(None):
             url = url_of(group.note)
             if url is not None:
                 yield url, time_of(group.note), _place(path, group)
 
     def fetch_at(self, place: RecordLocation) -> Fetch:
-        """The fetch that lies at a place."""
+        """The fetch at a location."""
         fetch = fetch_of(self.event_at(place))
         if fetch is None:
             raise self._misfit()
         return fetch
 
     def event_at(self, place: RecordLocation) -> Event:
-        """The event that lies at a place; visits come without their pages."""
+        """The event at a location; visits without parsed pages."""
         with self._file_of(place) as stream:
             group = next(groups(stream, place.offset), None)
             if group is None or group.start != place.offset:
@@ -228,17 +228,17 @@ class Archive:
             return decode_event(group, self._decode)
 
     def record_at(self, place: RecordLocation) -> bytes:
-        """The bytes of the record that lies at a place, compressed as they are in the file."""
+        """The compressed bytes of the record at a location."""
         with self._file_of(place) as stream:
             stream.seek(place.offset)
             return stream.read(place.length)
 
     @contextmanager
     def _file_of(self, place: RecordLocation) -> Iterator[BinaryIO]:
-        """The file of a place, which a catalog names: nothing but a WARC file of this archive is opened."""
+        """Opens the file of a location from the catalog; only WARC files of this archive are opened."""
         if not _NAME.fullmatch(place.file) or "\0" in place.file or place.offset < 0:
             raise self._misfit()
-        with disk_errors(self._folder), open_plain(self._folder / place.file) as stream:
+        with disk_errors(self._folder), open_regular_file(self._folder / place.file) as stream:
             yield stream
 
     def _misfit(self) -> CollectionError:
@@ -251,7 +251,7 @@ class Archive:
                 continue
             start = after.offset if after and path.name == after.file else 0
             unreadable = damaged = 0
-            with disk_errors(self._folder), open_plain(path) as stream:
+            with disk_errors(self._folder), open_regular_file(path) as stream:
                 for part in groups_and_strays(stream, start):
                     if isinstance(part, EventRecords):
                         yield path, part
@@ -267,11 +267,11 @@ class Archive:
     # ------------------------------------------------------------ recovering and forgetting
 
     def recover(self, committed: ArchivePosition | None) -> None:
-        """Truncates what a kill left unfinished at the end of the last file; deletes the file if it holds no event.
+        """Truncates an unfinished group at the end of the last file; deletes the file if it has no event.
 
-        Whole records stay, whoever wrote them.
+        Complete records stay, even those of other programs.
 
-        committed: up to where the catalog knows the archive, so that only the rest must be read.
+        committed: the position up to which the catalog is complete, so that only the rest must be read.
         """
         files = self.files()
         if not files:
@@ -295,9 +295,10 @@ class Archive:
             last.unlink()
 
     def forget(self, is_forgotten: Callable[[Url], bool]) -> int:
-        """Rewrites the files without these URLs, each atomically; returns how many events were removed. Places change.
+        """Rewrites the files, each atomically, without these URLs; returns the number of removed events. Locations
+        change.
 
-        Records that are not understood are removed if they are about these URLs, and copied as they are otherwise.
+        Unknown records are removed if they are about these URLs, and copied otherwise.
         """
         removed = 0
         with disk_errors(self._folder):
@@ -308,12 +309,12 @@ class Archive:
 
     def _rewrite(self, path: Path, is_forgotten: Callable[[Url], bool]) -> int:
         removed = 0
-        # The source is closed before it is replaced, which Windows insists on.
+        # The source is closed before it is replaced, as Windows requires.
         with suppress(_UnchangedError), atomic_write(path) as out, path.open("rb") as source:
             removed, changed = _copy_without(source, out, is_forgotten, self._ids.__next__)
             if not removed and not changed:
                 raise _UnchangedError
-            cdxj.index_path(path).unlink(missing_ok=True)  # it is out of date from here on, killed or not
+            cdxj.index_path(path).unlink(missing_ok=True)  # outdated from here on
         self._index_if_missing(path)
         return removed
 
@@ -336,8 +337,8 @@ class Archive:
             yield from entries
 
     def captures(self, path: Path, end: float = math.inf) -> Iterator[str]:
-        """The CDXJ entry of every answer in a file, up to an offset, in the order of writing."""
-        with open_plain(path) as stream:
+        """The CDXJ entry of every response in a file, up to an offset, in the order of writing."""
+        with open_regular_file(path) as stream:
             for group in groups(stream):
                 if group.end > end:
                     return
@@ -349,7 +350,7 @@ class Archive:
 
 def _record_ids(entropy: Callable[[int], bytes]) -> Iterator[str]:
     while True:
-        digits_of_many = entropy(4096).hex()  # 128 identifiers for one system call
+        digits_of_many = entropy(4096).hex()  # 128 identifiers per system call
         for start in range(0, len(digits_of_many), 32):
             digits = digits_of_many[start : start + 32]
             yield f"<urn:uuid:{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}>"
@@ -373,7 +374,7 @@ def _order(name: str) -> tuple[int, str]:
 
 
 def _is_ours(path: Path) -> bool:
-    with open_plain(path) as stream:
+    with open_regular_file(path) as stream:
         return _is_written_by_lycosa(stream)
 
 
@@ -385,20 +386,21 @@ def _place(path: Path, group: EventRecords) -> RecordLocation:
 
 
 def _is_written_by_lycosa(stream: BinaryIO) -> bool:
-    """Whether some version of Lycosa wrote the warcinfo record of this file; only such files are cut or appended to."""
+    """Whether Lycosa wrote the warcinfo record of this file; only such files are truncated or appended to."""
     first = next(records(stream), None)
     return first is not None and first.offset == 0 and first.block.startswith(_SOFTWARE)
 
 
 def _end_of_whole_groups(stream: BinaryIO, known: int) -> int:
-    """The offset at which to truncate a file of ours so that it ends in a whole group; 0 if no event would remain.
+    """The offset at which to truncate a file of ours so that it ends with a complete group; 0 if no event would remain.
 
-    Unfinished are a torn record, and a response or revisit of ours, with or without its request, that no metadata
-    record completes. The file is taken to be whole up to `known` if a record may begin there, or nothing follows.
+    Unfinished are a torn record, and a response or revisit of ours, with or without its request, without the metadata
+    record that completes it. The file is assumed complete up to `known` if a record may begin there, or nothing
+    follows.
     """
     size = stream.seek(0, os.SEEK_END)
     end = known
-    answer: Record | None = None  # of a group that nothing has completed yet
+    answer: Record | None = None  # of an unfinished group
     for each in records(stream, known if _may_be_torn(stream, known) else 0):
         end = each.offset + each.length
         if each.kind in ("response", "revisit") and _has_our_form(each):
@@ -413,14 +415,14 @@ def _end_of_whole_groups(stream: BinaryIO, known: int) -> int:
 
 
 def _is_torn_within_warcinfo(stream: BinaryIO) -> bool:
-    """Whether the file holds nothing but the torn beginning of a warcinfo record of ours."""
+    """Whether the file contains only the torn beginning of a warcinfo record of ours."""
     stream.seek(0)
     start = stream.read(CHUNK).rstrip(b"\0")
     if len(start) >= _MAX_WARCINFO_LENGTH or not _may_be_torn(stream, 0) or next(records(stream), None) is not None:
         return False
     unpacker, text = zlib.decompressobj(16 + 15), b""
     with suppress(zlib.error):
-        for byte in start:  # one at a time, so that all text before the damage is seen
+        for byte in start:  # one at a time, to get all text before the damage
             text += unpacker.decompress(bytes((byte,)))
     return text.startswith(_WARCINFO_START[: len(text)])
 
@@ -444,19 +446,19 @@ def _has_our_form(record: Record) -> bool:
 
 
 class _UnchangedError(Exception):
-    """Ends the rewriting of a file in which nothing is to be forgotten: the file stays as it is."""
+    """Ends the rewriting of a file that has nothing to forget, which then stays as it is."""
 
 
 def _copy_without(
     source: BinaryIO, out: BinaryIO, is_forgotten: Callable[[Url], bool], new_id: NewId
 ) -> tuple[int, int]:
-    """Copies a file without the forgotten URLs; returns how many events were left out, and how much else changed."""
+    """Copies a file without the forgotten URLs; returns the number of dropped events, and of other changes."""
     removed = changed = 0
     for part in groups_and_strays(source):
-        resume_at = source.tell()  # `groups_and_strays` reads on from here
+        resume_at = source.tell()  # `groups_and_strays` continues here
         if isinstance(part, Record):
             if part.kind == DAMAGED:
-                changed += 1  # nobody can tell what it was about
+                changed += 1  # it may be about anything, and so is dropped
             elif _is_about_forgotten(part, is_forgotten):
                 changed += 1
             else:

@@ -1,4 +1,4 @@
-"""Rows of an export as Arrow tables, with a type for each column: the home of pyarrow, which is imported on demand."""
+"""Rows of an export as Arrow tables with typed columns. The only file that uses pyarrow, imported on demand."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -11,11 +11,11 @@ _TIMES = frozenset(("at", "looked_at", "vanished_at"))
 _WHOLE_NUMBERS = frozenset(("number", "depth", "status", "bytes", "chunk", "chunks"))
 _NUMBERS = frozenset(("relevance", "standing"))
 _BATCH_ROWS = 5000
-_BATCH_CHARACTERS = 1 << 22  # of text in a batch, so that memory depends on neither the number nor the length of pages
+_BATCH_CHARACTERS = 1 << 22  # of text in a batch, which bounds memory
 
 
 def arrow(what: str) -> Any:
-    """The library; a message that says how to get it where it is missing."""
+    """The library; UsageError, with how to install it, if it is missing."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -50,7 +50,7 @@ def _type_of(column: str, pyarrow: Any, link: Any) -> Any:
 
 
 def tables(rows: Iterator[Row], schema: Any) -> Iterator[Any]:
-    """The rows as tables of some thousand each, fewer where they hold much text; the last may be any size."""
+    """The rows as tables of some thousand rows each, fewer if they have much text."""
     pyarrow = arrow("an Arrow table")
     batch: list[Row] = []
     characters = 0

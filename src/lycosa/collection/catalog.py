@@ -51,16 +51,16 @@ from .rows import (
 )
 from .schema import MIGRATIONS, connect
 
-_MOVED_TO = "moved to "  # `vanished_why` of a page that has another URL now, which follows
+_MOVED_TO = "moved to "  # prefix of `vanished_why` of a page that was redirected; the new URL follows
 
-_NOWHERE = (None, None, None)  # the place of what is not in the archive
+_NOWHERE = (None, None, None)  # location of what is not in the archive
 
 Row = tuple[Any, ...]
 
 _PAGE_COLUMNS = columns_of(NewPage, Version)
-_REPLACED = [column for column in _PAGE_COLUMNS if column not in ("number", "url")]  # a page keeps these for good
+_REPLACED = [column for column in _PAGE_COLUMNS if column not in ("number", "url")]  # those two never change
 _LOOK_COLUMNS = columns_of(NewObservation)
-_FIRST_LOOK = (  # a page that is seen again: how it was until then
+_FIRST_LOOK = (  # the first row for a page that is fetched again: its state until then
     f"INSERT OR IGNORE INTO looks (page, look, {', '.join(_LOOK_COLUMNS)}) SELECT number, 1, at, 'new', status,"
     " digest, bytes, (SELECT count(*) FROM links WHERE source = number), 0, file, place, length"
     " FROM pages WHERE url = ?"
@@ -72,7 +72,7 @@ _WRITES = {  # one statement for each kind of row, executed for many rows at a t
     "fetches": insert_sql("fetches", *columns_of(NewFetch)),
     "links": insert_sql("links", "source", "rank", *columns_of(Link), verb="INSERT OR REPLACE"),
     "skips": insert_sql("skips", *columns_of(NewSkip), verb="INSERT OR IGNORE"),  # the first reason stays
-    "visited": "DELETE FROM skips WHERE key = ?",  # it had been evicted, or was not to be followed from elsewhere
+    "visited": "DELETE FROM skips WHERE key = ?",  # it may have been evicted, or found by a nofollow link before
     "examples": insert_sql("examples", *columns_of(NewExample), verb="INSERT OR REPLACE"),
     "first_looks": _FIRST_LOOK,
     "looks": f"INSERT INTO looks (page, look, {', '.join(_LOOK_COLUMNS)})"
@@ -88,15 +88,15 @@ _INSERT_RUN = insert_sql("runs", *columns_of(NewRun))
 
 
 class Catalog(Queries):
-    """Adds events to the tables; nothing is kept before `commit`.
+    """Adds events to the tables; nothing is saved before `commit`.
 
-    Others may keep tables of their own in `connection`: what they wrote is committed together with the rest.
+    Other packages may have tables of their own in `connection`, which are committed together with these.
     """
 
     def __init__(self, path: Path, *, writable: bool, migrations: Sequence[str] = MIGRATIONS):
         self.path = path
         self._waiting: dict[str, list[Row]] = {table: [] for table in _WRITES}
-        self._new_numbers: dict[Url, int] = {}  # pages that wait
+        self._new_numbers: dict[Url, int] = {}  # of pages that are not written yet
         self._has_failed = False
         with self._errors():
             self.connection = connect(path, writable, migrations)
@@ -104,11 +104,11 @@ class Catalog(Queries):
 
     @cached_property
     def _page_keys(self) -> KeySet:
-        """Of all pages, so that new ones, which most are, need no query."""
+        """The keys of all pages, so that new pages, the common case, need no query."""
         return KeySet(map(key_of, self._urls("SELECT url FROM pages")))
 
     def add(self, event: Event, place: RecordLocation | None) -> int | None:
-        """Adds an event; returns the number of the page that the search index must take up or alter, if any."""
+        """Adds an event; returns the number of the page that must be updated in the search index, if any."""
         match event:
             case Visit():
                 return self._add_visit(event, place) if event.change is None else self._add_look(event, place)
@@ -136,11 +136,11 @@ class Catalog(Queries):
 
     @property
     def newest(self) -> int:
-        """The number of the page that came last, waiting rows included; 0 before the first."""
+        """The number of the latest page, including unwritten rows; 0 before the first."""
         return self._last_number
 
     def add_skips(self, skips: Iterable[Skip], at: float) -> None:
-        """The first reason of a URL stays. Links of crowded sites are only counted: there may be any number of them."""
+        """Adds skips; the first reason of a URL stays. Those of reason SITE, which may be many, are only counted."""
         skips = list(skips)
         self._waiting["skips"].extend(
             astuple(NewSkip(key_of(skip.candidate.url), skip.candidate.url, skip.why, skip.candidate.found_on, at))
@@ -152,14 +152,14 @@ class Catalog(Queries):
             self.put_state(CROWDED, (self.get_state(CROWDED, int) or 0) + crowded)
 
     def remove_skips(self, *reasons: SkipReason) -> None:
-        """Forgets what was skipped for these reasons."""
+        """Removes the skips with these reasons."""
         with self._errors():
             self._flush()
             for reason in reasons:
                 self.connection.execute("DELETE FROM skips WHERE reason = ? OR reason LIKE ?", (reason, f"{reason}: %"))
 
     def rescore(self, relevance: Mapping[str, float], standing: Mapping[str, float]) -> None:
-        """Replaces the relevance and the standing of pages, of each where it is named."""
+        """Replaces relevance and standing of pages, given by URL."""
         with self._errors():
             self._flush()
             for column, values in (("relevance", relevance), ("standing", standing)):
@@ -170,12 +170,12 @@ class Catalog(Queries):
         self._execute("INSERT OR REPLACE INTO state VALUES (?, ?)", key, _json(value))
 
     def position(self) -> ArchivePosition | None:
-        """Up to where in the archive the last commit went."""
+        """The position in the archive at the last commit."""
         found: ArchivePosition | None = self.get_state("position", ArchivePosition)
         return found
 
     def commit(self, position: ArchivePosition | None) -> None:
-        """Keeps everything added so far, and that the archive was read up to this position."""
+        """Saves everything added so far, with the position in the archive."""
         if (
             self._has_failed
         ):  # SQLite rolls back a whole transaction when the disk is full; the position must not be advanced
@@ -189,7 +189,7 @@ class Catalog(Queries):
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """For those who write to `connection`: errors are raised as CollectionError, and nothing is committed after."""
+        """Context for writing to `connection`: errors are raised as CollectionError and prevent later commits."""
         try:
             with catalog_errors(self.path):
                 yield
@@ -201,12 +201,12 @@ class Catalog(Queries):
         return self.guarded()
 
     def close(self) -> None:
-        """Closes the connection; what was not committed is lost."""
+        """Closes the connection; uncommitted changes are lost."""
         with suppress(sqlite3.Error):
             self.connection.close()
 
     def forget(self, is_forgotten: Callable[[Url], bool]) -> int:
-        """Removes every trace of these URLs from the tables; returns how many pages were removed."""
+        """Removes every trace of these URLs from the tables; returns the number of removed pages."""
         with self._errors():
             self._flush()
             ask = self.connection.execute
@@ -219,23 +219,23 @@ class Catalog(Queries):
             gone = ask("DELETE FROM pages WHERE forgotten(url)").rowcount
             for table in ("fetches", "skips", "examples"):
                 ask(f"DELETE FROM {table} WHERE forgotten(url)")
-            ask("DELETE FROM skips WHERE forgotten(found_on)")  # ranked anew, what other pages link to is skipped again
+            ask("DELETE FROM skips WHERE forgotten(found_on)")  # re-ranking skips again what other pages link to
             ask(
                 "UPDATE fetches SET detail = '' WHERE outcome = 'moved' AND forgotten(substr(detail, 4))"
             )  # after "to "
-            # a page that moved to a forgotten URL is kept again, as if it had not been seen to move
+            # a page that moved to a forgotten URL is restored, as if it had not moved
             moved = f"vanished_why LIKE '{_MOVED_TO}%' AND forgotten(substr(vanished_why, {len(_MOVED_TO) + 1}))"
             ask(f"DELETE FROM looks WHERE change = 'vanished' AND page IN (SELECT number FROM pages WHERE {moved})")
             ask(f"INSERT OR IGNORE INTO stale SELECT number FROM pages WHERE {moved}")
             ask(f"UPDATE pages SET vanished_at = NULL, vanished_why = '' WHERE {moved}")
-            ask("UPDATE pages SET anchor = '' WHERE forgotten(found_on)")  # which is text of that page
+            ask("UPDATE pages SET anchor = '' WHERE forgotten(found_on)")  # the anchor is text of that page
             for column in ("found_on", "duplicate_of"):
                 ask(f"UPDATE pages SET {column} = NULL WHERE forgotten({column})")
             for rowid, seeds in ask("SELECT rowid, seeds FROM runs").fetchall():
                 try:
                     read = msgspec.json.decode(seeds, type=list[CheckedUrl])
                 except (msgspec.DecodeError, TypeError):
-                    read = []  # nothing that cannot be read is left of a damaged row: it may be a trace
+                    read = []  # unreadable parts of a damaged row are dropped, as they may be traces
                 kept = [seed for seed in read if not is_forgotten(seed)]
                 ask("UPDATE runs SET seeds = ? WHERE rowid = ?", (_json(kept), rowid))
             self._last_number = ask("SELECT coalesce(max(number), 0) FROM pages").fetchone()[0]
@@ -243,7 +243,7 @@ class Catalog(Queries):
         return gone
 
     def relocate(self, places: Iterable[tuple[Url, float, RecordLocation]]) -> None:
-        """Notes where every fetch lies after the archive was rewritten."""
+        """Updates the location of every fetch after the archive was rewritten."""
         with self._errors():
             self._flush()
             ask = self.connection.execute
@@ -266,7 +266,7 @@ class Catalog(Queries):
             ask("DROP TABLE moved")
 
     def vacuum(self) -> bool:
-        """Removes what deleted rows left on the disk; False where some is left as another program reads it.
+        """Overwrites deleted rows on disk; False if another program that reads the file prevents it.
 
         Everything must be committed.
         """
@@ -276,16 +276,16 @@ class Catalog(Queries):
         return not is_busy
 
     def add_stale(self, url: Url) -> None:
-        """The search index has to learn of a page anew."""
+        """Marks a page as outdated in the search index."""
         self._waiting["stale"].append((url,))
 
     def clear_stale(self) -> None:
-        """The search index knows the newest state of every page."""
+        """Marks all pages as up to date in the search index."""
         self._flush()
         self._execute("DELETE FROM stale")
 
     def indexed_up_to(self) -> int:
-        """The number of the last page known to be in the search index."""
+        """The number of the last page in the search index."""
         return self.get_state("indexed_up_to", int) or 0
 
     # ------------------------------------------------------------ rows that wait
@@ -314,24 +314,24 @@ class Catalog(Queries):
         return number
 
     def _add_links(self, number: int, page: Page) -> None:
-        # Spelt out, in the order of the columns, as pages have many links: `astuple` takes twice as long.
+        # Written out, in the order of the columns, because pages have many links and `astuple` takes twice as long.
         self._waiting["links"].extend(
             [(number, rank, link.target, link.anchor, link.rel, link.position) for rank, link in enumerate(page.links)]
         )
 
     def _add_look(self, visit: Visit, place: RecordLocation | None) -> int | None:
-        """Adds a page that was seen again; returns its number where the search index has to know of it."""
+        """Adds a page that was fetched again; returns its number if the search index must be updated."""
         url, fetch, page = visit.candidate.url, visit.fetch, visit.page
         if key_of(url) not in self._page_keys:
-            return self._add_visit(visit, place)  # what was seen before is lost: its records are damaged
+            return self._add_visit(visit, place)  # its earlier records are damaged
         if url in self._new_numbers:
-            self._flush()  # from here on it is found by its URL
+            self._flush()  # so that it is found by its URL
         left_out = "" if visit.left_out is None else str(visit.left_out)
         digest = page.digest if page else 0
         self._add_fetch(url, fetch, digest, place, settled=True, again=True, left_out=left_out)
         version = page if visit.is_kept else None
         if version is not None:
-            self._flush()  # the first look notes the version before as it was
+            self._flush()  # the first look records the previous version
             self._execute(_FIRST_LOOK, url)
             self._add_version(visit, version, place)
         else:
@@ -399,7 +399,7 @@ class Catalog(Queries):
                 self._last_number += 1
                 self._new_numbers[url] = self._last_number
                 return self._last_number
-        self._flush()  # its old links may wait
+        self._flush()  # its old links may be unwritten
         self._execute("DELETE FROM links WHERE source = ? AND rank >= ?", number, len(page.links))
         return number
 

@@ -23,7 +23,7 @@ _SAFE = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "#%"
 
 
 def surt(url: str) -> str:
-    """The URL as a sort key, hosts from the top down: the key under which replay tools look for it.
+    """The URL as a sort key (SURT), with the host reversed, as replay tools use it.
 
     >>> surt("http://www.Example.org:8080/A//b/?y=2&x=%7E1")
     'org,example:8080)/a/b?x=~1&y=2'
@@ -50,7 +50,7 @@ def surt(url: str) -> str:
 
 
 def _unescaped(text: str) -> str:
-    """The text with escapes only where they cannot be done without, whatever was escaped, however often."""
+    """The text with minimal percent-escapes, even if it was escaped repeatedly."""
     plain, escaped = unquote_to_bytes(text), text.encode()
     while plain != escaped:
         plain, escaped = unquote_to_bytes(plain), plain
@@ -58,12 +58,12 @@ def _unescaped(text: str) -> str:
 
 
 def is_capture(fetch: Fetch) -> bool:
-    """Whether there is an answer to replay; a "not modified" has none, and the page is found by an earlier time."""
+    """Whether there is a response to replay; a 304 has none, and replay finds the page by its earlier capture."""
     return fetch.status is not None and fetch.status != 304
 
 
 def line(fetch: Fetch, payload_digest: str, place: RecordLocation) -> str:
-    """One entry: sort key, time, and where the answer lies."""
+    """One entry: sort key, time, and location of the response."""
     mime = media_type(fetch.header("content-type") or "") or "unk"
     facts = {
         "url": fetch.url,
@@ -79,7 +79,7 @@ def line(fetch: Fetch, payload_digest: str, place: RecordLocation) -> str:
 
 
 class Entries:
-    """Entries in the order of their arrival, compressed in blocks so that a long crawl keeps them all in memory."""
+    """Entries in order of arrival, compressed in blocks, so that those of a long crawl fit in memory."""
 
     def __init__(self, lines: Iterable[str] = ()):
         self._recent: list[str] = []
@@ -100,7 +100,7 @@ class Entries:
 
 
 def index_path(warc: Path) -> Path:
-    """Where the index of a WARC file lies."""
+    """The path of the index of a WARC file."""
     return warc.with_name(warc.name.removesuffix(".warc.gz") + ".cdxj")
 
 

@@ -1,4 +1,4 @@
-"""A collection: a folder that holds an archive, the catalog and search index made from it, and a lock."""
+"""A collection: a folder with an archive, the catalog and search index derived from it, and a lock."""
 
 import os
 import shutil
@@ -25,33 +25,33 @@ from .rows import PageRow
 from .search_index import SearchIndex
 
 _CATALOG, _SEARCH = "catalog.sqlite", "search"
-_OLD_SEARCH = "search.old"  # while another takes its place
+_OLD_SEARCH = "search.old"  # while it is being replaced
 _REBUILT_CATALOG, _REBUILT_SEARCH = "rebuilt.sqlite", "rebuilt-search"
-_INSTALLED_WITHIN = 10.0  # seconds that a reader waits for another process that exchanges catalog and index
-_INDEX_INTERVAL = 300.0  # seconds after which the pages of a running crawl can be searched, however few they are
-_FEW = 500  # pages that are indexed when a collection whose index may wait is closed; more wait for the first search
-_MAX_TEXTS = 8_000_000  # characters of these that are kept until then, or else none: then the archive is read
+_INSTALL_TIMEOUT = 10.0  # seconds that a reader waits for a process that replaces catalog and index
+_INDEX_INTERVAL = 300.0  # seconds after which the pages of a running crawl are indexed, however few
+_MAX_INDEXED_ON_CLOSE = 500  # pages; with `index_later`, more wait for the first search
+_MAX_TEXTS = 8_000_000  # characters of these texts kept in memory; if there are more, they are read from the archive
 
 
 class SearchableText(NamedTuple):
-    """What of a page is searched."""
+    """The searchable parts of a page."""
 
     title: str
     text: str
     language: str = ""  # ISO 639-1, empty where unknown
 
 
-Searchable = Callable[[Fetch, Page | None], SearchableText]  # of a page, read already or not
+Searchable = Callable[[Fetch, Page | None], SearchableText]  # for a fetch, with its page if it is parsed already
 
 
 class Collection:
-    """Records events: first in the archive, then in the catalog, and their pages in batches in the search index.
+    """Records events: first in the archive, then in the catalog, and pages in batches in the search index.
 
-    `record` keeps an event in the archive; `checkpoint` makes everything so far durable in the catalog as well, along
-    with what others wrote to `catalog.connection`. After a kill, `unapplied` are the events the catalog does not know.
+    `record` appends an event to the archive; `checkpoint` also makes everything so far durable in the catalog, along
+    with other tables in `catalog.connection`. After a kill, `unapplied` yields the events that the catalog lacks.
 
-    index_later: whether many pages may wait for the first search to be indexed. To index a page takes longer than all
-        else that is done to keep it, and much of what is crawled is never searched.
+    index_later: whether many pages may be left to the first search to be indexed. Indexing a page takes longer than
+        everything else that is done to store it, and many collections are never searched.
     """
 
     def __init__(
@@ -78,17 +78,17 @@ class Collection:
         self._clock = clock
         self._index_committed_at = clock.now()
         self._lock = lock
-        self._is_afresh = afresh  # and not installed yet
+        self._is_afresh = afresh  # a new catalog and index, not installed yet
         self._added: set[int] = set()  # numbers of pages added to the index since its last commit
         self._index_later = index_later
-        self._texts: dict[int, SearchableText] = {}  # of pages that the index lacks, by number
+        self._texts: dict[int, SearchableText] = {}  # of pages that are not indexed yet, by number
         self._room_for_texts = _MAX_TEXTS
         self._indexed_up_to = catalog.indexed_up_to()
-        self.settled = ""  # what became of a rebuild that a kill broke off, for people; empty where there was none
-        self.index_was_outdated = False  # whether this writer found an index of an older version, and removed it
-        self._may_lack_pages = True  # a kill may have come between a commit of the catalog and that of the index
-        self._applied: ArchivePosition | None = None  # up to where in the archive the catalog knows it
-        self._reading: ArchivePosition | None = None  # the end of the event that `unapplied` yielded last
+        self.settled = ""  # the result of finishing an interrupted rebuild, for people; empty if there was none
+        self.index_was_outdated = False  # whether this writer removed an index of an older version
+        self._may_lack_pages = True  # after a kill between the commits of catalog and index
+        self._applied: ArchivePosition | None = None  # the position up to which the catalog is complete
+        self._reading: ArchivePosition | None = None  # the end of the last event yielded by `unapplied`
 
     @classmethod
     def open(
@@ -107,8 +107,8 @@ class Collection:
     ) -> "Collection":
         """Opens a folder; one writer at a time.
 
-        afresh: makes another catalog and index, of which everything is unapplied; they replace those there are when the
-        collection is closed, so that a rebuild that is broken off changes nothing.
+        afresh: starts a new catalog and index, to which no event is applied yet; they replace the existing ones when
+        the collection is closed, so that an interrupted rebuild changes nothing.
         """
         if not folder.is_dir():
             raise CollectionError(f"there is no collection {folder}; make one with: lycosa new {folder}")
@@ -162,20 +162,20 @@ class Collection:
             self.abandon()
 
     def record(self, event: Event) -> None:
-        """Keeps an event; all events of the archive must be applied before."""
+        """Records an event; all events of the archive must have been applied."""
         self._require_all_applied()
         self._apply(event, self.archive.append(event))
         self._applied = self.archive.position()
 
     def unapplied(self) -> Iterator[tuple[Event, RecordLocation]]:
-        """Events of the archive that the catalog does not know, for `apply`; visits come without their pages."""
+        """The events of the archive that the catalog lacks, for `apply`; visits without parsed pages."""
         for event, place, end in self.archive.events_with_ends(self._applied):
             self._reading = end
             yield event, place
         self._applied = self.archive.position()
 
     def apply(self, event: Event, place: RecordLocation) -> None:
-        """Adds to catalog and search index the event that `unapplied` just yielded, its page read."""
+        """Adds the event just yielded by `unapplied`, with its page parsed, to catalog and search index."""
         self._apply(event, place)
         self._applied = self._reading
 
@@ -185,7 +185,7 @@ class Collection:
             self._update_index(event, number)
 
     def _update_index(self, visit: Visit, number: int) -> None:
-        """Puts a page into the search index as it is now; removes one that has vanished."""
+        """Updates a page in the search index; removes a vanished one."""
         url = visit.candidate.url
         if self._index_later:
             self._keep_for_index(visit, number)
@@ -199,16 +199,16 @@ class Collection:
             self._index_again(page)
 
     def _keep_for_index(self, visit: Visit, number: int) -> None:
-        """Notes that the index has to learn of a page, and keeps its text for that as long as there are few."""
+        """Marks a page to be indexed later, and keeps its text if there are few."""
         if number <= self._indexed_up_to and visit.change is None:
-            self.catalog.add_stale(visit.candidate.url)  # of a page that was seen again, the catalog knows it
+            self.catalog.add_stale(visit.candidate.url)  # pages fetched again are marked by the catalog
         if (earlier := self._texts.pop(number, None)) is not None:
             self._room_for_texts += len(earlier.text)
         if visit.page is None or not visit.is_kept or not self._room_for_texts:
             return
         text = self._searchable(visit.fetch, visit.page)
         self._texts[number], self._room_for_texts = text, self._room_for_texts - len(text.text)
-        if len(self._texts) > _FEW or self._room_for_texts < 0:  # read from the archive by the first search
+        if len(self._texts) > _MAX_INDEXED_ON_CLOSE or self._room_for_texts < 0:  # left to the first search
             self._texts, self._room_for_texts = {}, 0
 
     def _index_again(self, page: PageRow) -> None:
@@ -218,12 +218,12 @@ class Collection:
             self.search.add(page.url, page.host, *text)
 
     def pages_not_indexed(self) -> int:
-        """How many pages a search does not find yet, or not as they are now."""
+        """The number of pages that are missing or outdated in the search index."""
         up_to = self.catalog.indexed_up_to() if self.search.exists() and not self.search.is_outdated() else 0
         return self.catalog.count_not_indexed(up_to)
 
     def checkpoint(self) -> None:
-        """Makes everything so far durable; what was recorded later is replayed after a kill."""
+        """Makes everything so far durable; after a kill, only later events are replayed."""
         self.archive.sync()
         self.catalog.commit(self._applied)
         is_old = self._clock.now() - self._index_committed_at > _INDEX_INTERVAL
@@ -231,11 +231,11 @@ class Collection:
             self._commit_index()
 
     def close(self) -> None:
-        """Checkpoints, commits the search index unless it may wait, and releases the lock."""
+        """Checkpoints, commits the search index unless `index_later` applies, and releases the lock."""
         try:
             if self._lock:
                 self.checkpoint()
-                if not self._index_later or self.pages_not_indexed() <= _FEW:
+                if not self._index_later or self.pages_not_indexed() <= _MAX_INDEXED_ON_CLOSE:
                     self._commit_index()
                 self.archive.close()
             self.search.close()
@@ -249,7 +249,7 @@ class Collection:
             self.abandon()
 
     def abandon(self) -> None:
-        """Closes as a kill would: what came after the last checkpoint stays in the archive for the next writer."""
+        """Closes without a checkpoint, as after a kill: later events stay in the archive for the next writer."""
         self.search.abandon()
         self.catalog.close()
         self.archive.abandon()
@@ -260,25 +260,25 @@ class Collection:
             self._lock.close()
 
     def forget(self, is_forgotten: Callable[[Url], bool]) -> int:
-        """Removes these URLs from archive, catalog and index; returns how many pages were removed."""
+        """Removes these URLs from archive, catalog and index; returns the number of removed pages."""
         self._require_all_applied()
         self.checkpoint()
         if not self._index_later:
             self._commit_index()
         self._drop_texts()
         urls = [page.url for page in self.catalog.pages() if is_forgotten(page.url)]
-        # The index comes first: after a kill, the same command finishes what the catalog still lists.
+        # The index is first: after a kill, the same command continues with what the catalog still lists.
         self.search.forget(set(urls))
         self.catalog.forget(is_forgotten)
         self._indexed_up_to = self.catalog.indexed_up_to()
-        self.catalog.put_state("moving", True)  # after a kill from here on, the next writer finds the new places
+        self.catalog.put_state("moving", True)  # after a kill from here on, the next writer updates the locations
         self.catalog.commit(self.archive.position())
         self.archive.forget(is_forgotten)
         self._relocate()
         return len(urls)
 
     def compact(self) -> bool:
-        """Leaves nothing on the disk of rows that were deleted; False while another program reads them.
+        """Overwrites deleted rows on disk; False while another program reads them.
 
         Everything must be committed.
         """
@@ -322,9 +322,9 @@ class Collection:
         return page.relevance if page else None
 
     def _commit_index(self) -> None:
-        """Makes all committed pages searchable, including those that an earlier writer left out.
+        """Makes all committed pages searchable, including those left by an earlier writer.
 
-        The catalog is always committed first, so that the index never holds a page of which the catalog does not know.
+        The catalog is always committed first, so that the index never has a page that the catalog lacks.
         """
         if self._may_lack_pages:
             for page in chain(self.catalog.pages(after=self._indexed_up_to), self.catalog.stale_pages()):
@@ -363,16 +363,16 @@ def _acquire_lock(folder: Path) -> Lock:
 
 
 def settle_rebuild(folder: Path) -> str:
-    """Ends what a rebuild that was killed has left; returns what was done, for people, empty where nothing was.
+    """Finishes or undoes an interrupted rebuild; returns what was done, for people, empty if nothing.
 
-    While another process rebuilds, what there is can be read; while it exchanges the files, it is waited for.
+    While another process rebuilds, the old files can be read; while it replaces the files, this waits for it.
     """
-    give_up_at = time.monotonic() + _INSTALLED_WITHIN
+    give_up_at = time.monotonic() + _INSTALL_TIMEOUT
     while (upkeep := read_journal(folder)) is not None and upkeep.task == "rebuild":
         try:
             with closing(_acquire_lock(folder)):
                 return _settle_rebuild(folder)
-        except CollectionError:  # another process is at work, or the folder cannot be written
+        except CollectionError:  # another process works on it, or the folder is not writable
             if upkeep.stage == "making" or time.monotonic() > give_up_at:
                 break
             time.sleep(0.02)
@@ -380,7 +380,7 @@ def settle_rebuild(folder: Path) -> str:
 
 
 def _settle_rebuild(folder: Path) -> str:
-    """The same for whoever holds the lock."""
+    """The same for the holder of the lock."""
     upkeep = read_journal(folder)
     if upkeep is None or upkeep.task != "rebuild":
         return ""
@@ -394,7 +394,7 @@ def _settle_rebuild(folder: Path) -> str:
 
 
 def _drop_rebuilt(folder: Path) -> None:
-    """Removes what a rebuild that was broken off has left."""
+    """Removes the files of an interrupted rebuild."""
     with disk_errors(folder):
         for path in folder.glob(f"{_REBUILT_CATALOG}*"):
             path.unlink()
@@ -403,13 +403,13 @@ def _drop_rebuilt(folder: Path) -> None:
 
 
 def _install_rebuilt(folder: Path) -> None:
-    """Puts a catalog and an index that were made afresh, and are closed, in place of those there are.
+    """Replaces catalog and index by the new ones, which are closed.
 
-    A kill may come between any two steps: then it is called again, and goes on.
+    Safe to repeat after a kill between any two steps.
     """
     with disk_errors(folder):
         if (folder / _REBUILT_CATALOG).exists():
-            for path in folder.glob(f"{_CATALOG}-*"):  # journals of the one before
+            for path in folder.glob(f"{_CATALOG}-*"):  # journals of the old one
                 path.unlink()
             (folder / _REBUILT_CATALOG).replace(folder / _CATALOG)
         if (folder / _REBUILT_SEARCH).exists():

@@ -1,4 +1,4 @@
-"""A dataset as Hugging Face lays it out: Parquet files in `data`, and a card, README.md, that says what they hold."""
+"""A dataset in the layout of Hugging Face: Parquet files in `data`, and a dataset card, README.md."""
 
 import re
 from collections import Counter
@@ -15,7 +15,7 @@ from lycosa.vocabulary.text import counted
 from .arrow_tables import arrow, schema_of, tables
 from .front_matter import yaml_text
 
-_SHARD_BYTES = 500_000_000  # a file that has grown so large is followed by another
+_SHARD_BYTES = 500_000_000  # size from which a new file is started
 _LANGUAGE = re.compile("[a-z]{2,3}")
 _SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M", 10_000_000: "1M<n<10M"}
 _MEANINGS = {
@@ -46,7 +46,7 @@ _MEANINGS = {
 
 
 class About(Struct, frozen=True):
-    """What a card says beside what it counts."""
+    """Facts for the card."""
 
     name: str  # of the collection
     topic: str  # in words; may be empty
@@ -54,7 +54,7 @@ class About(Struct, frozen=True):
 
 
 class _RowCounts(Struct):
-    """What went by."""
+    """Counts of the rows written."""
 
     languages: Counter[str]  # of pages
     rows: int = 0

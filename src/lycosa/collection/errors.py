@@ -1,4 +1,4 @@
-"""Errors of disks and databases as one line for the user."""
+"""Turns errors of disks and databases into one-line messages."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lycosa.vocabulary.errors import CollectionError
 
-# What SQLite says where the file is not as it should be; all else it says is about the disk or other programs.
+# Messages of SQLite that mean a damaged file; all others are about the disk or other programs.
 _DAMAGE = ("no such table", "no such column", "malformed", "Could not decode", "user-defined function", "too big")
 _FAILING_DISK = "make room, or where the disk fails copy {name} to another, then go on"
 

@@ -1,16 +1,15 @@
 """An event as a group of WARC records, and back.
 
-A response is a `response` record (a `revisit` if it is "not modified", or the same as what the archive has already) and
-a `request` record; the rest of the event is JSON in a `metadata` record, which comes last and so completes the group.
-Events without a response are a `metadata` record alone. The target of that record is a URI of its own, such as
-`urn:lycosa:visit:http://…`, because programs that replay archives take every record with a page's URL as its target for
-a capture of that page. Version 0.1 wrote the plain URL; an event is read from the JSON, so both are read alike.
-`Transfer-Encoding` is archived as `X-Archive-Orig-Transfer-Encoding`, because bodies are no longer chunked (and what
-came under this very name gets the prefix once more). The head of a "not modified" is in the JSON and not in the revisit
-record, because replay tools would show that head, 304 and nothing else, instead of the page. A body in Brotli, which
-other programs fail to read in pieces, is archived decoded, with `X-Archive-Orig-Content-Encoding`. A response whose
-body was not wanted is marked `WARC-Truncated: unspecified`, the one reason of the standard that does not claim a limit
-or a broken connection.
+A response is a `response` record (a `revisit` if it is a 304 or identical to what the archive has already) and a
+`request` record; the rest of the event is JSON in a `metadata` record, which comes last and so completes the group.
+Events without a response are a single `metadata` record. Its target is a URI of its own, such as
+`urn:lycosa:visit:http://…`, because replay tools take every record with a page's URL as target for a capture of that
+page. Version 0.1 wrote the plain URL; since events are read from the JSON, both can be read.
+`Transfer-Encoding` is archived as `X-Archive-Orig-Transfer-Encoding`, because bodies are no longer chunked (a header
+that already has this name gets the prefix once more). The headers of a 304 are in the JSON instead of the revisit
+record, because replay tools would show an empty 304 instead of the page. A Brotli body, which other programs fail to
+decode in pieces, is archived decoded, with `X-Archive-Orig-Content-Encoding`. A response whose body was not read is
+marked `WARC-Truncated: unspecified`, the only reason of the standard that implies neither a limit nor a disconnect.
 """
 
 import re
@@ -42,39 +41,39 @@ from .events import Attempt, Event, FetchedExample, RunStart, Scores, Stop, fetc
 from .json_text import to_json
 from .warc import DAMAGED, Record, date_of, digest, one_line, record, records
 
-Decode = Callable[[bytes, str, int], tuple[bytes, bool]]  # body, Content-Encoding, most bytes wanted -> content, cut
+Decode = Callable[[bytes, str, int], tuple[bytes, bool]]  # body, Content-Encoding, limit -> content, is_truncated
 NewId = Callable[[], str]
 
 URN = "urn:lycosa:"
 HIDDEN = "X-Archive-Orig-"
-DECODED = "x-archive-orig-content-encoding"  # header, in lower case, of a response that is archived decoded
+DECODED = "x-archive-orig-content-encoding"  # lower-case header of a response that is archived decoded
 _HIDDEN_NAME = re.compile(rf"(?:{HIDDEN})*(?i:transfer-encoding)")
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 SAME_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
-MAX_CONTENT = 1 << 26  # bytes of a decoded body that are read back, however many its note says
+MAX_CONTENT = 1 << 26  # bytes of a decoded body that are read, whatever its note says
 Headers = tuple[tuple[str, str], ...]
 
 
 class FetchNote(Struct, frozen=True, omit_defaults=True):
-    """What the HTTP records do not hold of a fetch; all of it if there was no response."""
+    """The parts of a fetch that are not in HTTP records; all of it if there was no response."""
 
     outcome: Outcome
     at: Moment
-    url: Annotated[str, Meta(pattern=r"^(https?://[^/\s]|$)")] = ""  # where it differs from the candidate's
+    url: Annotated[str, Meta(pattern=r"^(https?://[^/\s]|$)")] = ""  # if it differs from the candidate's
     elapsed: Score = 0.0
     location: CheckedUrl | None = None
     host_not_before: Moment | None = None
     detail: str = ""
     http_version: str = "1.1"
     content: Count = 0  # bytes once decoded
-    utf8: bool = False  # headers that Latin-1 cannot encode
-    host_added: bool = False  # the archived request has a Host line that the fetch did not
+    utf8: bool = False  # whether headers are UTF-8, because Latin-1 cannot encode them
+    host_added: bool = False  # whether the archived request has a Host header that the fetch had not
     reason: str = ""
     headers: Headers = ()
     request_headers: Headers = ()
     truncated: str = ""
     address: str = ""
-    status: int | None = None  # of a response whose head is in no record
+    status: int | None = None  # of a response whose headers are in no record
 
 
 class VisitNote(Struct, frozen=True, omit_defaults=True, tag_field="lycosa", tag="visit"):
@@ -105,7 +104,7 @@ Note = VisitNote | AttemptNote | ExampleNote | RunStart | Scores | Stop
 
 
 class EventRecords(NamedTuple):
-    """The records of one event as they lie in a file."""
+    """The records of one event in a file."""
 
     start: int
     end: int
@@ -120,7 +119,7 @@ class EventRecords(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """The records of one event as they will be written."""
+    """The records of one event, encoded for writing."""
 
     members: list[bytes]
     payload_digest: str
@@ -130,7 +129,7 @@ class Packed(NamedTuple):
 
 
 def encode_event(event: Event, new_id: NewId) -> Packed:
-    """The group of an event, one gzip member per record."""
+    """The records of an event, one gzip member each."""
     fetch = fetch_of(event)
     if fetch is None or fetch.status is None:
         return Packed([metadata_record(_note_of(event), new_id(), None)], "")
@@ -190,7 +189,7 @@ def url_of(note: Note) -> Url | None:
 
 
 def subject_of(record: Record) -> Url | None:
-    """The URL that a record is about, by its target alone; None if that is no URL."""
+    """The URL that a record is about, by its target; None if that is not a URL."""
     target = record.headers.get("warc-target-uri", "").strip("<>")
     if target.startswith(URN):
         target = target.removeprefix(URN).partition(":")[2]
@@ -198,7 +197,7 @@ def subject_of(record: Record) -> Url | None:
 
 
 def time_of(note: Note) -> float:
-    """When it happened, in seconds since the epoch."""
+    """The time of the event, in seconds since the epoch."""
     return note.fetch.at if isinstance(note, (VisitNote, AttemptNote, ExampleNote)) else note.at
 
 
@@ -227,7 +226,7 @@ def _note_of(event: Event) -> Note:
 
 def _fetch_note(fetch: Fetch, url: Url) -> FetchNote:
     has_response = fetch.status is not None
-    has_head = has_response and not is_not_modified(fetch)  # which a record holds
+    has_head = has_response and not is_not_modified(fetch)  # in a record
     return FetchNote(
         outcome=fetch.outcome,
         at=fetch.at,
@@ -250,7 +249,7 @@ def _fetch_note(fetch: Fetch, url: Url) -> FetchNote:
 
 
 def _readable(fetch: Fetch) -> Fetch:
-    """The fetch with its body decoded where it is Brotli, and its headers as other writers of WARC change them then."""
+    """The fetch with a Brotli body decoded and its headers adapted, as other WARC writers do."""
     encoding = fetch.header("content-encoding")
     if not encoding or not fetch.body or "br" not in (name.strip().lower() for name in encoding.split(",")):
         return fetch
@@ -267,7 +266,7 @@ def _names_host(fetch: Fetch) -> bool:
 
 
 def _archived_version(fetch: Fetch) -> str:
-    return "1.0" if fetch.http_version == "1.0" else "1.1"  # the only versions that WARC readers know
+    return "1.0" if fetch.http_version == "1.0" else "1.1"  # the only versions that WARC readers support
 
 
 def _charset(fetch: Fetch) -> str:
@@ -295,14 +294,13 @@ _decoder: msgspec.json.Decoder[Note] = msgspec.json.Decoder(Note)
 
 
 def groups(stream: BinaryIO, start: int = 0) -> Iterator[EventRecords]:
-    """The whole groups from an offset on; records that belong to none are skipped."""
+    """The complete groups from an offset on; records of no group are skipped."""
     return (part for part in groups_and_strays(stream, start) if isinstance(part, EventRecords))
 
 
 def groups_and_strays(stream: BinaryIO, start: int = 0) -> Iterator[EventRecords | Record]:
-    """The whole groups from an offset on, and in their order the records that belong to none.
-
-    Those are the first record of a file, what others wrote, what a newer version wrote, unfinished groups and damage.
+    """The complete groups from an offset on, and in order the records of no group: the first record of a file, records
+    of other programs or newer versions, unfinished groups, and damage.
     """
     earlier: list[Record] = []
     for each in records(stream, start):
@@ -339,7 +337,7 @@ def _note_in(metadata: Record) -> Note | None:
 
 
 def decode_event(group: EventRecords, decode: Decode) -> Event:
-    """The event of a group, its fetch complete."""
+    """The event of a group, with its complete fetch."""
     note = group.note
     match note:
         case VisitNote():

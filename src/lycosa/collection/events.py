@@ -1,4 +1,4 @@
-"""What a collection remembers: the events of a crawl in their order, and where each lies in the archive."""
+"""The events of a crawl that the archive records, and their locations in it."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from lycosa.vocabulary.records import Candidate, CheckedUrl, Count, Fetch, Momen
 
 
 class RecordLocation(NamedTuple):
-    """Where an event's first record lies; the rest of its records follow directly."""
+    """The location of an event's first record; its other records follow directly."""
 
     file: str
     offset: Count
@@ -17,7 +17,7 @@ class RecordLocation(NamedTuple):
 
 
 class ArchivePosition(NamedTuple):
-    """A moment in the archive: everything in earlier files, and in this one up to the offset."""
+    """A position in the archive: after everything in earlier files, and in this file up to the offset."""
 
     file: str
     offset: Count
@@ -31,13 +31,15 @@ class RunStart(Struct, frozen=True, tag_field="lycosa", tag="run"):
     seeds: tuple[CheckedUrl, ...]
     scope: Plain = None
     utility: Plain = None  # how the strategy weighs relevance against standing
-    refresh: Plain = None  # of a run that sees pages again: its policy, budget and share of expansion
-    map: Plain = None  # of past crawls that guides the strategy: its atlas, topic and priority
-    logs: Plain = None  # access log that guides the strategy: its file, half-life and least number of users
-    options: Mapping[str, Plain] | UnsetType = UNSET  # of the strategy; not written where none are set
-    quotas: Mapping[str, int] | UnsetType = UNSET  # pages of one host and of one site; not written where none are set
-    authority: str | UnsetType = UNSET  # hash of the table of ranks that counted; not written where none did
-    sitemap_seeds: int | UnsetType = UNSET  # how many of the seeds, the last ones, sitemaps name; not written for none
+    refresh: Plain = None  # of a refresh: policy, budget and share of expansion
+    map: Plain = None  # that guides the strategy: atlas, topic and priority
+    logs: Plain = None  # access log that guides the strategy: file, half-life and least number of users
+    options: Mapping[str, Plain] | UnsetType = UNSET  # of the strategy; not written if there are none
+    quotas: Mapping[str, int] | UnsetType = UNSET  # pages per host and per site; not written if there are none
+    authority: str | UnsetType = UNSET  # hash of the rank lists used; not written if there were none
+    sitemap_seeds: int | UnsetType = (
+        UNSET  # number of seeds, the last ones, that are from sitemaps; not written for none
+    )
 
 
 class Attempt(Struct, frozen=True):
@@ -48,7 +50,7 @@ class Attempt(Struct, frozen=True):
 
 
 class FetchedExample(Struct, frozen=True):
-    """A page that somebody called good or bad, fetched for training."""
+    """An example page, good or bad, fetched for training."""
 
     url: Url
     good: bool
@@ -56,7 +58,7 @@ class FetchedExample(Struct, frozen=True):
 
 
 class Scores(Struct, frozen=True, tag_field="lycosa", tag="scores"):
-    """Pages judged anew; replaces their earlier relevance, or standing, where it is named."""
+    """New scores of pages, by URL, which replace the earlier ones."""
 
     at: Moment
     reason: str
@@ -75,15 +77,15 @@ Event = RunStart | Visit | Attempt | FetchedExample | Scores | Stop
 
 
 def fetch_of(event: Event) -> Fetch | None:
-    """What the event fetched, if it is about a fetch."""
+    """The fetch of an event, if it has one."""
     return event.fetch if isinstance(event, (Visit, Attempt, FetchedExample)) else None
 
 
 def is_revisit(fetch: Fetch) -> bool:
-    """Whether the archive has the body already, and is to keep only that it was seen again."""
+    """Whether the archive has the body already, so that only a revisit is recorded."""
     return fetch.outcome is Outcome.UNCHANGED and not fetch.body
 
 
 def is_not_modified(fetch: Fetch) -> bool:
-    """Whether the server said that what the archive has is still so."""
+    """Whether the response was a 304."""
     return fetch.status == 304 and is_revisit(fetch)

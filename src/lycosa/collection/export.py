@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from lycosa.vocabulary.plugins import find_piece
+from lycosa.vocabulary.plugins import find_by_name
 
 from .arrow_tables import write_parquet
 from .dataset_folder import About, write_dataset_folder
@@ -41,25 +41,25 @@ WACZ = "wacz"  # a format of whole collections, not of rows: `wacz.py` writes it
 Exporter = Callable[[Iterator[Row], BinaryIO], None]  # writes rows, each with these columns or more, to a file
 FolderExporter = Callable[[Iterator[Row], Path, Sequence[str], About], None]  # writes rows to an empty folder
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
-_CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]+")  # less tabs and line ends
+_CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]+")  # except tabs and newlines
 _LONG_TEXTS = frozenset(("text", "markdown", "html"))
-_IS_FORMULA = re.compile(  # behind what a spreadsheet may pass over; the signs also of full width
+_IS_FORMULA = re.compile(  # after characters that spreadsheets may ignore; includes full-width signs
     "[\\s\\x00-\\x1f\\x7f-\\x9f\\u00ad\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff]*"
     "[=+@\\-\\uff1d\\uff0b\\uff0d\\uff20]|[\\t\\r\\n]"
 ).match
 
 
-_INNER_FORMULA = re.compile("(;\\s*)(?=[=+@\\-\uff1d\uff0b\uff0d\uff20])")  # where a semicolon ends a cell, too
+_INNER_FORMULA = re.compile("(;\\s*)(?=[=+@\\-\uff1d\uff0b\uff0d\uff20])")  # a semicolon may end a cell, too
 
 
 def check_format(format: str) -> None:
-    """Refuses a format that does not exist, and names those that do."""
-    find_piece({**FORMATS, **FOLDER_FORMATS, WACZ: None}, "lycosa.exporters", format, what="format")
+    """Raises UsageError, which lists the formats, for an unknown one."""
+    find_by_name({**FORMATS, **FOLDER_FORMATS, WACZ: None}, "lycosa.exporters", format, what="format")
 
 
 def exporter_for(format: str, columns: Sequence[str] = COLUMNS) -> Exporter:
-    """What writes this format to a file: Lycosa's own, or that of a plug-in."""
-    exporter = find_piece(FORMATS, "lycosa.exporters", format, what="format")
+    """The exporter of a format, built-in or of a plug-in."""
+    exporter = find_by_name(FORMATS, "lycosa.exporters", format, what="format")
     return partial(exporter, columns=columns) if format in FORMATS else exporter
 
 
@@ -87,7 +87,7 @@ def export_row(page: PageRow, label: str | None = None) -> Row:
 
 
 def iso(at: float) -> str:
-    """A moment as ISO 8601, in UTC."""
+    """A time as ISO 8601, in UTC."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
 
 
@@ -109,11 +109,11 @@ def _csv(pages: Iterator[Row], out: BinaryIO, columns: Sequence[str] = COLUMNS) 
         for page in pages:
             writer.writerow([csv_cell(page[name], is_long=name in _LONG_TEXTS) for name in columns])
     finally:
-        text.detach()  # else it would close the file, which is not its own
+        text.detach()  # otherwise, it would close the caller's file
 
 
 def csv_cell(value: Any, *, is_long: bool = False) -> Any:
-    """A value whose text no spreadsheet takes for a formula; a list is written as JSON.
+    """A value that no spreadsheet interprets as a formula; a list is written as JSON.
 
     is_long: whether it may have several lines.
     """

@@ -1,7 +1,7 @@
-"""What may lie in the folder of a collection: plain files and folders under the names that Lycosa uses.
+"""Checks the folder of a collection, which may be untrusted: regular files and folders only.
 
-A collection may have been made by somebody else. A link would lead elsewhere, also when the file is written; a named
-pipe or a device would be waited for without end. So they are looked for before anything is opened.
+Links could lead elsewhere, even for writing; named pipes and devices could block for ever. Therefore all names that
+Lycosa uses are checked before anything is opened.
 """
 
 import os
@@ -33,14 +33,14 @@ _FILES = (
 )
 _SUFFIXES = ("", "-wal", "-shm", "-journal", ".new")
 _FOLDERS = ("archive", "search", "search.new", "search.old", "rebuilt-search", "examples", "peer")
-_SOCKETS = ("control",)  # of a peer that is served: spoken to, and never opened as a file
+_SOCKETS = ("control",)  # of a running peer: connected to, never opened as a file
 MAX_ENTRIES = 100_000  # files of one folder
 
 
 def check_folder(folder: Path, *, links_allowed: Callable[[], bool] = lambda: False) -> None:
-    """Raises CollectionError where something in the folder is no plain file under a name that Lycosa uses.
+    """Raises CollectionError if something under a name that Lycosa uses is not a regular file or folder.
 
-    links_allowed: whether links count as what they lead to: those that the user made.
+    links_allowed: whether links may be followed, because the user made them.
     """
     for path, mode in _used(folder):
         if stat.S_ISLNK(mode):
@@ -59,13 +59,13 @@ def check_folder(folder: Path, *, links_allowed: Callable[[], bool] = lambda: Fa
 
 
 def _used(folder: Path) -> Iterator[tuple[Path, int]]:
-    """The paths in a folder that Lycosa may open, and the mode of each, links not followed."""
+    """The existing paths that Lycosa may open, and the mode of each, without following links."""
     for name in (*(f"{each}{suffix}" for each in _FILES for suffix in _SUFFIXES), *_FOLDERS):
         path = folder / name
         try:
             yield path, path.lstat().st_mode
         except OSError:
-            continue  # it is not there
+            continue  # does not exist
     for name in _FOLDERS:
         path = folder / name
         if not path.is_dir():

@@ -20,7 +20,7 @@ from .warc import CHUNK, next_member
 
 
 def refuse_arc(path: Path, start: bytes) -> None:
-    """Fails, with the way out, where a file that starts so, gzipped or not, is an ARC file."""
+    """Raises UsageError, with advice, if a file that starts with these bytes is an ARC file."""
     if start.startswith(b"\x1f\x8b"):
         with suppress(zlib.error):
             start = zlib.decompressobj(16 + 15).decompress(start, 64)
@@ -31,18 +31,18 @@ def refuse_arc(path: Path, start: bytes) -> None:
         )
 
 
-FIRST_WEB_PAGE = 631_152_000.0  # seconds since the epoch: 1990; no page was fetched before
+FIRST_WEB_PAGE = 631_152_000.0  # 1990, in seconds since the epoch
 
 
 class ForeignFetches:
-    """Iterates over the HTML pages (status 200) of a WARC file; `skipped` and `damage` say what was left out so far.
+    """Iterates over the HTML pages (status 200) of a WARC file; `skipped` and `damage` describe what was left out.
 
-    latest: seconds since the epoch; a page that was fetched later, or before there was a Web, is left out.
+    latest: seconds since the epoch; pages fetched later, or before 1990, are left out.
     """
 
     def __init__(self, path: Path, *, decode: Decode, max_bytes: int = 1 << 20, latest: float = math.inf):
-        self.skipped = 0  # answers that are not HTML pages, or could not be read
-        self.damage = ""  # for people; empty where the file is whole
+        self.skipped = 0  # responses that are not HTML pages, or unreadable
+        self.damage = ""  # for people; empty if the file is intact
         self._path = path
         self._decode = decode
         self._max_bytes = max_bytes
@@ -50,7 +50,7 @@ class ForeignFetches:
         _require_warc(path)
 
     def __iter__(self) -> Iterator[Fetch]:
-        held: tuple[int, Fetch] | None = None  # yielded late, as the last record may turn out to be cut
+        held: tuple[int, Fetch] | None = None  # delayed by one, as the last record may be truncated
         with self._path.open("rb") as stream:
             last = 0
             for last, record in self._records(stream):
@@ -67,7 +67,7 @@ class ForeignFetches:
             yield held[1]
 
     def _records(self, stream: BinaryIO) -> Iterator[tuple[int, Any]]:
-        """Offset and record; continues behind what cannot be read."""
+        """Offsets and records; continues after unreadable parts."""
         start: int | None = 0
         while start is not None:
             stream.seek(start)
@@ -135,7 +135,7 @@ def _require_warc(path: Path) -> None:
 
 
 def _is_cut(stream: BinaryIO, last: int) -> bool:
-    """Whether the file ends within the gzip member that begins at `last`; other compressions are not checked."""
+    """Whether the file ends within the gzip member at offset `last`; other compressions are not checked."""
     stream.seek(last)
     unread = stream.read(CHUNK)
     if not unread.startswith(b"\x1f\x8b"):

@@ -1,4 +1,4 @@
-"""Front matter: facts as YAML at the head of a Markdown file, whatever strangers wrote into them.
+"""Front matter: YAML at the top of a Markdown file, escaped, since values are untrusted.
 
 >>> print(front_matter({"title": 'a "b"\\n---', "relevance": 0.5, "label": None}))
 ---
@@ -16,7 +16,7 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
 
 
 def front_matter(facts: Mapping[str, object]) -> str:
-    """The facts that are known, between two lines of dashes."""
+    """The facts that are not None, between two lines of dashes."""
     return "\n".join(["---", *_lines(facts), "---"])
 
 
@@ -25,7 +25,7 @@ def _lines(facts: Mapping[str, object]) -> Sequence[str]:
 
 
 def yaml_scalar(value: object) -> str | None:
-    """A text, a number or a time in UTC, as one line of YAML; None for what is nothing or no finite number."""
+    """A text, a number or a time in UTC as one line of YAML; None for None and for numbers that are not finite."""
     if isinstance(value, (int, float)):
         return repr(value) if isfinite(value) else None
     if not isinstance(value, str):
@@ -34,7 +34,7 @@ def yaml_scalar(value: object) -> str | None:
 
 
 def yaml_text(text: str) -> str:
-    """A text in double quotes, in which every character stands for itself or is escaped."""
+    """A text in double quotes, with all special characters escaped."""
     return f'"{"".join(map(_escaped, text.encode("utf-8", "replace").decode()))}"'
 
 

@@ -1,8 +1,8 @@
-"""What is being done to a collection between crawls, noted in its folder: after a kill, the next command ends it.
+"""A file that records maintenance in progress, so that the next command can finish it after a kill.
 
-A rebuild makes another catalog and index beside those there are (`making`), which then take their place
-(`installing`). What was being made is dropped; what was being installed is installed. What is being forgotten is in
-`forgotten.txt`, and forgotten by whoever opens the collection next.
+A rebuild makes a new catalog and index (`making`), which then replace the old ones (`installing`). After a kill, the
+first stage is undone, the second completed. What is being forgotten is in `forgotten.txt`; the next session that opens
+the collection forgets it.
 """
 
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from lycosa.vocabulary.files import atomic_write, read_plain
+from lycosa.vocabulary.files import atomic_write, read_regular_file
 
 from .errors import disk_errors
 
@@ -20,29 +20,29 @@ _MAX_BYTES = 1_000
 
 
 class Upkeep(Struct, frozen=True):
-    """What was under way."""
+    """Maintenance in progress."""
 
     task: Literal["rebuild", "forget"]
     stage: Literal["making", "installing"] = "making"
 
 
 def read_journal(folder: Path) -> Upkeep | None:
-    """What is under way, or was when a process was killed; None where nothing is."""
+    """The maintenance that is in progress or was interrupted, if any."""
     try:
-        return msgspec.json.decode(read_plain(folder / JOURNAL_FILE, _MAX_BYTES), type=Upkeep)
+        return msgspec.json.decode(read_regular_file(folder / JOURNAL_FILE, _MAX_BYTES), type=Upkeep)
     except (OSError, msgspec.DecodeError):
-        return None  # mostly there is none
+        return None  # the usual case
 
 
 def write_journal(folder: Path, upkeep: Upkeep) -> None:
-    """Notes what is about to be done; when it returns, that survives a kill and a power failure."""
+    """Records what is about to be done, durably."""
     path = folder / JOURNAL_FILE
     with disk_errors(path), atomic_write(path) as file:
         file.write(msgspec.json.encode(upkeep))
 
 
 def end_journal(folder: Path) -> None:
-    """Notes that it is done."""
+    """Records that it is done."""
     path = folder / JOURNAL_FILE
     with disk_errors(path):
         path.unlink(missing_ok=True)

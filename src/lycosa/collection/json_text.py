@@ -1,4 +1,4 @@
-"""Records as JSON, whatever text a hostile page put into them."""
+"""Records as JSON, including any text from hostile pages."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 def to_json(plain: Any) -> bytes:
-    """Records and plain data as JSON; numpy numbers become plain, and lone surrogates question marks."""
+    """Records and plain data as JSON; numpy numbers are converted, lone surrogates become question marks."""
     try:
         return msgspec.json.encode(plain, enc_hook=_number)
     except UnicodeEncodeError:  # a lone surrogate

@@ -112,7 +112,7 @@ def _checked(plain: Plain, kind: type[T]) -> T:
     try:
         return msgspec.convert(plain, kind)
     except msgspec.ValidationError as error:
-        raise DamagedRowError(f"a row is not as Lycosa writes it: {error}"[:200]) from None
+        raise DamagedRowError(f"a row is damaged: {error}"[:200]) from None
 
 
 class Queries:
@@ -128,7 +128,7 @@ class Queries:
         return catalog_errors(self.path)
 
     def _rows(self, kind: type[T], sql: str, *values: object) -> Iterator[T]:
-        """The rows of a query as tuples of this kind; raises CollectionError where the catalog holds anything else."""
+        """The rows of a query as tuples of this type; raises CollectionError for any other value."""
         with self._errors():
             self._flush()
             cursor = self.connection.execute(sql, values)
@@ -136,7 +136,7 @@ class Queries:
                 yield from _checked(rows, list[kind])  # type: ignore[valid-type]
 
     def _records(self, read: RowReader[R], sql: str, *values: object) -> Iterator[R]:
-        """The rows of a query as records, checked alike."""
+        """The rows of a query as records, checked in the same way."""
         with self._errors():
             self._flush()
             for row in self.connection.execute(sql, values):
@@ -162,7 +162,7 @@ class Queries:
         after: int = 0,
         limit: int | None = None,
     ) -> Iterator[PageRow]:
-        """The pages; only those of a host, of some relevance, or with a number above `after`, as given."""
+        """The pages, optionally of one host, with a least relevance, or with a number above `after`."""
         wanted = ["number > ?"]
         values: list[object] = [after]
         if host is not None:
@@ -177,12 +177,12 @@ class Queries:
         return self._records(read_page, sql, *values)
 
     def latest_pages(self, limit: int, *, before: int | None = None) -> list[PageRow]:
-        """The pages that came last, the latest first; those with a number below `before` where it is given."""
+        """The latest pages, latest first; optionally only those with a number below `before`."""
         sql = f"SELECT {read_page.columns} FROM pages WHERE number < ? ORDER BY number DESC LIMIT ?"
         return list(self._records(read_page, sql, before if before is not None else 1 << 62, limit))
 
     def judged(self, *, latest: int | None = None) -> list[tuple[int, Url, float, float | None]]:
-        """Number, URL, time of the fetch, and relevance of the latest pages, or of all, in the order of arrival."""
+        """Number, URL, fetch time and relevance of the latest pages, or of all, in order of arrival."""
         sql = "SELECT number, url, at, relevance FROM pages ORDER BY number DESC LIMIT ?"
         return list(self._rows(tuple[Number, CheckedUrl, Moment, Score | None], sql, -1 if latest is None else latest))[
             ::-1
@@ -203,13 +203,13 @@ class Queries:
         return self._records(read_page, sql, *values, -1 if wanted.top is None else wanted.top)
 
     def count_selected(self, wanted: Selection) -> int:
-        """How many pages a selection has."""
+        """The number of pages of a selection."""
         where, values = wanted.where()
         found = self._one(int, f"SELECT count(*) FROM pages WHERE {where}", *values)
         return found if wanted.top is None else min(found, wanted.top)
 
     def links(self, number: int) -> list[Link]:
-        """The links of the newest version of a page, in their order on it."""
+        """The links of the latest version of a page, in order."""
         sql = "SELECT target, anchor, rel, position FROM links WHERE source = ? ORDER BY rank"
         return [Link(*row) for row in self._rows(tuple[CheckedUrl, str, str, Count], sql, number)]
 
@@ -219,16 +219,16 @@ class Queries:
         return list(self._records(read_look, sql, number))
 
     def links_of(self, number: int) -> set[Url]:
-        """Where the newest version of a page links to."""
+        """The link targets of the latest version of a page."""
         return set(self._urls("SELECT target FROM links WHERE source = ?", number))
 
     def refresh_states(self) -> Iterator[RefreshState]:
-        """What decides when pages are to be refreshed, in the order of their arrival."""
+        """The data for refresh policies, in order of arrival."""
         sql = f"SELECT {read_refresh_state.columns} FROM pages ORDER BY number"
         return self._records(read_refresh_state, sql)
 
     def all_looks(self) -> Iterator[tuple[int, Url, ObservationRow]]:
-        """Number, URL and every look of all pages: page by page, oldest first; a full table scan of the links."""
+        """Number, URL and every check of all pages: page by page, oldest first; a full table scan of the links."""
         once = (
             "SELECT number, url, 1, at, 'new', status, digest, bytes,"
             " (SELECT count(*) FROM links WHERE source = number), 0, file, place, length"
@@ -298,10 +298,10 @@ class Queries:
         return list(self._records(read_parent, sql, url, limit))
 
     def originals(self, page: PageRow | None = None) -> dict[Url, Url]:
-        """The original of each page that has near-duplicates: that of the best standing, where all have one, else that
-        with in-links from most other sites, else the one that was met first. A scan of pages and links.
+        """The original of each group of near-duplicates: the page with the best standing if all have one, else that
+        with in-links from the most other sites, else the first. Scans pages and links.
 
-        page: to look at those of one page alone.
+        page: for the group of one page only.
         """
         group = None if page is None else page.duplicate_of or page.url
         found = self._rows(
@@ -377,7 +377,7 @@ class Queries:
         return self._urls("SELECT url FROM fetches WHERE settled AND NOT again")
 
     def left_out(self, reason: LeftOutReason) -> list[tuple[Url, RecordLocation]]:
-        """The pages that were fetched and not kept for a reason, and where each lies in the archive, oldest first."""
+        """The pages that were not kept for a reason, and their locations in the archive, oldest first."""
         sql = (
             "SELECT url, file, place, length FROM fetches WHERE settled AND NOT again AND file IS NOT NULL"
             " AND (left_out = ? OR left_out LIKE ?) AND url NOT IN (SELECT url FROM pages) ORDER BY rowid"
@@ -386,16 +386,16 @@ class Queries:
         return [(url, RecordLocation(file, offset, length)) for url, file, offset, length in rows]
 
     def last_outcomes(self) -> Iterator[tuple[Url, Outcome]]:
-        """How the last visit of each URL ended; refresh fetches are excluded."""
+        """The outcome of the last visit of each URL; refresh fetches are excluded."""
         sql = "SELECT url, outcome, max(rowid) FROM fetches WHERE settled AND NOT again GROUP BY url"
         return ((url, outcome) for url, outcome, _ in self._rows(tuple[CheckedUrl, Outcome, int], sql))
 
     def known_urls(self) -> Iterator[Url]:
-        """Every URL that was fetched, skipped or taken for an example."""
+        """Every URL that was fetched, skipped or used as an example."""
         return (url for table in ("fetches", "skips", "examples") for url in self._urls(f"SELECT url FROM {table}"))
 
     def found_dead(self) -> Iterator[tuple[Url, float]]:
-        """The URLs that were visited and are no pages: gone, or something else than HTML; and when that was."""
+        """The visited URLs that are gone or not HTML, with the time of the visit."""
         return self._rows(
             tuple[CheckedUrl, Moment],
             "SELECT url, at FROM fetches WHERE settled AND NOT again AND outcome IN (?, ?)",
@@ -404,7 +404,7 @@ class Queries:
         )
 
     def pages_since_relevant(self) -> int:
-        """How many pages have come since the last relevant one."""
+        """The number of pages since the last relevant one."""
         last_relevant = "SELECT coalesce(max(number), 0) FROM pages WHERE relevance >= ?"
         return self._one(int, f"SELECT count(*) FROM pages WHERE number > ({last_relevant})", RELEVANT)
 
@@ -412,7 +412,7 @@ class Queries:
         return bool(self._one(int, "SELECT EXISTS (SELECT 1 FROM pages WHERE standing IS NULL)"))
 
     def last_number(self) -> int:
-        """The number of the page that came last; 0 before the first."""
+        """The number of the latest page; 0 before the first."""
         return self._one(int, "SELECT coalesce(max(number), 0) FROM pages")
 
     def last_fetch_at(self) -> float | None:
@@ -420,21 +420,21 @@ class Queries:
         return next(self._rows(tuple[Moment | None], "SELECT max(at) FROM fetches"))[0]
 
     def count(self) -> int:
-        """How many pages there are."""
+        """The number of pages."""
         return self._one(int, "SELECT count(*) FROM pages")
 
     def count_not_indexed(self, number: int) -> int:
-        """How many pages the search index has not as they are now, where that of this number is the last it has."""
+        """The number of pages that are missing or outdated in a search index whose last page has this number."""
         sql = "SELECT count(*) FROM pages WHERE number > ? OR number IN (SELECT page FROM stale)"
         return self._one(int, sql, number)
 
     def totals(self) -> tuple[int, int, int]:
-        """How many pages there are, how many of them are relevant, and their bytes."""
+        """The number of pages, the number of relevant ones, and the total bytes."""
         sql = "SELECT count(*), coalesce(sum(relevance >= ?), 0), coalesce(sum(bytes), 0) FROM pages"
         return next(self._rows(tuple[int, int, Count], sql, RELEVANT))
 
     def relevant_in_order(self) -> list[bool]:
-        """Whether each page is relevant, in the order of arrival."""
+        """Whether each page is relevant, in order of arrival."""
         sql = "SELECT coalesce(relevance >= ?, 0) FROM pages ORDER BY number"
         return [bool(is_relevant) for (is_relevant,) in self._rows(tuple[int], sql, RELEVANT)]
 
@@ -466,13 +466,13 @@ class Queries:
         )
 
     def outcomes_and_statuses(self) -> Iterator[tuple[Outcome, int | None, int]]:
-        """How the fetches ended: outcome, status and how often."""
+        """The number of fetches by outcome and status."""
         return self._rows(
             tuple[Outcome, Status | None, int], "SELECT outcome, status, count(*) FROM fetches GROUP BY 1, 2"
         )
 
     def omissions(self) -> Omissions:
-        """What the collection lacks of what the crawl came across; scans the tables of pages, fetches and skips."""
+        """What the crawl found but the collection lacks; scans the tables of pages, fetches and skips."""
         first = "settled AND NOT again"
         copies, alike, many, beyond, script = next(
             self._rows(
@@ -500,7 +500,7 @@ class Queries:
         )
 
     def _crowded(self) -> dict[str, int]:
-        """The links of crowded sites, which are counted and not listed."""
+        """The number of links skipped for SITE, which are not listed."""
         crowded = self.get_state(CROWDED, int) or 0
         return {SkipReason.SITE.value: crowded} if crowded > 0 else {}
 
@@ -509,8 +509,7 @@ class Queries:
         return dict(self._rows(tuple[str, int], sql))
 
     def visits_with_links(self) -> Iterator[VisitRow]:
-        """Every visit in its order, with the relevance of its page and the links that may be followed; refresh fetches
-        are excluded."""
+        """Every visit in order, with the relevance of its page and its followable links; without refresh fetches."""
         visits = self._rows(
             tuple[CheckedUrl, Outcome, int | None, Score | None, int | None],
             "SELECT fetches.url, outcome, number, relevance, is_copy FROM fetches LEFT JOIN pages USING (url)"
@@ -533,16 +532,16 @@ class Queries:
                 yield url
 
     def pages_of_hosts(self) -> dict[str, int]:
-        """How many pages there are of each host."""
+        """The number of pages of each host."""
         return self._counted("host", "pages")
 
     def count_skips(self, reason: SkipReason) -> int:
-        """How many URLs were skipped for a reason."""
+        """The number of URLs skipped for a reason."""
         sql = "SELECT count(*) FROM skips WHERE reason = ? OR reason LIKE ?"
         return self._one(int, sql, reason.value, f"{reason.value}: %")
 
     def get_state(self, key: str, kind: type[T] | None = None) -> Any:
-        """What was put under a key, None where nothing was; as a value of this kind, where one is given."""
+        """The value of a key, None if there is none; converted to `kind` if given."""
         with self._errors():
             found = next(self._rows(tuple[str], "SELECT value FROM state WHERE key = ?", key), None)
             value = None if found is None else from_json(found[0])

@@ -1,7 +1,7 @@
-"""The rows of a catalog as records: their fields are the columns, and SQL is made from the names of the fields.
+"""The rows of a catalog as records: fields are columns, and SQL is generated from their names.
 
-Rows are read by a `RowReader`, which turns columns into the types of the fields. They are written as the records at the
-end of this file, and links as the `Link` of a page.
+Rows are read by a `RowReader`, which converts columns to the types of the fields. They are written as the records at
+the end of this file, and links as `Link`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -49,11 +49,11 @@ class PageRow(Struct, frozen=True, gc=False):
     last_modified: str
     truncated: str
     standing: Score | None
-    looked_at: Moment  # when it was last asked for
+    looked_at: Moment  # last request
     vanished_at: Moment | None
     vanished_why: str
-    is_copy: bool  # its text is that of `duplicate_of` word for word
-    links_beyond: Count  # that were not read, as there are too many
+    is_copy: bool  # its text is identical to that of `duplicate_of`
+    links_beyond: Count  # links beyond the limit, which were not read
     needs_script: bool
 
     @property
@@ -62,12 +62,12 @@ class PageRow(Struct, frozen=True, gc=False):
 
     @property
     def past(self) -> PastFetch:
-        """What a conditional request needs to know of the page."""
+        """The data for a conditional request."""
         return PastFetch(self.url, self.at, Outcome.OK, self.status, self.digest, self.etag, self.last_modified)
 
 
 class FetchRow(Struct, frozen=True, gc=False):
-    """One request and how it ended."""
+    """One request and its outcome."""
 
     url: CheckedUrl
     at: Moment
@@ -76,27 +76,27 @@ class FetchRow(Struct, frozen=True, gc=False):
     elapsed: Score
     detail: str
     digest: int
-    settled: bool  # False where another attempt follows
+    settled: bool  # False if another attempt follows
     place: RecordLocation | None
-    left_out: str  # why the page is not kept, as a LeftOut is spelt; empty where it is, or there is none
+    left_out: str  # str of a LeftOut if the page was not kept, else empty
 
 
 class ObservationRow(Struct, frozen=True, gc=False):
-    """One time that a page was seen, and what had become of it."""
+    """One check of a page, and its result."""
 
     look: Number  # 1 for the first
     at: Moment
     change: str  # "new" for the first, else a Change
     status: Status | None
-    digest: int | None  # of the version it brought; None where it brought none
+    digest: int | None  # of the new version, if there was one
     bytes: Count | None
     links: Count | None
-    new_links: Count  # targets that the version before did not link to
+    new_links: Count  # link targets that are not in the previous version
     place: RecordLocation | None
 
 
 class RefreshState(Struct, frozen=True, gc=False):
-    """What decides when a page is to be refreshed."""
+    """The data of a page for refresh policies."""
 
     number: Number
     url: CheckedUrl
@@ -116,12 +116,12 @@ class LatestChange(Struct, frozen=True, gc=False):
 
 
 class Freshness(Struct, frozen=True):
-    """How well a collection is kept up with."""
+    """How up to date a collection is."""
 
-    looked_again: int  # pages seen more than once
+    looked_again: int  # pages checked again
     changed: int  # pages that were found changed at least once
-    vanished: int  # pages that are there no longer
-    oldest_look: Moment | None  # at a page that is there
+    vanished: int  # pages that no longer exist
+    oldest_look: Moment | None  # of an existing page
     latest_look: Moment | None
 
 
@@ -135,11 +135,11 @@ class InLinkRow(Struct, frozen=True, gc=False):
 
 
 class VisitRow(Struct, frozen=True, gc=False):
-    """A visit as far as links go: where it led."""
+    """A visit, reduced to its links."""
 
     url: CheckedUrl
     outcome: Outcome
-    relevance: Score | None  # None where there is no page
+    relevance: Score | None  # None without a page
     links: tuple[CheckedUrl, ...]
 
 
@@ -153,7 +153,7 @@ class SkipRow(Struct, frozen=True, gc=False):
 
 
 class ExampleRow(Struct, frozen=True, gc=False):
-    """A page somebody called good or bad."""
+    """An example page, good or bad."""
 
     url: CheckedUrl
     good: bool
@@ -172,21 +172,21 @@ class RunRow(Struct, frozen=True, gc=False):
     first_page: Count
     stopped_at: Moment | None
     stop_reason: str | None
-    refresh: Plain = None  # of a run that saw pages again: policy, budget, share of expansion
+    refresh: Plain = None  # of a refresh: policy, budget, share of expansion
 
 
 class Omissions(Struct, frozen=True):
-    """What a collection lacks of what the crawl came across, in numbers of URLs where nothing else is said."""
+    """What the crawl found but the collection lacks; numbers of URLs unless stated otherwise."""
 
-    left_out: dict[str, int]  # pages that were read and not kept, by reason as a LeftOut is spelt
-    unexplained: int  # the same by an older version, which did not note the reason
-    near_duplicates: int  # pages that are kept and nearly the same as others; copies are not counted
-    copies: int  # pages that are kept, and whose links were not followed
-    truncated: dict[str, int]  # pages of which the end is missing, by what cut them: length or time
-    pages_of_many_links: int  # pages some of whose links were not read
+    left_out: dict[str, int]  # pages that were parsed but not kept, by reason (str of a LeftOut)
+    unexplained: int  # the same by an older version, which did not record the reason
+    near_duplicates: int  # stored pages that are near-duplicates; copies are not counted
+    copies: int  # stored pages whose links were not followed
+    truncated: dict[str, int]  # truncated pages, by cause: length or time
+    pages_of_many_links: int  # pages with links beyond the limit
     links_beyond: Count  # those links
-    needs_script: int  # pages with hardly any text and links, but scripts
-    other_types: dict[str, int]  # what is not HTML, by how the fetch described it
+    needs_script: int  # pages with hardly any text or links, but scripts
+    other_types: dict[str, int]  # not HTML, by the detail of the fetch
     forbidden: int  # by robots.txt
     skipped: dict[str, int]  # links that were never fetched, by reason without its detail
 
@@ -211,10 +211,10 @@ class Summary(Struct, frozen=True):
 
 
 class RowReader(Generic[R]):
-    """Makes records of one type out of rows that were selected by `columns`.
+    """Converts rows, selected by `columns`, to records of one type.
 
     A field is read from the column of its name, or from the SQL expression given for it; the field `place` from the
-    columns of a RecordLocation, all NULL where there is none.
+    columns of a RecordLocation, which may all be NULL.
 
     >>> RowReader(RefreshState, {"looked_at": "coalesce(looked_at, at)"}).columns
     'number, url, relevance, standing, coalesce(looked_at, at), vanished_at'
@@ -237,7 +237,7 @@ class RowReader(Generic[R]):
         self._conversions = list((convert or {}).items())
 
     def __call__(self, row: Iterable[Any]) -> R:
-        """The record of a row; raises DamagedRowError where a value is not what the field takes."""
+        """The record of a row; raises DamagedRowError for a value of the wrong type."""
         values = list(row)
         if self._place is not None:
             file, offset, length = values[self._place : self._place + 3]
@@ -248,7 +248,7 @@ class RowReader(Generic[R]):
                 plain[field] = function(plain[field])
             return msgspec.convert(plain, self._kind)
         except (msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
-            raise DamagedRowError(f"a row is not as Lycosa writes it: {error}"[:200]) from None
+            raise DamagedRowError(f"a row is damaged: {error}"[:200]) from None
 
 
 def from_json(text: str) -> Plain:
@@ -296,7 +296,7 @@ read_parent = RowReader(
 
 
 class NewPage(Struct, frozen=True, gc=False):
-    """What is known of a page when it is first kept, beside its version."""
+    """The columns of a page that do not depend on its version."""
 
     number: int
     url: Url
@@ -309,7 +309,7 @@ class NewPage(Struct, frozen=True, gc=False):
 
 
 class Version(Struct, frozen=True, gc=False):
-    """What every version of a page brings."""
+    """The columns of a page that change with every version."""
 
     title: str
     language: str
@@ -373,7 +373,7 @@ class NewExample(Struct, frozen=True, gc=False):
 
 
 class NewRun(Struct, frozen=True, gc=False):
-    """A row of `runs`, but for its end."""
+    """A row of `runs`, without its end."""
 
     at: float
     strategy: str
@@ -384,7 +384,7 @@ class NewRun(Struct, frozen=True, gc=False):
 
 
 class NewObservation(Struct, frozen=True, gc=False):
-    """A row of `looks`, less its page and its number, which are found by the URL."""
+    """A row of `looks`, without its page and its number, which are looked up by URL."""
 
     at: float
     change: str
@@ -399,7 +399,7 @@ class NewObservation(Struct, frozen=True, gc=False):
 
 
 class LastObservation(Struct, frozen=True, gc=False):
-    """When a page was last asked for, and its validators where the answer had some."""
+    """The time of the last request of a page, and its validators if the response had any."""
 
     looked_at: float
     etag: str | None
@@ -407,7 +407,7 @@ class LastObservation(Struct, frozen=True, gc=False):
 
 
 class Vanishing(Struct, frozen=True, gc=False):
-    """When a page vanished, and why; or that it is there again."""
+    """When a page vanished, and why; None and empty if it has returned."""
 
     vanished_at: float | None
     vanished_why: str
@@ -422,7 +422,7 @@ class NewTarget(Struct, frozen=True, gc=False):
 
 
 def columns_of(*kinds: type[Struct]) -> tuple[str, ...]:
-    """The columns that rows of these types, one behind the other, fill."""
+    """The columns of rows of these types, concatenated."""
     return tuple(column for kind in kinds for column in kind.__struct_fields__)
 
 

@@ -1,10 +1,8 @@
-"""The tables of a catalog, version by version, and opening a catalog of any version.
+"""The tables of a catalog, by version, and opening a catalog of any version.
 
-A catalog can be rebuilt from the archive, so nothing in it is the only copy.
-
-Growth: some 4 KB for a page with 40 links, nearly all of it in `links`. No index serves `parents` and `fetches`: they
-read their tables through (some 40 MB, a few hundredths of a second, for 10 000 pages), which spares every page of every
-crawl the upkeep of an index that only `lycosa explain` would use.
+A catalog can be rebuilt from the archive, so nothing in it is the only copy. A page with 40 links takes some 4 KB,
+nearly all of it in `links`. `parents` and `fetches` have no index: they scan their tables (some 40 MB and a few
+hundredths of a second for 10 000 pages), because an index that only `lycosa explain` uses would slow every crawl.
 """
 
 import re
@@ -111,7 +109,7 @@ ALTER TABLE pages ADD COLUMN links_beyond INTEGER NOT NULL DEFAULT 0;  -- that w
 ALTER TABLE pages ADD COLUMN needs_script INTEGER NOT NULL DEFAULT 0;
 """
 
-# Of others in the same file, as their CREATE statements read without comments: what waits.
+# The table of another package in the same file, the frontier, as its CREATE statement without comments.
 _FRONTIER = (
     "CREATE TABLE frontier ( arrival INTEGER PRIMARY KEY, url TEXT NOT NULL, priority REAL NOT NULL,"
     " candidate BLOB NOT NULL )"
@@ -119,9 +117,11 @@ _FRONTIER = (
 _LONGEST_VALUE = 1 << 28  # bytes of one text or row
 _COMMENT = re.compile(r"--[^\n]*")
 _MAX_OBJECTS = 1_000
-_PLAIN_INDEX = re.compile(r'(?i)(create index "?\w+"? on "?\w+"? ?\([\w", ]+\))?')  # of columns; '' is of a constraint
+_PLAIN_INDEX = re.compile(
+    r'(?i)(create index "?\w+"? on "?\w+"? ?\([\w", ]+\))?'
+)  # of columns; '' for that of a constraint
 
-MIGRATIONS: Sequence[str] = (VERSION_1, VERSION_2, VERSION_3, VERSION_4)  # the n-th leads from version n to n + 1
+MIGRATIONS: Sequence[str] = (VERSION_1, VERSION_2, VERSION_3, VERSION_4)  # the n-th migrates from version n to n + 1
 
 
 def version_of(connection: sqlite3.Connection) -> int:
@@ -129,7 +129,7 @@ def version_of(connection: sqlite3.Connection) -> int:
 
 
 def migrate(connection: sqlite3.Connection, migrations: Sequence[str] = MIGRATIONS) -> None:
-    """Brings an older catalog to the newest version, each step whole or not at all."""
+    """Migrates a catalog to the latest version, each step in a transaction."""
     for version in range(version_of(connection), len(migrations)):
         try:
             connection.executescript(
@@ -143,7 +143,7 @@ def migrate(connection: sqlite3.Connection, migrations: Sequence[str] = MIGRATIO
 
 @cache
 def _objects_of(migrations: tuple[str, ...]) -> frozenset[tuple[str, str, str]]:
-    """What a catalog that these migrations made consists of."""
+    """The database objects of a catalog made by these migrations."""
     with closing(sqlite3.connect(":memory:")) as connection:
         migrate(connection, migrations)
         return _objects_in(connection)
@@ -159,10 +159,10 @@ def _objects_in(connection: sqlite3.Connection) -> frozenset[tuple[str, str, str
 
 
 def check_schema(connection: sqlite3.Connection, migrations: Sequence[str] = MIGRATIONS) -> None:
-    """Raises sqlite3.DatabaseError where the tables are not those of the catalog's version, or writing computes more.
+    """Raises sqlite3.DatabaseError if the tables are not those of the catalog's version, or if writing would run code.
 
-    A catalog of others may have a view in the place of a table, or a trigger or an index of an expression or of some
-    rows, which computes without end. Tables, views and indexes of columns that a user has added are left alone.
+    An untrusted catalog may have a view instead of a table, or a trigger, an expression index or a partial index that
+    computes for ever. Additional tables, views and indexes of columns are allowed.
     """
     found, expected = _objects_in(connection), _objects_of(tuple(migrations[: version_of(connection)]))
     others = found - expected - {("table", "frontier", _FRONTIER)}
@@ -175,7 +175,7 @@ def check_schema(connection: sqlite3.Connection, migrations: Sequence[str] = MIG
 
 
 def connect(path: Path, writable: bool, migrations: Sequence[str]) -> sqlite3.Connection:
-    """The catalog at a path, migrated to the newest version; read-only unless `writable`."""
+    """Opens the catalog at a path and migrates it to the latest version; read-only unless `writable`."""
     name = path.parent
     if not writable and not path.exists():
         raise CollectionError(f"{name} has no catalog; run: lycosa rebuild {name}")
@@ -222,5 +222,5 @@ def _connected(path: Path, writable: bool) -> sqlite3.Connection:
         connection.close()
         if path.with_name(path.name + "-wal").exists():
             raise
-        return sqlite3.connect(f"{address}?immutable=1", uri=True)  # a folder in which SQLite cannot make its files
+        return sqlite3.connect(f"{address}?immutable=1", uri=True)  # a read-only folder
     return connection

@@ -17,52 +17,52 @@ import tantivy
 from msgspec import Struct
 
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.files import read_plain
+from lycosa.vocabulary.files import read_regular_file
 from lycosa.vocabulary.text import has_unspaced, unspaced_runs
 
 from .json_text import replace_surrogates
 from .search_query import MAX_QUERY, BooleanQuery, Term, parse_query
 
-HEAP = 60_000_000  # bytes before the writer makes a segment; smaller ones are merged, and mapped whole, more often
+HEAP = 60_000_000  # bytes before the writer makes a segment; smaller segments are merged more often
 MAX_TEXT = 100_000  # characters of a page that are indexed
-_RUN_ENDS = " x "  # so that no phrase goes from one run into the next
-OTHER = "other"  # stands for languages without a stemmer
-_WEIGHTS = {"title": (0.5, 2.0), "body": (0.25, 1.0)}  # of a word as it is written, and of its stem
-_MAX_META = 100_000_000  # bytes of the file that lists the segments
-_CANDIDATES = 10  # pages looked at for each that is wanted
-LOOKED_AT = 1_000  # answers that can be paged through, or among which pages are chosen by what is not in the index
-FACETED = 200  # answers whose hosts and languages are counted
+_RUN_SEPARATOR = " x "  # so that no phrase spans two runs
+OTHER = "other"  # languages without a stemmer
+_WEIGHTS = {"title": (0.5, 2.0), "body": (0.25, 1.0)}  # of the unstemmed word, and of its stem
+_MAX_META = 100_000_000  # bytes of the list of segments
+_CANDIDATES = 10  # pages examined per requested page
+MAX_EXAMINED = 1_000  # results that can be paged through or filtered by what is not in the index
+MAX_FACETED = 200  # results whose hosts and languages are counted
 _FACETS = 12  # hosts, and languages
 SNIPPET = 200  # characters
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\s]+")
 
 
 class Hit(Struct, frozen=True):
-    """A page that answers a query; words that matched stand between « and » in the snippet."""
+    """A result of a query; matching words are between « and » in the snippet."""
 
     url: str
     title: str
     snippet: str
     score: float
-    relevance: float | None  # None for a page that was not judged yet
+    relevance: float | None  # None if not scored yet
     host: str
 
 
 class SearchResults(Struct, frozen=True):
-    """Some of the answers to a query."""
+    """One page of the results of a query."""
 
     hits: tuple[Hit, ...] = ()
-    total: int = 0  # of all answers
-    is_partial: bool = False  # whether only the first `LOOKED_AT` were counted
-    hosts: dict[str, int] = {}  # of the first answers, the most frequent first
+    total: int = 0  # number of results
+    is_partial: bool = False  # whether only the first `MAX_EXAMINED` were counted
+    hosts: dict[str, int] = {}  # of the first results, most frequent first
     languages: dict[str, int] = {}
 
 
 class SearchIndex:
     """Adds pages and finds them; nothing is found before `commit`.
 
-    The index holds neither text nor relevance, which changes whenever the judge learns: `text_of` gives the text of a
-    page wherever one is to be shown or indexed again, `relevance_of` its present relevance.
+    The index contains neither text nor relevance, which changes with the model: `text_of` gives the text of a page to
+    show or index again, `relevance_of` its current relevance.
     """
 
     def __init__(
@@ -85,17 +85,19 @@ class SearchIndex:
             return self._folder.is_dir() and bool(tantivy.Index.exists(str(self._folder)))
 
     def is_outdated(self) -> bool:
-        """Whether there is an index that an older version of Lycosa made, of other fields."""
+        """Whether there is an index of an older version of Lycosa, with other fields."""
         try:
-            fields = [each["name"] for each in json.loads(read_plain(self._folder / "meta.json", _MAX_META))["schema"]]
+            fields = [
+                each["name"] for each in json.loads(read_regular_file(self._folder / "meta.json", _MAX_META))["schema"]
+            ]
         except (OSError, ValueError, LookupError, TypeError, RecursionError):
-            return False  # there is none, or it is damaged, which is found when it is opened
+            return False  # there is none, or it is damaged, which opening it reports
         return fields != _field_names()
 
     def add(self, url: str, host: str, title: str, text: str, language: str = "") -> None:
-        """Adds a page that is not in the index; `delete` it first where it may be.
+        """Adds a page that is not in the index; if it may be, `delete` it first.
 
-        language: ISO 639-1; words of pages of an unknown one are stemmed as English.
+        language: ISO 639-1; an unknown one is stemmed as English.
         """
         document = tantivy.Document()
         title, text = _composed(title), _composed(text[:MAX_TEXT])
@@ -107,7 +109,7 @@ class SearchIndex:
             document.add_text(name, content)
             document.add_text(f"{name}_{code}", _without_dots(content))
         if runs := [*unspaced_runs(title), *unspaced_runs(text)]:
-            document.add_text("characters", _RUN_ENDS.join(map(" ".join, runs)))
+            document.add_text("characters", _RUN_SEPARATOR.join(map(" ".join, runs)))
         with self._errors():
             self._open_writer().add_document(document)
 
@@ -117,7 +119,7 @@ class SearchIndex:
                 self._open_writer().delete_documents_by_term("url", url)
 
     def forget(self, urls: Collection[str]) -> None:
-        """Removes these pages from the disk too, which `delete` does only when segments happen to be merged."""
+        """Removes these pages from disk at once; `delete` does so only when segments are merged."""
         if not urls or not self.exists():
             return
         self.commit()
@@ -133,7 +135,7 @@ class SearchIndex:
             replacement._open_writer().commit()
             replacement.close()
             self.close()
-            before = self._folder.rename(self._beside("old"))  # a kill from here on leaves no index: another is made
+            before = self._folder.rename(self._beside("old"))  # after a kill from here on, it is built again
             replacement._folder.rename(self._folder)
             shutil.rmtree(before)
 
@@ -142,24 +144,24 @@ class SearchIndex:
         self.add(url, host, title, self._text_of(url), language)
 
     def commit(self) -> None:
-        """Makes everything added findable, and durable."""
+        """Makes everything added searchable and durable."""
         if self._writer is not None:
             with self._errors():
                 self._writer.commit()
 
     def close(self) -> None:
-        """Closes the writer when its merges are done; what was not committed is lost."""
+        """Closes the writer after its merges; uncommitted changes are lost."""
         if self._writer is not None:
             with self._errors():
                 self._writer.wait_merging_threads()
         self.abandon()
 
     def abandon(self) -> None:
-        """Drops the writer as a kill would."""
+        """Drops the writer, as after a kill."""
         self._writer = self._open_index = None
 
     def clear(self) -> None:
-        """Deletes the index; a kill leaves it whole, or not at all under its name."""
+        """Deletes the index atomically."""
         self.abandon()
         self.drop_leftovers()
         try:
@@ -169,7 +171,7 @@ class SearchIndex:
             raise CollectionError(f"cannot remove {error.filename}: {error.strerror}") from error
 
     def drop_leftovers(self) -> None:
-        """Deletes what a kill has left beside the index."""
+        """Deletes temporary folders left by a kill."""
         try:
             for path in (self._beside("old"), self._beside("new")):
                 if path.exists():
@@ -210,9 +212,9 @@ class SearchIndex:
         language: str | None = None,
         where: Callable[[str], bool] | None = None,
     ) -> SearchResults:
-        """One page of the answers to a query, with the hosts and languages of the first of them.
+        """One page of the results of a query, with the hosts and languages of the first ones.
 
-        where: keeps the pages whose URL it accepts; then only the first `LOOKED_AT` answers are looked at.
+        where: a filter by URL; then only the first `MAX_EXAMINED` results are examined.
         """
         if limit < 1 or offset < 0 or not self.exists():
             return SearchResults()
@@ -228,7 +230,7 @@ class SearchIndex:
                     term = tantivy.Query.term_query(self._schema, field, replace_surrogates(value))
                     filters.append((tantivy.Occur.Must, term))
             everything = tantivy.Query.boolean_query(filters)
-            most = LOOKED_AT if where is not None else min(LOOKED_AT, max(FACETED, offset + limit))
+            most = MAX_EXAMINED if where is not None else min(MAX_EXAMINED, max(MAX_FACETED, offset + limit))
             found = searcher.search(everything, limit=most, count=True)
             documents = [(score, searcher.doc(address)) for score, address in found.hits]
         total = int(found.count or 0)
@@ -240,13 +242,13 @@ class SearchIndex:
         return SearchResults(
             tuple(self._hit(document, snippets, score) for score, document in shown),
             total,
-            is_partial=where is not None and int(found.count or 0) > LOOKED_AT,
+            is_partial=where is not None and int(found.count or 0) > MAX_EXAMINED,
             hosts=_facet(documents, "host"),
             languages=_facet(documents, "language"),
         )
 
     def _best(self, searcher: Any, query: Any, limit: int, min_relevance: float | None) -> list[tuple[float, Any]]:
-        """The best hits with their scores, of pages of some relevance."""
+        """The best hits with their scores, of pages of at least this relevance."""
         if min_relevance is None:
             return list(searcher.search(query, limit=limit, count=False).hits)
         asked = limit
@@ -266,7 +268,7 @@ class SearchIndex:
         return self._relevance_of(url) or 0.0
 
     def with_all(self, words: Sequence[str], *, limit: int, where: Callable[[str], bool]) -> list[Hit]:
-        """The best pages that have all the words, of any text, and whose URL `where` accepts; no other page is read."""
+        """The best pages that have all the words and whose URL `where` accepts; no other page is read."""
         if limit < 1 or not words or not self.exists():
             return []
         with self._errors():
@@ -283,7 +285,7 @@ class SearchIndex:
         return [self._hit(document, snippets, score) for document, score in shown]
 
     def similar(self, url: str, *, limit: int = 10) -> list[Hit]:
-        """The pages that share most with a page of the words that tell it apart, by tf · idf; without itself."""
+        """The pages most similar to a page, by its words of the highest tf · idf; without itself."""
         text = _composed(self._text_of(url)[:MAX_TEXT])
         if limit < 1 or not text or not self.exists():
             return []
@@ -310,7 +312,7 @@ class SearchIndex:
         )
 
     def _query(self, group: BooleanQuery) -> Any | None:
-        """The query for a group; None where no word of it can be searched for."""
+        """The query for a group; None if it has no searchable word."""
         kinds = {"should": tantivy.Occur.Should, "must": tantivy.Occur.Must, "not": tantivy.Occur.MustNot}
         parts = []
         for clause in group.clauses:
@@ -344,7 +346,7 @@ class SearchIndex:
         return _any_of([tantivy.Query.boost_query(self._phrase(name, words), _WEIGHTS[name][1]) for name in exact])
 
     def _word(self, word: str, fields: Sequence[str]) -> Any:
-        """Pages that have the word in one of its forms; those that have it as it is written come a little before."""
+        """Pages that have a form of the word; exact matches rank a little higher."""
         written, parts = _FOLDED.analyze(word), []
         for name in fields:
             as_written, by_stem = _WEIGHTS[name]
@@ -378,7 +380,7 @@ class SearchIndex:
         return self._open_index
 
     def _usable_folder(self) -> Path:
-        """The folder, or a temporary one of links to its files if it is read-only: tantivy locks even what it reads."""
+        """The folder, or if it is read-only, a temporary one of links to its files: tantivy locks even for reading."""
         if os.access(self._folder, os.W_OK):
             return self._folder
         self._link_folder = TemporaryDirectory(prefix="lycosa-")
@@ -416,17 +418,17 @@ class SearchIndex:
 
 
 def _facet(documents: Sequence[tuple[float, Any]], field: str) -> dict[str, int]:
-    counts = Counter(document.get_first(field) or "" for _, document in documents[:FACETED])
+    counts = Counter(document.get_first(field) or "" for _, document in documents[:MAX_FACETED])
     return dict(counts.most_common(_FACETS))
 
 
 def _composed(text: str) -> str:
-    """Letters and their accents as one character each; half characters, as hostile pages have them, replaced."""
+    """The text in NFC, with lone surrogates replaced."""
     return unicodedata.normalize("NFC", replace_surrogates(text))
 
 
 def _without_dots(text: str) -> str:
-    """İ as i: lowered by itself, its dot would become a character of its own."""
+    """İ as i: its lower case would be two characters."""
     return text.replace("İ", "i")
 
 
@@ -448,9 +450,9 @@ def _analyzer(*filters: Any) -> Any:
 
 
 _PLAIN = _analyzer(tantivy.Filter.lowercase())
-# Accents are folded before letters are lowered, since lowering İ would leave its dot as a character of its own.
+# Accents are folded before lowercasing, since the lower case of İ is two characters.
 _FOLDED = _analyzer(tantivy.Filter.ascii_fold(), tantivy.Filter.lowercase())
-_STEMMERS = {  # by ISO 639-1 code; stemmers want accents, so these are folded afterwards
+_STEMMERS = {  # by ISO 639-1 code; stemmers need accents, which are folded afterwards
     code: _analyzer(tantivy.Filter.lowercase(), tantivy.Filter.stemmer(name), tantivy.Filter.ascii_fold())
     for code, name in {
         "ar": "arabic",
@@ -481,7 +483,7 @@ def _field_names() -> list[str]:
 
 
 def _schema() -> Any:
-    """Title and body as they are written, accents folded, and by stems in two fields of their language."""
+    """Title and body unstemmed with accents folded, and stemmed in two fields per language."""
     builder = tantivy.SchemaBuilder()
     for name in ("url", "host", "language"):
         builder.add_text_field(name, stored=True, tokenizer_name="raw", index_option="basic")
@@ -492,7 +494,7 @@ def _schema() -> Any:
             builder.add_text_field(f"{name}_{code}", stored=False, tokenizer_name=f"stems_{code}", index_option="freq")
     builder.add_text_field(
         "characters", stored=False, tokenizer_name="plain"
-    )  # of scripts without blanks, which cannot be split into words
+    )  # for scripts without spaces, which cannot be split into words
     return builder.build()
 
 
@@ -500,7 +502,7 @@ def _schema() -> Any:
 
 
 class _Snippets:
-    """What is shown of pages: the piece of their text in which most of a query is found."""
+    """Snippets of pages: the part of the text that matches a query best."""
 
     def __init__(self, searcher: Any, schema: Any, wanted: Any, terms: list[Term]):
         self._searcher = searcher
@@ -531,7 +533,7 @@ class _Snippets:
         return highlight(snippet.fragment(), snippet.highlighted())
 
     def _words_that_begin(self, body: str) -> list[str]:
-        """The first word of a text that begins as one of the prefixes, as it is written."""
+        """The first word of a text that starts with one of the prefixes."""
         if self._begins:
             for word in re.findall(r"\w+", body):
                 if any(each.startswith(self._begins) for each in _FOLDED.analyze(word)):
@@ -545,7 +547,7 @@ def one_safe_line(text: str) -> str:
 
 
 def highlight(fragment: str, ranges: Iterable[Any]) -> str:
-    """A fragment with « and » around the ranges of bytes that matched."""
+    """A fragment with « and » around the matching byte ranges."""
     data, parts, end = fragment.encode(), [], 0
     for each in ranges:
         parts += [data[end : each.start], "«".encode(), data[each.start : each.end], "»".encode()]

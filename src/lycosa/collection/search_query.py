@@ -1,6 +1,6 @@
 """The syntax of searches: words, "a phrase", begin*, title:word, -not, +must, AND, OR, NOT and parentheses.
 
-Any text is a query: what makes no sense as syntax is read as words.
+Any text is a valid query: invalid syntax is treated as words.
 
 >>> parse_query('lava -"pumice stone" title:volc*').clauses
 (Clause('should', Term('lava')), Clause('not', Term('pumice stone', kind='phrase')), \
@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Occur = Literal["should", "must", "not"]
-FIELDS = ("title", "host")  # that can be named before a colon
-MAX_DEPTH = 10  # of parentheses within parentheses; deeper ones are left out
-MAX_QUERY = 1000  # characters; what is longer is cut
+FIELDS = ("title", "host")  # that can precede a colon
+MAX_DEPTH = 10  # of nested parentheses; deeper ones are ignored
+MAX_QUERY = 1000  # characters; longer queries are truncated
 _TOKEN = re.compile(r'[+-]?(?:(?:title|host):)?"[^"]*"?|[()]|[^\s()"]+|"', re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Term:
-    """What a page has to have: a word, a phrase, or a word that begins so; in one field, or anywhere."""
+    """A word, a phrase or a prefix, in one field or anywhere."""
 
     text: str
     field: str = ""
@@ -48,7 +48,7 @@ class BooleanQuery:
     clauses: tuple[Clause, ...] = ()
 
     def terms(self) -> Iterator[Term]:
-        """What is searched for, less what is to be left out."""
+        """All terms, except negated ones."""
         for clause in self.clauses:
             if clause.occur != "not":
                 yield from (clause.part,) if isinstance(clause.part, Term) else clause.part.terms()
@@ -56,10 +56,10 @@ class BooleanQuery:
 
 @dataclass
 class _Open:
-    """A group that is being read: clauses joined by AND stand in one list."""
+    """A group during parsing: clauses joined by AND are in one list."""
 
     joined: list[list[Clause]] = field(default_factory=list)
-    is_and: bool = False  # whether the next clause is joined to the one before
+    is_and: bool = False  # whether the next clause is joined to the previous one
     is_not: bool = False
     sign: str = ""
 
@@ -83,7 +83,7 @@ class _Open:
 
 
 def parse_query(query: str) -> BooleanQuery:
-    """What a query asks for; an empty group where it has no word."""
+    """The parsed query; an empty group if it has no word."""
     groups = [_Open()]
     for token in _TOKEN.findall(query[:MAX_QUERY]):
         top = groups[-1]

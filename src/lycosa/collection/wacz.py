@@ -1,16 +1,16 @@
-"""A collection as one WACZ file, which replay tools open as it is: its WARC files, an index of them, a list of pages.
+"""A collection as one WACZ file for replay tools: its WARC files, an index of them, and a list of pages.
 
 WACZ 1.1.1 (https://specs.webrecorder.net/wacz/1.1.1/) is a ZIP file:
 
     archive/*.warc.gz        the files of the collection, byte for byte
-    indexes/index.cdx.gz     all CDXJ entries in order, in gzip members of so many lines
-    indexes/index.idx        the first key of each member, and where it lies
+    indexes/index.cdx.gz     all CDXJ entries in order, in gzip members of 1024 lines
+    indexes/index.idx        the first key of each member, and its location
     pages/pages.jsonl        URL, time, title, text and relevance of each page, the most relevant first
     datapackage.json         all of these with their sizes and hashes
     datapackage-digest.json  the hash of that
 
-All is streamed. The same archive and catalog give the same bytes: the file carries the time of the last fetch, not that
-of the export. A crawl may go on meanwhile: what it commits after the start is left out.
+Everything is streamed. The same archive and catalog give the same bytes: the file has the time of the last fetch, not
+of the export. A crawl may run meanwhile; what it commits after the start is left out.
 """
 
 import gzip
@@ -46,7 +46,7 @@ Progress = Callable[[int, int], None]  # pages written, of how many
 
 
 class Resource(Struct, frozen=True):
-    """A file of the package, as its manifest names it."""
+    """A file of the package, as listed in its manifest."""
 
     name: str
     path: str
@@ -62,7 +62,7 @@ def write_wacz(
     description: str = "",
     progress: Progress = lambda done, total: None,
 ) -> int:
-    """Writes the collection as WACZ; returns how many pages it lists. Memory does not grow with the collection."""
+    """Writes the collection as WACZ in constant memory; returns the number of pages."""
     archive, catalog = collection.archive, collection.catalog
     ends = _committed_files(archive, catalog.position())
     at = catalog.last_fetch_at()
@@ -91,7 +91,7 @@ def write_wacz(
 
 
 def _committed_files(archive: Archive, position: ArchivePosition | None) -> dict[Path, int]:
-    """The files of the archive as far as the catalog knows them, and where that ends in each."""
+    """The files of the archive that the catalog covers, and up to which offset."""
     ends: dict[Path, int] = {}
     for path in archive.files() if position else ():
         is_last = position is not None and path.name == position.file
@@ -105,7 +105,7 @@ def _committed_files(archive: Archive, position: ArchivePosition | None) -> dict
 
 
 class _Hashed:
-    """Passes bytes on, and hashes and counts them."""
+    """Writes bytes through, hashing and counting them."""
 
     def __init__(self, out: IO[bytes]):
         self._out = out
@@ -133,15 +133,15 @@ class _Package:
 
     @contextmanager
     def resource(self, path: str, *, compressed: bool = False) -> Iterator[_Hashed]:
-        """A file to write, listed among the resources; `compressed` says that it must be stored as it is."""
+        """A file to write, listed among the resources; `compressed` if it must be stored without compression."""
         with self._zipped.open(self._info(path, compressed), "w", force_zip64=True) as out:
             hashed = _Hashed(out)
             yield hashed
-        # Data packages allow names in lower case alone.
+        # Data packages allow only lower-case names.
         self.resources.append(Resource(path.rpartition("/")[2].lower(), path, hashed.digest, hashed.size))
 
     def write(self, path: str, data: bytes) -> None:
-        """Writes a whole file that is no resource."""
+        """Writes a file that is not a resource."""
         self._zipped.writestr(self._info(path, False), data)
 
     def _info(self, path: str, compressed: bool) -> ZipInfo:
@@ -209,7 +209,7 @@ def _write_pages(collection: Collection, ends: dict[Path, int], package: _Packag
         out.write(to_json({"format": "json-pages-1.0", "id": "pages", "title": "All Pages", "hasText": True}) + b"\n")
         for page in collection.catalog.pages("relevance"):
             if page.place is None or page.place.offset >= end_of.get(page.place.file, 0):
-                continue  # it came after the start
+                continue  # added after the start
             out.write(to_json(_page_line(page, collection.text_of(page))) + b"\n")
             written += 1
             progress(written, total)

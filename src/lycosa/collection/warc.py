@@ -1,4 +1,4 @@
-"""WARC 1.1 as bytes: each record a gzip member of its own, and read back with its offset, also behind damage."""
+"""Reads and writes WARC 1.1: each record is a gzip member, read with its offset, even after damage."""
 
 import hashlib
 import re
@@ -13,17 +13,17 @@ from isal import isal_zlib
 
 from lycosa.vocabulary.text import whole_number
 
-MAX_RECORD = 1 << 27  # bytes; a longer record is skipped, so that a gzip bomb costs no memory
+MAX_RECORD = 1 << 27  # bytes; longer records are skipped, which protects against gzip bombs
 CHUNK = 1 << 16  # bytes read at once
-_MAX_IN_VAIN = 1 << 30  # bytes unpacked of members that are not whole, in one file; the rest counts as damaged
-DAMAGED = "damaged"  # stands for bytes between two records that are none
+_MAX_WASTED = 1 << 30  # bytes decompressed from incomplete members in one file; then the rest counts as damaged
+DAMAGED = "damaged"  # kind of the bytes between two records that are not a record
 _BASE_32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _PAIRS = [first + second for first in _BASE_32 for second in _BASE_32]
 _RECORD_END = b"\r\n\r\n"
 MEMBER_START = re.compile(rb"\x1f\x8b\x08")
 
-LEVEL = 2  # of ISA-L: .045 ms for a page of 15 KB; zlib takes .25 ms to make it as small
-_GZIP = 16 + 15  # window bits that ask for a gzip member
+LEVEL = 2  # of ISA-L: .045 ms for a page of 15 KB; zlib takes .25 ms for the same size
+_GZIP = 16 + 15  # window bits for a gzip member
 
 
 class Record(NamedTuple):
@@ -31,7 +31,7 @@ class Record(NamedTuple):
 
     offset: int
     length: int  # compressed
-    kind: str  # its WARC-Type; empty where the member is whole, but is not one record that can be read; or DAMAGED
+    kind: str  # its WARC-Type; empty for a complete member that is not a readable record; or DAMAGED
     headers: dict[str, str]  # by lower-case name
     block: bytes
 
@@ -58,24 +58,24 @@ def gzipped(data: bytes) -> bytes:
 
 
 def digest(data: bytes) -> str:
-    """The SHA-1 of some bytes in base 32; `base64` would take three times as long."""
+    """The SHA-1 of some bytes in base 32; three times as fast as `base64`."""
     number = int.from_bytes(hashlib.sha1(data, usedforsecurity=False).digest())
     return "sha1:" + "".join([_PAIRS[number >> shift & 1023] for shift in range(150, -1, -10)])
 
 
-@lru_cache(maxsize=4)  # the records of one group are of one time
+@lru_cache(maxsize=4)  # the records of one group have the same time
 def date_of(at: float) -> str:
     """Seconds since the epoch as a WARC date."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds")[:-6] + "Z"
 
 
 def one_line(text: str) -> str:
-    """The text without the line ends that would break a header."""
+    """The text without line breaks, which would break a header."""
     return text.replace("\r", " ").replace("\n", " ") if "\n" in text or "\r" in text else text
 
 
 def records(stream: BinaryIO, start: int = 0) -> Iterator[Record]:
-    """The whole records from an offset on; damage between two stands as one that is DAMAGED, a torn end is skipped."""
+    """The complete records from an offset on; damage in between is a record of kind DAMAGED, a torn end is skipped."""
     for offset, length, data in _members(stream, start):
         if data is None:
             yield Record(offset, length, DAMAGED, {}, b"")
@@ -93,14 +93,13 @@ def records(stream: BinaryIO, start: int = 0) -> Iterator[Record]:
 
 
 def _members(stream: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes | None]]:
-    """Offset, compressed length and data of every whole gzip member; the data is empty if it exceeds MAX_RECORD.
-
-    Bytes before a member that are none come with None for data.
+    """Offset, compressed length and data of every complete gzip member; the data is empty if it exceeds MAX_RECORD, and
+    None for bytes that are not a gzip member.
     """
     offset: int | None = start
     stream.seek(start)
     unread = b""
-    in_vain = 0  # bytes unpacked of members that are not whole
+    wasted = 0  # bytes decompressed from incomplete members
     while offset is not None:
         unpacker = zlib.decompressobj(16 + 15)
         parts: list[bytes] = []
@@ -128,9 +127,9 @@ def _members(stream: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes | N
             yield offset, taken, b"".join(parts)
             offset += taken
         else:
-            in_vain += size + CHUNK
+            wasted += size + CHUNK
             damaged, offset = offset, next_member(stream, offset + 1)
-            if in_vain > _MAX_IN_VAIN:  # members within members, each of which goes on to the end of the file
+            if wasted > _MAX_WASTED:  # nested members, each of which extends to the end of the file
                 yield damaged, stream.seek(0, SEEK_END) - damaged, None
                 return
             unread = b""

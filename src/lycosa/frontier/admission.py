@@ -15,14 +15,14 @@ from .quotas import Quotas, QuotaUsage
 
 _URLS_FOR_A_PAGE = 100
 _PAGES_FOR_A_HOST = 4
-_MOST_NOTED = 10_000  # hosts
+_MAX_PENDING = 10_000  # hosts
 
 AtLeastOne = Annotated[int, Meta(ge=1)]
 Refusal = tuple[SkipReason, str]  # and which rule it was
 
 
 class Scope(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a crawl stays within. Hosts stand for themselves and their subdomains; patterns are shell-style (`*`, `?`)
+    """The scope of a crawl. Hosts include their subdomains; patterns are shell-style (`*`, `?`)
     and match whole URLs. An empty field does not limit."""
 
     hosts: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class Scope(Struct, frozen=True, forbid_unknown_fields=True):
     exclude_urls: tuple[str, ...] = ()
     stay_on_sites: bool = False  # only the registered domains of the seeds
     languages: tuple[str, ...] = ()  # ISO 639-1; a page in another language is not kept, and followed if it is a seed
-    keep_noindex: bool = False  # keep pages that ask not to be kept: for sites of one's own, and legal deposit
+    keep_noindex: bool = False  # keep pages that ask not to be kept: for one's own sites, and legal deposit
 
 
 class Traps(Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,8 +65,8 @@ class Admission:
         self.set_scope(scope or Scope(), sites=sites)
         self._traps = traps or Traps()
         self._forgotten = forgotten
-        self.blocked: tuple[str, ...] = ()  # hosts that the user wants nothing more of
-        self._of_host = KeyTable()  # by the hash of the name, as in what follows: there may be millions
+        self.blocked: tuple[str, ...] = ()  # hosts blocked by the user
+        self._of_host = KeyTable()  # by the hash of the name, like the following: there may be millions
         self._of_path = KeyTable()
         self._of_sites = _SiteCounts()
 
@@ -78,7 +78,7 @@ class Admission:
         self._exclude_urls = _any_of(scope.exclude_urls)
 
     def refusal(self, candidate: Candidate) -> Skip | None:
-        """The skip of a URL that may not wait, or None for an admitted one, which then counts."""
+        """The skip of a URL that may not wait; None for an admitted one, which is then counted."""
         host = host_of(candidate.url)
         site = site_of(host)
         of_host, of_site = self._of_host[hash(host)], self._of_sites.urls_of(site)
@@ -97,11 +97,11 @@ class Admission:
         self._count(url, host_of(url))
 
     def _count(self, url: Url, host: Host) -> None:
-        is_new = self._of_host.increase(hash(host)) == 1
+        is_new = self._of_host.increment(hash(host)) == 1
         self._of_sites.add(host, is_new=is_new)
         path, has_query, _ = url.partition("?")
         if has_query:
-            self._of_path.increase(hash(path))
+            self._of_path.increment(hash(path))
 
     def discount(self, url: Url) -> None:
         """Reverts a `count`."""
@@ -113,7 +113,7 @@ class Admission:
             _decrement(self._of_path, path)
 
     def out_of_scope(self, url: Url) -> Refusal | None:
-        """Why a URL is out of the scope, or None."""
+        """Why a URL is out of scope, or None."""
         scope = self._scope
         if scope.hosts and not is_within(url, scope.hosts):
             return SkipReason.SCOPE, "host not included"
@@ -132,12 +132,12 @@ class Admission:
         return None
 
     def over_quota(self, url: Url) -> Refusal | None:
-        """Which quota the page at a URL would exceed, or None."""
+        """The quota that the page at a URL would exceed, or None."""
         exceeded = self.pages.exceeded(host_of(url))
         return (SkipReason.QUOTA, exceeded) if exceeded else None
 
     def _trap(self, candidate: Candidate, of_host: int, of_site: int) -> Refusal | None:
-        """Which limit a URL would exceed, where so many are of its host and of its registered domain, or None."""
+        """The trap limit that a URL would exceed, given the number of URLs of its host and of its site, or None."""
         url, traps = candidate.url, self._traps
         if len(url) > traps.url_length:
             return SkipReason.TRAP, "URL too long"
@@ -159,14 +159,14 @@ class Admission:
         return None
 
     def _crowded(self, candidate: Candidate, host: Host, site: str, of_host: int, of_site: int) -> Refusal | None:
-        """Why a URL has to wait until more pages of its registered domain are kept; seeds need not.
+        """Why a URL is refused until more pages of its registered domain are stored, or None; seeds are never refused.
 
-        Names under one domain cost nothing, nor do links: whoever has a page may make millions of both.
+        Subdomains and links are free: a single site can make millions of both.
         """
         if not candidate.depth:
             return None
         traps = self._traps
-        if of_site < traps.site_hosts:  # and so has fewer hosts
+        if of_site < traps.site_hosts:  # and so it has fewer hosts
             return None
         pages = self.pages.of_site(host)
         if of_site >= traps.site_urls + _URLS_FOR_A_PAGE * pages:
@@ -178,18 +178,19 @@ class Admission:
 
 
 class _SiteCounts:
-    """The URLs and the hosts of each registered domain.
+    """The number of URLs and hosts of each registered domain.
 
-    To know the first one takes a tenth of a second: until somebody asks, or there are many, hosts are only noted.
+    The first look-up of a registered domain takes 0.1 s: until a count is needed, or there are many, hosts are only
+    collected.
     """
 
     def __init__(self) -> None:
         self._urls = KeyTable()
         self._hosts = KeyTable()
-        self._noted: Counter[Host] | None = Counter()  # URLs of hosts; None once sites are counted
+        self._pending: Counter[Host] | None = Counter()  # URLs of hosts; None once sites are counted
 
     def urls_of(self, site: str) -> int:
-        if self._noted is not None:
+        if self._pending is not None:
             self._count_noted()
         return self._urls[hash(site)]
 
@@ -198,15 +199,15 @@ class _SiteCounts:
         return self._hosts[hash(site)]
 
     def add(self, host: Host, *, is_new: bool) -> None:
-        if self._noted is not None:
-            self._noted[host] += 1
-            if len(self._noted) >= _MOST_NOTED:
+        if self._pending is not None:
+            self._pending[host] += 1
+            if len(self._pending) >= _MAX_PENDING:
                 self._count_noted()
             return
         key = hash(site_of(host))
-        self._urls.increase(key)
+        self._urls.increment(key)
         if is_new:
-            self._hosts.increase(key)
+            self._hosts.increment(key)
 
     def remove(self, host: Host, *, is_last: bool) -> None:
         self._count_noted()
@@ -215,7 +216,7 @@ class _SiteCounts:
             _decrement(self._hosts, site_of(host))
 
     def _count_noted(self) -> None:
-        noted, self._noted = self._noted, None
+        noted, self._pending = self._pending, None
         for host, urls in (noted or {}).items():
             key = hash(site_of(host))
             self._urls[key] += urls
@@ -223,7 +224,7 @@ class _SiteCounts:
 
 
 def _decrement(counts: KeyTable, name: str) -> None:
-    if before := counts[hash(name)]:  # what is not there counts as none
+    if before := counts[hash(name)]:  # missing names count as 0
         counts[hash(name)] = before - 1
 
 

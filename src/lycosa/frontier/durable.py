@@ -24,14 +24,14 @@ CREATE TABLE IF NOT EXISTS frontier (
 
 
 _COLUMNS = "arrival, url, priority, CAST(candidate AS BLOB)"
-_AT_ONCE = 32  # rows
+_BATCH = 32  # rows
 _SELECT_ONE = f"SELECT {_COLUMNS} FROM frontier WHERE arrival = ?"
-_SELECT_SOME = f"SELECT {_COLUMNS} FROM frontier WHERE arrival IN ({', '.join('?' * _AT_ONCE)})"
+_SELECT_SOME = f"SELECT {_COLUMNS} FROM frontier WHERE arrival IN ({', '.join('?' * _BATCH)})"
 IN_MEMORY = 100_000  # entries
 
 
 class _RetriesAndHops(Struct):
-    """The fields of a candidate that its entry has too; decoding these alone is quicker."""
+    """The fields of a candidate that its entry also has; decoding only these is faster."""
 
     attempts: Count = 0
     hops: Count = 0
@@ -41,22 +41,22 @@ _retries_and_hops_of = msgspec.json.Decoder(_RetriesAndHops).decode
 
 
 class DurableFrontier(MemoryFrontier):
-    """The candidates in a table of the given database, the best of the queue in memory.
+    """A frontier with its candidates in a table of the given database, and the best part of the queue in memory.
 
-    Changes are buffered until `save` writes them; the owner of the connection commits. What is in flight stays in the
-    table until it is settled, and so waits again after a kill.
+    Changes are buffered until `save` writes them; the owner of the connection commits. URLs in flight stay in the table
+    until they are settled, and so wait again after a kill.
 
-    Of what waits, about `in_memory` URLs are in memory as entries of the queue, of each further one some 12 bytes, and
-    20 more of a million of these, so that one that is found once more need not be read. Which ones changes nothing in
-    the order in which URLs are taken. That two URLs are taken for one, as they have the same 64 bits, has a probability
-    of 3 in a million where ten million wait.
+    About `in_memory` waiting URLs are in memory as entries of the queue. Each further one takes some 12 bytes, and a
+    million of these 20 bytes more, so that a URL that is found again need not be read. This does not affect the order
+    in which URLs are taken. With ten million waiting URLs, two have the same 64-bit key with a probability of 3 in a
+    million.
     """
 
     def __init__(self, connection: sqlite3.Connection, *, in_memory: int = IN_MEMORY, **options: Any):
         super().__init__(spilled=SpilledEntries(_folder_of(connection)), in_memory=in_memory, **options)
         self._connection = connection
         self._changed: dict[int, Candidate | None] = {}  # None for rows to delete
-        self._found: dict[int, Row] = {}  # rows that were looked up together, by arrival
+        self._found: dict[int, Row] = {}  # prefetched rows, by arrival
         self._encode = msgspec.json.Encoder().encode
         self._decode = msgspec.json.Decoder(Candidate).decode
         connection.execute(_TABLE)
@@ -65,10 +65,10 @@ class DurableFrontier(MemoryFrontier):
             self._admission.count(row[1])
             self._last_order = row[0]
             self._spill()
-        self._saved_order = self._last_order  # no later arrival has a row
+        self._saved_order = self._last_order  # later arrivals have no row yet
 
     def save(self) -> None:
-        """Writes what has changed since the last call."""
+        """Writes the changes since the last call."""
         gone = [(arrival,) for arrival, candidate in self._changed.items() if candidate is None]
         kept = [
             (arrival, candidate.url, candidate.priority, self._encode(candidate))
@@ -97,7 +97,7 @@ class DurableFrontier(MemoryFrontier):
             msgspec.DecodeError,
             RecursionError,
             TypeError,
-        ):  # not as it was written: its URL and priority are known
+        ):  # damaged
             return Candidate(entry.url, -entry.rank)
 
     def _forget(self, entry: QueueEntry) -> None:
@@ -133,13 +133,13 @@ class DurableFrontier(MemoryFrontier):
             return entry
         row = self._found.get(order) or next(self._rows_of([order]), None)
         if row is None:
-            raise sqlite3.DatabaseError(f"what waits has no row {order}")
+            raise sqlite3.DatabaseError(f"the frontier has no row {order}")
         return _entry_of(row)
 
     def _read_back(self, orders: list[int]) -> list[QueueEntry]:
         rows = list(self._rows_of(orders))
         if len(rows) == 1:
-            self._found = {rows[0][0]: rows[0]}  # as it is likely to be recalled next
+            self._found = {rows[0][0]: rows[0]}  # it is probably recalled next
         entries = sorted(map(_entry_of, rows))
         for entry in entries:
             self._waiting[entry.url] = entry
@@ -156,15 +156,15 @@ class DurableFrontier(MemoryFrontier):
         if len(saved) == 1:
             yield from self._connection.execute(_SELECT_ONE, saved)
             return
-        for start in range(0, len(saved), _AT_ONCE):
-            some = saved[start : start + _AT_ONCE]
-            yield from self._connection.execute(_SELECT_SOME, some + [None] * (_AT_ONCE - len(some)))
+        for start in range(0, len(saved), _BATCH):
+            some = saved[start : start + _BATCH]
+            yield from self._connection.execute(_SELECT_SOME, some + [None] * (_BATCH - len(some)))
 
     def _forget_spilled(self) -> None:
         assert self._spilled is not None
-        for entry in self._spilled_entries():  # which saves first
+        for entry in self._spilled_entries():  # saves first
             self._admission.discount(entry.url)
-        in_flight = [entry.order for entry in self._in_flight.values()]  # nothing is in memory but these
+        in_flight = [entry.order for entry in self._in_flight.values()]  # only these are in memory
         marks = ", ".join("?" * len(in_flight))
         self._connection.execute(f"DELETE FROM frontier WHERE arrival NOT IN ({marks})", in_flight)
         self._hosts.forget_spilled()
@@ -180,7 +180,7 @@ class DurableFrontier(MemoryFrontier):
         return [_entry_of(row) for row in rows if row[0] not in in_flight][:count]
 
 
-Row = tuple[int, Url, float, Any]  # arrival, URL, priority, and the candidate as it is stored, or as it is
+Row = tuple[int, Url, float, Any]  # arrival, URL, priority, and the candidate, encoded or not
 
 
 def _entry_of(row: Row) -> QueueEntry:
@@ -188,7 +188,7 @@ def _entry_of(row: Row) -> QueueEntry:
     try:
         saved = candidate if isinstance(candidate, Candidate) else _retries_and_hops_of(candidate)
     except (msgspec.DecodeError, RecursionError, TypeError) as error:
-        raise sqlite3.DatabaseError(f"what waits is not as Lycosa writes it: {error}") from None
+        raise sqlite3.DatabaseError(f"the frontier is damaged: {error}") from None
     retries_and_hops = (saved.attempts, saved.hops) if saved.attempts or saved.hops else None
     return QueueEntry(-priority, arrival, url, retries_and_hops)
 
@@ -200,43 +200,43 @@ def _folder_of(connection: sqlite3.Connection) -> Path | None:
 
 
 def _rows(connection: sqlite3.Connection) -> Iterator[Row]:
-    """Every row of the table; raises sqlite3.DatabaseError where one is not as it was written."""
+    """Every row of the table; raises sqlite3.DatabaseError for a damaged one."""
     cursor = connection.execute(f"SELECT {_COLUMNS} FROM frontier")
     while rows := cursor.fetchmany(256):
         try:
             yield from msgspec.convert(rows, list[tuple[Count, CheckedUrl, Score, Any]])
         except msgspec.ValidationError as error:
-            raise sqlite3.DatabaseError(f"what waits is not as Lycosa writes it: {error}") from None
+            raise sqlite3.DatabaseError(f"the frontier is damaged: {error}") from None
 
 
 def count_waiting(connection: sqlite3.Connection) -> int:
-    """The number of URLs that wait in a database, for readers."""
+    """The number of waiting URLs in a database, for readers."""
     if not _has_table(connection):
         return 0
     return int(connection.execute("SELECT count(*) FROM frontier").fetchone()[0])
 
 
 def waiting_urls(connection: sqlite3.Connection) -> Iterator[Url]:
-    """The URLs that wait in a database, for readers."""
+    """The waiting URLs in a database, for readers."""
     rows = connection.execute("SELECT url FROM frontier") if _has_table(connection) else ()
     return (url for (url,) in rows)
 
 
 def waiting_candidate(connection: sqlite3.Connection, url: Url) -> Candidate | None:
-    """The candidate of a URL that waits, for readers; scans the table."""
+    """The candidate of a waiting URL, for readers; scans the table."""
     if not _has_table(connection):
         return None
     row = connection.execute("SELECT candidate FROM frontier WHERE url = ?", (url,)).fetchone()
     try:
         return msgspec.json.decode(row[0], type=Candidate) if row else None
     except (msgspec.DecodeError, TypeError, RecursionError) as error:
-        raise CollectionError(f"what waits is damaged ({error}); run: lycosa rebuild NAME") from None
+        raise CollectionError(f"the frontier is damaged ({error}); run: lycosa rebuild NAME") from None
 
 
 def best_waiting(
     connection: sqlite3.Connection, *, offset: int = 0, limit: int = 50, host: str | None = None
 ) -> list[Candidate]:
-    """Some of the candidates that wait, the best first, of one host where it is given; for readers, scans the table."""
+    """Waiting candidates, best first, optionally of one host; for readers, scans the table."""
     if not _has_table(connection):
         return []
     of_host, values = ("", []) if host is None else (f" WHERE {_HOST} = ?", [host])
@@ -249,21 +249,21 @@ def best_waiting(
     try:
         return [msgspec.json.decode(candidate, type=Candidate) for (candidate,) in rows]
     except (msgspec.DecodeError, TypeError, RecursionError) as error:
-        raise CollectionError(f"what waits is damaged ({error}); run: lycosa rebuild NAME") from None
+        raise CollectionError(f"the frontier is damaged ({error}); run: lycosa rebuild NAME") from None
 
 
 def waiting_hosts(connection: sqlite3.Connection, limit: int = 50) -> list[tuple[str, int, float]]:
-    """Hosts with the number of URLs that wait of each and the best of their priorities, most first; scans the table."""
+    """Hosts with the number and the best priority of their waiting URLs, most first; scans the table."""
     if not _has_table(connection):
         return []
     sql = f"SELECT {_HOST}, count(*), max(priority) FROM frontier GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?"
     try:
         return msgspec.convert(connection.execute(sql, (limit,)).fetchall(), list[tuple[str, int, float]])
     except msgspec.ValidationError as error:
-        raise CollectionError(f"what waits is damaged ({error}); run: lycosa rebuild NAME") from None
+        raise CollectionError(f"the frontier is damaged ({error}); run: lycosa rebuild NAME") from None
 
 
-# A normalised URL has neither a user nor a password, and a slash after its host.
+# Normalised URLs have no user and password, and a slash after the host.
 _HOST = "substr(url, instr(url, '://') + 3, instr(substr(url, instr(url, '://') + 3), '/') - 1)"
 
 

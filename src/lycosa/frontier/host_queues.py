@@ -10,15 +10,15 @@ from lycosa.vocabulary.urls import host_of, site_of
 from .shared_limits import HostPace, SharedLimit
 from .spilled import QueueEntry, SpilledEntries
 
-_FREE_WAIT = 0.1  # seconds for which waiting costs nothing
-_MAX_BLOCKED_TRIED = 8  # hosts that are considered for waiting, the best first
-_MAX_LISTINGS = 1_000  # and four for each host that has a queue; beyond, outdated ones are dropped
-_MAX_PASSED_ON = 16  # hosts that are looked at for a free slot of one limit while another limit keeps them waiting
-_ADDRESSES_KNOWN = 100_000  # of hosts; beyond, the oldest are forgotten
-_MAX_TURNS = 1_000  # hosts for which requests on the way to others wait
-_MAX_TURN = 60.0  # seconds until such a request is tried again
-_READ_BACK = 16  # entries of a busy or resting host that are read back at a time
-_KEPT_OF_A_HOST = 16  # entries at least that stay in memory where others are spilled
+_FREE_WAIT = 0.1  # seconds of waiting that cost nothing
+_MAX_BLOCKED_CONSIDERED = 8  # best blocked hosts that `pop` may wait for
+_MAX_LISTINGS = 1_000  # plus four per host with a queue; beyond that, outdated ones are dropped
+_MAX_PASSED_ON = 16  # hosts tried for a free slot of one limit while another limit is full
+_MAX_ADDRESSES = 100_000  # of hosts; beyond that, the oldest are forgotten
+_MAX_TURNS = 1_000  # hosts with waiting redirect requests
+_MAX_TURN = 60.0  # seconds until such a request is retried
+_READ_BATCH = 16  # spilled entries of a busy or resting host read at a time
+_MIN_IN_MEMORY = 16  # entries of a host that stay in memory when others are spilled
 
 
 class _HostQueue:
@@ -42,36 +42,35 @@ class _HostQueue:
         self.not_before = 0.0  # 0 for a host that does not rest
         self.busy = False
         self.is_suspended = False
-        self.is_parked = False  # or has been since it was last idle
-        self.slot = 0  # of its entries that are spilled, all of which come after those here; 0 where there are none
+        self.is_parked = False  # now, or at some time since it was last idle
+        self.slot = 0  # of its spilled entries, which rank after those here; 0 if there are none
         self.asked_at = 0.0
-        self.listed: QueueEntry | None = None  # by which the host is among the blocked
-        self.limits: tuple[SharedLimit, ...] = ()  # of its registered domain and, once it is known, its address
-        self.held: tuple[SharedLimit, ...] = ()  # of which it has a slot
+        self.listed: QueueEntry | None = None  # the entry by which it is listed among blocked hosts
+        self.limits: tuple[SharedLimit, ...] = ()  # of its registered domain and, once known, its address
+        self.held: tuple[SharedLimit, ...] = ()  # of which it holds a slot
 
 
 class HostQueues:
-    """A priority queue per host that has something waiting or in flight, or that rests; others are forgotten.
+    """A priority queue for each host that has URLs waiting or in flight, or is resting; other hosts are forgotten.
 
-    A blocked host, one that is busy or resting, may have a better URL than the hosts that are idle. `pop` waits for it
-    if, with w the seconds until it is expected to be idle,
+    A blocked host (busy or resting) may have a better URL than the idle hosts. `pop` waits for it if, where w is the
+    number of seconds until it is expected to be idle,
 
         w <= patience  and  its priority > the best idle priority + slack * max(0, w - 0.1).
 
-    Hosts on one address, or of one registered domain, share the slots of a `SharedLimit`: a request takes one, which
-    rests for the delay when the request has ended. An idle host is parked where it finds a limit full, and listed again
-    when a slot is free.
+    Hosts on one address, or of one registered domain, share the slots of a `SharedLimit`: a request takes a slot, which
+    then rests for the delay. An idle host whose limit is full is parked, and listed again when a slot is free.
 
-    Where entries may be spilled, idle hosts have all of theirs there in the end: then they are dormant, have no queue,
-    and are compared with idle hosts by their best entry. Of a queue, the best entries are in memory. So whatever was
-    spilled, the same entries come in the same order.
+    If entries may be spilled, a host whose entries are all spilled is dormant: it has no queue, and is compared with
+    idle hosts by its best entry. Of every queue, the best entries are in memory, so that spilling does not change the
+    order.
 
-    delay: seconds a host rests after a request.
-    is_current: whether an entry still counts: it was neither re-ranked nor settled since.
-    per_address: slots of one address, and of one registered domain; None does not limit.
-    slow_slots: slots of all hosts that are slow to answer; None does not tell them from others.
-    spilled: entries that are not in memory; None where all are.
-    read_back: reads entries back that were spilled, by their orders; they are current from then on.
+    delay: seconds that a host rests after a request.
+    is_current: whether an entry is still valid, neither re-ranked nor settled since.
+    per_address: slots of one address, and of one registered domain; None for no limit.
+    slow_slots: slots of all slow hosts together; None for no limit.
+    spilled: the entries that are not in memory; None if all are.
+    read_back: reads spilled entries by their orders; they are current from then on.
     """
 
     def __init__(
@@ -96,28 +95,28 @@ class HostQueues:
         self._parkings = 0
         self._pace = HostPace()
         self._slow = None if slow_slots is None else SharedLimit("slow hosts", slow_slots)
-        self._turns: dict[Host, float] = {}  # for which requests on the way to others were told to come again
+        self._turns: dict[Host, float] = {}  # when redirect requests to a host were told to retry
         self._delay = delay
         self._patience = patience
         self._is_current = is_current
         self._queues: dict[Host, _HostQueue] = {}
         self._busy: set[Host] = set()
         self._clear_listings()
-        self._patient_until: float | None = None  # where the last `pop` chose to wait
+        self._patient_until: float | None = None  # set if the last `pop` chose to wait
 
     def _clear_listings(self) -> None:
-        # Heaps of hosts by their best entry, or by when they may be asked again. A listing is not changed when its host
-        # changes; an outdated one is dropped when popped, or when there are many of them.
+        # Heaps of hosts by their best entry, or by the time at which they are free. A listing is not updated when its
+        # host changes; outdated ones are dropped when popped, or when there are many.
         self._idle: list[tuple[float, int, Host]] = []
         self._blocked: list[tuple[float, int, Host]] = []
         self._resting: list[tuple[float, Host]] = []
-        self._leaving: list[tuple[float, Host]] = []  # resting, with nothing waiting: forgotten when their rest is over
+        self._leaving: list[tuple[float, Host]] = []  # resting, with an empty queue: forgotten when their rest is over
         for limit in (*self._limits.values(), *([self._slow] if self._slow else ())):
             limit.parked.clear()
         self._parkings = 0
 
     def push(self, host: Host, entry: QueueEntry) -> None:
-        """Queues an entry; its host needs a new listing only if it is now the best."""
+        """Queues an entry; its host is listed again only if this is now its best entry."""
         queue = self._queues.get(host) or self._add_queue(host)
         entries = queue.entries
         heappush(entries, entry)
@@ -129,7 +128,7 @@ class HostQueues:
             self._list(host, queue)
 
     def spill(self, host: Host, entry: QueueEntry) -> bool:
-        """Adds an entry to those of its host that are spilled, if it comes after one of them; False if it does not."""
+        """Spills an entry if it ranks after a spilled entry of its host; returns whether it did."""
         spilled = self._spilled
         if spilled is None:
             return False
@@ -141,11 +140,11 @@ class HostQueues:
         return True
 
     def spill_down_to(self, count: int) -> Iterator[QueueEntry]:
-        """Spills all but the best entries of each host, then those of idle hosts, the worst first, until about so many
-        are left in memory; yields each as it goes, before which it must be current, and after which it is not."""
+        """Spills all but the best entries of each host, then all entries of idle hosts, worst first, until about
+        `count` are left in memory; yields each entry, which must be current before and is not afterwards."""
         spilled = self._spilled
         assert spilled is not None
-        left, kept = 0, max(_KEPT_OF_A_HOST, count // (2 * len(self._queues) + 1))
+        left, kept = 0, max(_MIN_IN_MEMORY, count // (2 * len(self._queues) + 1))
         idle: list[tuple[float, int, Host]] = []
         for host, queue in self._queues.items():
             if len(queue.entries) > kept:
@@ -167,8 +166,7 @@ class HostQueues:
         spilled.compact()
 
     def _spill_after(self, host: Host, queue: _HostQueue, count: int) -> Iterator[QueueEntry]:
-        """Spills the entries of a queue, which are sorted, but for the first ones; the last first, so that the list of
-        those that were spilled stays sorted."""
+        """Spills all but the first `count` entries of a sorted queue; last first, to keep the spilled list sorted."""
         spilled = self._spilled
         assert spilled is not None
         if len(queue.entries) > count:
@@ -196,14 +194,14 @@ class HostQueues:
         return entry
 
     def occupy(self, host: Host, now: float) -> None:
-        """Makes a host busy for a request that is not of these queues, until `release`."""
+        """Makes a host busy until `release`, for a request that is not from these queues."""
         self._wake(now)
         self._occupy(host, self._queues.get(host) or self._add_queue(host), now)
 
     def acquire(self, host: Host, now: float) -> float | None:
-        """Makes a host busy for a request on the way to another, until `release`; else when to ask for it again.
+        """Makes a host busy until `release`, for a redirect request; if it is not free, returns when to retry.
 
-        Those who have to wait are told moments one after the other, so that they do not all come at once.
+        Callers that must wait get successive times, so that they do not all retry at once.
         """
         self._wake(now)
         queue = self._queues.get(host) or self._add_queue(host)
@@ -221,7 +219,7 @@ class HostQueues:
         return self._turns[host]
 
     def claim_address(self, host: Host, address: str) -> bool:
-        """Notes the address of a host before it is connected to; False where that has no slot, so that it is not."""
+        """Records the address of a host before connecting to it; False if that address has no free slot."""
         if self._per_address is None:
             return True
         queue = self._queues.get(host)
@@ -229,7 +227,7 @@ class HostQueues:
             self._leave_limits(queue)
             queue.limits = ()
         self._address_of[host] = address
-        if len(self._address_of) > _ADDRESSES_KNOWN:
+        if len(self._address_of) > _MAX_ADDRESSES:
             del self._address_of[next(iter(self._address_of))]
         if queue is None:
             return True
@@ -247,7 +245,7 @@ class HostQueues:
         return True
 
     def observe(self, host: Host, seconds: float) -> None:
-        """Learns how long a host has taken to answer, or takes already: then its request leaves its place to others."""
+        """Records how long a host took to answer, or has been taking; a slow request no longer counts as in flight."""
         if self._slow is None:
             return
         self._pace.observe(host, seconds)
@@ -258,7 +256,7 @@ class HostQueues:
 
     @property
     def slow_in_flight(self) -> int:
-        """How many requests are in flight to hosts that are slow to answer; those beyond their slots do not count."""
+        """The number of requests in flight to slow hosts; those beyond their slots do not count."""
         return 0 if self._slow is None else min(self._slow.in_use, self._slow.slots)
 
     def _add_queue(self, host: Host) -> _HostQueue:
@@ -296,7 +294,7 @@ class HostQueues:
         self._leave_limits(queue)
 
     def _full_limit(self, host: Host, queue: _HostQueue) -> SharedLimit | None:
-        """What keeps an idle host waiting; None if nothing does."""
+        """The full limit that an idle host must wait for, if any."""
         for limit in queue.limits:
             if limit.in_use >= limit.slots:
                 return limit
@@ -304,13 +302,13 @@ class HostQueues:
         return slow if slow is not None and slow.is_full and self._pace.is_slow(host) else None
 
     def _free(self, limit: SharedLimit) -> None:
-        """A slot of a limit is free again."""
+        """Frees a slot of a limit."""
         limit.in_use -= 1
         self._unpark(limit)
         self._drop_unused(limit)
 
     def _unpark(self, limit: SharedLimit) -> None:
-        """Lists the best hosts again that wait for a limit, as many as it has slots for."""
+        """Lists the best hosts parked for a limit, as many as it has free slots."""
         room = limit.slots - limit.in_use
         while limit.parked and room > 0:
             _, _, host = heappop(limit.parked)
@@ -329,7 +327,7 @@ class HostQueues:
                 room -= 1
 
     def _pass_on(self, queue: _HostQueue) -> None:
-        """A host that was listed has not made use of the slots that it was listed for."""
+        """Passes on the slots that a listed host has not used."""
         for limit in queue.limits:
             if limit.parked:
                 self._unpark(limit)
@@ -348,7 +346,7 @@ class HostQueues:
         self._list_blocked(host, queue)
 
     def release(self, host: Host, now: float) -> None:
-        """The request of a host has ended: the host rests for its delay."""
+        """Ends the request of a host, which then rests for its delay."""
         queue = self._queues[host]
         queue.busy = False
         self._busy.discard(host)
@@ -368,7 +366,7 @@ class HostQueues:
                 self._free(limit)
 
     def suspend(self, host: Host, popped: QueueEntry) -> None:
-        """Puts back what was popped last, and leaves its host out until `resume`; it was not asked."""
+        """Puts back the entry popped last, which was not requested, and excludes its host until `resume`."""
         queue = self._queues[host]
         queue.busy, queue.is_suspended = False, True
         self._busy.discard(host)
@@ -376,27 +374,27 @@ class HostQueues:
         self._let_slots_rest(queue, 0.0)
 
     def resume(self, host: Host) -> None:
-        """A host that was suspended takes part again."""
+        """Includes a suspended host again."""
         queue = self._queues[host]
         queue.is_suspended = False
         if not queue.busy:
             self._list(host, queue)
 
     def remove_all(self, host: Host) -> list[QueueEntry]:
-        """Empties the queue of a host; returns the entries that counted, the best first."""
+        """Empties the queue of a host; returns its current entries, best first."""
         queue = self._queues.get(host)
         if queue is None:
             if self._spilled is None or not self._spilled.slots[hash(host)]:
                 return []
-            queue = self._add_queue(host)  # empty, and so forgotten by the next who looks at it
+            queue = self._add_queue(host)  # empty, and so removed on the next look-up
             heappush(self._idle, (-inf, 0, host))
         current = sorted(filter(self._is_current, queue.entries))
         current += self._all_spilled(queue)
-        queue.entries = []  # what it is listed by is outdated now, and dropped when popped
+        queue.entries = []  # its listings are outdated now, and dropped when popped
         return current
 
     def _all_spilled(self, queue: _HostQueue) -> list[QueueEntry]:
-        """Reads back all that was spilled of a host, the best first."""
+        """Reads all spilled entries of a host, best first."""
         if self._spilled is None or not queue.slot:
             return []
         slot, queue.slot = queue.slot, 0
@@ -407,7 +405,7 @@ class HostQueues:
         return self._queues
 
     def hold(self, host: Host, until: float) -> None:
-        """Asks nothing of the host before the given moment."""
+        """Blocks requests to the host until the given time."""
         queue = self._queues.get(host) or self._add_queue(host)
         queue.not_before = max(queue.not_before, until)
         if not queue.busy:
@@ -415,11 +413,11 @@ class HostQueues:
             self._pass_on(queue)
 
     def holds(self, after: float) -> dict[Host, float]:
-        """The hosts that rest beyond a moment, each with the end of its rest."""
+        """The hosts that rest beyond a given time, each with the end of its rest."""
         return {host: queue.not_before for host, queue in self._queues.items() if queue.not_before > after}
 
     def next_ready_at(self) -> float | None:
-        """The earliest moment at which `pop` may succeed; 0 for at once, None while all hosts are busy or empty."""
+        """The earliest time at which `pop` may succeed; 0 for now, None while all hosts are busy or empty."""
         if self._patient_until is not None:
             return self._patient_until
         if self._best_idle() is not None:
@@ -437,21 +435,21 @@ class HostQueues:
         return None if slot_at == inf else slot_at
 
     def is_ready_within(self, seconds: float, now: float) -> bool:
-        """Whether something waits at a host that is busy, or that may be asked within so many seconds."""
+        """Whether something waits for a host that is busy, or free within so many seconds."""
         if self._parkings or any(self._best(self._queues[host]) for host in self._busy):
             return True
         ready_at = self.next_ready_at()
         return ready_at is not None and ready_at - now <= seconds
 
     def forget_spilled(self) -> None:
-        """Forgets all entries that are spilled, and the hosts that have no others and do not rest."""
+        """Forgets all spilled entries, and hosts that have no others and do not rest."""
         if self._spilled is not None:
             self._spilled.clear()
             for queue in self._queues.values():
                 queue.slot = 0
 
     def drop_stale(self) -> None:
-        """Drops the entries that no longer count, and the hosts that have no others."""
+        """Drops entries that are no longer current, and hosts without others."""
         for queue in self._queues.values():
             queue.entries = [entry for entry in queue.entries if self._is_current(entry)]
             heapify(queue.entries)
@@ -467,23 +465,23 @@ class HostQueues:
                 self._list(host, queue)
 
     def _best(self, queue: _HostQueue) -> QueueEntry | None:
-        """The best entry that still counts; drops those before it that do not."""
+        """The best current entry; drops outdated ones before it."""
         entries = queue.entries
         while entries and not self._is_current(entries[0]):
             heappop(entries)
         if not entries and queue.slot:
-            self._fill(queue, _READ_BACK)
+            self._fill(queue, _READ_BATCH)
         return queue.entries[0] if queue.entries else None
 
     def _fill(self, queue: _HostQueue, count: int) -> None:
-        """Reads back the best entries of a queue that has none in memory."""
+        """Reads the best spilled entries of a queue that has none in memory."""
         assert self._spilled is not None
         queue.entries = self._read_back(self._spilled.take(queue.slot, count))
         if not self._spilled.has_entries(queue.slot):
             queue.slot = 0
 
     def _list(self, host: Host, queue: _HostQueue) -> None:
-        """Lists a host that is not busy by its best entry or the end of its rest; forgets it where it has neither."""
+        """Lists a host that is not busy by its best entry or the end of its rest; forgets it if it has neither."""
         if queue.is_suspended:
             return  # until it resumes
         if queue.slot and not queue.entries and not queue.not_before and self._spilled is not None:
@@ -501,11 +499,11 @@ class HostQueues:
             self._pass_on(queue)
 
     def _list_blocked(self, host: Host, queue: _HostQueue) -> None:
-        """Lists a busy or resting host by its best entry, if that is better than the one it is listed by."""
+        """Lists a busy or resting host by its best entry, unless it is listed by a better one."""
         if self.slack == inf:
             return
         if queue.slot and not queue.entries and self._spilled is not None:
-            best: QueueEntry | None = self._spilled.best(queue.slot)  # read back where it matters
+            best: QueueEntry | None = self._spilled.best(queue.slot)  # read from disk only when needed
         else:
             best = self._best(queue)
         if best is not None and (queue.listed is None or best < queue.listed):
@@ -513,7 +511,7 @@ class HostQueues:
             heappush(self._blocked, (best.rank, best.order, host))
 
     def _wake(self, now: float) -> None:
-        """Makes the hosts idle, and the slots free, whose rest is over."""
+        """Makes hosts idle, and slots free, whose rest is over."""
         while self._resting_slots and self._resting_slots[0][0] <= now:
             self._free(heappop(self._resting_slots)[2])
         for resting in (self._resting, self._leaving):
@@ -528,7 +526,7 @@ class HostQueues:
             self._rebuild_listings()
 
     def _best_idle(self) -> Host | None:
-        """The idle host of the best entry, which is then at the top of its heap; parks those that find a limit full."""
+        """The idle host with the best entry, which is then at the top of its heap; parks hosts whose limit is full."""
         host = self._best_with_queue()
         while self._spilled is not None and (dormant := self._spilled.best_dormant()) is not None:
             if host is not None and self._idle[0][:2] < dormant[:2]:
@@ -538,7 +536,7 @@ class HostQueues:
         return host
 
     def _wake_dormant(self, slot: int) -> None:
-        """Gives a dormant host its queue again, with its best entry; forgets it where it has none that counts."""
+        """Recreates the queue of a dormant host with its best entry; forgets the host if no entry is current."""
         assert self._spilled is not None
         self._spilled.wake(slot)
         found = self._read_back(self._spilled.take(slot, 1))
@@ -567,17 +565,17 @@ class HostQueues:
                 queue.is_parked = True
                 self._parkings += 1
                 passed_on += 1
-                if passed_on <= _MAX_PASSED_ON:  # more have a turn when a slot of that limit is free
+                if passed_on <= _MAX_PASSED_ON:  # others follow when a slot of that limit is free
                     self._pass_on(queue)
             else:
                 return host
         return None
 
     def _wait_for_better(self, idle: QueueEntry, now: float) -> float | None:
-        """Until when to wait for a better entry of a blocked host; None if none is worth it."""
+        """The time until which to wait for a better entry of a blocked host; None if none is worth it."""
         tried: list[tuple[float, int, Host]] = []
         wait_until = None
-        while self._blocked and wait_until is None and len(tried) < _MAX_BLOCKED_TRIED:
+        while self._blocked and wait_until is None and len(tried) < _MAX_BLOCKED_CONSIDERED:
             if self._blocked[0] >= (idle.rank, idle.order):
                 break
             listing = heappop(self._blocked)
@@ -601,11 +599,11 @@ class HostQueues:
         return wait_until
 
     def _expected_wait(self, host: Host, queue: _HostQueue, now: float) -> float | None:
-        """Seconds until a blocked host is likely to be free; None if that is too long, or if it is not blocked."""
+        """Seconds until a blocked host is expected to be free; None if that is too long, or if it is not blocked."""
         if self._pace.is_known_slow(host):
             return None
         if queue.busy:
-            elapsed = now - queue.asked_at  # expected to take as long again
+            elapsed = now - queue.asked_at  # expected to take as long again as it has so far
             return max(elapsed, _FREE_WAIT / 2) if elapsed < self._patience else None
         rest = queue.not_before - now
         return rest if 0.0 < rest <= self._patience else None

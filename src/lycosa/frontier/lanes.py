@@ -15,26 +15,28 @@ from .host_queues import HostQueues
 from .memory import MemoryFrontier
 from .spilled import QueueEntry
 
-LANE_TIMEOUT = 60.0  # seconds until which a lane must have something to take, else the other lane may use its turns
+LANE_TIMEOUT = 60.0  # seconds; a lane that has nothing to take within them may lose its turns to the other
 
 
 class Lanes:
-    """A frontier of two lanes: the links that wait, and the pages of the collection to fetch again.
+    """A frontier of two lanes: waiting links, and stored pages to fetch again.
 
     Each of the `turns` requests belongs to a lane, drawn beforehand: links ~ Binomial(turns, expand). `take` draws the
-    lane at random in proportion to the turns left. A lane that has nothing to take now lets the other go first, keeping
-    its turns; one that has nothing within `LANE_TIMEOUT` gives its turns to the other, unless the other is not wanted
-    at all (`expand` is 0 or 1). At most one URL of a host is in flight, whichever lane it is of.
+    lane at random in proportion to the turns left. A lane that has nothing to take now lets the other go first and
+    keeps its turns; one that has nothing within `LANE_TIMEOUT` gives its turns to the other, unless that lane is
+    disabled (`expand` is 0 or 1). At most one URL of a host is in flight, in either lane.
 
-    links: the frontier of links that wait.
-    refresh: pages to fetch again, the most urgent first.
+    links: the frontier of waiting links.
+    refresh: pages to fetch again, most urgent first.
     turns: requests to make.
     expand: probability that a request is for a link.
     delay, per_address, slow_slots: as in `links`.
-    substitutes: gives up to so many further pages, next in urgency, that are on none of the given hosts; they are asked
-        for when no page to fetch again can be taken within `LANE_TIMEOUT`.
-    has_room: whether the collection takes one more page, should so many links that are in flight become pages. Without
-        room even for none in flight, the turns of links go to the other lane.
+    substitutes: returns up to `count` further pages, next in urgency, that are on none of the given hosts; called when
+    no
+        page to fetch again can be taken within `LANE_TIMEOUT`.
+    has_room: whether the collection may have another page, assuming that so many links in flight become pages. If it
+    has
+        no room even with none in flight, the turns of links go to the other lane.
     """
 
     def __init__(
@@ -58,10 +60,10 @@ class Lanes:
         self._substitutes = substitutes
         self._has_substitutes = True
         self._has_room = has_room
-        self._lane_of: dict[Url, str] = {}  # of what is in flight
+        self._lane_of: dict[Url, str] = {}  # of URLs in flight
         self._refresh: dict[Url, Candidate] = {}
-        # Pages to fetch again have no priorities that could be compared with those of links, and none is worth waiting
-        # for: hence queues of their own, without patience.
+        # Pages to fetch again have no priorities comparable with those of links, and none is worth waiting for: hence
+        # queues of their own, without patience.
         self._refresh_hosts = HostQueues(
             delay=delay,
             patience=0.0,
@@ -101,7 +103,7 @@ class Lanes:
         return None
 
     def _lanes_in_turn(self, now: float) -> list[str]:
-        """The lanes that may be taken from, the one drawn first."""
+        """The lanes that may be taken from, the drawn one first."""
         left = sum(self._turns.values())
         if not left:
             return []
@@ -111,9 +113,9 @@ class Lanes:
         return [lane for lane in (first, _other(first)) if self._may_take(lane, now)]
 
     def _may_take(self, lane: str, now: float) -> bool:
-        """Whether a lane has turns, its own or those that the other cannot use."""
+        """Whether a lane has turns, its own or those that the other lane cannot use."""
         other, is_full = _other(lane), not self._has_room(0)
-        # Links in flight may all become pages; a link is taken only where there is room for it beside them.
+        # All links in flight may become pages; another is taken only if there is room for it as well.
         if lane == LINKS and (is_full or not self._has_room(self._links_in_flight())):
             return False
         # A full collection cannot use the turns of links; then they go to refresh even if `expand` is 1.
@@ -129,7 +131,7 @@ class Lanes:
     def _links_in_flight(self) -> int:
         return sum(lane == LINKS for lane in self._lane_of.values())
 
-    # One URL of a host is in flight: what a lane takes makes the host busy in the queues of the other lane too.
+    # A URL taken from one lane makes its host busy in the queues of the other lane too.
 
     def _take_refresh(self, now: float) -> Candidate | None:
         entry = self._refresh_hosts.pop(now)
@@ -149,15 +151,15 @@ class Lanes:
         return candidate
 
     def _queue_substitutes(self, now: float) -> None:
-        # Whatever is left of the turns, links included, may come to this lane. Fewer than asked for means that there
-        # are no more, however the holds change.
+        # All remaining turns, including those of links, may come to this lane. If fewer are returned than requested,
+        # there are no more, even if holds change.
         left = sum(self._turns.values())
         found = self._substitutes(left, self._refresh_hosts.holds(now + LANE_TIMEOUT).keys())
         self._has_substitutes = len(found) == left
         self._queue(found)
 
     def settle(self, url: Url, *, is_kept: bool = False) -> list[Skip]:
-        # A page fetched again was settled when it was first visited; the frontier of links need not hear of it.
+        # A page fetched again was settled at its first visit, so the frontier of links need not be told.
         return [] if self._release(url) == REFRESH else self._links.settle(url, is_kept=is_kept)
 
     def give_back(self, candidate: Candidate) -> None:
@@ -186,7 +188,7 @@ class Lanes:
         if lane is not None:
             host, now = host_of(url), self._clock.now()
             self._refresh_hosts.release(host, now)
-            if lane == REFRESH:  # of a link, `settle` or `give_back` releases the host
+            if lane == REFRESH:  # for a link, `settle` or `give_back` releases the host
                 self._links.release(host, now)
         return lane
 
@@ -194,7 +196,7 @@ class Lanes:
         for candidate in candidates:
             self._last_order += 1
             self._refresh[candidate.url] = candidate
-            # All of one rank: pages are taken in the order in which they come, the most urgent first.
+            # All have the same rank: pages are taken in the given order, most urgent first.
             self._refresh_hosts.push(host_of(candidate.url), QueueEntry(0.0, self._last_order, candidate.url))
 
     def forget_waiting(self) -> None:
@@ -220,7 +222,7 @@ class Lanes:
         return moment
 
     def release(self, host: Host, now: float) -> None:
-        """A request that is of neither lane has ended."""
+        """Ends a request of neither lane."""
         self._links.release(host, now)
         self._refresh_hosts.release(host, now)
 

@@ -19,23 +19,23 @@ from .quotas import Quotas
 from .shared_limits import LatestKeys
 from .spilled import QueueEntry, SpilledEntries
 
-SLACK = 0.5  # by which a priority from 0 to 1 must be higher to be worth a second of waiting
-_FAR_ABOVE = 1e6  # priorities that are on no scale
-REFUSED_KNOWN = 100_000  # of the latest refused URLs that are remembered at least; others are refused once more
+SLACK = 0.5  # difference in priority (0 to 1) that is worth one second of waiting
+_BOOST_OFFSET = 1e6  # added to boosted priorities if only their order is meaningful
+MIN_REFUSED_KNOWN = 100_000  # latest refused URLs that are remembered; others may be refused again
 
 
 class MemoryFrontier:
     """A frontier with its candidates in memory; `DurableFrontier` has them on disk.
 
     delay: seconds between two requests to one host.
-    patience: most seconds to wait for a busy or resting host that has something better; 0 never waits.
-    per_address: most requests at a time to hosts of one address, or of one registered domain, the delay after each
-        included; None does not limit.
-    slow_slots: most requests at a time to hosts that are slow to answer; None does not tell them from others.
-    limit: most URLs that wait; past it, the tenth of lowest priority is evicted (one by one below 10 000).
-    boosted: hosts and URLs that are preferred already in what waits, as `boost` has them.
-    spilled: where entries are that are not in memory; None where all are.
-    in_memory: about so many entries are.
+    patience: largest number of seconds to wait for a busy or resting host with a better URL; 0 never waits.
+    per_address: limit of concurrent requests to hosts of one address, or of one registered domain, including the delay
+        after each; None for no limit.
+    slow_slots: limit of concurrent requests to slow hosts; None for no limit.
+    limit: of waiting URLs; beyond it, the lowest tenth is evicted (one by one below 10 000).
+    boosted: hosts and URLs whose waiting URLs are already boosted; see `boost`.
+    spilled: the entries that are not in memory; None if all are.
+    in_memory: number of entries to keep in memory, about.
     """
 
     def __init__(
@@ -56,12 +56,12 @@ class MemoryFrontier:
         self._admission = admission or Admission()
         self._merge: Callable[[Url, float, float], float] = higher_priority
         self._limit = limit
-        self._waiting: dict[Url, QueueEntry] = {}  # that are in memory
+        self._waiting: dict[Url, QueueEntry] = {}  # those in memory
         self._spilled = spilled
         self._in_memory = in_memory
         self._in_flight: dict[Url, QueueEntry] = {}
         self._settled = KeySet()  # hashes of the URLs
-        self._refused = LatestKeys(at_least=REFUSED_KNOWN)
+        self._refused = LatestKeys(at_least=MIN_REFUSED_KNOWN)
         self._hosts = HostQueues(
             delay=delay,
             patience=patience,
@@ -73,13 +73,13 @@ class MemoryFrontier:
         )
         self.rests_after_requests = delay > 0.0
         self._last_order = 0
-        self._stale = 0  # entries in the queues that were re-ranked, settled or given back since
+        self._stale = 0  # outdated entries in the queues: re-ranked, settled or given back since
         self._candidates: dict[int, Candidate] = {}
-        self._sites = _Sites()  # filled where sites have a quota
+        self._sites = _Sites()  # filled if sites have a quota
         self._boosted_hosts, self._boosted_urls = _hosts_and_urls(boosted)
 
     def block(self, hosts: tuple[str, ...]) -> list[Skip]:
-        """Wants nothing more of these hosts and their subdomains; returns what waited there."""
+        """Blocks these hosts and their subdomains; returns what waited there."""
         self._admission.blocked = hosts
         skips = []
         for entry in [entry for entry in self._entries() if is_within(entry.url, hosts)] if hosts else ():
@@ -90,7 +90,7 @@ class MemoryFrontier:
         return skips
 
     def boost(self, hosts_and_urls: Iterable[str]) -> None:
-        """Prefers these URLs, and those of these hosts and their subdomains, to all others."""
+        """Ranks these URLs, and those of these hosts and their subdomains, above all others."""
         before = (self._boosted_hosts, self._boosted_urls)
         self._boosted_hosts, self._boosted_urls = _hosts_and_urls(hosts_and_urls)
         if (self._boosted_hosts, self._boosted_urls) == before:
@@ -110,14 +110,14 @@ class MemoryFrontier:
         return _is_boosted(url, self._boosted_hosts, self._boosted_urls)
 
     def _lifted(self, priority: float) -> float:
-        """Above every other priority, in the same order: within 0.9 and 1 on the scale from 0 to 1."""
-        return 0.9 + 0.1 * priority if self._hosts.slack < inf else priority + _FAR_ABOVE
+        """A priority above all others, order-preserving: between 0.9 and 1 on the scale from 0 to 1."""
+        return 0.9 + 0.1 * priority if self._hosts.slack < inf else priority + _BOOST_OFFSET
 
     def _lowered(self, priority: float) -> float:
-        return 10.0 * (priority - 0.9) if self._hosts.slack < inf else priority - _FAR_ABOVE
+        return 10.0 * (priority - 0.9) if self._hosts.slack < inf else priority - _BOOST_OFFSET
 
     def set_quotas(self, quotas: Quotas) -> None:
-        """Replaces the quotas. What waits is not looked through: it is to be put anew if they are other ones."""
+        """Replaces the quotas. Waiting URLs are not checked; if the quotas differ, the caller must put them again."""
         self._admission.pages.quotas = quotas
         for site in list(self._sites.suspended):
             self._resume_all(site)
@@ -131,7 +131,7 @@ class MemoryFrontier:
             self._sites.in_flight.update(site_of(host_of(url)) for url in self._in_flight)
 
     def rank_by(self, strategy: Strategy) -> None:
-        """Merges priorities as a strategy does; waits for better ones where its priorities are on a scale."""
+        """Uses the strategy's `merge`; waits for better URLs only if its priorities are from 0 to 1."""
         self._merge = strategy.merge
         self._hosts.slack = SLACK if strategy.scale == "unit" else inf
 
@@ -155,7 +155,7 @@ class MemoryFrontier:
                 self._offer_again(entry, candidate)
             elif url not in self._in_flight and not self.is_settled(url):
                 if refused := self._admission.refusal(candidate):
-                    if refused.reason is not SkipReason.SITE:  # which may be another time
+                    if refused.reason is not SkipReason.SITE:  # that one may be proposed again
                         self._refused.add(hash(url))
                     skips.append(refused)
                 else:
@@ -177,7 +177,7 @@ class MemoryFrontier:
         return self._settled[key] > 0 or key in self._refused
 
     def _offer_again(self, entry: QueueEntry, offered: Candidate) -> None:
-        """Re-ranks a waiting URL; the offered candidate replaces it, but for its failed attempts and redirects."""
+        """Re-ranks a waiting URL; the offered candidate replaces it, except for failed attempts and redirects."""
         waiting = -entry.rank
         merged = self._merge(offered.url, waiting, offered.priority)
         if merged != waiting:
@@ -199,7 +199,7 @@ class MemoryFrontier:
     def _queue(self, entry: QueueEntry) -> None:
         host = host_of(entry.url)
         if self._hosts.spill(host, entry):
-            self._waiting.pop(entry.url, None)  # where it waited in another place
+            self._waiting.pop(entry.url, None)  # in case it waited at another rank
         else:
             self._waiting[entry.url] = entry
             self._hosts.push(host, entry)
@@ -220,8 +220,8 @@ class MemoryFrontier:
         return None
 
     def _reserve(self, entry: QueueEntry) -> bool:
-        """Counts an entry as in flight on its site; False where what is in flight may bring all that the site may have.
-        Then the host is suspended until something of the site has landed."""
+        """Counts an entry as in flight on its site; False if the fetches in flight may already fill the quota of the
+        site. Then the host is suspended until one of them completes."""
         host, sites = host_of(entry.url), self._sites
         site = site_of(host)
         if self._admission.pages.is_site_full(host, in_flight=sites.in_flight[site]):
@@ -233,14 +233,14 @@ class MemoryFrontier:
 
     def settle(self, url: Url, *, is_kept: bool = False) -> list[Skip]:
         key = hash(url)
-        if is_kept and key not in self._settled:  # a visit that is read again from the archive has been counted
+        if is_kept and key not in self._settled:  # a replayed visit was counted before
             self._admission.pages.add(host_of(url))
         self._remove(url)
         self._settled.add(key)
         return self._drop_full(host_of(url)) if is_kept else []
 
     def _drop_full(self, host: Host) -> list[Skip]:
-        """Drops what waits on a host, or on all hosts of its site, where that has as many pages as it may have."""
+        """Drops what waits on a host, or on all hosts of its site, if the quota is used up."""
         pages = self._admission.pages
         hosts = [host] if pages.is_host_full(host) else []
         if pages.is_site_full(host):
@@ -264,7 +264,7 @@ class MemoryFrontier:
             self._queue(entry)
 
     def _remove(self, url: Url) -> None:
-        """Removes a URL that is in flight or waits."""
+        """Removes a URL that is in flight or waiting."""
         entry = self._land(url)
         if entry is None and (entry := self._waiting.pop(url, None)):
             self._count_stale()
@@ -288,8 +288,8 @@ class MemoryFrontier:
             self._hosts.resume(host)
 
     def _land_on(self, site: str) -> None:
-        """Something of a site has landed: the hosts that waited for it take part again, the best first. All of them, as
-        any one may have nothing left by the time it is its turn."""
+        """Resumes the suspended hosts of a site, best first, when one of its fetches completes. All are resumed,
+        because any of them may have nothing left by its turn."""
         sites = self._sites
         sites.in_flight[site] -= 1
         if not sites.in_flight[site]:
@@ -297,19 +297,19 @@ class MemoryFrontier:
         self._resume_all(site)
 
     def occupy(self, host: Host, now: float) -> None:
-        """Makes a host busy for a request of another lane, until `release`."""
+        """Makes a host busy until `release`, for a request of another lane."""
         self._hosts.occupy(host, now)
 
     def release(self, host: Host, now: float) -> None:
-        """The request of another lane has ended."""
+        """Ends the request of another lane."""
         self._hosts.release(host, now)
 
     def acquire(self, host: Host, now: float) -> float | None:
-        """Makes a host busy for a request on the way to another, until `release`; else when to ask for it again."""
+        """Makes a host busy until `release`, for a redirect request; if it is not free, returns when to retry."""
         return self._hosts.acquire(host, now)
 
     def claim_address(self, host: Host, address: str) -> bool:
-        """Notes the address of a host before it is connected to; False where that has no slot, so that it is not."""
+        """Records the address of a host before connecting to it; False if that address has no free slot."""
         return self._hosts.claim_address(host, address)
 
     def observe(self, host: Host, seconds: float) -> None:
@@ -326,11 +326,11 @@ class MemoryFrontier:
         return self._hosts.next_ready_at()
 
     def is_ready_within(self, seconds: float, now: float) -> bool:
-        """Whether something that waits may be taken within so many seconds."""
+        """Whether a waiting URL may be taken within so many seconds."""
         return bool(self._sites.suspended) or self._hosts.is_ready_within(seconds, now)
 
     def forget_waiting(self) -> None:
-        """Empties the queue; what is settled or in flight stays so. What was refused is unknown again, as the scope may
+        """Empties the queue; URLs settled or in flight stay so. Refused URLs are unknown again, since the scope may
         have changed."""
         for entry in self._waiting.values():
             self._forget(entry)
@@ -339,15 +339,15 @@ class MemoryFrontier:
         if self._spilled:
             self._forget_spilled()
         self._sites.hosts.clear()
-        self._refused = LatestKeys(at_least=REFUSED_KNOWN)
+        self._refused = LatestKeys(at_least=MIN_REFUSED_KNOWN)
         self._drop_stale()
 
     def holds(self, after: float) -> dict[Host, float]:
-        """The hosts that must not be asked before a moment later than `after`, each with that moment."""
+        """The hosts on hold beyond `after`, each with the end of its hold."""
         return self._hosts.holds(after)
 
     def _dropped(self, entry: QueueEntry, reason: SkipReason, detail: str = "") -> Skip:
-        """The skip of a waiting URL, which waits no longer."""
+        """Removes a waiting URL and returns its skip."""
         skip = Skip(self._recall(entry), reason, detail)
         if self._waiting.pop(entry.url, None) is None:
             self._leave_spilled(entry)
@@ -364,13 +364,13 @@ class MemoryFrontier:
     def _evict(self) -> list[Skip]:
         excess = len(self) - self._limit
         if self._limit >= 10_000:
-            excess += self._limit // 10  # a tenth at once, as finding the worst looks at all
+            excess += self._limit // 10  # a tenth at once, since finding the worst scans all
         skips = [self._dropped(entry, SkipReason.EVICTED) for entry in self._worst(excess)]
         self._drop_stale()
         return skips
 
     def _worst(self, count: int) -> list[QueueEntry]:
-        """The entries of the lowest priority, of equals the latest."""
+        """The entries of the lowest priority; among equals, the latest."""
         return nlargest(count, self._waiting.values())
 
     def _count_stale(self) -> None:
@@ -385,45 +385,45 @@ class MemoryFrontier:
     def _is_current(self, entry: QueueEntry) -> bool:
         return self._waiting.get(entry.url) is entry
 
-    # What is not in memory.
+    # Entries that are not in memory.
 
     def _spill(self) -> None:
-        """Makes room where more entries are in memory than may be."""
+        """Spills entries if too many are in memory."""
         if self._spilled is not None and len(self._waiting) > self._in_memory:
             for entry in self._hosts.spill_down_to(self._in_memory // 2):
                 del self._waiting[entry.url]
 
     def _leave_spilled(self, entry: QueueEntry) -> bool:
-        """Whether an entry was spilled; it counts no more."""
+        """Removes an entry that may be spilled; returns whether it was."""
         if self._spilled is None or self._spilled.waiting[hash(entry.url)] != entry.order:
             return False
         self._spilled.discard(hash(entry.url))
         return True
 
     def _entries(self) -> Iterator[QueueEntry]:
-        """All that waits."""
+        """All waiting entries."""
         yield from self._waiting.values()
         yield from self._spilled_entries()
 
     # `DurableFrontier` overrides these; without a table of candidates, nothing is spilled.
 
     def _spilled_entries(self) -> Iterable[QueueEntry]:
-        """All entries that are spilled, in the order in which they came."""
+        """All spilled entries, in order of arrival."""
         return ()
 
     def _find_spilled(self, url: Url) -> QueueEntry | None:
-        """The entry of a URL that is spilled; None for any other URL."""
+        """The entry of a spilled URL; None for any other URL."""
         return None
 
     def _look_up(self, candidates: Sequence[Candidate]) -> None:
-        """Those of these candidates that are spilled will be asked for one by one."""
+        """Prefetches the entries of candidates that are spilled."""
 
     def _read_back(self, orders: list[int]) -> list[QueueEntry]:
-        """Entries that were spilled, which are in memory from now on."""
+        """Reads spilled entries, which are in memory from then on."""
         return []
 
     def _forget_spilled(self) -> None:
-        """Forgets all that is spilled."""
+        """Forgets all spilled entries."""
 
     # Where the candidates of entries are stored; `DurableFrontier` overrides these.
 
@@ -447,14 +447,14 @@ def _is_boosted(url: Url, hosts: tuple[str, ...], urls: frozenset[Url]) -> bool:
 
 
 def higher_priority(url: Url, waiting: float, offered: float) -> float:
-    """Merges priorities before any strategy ranks: their maximum."""
+    """The default `merge`: the maximum."""
     return max(waiting, offered)
 
 
 class _Sites:
-    """What a frontier knows of registered domains that have a quota."""
+    """The hosts of each registered domain, kept if sites have a quota."""
 
     def __init__(self) -> None:
-        self.hosts: dict[str, dict[Host, None]] = {}  # of each that something has waited on
+        self.hosts: dict[str, dict[Host, None]] = {}  # of each site, those on which something has waited
         self.in_flight: Counter[str] = Counter()
-        self.suspended: dict[str, list[Host]] = {}  # those left out until something of their site has landed
+        self.suspended: dict[str, list[Host]] = {}  # hosts excluded until a fetch of their site completes

@@ -14,7 +14,7 @@ AtLeastOne = Annotated[int, Meta(ge=1)]
 
 
 class Quotas(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The most pages of one host, and of one registered domain (its subdomains included); None does not limit."""
+    """Limits of pages of one host, and of one registered domain with its subdomains; None for no limit."""
 
     per_host: AtLeastOne | None = None
     per_site: AtLeastOne | None = None
@@ -35,7 +35,7 @@ class QuotaUsage:
     def __init__(self, quotas: Quotas | None = None):
         self.quotas = quotas or Quotas()
         self._of_host: Counter[str] = Counter()
-        self._of_site: Counter[str] | None = None  # counted when it is first asked for
+        self._of_site: Counter[str] | None = None  # computed on first use
 
     def restore(self, pages_of_hosts: Mapping[str, int]) -> None:
         """Replaces the counts by those of the collection."""
@@ -53,12 +53,12 @@ class QuotaUsage:
         return most is not None and self._of_host[host] >= most
 
     def is_site_full(self, host: Host, *, in_flight: int = 0) -> bool:
-        """Whether the registered domain of a host has all its pages, should so many fetches in flight become some."""
+        """Whether the quota of a host's registered domain is used up, assuming that fetches in flight become pages."""
         most = self.quotas.per_site
         return most is not None and self.of_site(host) + in_flight >= most
 
     def of_site(self, host: Host) -> int:
-        """How many pages there are of the registered domain of a host."""
+        """The number of pages of the registered domain of a host."""
         if self._of_site is None:
             self._of_site = Counter()
             for each, pages in self._of_host.items():

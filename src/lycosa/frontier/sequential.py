@@ -13,10 +13,10 @@ from lycosa.vocabulary.records import Candidate, Host, Skip, SkipReason, Url
 
 from .memory import higher_priority
 
-_MANY = 10_000  # URLs; a frontier of this limit evicts a tenth at once, as finding the worst looks at all
-_MAX_STALE = 1_000  # candidates in the queue that were replaced, and as many more as wait
+_MIN_BATCH_EVICTION = 10_000  # limit from which a tenth is evicted at once, since finding the worst scans all
+_MAX_STALE = 1_000  # outdated candidates in the queue, in addition to the number of waiting ones
 _UNKNOWN = Candidate(Url(""), 0.0)
-_RUNG = 4_096  # candidates; few enough for a heap of them to stay in the processor's cache
+_RUNG = 4_096  # candidates; a heap of them fits into the CPU cache
 
 
 class SequentialFrontier:
@@ -25,16 +25,17 @@ class SequentialFrontier:
     It has no hosts: nothing rests or is waited for, and `take` and `hold` ignore the time. It admits everything. URLs
     may be any hashable values; graphs use integers.
 
-    limit: most URLs that wait; past it, those of the lowest priority are evicted, of equals the newest (from 10 000 on,
+    limit: of waiting URLs; beyond it, those of the lowest priority are evicted, among equals the newest (from 10 000
+    on,
         a tenth at once).
     """
 
     def __init__(self, *, limit: int = 1_000_000):
         self._limit = limit
         self._merge: Callable[[Url, float, float], float] = higher_priority
-        self._queue = LadderQueue()  # with stale candidates, which are dropped when popped
-        # Every URL with the candidate that waits for it, or None where it is in flight or settled: one table, as in a
-        # large graph each look-up in another one would miss the caches.
+        self._queue = LadderQueue()  # includes outdated candidates, which are dropped when popped
+        # The waiting candidate of every known URL, or None if it is in flight or settled. One table, because in a large
+        # graph each look-up in another table would miss the CPU cache.
         self._known: dict[Url, Candidate | None] = {}
         self._waiting = 0
 
@@ -66,18 +67,18 @@ class SequentialFrontier:
         if self._waiting > self._limit:
             return self._evict()
         if len(self._queue) > 2 * self._waiting + _MAX_STALE:
-            self._queue = LadderQueue(self._in_force())
+            self._queue = LadderQueue(self._current())
         return []
 
-    def _in_force(self) -> list[Candidate]:
+    def _current(self) -> list[Candidate]:
         known = self._known
         return [candidate for candidate in self._queue if known.get(candidate.url) is candidate]
 
     def _evict(self) -> list[Skip]:
         excess = self._waiting - self._limit
-        if self._limit >= _MANY:
+        if self._limit >= _MIN_BATCH_EVICTION:
             excess += self._limit // 10
-        by_rank = sorted(self._in_force(), key=lambda candidate: -candidate.priority)
+        by_rank = sorted(self._current(), key=lambda candidate: -candidate.priority)
         self._queue, evicted = LadderQueue(by_rank[:-excess]), by_rank[: -excess - 1 : -1]
         for candidate in evicted:
             del self._known[candidate.url]
@@ -116,7 +117,7 @@ class SequentialFrontier:
     def is_known(self, url: Url) -> bool:
         return url in self._known
 
-    # There are no hosts: nobody has to wait for one.
+    # There are no hosts to wait for.
 
     rests_after_requests = False
     slow_in_flight = 0
@@ -141,27 +142,27 @@ class SequentialFrontier:
 
 
 def _offered_again(waiting: Candidate, offered: Candidate, priority: float) -> Candidate:
-    """The offered candidate with the failed attempts and redirects of the waiting one, which it replaces."""
+    """The offered candidate, with the failed attempts and redirects of the waiting one that it replaces."""
     if waiting.attempts or waiting.hops:
         return replace(offered, priority=priority, attempts=waiting.attempts, hops=waiting.hops)
     return offered if offered.priority == priority else replace(offered, priority=priority)
 
 
 class LadderQueue:
-    """A ladder queue of candidates: the highest priority first, and the older of equals.
+    """A ladder queue of candidates: highest priority first, older first among equals.
 
-    The best are a heap; the others lie on rungs, each of a range of priorities, unsorted until it is their turn. A heap
-    of millions misses the caches at every step of every push and pop. Here a push behind the first rung is an append
-    to a buffer, which is dealt out to the rungs when it is full, and each rung is sorted once, by keys that are
-    contiguous in memory.
+    The best candidates are in a heap; the others are on rungs, each for a range of priorities, unsorted until their
+    turn. A heap of millions would miss the CPU cache at every step of every push and pop. Here, most pushes append to a
+    buffer, which is distributed to the rungs when it is full, and each rung is sorted once, by keys that are contiguous
+    in memory.
     """
 
     def __init__(self, candidates: Iterable[Candidate] = ()):
-        self._near: list[tuple[float, int, Candidate]] = []  # the heap: minus the priority, the order of arrival
+        self._near: list[tuple[float, int, Candidate]] = []  # the heap: minus the priority, order of arrival, candidate
         self._last_order = 0
         self._rungs: list[_Rung] = []  # in the order of their ranges
         self._lowest: list[float] = []  # the first key of each rung
-        self._undealt = _Rung(array("d"), [])  # the buffer, of any rung
+        self._undealt = _Rung(array("d"), [])  # the buffer
         self._length = 0
         self.push(candidates)
 
@@ -169,7 +170,7 @@ class LadderQueue:
         return self._length
 
     def __iter__(self) -> Iterator[Candidate]:
-        """All of them, the older of equals first."""
+        """All candidates, older first among equals."""
         heap = (entry[2] for entry in sorted(self._near))
         return chain(heap, *(rung.candidates for rung in self._rungs), self._undealt.candidates)
 
@@ -206,7 +207,7 @@ class LadderQueue:
         return heappop(self._near)[2]
 
     def _deal(self) -> None:
-        """Moves the buffered candidates to their rungs."""
+        """Distributes the buffer to the rungs."""
         if not self._undealt.candidates:
             return
         dealt = self._undealt.in_order()
@@ -219,7 +220,7 @@ class LadderQueue:
                 rung.candidates.extend(dealt.candidates[start:end])
 
     def _climb(self, rung: "_Rung") -> None:
-        """Makes a rung the heap, which is empty; what is beyond the size of a rung becomes rungs again."""
+        """Turns a rung into the heap, which is empty; what exceeds the size of a rung becomes new rungs."""
         first, *others = rung.in_order().parts()
         order = self._last_order
         self._last_order += len(first.candidates)
@@ -239,7 +240,7 @@ class _Rung:
         self.candidates = candidates
 
     def in_order(self) -> "_Rung":
-        """Sorted by key, the older of equals first."""
+        """Sorted by key, older first among equals."""
         order = np.argsort(self.keys, kind="stable")
         keys = array("d", np.asarray(self.keys)[order].tobytes())
         return _Rung(keys, [self.candidates[place] for place in order.tolist()])

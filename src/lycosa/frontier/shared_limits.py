@@ -1,29 +1,29 @@
-"""Limits that hosts share: on one address, on one registered domain, and of all hosts that are slow to answer."""
+"""Limits shared by hosts: of one address, of one registered domain, and of all slow hosts."""
 
 from typing import Any
 
 from lycosa.vocabulary.records import Host
 from lycosa.vocabulary.urls import site_of
 
-SLOW = 1.0  # seconds from which on a response is slow
-_QUICKER_EACH_TIME = 0.8  # of what a slow host took is expected after a quick response
-_MAX_SLOW_HOSTS = 50_000  # that are remembered; beyond, the oldest are forgotten
-_PROVEN_HOSTS = 50_000  # that are remembered at least
-_NEW_HOSTS = 16  # over about so many first responses the share of slow ones is taken
-_NEW_HOSTS_OF_A_SITE = 4
-_MOST = 0.5  # share
-_FEW = 0.1  # share
+SLOW = 1.0  # seconds; a response that takes longer is slow
+_SPEED_UP = 0.8  # factor of the expected time of a slow host after a fast response
+_MAX_SLOW_HOSTS = 50_000  # that are remembered; beyond that, the oldest are forgotten
+_MIN_FAST_HOSTS = 50_000  # that are remembered
+_WINDOW = 16  # first responses over which the share of slow ones is averaged
+_SITE_WINDOW = 4
+_SLOW_SHARE = 0.5  # share
+_MAX_FAST_SHARE = 0.1  # share
 
 
 class SharedLimit:
-    """The most requests at a time to hosts that have something in common."""
+    """A limit of concurrent requests to a group of hosts."""
 
     __slots__ = ("hosts", "in_use", "name", "parked", "slots")
 
     def __init__(self, name: str, slots: int):
         self.name = name
         self.slots = slots
-        self.in_use = 0  # by requests in flight, and by those whose slot rests
+        self.in_use = 0  # slots of requests in flight, and resting ones
         self.hosts = 0  # that have a queue
         self.parked: list[tuple[float, int, Host]] = []  # heap of hosts that wait for a slot, by their best entry
 
@@ -33,51 +33,51 @@ class SharedLimit:
 
 
 class HostPace:
-    """Which hosts are slow to answer; of a new one, whether most recent ones were, here or on its site."""
+    """Which hosts are slow to answer; a new host counts as slow if most recent ones were, overall or on its site."""
 
     def __init__(self) -> None:
-        self._seconds: dict[Host, float] = {}  # that slow hosts are expected to take
-        self._proven = LatestKeys(at_least=_PROVEN_HOSTS)  # hosts that have answered quickly
-        self._slow_share = 0.0  # of the first responses of hosts; of each slow site, the first few count
-        self._slow_sites: dict[str, float] = {}  # the share of each registered domain that had any
+        self._seconds: dict[Host, float] = {}  # expected of slow hosts
+        self._fast = LatestKeys(at_least=_MIN_FAST_HOSTS)  # hosts with a fast response
+        self._slow_share = 0.0  # of first responses; of a slow site, only the first few count
+        self._slow_sites: dict[str, float] = {}  # the share of slow responses by registered domain
 
     def is_slow(self, host: Host) -> bool:
         """Whether a host is expected to take a second or more."""
         if host in self._seconds:
             return True
-        if self._slow_share <= _MOST and not self._slow_sites:
+        if self._slow_share <= _SLOW_SHARE and not self._slow_sites:
             return False
-        return hash(host) not in self._proven and (self._slow_share > _MOST or self._is_slow_site(site_of(host)))
+        return hash(host) not in self._fast and (self._slow_share > _SLOW_SHARE or self._is_slow_site(site_of(host)))
 
     def is_known_slow(self, host: Host) -> bool:
-        """The same, by its own responses alone."""
+        """The same, by its own responses only."""
         return host in self._seconds
 
     def observe(self, host: Host, seconds: float) -> None:
-        """Learns how long a host has taken, or takes already."""
+        """Records how long a host took, or has been taking."""
         before = self._seconds.get(host)
-        if before is None and hash(host) not in self._proven:
+        if before is None and hash(host) not in self._fast:
             self._count_first_response(site_of(host), is_slow=seconds >= SLOW)
         if before is not None:
-            seconds = max(seconds, before * _QUICKER_EACH_TIME)
+            seconds = max(seconds, before * _SPEED_UP)
         if seconds >= SLOW:
             self._seconds[host] = seconds
             _drop_oldest(self._seconds)
             return
         if before is not None:
             del self._seconds[host]
-        self._proven.add(hash(host))
+        self._fast.add(hash(host))
 
     def _is_slow_site(self, site: str) -> bool:
-        return self._slow_sites.get(site, 0.0) > _MOST
+        return self._slow_sites.get(site, 0.0) > _SLOW_SHARE
 
     def _count_first_response(self, site: str, *, is_slow: bool) -> None:
-        if not self._is_slow_site(site):  # one with names without end does not speak for others
-            self._slow_share += (is_slow - self._slow_share) / _NEW_HOSTS
+        if not self._is_slow_site(site):  # one site with endless subdomains must not count for others
+            self._slow_share += (is_slow - self._slow_share) / _WINDOW
         if is_slow or site in self._slow_sites:
             share = self._slow_sites.get(site, 0.0)
-            self._slow_sites[site] = share + (is_slow - share) / _NEW_HOSTS_OF_A_SITE
-            if self._slow_sites[site] < _FEW:
+            self._slow_sites[site] = share + (is_slow - share) / _SITE_WINDOW
+            if self._slow_sites[site] < _MAX_FAST_SHARE:
                 del self._slow_sites[site]
             _drop_oldest(self._slow_sites)
 

@@ -1,4 +1,4 @@
-"""Waiting URLs that are not in memory: linked records by host, in a file that does not outlive the process."""
+"""Waiting URLs that are not in memory: a linked list of records per host, in a temporary file."""
 
 from array import array
 from collections.abc import Iterator
@@ -14,15 +14,15 @@ from lycosa.vocabulary.key_table import KeyTable
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.scratch_file import ScratchFile
 
-_RECORD = Packing("<dqqq")  # rank, order, key of the URL, where the next record of the host is
+_RECORD = Packing("<dqqq")  # rank, order, key of the URL, offset of the host's next record
 _SIZE = _RECORD.size
 _END = -1
-_NEAR = 4_096  # dormant hosts that are kept in order, the best
+_MAX_LISTED = 4_096  # best dormant hosts kept in a heap
 _READ_AHEAD = 8  # records
-_MOST_RANKED = 1_000_000  # entries whose rank is in memory; those of others are looked up where they wait
+_MAX_RANKED = 1_000_000  # entries whose rank is in memory; others are looked up in the table
 _DOUBLE, _BITS = Packing("<d"), Packing("<Q")
-_MOST_TAKEN = 4_096  # entries, of a list that had to be sorted
-_WASTE = 1 << 26  # bytes of the file, and three times as many as its records need; beyond, it is written anew
+_MAX_TAKEN = 4_096  # entries taken from a list that had to be sorted
+_WASTE = 1 << 26  # bytes of the file; if it is also three times larger than its records, it is compacted
 
 Listing = tuple[float, int, int]  # rank and order of the best entry of a host, and its slot
 
@@ -33,21 +33,21 @@ class QueueEntry(Struct, order=True, gc=False):
     rank: float  # minus the priority
     order: int  # first come, first served among equals
     url: Url
-    retries_and_hops: tuple[int, int] | None = None  # failed attempts and redirects, where there are any
+    retries_and_hops: tuple[int, int] | None = None  # failed attempts and redirects, if there are any
 
 
 class SpilledEntries:
-    """The entries of hosts that are not in memory, each as rank, order and the key of its URL.
+    """The entries that are not in memory, each as rank, order and the key of its URL.
 
-    A host that has some has a slot: its best rank and order, whether or not that entry still counts, and where the list
-    of its records begins. A list is sorted or not; it is sorted when something is taken from it. A host is *dormant*
-    while nothing of it is in memory, and then takes part in `best_dormant`; a host without entries has no slot.
+    A host with spilled entries has a slot: its best rank and order, even if that entry is outdated, and the offset of
+    its list of records. A list is sorted when something is taken from it. A host is *dormant* while none of its entries
+    is in memory, and is then included in `best_dormant`.
     """
 
     def __init__(self, folder: Path | None = None):
         self._folder = folder
-        self.waiting = KeyTable()  # the order of each entry that counts, by the key of its URL
-        self._rank_of = KeyTable()  # the bits of its rank, and 1
+        self.waiting = KeyTable()  # the order of each current entry, by the key of its URL
+        self._rank_of = KeyTable()  # the bits of its rank, plus 1
         self._retries_and_hops: dict[int, tuple[int, int]] = {}  # by order, of entries that have any
         self.clear()
 
@@ -57,19 +57,19 @@ class SpilledEntries:
         self._rank_of.clear()
         self._retries_and_hops.clear()
         self._file = ScratchFile(self._folder)
-        self.slots = KeyTable()  # of hosts, by their keys; they count from 1
+        self.slots = KeyTable()  # of hosts, by key; numbered from 1
         self._hosts = array("q", [0])  # the key of the host of each slot
-        self._ranks = array("d", [inf])  # inf for a slot that is free
+        self._ranks = array("d", [inf])  # inf for a free slot
         self._orders = array("q", [0])
         self._places = array("q", [_END])  # of the first record
         self._is_sorted = bytearray(1)
         self._is_dormant = bytearray(1)
         self._free: list[int] = []
         self._near: list[Listing] = []  # heap of dormant hosts; an outdated listing is dropped when popped
-        self._all_up_to = (inf, 0)  # every dormant host up to here is listed
+        self._all_up_to = (inf, 0)  # every dormant host up to this rank is listed
 
     def __len__(self) -> int:
-        """How many entries count."""
+        """The number of current entries."""
         return len(self.waiting)
 
     def has_entries(self, slot: int) -> bool:
@@ -77,7 +77,7 @@ class SpilledEntries:
         return self._ranks[slot] != inf
 
     def slot_for(self, host: int) -> int:
-        """The slot of a host, a new one where it has none; the host is not dormant."""
+        """The slot of a host that is not dormant, created if needed."""
         slot = self.slots[host]
         if slot:
             return slot
@@ -96,11 +96,11 @@ class SpilledEntries:
         return slot
 
     def best(self, slot: int) -> QueueEntry:
-        """The best entry of a host, without its URL; it may count no more."""
+        """The best entry of a host, without its URL; it may be outdated."""
         return QueueEntry(self._ranks[slot], self._orders[slot], Url(""))
 
     def is_better(self, slot: int, rank: float, order: int) -> bool:
-        """Whether an entry comes before all that a slot has."""
+        """Whether an entry ranks before all entries of a slot."""
         best = self._ranks[slot]
         return rank < best or (rank == best and order < self._orders[slot])
 
@@ -110,7 +110,7 @@ class SpilledEntries:
         return len(self._rank_of) == len(self.waiting)
 
     def entry_of(self, url: Url, order: int) -> QueueEntry | None:
-        """The entry of a URL, which has this order; None where its rank is not in memory."""
+        """The entry of a URL, given its order; None if its rank is not in memory."""
         bits = self._rank_of[hash(url)]
         if not bits:
             return None
@@ -118,7 +118,7 @@ class SpilledEntries:
         return QueueEntry(rank, order, url, self._retries_and_hops.get(order))
 
     def discard(self, key: int) -> None:
-        """The entry of a URL, by its key, counts no more."""
+        """Marks the entry of a URL, given by its key, as outdated."""
         self._retries_and_hops.pop(self.waiting[key], None)
         self.waiting[key] = self._rank_of[key] = 0
 
@@ -127,12 +127,12 @@ class SpilledEntries:
         key = hash(entry.url)
         if entry.retries_and_hops:
             self._retries_and_hops[entry.order] = entry.retries_and_hops
-        has_room = len(self.waiting) < _MOST_RANKED
+        has_room = len(self.waiting) < _MAX_RANKED
         self._rank_of[key] = _BITS.unpack(_DOUBLE.pack(entry.rank))[0] + 1 if has_room else 0
         self.add(slot, entry.rank, entry.order, key)
 
     def add(self, slot: int, rank: float, order: int, key: int) -> None:
-        """The same, without what makes it known by its URL."""
+        """Adds a record only, without making the entry current."""
         self.waiting[key] = order
         self._places[slot] = self._file.append(_RECORD.pack(rank, order, key, self._places[slot]))
         best = self._ranks[slot]
@@ -144,20 +144,20 @@ class SpilledEntries:
             self._list(slot)
 
     def rest(self, slot: int) -> None:
-        """Nothing of a host is in memory any more: it is dormant."""
+        """Makes a host dormant."""
         self._is_dormant[slot] = 1
         self._list(slot)
 
     def wake(self, slot: int) -> None:
-        """A host is not dormant any more."""
+        """Ends the dormancy of a host."""
         self._is_dormant[slot] = 0
 
     def take(self, slot: int, count: int) -> list[int]:
-        """Removes the best entries of a host, at least `count` where it has so many; returns their orders, the best
-        first. A host that has no more loses its slot."""
+        """Removes the best entries of a host, at least `count` if it has so many; returns their orders, best first. A
+        host without further entries loses its slot."""
         if not self._is_sorted[slot]:
-            # A part of the list, so that sorting it again and again costs little for each entry that is taken.
-            count = max(count, min(self._sort(slot) // 8, _MOST_TAKEN))
+            # A fraction of the list, so that repeated sorting costs little per entry.
+            count = max(count, min(self._sort(slot) // 8, _MAX_TAKEN))
         taken: list[int] = []
         records = self._records(self._places[slot])
         for place, (rank, order, key, _) in records:
@@ -184,7 +184,7 @@ class SpilledEntries:
         return len(records)
 
     def _write(self, slot: int, records: list[tuple[float, int, int]]) -> None:
-        """Makes these the list of a host, sorted as they are."""
+        """Replaces the list of a host by these sorted records."""
         place = len(self._file)
         data = b"".join(
             [_RECORD.pack(*record, place + _SIZE * number) for number, record in enumerate(records[:-1], 1)]
@@ -194,7 +194,7 @@ class SpilledEntries:
         self._is_sorted[slot] = 1
 
     def _records(self, place: int) -> Iterator[tuple[int, tuple[float, int, int, int]]]:
-        """The records of a list from a place on, each with its place, those that count no more among them."""
+        """The records of a list from an offset on, each with its offset, including outdated ones."""
         start, data = 0, b""
         while place != _END:
             at = place - start
@@ -208,7 +208,7 @@ class SpilledEntries:
     # ------------------------------------------------------------ dormant hosts
 
     def best_dormant(self) -> Listing | None:
-        """The dormant host of the best entry; that entry may count no more."""
+        """The dormant host with the best entry, which may be outdated."""
         while True:
             near = self._near
             while near:
@@ -223,7 +223,7 @@ class SpilledEntries:
         listing = self._ranks[slot], self._orders[slot], slot
         if listing[:2] <= self._all_up_to:
             heappush(self._near, listing)
-            if len(self._near) > 4 * _NEAR:
+            if len(self._near) > 4 * _MAX_LISTED:
                 self._list_best()
 
     def _list_best(self) -> bool:
@@ -232,10 +232,10 @@ class SpilledEntries:
         ranks = np.frombuffer(self._ranks)[slots]
         orders = np.frombuffer(self._orders, np.int64)[slots]
         self._all_up_to = (inf, 0)
-        if len(slots) > _NEAR:
-            last = np.partition(ranks, _NEAR - 1)[_NEAR - 1]
+        if len(slots) > _MAX_LISTED:
+            last = np.partition(ranks, _MAX_LISTED - 1)[_MAX_LISTED - 1]
             (ties,) = (ranks == last).nonzero()
-            room = _NEAR - int((ranks < last).sum())
+            room = _MAX_LISTED - int((ranks < last).sum())
             last_order = np.partition(orders[ties], room - 1)[room - 1]
             chosen = (ranks < last) | ((ranks == last) & (orders <= last_order))
             slots, ranks, orders = slots[chosen], ranks[chosen], orders[chosen]
@@ -246,7 +246,7 @@ class SpilledEntries:
     # ------------------------------------------------------------ the file
 
     def compact(self) -> None:
-        """Writes the file anew where most of it is of entries that were taken or count no more."""
+        """Rewrites the file if most of it is outdated."""
         if len(self._file) < _WASTE + 4 * _SIZE * len(self.waiting):
             return
         old, self._file = self._file, ScratchFile(self._folder)

@@ -1,4 +1,4 @@
-"""A frontier for a while in which nothing joins the queue: what waits already is taken, what is found waits aside."""
+"""A frontier that takes only what waits already; new candidates are set aside."""
 
 from collections.abc import Iterable
 
@@ -7,9 +7,8 @@ from lycosa.vocabulary.records import Candidate, Host, Skip, Url
 
 
 class WaitingOnly:
-    """Takes what waited in a frontier at first, and nothing that was put since: links and redirects are set aside.
-
-    `aside` are those, for the frontier itself when the while is over.
+    """Takes only the URLs that waited in a frontier at first; links and redirects found since are collected in `aside`,
+    for the caller to put into the frontier afterwards.
     """
 
     def __init__(self, frontier: Frontier):

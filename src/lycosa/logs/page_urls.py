@@ -7,7 +7,7 @@ from lycosa.vocabulary.urls import Joiner, path_of
 
 from .entries import Drop
 
-MAX_URL = 2048  # characters
+MAX_URL_LENGTH = 2048  # characters
 _EXTENSIONS = """
     7z aac apk atom avi avif bin bmp bz2 cab class css csv cur deb dat dll dmg doc docx eot eps exe flac flv gif
     gz ico iso jar jpe jpeg jpg js json jsonp less m3u m3u8 m4a m4v map md5 mid mov mp2 mp3 mp4 mpeg mpg msi odp
@@ -39,7 +39,7 @@ _COOKIELESS = re.compile(r"/\((?:[A-Z]\([^()/]*+\))+\)", re.IGNORECASE)  # how A
 
 def page_url(raw: bytes, *, site: str | None, by_extension: bool) -> Url | Drop:
     """The page of a URL in a log, or of a path of `site`; or why it is none."""
-    if len(raw) > 4 * MAX_URL:
+    if len(raw) > 4 * MAX_URL_LENGTH:
         return Drop.LONG_URL
     if b"\\" in raw:
         raw = _ESCAPED.sub(lambda found: b"%" + (found[1] or b"%X" % found[2][0]), raw)
@@ -55,7 +55,7 @@ def page_url(raw: bytes, *, site: str | None, by_extension: bool) -> Url | Drop:
     url = _normal(text)
     if url is None:
         return Drop.URL
-    if len(url) > MAX_URL:
+    if len(url) > MAX_URL_LENGTH:
         return Drop.LONG_URL
     if by_extension and not may_be_page(url):
         return Drop.KIND

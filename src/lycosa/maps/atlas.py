@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.hosts import MAX_URL, why_url_refused
+from lycosa.vocabulary.hosts import MAX_URL_LENGTH, why_url_refused
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import visible
 
@@ -316,7 +316,7 @@ class Atlas(AtlasReader):
     def hyperlinks(self) -> Iterator[tuple[Url, Url]]:
         """The links among all living pages."""
         rows = self._rows(f"SELECT number, url FROM pages WHERE NOT {DEAD} LIMIT ?", MAX_PAGES)
-        urls = {number: Url(url) for number, url in rows if isinstance(url, str) and len(url) <= MAX_URL}
+        urls = {number: Url(url) for number, url in rows if isinstance(url, str) and len(url) <= MAX_URL_LENGTH}
         pairs = self._alive_pages(urls.keys())[1]
         return ((urls[one], urls[other]) for one, other in pairs.tolist() if other in urls)
 

@@ -1,4 +1,4 @@
-"""Fetch -> Page: decoding, parsing, words, language and fingerprints. Pure functions of what was fetched."""
+"""Turns a fetch into a page: decoding, parsing, words, language and fingerprints. Pure functions."""
 
 from .html import main_text
 from .markdown import markdown_of

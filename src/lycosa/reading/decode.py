@@ -1,4 +1,4 @@
-"""Bytes to text in the order of browsers: byte order mark, header, meta tag, UTF-8 if valid, else a detected one."""
+"""Decodes bytes as browsers do: by byte order mark, header, meta tag, UTF-8 if valid, else by detection."""
 
 import codecs
 import re
@@ -6,8 +6,8 @@ import re
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _IN_HEADER = re.compile(r"charset\s*+=\s*+[\"']?+\s*+([^\s\"';,]++)", re.IGNORECASE)
 _IN_META = re.compile(rb"<meta[^<>]+?charset\s*+=\s*+[\"']?+\s*+([A-Za-z0-9_:.-]++)", re.IGNORECASE)
-_META_WITHIN = 1024  # bytes in which the HTML standard looks for the meta tag
-_PYTHON_NAMES = {  # where Python has another name for an encoding of the WHATWG, or a superset that pages use
+_META_LIMIT = 1024  # bytes that the HTML standard searches for the meta tag
+_PYTHON_NAMES = {  # WHATWG encodings that have another name in Python, or of which pages use a superset
     "big5": "big5hkscs",
     "euc-kr": "cp949",
     "iso-8859-8-i": "iso-8859-8",
@@ -31,8 +31,8 @@ def decode(content: bytes, content_type: str = "") -> str:
         return content.decode()
     except UnicodeDecodeError as error:
         if error.start > len(content) - 4 and error.reason == "unexpected end of data":
-            return content.decode("utf-8", "replace")  # UTF-8 that was cut within a character
-    from resiliparse.parse.encoding import detect_encoding  # here and below: many commands read no page
+            return content.decode("utf-8", "replace")  # UTF-8, truncated within a character
+    from resiliparse.parse.encoding import detect_encoding  # imported late, here and below: many commands parse no page
 
     guessed = _codec(detect_encoding(content)) or "windows-1252"
     return content.decode(guessed, "replace")
@@ -43,11 +43,11 @@ def _declared(content: bytes, content_type: str) -> str | None:
     encoding = _codec(in_header[1]) if in_header else None
     if encoding:
         return encoding
-    in_meta = _IN_META.search(content[:_META_WITHIN])
+    in_meta = _IN_META.search(content[:_META_LIMIT])
     if not in_meta:
         return None
     encoding = _codec(in_meta[1].decode("ascii"))
-    # A meta tag that could be read as ASCII is not UTF-16, whatever it declares.
+    # A page whose meta tag is readable as ASCII is not UTF-16, whatever it declares.
     return "utf-8" if encoding and encoding.startswith("utf-16") else encoding
 
 

@@ -1,9 +1,9 @@
-"""Exact and near duplicates: a digest of the words of a page, and a fingerprint that nearly equal pages share.
+"""Exact and near-duplicates: a digest of the words of a page, and a fingerprint that near-duplicates almost share.
 
 The fingerprint is 64 one-bit minhashes (Li and König, b-Bit Minwise Hashing, 2010) over shingles of four words: the
 range of hashes is divided into 64 parts, and the minimum of each part gives one bit. A changed word changes four
-shingles of hundreds, and a bit only where one of these was the minimum of its part: on average less than one bit, where
-the bits of a simhash would change three or four times as often.
+shingles of hundreds, and a bit only if one of these was the minimum of its part: on average less than one bit, a third
+or a quarter as many as in a simhash.
 """
 
 from array import array
@@ -18,12 +18,12 @@ from lycosa.vocabulary.records import Codes, Url
 from lycosa.vocabulary.scratch_file import ScratchFile
 
 NEAR = 3  # bits in which the fingerprints of near-duplicates may differ
-FEWEST_WORDS = 20  # pages of fewer words have no fingerprint
-_SHINGLE = 4  # words; single words would flag half of a topic's pages as copies of each other
+MIN_WORDS = 20  # pages of fewer words have no fingerprint
+_SHINGLE = 4  # words; single words would make half of a topic's pages near-duplicates
 _PARTS = 64
 _BLOCKS = 1 << 16  # values of a block
 _FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x27D4EB2F165667C5], dtype=np.uint64)
-_HALF, _TO_PART, _BIT = np.uint64(32), np.uint64(58), np.uint64(20)
+_HALF, _PART_SHIFT, _BIT = np.uint64(32), np.uint64(58), np.uint64(20)
 _NONE = np.uint64((1 << 64) - 1)
 
 
@@ -34,9 +34,9 @@ def digest_of(words: Codes) -> int:
 
 
 def fingerprint_of(words: Codes) -> int:
-    """64 bits, of which near-duplicates share all but a few; 0 for pages that are too short."""
+    """64 bits, of which near-duplicates share all but a few; 0 for short pages."""
     count = len(words) - _SHINGLE + 1
-    if len(words) < FEWEST_WORDS:
+    if len(words) < MIN_WORDS:
         return 0
     shingles = words[:count] * _FACTORS[0]
     for place in range(1, _SHINGLE):
@@ -44,8 +44,8 @@ def fingerprint_of(words: Codes) -> int:
         shingles ^= shingles >> _HALF
     shingles *= _FACTORS[0]
     least = np.full(_PARTS, _NONE)
-    np.minimum.at(least, (shingles >> _TO_PART).astype(np.intp), shingles)
-    if least.max() == _NONE:  # an empty part, as short pages have, takes the minimum of the next that is not
+    np.minimum.at(least, (shingles >> _PART_SHIFT).astype(np.intp), shingles)
+    if least.max() == _NONE:  # empty parts, as in short pages, take the minimum of the next non-empty one
         filled = np.flatnonzero(least != _NONE)
         least = least[filled[np.searchsorted(filled, np.arange(_PARTS)) % len(filled)]]
     bits = np.packbits((least >> _BIT).astype(np.uint8) & 1)
@@ -53,27 +53,27 @@ def fingerprint_of(words: Codes) -> int:
 
 
 class NearDuplicates:
-    """Finds a page seen earlier whose fingerprint differs in at most `NEAR` bits.
+    """Finds an earlier page whose fingerprint differs in at most `NEAR` bits.
 
     Two such fingerprints agree in at least one of four blocks of 16 bits, so only pages that share a block are
-    compared. Of each value of a block the latest `block_size` pages are looked at, so that the cost of `find` is
-    bounded. A page takes some 60 bytes of memory; its URL is in a file.
+    compared. For each value of a block, only the latest `block_size` pages are compared, which bounds the cost of
+    `find`. A page takes some 60 bytes of memory; its URL is in a file.
 
-    folder: on whose disk that file is to be.
+    folder: where to put that file.
     """
 
     def __init__(self, *, block_size: int = 200, folder: Path | None = None):
         self._block_size = block_size
-        self._fingerprints = array("Q")  # of pages, which are numbered from 1 on
+        self._fingerprints = array("Q")  # of pages, numbered from 1
         self._number_of = KeyTable()  # by fingerprint
-        self._latest = array("I", bytes(4 * _BLOCKS * 4))  # page with each value of each block, 0 for none
-        self._previous = array("I")  # four for each page: the one before it that has the same value of a block
-        self._texts = KeyTable()  # by digest: 1, and one more for each copy
+        self._latest = array("I", bytes(4 * _BLOCKS * 4))  # the latest page for each value of each block, 0 for none
+        self._previous = array("I")  # four per page: the page before it with the same value of a block
+        self._texts = KeyTable()  # by digest: 1 plus the number of copies
         self._urls = ScratchFile(folder)
         self._url_ends = array("Q", [0])
 
     def find(self, fingerprint: int) -> Url | None:
-        """A near-duplicate seen earlier, or None."""
+        """An earlier near-duplicate, or None."""
         if fingerprint == 0 or not self._fingerprints:
             return None
         fingerprints, previous = self._fingerprints, self._previous
@@ -90,20 +90,20 @@ class NearDuplicates:
         return None
 
     def has_text(self, digest: int) -> bool:
-        """Whether a page seen earlier has a text of this digest."""
+        """Whether an earlier page has a text with this digest."""
         return _signed(digest) in self._texts
 
     def copies(self, digest: int) -> int:
-        """How many copies were seen of a text."""
+        """The number of copies of a text so far."""
         return max(0, self._texts[_signed(digest)] - 1)
 
     def add_copy(self, digest: int) -> None:
-        """Counts a page whose text, or nearly the same, was seen earlier."""
+        """Counts a copy or near-duplicate of an earlier text."""
         if self.has_text(digest):
             self._texts[_signed(digest)] += 1
 
     def add(self, fingerprint: int, url: Url, digest: int = 0) -> None:
-        """Remembers a page; of pages with the same fingerprint, the first."""
+        """Adds a page; of pages with the same fingerprint, only the first is kept."""
         if fingerprint and not self.has_text(digest):
             self._texts[_signed(digest)] = 1
         key = _signed(fingerprint)

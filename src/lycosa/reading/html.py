@@ -1,6 +1,6 @@
-"""HTML parsed: title, visible text, links with their places in it, and the page's own metadata.
+"""Parses HTML: title, visible text, links with their offsets in it, and metadata.
 
-The parsers are known to this file and `markdown` alone: Lexbor for pages, Resiliparse for the main text.
+Only this file and `markdown` use the parsers: Lexbor for pages, Resiliparse for the main text.
 """
 
 import re
@@ -14,8 +14,8 @@ from lycosa.vocabulary.urls import Joiner, join
 
 from .prune import MAX_HREF, prune
 
-MAX_LINKS = 5000  # kept of one page, unless the recipe says otherwise
-_FEW_WORDS, _FEW_LINKS = 50, 5  # a page with fewer words, no more links, and scripts is taken to be made by scripts
+MAX_LINKS = 5000  # of one page, by default
+_FEW_WORDS, _FEW_LINKS = 50, 5  # a page with fewer words, at most so many links, and scripts probably needs JavaScript
 MAX_ANCHOR = 300  # characters
 MAX_TITLE = 500  # characters
 _MAX_REL = 100  # characters
@@ -24,11 +24,11 @@ _MAX_TAGS = 20_000  # read for the main text: its extraction is quadratic in the
 BOILERPLATE_TAGS = ["nav", "footer", "aside"]
 _BOILERPLATE_ROLES = "[role=navigation], [role=contentinfo], [role=complementary]"
 _ROBOTS_NAMES = ("robots", "lycosa")
-_WORD_OF_ROBOTS = re.compile(r"[^\s,;]+")  # commas are the rule, and semicolons meant as such
+_WORD_OF_ROBOTS = re.compile(r"[^\s,;]+")  # separated by commas, or wrongly by semicolons
 INVISIBLE_TAGS = ["script", "style", "noscript", "template", "iframe", "noframes", "noembed"]
 
-# Set before each link, so that one walk over the tree gives the text and every link's place in it. Text has no use for
-# this control character, and unlike private-use ones it leaves a string of one-byte characters what it is.
+# Inserted before each link, so that one pass over the tree gives the text and the offset of every link. This control
+# character has no use in text and, unlike private-use ones, does not widen a string of one-byte characters.
 _MARK = "\x02"
 _mark_reference = re.compile("&#[xX]?0*+2(?![0-9A-Fa-f]);?")
 _runs_script = re.compile("<script(?![^>]{0,200}json)", re.IGNORECASE)  # JSON is data
@@ -36,21 +36,21 @@ _refresh_url = re.compile(r"url\s*+=\s*+[\"']?+([^\"'>]++)", re.IGNORECASE)
 
 
 class Parsed(Struct, frozen=True, gc=False):
-    """What the markup of one page holds."""
+    """The parsed content of a page."""
 
     title: str
     text: str
-    main: str  # the text less navigation, asides and footers
+    main: str  # the text without navigation, asides and footers
     links: tuple[Link, ...]
     canonical: Url | None
     language: str
     robots: frozenset[str]  # words of its robots metas, lower case
-    links_beyond: int = 0  # links past the most that are kept
-    needs_script: bool = False  # hardly any text and links, but scripts
+    links_beyond: int = 0  # links beyond the limit
+    needs_script: bool = False  # hardly any text or links, but scripts
 
 
 def parse_html(html: str, url: Url, *, max_links: int = MAX_LINKS) -> Parsed:
-    """Parses a page; any text is one."""
+    """Parses a page; never fails."""
     html = prune(_strip_marks_and_references(html))
     tree = LexborHTMLParser(html)
     root, body = tree.root, tree.body
@@ -85,7 +85,7 @@ def parse_html(html: str, url: Url, *, max_links: int = MAX_LINKS) -> Parsed:
 
 
 def _without_boilerplate(tree: LexborHTMLParser, text: str, *, has_roles: bool) -> str:
-    """The text less navigation, asides and footers, as the markup marks them; removes them from the tree."""
+    """The text without elements marked up as navigation, asides or footers, which are removed from the tree."""
     tree.strip_tags(BOILERPLATE_TAGS)
     if has_roles:
         strip_boilerplate_roles(tree)
@@ -95,7 +95,7 @@ def _without_boilerplate(tree: LexborHTMLParser, text: str, *, has_roles: bool) 
 
 
 def strip_boilerplate_roles(tree: LexborHTMLParser) -> None:
-    """Removes what calls itself navigation or the like, with what is in it; the root stays, whatever it says."""
+    """Removes elements with the role of navigation or the like, except the root."""
     found = [node for node in tree.css(_BOILERPLATE_ROLES) if node.tag != "html"]
     ids = {node.mem_id for node in found}
     for node in [node for node in found if not _is_within(node, ids)]:
@@ -158,7 +158,7 @@ class _Links:
 
     def __init__(self, url: Url, base: Url, max_links: int):
         self.found: list[Link] = []
-        self.beyond = 0  # links that were not taken, as the page has too many
+        self.beyond = 0  # links dropped because the page has too many
         self._max_links = max_links
         self._join = Joiner(base)
         self._hrefs: set[str] = set()
@@ -201,7 +201,7 @@ class _Links:
         return before + "".join(pieces)
 
     def _new_target(self, href: str | None) -> Url | None:
-        """The target of a link, None where this page has had it before."""
+        """The target of a link; None if the page has linked to it before."""
         if not href or href in self._hrefs or len(href) > MAX_HREF:
             return None
         self._hrefs.add(href)
@@ -217,13 +217,13 @@ class _Links:
 
 def _rel(attributes: Mapping[str, str | None]) -> str:
     rel = (attributes.get("rel") or "").lower()
-    if len(rel) > _MAX_REL:  # what is cut off shall not be what a robot must know
+    if len(rel) > _MAX_REL:  # truncation must not remove what robots have to obey
         rel = " ".join(sorted(rel.split(), key=lambda word: word not in _RELS_FOR_ROBOTS))
     return rel[:_MAX_REL]
 
 
 def _image_anchor(node: LexborNode) -> str:
-    """The anchor of a link without text: what its image or its title says."""
+    """The anchor of a link without text: the description of its image, or its title."""
     image = node.css_first("img[alt]")
     alt = image.attributes.get("alt") if image is not None else node.attributes.get("title")
     return " ".join((alt or "")[: 2 * MAX_ANCHOR].split())[:MAX_ANCHOR]
@@ -231,7 +231,9 @@ def _image_anchor(node: LexborNode) -> str:
 
 def main_text(html: str) -> str:
     """The main text of a page without navigation, footers and the like, one paragraph a line; may be empty."""
-    from resiliparse.extract.html2text import extract_plain_text  # here, as crawls do without it, and it loads slowly
+    from resiliparse.extract.html2text import (
+        extract_plain_text,  # imported late: slow, and not needed by crawls
+    )
 
     beginning = "<".join(prune(html).split("<", _MAX_TAGS)[:_MAX_TAGS])
     text: str = extract_plain_text(

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-_SAMPLE = 800  # characters that the language is detected from
-_LEAST_PROBABILITY = 0.5  # of what py3langid detects; for 800 characters it is right and wrong as often as CLD 2 then
+_SAMPLE = 800  # characters used for detection
+_MIN_PROBABILITY = 0.5  # of the result of py3langid; for 800 characters, it is then as accurate as CLD 2
 _CODE = re.compile(r"[a-z]{2,3}(?![a-z])")
 
 # Pairs of a code and its ISO 639-1 code: ISO 639-2 for terminology, ISO 639-2 for bibliography where it differs, and
@@ -49,7 +49,7 @@ def iso_639_1(code: str) -> str:
 
 
 def language_of(text: str, declared: str = "", *, check: bool = False) -> str:
-    """The language that a page declares, else the one detected in its text; with `check`, the other way round."""
+    """The declared language of a page, else the one detected in its text; with `check`, the other way round."""
     if check:
         return _detected(text[:_SAMPLE]) or _code(declared)
     return _code(declared) or _detected(text[:_SAMPLE])
@@ -63,7 +63,7 @@ def _detected(sample: str) -> str:
 
 @cache
 def _detector() -> Callable[[str], str]:
-    """What names the language of a text, empty where it is in doubt: CLD 2, else py3langid, which runs anywhere."""
+    """A function that detects the language of a text, empty if uncertain: CLD 2, or py3langid, which runs anywhere."""
     try:
         import pycld2
     except ImportError:
@@ -82,11 +82,11 @@ def _detector() -> Callable[[str], str]:
 def _by_langid() -> Callable[[str], str]:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)  # half a second
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)  # takes 0.5 s
 
     def detect(sample: str) -> str:
         language, probability = identifier.classify(sample)
-        return str(language) if probability >= _LEAST_PROBABILITY else ""
+        return str(language) if probability >= _MIN_PROBABILITY else ""
 
     return detect
 

@@ -1,8 +1,7 @@
-"""HTML as Markdown (CommonMark with GitHub's tables), safe to open whatever the page says.
+"""Converts HTML to Markdown (CommonMark with GitHub's tables) that is safe to open.
 
-Text is escaped, so that it is text again for whoever renders it: no page can bring in HTML, a link or a heading that it
-does not have. Links are absolute and lead to http and https alone. Of an image its description is kept and not its
-address: opening the result fetches nothing.
+Text is escaped, so that no page can inject HTML, links or headings. Links are absolute, and http or https only. Of an
+image, only the description is kept, so that rendering the result fetches nothing.
 """
 
 import re
@@ -19,10 +18,10 @@ from lycosa.vocabulary.urls import Joiner
 from .html import BOILERPLATE_TAGS, INVISIBLE_TAGS, base_of, strip_boilerplate_roles
 from .prune import MAX_HREF, names, prune
 
-_MAX_DEPTH = 100  # elements within elements; what lies deeper is plain text
-_MAX_NESTING = 8  # lists and quotations within each other, for each of them indents every line
-_MAX_TARGETS = 2_000_000  # characters of all links of a page and of what they are relative to
-_BREAK = "\x00"  # a forced line end while a paragraph is put together; pages cannot bring one, see CONTROLS
+_MAX_DEPTH = 100  # of nested elements; deeper ones become plain text
+_MAX_NESTING = 8  # of lists and quotations, since each level indents every line
+_MAX_TARGETS = 2_000_000  # characters of all link targets of a page
+_BREAK = "\x00"  # a forced line break while a paragraph is built; pages cannot contain one, see CONTROLS
 _BACKTICKS = re.compile(r"`+")
 _CODE_LANGUAGE = re.compile(r"(?:^|\s)lang(?:uage)?-([A-Za-z0-9+#-]{1,20})(?:\s|$)")
 
@@ -31,7 +30,7 @@ _BLOCKS = names(
     "address article body caption center dd details dialog div dl dt fieldset figcaption figure form header hgroup "
     "html legend main p section summary table tbody td tfoot th thead tr"
 )
-_WITH_LAYOUT = "table, p, ul, ol, dl, pre, blockquote, h1, h2, h3, h4, h5, h6, div"  # in a cell: the table is a layout
+_WITH_LAYOUT = "table, p, ul, ol, dl, pre, blockquote, h1, h2, h3, h4, h5, h6, div"  # signs of a layout table
 _ANY_BLOCK = f"{_WITH_LAYOUT}, li, section, article"
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _EMPHASIS = {"b": "**", "strong": "**", "em": "*", "i": "*"}
@@ -41,7 +40,7 @@ _WITHIN_LINES = frozenset((*_CODE, "a", "br", "img", "q"))
 
 
 def markdown_of(html: str, url: Url) -> str:
-    """The content of a page, without navigation, asides and footers, as Markdown; empty where it has no text."""
+    """The content of a page, without navigation, asides and footers, as Markdown; empty if there is no text."""
     tree = LexborHTMLParser(prune(html))
     strip_boilerplate_roles(tree)
     content = _content(tree)
@@ -49,13 +48,13 @@ def markdown_of(html: str, url: Url) -> str:
 
 
 def _content(tree: LexborHTMLParser) -> LexborNode | None:
-    """The one element that the page calls its main content; else its body."""
+    """The element marked up as main content, if there is exactly one, else the body."""
     mains = tree.css("main, [role=main]")
     return mains[0] if len(mains) == 1 and mains[0].text().strip() else tree.body
 
 
 class _Targets:
-    """Where links lead, as long as there are not too many: a long base would make each of them long."""
+    """Resolves link targets, up to a total length: a long base URL would lengthen every target."""
 
     def __init__(self, base: Url):
         self._join = Joiner(base)
@@ -63,7 +62,7 @@ class _Targets:
         self._left = _MAX_TARGETS
 
     def of(self, href: str) -> str | None:
-        """The target of a link, ready to be written; None where it does not lead to another page of the Web."""
+        """The escaped target of a link; None if it does not lead to another web page."""
         if not href or len(href) > MAX_HREF or href.startswith("#") or self._left <= 0:
             return None
         self._left -= self._base_length + len(href)
@@ -78,7 +77,7 @@ class _Blocks:
         self._targets = targets
         self._nesting = nesting
         self._found: list[str] = []
-        self._line: list[str] = []  # pieces of the paragraph under way
+        self._line: list[str] = []  # parts of the current paragraph
 
     def of(self, node: LexborNode, depth: int = 0) -> str:
         """The blocks within an element."""
@@ -87,7 +86,7 @@ class _Blocks:
         return "\n\n".join(self._found)
 
     def _of_item(self, nodes: Iterable[LexborNode], depth: int) -> str:
-        """The blocks of an item of a list, or of what stands between items."""
+        """The blocks of a list item, or of content between items."""
         last = None
         for node in nodes:
             if node.tag == "li":
@@ -97,7 +96,7 @@ class _Blocks:
                 self._visit(node, depth)
         self._end_paragraph()
         if len(self._found) == 2 and last in _LISTS:
-            return "\n".join(self._found)  # a text and the list that it heads, without a gap
+            return "\n".join(self._found)  # a text and its nested list, without a blank line
         return "\n\n".join(self._found)
 
     def _walk(self, node: LexborNode, depth: int) -> None:
@@ -115,7 +114,7 @@ class _Blocks:
             self._other(node, tag or "", depth)
 
     def _is_special_block(self, node: LexborNode, tag: str, depth: int) -> bool:
-        """Whether it was a block that is more than its paragraphs; if so, it is written."""
+        """Writes a block that is more than paragraphs, such as a list; returns whether it was one."""
         if tag in _HEADINGS:
             self._end_paragraph()
             text = self._one_line(self._inline(node, depth))
@@ -130,7 +129,7 @@ class _Blocks:
             self._end_paragraph()
             quoted = _Blocks(self._targets, self._nesting + 1).of(node, depth)
             self._add(_indented(quoted, "> ", "> ", self._nesting))
-        elif tag in _LISTS and any(child.tag == "li" for child in node.iter()):  # else it only indents
+        elif tag in _LISTS and any(child.tag == "li" for child in node.iter()):  # else mere indentation
             self._end_paragraph()
             self._add("\n".join(self._items(node, tag, depth)))
         elif tag == "table" and (rows := _data_rows(node)):
@@ -165,7 +164,7 @@ class _Blocks:
     # ------------------------------------------------------------ within a line
 
     def _inline(self, node: LexborNode, depth: int, *, links: bool = True) -> str:
-        """All within an element as one piece of a line."""
+        """The content of an element as inline Markdown."""
         if depth > _MAX_DEPTH:
             return escape_within_line(node.text(separator=" "))
         pieces: list[str] = []
@@ -213,7 +212,7 @@ class _Blocks:
         numbers = count(_start_of(node))
         shown = (child for child in node.iter(include_text=True) if child.tag == "-text" or not _is_hidden(child))
         places = count()
-        # Each item by itself; what stands between two of them, together.
+        # Each item separately; content between two items together.
         for _, nodes in groupby(shown, key=lambda child: next(places) if child.tag == "li" else -1):
             if text := _Blocks(self._targets, self._nesting + 1)._of_item(nodes, depth + 1):
                 mark = f"{next(numbers)}. " if tag == "ol" else "- "
@@ -222,25 +221,25 @@ class _Blocks:
     def _table(self, rows: list[list[LexborNode]], depth: int) -> str:
         lines = [[self._one_line(self._inline(cell, depth)).replace("|", "\\|") for cell in row] for row in rows]
         head, *body = lines
-        head += [""] * (max(map(len, lines)) - len(head))  # cells beyond those of the head would not be shown
+        head += [""] * (max(map(len, lines)) - len(head))  # cells beyond the header would not be rendered
         rule = ["---"] * len(head)
         return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *body))
 
 
 def _is_hidden(node: LexborNode) -> bool:
-    """Whether an element shows nothing; comments and the like are such."""
+    """Whether an element is invisible, such as a comment."""
     tag = node.tag
     return tag is None or tag in _SKIPPED or tag.startswith(("-", "!")) or "hidden" in node.attributes
 
 
 def _with_closing_hashes_escaped(heading: str) -> str:
-    """A heading whose last hashes are shown: Markdown takes them for its end."""
+    """A heading with trailing hashes escaped, which Markdown would drop."""
     text = heading.rstrip("#")
     return text + "\\#" * (len(heading) - len(text))
 
 
 def _indented(text: str, first: str, others: str, nesting: int) -> str:
-    """The text with something before its first line and before all others; as it is where nested too deep."""
+    """The text with one prefix for its first line and another for the rest; unchanged if nested too deeply."""
     if not text or nesting >= _MAX_NESTING:
         return text
     head, *rest = text.split("\n")
@@ -259,7 +258,7 @@ def _start_of(node: LexborNode) -> int:
 
 
 def _data_rows(table: LexborNode) -> list[list[LexborNode]]:
-    """The cells of a table of data, row by row; nothing where it lays out a page."""
+    """The cells of a data table, row by row; empty for a layout table."""
     if any(node.mem_id != table.mem_id for node in table.css(_WITH_LAYOUT)[:2]):
         return []
     rows = [[cell for cell in row.iter() if cell.tag in ("td", "th")] for row in table.css("tr")]
@@ -272,7 +271,7 @@ def _longest_fence(text: str) -> int:
 
 
 def _code(text: str) -> str:
-    """A piece of code within a line."""
+    """Inline code."""
     text = SPACES.sub(" ", CONTROLS.sub("", text)).strip()
     if not text:
         return ""
@@ -281,7 +280,7 @@ def _code(text: str) -> str:
 
 
 def _fenced(node: LexborNode) -> str:
-    """A block of code, with its language where a class names one."""
+    """A code block, with its language if a class names it."""
     lines = CONTROLS.sub("", node.text()).replace("\r\n", "\n").replace("\r", "\n").strip("\n")
     if not lines.strip():
         return ""

@@ -1,4 +1,4 @@
-"""A long text cut into passages of about as many words, for embeddings and the like."""
+"""Splits a long text into passages of similar length, for embeddings and the like."""
 
 import re
 
@@ -6,14 +6,14 @@ from lycosa.vocabulary.text import UNSPACED
 
 _WORD = re.compile(f"[{UNSPACED}]{{1,2}}[^\\w\\s]*|[^\\s{UNSPACED}]+")
 _ENDS_SENTENCE = re.compile("[.!?\u2026\u3002\uff01\uff1f][\"'\u201d\u2019)\\]]*$")
-_WITHIN, _SENTENCE, _PARAGRAPH, _SECTION = range(4)  # how good a place to cut is
+_WITHIN, _SENTENCE, _PARAGRAPH, _SECTION = range(4)  # quality of a place to split
 
 
 def passages(text: str, words: int) -> list[str]:
-    """The text in passages of at most `words` words and, but for the last, no fewer than half of them.
+    """The text in passages of at most `words` words and, except for the last, at least half as many.
 
-    A passage ends before a heading where it can, else at the end of a paragraph, else of a sentence. A word is what
-    stands between blanks; where a script has none between words, two characters count as one.
+    A passage ends before a heading if possible, else at the end of a paragraph, else of a sentence. Words are separated
+    by blanks; in scripts without spaces, two characters count as a word.
 
     >>> passages("One two three. Four five. Six.", 4)
     ['One two three.', 'Four five. Six.']
@@ -23,7 +23,7 @@ def passages(text: str, words: int) -> list[str]:
     first = 0
     while len(spans) - first > words:
         least = first + max(1, words // 2)
-        # The best place, and of equally good ones the last, so that passages are long.
+        # The best place, and the last among equals, so that passages are long.
         last = max(range(least, first + words + 1), key=lambda count: (_quality(text, spans, count), count))
         found.append(text[spans[first][0] : spans[last - 1][1]])
         first = last
@@ -33,7 +33,7 @@ def passages(text: str, words: int) -> list[str]:
 
 
 def _quality(text: str, spans: list[tuple[int, int]], count: int) -> int:
-    """How good it is to cut behind the first `count` words."""
+    """The quality of a split after the first `count` words."""
     start, end = spans[count - 1]
     following = spans[count][0]
     if "\n" in text[end:following]:

@@ -1,15 +1,14 @@
 """Makes any HTML safe to parse in linear time: Lexbor is quadratic in nesting depth, in the attributes of one tag, and
-in the formatting elements left open.
+in unclosed formatting elements.
 
-A page with few, short tags goes to the parser as it is. On any other page one linear scan keeps only the tags that
-reading needs: blocks down to a depth, elements that cannot nest by themselves, links, and those whose content is not
-text. What looks like a tag within a comment or raw text is not passed on: the parser, whatever it makes of the elements
-around, sees the tags that the scan has counted and no others. Of the open blocks only the innermost counts as
-closed by an end tag, so the count is never below the parser's.
+A page with few, short tags is parsed as it is. In any other page, one linear scan keeps only the tags that the reader
+needs: blocks down to a depth, elements that cannot nest in themselves, links, and those whose content is not text.
+Anything that looks like a tag within a comment or raw text is dropped, so that the parser sees exactly the tags that
+the scan has counted. An end tag closes only the innermost open block, so the count is never below the parser's.
 
-Within SVG and MathML no element holds raw text, a slash closes an element, and HTML ends them without an end tag. There
-the scan keeps the elements that are open. Where it cannot tell whether what follows is markup, what the page forbids
-robots in it is taken to hold.
+Within SVG and MathML, no element has raw text, a slash closes an element, and HTML tags end them without an end tag.
+There, the scan keeps track of the open elements. If it cannot tell whether the rest is markup, robots directives that
+may be in it are obeyed.
 """
 
 import re
@@ -18,16 +17,16 @@ from enum import Enum
 from html import unescape
 from typing import NamedTuple
 
-# Regular expressions for what is no markup though it may look like markup: comments, and elements of raw text. Each
-# matches in time linear in the length of the text, up to its end where nothing else ends what has begun.
+# Regular expressions for text that looks like markup but is not: comments, and raw-text elements. Each matches in
+# linear time, up to the end of the text if nothing closes the construct.
 
 _RAW_TEXT = ("iframe", "noembed", "noframes", "script", "style", "textarea", "title", "xmp")
 
-# Behind a "<": comments, and what the parser takes for such, less those closed before the next "<" or ">", which hide
-# nothing.
+# After a "<": comments, and what the parser treats as such, except those closed before the next "<" or ">", which
+# hide nothing.
 _COMMENT = "(?:!--(?![^<>]*+-->)(?:-?>|[^-]*+(?:-(?!-!?>)[^-]*+)*+(?:--!?>)?+)|(?!!--)[!?/](?![^<>]*+>)[^>]*+>?)"
 
-# The name of a start tag with raw text behind it; most other tags are ruled out by their first two letters.
+# The name of a start tag followed by raw text; most other tags are ruled out by their first two letters.
 _END = "(?=[\\t\\n\\f\\r />])"
 _OTHERS = "|".join(name for name in _RAW_TEXT if name != "script")
 _RAW_TEXT_NAME = f"(?=[INSTXinstx][CEFIMOTYcefimoty])(?<!/)(?ai:(?P<script>script)|(?P<raw>{_OTHERS})){_END}"
@@ -38,21 +37,21 @@ _COMMENT_IN_SCRIPT = f"<!(?=--)(?:[^<-]++|-(?!->)|<(?!/?script{_END})|{_SCRIPT_I
 _IN_SCRIPT = f"(?:[^<]++|<(?!!--|/script{_END})|{_COMMENT_IN_SCRIPT})*+"
 _IN_OTHERS = f"(?:[^<]++|<(?!/(?P=raw){_END}))*+"
 
-# What follows the start tag up to the end tag.
+# From the start tag to the end tag.
 _CONTENT = f"(?(script)(?ai:{_IN_SCRIPT}))(?(raw)(?ai:{_IN_OTHERS}))"
 
 
 FEW_TAGS = 1000
-SHORT_PAGE = 32_000  # characters; even with all of them in one tag, parsed in a tenth of a second
+SHORT_PAGE = 32_000  # characters; even if all are in one tag, parsed in 0.1 s
 LONG_TAG = 1000  # characters
-MAX_DEPTH = 200  # blocks within blocks
+MAX_DEPTH = 200  # of nested blocks
 MAX_HREF = 4000  # characters
-_MAX_NOSCRIPT = 100  # elements, each of which may stay open for the parser
+_MAX_NOSCRIPT = 100  # elements, each of which the parser may leave open
 _MAX_ATTRIBUTES = 40
 
 
 def names(text: str) -> frozenset[str]:
-    """The names of some elements, separated by blanks."""
+    """A set of element names, given separated by blanks."""
     return frozenset(text.split())
 
 
@@ -68,10 +67,10 @@ _LONGEST_NAME = max(map(len, _READ_ATTRIBUTES))
 _ONCE = frozenset(("html", "body"))  # the parser merges the attributes of later ones into the first
 
 _LONG = re.compile(f"<[^>]{{{LONG_TAG}}}")
-_QUOTED_END = re.compile("=\\s*+(?:\"[^\">]*+>|'[^'>]*+>)")  # a ">" within an attribute, perhaps
+_QUOTED_END = re.compile("=\\s*+(?:\"[^\">]*+>|'[^'>]*+>)")  # possibly a ">" within an attribute
 
-# Attributes as the HTML standard reads them: any character but these may be part of a name, and a quoted value ends at
-# its quote or at the end of the page.
+# Attributes as in the HTML standard: any character except these may be part of a name, and a quoted value ends at its
+# quote or at the end of the page.
 _BLANK = "\\t\\n\\f\\r "
 _NAME = f"[^{_BLANK}/>][^{_BLANK}/>=]*+"
 _EQUALS = f"[{_BLANK}]*+=[{_BLANK}]*+"
@@ -94,11 +93,11 @@ _FOREIGN_START = re.compile(f"(?ai:<(?:svg|math)){_END}")
 _FOREIGN_NAMES = frozenset(("svg", "math"))
 _CDATA = "!\\[CDATA\\[(?P<cdata>(?:[^\\]]++|\\](?!\\]>))*+)(?P<cdata_end>\\]\\]>)?+"
 _FOREIGN_MARKUP = re.compile(f"<(?:(?P<closes>/?)(?P<name>{_ANY_NAME}){_IN_TAG}|{_CDATA}|{_COMMENT})")
-# Raw text that means the same to those who take it for markup: without a "<" but that of CDATA sections.
+# Raw text that is the same if parsed as markup: without "<", except in CDATA sections.
 _INERT = re.compile(
     f"(?P<content>[^<]*+(?:<!\\[CDATA\\[(?:[^\\]<]++|\\](?!\\]>))*+\\]\\]>[^<]*+)*+)</(?P<name>[A-Za-z]++)[{_BLANK}]*+>"
 )
-# Where HTML is read within them, and the start tags that end them:
+# Elements within which HTML is parsed, and start tags that end them:
 # https://html.spec.whatwg.org/multipage/parsing.html#parsing-main-inforeign
 _INTEGRATION_POINTS = {"svg": names("foreignobject desc title"), "math": names("mi mo mn ms mtext")}
 _HTML_ENCODINGS = frozenset(("text/html", "application/xhtml+xml"))
@@ -136,12 +135,12 @@ class _Pruner:
 
     def __init__(self) -> None:
         self._open: list[str] = []
-        self._too_deep = 0  # blocks left out that are still open
+        self._too_deep = 0  # open blocks that were dropped
         self._noscripts = 0
         self._seen: set[str] = set()
 
     def pieces(self, html: str) -> Iterator[str]:
-        """What replaces a page in which SVG or MathML may begin."""
+        """The pieces that replace a page that may contain SVG or MathML."""
         place = 0
         while True:
             for markup in _MARKUP.finditer(html, place):
@@ -162,7 +161,7 @@ class _Pruner:
                 return
 
     def _foreign_pieces(self, html: str, place: int, foreign: "_Foreign") -> Generator[str, None, int]:
-        """What replaces SVG or MathML; returns where it ends, or where it is in doubt how to read on."""
+        """The pieces that replace SVG or MathML; returns its end, or the place from which parsing is uncertain."""
         tags = _FOREIGN_MARKUP.finditer(html, place)
         while (markup := next(tags, None)) is not None:
             if foreign.is_shown:
@@ -195,11 +194,11 @@ class _Pruner:
         return len(html)
 
     def replacement(self, markup: re.Match[str]) -> str:
-        """What replaces a tag: itself, a plainer one, or a blank. Nothing would not do: a "<" before it would form a
-        tag with the text after it."""
+        """The replacement of a tag: itself, a simpler tag, or a blank. Not the empty string: a "<" before it could then
+        form a tag with the text after it."""
         name: str | None = markup["name"]
         if markup["end"] == "":
-            return " "  # a tag that the page ends in is none
+            return " "  # a tag cut off by the end of the page
         if name in _KEPT:
             return markup[0] if markup["plain"] else _plain(markup, name)
         if name is None or not name.isascii():
@@ -249,10 +248,10 @@ class _Element(NamedTuple):
 
 
 class _Foreign:
-    """The elements that are open from the start tag of SVG or MathML on, as the HTML standard's parser has them.
+    """The open elements from the start tag of SVG or MathML on, as in the HTML standard's parser.
 
-    Where one is closed in another order than it was opened in within HTML, that is no longer known: from then on all
-    stay open, and what is read otherwise in HTML puts all that follows in doubt.
+    After misnested HTML elements, they are no longer known: from then on all count as open, and anything that HTML
+    parses differently makes the rest uncertain.
     """
 
     def __init__(self, root: str) -> None:
@@ -266,16 +265,16 @@ class _Foreign:
 
     @property
     def is_shown(self) -> bool:
-        """Whether text that follows is shown."""
+        """Whether the following text is visible."""
         return self._open[-1].kind is not _Kind.FOREIGN or self._open[-1].name not in _NOT_SHOWN
 
     @property
     def has_no_raw_text(self) -> bool:
-        """Whether what follows is surely within SVG or MathML."""
+        """Whether what follows is certainly within SVG or MathML."""
         return self._is_known and self._open[-1].kind is _Kind.FOREIGN
 
     def follow(self, markup: re.Match[str], name: str) -> bool:
-        """Takes note of a tag; False where it is in doubt how to read on."""
+        """Processes a tag; False if parsing is uncertain from here on."""
         if markup["cdata"] is not None:
             is_text = self._is_known and self._open[-1].kind is not _Kind.HTML
             self.is_in_doubt = not is_text and (">" in markup["cdata"] or not markup["cdata_end"])
@@ -322,7 +321,7 @@ class _Foreign:
 
 
 def _attributes(tag: re.Match[str]) -> dict[str, str]:
-    """The attributes of a tag, as they are written."""
+    """The attributes of a tag, verbatim."""
     read: dict[str, str] = {}
     for key, value in _ATTRIBUTE.findall(tag["plain"] or tag["attributes"]):
         read.setdefault(key.lower(), value[1:-1] if value[:1] in ("'", '"') else value)
@@ -330,7 +329,7 @@ def _attributes(tag: re.Match[str]) -> dict[str, str]:
 
 
 def _is_closed(tag: re.Match[str]) -> bool:
-    """Whether a slash that is no part of an attribute ends a tag."""
+    """Whether a tag is self-closing, with a slash that is not part of an attribute."""
     if not tag[0].endswith("/>"):
         return False
     within = (tag["plain"] or f"{tag['attributes']}>")[:-1]
@@ -341,7 +340,7 @@ def _is_closed(tag: re.Match[str]) -> bool:
 
 
 def _doubtful_directives(html: str) -> Iterator[str]:
-    """What the rest of a page forbids robots, were all that looks like a tag in it one."""
+    """The robots directives in the rest of a page, if everything that looks like a tag were one."""
     for found in _META.finditer(html):
         tag = _FOREIGN_MARKUP.match(html, found.start(), found.end() + _LONGEST_META)
         attributes = _attributes(tag) if tag is not None else {}
@@ -352,16 +351,15 @@ def _doubtful_directives(html: str) -> Iterator[str]:
 
 
 def _raw(element: re.Match[str], name: str) -> str:
-    """The start tag of an element of raw text, and of its content what is shown, such that no "<" is left; or its end
-    tag."""
+    """The start tag of a raw-text element with its visible content, without "<"; or its end tag."""
     tag, content = _plain(element, name), element["content"]
-    if name == "xmp":  # does not know references
+    if name == "xmp":  # has no character references
         return f" {content.replace('&', '&amp;').replace('<', '&lt;')}"
     return tag + content.replace("<", "&lt;") if name in ("title", "textarea") else tag
 
 
 def _plain(tag: re.Match[str], name: str) -> str:
-    """A tag with the attributes that reading needs, each of them once and quoted."""
+    """A tag with only the attributes that the reader needs, without duplicates, quoted."""
     if tag["closes"]:
         return f"</{name}>"
     if plain := tag["plain"]:

@@ -1,4 +1,4 @@
-"""From a fetch, a text or a piece of HTML to a page."""
+"""Makes pages from fetches, text or HTML."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ _OUR_NAMES = frozenset(("", "*", "lycosa", "robots"))
 
 @dataclass(frozen=True)
 class Reader:
-    """Makes a page of a fetch.
+    """Turns a fetch into a page.
 
-    stem: whether terms are stems by the page's language, or the Snowball algorithm for pages in all languages.
-    check_language: whether the language is detected in the text even where the page declares one.
-    max_links: links that are read of one page.
-    is_left_out: links to URLs of which this is true are left out, such as those that are to be forgotten.
+    stem: whether to stem by the page's language, or the name of a Snowball algorithm for all pages.
+    check_language: whether to detect the language even if the page declares one.
+    max_links: limit of links per page.
+    is_left_out: links to URLs for which this is true are dropped, such as forgotten ones.
 
     >>> fetch = Fetch(Url("http://a.example/"), Outcome.OK, at=0.0, content=b"<title>Spiders</title><p>They hunt.")
     >>> Reader(stem=True)(fetch).terms
@@ -39,7 +39,7 @@ class Reader:
     is_left_out: Callable[[Url], bool] | None = None
 
     def __call__(self, fetch: Fetch) -> Page | None:
-        """The page of a fetch, or None where its outcome is not OK; never raises for what the Web sends."""
+        """The page of a fetch; None if its outcome is not OK. Never raises, whatever the content."""
         if fetch.outcome is not Outcome.OK:
             return None
         html = decode(fetch.content, fetch.header("content-type") or "")
@@ -57,13 +57,13 @@ def _without(page: Page, is_left_out: Callable[[Url], bool]) -> Page:
 
 
 def page_of_html(url: Url, html: str, *, stem: Stem = False) -> Page:
-    """A page of HTML that was not fetched, such as an example in a file."""
+    """A page from HTML that was not fetched, such as an example in a file."""
     parsed = parse_html(_encodable(html), url)
     return _page(url, parsed, robots=parsed.robots, stem=stem)
 
 
 def page_of_text(url: Url, title: str, text: str, *, stem: Stem = False) -> Page:
-    """A page of plain text, without links."""
+    """A page from plain text, without links."""
     title, text = (" ".join(_encodable(part).split()) for part in (title, text))
     parsed = Parsed(title=title, text=text, main=text, links=(), canonical=None, language="", robots=frozenset())
     return _page(url, parsed, robots=parsed.robots, stem=stem)

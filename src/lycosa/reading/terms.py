@@ -1,4 +1,4 @@
-"""From words to terms: a stop word, number or single letter has no term; any other word is one, or has its stem as one.
+"""Terms of words: the word itself or its stem; stop words, numbers and single letters have none.
 
 >>> words = ["the", "spider", "s", "2", "webs", "and", "webs"]
 >>> Terms("").counts(words)
@@ -29,7 +29,7 @@ from lycosa.vocabulary.text import (
 
 from .stop_words import STOP_WORDS
 
-Stem = bool | str  # whether terms are the stems of a page's language, or the algorithm that gives those of all pages
+Stem = bool | str  # whether to stem by the page's language, or the name of an algorithm for all pages
 
 _ALGORITHMS = {  # of Snowball, by ISO 639-1 code
     "ar": "arabic",
@@ -73,7 +73,7 @@ _ALGORITHMS = {  # of Snowball, by ISO 639-1 code
 _SINGLE = frozenset(filter(str.isalnum, map(chr, range(0x250)))) | {"_"}  # Latin letters and digits
 _LEFT_OUT = STOP_WORDS | _SINGLE
 _LEFT_OUT_BYTES = frozenset(map(str.encode, _LEFT_OUT))
-_LEFT_OUT_CODES = np.append(  # the sentinel at the end makes every index that `searchsorted` finds a valid one
+_LEFT_OUT_CODES = np.append(  # with a sentinel, so that every result of `searchsorted` is a valid index
     np.sort(codes_of(_LEFT_OUT)), np.uint64((1 << 64) - 1)
 )
 _NO_STEMS = dict.fromkeys(_LEFT_OUT, "")
@@ -84,10 +84,9 @@ _LOW_BITS = np.uint64((1 << _SLOT_BITS) - 1)
 
 
 def algorithm_for(language: str, *, stem: Stem) -> str:
-    """The algorithm for the terms of a page in a language; empty to take words as they are written.
+    """The stemming algorithm for a page in a language; empty for no stemming.
 
-    By its language, a page in an unknown one is stemmed as English, and one in a language that Snowball has no
-    algorithm for is taken as it is written.
+    If `stem` is True, an unknown language is stemmed as English, and one without a Snowball algorithm is not stemmed.
 
     >>> algorithm_for("de", stem=True), algorithm_for("", stem=True), algorithm_for("ja", stem=True)
     ('german', 'english', '')
@@ -102,12 +101,12 @@ def algorithm_for(language: str, *, stem: Stem) -> str:
 class Terms:
     """The terms of words, as strings and as codes.
 
-    The terms of codes are kept in two tables of slots, each with the code of a word and the code of its term, 0 for
-    none. The highest bits of the code of a word are the number of its slot in the first table; the word that was there
-    moves to the second, where the lowest bits are the number. So only words that are in neither are made strings and
-    stemmed; with a single table, a few words of every page would take each other's place again and again.
+    A cache of two tables maps codes of words to codes of terms, 0 for none. The highest bits of a code are its slot in
+    the first table; the word that it displaces moves to the second, where the lowest bits are the slot. Only words that
+    are in neither are decoded and stemmed. With a single table, a few words of every page would displace each other
+    over and over.
 
-    algorithm: the Snowball algorithm that gives the stems; empty to take words as they are written.
+    algorithm: the Snowball algorithm; empty for no stemming.
     """
 
     def __init__(self, algorithm: str):
@@ -117,10 +116,10 @@ class Terms:
         self._terms: Codes = np.zeros(1 << _SLOT_BITS, np.uint64)
         self._moved_words: Codes = np.zeros(1 << _SLOT_BITS, np.uint64)
         self._moved_terms: Codes = np.zeros(1 << _SLOT_BITS, np.uint64)
-        self._lock = Lock()  # so that another thread never sees the code of one word with the term of another
+        self._lock = Lock()  # so that no other thread sees the code of one word with the term of another
 
     def counts(self, words: Iterable[str]) -> dict[str, int]:
-        """The terms of some words, and how many of the words have each."""
+        """The terms of some words, and the number of words for each."""
         counts = Counter(words)
         if self._stems is None:
             unwanted = _LEFT_OUT.intersection(counts)
@@ -134,7 +133,7 @@ class Terms:
         return terms
 
     def codes(self, data: bytes, codes: Codes, are_numbers: Marks, are_too_long: Marks) -> Codes:
-        """The code of the term of each word of a folded text, 0 for none, given what `codes_in` says of the text."""
+        """The code of the term of each word of a folded text, 0 for none, given the result of `codes_in`."""
         slots = (codes >> _SHIFT).view(np.int64)
         are_left_out = are_numbers | are_too_long
         with self._lock:
@@ -155,7 +154,7 @@ class Terms:
         return terms
 
     def _keep(self, slots: Indices, words: Codes, terms: Codes) -> None:
-        """Keeps the terms of words in the first table; what was in their slots moves to the second."""
+        """Stores terms in the first table; what was in their slots moves to the second."""
         moved = self._words[slots]
         others = (moved & _LOW_BITS).view(np.int64)
         self._moved_words[others], self._moved_terms[others] = moved, self._terms[slots]
@@ -202,5 +201,5 @@ def _is_too_long(word: str) -> bool:
 
 @lru_cache(maxsize=8)  # 4 MB each
 def terms_by(algorithm: str) -> Terms:
-    """The terms that an algorithm gives, with the cache that all pages share."""
+    """The `Terms` of an algorithm, with a cache shared by all pages."""
     return Terms(algorithm)

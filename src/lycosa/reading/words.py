@@ -1,6 +1,6 @@
 """The words of a page: its tokens in order, and its terms with their counts.
 
-Tokens are all words, folded to lower case; terms are the words less stop words, numbers and single letters.
+Tokens are all words in lower case; terms are the words without stop words, numbers and single letters.
 
 >>> terms_of(["the", "spider", "s", "2", "webs", "and", "webs"])
 Counter({'webs': 2, 'spider': 1})
@@ -28,9 +28,9 @@ from .terms import Stem, algorithm_for, terms_by
 
 
 class FoldedWords:
-    """The words of a folded text, computed when first asked for: most pages are judged by their codes alone.
+    """The words of a folded text, computed on first use: for most pages, only codes are needed.
 
-    stem, language: whether terms are stems, and of what language; as `Reader` has them.
+    stem, language: see `algorithm_for`.
     """
 
     def __init__(self, data: bytes, *, stem: Stem = False, language: str = ""):
@@ -67,9 +67,9 @@ class FoldedWords:
 
     @cached_property
     def counted(self) -> tuple[Codes, Codes]:
-        """The codes of all terms, sorted, and the count of each; as `terms`, without making strings."""
+        """The sorted codes of all terms, and the count of each: like `terms`, without making strings."""
         codes = terms_by(self._algorithm).codes(self._spaced, *self._codes)
-        codes = codes[(codes != 0).nonzero()[0]]  # quicker than to select by marks
+        codes = codes[(codes != 0).nonzero()[0]]  # faster than a boolean mask
         if not len(codes):
             return codes, codes
         codes.sort()
@@ -79,12 +79,12 @@ class FoldedWords:
         return codes[edges[1:]], (edges[1:] - edges[:-1]).astype(np.uint64)
 
     def codes_of(self, texts: Sequence[str]) -> list[Codes]:
-        """For each text, the codes of its terms in their order, as those of the page are made."""
+        """For each text, the codes of its terms in order, stemmed like those of the page."""
         terms, ends = self.joined_codes_of(texts)
         return [terms[start:end] for start, end in pairwise((0, *ends.tolist()))]
 
     def joined_codes_of(self, texts: Sequence[str]) -> tuple[Codes, Indices]:
-        """The same for all texts in one array, and where the codes of each text end in it."""
+        """The same for all texts in one array, with the end of each text in it."""
         data = folded_one_by_one(texts)
         if not is_spaced(data):
             parts = data.split(SEPARATOR)[:-1]
@@ -98,7 +98,7 @@ class FoldedWords:
 
     @cached_property
     def as_written(self) -> "FoldedWords":
-        """The same words with none of them stemmed."""
+        """The same words, unstemmed."""
         if not self._algorithm:
             return self
         words = FoldedWords(self._data)

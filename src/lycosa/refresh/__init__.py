@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.plugins import find_piece
+from lycosa.vocabulary.plugins import find_by_name
 
 from .history import HistoryTable, Observation, history_of
 from .policies import (
@@ -40,7 +40,7 @@ POLICIES: Mapping[str, Callable[..., RefreshPolicy]] = {
 
 def policy_for(name: str, **options: Any) -> RefreshPolicy:
     """The policy of this name, Lycosa's own or that of a plug-in; each takes `seed`, some take more."""
-    make = find_piece(POLICIES, "lycosa.refresh", name, what="refresh policy")
+    make = find_by_name(POLICIES, "lycosa.refresh", name, what="refresh policy")
     known = inspect.signature(make).parameters
     if unknown := [option for option in options if option not in known]:
         raise UsageError(f"the refresh policy {name!r} has no option {unknown[0]!r}; it takes {', '.join(known)}")

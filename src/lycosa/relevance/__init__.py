@@ -1,4 +1,4 @@
-"""How well a page fits the topic. Every model has `relevance(page)`, 0 to 1; a page is relevant from 0.5 on."""
+"""How well a page fits the topic. Every model has `relevance(page)`, 0 to 1; a page is relevant at 0.5 or more."""
 
 from .cosine import Cosine
 from .examples import Example, background, read_examples

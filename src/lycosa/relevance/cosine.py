@@ -10,9 +10,9 @@ from lycosa.vocabulary.records import Page
 class Cosine:
     """relevance = c / (c + even), where c is the cosine between the term counts of a topic and of a page.
 
-    Raw counts, as in Menczer, Pant and Srinivasan, Topical Web Crawlers, 2004. Pages on the topic of a few words rarely
-    reach a cosine of 0.5, so the scale is transformed, keeping the order: a cosine of `even` is a relevance of 0.5.
-    The language of a few words is uncertain, so they are stemmed as those of the page at hand are.
+    Raw counts, as in Menczer, Pant and Srinivasan, Topical Web Crawlers, 2004. For a topic of a few words, even
+    relevant pages rarely reach a cosine of 0.5, so the scale is transformed monotonically: a cosine of `even` becomes
+    0.5. Since the language of a few words is uncertain, they are stemmed like those of each page.
 
     topic: a text on the topic.
 

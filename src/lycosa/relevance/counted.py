@@ -1,4 +1,4 @@
-"""The words of pages as arrays, made once and kept, so that a model can be trained and pages judged again quickly."""
+"""The words of pages as arrays, computed once, so that models can be trained and pages scored again quickly."""
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -19,26 +19,26 @@ _NO_VECTOR: Vector = np.empty(0, np.float32)
 
 
 class PageCounts(NamedTuple):
-    """What a linear model judges a page by."""
+    """The input of a linear model."""
 
     codes: Codes  # of its terms
-    counts: NDArray[np.unsignedinteger]  # how often each occurs
-    vector: Vector  # of its words, by the table of word vectors that comes with Lycosa; empty where nobody asked for it
+    counts: NDArray[np.unsignedinteger]  # of each term
+    vector: Vector  # of its words, by the built-in table of word vectors; empty if not computed
 
     @classmethod
     def of(cls, page: Page) -> "PageCounts":
-        """What a page is judged by, its vector not made yet."""
+        """The counts of a page, without its vector."""
         return cls(*page.words.counted, _NO_VECTOR)
 
     def with_vector(self) -> "PageCounts":
-        """The same, with the vector, which takes longer to make than all else that a page is judged by."""
+        """The same with the vector, which takes longer to compute than everything else."""
         if len(self.vector):
             return self
         return self._replace(vector=shipped_table().of_counts(self.codes, self.counts.astype(np.uint64)))
 
 
 class CountedTerms(Mapping[str, int]):
-    """The terms of a page that a model is trained on, as a mapping and, in the same order, as arrays."""
+    """The terms of a training page, as a mapping and, in the same order, as arrays."""
 
     def __init__(self, terms: Terms):
         self._terms = dict(terms)
@@ -70,10 +70,10 @@ class CountedTerms(Mapping[str, int]):
 
     @cached_property
     def coverage(self) -> float:
-        """The share of these terms that the table of word vectors knows."""
+        """The share of these terms that are in the table of word vectors."""
         return shipped_table().covered(self.codes, self.counts)
 
 
 def counted(terms: Terms) -> CountedTerms:
-    """The same terms, with what was computed of them before."""
+    """The same terms as `CountedTerms`; returned as they are if they are one, to keep cached arrays."""
     return terms if isinstance(terms, CountedTerms) else CountedTerms(terms)

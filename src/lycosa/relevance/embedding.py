@@ -1,12 +1,12 @@
-"""Words as vectors: what a text is about, in whatever words it says so.
+"""Word vectors: compare texts by meaning, even if they have no words in common.
 
-A table gives each of some ten thousands of English words a vector v_w. The vector of a text is
+A table gives each of tens of thousands of English words a vector v_w. The vector of a text is
 
     e = Σ_w count_w v_w / |Σ_w count_w v_w|,
 
-so that the cosine of two texts is high where they are about the same, even if they have no word in common. The length
-of v_w is the weight of the word: a word that says little about its text has a short vector. The table that comes with
-Lycosa, `embedding.npz`, was made by `training/embedding`, where its sources are listed.
+so that the cosine of two texts on the same subject is high. The length of v_w is the weight of the word: uninformative
+words have short vectors. The built-in table, `embedding.npz`, was made by `training/embedding`, which lists its
+sources.
 
 >>> table = shipped_table()
 >>> volcano, lava, piano = (table.of_terms({word: 1}) for word in ("volcano", "lava", "piano"))
@@ -26,23 +26,23 @@ from numpy.typing import NDArray
 from lycosa.vocabulary.records import Codes
 from lycosa.vocabulary.text import codes_in, codes_of
 
-Vector = np.ndarray[tuple[int], np.dtype[np.float32]]  # of length 1, or 0 where nothing is known of a text
+Vector = np.ndarray[tuple[int], np.dtype[np.float32]]  # of length 1, or 0 for a text without known words
 Vectors = np.ndarray[tuple[int, int], np.dtype[np.float32]]  # one a row
 Weights = NDArray[np.float32]
 Rows = np.ndarray[tuple[int], np.dtype[np.intp]]
 
 TABLE = "embedding.npz"
-_ROWS_AT_ONCE = 4_096  # turned into floats, which take four times the memory of the table
+_ROWS_PER_BATCH = 4_096  # converted to floats, which take four times the memory of the table
 _NO_CODE = np.uint64((1 << 64) - 1)
 
 
 class Embedding:
     """A table of word vectors: v_w = scales[row] * vectors[row], where row = rows[w].
 
-    codes: of all words of the table, their English stems among them; forms of one word may share a row.
+    codes: of all words of the table, including English stems; forms of one word may share a row.
     rows: the row of each word.
-    vectors: 8-bit numbers, so that the table is small.
-    background: vectors of texts on many subjects, from which a topic stands out where no other pages are known.
+    vectors: 8-bit numbers, to keep the table small.
+    background: vectors of texts on many subjects, used as negatives if there are no others.
     """
 
     def __init__(self, codes: Codes, rows: Rows, vectors: NDArray[np.int8], scales: Weights, background: Vectors):
@@ -51,12 +51,14 @@ class Embedding:
         order = np.argsort(codes)
         self._codes = np.append(
             codes[order], _NO_CODE
-        )  # the last makes every place that `searchsorted` finds a valid one
+        )  # a sentinel, so that every result of `searchsorted` is a valid index
         self._rows = np.append(rows[order], 0)
         self._vectors = vectors
         self._scales = scales
         self.background = background
-        self._last: tuple[Codes, Vector] | None = None  # a page is judged, then its words are kept: one sum for both
+        self._last: tuple[Codes, Vector] | None = (
+            None  # cache: a page's vector is needed twice, to score and to store it
+        )
 
     @property
     def dimensions(self) -> int:
@@ -77,9 +79,9 @@ class Embedding:
         return self._last[1]
 
     def covered(self, codes: Codes, counts: Codes) -> float:
-        """The share of these terms that the table knows, each as often as it occurs; 0 where there are none.
+        """The share of these terms, weighted by count, that are in the table; 0 without terms.
 
-        It is some 0.9 for English prose and rarely above 0.3 for other languages, of which the table says nothing.
+        About 0.9 for English prose, and rarely above 0.3 for other languages.
         """
         return float(counts[self._known(codes)[0]].sum() / (counts.sum() or 1))
 
@@ -89,7 +91,7 @@ class Embedding:
         return len(self._vectors)
 
     def rows_of(self, codes: Codes) -> Rows:
-        """The row of each word, -1 for those that the table does not know."""
+        """The row of each word; -1 for unknown words."""
         places = self._codes.searchsorted(codes)
         return np.where(self._codes[places] == codes, self._rows[places], -1)
 
@@ -100,8 +102,10 @@ class Embedding:
         return np.asarray(np.sqrt(squares) * self._scales)
 
     def along(self, direction: Weights) -> NDArray[np.float64]:
-        """How far the vector of each row lies in a direction."""
-        parts = (self._vectors[first : first + _ROWS_AT_ONCE] for first in range(0, len(self._vectors), _ROWS_AT_ONCE))
+        """The dot product of each row with a direction."""
+        parts = (
+            self._vectors[first : first + _ROWS_PER_BATCH] for first in range(0, len(self._vectors), _ROWS_PER_BATCH)
+        )
         found = np.concatenate([part.astype(np.float32) @ direction for part in parts])
         return np.asarray(found * self._scales, np.float64)
 
@@ -110,7 +114,7 @@ class Embedding:
         return normalised((counts[known] * self._scales[rows]) @ self._vectors[rows].astype(np.float32))
 
     def _known(self, codes: Codes) -> tuple[Rows, Rows]:
-        """Which of the codes are those of known words, and the rows of these."""
+        """The indices of the codes of known words, and their rows."""
         places = self._codes.searchsorted(codes)
         known = (self._codes[places] == codes).nonzero()[0]
         return known, self._rows[places[known]]
@@ -118,14 +122,14 @@ class Embedding:
 
 @cache
 def shipped_table() -> Embedding:
-    """The table that comes with Lycosa, read when it is first asked for."""
+    """The built-in table, read on first use."""
     with files(__package__).joinpath(TABLE).open("rb") as file:
         return read_table(file)
 
 
 def read_table(file: IO[bytes]) -> Embedding:
     with np.load(file, allow_pickle=False) as arrays:
-        # Codes come from the bytes as they are: strings of 100,000 words would take 4 MB, and a fifth of the time.
+        # Codes are computed from the bytes: strings of 100,000 words would take 4 MB, and 20 % of the time.
         codes, _, _ = codes_in(arrays["words"].tobytes().replace(b"\n", b" "))
         background = normalised(arrays["background"].astype(np.float32))
         return Embedding(codes, arrays["rows"].astype(np.intp), arrays["vectors"], arrays["scales"], background)
@@ -142,8 +146,8 @@ def write_table(file: IO[bytes], words: Sequence[str], rows: Rows, vectors: Vect
         "background": np.rint(background / _scales(background)[:, None]).astype(np.int8),
     }
     with ZipFile(file, "w") as archive:
-        for name, array in arrays.items():  # vectors hardly shrink, and to unpack them would take a tenth of a second
-            entry = ZipInfo(f"{name}.npy")  # of no date, so that the same table gives the same bytes
+        for name, array in arrays.items():  # uncompressed: vectors hardly shrink, and decompression would take 0.1 s
+            entry = ZipInfo(f"{name}.npy")  # without a date, so that the same table gives the same bytes
             entry.compress_type = ZIP_STORED if name == "vectors" else ZIP_DEFLATED
             with archive.open(entry, "w") as member:
                 np.save(member, array)

@@ -1,6 +1,6 @@
-"""Example pages: those that a user lists, and texts that stand for what is off the topic.
+"""Example pages: those that a user lists, and the built-in background texts.
 
-A file of examples has one a line: a URL, the name of a file, or a text; or it is a browser's bookmarks, or OPML.
+A file of examples has one a line (a URL, a file name, or a text), or it is a browser's bookmarks or OPML.
 """
 
 from collections.abc import Callable, Iterable
@@ -27,7 +27,7 @@ class Example(Struct, frozen=True):
 def read_examples(path: Path, *, tell: Callable[[str], None] = lambda line: None) -> list[Example]:
     """The examples in a file; blank lines and lines that begin with # are skipped.
 
-    tell: is called with a line for each host name that is taken for a URL, and of entries that are left out.
+    tell: called with a message for each host name that is taken for a URL, and if entries are left out.
     """
     listed = read_url_file(path, "examples")
     if listed.left_out:
@@ -41,7 +41,7 @@ def read_examples(path: Path, *, tell: Callable[[str], None] = lambda line: None
 def examples_in(
     lines: Iterable[str], source: Path, *, tell: Callable[[str], None] = lambda line: None
 ) -> list[Example]:
-    """The examples in the lines of `source`; the files they name are relative to its folder."""
+    """The examples in the lines of `source`; file names are relative to its folder."""
     return [_example(source, line, tell) for line in content_lines(lines)]
 
 
@@ -82,7 +82,7 @@ def _short(line: str) -> str:
 
 @cache
 def background() -> tuple[str, ...]:
-    """Texts on everyday subjects, the bad examples where the user gives none: some eighty paragraphs, most in English,
-    some in German, French and Spanish."""
+    """Texts on everyday subjects, used as bad examples if the user gives none: some eighty paragraphs, most of them in
+    English, some in German, French and Spanish."""
     text = files(__package__).joinpath("background.txt").read_text(encoding="utf-8")
     return tuple(line for line in text.splitlines() if line)

@@ -1,4 +1,4 @@
-"""Relevance by a function of the user; it is imported only for the user's own recipe."""
+"""Relevance by a function of the user, which is imported only for trusted recipes."""
 
 import importlib
 import importlib.util
@@ -13,7 +13,7 @@ from lycosa.vocabulary.records import Page
 
 
 class Function:
-    """A relevance model that calls a function of a page, its result clipped to 0..1."""
+    """A relevance model that calls a function with the page and clips the result to 0..1."""
 
     def __init__(self, name: str, function: Callable[[Page], float]):
         self._name = name

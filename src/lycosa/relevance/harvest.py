@@ -3,22 +3,23 @@
 from math import exp, log, sqrt
 from typing import Literal
 
-Calibration = Literal["crawl", "negatives", "rule"]  # what tells relevant pages from others
+Calibration = Literal["crawl", "negatives", "rule"]  # how relevance is calibrated
 
 _Z_90 = 1.645  # z-score of an interval that covers 90 %
-_ERRORS = {  # by how much logit(estimate) exceeds logit(true share), or falls short of it, over crawls of known truth
-    "crawl": (0.9, 1.8),  # too low where most of a crawl is on the topic, which a few examples do not tell
-    "negatives": (3.0, 0.6),  # too high where what a crawl meets is nearer to the topic than the negatives are
+_ERRORS = {  # of logit(estimate), below and above logit(true share), over crawls whose truth is known
+    "crawl": (0.9, 1.8),  # too low if most of a crawl is on the topic
+    "negatives": (3.0, 0.6),  # too high if the pages of a crawl are nearer to the topic than the negatives
 }
 
 
 def harvest_interval(relevant: int, pages: int, calibration: Calibration = "crawl") -> tuple[float, float]:
-    """The interval in which the true share of relevant pages lay in nine of ten crawls whose truth is known:
+    """A 90 % interval for the true share of relevant pages, fitted on crawls whose truth is known:
 
         logit(share) = logit(h) ± 1.645 * sqrt(error² + 1 / (n * h * (1 - h))),    h = (relevant + 1/2) / (n + 1)
 
-    The errors below and above are 0.9 and 1.8 for models that the crawl itself calibrates, 3.0 and 0.6 for those that
-    negatives calibrate, as the development topics of the league have them; a rule has none, being the truth by itself.
+    The errors below and above are 0.9 and 1.8 for models calibrated by the crawl itself, 3.0 and 0.6 for those
+    calibrated by negatives, as measured on the development topics of the league; a rule has no error, since it defines
+    the truth.
 
     >>> low, high = harvest_interval(60, 300)
     >>> round(low, 2), round(high, 2)
@@ -41,7 +42,7 @@ def harvest_interval(relevant: int, pages: int, calibration: Calibration = "craw
 
 
 def wilson_interval(good: int, drawn: int) -> tuple[float, float]:
-    """The Wilson score interval of a share, 90 %, where `good` of `drawn` pages drawn at random have the property.
+    """The 90 % Wilson score interval of a share, if `good` of `drawn` random pages have the property.
 
     >>> low, high = wilson_interval(12, 20)
     >>> round(low, 2), round(high, 2)

@@ -1,17 +1,17 @@
-"""Relevance learnt from positives and unlabelled pages: the ordinary case, where a user gives a few pages on the topic.
+"""Relevance learnt from positive and unlabelled pages: the usual case, in which a user gives a few pages on the topic.
 
-Pages of the crawl and a shipped background are *unlabelled*, not bad: an example's whole site may be on the topic. Each
-has a responsibility r, the probability that it is on the topic, found by rounds of training and judging. In a round, an
-unlabelled page is a bad example of weight 1 - r, or a good one of weight 0.3 r where that is more:
+Pages of the crawl and the built-in background are *unlabelled*, not bad: a whole site may be on the topic. Each has a
+responsibility r, the probability that it is on the topic, found by alternating training and scoring. In a round, an
+unlabelled page is a bad example of weight 1 - r, or a good one of weight 0.3 r if that is more:
 
     minimise (|w|² + b²) / 2 + Σ C_i max(0, 1 - y_i (w · x_i + b))²,
 
-the weights C_i of each class summing up to `_STRENGTH` times half the number of pages. Scores of training pages are
-leave-one-out scores, which the solution gives at no further cost. The logit of relevance is linear in the score s,
+where the weights C_i of each class sum to `_STRENGTH` times half the number of pages. Scores of training pages are
+leave-one-out scores, which the solution gives at no extra cost. The logit of relevance is linear in the score s,
 
     logit = slope * (s - threshold),
 
-where the threshold leaves so many unlabelled pages above it as are estimated to be on the topic (`_share_on_topic`).
+where the threshold has as many unlabelled pages above it as are estimated to be on the topic (`_share_on_topic`).
 
 Elkan, Noto: Learning classifiers from only positive and unlabeled data (KDD 2008). Chapelle: Training a support vector
 machine in the primal (2007). Scott, Blanchard, Handy: Classification with asymmetric label noise (COLT 2013).
@@ -34,37 +34,37 @@ Terms = Mapping[str, int]
 Floats = NDArray[np.float64]
 Marks = NDArray[np.bool_]
 
-MAX_UNLABELLED = 200  # pages of the crawl that a model is trained on; more make it no better
+MAX_UNLABELLED = 200  # pages of the crawl used for training; more do not improve the model
 _ROUNDS = 6
-_STRENGTH = 0.5  # of the loss against the size of the weights
-_SELF_TRAINING = 0.3  # weight of an unlabelled page that is surely on the topic, against an example's 1
+_STRENGTH = 0.5  # of the loss, relative to the regularisation
+_SELF_TRAINING = 0.3  # weight of an unlabelled page that is certainly on the topic; an example has 1
 _BACKGROUND = 0.3  # weight of a background text once there are pages of the crawl
-_FEW = 20  # pages of the crawl up to which the background counts in full
+_MAX_FULL_BACKGROUND = 20  # pages of the crawl, up to which the background has full weight
 _NEWTON_STEPS = 20
-_SMALL = 24  # rows of a matrix that is inverted as a whole
-_MEANING = 0.7  # weight of the vectors of texts beside their words
-_FEW_WORDS, _MEANING_OF_FEW_WORDS = 50, 2.0  # of all good pages together, of which few others have one; the weight then
-_RIDGE = 0.01  # of the spread of vectors, which have length 1
-_LEAST_COVERAGE = 0.6  # of the words of good pages, that the table of word vectors knows: else words alone decide
-_EXPECTED_SHARE, _EXPECTED_PAGES = 0.24, 10.0  # of a crawl that is on the topic, and how many pages that belief weighs
-_TRUST = 0.6  # in the ratio of tails against that belief, however many pages there are
-_ODDS_PER_RATIO = 1.5  # odds of the share on the topic by the ratio of tails, over crawls whose truth is known
-ENOUGH_BAD = 5  # bad examples, from which on they calibrate the model, and not the crawl
-_CLOSEST = 0.05  # scores between the means of good and bad, below which there is nothing to calibrate
-_SHARE_ABOVE_OF_BAD = 0.05  # of bad examples, that the threshold leaves above it
-_TWO_GROUPS = 0.85  # of the variance of scores, between two groups of them, from which on they are two
-_SPREAD, _SPREAD_PAGES = 0.1, 3.0  # of the scores of good pages, and how many pages that belief weighs
-_STEEPNESS = 3.0  # logit between a page of the lowest quarter and a middling good one
+_MIN_RECURSION = 24  # rows; smaller matrices are inverted directly
+_MEANING_WEIGHT = 0.7  # of text vectors, relative to words
+_FEW_WORDS, _MEANING_WEIGHT_OF_FEW_WORDS = 50, 2.0  # if the good pages have fewer words in all, the weight is higher
+_RIDGE = 0.01  # added to the covariance of the vectors
+_MIN_COVERAGE = 0.6  # share of the words of good pages in the table of word vectors; below, only words count
+_EXPECTED_SHARE, _EXPECTED_PAGES = 0.24, 10.0  # prior share of a crawl that is on the topic, and its weight in pages
+_TRUST = 0.6  # largest weight of the ratio of tails against that prior
+_ODDS_PER_RATIO = 1.5  # odds of the share on the topic / ratio of tails, fitted on crawls whose truth is known
+MIN_BAD = 5  # bad examples needed to calibrate the model by them instead of the crawl
+_MIN_GAP = 0.05  # between the mean scores of good and bad; below, there is nothing to calibrate
+_BAD_SHARE_ABOVE = 0.05  # share of bad examples above the threshold
+_MIN_BETWEEN_SHARE = 0.85  # share of the variance of scores between two groups, from which they count as two
+_SPREAD, _SPREAD_PAGES = 0.1, 3.0  # prior standard deviation of the scores of good pages, and its weight in pages
+_STEEPNESS = 3.0  # difference in logit between the lower quartile and the median of good pages
 
 
 def train_from_positives(
     good: Sequence[Terms], bad: Sequence[Terms], unlabelled: Sequence[Terms], background: Sequence[Terms]
 ) -> LinearModel:
-    """The model of the good pages; the same pages in the same order give the same model.
+    """Trains the model; the same pages in the same order give the same model.
 
-    bad: pages that the user calls bad, if any.
-    unlabelled: pages of the crawl, without those that are good or bad.
-    background: texts on many subjects; needed as long as nothing has been crawled.
+    bad: bad examples of the user, if any.
+    unlabelled: pages of the crawl without the good and bad ones.
+    background: texts on many subjects; needed until there are pages of the crawl.
     """
     step = -(-len(unlabelled) // MAX_UNLABELLED) or 1
     documents = _Documents(good, bad, unlabelled[::step], background)
@@ -81,14 +81,16 @@ def train_from_positives(
             combined.left_out[documents.is_calibrating],
             are_bad=bool((documents.kinds[documents.is_calibrating] == 1).any()),
         )
-        probabilities = (probabilities + calibration.probability(combined.left_out)) / 2  # else rounds may alternate
+        probabilities = (
+            probabilities + calibration.probability(combined.left_out)
+        ) / 2  # damped, or rounds may oscillate
         weights = documents.weights(probabilities)
     return documents.model(solution, combined, calibration)
 
 
 @dataclass(frozen=True)
 class _Weights:
-    """How much each page counts as a good and as a bad example."""
+    """The weight of each page as a good and as a bad example."""
 
     as_good: Floats
     as_bad: Floats
@@ -102,11 +104,11 @@ class _Weights:
 
 @dataclass(frozen=True)
 class _Solution:
-    """Of the support vector machine: w = Σ multiplier_i x_i, b = Σ multiplier_i."""
+    """The solution of the support vector machine: w = Σ multiplier_i x_i, b = Σ multiplier_i."""
 
     multipliers: Floats
     active: Marks  # pages within the margin
-    left_out: Floats  # the score of each page by the machine trained without it
+    left_out: Floats  # leave-one-out score of each page
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ class _Calibration:
 
 @dataclass(frozen=True)
 class _Combined:
-    """Scores by words and by meaning: words + weight * meaning, where meaning has the spread that words have."""
+    """Scores by words and word vectors: words + weight * meaning, with meaning scaled to the spread of words."""
 
     left_out: Floats
     meaning: Meaning | None
@@ -142,13 +144,13 @@ class _Documents:
             raise RecipeError("no bad example has a word in it; give at least one page with text")
         self.kinds = np.repeat(np.arange(4), list(map(len, kinds)))
         self.is_good = self.kinds == 0
-        has_bad = len(kinds[1]) >= ENOUGH_BAD or not any(kinds[2:])
+        has_bad = len(kinds[1]) >= MIN_BAD or not any(kinds[2:])
         self.is_calibrating = self.kinds == (1 if has_bad else 2 if kinds[2] else 3)
         pages = [terms for kind in kinds for terms in kind]
         self._rows = np.repeat(np.arange(len(pages)), list(map(len, pages)))
         codes = np.concatenate([terms.codes for terms in pages])
         by_code = np.argsort(codes)
-        begins = np.flatnonzero(np.diff(codes[by_code], prepend=~codes[by_code[:1]]))  # of each code among the sorted
+        begins = np.flatnonzero(np.diff(codes[by_code], prepend=~codes[by_code[:1]]))  # first occurrence of each code
         all_words = [word for terms in pages for word in terms.words]
         words = [all_words[place] for place in by_code[begins].tolist()]
         order = sorted(range(len(words)), key=words.__getitem__)
@@ -164,10 +166,10 @@ class _Documents:
         self.kernel = self._kernel(containing)
         self.meaning = _meaning(pages, self.kinds)
         has_few_words = sum(int(terms.counts.sum()) for terms in kinds[0]) < _FEW_WORDS
-        self._weight_of_meaning = _MEANING_OF_FEW_WORDS if has_few_words else _MEANING
+        self._weight_of_meaning = _MEANING_WEIGHT_OF_FEW_WORDS if has_few_words else _MEANING_WEIGHT
 
     def _kernel(self, containing: NDArray[np.int64]) -> Floats:
-        """A word that only one page says counts in the length of that page alone, which is 1."""
+        """Words that occur on a single page affect only its length, which is 1."""
         is_shared = containing[self._columns] > 1
         column_of = np.cumsum(containing > 1) - 1
         dense = np.zeros((len(self.kinds), int(np.count_nonzero(containing > 1))), np.float32)
@@ -177,10 +179,10 @@ class _Documents:
         return kernel + 1.0
 
     def first_probabilities(self) -> Floats:
-        """Of unlabelled pages to be on the topic: 0, but for those of the upper group where they clearly fall into two.
+        """Initial probabilities of unlabelled pages: 0, except for the upper group if they clearly form two groups.
 
-        By the good examples against the background alone, a crawl that is mostly on the topic still has the others
-        below; trained against itself, it has not.
+        A model of the good examples against the background separates the groups of a crawl that is mostly on the topic;
+        one trained against the crawl itself would not.
         """
         crawled = self.kinds == 2
         probabilities = np.zeros(len(self.kinds))
@@ -194,19 +196,19 @@ class _Documents:
         return probabilities
 
     def weights(self, probabilities: Floats) -> _Weights:
-        """probabilities: of being on the topic, of which only those of unlabelled pages count."""
+        """probabilities: of being on the topic; only those of unlabelled pages are used."""
         crawled = self.kinds == 2
-        # The square root is cautious: a page that is on the topic by one half counts little as a bad example.
+        # The square root is cautious: a page of probability 0.5 has little weight as a bad example.
         responsibility = np.sqrt(probabilities)
-        background = _BACKGROUND if np.count_nonzero(crawled) > _FEW else 1.0
+        background = _BACKGROUND if np.count_nonzero(crawled) > _MAX_FULL_BACKGROUND else 1.0
         as_bad = np.select([self.kinds == 1, crawled, self.kinds == 3], [1.0, 1.0 - responsibility, background], 0.0)
         as_good = np.select([self.is_good, crawled], [1.0, _SELF_TRAINING * responsibility], 0.0)
-        if not np.any(as_bad > as_good):  # every page is surely on the topic: the least sure is no bad guess
+        if not np.any(as_bad > as_good):  # all are certainly on the topic: take the least certain page as bad
             as_bad[np.argmin(np.where(self.is_good, np.inf, as_good))] = 1.0
         return _Weights(as_good, as_bad)
 
     def combined(self, solution: _Solution) -> _Combined:
-        """The scores of the words, with those of the meaning added to them."""
+        """The scores by words, with those by word vectors added."""
         if self.meaning is None:
             return _Combined(solution.left_out, None, 0.0)
         others = self.is_calibrating
@@ -234,20 +236,20 @@ class _Documents:
 
 @dataclass(frozen=True)
 class _Meaning:
-    """How far each page lies in the direction of the topic, good ones by the direction found without them."""
+    """The position of each page along the direction of the topic; leave-one-out for good pages."""
 
     direction: Meaning
-    origin: float  # how far the mean of the others lies
+    origin: float  # position of the mean of the others
     left_out: Floats
 
 
 def _meaning(pages: Sequence[CountedTerms], kinds: NDArray[np.int64]) -> _Meaning | None:
-    """The direction in which the good pages lie from all others, by the vectors of their words; None where the table of
-    word vectors knows too few of the words of the good pages."""
+    """The direction of the good pages relative to all others, among text vectors; None if too few words of the good
+    pages are in the table of word vectors."""
     (good,) = (kinds == 0).nonzero()
     table = shipped_table()
     words = sum(int(pages[place].counts.sum()) for place in good)
-    least = _LEAST_COVERAGE if words >= _FEW_WORDS else 1e-9  # of a few words, those that are known say what is meant
+    least = _MIN_COVERAGE if words >= _FEW_WORDS else 1e-9  # if there are few words, any known one is enough
     if np.mean([pages[place].coverage for place in good]) < least:
         return None
     vectors = np.array([terms.vector for terms in pages])
@@ -273,11 +275,11 @@ def _usable(terms: Terms) -> Terms:
 def _solve(kernel: Floats, labels: Floats, costs: Floats, active: Marks) -> _Solution:
     """The squared-hinge support vector machine by Newton's method on the set of active pages.
 
-    With A = K + diag(1 / 2C) over the active pages, the multipliers are A⁻¹ y; where the set of pages within the margin
-    does not change any more, they are exact. The leave-one-out score of an active page is y_i - (A⁻¹ y)_i / (A⁻¹)_ii.
-    A = L Lᵀ, L being triangular, has A⁻¹ = Wᵀ W with W = L⁻¹, which takes a third of the time that A⁻¹ itself takes.
+    With A = K + diag(1 / 2C) over the active pages, the multipliers are A⁻¹ y; they are exact once the set of pages
+    within the margin no longer changes. The leave-one-out score of an active page is y_i - (A⁻¹ y)_i / (A⁻¹)_ii. With
+    the Cholesky factor L of A, A⁻¹ = Wᵀ W for W = L⁻¹, which takes a third of the time of inverting A.
 
-    active: where to begin, such as the active pages of a similar problem.
+    active: the initial set, such as that of a similar problem.
     """
     for _ in range(_NEWTON_STEPS):
         (places,) = active.nonzero()
@@ -294,7 +296,7 @@ def _solve(kernel: Floats, labels: Floats, costs: Floats, active: Marks) -> _Sol
             break
         active, before = within_margin, active
     else:
-        active = before  # the multipliers at hand belong to it
+        active = before  # the set that the multipliers belong to
     multipliers, left_out = np.zeros(len(labels)), scores.copy()
     multipliers[places] = found
     left_out[places] = labels[places] - found / np.einsum("ij,ij->j", whitening, whitening)
@@ -302,9 +304,9 @@ def _solve(kernel: Floats, labels: Floats, costs: Floats, active: Marks) -> _Sol
 
 
 def _inverse_of_triangle(lower: NDArray[np.floating]) -> Floats:
-    """The inverse of a lower triangular matrix, by those of its halves."""
+    """The inverse of a lower triangular matrix, by recursion on its halves."""
     half = len(lower) // 2
-    if half < _SMALL:
+    if half < _MIN_RECURSION:
         return np.asarray(np.linalg.inv(lower))
     inverse = np.zeros_like(lower)
     upper_left = inverse[:half, :half] = _inverse_of_triangle(lower[:half, :half])
@@ -319,25 +321,25 @@ def _calibrate(good: Floats, others: Floats, *, are_bad: bool) -> _Calibration:
     are_bad: whether the others are known to be bad.
     """
     if len(good) == 1:
-        good = (good + np.median(others)) / 2  # a page like the single example is less like it than itself
-    if are_bad and good.mean() - others.mean() > _CLOSEST:
+        good = (good + np.median(others)) / 2  # a single example scores higher than pages like it would
+    if are_bad and good.mean() - others.mean() > _MIN_GAP:
         slope, offset = calibrate(good.tolist(), others.tolist())
         return _Calibration(-offset / slope, slope)
-    share = _SHARE_ABOVE_OF_BAD if are_bad else _share_on_topic(good, others)
+    share = _BAD_SHARE_ABOVE if are_bad else _share_on_topic(good, others)
     threshold = float(np.quantile(others, 1.0 - share))
     middle, low = float(np.median(good)), float(np.quantile(others, 0.25))
     gap = None if are_bad else _gap_below(good, others)
-    if gap is not None:  # neither the belief in a smaller share nor the lowest quarter cuts through the upper group
+    if gap is not None:  # the threshold must not cut through the upper group
         threshold, low = min(threshold, gap), min(low, float(np.median(others[others < gap])))
     return _Calibration(threshold, _STEEPNESS / max(middle - low, 0.1))
 
 
 def _share_on_topic(good: Floats, others: Floats) -> float:
-    """How many of the others are on the topic, drawn towards what crawls usually have.
+    """The estimated share of the others that are on the topic, shrunk to a prior.
 
-    Where the others fall into two groups with a gap between them, it is the share of the upper one. Else the least
-    ratio of tails, P(other > t) / P(good > t), with t around the median of the good, bounds it from above; how far
-    below that bound it lies was found on crawls whose truth is known: odds(share) = 1.5 * ratio.
+    If the others form two groups with a gap between them, it is the share of the upper one. Otherwise, the least ratio
+    of tails, P(other > t) / P(good > t), with t around the median of the good, is an upper bound; the estimate below
+    it, odds(share) = 1.5 * ratio, was fitted on crawls whose truth is known.
     """
     gap = _gap_below(good, others)
     if gap is not None:
@@ -353,14 +355,15 @@ def _share_on_topic(good: Floats, others: Floats) -> float:
 
 
 def _gap_below(good: Floats, others: Floats) -> float | None:
-    """What parts the others into two groups, the upper one with the good pages; None where nothing does."""
+    """The score that separates the others into two groups, if any, of which the upper one is like the good pages."""
     gap = _gap(others)
     return gap if gap is not None and np.median(good) > gap else None
 
 
 def _gap(scores: Floats) -> float | None:
-    """The threshold that splits scores into two groups with the most variance between them (Otsu's method); None where
-    they are not clearly two: of a single normal distribution, 64 % of the variance lies between the halves."""
+    """The threshold that splits scores into two groups with the most variance between them (Otsu's method); None if
+    they
+    are not clearly two: for a single normal distribution, 64 % of the variance lies between the halves."""
     ordered = np.sort(scores)
     count, total, variance = len(ordered), ordered.sum(), float(ordered.var())
     if count < 4 or variance < 1e-12:
@@ -369,4 +372,4 @@ def _gap(scores: Floats) -> float | None:
     sums = np.cumsum(ordered)[:-1]
     between = (sums / below - (total - sums) / (count - below)) ** 2 * below * (count - below) / count**2
     place = int(between.argmax())
-    return float(ordered[place : place + 2].mean()) if between[place] > _TWO_GROUPS * variance else None
+    return float(ordered[place : place + 2].mean()) if between[place] > _MIN_BETWEEN_SHARE * variance else None

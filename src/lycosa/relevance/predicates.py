@@ -22,7 +22,7 @@ from lycosa.vocabulary.text import has_unspaced, tokens_of
 
 from .function import load_function
 
-_DEEPEST = 20  # predicates within predicates
+_MAX_DEPTH = 20  # predicates within predicates
 _KINDS = "topic, keywords, text, url, taxonomy, function, all, any, not"
 
 _Test = Callable[[Page], bool]
@@ -53,7 +53,7 @@ class Keywords:
 
 
 def is_regular_expression(rule: str) -> bool:
-    """Whether a rule is compiled as a regular expression: it stands between slashes."""
+    """Whether a rule is a regular expression: written between slashes."""
     rule = rule.strip()
     return len(rule) > 2 and rule.startswith("/") and rule.endswith("/")
 
@@ -74,7 +74,7 @@ def _test(rule: str) -> _Test:
 
 
 def _is_one_unspaced(word: str) -> bool:
-    """Whether a word is one character of a script without blanks: the words of a page are pairs of such characters."""
+    """Whether a word is a single character of a script without spaces: a page's words are pairs of such characters."""
     return len(word) == 1 and bool(has_unspaced(word))
 
 
@@ -156,14 +156,14 @@ Rules = Annotated[tuple[str, ...], Meta(min_length=1)]
 
 
 class Predicate(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A predicate as a recipe spells it: one kind in each table."""
+    """A predicate as written in a recipe: one kind in each table."""
 
     topic: bool | None = None  # true: the topic that the rest of [topic] names
     keywords: Rules | None = None  # words, phrases or /regular expressions/
     need: Literal["any", "all", "share"] = "any"  # how many of the keywords
     text: str | None = None  # a topic in words
     url: str | Rules | None = None  # patterns, any of them
-    taxonomy: str | None = None  # file that tells topics apart, as `lycosa map topics` makes it
+    taxonomy: str | None = None  # file made by `lycosa map topics`
     about: str = ""  # topic of the taxonomy
     function: str | None = None  # package.module:function of a page
     all: Annotated[tuple["Predicate", ...], Meta(min_length=1)] | None = None
@@ -194,7 +194,7 @@ class Predicate(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
         return any(True for _ in self.functions())
 
     def kind(self) -> str:
-        """Which kind of predicate this is. Raises RecipeError where it is none or more than one."""
+        """The kind of predicate. Raises RecipeError if there is none or more than one."""
         kinds = ("topic", "keywords", "text", "url", "taxonomy", "function", "all", "any", "not_")
         given = [kind.rstrip("_") for kind in kinds if getattr(self, kind) is not None]
         if len(given) != 1:
@@ -215,8 +215,8 @@ Make = Callable[[Predicate], Relevance]
 def relevance_of(predicate: Predicate, makers: Mapping[str, Make], *, where: str) -> Relevance:
     """The relevance model that a predicate describes.
 
-    makers: by kind, make the models that depend on the collection: topic, text, taxonomy. A maker of `function`
-        replaces the user's function, which is then not loaded.
+    makers: functions, by kind, that make the models that depend on the collection: topic, text, taxonomy. A maker of
+        `function` replaces the user's function, which is then not loaded.
     where: file and key, named in errors.
     """
     return _made(predicate, {**_MAKERS, **makers}, where, 0)
@@ -231,8 +231,8 @@ def check(predicate: Predicate, *, where: str) -> None:
 def _made(predicate: Predicate, makers: Mapping[str, Make], where: str, depth: int) -> Relevance:
     try:
         kind = predicate.kind()
-        if depth > _DEEPEST:
-            raise RecipeError(f"more than {_DEEPEST} predicates within one another; take some out")
+        if depth > _MAX_DEPTH:
+            raise RecipeError(f"more than {_MAX_DEPTH} predicates within one another; take some out")
         if kind in makers:
             return makers[kind](predicate)
     except UsageError as error:

@@ -1,29 +1,29 @@
-"""Models of relevance that learn from examples, by name: Lycosa's own and those of plug-ins."""
+"""Relevance models that are trained on examples, by name: built-in ones and those of plug-ins."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from lycosa.vocabulary.contracts import Relevance
-from lycosa.vocabulary.plugins import find_piece, names_of, plugins, require_members
+from lycosa.vocabulary.plugins import find_by_name, names_of, plugins, require_members
 from lycosa.vocabulary.records import Plain
 
 from .positive_unlabelled import train_from_positives
 from .svm import LinearModel
 
-Terms = Mapping[str, int]  # how often a page says each word, less stop words and numbers
+Terms = Mapping[str, int]  # counts of the words of a page, without stop words and numbers
 LINEAR = "linear"
 
 
 class TrainedRelevance(Relevance, Protocol):
-    """A model that was trained, and can be saved."""
+    """A trained model that can be saved."""
 
     def to_plain(self) -> Plain:
-        """All of it as plain data, which is kept in the collection."""
+        """The model as plain data, which is saved in the collection."""
         ...
 
 
 class Trainer(Protocol):
-    """What makes a model; mostly its class."""
+    """Trains a model; usually its class."""
 
     def train(
         self,
@@ -32,21 +32,21 @@ class Trainer(Protocol):
         unlabelled: Sequence[Terms],
         background: Sequence[Terms],
     ) -> TrainedRelevance:
-        """A model of the good pages; the same pages in the same order give the same model.
+        """Trains a model; the same pages in the same order must give the same model.
 
-        bad: pages that the user calls bad, if any.
+        bad: bad examples of the user, if any.
         unlabelled: a sample of the crawl so far, on the topic or not; empty at first.
-        background: texts on many subjects; empty where the user gave a file of bad pages.
+        background: texts on many subjects; empty if the user gave a file of bad pages.
         """
         ...
 
     def from_plain(self, plain: Plain) -> TrainedRelevance:
-        """A model that `to_plain` has saved."""
+        """The inverse of `to_plain`."""
         ...
 
 
 class LinearTrainer:
-    """Trains the linear support vector machine that judges pages by default."""
+    """Trains the default model, a linear support vector machine."""
 
     def train(
         self,
@@ -65,18 +65,18 @@ TRAINERS: Mapping[str, Trainer] = {LINEAR: LinearTrainer()}
 
 
 def is_trainer(name: str) -> bool:
-    """Whether there is such a model; a plug-in of that name is not loaded for it."""
+    """Whether there is such a model; does not load a plug-in."""
     return name in TRAINERS or name in plugins("lycosa.relevance")
 
 
 def trainer_names() -> str:
-    """All there are, for messages."""
+    """The names of all models, for messages."""
     return names_of(TRAINERS, "lycosa.relevance")
 
 
 def find_trainer(name: str) -> Trainer:
-    """What trains the model of this name."""
-    found: Any = find_piece(TRAINERS, "lycosa.relevance", name, what="relevance model")
+    """The trainer of this name."""
+    found: Any = find_by_name(TRAINERS, "lycosa.relevance", name, what="relevance model")
     require_members(found, "lycosa.relevance", name, has=("train", "from_plain"), what="a relevance model that learns")
     trainer: Trainer = found
     return trainer

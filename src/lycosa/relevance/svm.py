@@ -4,8 +4,8 @@ A page is the vector of its words, x_w = (1 + ln count_w) * idf_w, scaled to len
 
     idf_w = 1 + ln((1 + pages) / (1 + pages with w)).
 
-`fit` finds the hyperplane between good and bad examples, and `train` calibrates its distances to probabilities. Where
-there are good examples and pages of which nothing is known, `positive_unlabelled` trains the same kind of model.
+`fit` finds the hyperplane between good and bad examples, and `train` calibrates its distances to probabilities. From
+good examples and unlabelled pages, `positive_unlabelled` trains the same kind of model.
 """
 
 import random
@@ -28,9 +28,9 @@ MAX_TERMS = 200_000  # words of a model; the rarest are left out
 MAX_TERM_LENGTH = 200  # characters
 SLOPE = 2.0  # of the sigmoid of a distance: 0.88 and 0.12 at distances of 1 and -1
 _FOLDS = 3  # of the examples, to calibrate
-_CLOSEST = 0.05  # distance between the means of good and bad below which there is nothing to calibrate
+_MIN_GAP = 0.05  # between the mean distances of good and bad; below, there is nothing to calibrate
 _NEWTON_STEPS = 100
-_CONVERGED = 1e-9  # largest step of Newton's method that ends it
+_TOLERANCE = 1e-9  # Newton's method ends at a smaller step
 _NO_CODE = np.uint64((1 << 64) - 1)
 _DAMPENED = 1.0 + np.log(np.maximum(np.arange(1 << 16), 1))  # by count
 _KIND = "linear, sublinear tf-idf, 1"
@@ -45,13 +45,13 @@ Row = tuple[Columns, Values]  # a sparse vector
 class LinearModel:
     """A hyperplane between good and bad pages: relevance = 1 / (1 + exp(-2 * distance)), distance = weights · x + bias.
 
-    Words that were in no example have weight 0 and the idf of the rarest word, so they count in the length of x only:
-    a page full of new words lies near the hyperplane, however large the weights of two known ones are.
+    Words of no example have weight 0 and the idf of the rarest word, so that they affect only the length of x: a page
+    full of new words is near the hyperplane, however large the weights of two known ones are.
 
     terms: word -> (idf, weight).
-    idf_of_new: idf of words that were in no example.
-    meaning: a direction among the vectors of texts, along which distance grows; see `embedding`.
-    codes: of the words, in their order, where these are known.
+    idf_of_new: idf of words of no example.
+    meaning: a direction among text vectors, along which distance grows; see `embedding`.
+    codes: of the words in order, if already computed.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class LinearModel:
         self.meaning = meaning
         codes = codes_of(terms) if codes is None else codes
         order = np.argsort(codes)
-        self._codes = np.append(codes[order], _NO_CODE)  # the last is for new words
+        self._codes = np.append(codes[order], _NO_CODE)  # the last one is for new words
         self._idfs = np.append(np.array([idf for idf, _ in terms.values()])[order], idf_of_new)
         self._weights = np.append(np.array([weight for _, weight in terms.values()])[order], 0.0)
 
@@ -77,11 +77,11 @@ class LinearModel:
         return self.relevance_of(*page.words.counted)
 
     def relevance_of(self, codes: Codes, counts: Codes) -> float:
-        """The relevance of a page of these terms, each so often."""
+        """The relevance of a page with these terms and counts."""
         return 1.0 / (1.0 + exp(-SLOPE * self._distance(codes, counts)))
 
     def relevances_of(self, pages: Sequence[PageCounts]) -> list[float]:
-        """The relevance of each of some pages, as `relevance_of` gives it but for rounding, in a tenth of the time."""
+        """The relevance of many pages: equal to `relevance_of` up to rounding, ten times as fast."""
         if not pages:
             return []
         lengths = np.array([len(page.codes) for page in pages], np.intp)
@@ -102,8 +102,8 @@ class LinearModel:
         return relevances
 
     @cached_property
-    def _places(self) -> "_Places":
-        return _Places(self._codes)
+    def _places(self) -> "_CodeIndex":
+        return _CodeIndex(self._codes)
 
     def distance(self, terms: Terms) -> float:
         """The signed distance to the hyperplane, clipped to ±30; a good page is near 1, a bad one near -1."""
@@ -121,7 +121,7 @@ class LinearModel:
         return max(-30.0, min(30.0, distance))
 
     def contributions(self, terms: Terms) -> dict[str, float]:
-        """What each word of a page adds to its distance, words that were in no example left out."""
+        """The contribution of each word of a page to its distance, without words of no example."""
         if not terms:
             return {}
         new = (self._idf_of_new, 0.0)
@@ -136,12 +136,12 @@ class LinearModel:
         return LinearModel(terms, bias=(self._bias - by) * scale, idf_of_new=self._idf_of_new, meaning=meaning)
 
     def weights_by_code(self) -> tuple[Codes, Floats]:
-        """The codes of the words, and what one of each says for or against the topic in a page: weight * idf."""
+        """The codes of the words, and weight * idf of each: positive for the topic, negative against it."""
         return self._codes[:-1], self._weights[:-1] * self._idfs[:-1]
 
     def meanings(self) -> tuple[Floats, Floats] | None:
-        """For each row of the table of word vectors, how far its vector lies in the direction of the topic, in standard
-        deviations from the mean of all rows, and its length; None where there is no meaning."""
+        """For each row of the table of word vectors, its position along the direction of the topic, in standard
+        deviations from the mean of all rows, and its length; None if the model has no direction."""
         if self.meaning is None:
             return None
         cosines, lengths = self.meaning.of_rows()
@@ -161,7 +161,7 @@ class LinearModel:
 
     @classmethod
     def from_plain(cls, plain: Plain, *, source: str = "the model") -> "LinearModel":
-        """The model that `to_plain` wrote; `source` names it in the error where it cannot be used."""
+        """The inverse of `to_plain`; `source` names the model in errors."""
         try:
             if plain["kind"] != _KIND:
                 raise ValueError(f"its kind is {str(plain['kind'])[:40]!r}, not {_KIND!r}")
@@ -182,16 +182,16 @@ class LinearModel:
 
 
 def _dampened(counts: NDArray[np.unsignedinteger]) -> Floats:
-    """1 + ln count of each, from a table where counts are small numbers, as they are of kept words."""
+    """1 + ln count for each count; from a table for 16-bit counts, as kept words have."""
     return _DAMPENED.take(counts) if counts.dtype == np.uint16 else 1.0 + np.log(counts.astype(np.float64))
 
 
-class _Places:
-    """Finds codes in a sorted table, five times as fast as a binary search where there are many to find.
+class _CodeIndex:
+    """Finds codes in a sorted table; five times as fast as a binary search for many codes.
 
-    The highest bits of a code are the number of its slot, which has the place of the code; few slots have several.
+    The highest bits of a code are the number of its slot, which has the index of the code; few slots have several.
 
-    codes: sorted; the last is that of no word.
+    codes: sorted; the last is a sentinel.
     """
 
     def __init__(self, codes: Codes):
@@ -204,7 +204,7 @@ class _Places:
         self._of_slots[shared] = -1
 
     def of(self, codes: Codes) -> Columns:
-        """The place of each code; the last one where it is not in the table."""
+        """The index of each code; the last index if it is not in the table."""
         places: Columns = self._of_slots.take((codes >> self._shift).astype(np.intp))
         (shared,) = (places < 0).nonzero()
         places[shared] = self._codes.searchsorted(codes[shared])
@@ -213,25 +213,25 @@ class _Places:
 
 
 class Meaning:
-    """A direction among the vectors of texts: along(text) = direction · e, e being the vector of the text."""
+    """A direction among text vectors: along(text) = direction · e, where e is the vector of the text."""
 
     def __init__(self, direction: NDArray[np.floating]):
         self._direction = direction.astype(np.float32)
 
     def along(self, codes: Codes, counts: Codes) -> float:
-        """How far a text of these terms, each so often, lies in this direction."""
+        """direction · e for a text with these terms and counts."""
         return float(self._direction @ shipped_table().of_counts(codes, counts))
 
     def along_vectors(self, vectors: NDArray[np.float32]) -> Floats:
-        """How far each of some texts lies in this direction, by their vectors, one a row."""
+        """direction · e for many texts, given their vectors, one a row."""
         vectors = vectors.reshape(-1, len(self._direction))
-        # Row by row: what one text has does not depend on how many others there are, not even by rounding.
+        # Row by row, so that the result for one text does not depend on the others, not even by rounding.
         along: Floats = np.einsum("ij,j->i", vectors, self._direction).astype(np.float64)
         return along
 
     def of_rows(self) -> tuple[Floats, Floats]:
-        """For each row of the table of word vectors, its cosine to the direction times the length of that, and its own
-        length."""
+        """For each row of the table of word vectors, its cosine to the direction times the length of the direction, and
+        its own length."""
         table = shipped_table()
         return table.along(self._direction) / np.maximum(table.lengths, 1e-9), table.lengths
 
@@ -256,9 +256,9 @@ def _number(value: Plain) -> float:
 
 
 def train(good: Iterable[Page | Terms], bad: Iterable[Page | Terms], *, seed: int = 0) -> LinearModel:
-    """The model that separates good pages from bad ones; the same pages in the same order give the same model.
+    """Trains a model that separates good pages from bad ones; the same pages in the same order give the same model.
 
-    Training pages lie farther from the hyperplane than unseen ones. So the distances are calibrated by 3-fold
+    Training pages are farther from the hyperplane than unseen ones. Therefore distances are calibrated by 3-fold
     cross-validation (Platt scaling): relevance estimates P(good | page) for equal numbers of good and bad pages.
     """
     examples = _Examples(good, bad)
@@ -268,10 +268,10 @@ def train(good: Iterable[Page | Terms], bad: Iterable[Page | Terms], *, seed: in
         bad_distances = plane.distances(examples.bad)
     if not good_distances:
         middle = _mean(bad_distances)
-        # A single good page cannot be left out; an unseen one is taken to lie halfway between it and the bad ones.
+        # A single good page cannot be left out; an unseen one is assumed halfway between it and the bad ones.
         good_distances = [(distance + middle) / 2 for distance in plane.distances(examples.good)]
     model = examples.model(plane)
-    if _mean(good_distances) - _mean(bad_distances) < _CLOSEST:
+    if _mean(good_distances) - _mean(bad_distances) < _MIN_GAP:
         return model
     slope, offset = calibrate(good_distances, bad_distances)
     return model.shifted(-offset / slope, slope / SLOPE)
@@ -357,7 +357,7 @@ def _fit_plane(examples: _Examples, good: list[Row], bad: list[Row], seed: int) 
 
 
 def _cross_validated_distances(examples: _Examples, seed: int) -> tuple[list[float], list[float]]:
-    """Distances of good and bad documents by models trained without them; none for a kind of one document."""
+    """Distances of good and bad documents by models trained without them; none for a class of one document."""
     kinds = (examples.good, examples.bad)
     distances: tuple[list[float], list[float]] = ([], [])
     for fold in range(_FOLDS):
@@ -413,7 +413,7 @@ def separate(
             sign, multiplier = signs[number], multipliers[number]
             gradient = sign * (float(weights[columns] @ values) + bias) - 1.0 + slopes[number] * multiplier
             if multiplier == 0.0 and gradient > tolerance:
-                continue  # beyond the margin: left out until the others have converged
+                continue  # beyond the margin: shrunk until the others have converged
             still_active.append(number)
             if multiplier == 0.0 and gradient >= 0.0:
                 continue
@@ -450,9 +450,9 @@ def calibrate(good: Sequence[float], bad: Sequence[float]) -> tuple[float, float
     """Platt scaling: the slope a and the offset b of P(good | distance) = 1 / (1 + exp(-(a * distance + b))).
 
     Minimises the log loss, both classes weighted equally, with an L2 penalty of strength 1 / min(good, bad) on the
-    difference from the sigmoid that is 0.88 and 0.12 at the mean distances of good and bad: with few examples, a
-    cross-validated distance is weak evidence of the model that is trained on all. The mean of `bad` must lie below that
-    of `good`.
+    difference from the sigmoid that is 0.88 and 0.12 at the mean distances of good and bad: with few examples,
+    cross-validated distances are weak evidence about the model trained on all. The mean of `bad` must be below that of
+    `good`.
 
     Platt: Probabilistic outputs for support vector machines (1999); Lin, Lin and Weng: A note on Platt's probabilistic
     outputs for support vector machines (2007).
@@ -475,10 +475,10 @@ def calibrate(good: Sequence[float], bad: Sequence[float]) -> tuple[float, float
         gradient = points @ (weight * (probability - label)) + penalty * (found - prior)
         curvature = (points * (weight * probability * (1.0 - probability))) @ points.T + penalty * np.eye(2)
         step = np.linalg.solve(curvature, gradient)
-        while loss(found - step) > loss(found) and np.abs(step).max() > _CONVERGED:
+        while loss(found - step) > loss(found) and np.abs(step).max() > _TOLERANCE:
             step /= 2
         found = found - step
-        if np.abs(step).max() <= _CONVERGED:
+        if np.abs(step).max() <= _TOLERANCE:
             break
     slope = float(found[0] / half)
     return slope, float(found[1] - slope * middle)

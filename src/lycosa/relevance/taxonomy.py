@@ -13,10 +13,10 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 MAX_TOPICS = 1_000
-MAX_TERMS = 200_000  # words that are known; the rarest are left out
+MAX_TERMS = 200_000  # of the vocabulary; the rarest words are left out
 MAX_CELLS = 16_000_000  # words times topics: 128 MB
 MAX_COUNT = 1 << 40  # of pages of a topic, or of a word in them
-MAX_PAGES = 10_000  # of a topic that are learnt from
+MAX_PAGES = 10_000  # of a topic, used for training
 _KIND = "multinomial naive Bayes, 1"
 
 
@@ -26,8 +26,7 @@ class Taxonomy:
         P(t | page) ∝ P(t) Π_w P(w | t)^count(w),  P(t) = pages_t / pages,
         P(w | t) = (count(w in t) + smoothing) / (count(all words in t) + smoothing * words).
 
-    Words that were in no example are ignored. A topic for whatever is on none of the others, if there is to be one,
-    needs examples of its own.
+    Words of no example are ignored. A topic "none of the others" needs examples of its own.
 
     pages: number of examples of each topic.
     codes: the known words, as sorted codes.
@@ -101,7 +100,7 @@ class Taxonomy:
     def probabilities(self, page: Page) -> Floats:
         """P(topic | page) for all topics, in the order of `topics`."""
         probabilities = self._log_joint(page)
-        np.exp(probabilities - probabilities.max(), out=probabilities)  # less the maximum, so as not to underflow
+        np.exp(probabilities - probabilities.max(), out=probabilities)  # minus the maximum, to avoid underflow
         probabilities /= probabilities.sum()
         return probabilities
 
@@ -109,7 +108,7 @@ class Taxonomy:
         return float(self.probabilities(page)[self._place(topic)])
 
     def best(self, page: Page) -> str:
-        """The likeliest topic."""
+        """The most probable topic."""
         return self.topics[int(self._log_joint(page).argmax())]
 
     def judge(self, topic: str) -> "TopicRelevance":
@@ -145,7 +144,7 @@ class Taxonomy:
 
     @classmethod
     def from_plain(cls, plain: Plain, *, source: str = "the taxonomy") -> "Taxonomy":
-        """The taxonomy that `to_plain` wrote; `source` names it in the error where it cannot be used."""
+        """The inverse of `to_plain`; `source` names the taxonomy in errors."""
         try:
             if plain["kind"] != _KIND:
                 raise ValueError(f"its kind is {str(plain['kind'])[:40]!r}, not {_KIND!r}")

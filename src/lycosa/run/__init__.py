@@ -2,19 +2,18 @@
 
 new             makes a collection: folder, recipe, examples, seeds
 open            opens one for reading
-session         opens one for writing and brings it up to the end of its archive, of which a kill may have left it
-                short; it is the journal of its crawl
-options         what a user may say of one run, by flags or keywords
+session         opens one for writing and, after a kill, catches up with its archive; it is the journal of its crawl
+options         the options of one run, as flags or keywords
 topic           from the recipe's topic to a judge of relevance; labels
 examples        example pages, fetched before the crawl
 training        the models of relevance and standing, trained again as the collection grows
 guides          a topical map or an access log that guides the strategy (topical_map, access_log)
 live            learns the topic, learns standing, then builds and runs one complete crawl
 crawl           the crawl: fetches in flight around `lycosa.loop`, within a budget
-resumed         a few more pages of the URLs that wait, for `lycosa mcp`
-refresh         the same with a lane of pages to fetch again; recrawl_memory compares them with what is held
-export          which pages and which of their texts an export holds
+resumed         a crawl of a few more waiting URLs, for `lycosa mcp`
+refresh         a crawl with a lane of stored pages to fetch again; recrawl_memory compares them with the stored
+versions export          which pages and which of their texts an export holds
 imports         pages of WARC files and of peers
-upkeep          rebuild, import, label, forget (forgotten remembers by keys)
-atlas           draws topical maps from collections; taxonomies tells topics apart
+upkeep          rebuild, import, label, forget (forgotten keeps the keys of what was forgotten)
+atlas           builds topical maps from collections; taxonomies classifies pages by topic
 """

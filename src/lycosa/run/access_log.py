@@ -17,31 +17,31 @@ from .trust import own_file
 
 
 class LogReference(Struct, frozen=True):
-    """What a run records of its log."""
+    """How a run records its log."""
 
     file: str  # absolute path
     half_life: float | None  # days
     min_users: int
-    stamp: str  # differs when other accesses are in it
+    stamp: str  # changes when the accesses in it change
 
 
 class OpenLog(Struct, frozen=True):
-    """A log that was opened."""
+    """An open log."""
 
     reference: LogReference
     access_log: AccessLog
 
     def wrap(self, strategy: Strategy) -> Strategy:
-        """The strategy with the evidence of the log as one more factor; as it is where it uses a log itself."""
+        """Adds the evidence of the log to the strategy, unless the strategy uses a log itself."""
         if any("log" in getattr(layer, "needs", ()) for layer in layers(strategy)):
             return strategy
         return Guided(strategy, self.access_log)
 
 
 def open_log(wanted: Logs, folder: Path, *, known: OpenLog | None = None) -> OpenLog | None:
-    """The log that a recipe names; None where it names none.
+    """The log that a recipe names, if any.
 
-    known: one that was opened just now; it need not be read twice.
+    known: an open log, reused if it is the same.
     """
     if not wanted.file:
         return None
@@ -53,20 +53,20 @@ def open_log(wanted: Logs, folder: Path, *, known: OpenLog | None = None) -> Ope
 
 
 def log_of_run(plain: Plain, strategy: str, *, folder: Path) -> OpenLog | None:
-    """The log of a run that was archived; None where it had none. Refuses one that is no longer as it was.
+    """The log of an archived run, if it had one. Raises UsageError if the log has changed since.
 
-    folder: of the collection, which may only name logs in it, unless it is trusted.
+    folder: of the collection; unless it is trusted, the log must be inside it.
     """
     if not plain:
         return None
     try:
         reference = msgspec.convert(plain, LogReference)
     except msgspec.ValidationError as error:
-        raise UsageError(f"what the run says of it makes no sense: {error}") from None
+        raise UsageError(f"the record of it in the run is invalid: {error}") from None
     check_takes_log(strategy)
     found = _opened(msgspec.structs.replace(reference, file=str(own_file(folder, reference.file))))
     if found.reference != reference:
-        raise UsageError(f"the log {reference.file} has other accesses in it since")
+        raise UsageError(f"the log {reference.file} has changed since")
     return found
 
 

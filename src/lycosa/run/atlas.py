@@ -1,4 +1,4 @@
-"""From collections to maps: which of their pages are on which topics, and how these link to one another."""
+"""Builds maps from collections: which pages are on which topics, and how they link to one another."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -19,21 +19,21 @@ from lycosa.vocabulary.records import RELEVANT, Page, Url
 
 from .open import open_for_reading
 
-ABOVE = 0.8  # probability of a topic from which on a page is put into its map
-_NEGLIGIBLE = 0.01  # probability up to which a topic is not considered
+MIN_PROBABILITY = 0.8  # of a topic, for a page to be put into its map
+_NEGLIGIBLE = 0.01  # probability at which a topic is ignored
 AUTO, NONE = "auto", "none"
 ProgressCallback = Callable[[int, int], None]  # pages read, of how many
 
 
 class AtlasPlan(Struct, frozen=True, kw_only=True):
-    """Which maps are to be drawn, and how.
+    """Which maps to build, and how.
 
-    topics: with a taxonomy, those of it; else the name of the one topic that all collections are about.
-    related: topics to draw maps for too, and from which to send crawls to the portals; or auto, or none.
+    topics: topics of the taxonomy; without one, the name of the single topic that all collections are about.
+    related: further topics to build maps for, from whose pages crawls go to the portals; or auto, or none.
     """
 
     topics: tuple[str, ...] = ()
-    above: float = ABOVE
+    above: float = MIN_PROBABILITY
     related: tuple[str, ...] = (AUTO,)
     reach: Reach | None = None
     similar: bool | None = None
@@ -42,12 +42,12 @@ class AtlasPlan(Struct, frozen=True, kw_only=True):
 
 
 class BuiltAtlas(Struct, frozen=True):
-    """The maps that were drawn."""
+    """The result of `build_atlas`."""
 
-    topics: tuple[TopicFacts, ...]  # those whose maps were drawn
-    known: tuple[str, ...]  # all that the atlas has maps of
+    topics: tuple[TopicFacts, ...]  # whose maps were built
+    known: tuple[str, ...]  # all topics with a map in the atlas
     citations: CitationMatrix
-    left_out: Mapping[str, int]  # URLs that may not be in a map, by reason
+    left_out: Mapping[str, int]  # number of URLs that may not be in a map, by reason
 
 
 def build_atlas(
@@ -59,11 +59,13 @@ def build_atlas(
     taxonomy: Taxonomy | None = None,
     count: ProgressCallback = lambda done, total: None,
 ) -> BuiltAtlas:
-    """Draws maps from collections, each as it is at one moment even while it is crawled, and puts them into the atlas
-    at `out`: a new one, or one whose maps they extend."""
+    """Builds maps from snapshots of collections, which may be crawled meanwhile, and adds them to the atlas at `out`,
+    which is created if needed."""
     names = [folder.resolve().name for folder in folders]
     if len(set(names)) < len(names):
-        raise UsageError("two collections have one name, by which a map tells where pages came from; rename one")
+        raise UsageError(
+            "two collections have the same name, which a map uses to record where pages came from; rename one"
+        )
     _check_topics(wanted, taxonomy, names)
     survey = _Survey(wanted, taxonomy, sketches=_are_sketches_needed(out, wanted))
     with ExitStack() as stack:
@@ -103,7 +105,7 @@ def _are_sketches_needed(out: Path, wanted: AtlasPlan) -> bool:
 
 
 def _snapshot(stack: ExitStack, folder: Path) -> Collection:
-    """A collection of which everything read from now on is as it is now."""
+    """A collection, read within one transaction: a consistent snapshot."""
     collection = stack.enter_context(open_for_reading(folder))
     collection.catalog.connection.execute("BEGIN")
     if not collection.catalog.count():
@@ -112,7 +114,7 @@ def _snapshot(stack: ExitStack, folder: Path) -> Collection:
 
 
 class _Survey:
-    """The pages of some collections by number, and which topics they are on."""
+    """The pages of some collections, numbered, and their topics."""
 
     def __init__(self, wanted: AtlasPlan, taxonomy: Taxonomy | None, *, sketches: bool):
         self._wanted = wanted
@@ -124,7 +126,7 @@ class _Survey:
         self._urls: list[Url] = []
         self._sightings: list[Sighting] = []
         self._good: dict[str, set[int]] = {}
-        self._topic_of: dict[int, int] = {}  # place of the topic that a page is likeliest on
+        self._topic_of: dict[int, int] = {}  # index of the most probable topic of a page
         self._dead: dict[Url, float] = {}
         self._done = 0
 
@@ -229,7 +231,7 @@ class _Survey:
         )
 
     def _links_among(self, good: Iterable[int], pairs: Integers) -> Iterator[tuple[Url, Url]]:
-        """Links with one end on the topic: the other may be in the map already."""
+        """Links with at least one end on the topic; the other may be in the map already."""
         is_good = np.zeros(len(self._urls), dtype=np.bool_)
         is_good[list(good)] = True
         urls = self._urls

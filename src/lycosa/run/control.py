@@ -1,7 +1,7 @@
-"""How commands of the user reach a crawl that runs: a Unix socket in its folder that only its owner may open.
+"""Commands to a running crawl, by a Unix socket in its folder that only the owner may open.
 
-Where there are no such sockets, or the path is too long for one, it is a port of the loopback address with a token that
-only the owner can read. A connection carries one request and one reply, each a line of JSON.
+Where Unix sockets are not available, or the path is too long for one, a port on the loopback address is used instead,
+with a token that only the owner can read. A connection carries one request and one reply, each a line of JSON.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from msgspec import Meta, Struct
 from lycosa.recipe import load_recipe
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import LycosaError, UsageError
-from lycosa.vocabulary.files import atomic_write, read_plain
+from lycosa.vocabulary.files import atomic_write, read_regular_file
 from lycosa.vocabulary.records import Plain, Url
 
 from . import steering, upkeep
@@ -30,19 +30,19 @@ from .training import Learnt, TopicTrainer
 from .upkeep import require_learning
 
 SOCKET_FILE = "control.sock"
-ADDRESS_FILE = "control.json"  # in the place of a socket
+ADDRESS_FILE = "control.json"  # instead of a socket
 MAX_LABELS = 10_000  # at once
-_MAX_LINE = 32 << 20  # bytes: as many labels with URLs of 2 000 characters
-_MAX_PATH = 100  # bytes that the path of a socket may have
+_MAX_LINE = 32 << 20  # bytes: MAX_LABELS labels with URLs of 2 000 characters
+_MAX_PATH = 100  # bytes of the path of a socket
 _MAX_CONNECTIONS = 8
-_PATIENCE = 10.0  # seconds for a request to arrive
-_ANSWERED_WITHIN = 300.0  # seconds
+_REQUEST_TIMEOUT = 10.0  # seconds
+_REPLY_TIMEOUT = 300.0  # seconds
 
 Text = Annotated[str, Meta(max_length=2_100)]
 
 
 class CrawlRequest(Struct, frozen=True, omit_defaults=True):
-    """What a command wants of a crawl."""
+    """A command to a crawl."""
 
     do: Literal["label", "learn", "pause", "resume", "budget", "block", "boost", "undo", "status", "stop"]
     labels: Annotated[dict[Text, bool], Meta(max_length=MAX_LABELS)] = {}
@@ -52,7 +52,7 @@ class CrawlRequest(Struct, frozen=True, omit_defaults=True):
 
 
 class CrawlReply(Struct, frozen=True, omit_defaults=True):
-    """How it was answered."""
+    """The reply of the crawl."""
 
     error: str = ""
     learnt: Learnt | None = None
@@ -66,7 +66,7 @@ class _Address(Struct, frozen=True):
 
 
 class CrawlControl:
-    """Takes requests of its owner for a crawl that runs, and carries them out between two of its steps."""
+    """Accepts requests of the owner of a running crawl and executes them between two of its steps."""
 
     def __init__(self, session: Session, trainer: TopicTrainer):
         self._session = session
@@ -76,9 +76,9 @@ class CrawlControl:
         self._connections = 0
 
     async def open(self) -> None:
-        """Listens; a disk or a system that allows neither leaves the crawl without control."""
+        """Starts to listen; if the system allows neither a socket nor a port, the crawl runs without control."""
         folder = self._session.folder
-        await self.close()  # what a killed process has left; this one holds the lock of the collection
+        await self.close()  # removes what a killed process left behind; we hold the lock of the collection
         path = _socket_path(folder)
         with suppress(OSError):
             if path is not None:
@@ -116,7 +116,7 @@ class CrawlControl:
 
     async def _answered(self, reader: asyncio.StreamReader) -> CrawlReply:
         try:
-            line = await asyncio.wait_for(reader.readline(), _PATIENCE)
+            line = await asyncio.wait_for(reader.readline(), _REQUEST_TIMEOUT)
             request = msgspec.json.decode(line, type=CrawlRequest)
             if self._token and not hmac.compare_digest(request.token.encode(), self._token.encode()):
                 return CrawlReply(error="the token is wrong")
@@ -129,7 +129,7 @@ class CrawlControl:
             return CrawlReply(error=str(error))
 
     def answer(self, request: CrawlRequest) -> CrawlReply:
-        """Carries out a request."""
+        """Executes a request."""
         session, status = self._session, self._session.status
         reply = CrawlReply()
         match request.do:
@@ -179,10 +179,10 @@ class CrawlControl:
         }
 
 
-def ask(folder: Path, request: CrawlRequest, *, within: float = _ANSWERED_WITHIN) -> CrawlReply | None:
-    """The reply of the crawl that runs in a folder; None where none does. Raises what went wrong.
+def ask(folder: Path, request: CrawlRequest, *, within: float = _REPLY_TIMEOUT) -> CrawlReply | None:
+    """Sends a request to the crawl that runs in a folder; None if none does. Raises UsageError for a refused request.
 
-    within: seconds after which it is given up.
+    within: timeout in seconds.
     """
     for connect in (_by_socket, _by_port):
         connected = connect(folder)
@@ -194,8 +194,8 @@ def ask(folder: Path, request: CrawlRequest, *, within: float = _ANSWERED_WITHIN
 
 
 def carry_out(folder: Path, request: CrawlRequest, *, tell: Tell) -> CrawlReply | None:
-    """The reply of the crawl that runs in a folder, or None where none does: then a host to block or to prefer is
-    noted for the next one, and the last of what was noted is undone; all else needs a crawl that runs.
+    """Sends a request to the crawl that runs in a folder. If none does, `block`, `boost` and `undo` are recorded for
+    the next crawl and None is returned; other requests raise.
     """
     reply = ask(folder, request)
     if reply is not None:
@@ -215,7 +215,7 @@ def carry_out(folder: Path, request: CrawlRequest, *, tell: Tell) -> CrawlReply 
 
 
 def label_pages(folder: Path, labels: Mapping[Url, bool], *, tell: Tell) -> Learnt:
-    """Labels pages, through the crawl that runs on the collection if one does; without labels, learns those noted."""
+    """Labels pages, through the running crawl if there is one; without labels, learns from those in the file."""
     given = {str(url): good for url, good in labels.items()}
     reply = ask(folder, CrawlRequest("label", labels=given) if labels else CrawlRequest("learn"))
     if reply is not None and reply.learnt is not None:
@@ -247,7 +247,7 @@ def _by_socket(folder: Path) -> tuple[socket.socket, str] | None:
 
 
 def _is_own_socket(path: Path) -> bool:
-    """Whether it is a socket of this user, and no link to another one, as a collection of somebody else may have."""
+    """Whether it is a socket of this user and not a link, which an untrusted collection may contain."""
     try:
         facts = path.lstat()
     except OSError:
@@ -257,9 +257,9 @@ def _is_own_socket(path: Path) -> bool:
 
 def _by_port(folder: Path) -> tuple[socket.socket, str] | None:
     if _socket_path(folder) is not None:
-        return None  # a crawl would have a socket, and no port
+        return None  # here, a crawl would use a socket
     try:
-        address = msgspec.json.decode(read_plain(folder / ADDRESS_FILE, 1_000), type=_Address)
+        address = msgspec.json.decode(read_regular_file(folder / ADDRESS_FILE, 1_000), type=_Address)
     except (OSError, msgspec.DecodeError):
         return None
     return _connected(socket.AF_INET, ("127.0.0.1", address.port), address.token)
@@ -271,14 +271,14 @@ def _connected(
     connection = socket.socket(family, socket.SOCK_STREAM)
     try:
         connection.connect(address)
-    except OSError:  # a killed process has left it behind
+    except OSError:  # left behind by a killed process
         connection.close()
         return None
     return connection, token
 
 
 def _socket_path(folder: Path) -> str | None:
-    """A path of the socket that is short enough for the system; None where there is none."""
+    """A path of the socket that is short enough for the system, if there is one."""
     if not hasattr(socket, "AF_UNIX"):
         return None
     path = folder / SOCKET_FILE

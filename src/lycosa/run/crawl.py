@@ -1,4 +1,4 @@
-"""A crawl with all its parts: fetches under way side by side around `lycosa.loop`, within a budget."""
+"""A complete crawl: concurrent fetches around `lycosa.loop`, within a budget."""
 
 import asyncio
 from collections import deque
@@ -35,13 +35,13 @@ from lycosa.web.outcomes import FetchCounts, was_requested
 from .host_slots import CurrentSlots
 from .recall import RecallEstimate
 
-INTERRUPTED = "interrupted"  # why a crawl stopped that somebody ended
-NOTHING_LEFT = "nothing is left to fetch"  # why one stopped that had followed every link
+INTERRUPTED = "interrupted"  # stop reason of a crawl that the user ended
+NOTHING_LEFT = "nothing is left to fetch"  # stop reason of a crawl that followed every link
 ALLOW_PRIVATE_HINT = "to crawl hosts of your own network, say --allow-private"
-_STEPS_IN_A_ROW = 8  # before sockets and signals are looked at again
-_MIRRORS_FOLLOWED = 3  # copies of one text on other hosts whose links are followed
-_MAX_WAIT = 1.0  # seconds between two looks at budgets and interrupts
-_MAX_HOLD = 300.0  # seconds that a crawl waits for a host when there is nothing else to do
+_MAX_STEPS = 8  # in a row before sockets and signals are served
+_MAX_MIRRORS = 3  # copies of a text on other hosts whose links are followed
+_MAX_WAIT = 1.0  # seconds between checks of budgets and interrupts
+_MAX_HOLD = 300.0  # seconds to wait for a host when there is nothing else to do
 
 
 class EverySeedRefusedError(LycosaError):
@@ -49,10 +49,10 @@ class EverySeedRefusedError(LycosaError):
 
 
 class Status:
-    """How far a crawl has come: pages over all runs, requests of this one, and why it stopped.
+    """The progress of a crawl: pages over all runs, requests of this run, and the stop reason.
 
-    began: when the run began, in seconds since the epoch; else it begins with its first fetch.
-    interrupted: whether somebody has interrupted a crawl that this one is a part of.
+    began: start of the run, in seconds since the epoch; by default, the time of its first fetch.
+    interrupted: whether an enclosing crawl was interrupted.
     """
 
     def __init__(
@@ -65,21 +65,21 @@ class Status:
         began: float | None = None,
         interrupted: Callable[[], bool] = lambda: False,
     ):
-        self.pages = pages  # kept
+        self.pages = pages  # stored
         self.relevant = relevant  # of these
         self.pages_since_relevant = pages_since_relevant
         self.bytes_kept = bytes_kept
         self.began = began
         self.requests = FetchCounts()
-        self.stop_reason = ""  # empty before and while it runs
+        self.stop_reason = ""  # empty until the crawl stops
         self.woken = asyncio.Event()  # set by an interrupt, and whenever a fetch lands
-        self.is_paused = False  # by the user: nothing new is fetched
-        self.page_budget: int | None = None  # that the user gave while it runs, in the place of the budget's
+        self.is_paused = False  # by the user: no new fetches
+        self.page_budget: int | None = None  # set by the user during the run; overrides the budget's
         self._interrupted = False
         self._interrupted_above = interrupted
 
     def add(self, visit: Visit) -> None:
-        """Counts a visit, whether it happened just now or was read back from an archive."""
+        """Counts a visit, new or replayed from an archive."""
         if visit.is_kept and visit.change is None:
             self.pages += 1
             self.bytes_kept += len(visit.fetch.body)
@@ -88,12 +88,12 @@ class Status:
             self.pages_since_relevant = 0 if is_relevant else self.pages_since_relevant + 1
 
     def recount(self, are_relevant: list[bool]) -> None:
-        """Counts again which pages are relevant, in the order of their arrival."""
+        """Replaces the counts of relevant pages; `are_relevant` is in order of arrival."""
         self.relevant = sum(are_relevant)
         self.pages_since_relevant = are_relevant[::-1].index(True) if any(are_relevant) else len(are_relevant)
 
     def interrupt(self) -> None:
-        """Stops after the page at hand; what is in flight will be fetched by the next run."""
+        """Stops after the current page; fetches in flight are left to the next run."""
         self._interrupted = True
         self.woken.set()
 
@@ -102,7 +102,7 @@ class Status:
         return self._interrupted or self._interrupted_above()
 
     def limit_reached(self, budget: Budget) -> str:
-        """Which bound of the whole collection is reached; empty if none."""
+        """The limit of the whole collection that was reached; empty if none."""
         if budget.pages is not None and self.pages >= budget.pages:
             return f"the collection has {counted(self.pages, 'page')}, as asked"
         if budget.bytes is not None and self.bytes_kept >= budget.bytes:
@@ -110,20 +110,21 @@ class Status:
         return ""
 
     def has_room(self, budget: Budget, in_flight: int = 0) -> bool:
-        """Whether the collection may have more pages, should so many fetches in flight become some."""
+        """Whether the collection may have more pages, assuming that every fetch in flight adds one."""
         return not self.limit_reached(budget) and (budget.pages is None or self.pages + in_flight < budget.pages)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Assessor:
-    """Turns a fetch into a visit: read, judged, compared with what is known.
+    """Turns a fetch into a visit: parses the page, scores it, and looks for duplicates.
 
-    duplicates: finds pages seen earlier whose text is nearly the same.
-    languages: pages in others are left out; empty for all.
-    keep_noindex: whether pages are kept that ask not to be.
-    follow_copies: whether links are followed from all pages that have the text of another, and not only from the first
-        few on other hosts: a mirror may be met before what it mirrors.
-    memory: knows how pages were that are fetched again.
+    duplicates: finds earlier pages with nearly the same text.
+    languages: pages in other languages are left out; empty for all.
+    keep_noindex: whether to keep pages that ask not to be kept.
+    follow_copies: whether to follow the links of every copy of a page. By default, only those of the first few copies
+    on
+        other hosts are followed, as a mirror may be found before the original.
+    memory: the stored versions of pages that are fetched again.
     """
 
     read: Read
@@ -153,18 +154,18 @@ class Assessor:
             duplicate_of=duplicate_of,
             left_out=self._left_out(page),
             standing=self.standing.standing(page) if self.standing else None,
-            is_copy=duplicate_of is not None and self._is_one_too_many(page, duplicate_of),
+            is_copy=duplicate_of is not None and self._is_surplus_copy(page, duplicate_of),
         )
 
-    def _is_one_too_many(self, page: Page, duplicate_of: Url) -> bool:
-        """Whether a page has the text of another and is no mirror of it, or is a further one of many."""
+    def _is_surplus_copy(self, page: Page, duplicate_of: Url) -> bool:
+        """Whether a page is a copy whose links are not followed: on the same host, or beyond `_MAX_MIRRORS`."""
         if self.follow_copies or not self.duplicates.has_text(page.digest):
             return False
-        return host_of(page.url) == host_of(duplicate_of) or self.duplicates.copies(page.digest) >= _MIRRORS_FOLLOWED
+        return host_of(page.url) == host_of(duplicate_of) or self.duplicates.copies(page.digest) >= _MAX_MIRRORS
 
     def _duplicate_of(self, page: Page) -> Url | None:
         found = self.duplicates.find(page.fingerprint)
-        return None if found == page.url else found  # an earlier version of itself
+        return None if found == page.url else found  # not a duplicate of its own earlier version
 
     def _left_out(self, page: Page) -> LeftOut | None:
         if page.noindex and not self.keep_noindex:
@@ -176,14 +177,14 @@ class Assessor:
 
 @dataclass(frozen=True, kw_only=True)
 class Crawl:
-    """Everything that a crawl needs, complete; `visits` runs it, and `status` tells how far it has come.
+    """All parts of a crawl; `visits` runs it, and `status` is its progress.
 
     observe: called with every visit before it is yielded.
-    between_visits: called whenever the visit yielded last has been dealt with.
-    nothing_left: says why the crawl stops when nothing waits.
-    recall: estimates how much was found of what there is to find; needed where that is to stop the crawl.
-    slots: by which the web learns whether a host is free; while the crawl runs, from its frontier.
-    tell: is given lines for the user.
+    between_visits: called after each visit, once the caller asks for the next.
+    nothing_left: returns the stop reason when nothing waits.
+    recall: estimates recall; needed if the budget has a target recall.
+    slots: the web's view of which hosts are free; connected to the frontier while the crawl runs.
+    tell: called with messages for the user.
     """
 
     web: Web
@@ -201,13 +202,13 @@ class Crawl:
     tell: Callable[[str], None] = lambda line: None
 
     @property
-    def present_budget(self) -> Budget:
-        """The budget, as the user may have changed it since."""
+    def current_budget(self) -> Budget:
+        """The budget, including changes made by the user during the run."""
         pages = self.status.page_budget
         return self.budget if pages is None else replace(self.budget, pages=pages)
 
     async def visits(self) -> AsyncGenerator[Visit, None]:
-        """Fetches until the budget is used up, nothing waits, or somebody interrupts."""
+        """Fetches until the budget is used up, nothing waits, or the user interrupts."""
         self.slots.use(self.loop.frontier)
         fetches, refusals = _Fetches(self), _Refusals(self)
         try:
@@ -224,9 +225,8 @@ class Crawl:
 
 
 class _Refusals:
-    """Visits to addresses that were refused, as long as all were: nothing is recorded of a crawl that asked nobody.
-
-    They are processed once another seed shows that the user meant it.
+    """Holds back refused visits as long as every address was refused, so that a crawl that made no request records
+    nothing. They are processed as soon as one request is made.
     """
 
     def __init__(self, crawl: Crawl):
@@ -235,7 +235,7 @@ class _Refusals:
         self._somebody_answered = crawl.status.pages > 0
 
     def step(self, candidate: Candidate, fetch: Fetch) -> Visit | None:
-        """One step of the loop, unless it has to wait; None where the fetch will be tried again."""
+        """One step of the loop, unless it is held back; None if the fetch will be retried."""
         loop, assess = self._crawl.loop, self._crawl.assess
         if self._somebody_answered:
             return loop.step(candidate, fetch, assess)
@@ -260,7 +260,7 @@ class _Refusals:
 
 
 class _Fetches:
-    """The fetches of a crawl: which are in flight, which have landed, and whether there will be more."""
+    """The fetches of a crawl: those in flight, those that have completed, and whether there will be more."""
 
     def __init__(self, crawl: Crawl):
         self._crawl = crawl
@@ -268,18 +268,18 @@ class _Fetches:
         self._clock = crawl.clock
         self._began = crawl.clock.now() if crawl.status.began is None else crawl.status.began
         self._taken = 0
-        self._bug: BaseException | None = None  # raised by the web, which is to return outcomes instead
+        self._bug: BaseException | None = None  # raised by the web, which should return outcomes instead
         self._tasks: set[asyncio.Task[None]] = set()
         self._landed: deque[tuple[Candidate, Fetch]] = deque()
-        # How long a fetch takes is measured in seconds of waiting: a pause in which pages are read or a model is
-        # trained makes no host slow.
+        # The duration of a fetch is measured in seconds of waiting: time spent parsing pages or training a model does
+        # not make a host slow.
         self._waited = 0.0
-        self._begun: deque[tuple[float, asyncio.Task[None], Host]] = deque()  # with `_waited` as it was
+        self._begun: deque[tuple[float, asyncio.Task[None], Host]] = deque()  # with the value of `_waited` at its start
         self._most = crawl.concurrency
-        self._limit_to(crawl.slots.most_fetches)
+        self._limit_to(crawl.slots.max_fetches)
 
     async def next(self) -> tuple[Candidate, Fetch] | None:
-        """The next fetch that has landed; None where the crawl is over."""
+        """The next fetch that completes; None at the end of the crawl."""
         return await (self._next_alone() if self._crawl.concurrency == 1 else self._next_of_many())
 
     async def _next_alone(self) -> tuple[Candidate, Fetch] | None:
@@ -300,7 +300,7 @@ class _Fetches:
             self._launch()
             if not self._landed:
                 await self._wait()
-            elif self._taken % _STEPS_IN_A_ROW == 0:
+            elif self._taken % _MAX_STEPS == 0:
                 await asyncio.sleep(0)
             if self._bug is not None:
                 raise self._bug
@@ -316,16 +316,16 @@ class _Fetches:
         while self._begun and self._begun[0][1] not in self._tasks:
             self._begun.popleft()
         now, take = self._clock.now(), self._crawl.loop.frontier.take
-        while self._has_place() and (candidate := take(now)):
+        while self._has_free_slot() and (candidate := take(now)):
             task = asyncio.create_task(self._land(candidate, self._waited))
             task.add_done_callback(self._end)
             self._tasks.add(task)
             self._begun.append((self._waited, task, host_of(candidate.url)))
 
     def _limit_to(self, most: int) -> None:
-        """Has fewer fetches at a time, as the process may not open the files for more."""
+        """Lowers the number of concurrent fetches, because the process has too few file descriptors."""
         slots, concurrency = self._crawl.slots, self._crawl.concurrency
-        slots.most_fetches = min(most, slots.most_fetches)
+        slots.max_fetches = min(most, slots.max_fetches)
         if most < self._most:
             self._most = most
             if not slots.has_warned:
@@ -334,16 +334,16 @@ class _Fetches:
                     f"fetching {most} at a time instead of {concurrency}: this process may open few files (ulimit -n)"
                 )
 
-    def _has_place(self) -> bool:
-        """Whether one more fetch may begin; those of slow hosts take the places of no others."""
+    def _has_free_slot(self) -> bool:
+        """Whether another fetch may start; fetches of slow hosts do not count."""
         in_flight, slow = len(self._tasks), self._crawl.loop.frontier.slow_in_flight
-        return in_flight - min(slow, in_flight) < self._wanted() and in_flight < self._crawl.slots.most_fetches
+        return in_flight - min(slow, in_flight) < self._wanted() and in_flight < self._crawl.slots.max_fetches
 
     def _wanted(self) -> int:
-        """How many fetches may be in flight."""
+        """The number of fetches that may be in flight."""
         if self._status.is_paused:
             return 0
-        budget, wanted = self._crawl.present_budget, self._most
+        budget, wanted = self._crawl.current_budget, self._most
         if budget.pages is not None and self._crawl.assess.memory is None:
             wanted = min(wanted, budget.pages - self._status.pages - len(self._landed))
         if budget.requests is not None:
@@ -360,7 +360,7 @@ class _Fetches:
         if fetch.outcome is not Outcome.POSTPONED and was_requested(fetch):
             self._crawl.loop.frontier.observe(host_of(candidate.url), self._waited - began)
         self._landed.append((candidate, fetch))
-        self._tasks.discard(cast("asyncio.Task[None]", asyncio.current_task()))  # its place is free from now on
+        self._tasks.discard(cast("asyncio.Task[None]", asyncio.current_task()))  # frees its slot
         self._status.woken.set()
 
     def _end(self, task: "asyncio.Task[None]") -> None:
@@ -370,13 +370,13 @@ class _Fetches:
             self._status.woken.set()
 
     async def _wait(self) -> None:
-        """Until a fetch lands, a host may be asked again, or a second has passed."""
+        """Waits until a fetch completes, a host becomes free, or a second has passed."""
         ready_at = self._crawl.loop.frontier.next_ready_at()
         if not self._tasks and not self._status.is_paused and self._is_hopeless(ready_at):
             return
         self._status.woken.clear()
         timeout = _MAX_WAIT
-        if ready_at is not None and self._has_place():
+        if ready_at is not None and self._has_free_slot():
             timeout = min(timeout, max(0.001, ready_at - self._clock.now()))
         if self._begun:
             timeout = min(timeout, max(0.001, SLOW - (self._waited - self._begun[0][0])))
@@ -389,14 +389,14 @@ class _Fetches:
         self._find_slow()
 
     def _find_slow(self) -> None:
-        """Tells the frontier of hosts that take long already."""
+        """Reports hosts that are slow to answer to the frontier."""
         while self._begun and self._waited - self._begun[0][0] >= SLOW:
             _, task, host = self._begun.popleft()
             if task in self._tasks:
                 self._crawl.loop.frontier.observe(host, SLOW)
 
     async def cancel(self) -> None:
-        """Ends the fetches in flight; their candidates wait for the next run."""
+        """Cancels the fetches in flight; their candidates wait for the next run."""
         for task in self._tasks:
             task.cancel()
         if self._tasks:
@@ -406,10 +406,10 @@ class _Fetches:
                     raise result
 
     def _is_hopeless(self, ready_at: float | None) -> bool:
-        """Whether nothing will come for a long time, which stops the crawl."""
+        """Whether to stop because nothing can be fetched for a long time."""
         status = self._status
         if ready_at is None:
-            limit = status.limit_reached(self._crawl.present_budget) if self._crawl.assess.memory is not None else ""
+            limit = status.limit_reached(self._crawl.current_budget) if self._crawl.assess.memory is not None else ""
             status.stop_reason = f"{limit}, and nothing is left to see again" if limit else self._crawl.nothing_left()
         elif ready_at - self._clock.now() > _MAX_HOLD:
             minutes = (ready_at - self._clock.now()) / 60
@@ -418,12 +418,12 @@ class _Fetches:
         return bool(status.stop_reason)
 
     def _is_over(self) -> bool:
-        budget, status = self._crawl.present_budget, self._status
+        budget, status = self._crawl.current_budget, self._status
         minutes = (self._clock.now() - self._began) / 60
         if status.is_interrupted:
             status.stop_reason = INTERRUPTED
         elif self._crawl.assess.memory is None and (limit := status.limit_reached(budget)):
-            status.stop_reason = limit  # a crawl that has pages to fetch again goes on
+            status.stop_reason = limit  # a refresh that has stored pages left goes on
         elif budget.minutes is not None and minutes >= budget.minutes:
             status.stop_reason = f"{budget.minutes:g} minutes have passed"
         elif budget.requests is not None and status.requests.fetches >= budget.requests:

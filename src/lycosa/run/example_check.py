@@ -9,14 +9,14 @@ from lycosa.vocabulary.text import visible
 from lycosa.vocabulary.urls import host_of
 
 ENOUGH_EXAMPLES = 5
-_SAME_TEMPLATE = 0.6  # of the words of two pages, that both have: mean over all pairs from which on there is a warning
-_MOST_COMPARED = 20  # examples
+_SAME_TEMPLATE = 0.6  # mean share of common words of two examples, from which there is a warning
+_MAX_COMPARED = 20  # examples
 
 
 def example_warnings(good: Sequence[Page], bad: Sequence[Page], *, topic: str) -> Iterator[str]:
-    """A line for everything that makes it hard to learn the topic from these pages.
+    """Warnings about what makes it hard to learn the topic from these pages.
 
-    topic: the topic in words, if it was given; it is not among the pages.
+    topic: the topic in words, if given.
     """
     if 0 < len(good) < ENOUGH_EXAMPLES and not topic:
         count = "one example" if len(good) == 1 else f"{len(good)} examples"
@@ -44,7 +44,7 @@ def _languages(good: Sequence[Page]) -> Iterator[str]:
 
 
 def _template(good: Sequence[Page]) -> Iterator[str]:
-    words = [set(page.terms) for page in good[:_MOST_COMPARED] if page.terms]
+    words = [set(page.terms) for page in good[:_MAX_COMPARED] if page.terms]
     sites = {host_of(page.url) for page in good if page.url.startswith("http")}
     if len(words) < 3 or len(sites) > 1:
         return

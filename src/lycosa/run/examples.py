@@ -1,4 +1,4 @@
-"""Example pages: fetched under the rules of the crawl before it begins, and not fetched twice."""
+"""Example pages: fetched before the crawl, under its rules, and not fetched twice."""
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
@@ -18,8 +18,8 @@ from .crawl import Assessor, Crawl, EverySeedRefusedError, Status
 from .host_slots import CurrentSlots
 from .session import SHORT_HOLD, Session
 
-_REMEMBERED_FOR = 86_400  # seconds in which an example page need not be fetched again
-_MAX_REMEMBERED = 64_000_000  # bytes of example pages that need not be fetched twice
+_MAX_AGE = 86_400  # seconds for which an example page is not fetched again
+_MAX_BYTES = 64_000_000  # bytes of example pages kept in memory
 
 
 class PrefetchedWeb:
@@ -27,7 +27,7 @@ class PrefetchedWeb:
 
     def __init__(self, web: TextWeb, fetches: dict[Url, Fetch]):
         self._web = web
-        self._fetches = fetches  # shrinks as they are given out
+        self._fetches = fetches  # each is removed when it is returned
 
     async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
         return self._fetches.pop(url, None) or await self._web.fetch(url, known=known)
@@ -40,7 +40,7 @@ class PrefetchedWeb:
 
 
 class _SeedsOnly(BaseStrategy):
-    """A strategy that follows no link."""
+    """A strategy that follows no links."""
 
     name = "examples"
     exhaustive = False
@@ -50,7 +50,7 @@ class _SeedsOnly(BaseStrategy):
 
 
 async def fetch_examples(session: Session, web: Web, slots: CurrentSlots | None = None) -> None:
-    """Fetches the example pages that the session's collection does not have, and records those that could be had."""
+    """Fetches the example pages that are not in the session's collection, and records those that were found."""
     missing = {url: good for url, good in session.topic.examples.urls.items() if session.page(url) is None}
     if missing:
         session.tell(f"fetching {counted(len(missing), 'example page')}")
@@ -77,7 +77,7 @@ async def fetch_examples(session: Session, web: Web, slots: CurrentSlots | None 
 async def _fetched(
     urls: Mapping[Url, bool], session: Session, web: Web, slots: CurrentSlots
 ) -> AsyncGenerator[FetchedExample, None]:
-    """Examples, good (True) and bad, with what was fetched, redirects followed; also those that failed."""
+    """Fetches examples, good (True) and bad, following redirects; also yields those that failed."""
     clock, requests = session.clock, session.recipe.requests
     frontier = MemoryFrontier(clock=clock, delay=requests.delay, per_address=requests.address_limit)
     earlier = EarlierRequests(session)
@@ -94,25 +94,25 @@ async def _fetched(
         tell=session.tell,
     )
     crawl.loop.start(urls)
-    example_at = {url: url for url in urls}  # by where redirects have led from it
+    example_at = {url: url for url in urls}  # by the URL to which redirects have led
     async with aclosing(crawl.visits()) as visits:
         async for visit in visits:
             asked = example_at[visit.candidate.url]
             if visit.fetch.outcome is not Outcome.MOVED:
                 yield FetchedExample(asked, urls[asked], visit.fetch)
             elif visit.fetch.location is not None:
-                example_at.setdefault(visit.fetch.location, asked)  # the first that leads there is the one followed
+                example_at.setdefault(visit.fetch.location, asked)  # the first one counts
 
 
 class EarlierRequests:
-    """The journal of what is asked for before the crawl begins, examples and sitemaps: the crawl is not to hurry a host
-    that was asked then, and a host that asks to be left alone for long is so after a kill too."""
+    """The journal of requests made before the crawl, for examples and sitemaps: the crawl keeps the delay after them,
+    and a long hold that a host asked for survives a kill."""
 
     def __init__(self, session: Session):
         self._session = session
 
     def holds(self) -> Mapping[Host, float]:
-        """The hosts that asked before, and until when."""
+        """The hosts on hold, and until when."""
         return self._session.frontier.holds(self._session.clock.now())
 
     def record(self, event: Visit | Attempt) -> None:
@@ -129,16 +129,16 @@ class EarlierRequests:
 
 
 def unvisited_examples(session: Session) -> dict[Url, Fetch]:
-    """Example pages that were fetched within a day, by this run or an earlier one, and not visited yet."""
+    """Example pages fetched within the last day, by this or an earlier run, and not visited yet."""
     fetched: dict[Url, Fetch] = {}
     size = 0
     for example in session.collection.catalog.examples():
-        is_old = example.at < session.clock.now() - _REMEMBERED_FOR
+        is_old = example.at < session.clock.now() - _MAX_AGE
         if example.place is None or is_old or session.frontier.is_settled(example.url):
             continue
         fetch = session.collection.archive.fetch_at(example.place)
         size += len(fetch.body) + len(fetch.content)
-        if size > _MAX_REMEMBERED:
+        if size > _MAX_BYTES:
             break
         if fetch.url == example.url:
             fetched[example.url] = fetch

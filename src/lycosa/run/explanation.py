@@ -1,4 +1,4 @@
-"""What is known of a URL: whether it is stored, waits or was left out, and the way that led to it."""
+"""What is known of a URL: whether it is stored, waits or was left out, and the path of links to it."""
 
 from lycosa.collection import Collection
 from lycosa.collection.queries import Queries
@@ -11,11 +11,11 @@ from lycosa.web.outcomes import was_requested
 
 from .forgotten import is_forgotten, read_forgotten
 
-_MAX_CHAIN_LENGTH = 50  # pages from a seed that are shown
+_MAX_CHAIN_LENGTH = 50  # pages of the path
 
 
 def facts_about(collection: Collection, url: Url) -> Plain:
-    """State, page, requests, checks, skip, way and links of a URL; scans fetches, links and what waits."""
+    """State, page, requests, checks, skip, path and links of a URL; scans the fetches, the links and the frontier."""
     catalog = collection.catalog
     page, skip, fetches = catalog.page(url), catalog.skip(url), catalog.fetches(url)
     waiting = waiting_candidate(catalog.connection, url)
@@ -49,7 +49,7 @@ def fetch_was_made(fetch: FetchRow) -> bool:
 
 
 def way_to(catalog: Queries, page: PageRow) -> list[PageRow | Url]:
-    """The pages that led from a seed to this one, the seed first; as URLs where they are not stored any more."""
+    """The path from a seed to this page, seed first; pages that are no longer stored as URLs."""
     way: list[PageRow | Url] = []
     seen = {page.url}
     found_on = page.found_on

@@ -1,4 +1,4 @@
-"""What an export holds: which pages, which columns, and the text of pages, read from the archive one by one."""
+"""The content of an export: pages, columns, and texts, which are read from the archive one by one."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,18 +23,18 @@ from .topic import examples_of
 
 LABELS = ("good", "bad")
 _UNKNOWN_LANGUAGE = "unknown"  # as `lycosa show` calls it
-_AGO = re.compile(r"([0-9]{1,6})([dh])")
+_TIME_AGO = re.compile(r"([0-9]{1,6})([dh])")
 _SECONDS = {"d": 86_400.0, "h": 3_600.0}
 
 
 class ExportContent(Struct, frozen=True):
-    """What of the pages themselves goes into an export, beside what the catalog knows of them."""
+    """Which contents of the pages go into an export, in addition to the columns of the catalog."""
 
     text: bool = False  # the main text
     markdown: bool = False
-    html: bool = False  # as it was sent, decoded
+    html: bool = False  # as received, decoded
     links: bool = False
-    chunks: int | None = None  # a row for each passage of about so many words, in place of one for each page
+    chunks: int | None = None  # words per passage; if set, there is a row for each passage instead of each page
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -47,7 +47,7 @@ class ExportContent(Struct, frozen=True):
         return "markdown" if self.markdown else "text"
 
     def check(self) -> None:
-        """Refuses what cannot be combined."""
+        """Raises UsageError for options that cannot be combined."""
         if self.chunks is None:
             return
         if self.chunks < 1:
@@ -60,7 +60,7 @@ class ExportContent(Struct, frozen=True):
 
 
 class TableOptions(TypedDict, total=False):
-    """What may be said of a table of pages, as keywords; they mean what the flags of `lycosa export` mean."""
+    """The options of a table of pages, as keywords; the same as the flags of `lycosa export`."""
 
     text: bool
     markdown: bool
@@ -77,7 +77,7 @@ class TableOptions(TypedDict, total=False):
 
 
 def table_request(folder: Path, options: TableOptions, *, now: float) -> tuple[Selection, ExportContent]:
-    """Which pages, and what of them, the keywords ask for."""
+    """The selection and the content for these options."""
     check_keywords(options, TableOptions)
     content = ExportContent(
         text=options.get("text", False),
@@ -117,9 +117,9 @@ def selection_of(
     order: str | None = None,
     now: float,
 ) -> Selection:
-    """The pages that a user asks for, by flags or by keywords of the same names.
+    """The selection for flags or keywords of the user; UsageError for wrong values.
 
-    Without an order, they come in that of the crawl; the top ones, the most relevant first.
+    Without an order, pages come as they were fetched, and the top ones most relevant first.
     """
     for host in hosts:
         if not is_host(host):
@@ -145,7 +145,7 @@ def selection_of(
 
 
 def moment_of(since: str | float | datetime, *, now: float) -> float:
-    """Seconds since the epoch of a date, a date and time, in UTC if no other zone is named, or of so long ago.
+    """Seconds since the epoch of a date, a date and time (UTC unless a zone is given), or a duration before now.
 
     >>> moment_of("2026-11-16", now=0.0), moment_of("2d", now=1_000_000.0)
     (1794787200.0, 827200.0)
@@ -154,7 +154,7 @@ def moment_of(since: str | float | datetime, *, now: float) -> float:
         return float(since)
     if isinstance(since, str):
         text = since.strip()
-        if ago := _AGO.fullmatch(text):
+        if ago := _TIME_AGO.fullmatch(text):
             return now - int(ago[1]) * _SECONDS[ago[2]]
         try:
             since = datetime.fromisoformat(text)
@@ -166,11 +166,11 @@ def moment_of(since: str | float | datetime, *, now: float) -> float:
 
 
 def labels_of(folder: Path) -> dict[Url, str]:
-    """The pages called good or bad, by `lycosa label` or as examples of the recipe."""
+    """The pages labelled good or bad, by `lycosa label` or as examples of the recipe."""
     try:
         examples = examples_of(load_recipe(folder, to_read=True).topic, folder)
     except RecipeError:
-        return {}  # a collection can be read without the files that its recipe names
+        return {}  # a collection is readable even if files that its recipe names are missing
     both = zip(LABELS, (examples.good, examples.bad), strict=True)
     return {Url(each.value): label for label, kind in both for each in kind if each.kind == "url"}
 
@@ -178,7 +178,7 @@ def labels_of(folder: Path) -> dict[Url, str]:
 def rows(
     collection: Collection, wanted: Selection, content: ExportContent, labels: Mapping[Url, str]
 ) -> Iterator[dict[str, Any]]:
-    """The rows of an export, page by page: memory does not grow with them."""
+    """The rows of an export, page by page, in constant memory."""
     for page in collection.catalog.selected(wanted):
         yield from _rows_of(collection, page, export_row(page, labels.get(page.url)), content)
 
@@ -198,7 +198,7 @@ def _rows_of(collection: Collection, page: PageRow, row: Row, content: ExportCon
 
 
 def _texts(collection: Collection, page: PageRow, content: ExportContent) -> dict[str, str]:
-    """What the archive holds of a page, in each form that is asked for."""
+    """The texts of a page from the archive, in the requested formats."""
     asked = {"text", "markdown", "html"}.intersection(content.columns)
     if not asked:
         return {}

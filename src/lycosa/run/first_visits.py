@@ -1,4 +1,4 @@
-"""The first visits of a collection as far as links and counts of words go, so that no archive is read to rank again."""
+"""The first visits of a collection, reduced to links and word counts, so that re-ranking needs no archive."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -11,28 +11,28 @@ from lycosa.reading.words import FoldedWords
 from lycosa.vocabulary.records import Codes, Visit
 
 _NO_WORDS = FoldedWords(b"")
-MAX_VISITS = 1_500  # of which some 12 KB each are kept: what waits is ranked a last time at 1,280 pages
+MAX_VISITS = 1_500  # of about 12 KB each; the last re-ranking is at 1,280 pages
 
 
 class SlimVisit(NamedTuple):
-    """A visit without text and body, and the codes and counts of the terms of its page."""
+    """A visit without text and body, with the codes and counts of the terms of its page."""
 
     visit: Visit
-    codes: Codes | None  # None where there is no page
+    codes: Codes | None  # None without a page
     counts: NDArray[np.uint32] | None
 
     @property
     def counted(self) -> tuple[Codes, Codes] | None:
-        """As `Words.counted` has them."""
+        """The same as `Words.counted`."""
         if self.codes is None or self.counts is None:
             return None
         return self.codes, self.counts.astype(np.uint64)
 
 
 class FirstVisits:
-    """Every visit of a collection from its first on, until there are too many: then there is no history any more.
+    """All visits of a collection, up to `MAX_VISITS`; beyond that, none are kept.
 
-    A strategy that goes by links and relevance alone can be led through it again.
+    They can be replayed to a strategy that uses only links and relevance.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What a collection was told to forget, kept as keys only, so that it is neither named nor fetched again."""
+"""What the user had a collection forget, kept as hashed keys: enough to never fetch it again, without naming it."""
 
 from collections.abc import Callable
 from functools import partial
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lycosa.collection.errors import disk_errors
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.files import append_lines, read_plain
+from lycosa.vocabulary.files import append_lines, read_regular_file
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import host_of, hostname_of, key_of
 
@@ -20,25 +20,25 @@ def read_forgotten(folder: Path) -> frozenset[int]:
         return frozenset()
     try:
         with disk_errors(path):
-            return frozenset(int(line) for line in read_plain(path, _MAX_BYTES).decode("ascii").split())
+            return frozenset(int(line) for line in read_regular_file(path, _MAX_BYTES).decode("ascii").split())
     except ValueError:
         raise CollectionError(f"{path} is damaged: it holds a whole number a line; mend or delete it") from None
 
 
 def is_forgotten(url: Url, forgotten: frozenset[int]) -> bool:
-    """Whether the URL, or its host, is among what was forgotten."""
+    """Whether the URL or its host was forgotten."""
     return not forgotten.isdisjoint(map(key_of, (url, host_of(url), hostname_of(url))))
 
 
 def is_forgotten_name(name: str, forgotten: frozenset[int]) -> bool:
-    """The same of the name of a host, with or without a port, or of a URL."""
+    """The same for a host name, with or without a port, or a URL."""
     if "://" in name:
         return is_forgotten(Url(name), forgotten)
     return not forgotten.isdisjoint(map(key_of, (name, name.partition(":")[0])))
 
 
 def forgetter(folder: Path) -> Callable[[Url], bool] | None:
-    """What tells whether a URL was forgotten in a collection; None where nothing was."""
+    """A function that says whether a URL was forgotten; None if nothing was."""
     forgotten = read_forgotten(folder)
     return partial(is_forgotten, forgotten=forgotten) if forgotten else None
 

@@ -1,6 +1,6 @@
-"""Guides: what helps a strategy beside the crawl itself, a topical map or an access log.
+"""Guides: a topical map or an access log that helps the strategy.
 
-A run names its guide, so that the next session finds it again by that name.
+A run records a reference to its guide, by which the next session finds it again.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,11 +15,11 @@ from lycosa.vocabulary.records import Plain
 
 
 class OpenGuide(Protocol):
-    """A map or a log that was opened."""
+    """An open map or log."""
 
     @property
     def reference(self) -> Struct:
-        """What a run records of it."""
+        """How a run records it."""
         ...
 
     def wrap(self, strategy: Strategy) -> Strategy:
@@ -31,14 +31,14 @@ G = TypeVar("G", bound=OpenGuide)
 
 
 class Guide(Generic[G]):
-    """The map, or the log, that guides the strategy of a session; none at first.
+    """The map or log that guides the strategy of a session; none at first.
 
     kind: "map" or "access log", for messages.
-    find: opens what a run of a strategy refers to; None where it refers to nothing. Refuses what has changed since.
+    find: opens the guide that a run refers to, if any; raises UsageError if it has changed since.
     """
 
     def __init__(self, kind: str, *, find: Callable[[Plain, str], G | None], tell: Callable[[str], None]):
-        self.reference: Plain = None  # of the active one, as its run records it
+        self.reference: Plain = None  # of the active guide, as recorded in its run
         self.active: G | None = None
         self._prepared: G | None = None
         self._kind = kind
@@ -46,12 +46,12 @@ class Guide(Generic[G]):
         self._tell = tell
 
     def prepare(self, opened: G | None) -> Plain:
-        """Keeps what was opened for the next run; returns the reference that the run is to record."""
+        """Keeps an open guide for the next run; returns the reference that the run records."""
         self._prepared = opened
         return None if opened is None else msgspec.to_builtins(opened.reference)
 
     def activate(self, reference: Plain, strategy: str) -> None:
-        """Uses what a run of a strategy refers to from now on; nothing where it has changed since."""
+        """Uses the guide that a run refers to from now on; none if it has changed since."""
         if self._prepared is not None and msgspec.to_builtins(self._prepared.reference) == reference:
             self.active = self._prepared
         else:
@@ -63,12 +63,12 @@ class Guide(Generic[G]):
         self.reference = reference if self.active else None
 
     def wrap(self, strategy: Strategy) -> Strategy:
-        """The strategy, guided; as it is where no guide is active."""
+        """The strategy with the active guide, if there is one."""
         return self.active.wrap(strategy) if self.active else strategy
 
 
 def layers(strategy: Strategy) -> Iterator[Strategy]:
-    """A strategy, the one within it, and so on."""
+    """A strategy, the strategy that it wraps, and so on."""
     layer: Strategy | None = strategy
     while layer is not None:
         yield layer

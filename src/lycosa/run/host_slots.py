@@ -1,21 +1,21 @@
-"""Slots of hosts, for a web that outlives the frontier of any one crawl."""
+"""Host slots for a web that is shared by several crawls, each with a frontier of its own."""
 
 from lycosa.vocabulary.contracts import HostSlots
 from lycosa.vocabulary.records import Host
-from lycosa.web.http import most_fetches
+from lycosa.web.http import max_fetches
 
 
 class CurrentSlots:
-    """The slots of the frontier of the crawl that is under way; where there is none, every host is free.
+    """The host slots of the current crawl's frontier; without one, every host is free.
 
-    A web is made once, and asked by the crawl of the examples, that of the sitemaps, and the crawl itself.
+    One web serves the crawl of the examples, that of the sitemaps, and the crawl itself.
     """
 
     def __init__(self) -> None:
         self._frontier: HostSlots | None = None
-        self.most_fetches = most_fetches()  # at a time, for the files that this process may open
+        self.max_fetches = max_fetches()  # that the limit of open files allows at a time
         self.has_lacked_files = False
-        self.has_warned = False  # that there are fewer fetches at a time
+        self.has_warned = False  # that fewer fetches run at a time
 
     def use(self, frontier: HostSlots) -> None:
         self._frontier = frontier
@@ -39,5 +39,5 @@ class CurrentSlots:
             self._frontier.hold(host, until)
 
     def lack_files(self) -> None:
-        """A fetch was postponed, as no more files may be open."""
+        """Records that a fetch was postponed because the limit of open files was reached."""
         self.has_lacked_files = True

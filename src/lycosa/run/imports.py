@@ -1,4 +1,4 @@
-"""Pages that others have fetched, from WARC files or from peers, on their way into a collection."""
+"""Imports pages that others have fetched, from WARC files or from peers."""
 
 import tempfile
 from collections.abc import Iterable
@@ -16,19 +16,19 @@ from .forgotten import is_forgotten, read_forgotten
 from .session import Session, Tell
 from .training import TopicTrainer
 
-AHEAD_SECONDS = 86_400.0  # by which the clock of another may be ahead of ours
+AHEAD_SECONDS = 86_400.0  # by which the clock of others may be ahead of ours
 
 
 class Importer:
-    """Takes pages into a session as if they had been fetched here when the others fetched them.
+    """Imports pages into a session as if they had been fetched here, at the time when they were fetched.
 
-    They are judged by the collection's model; a function of the recipe is not run here, but by the next crawl.
+    They are scored by the collection's model; a function of the recipe is run only by the next crawl.
     """
 
     def __init__(self, session: Session):
         self._session = session
         self._forgotten = read_forgotten(session.folder)
-        self._assess = session.assessor(TopicTrainer(session).judge_at_hand())
+        self._assess = session.assessor(TopicTrainer(session).available_judge())
 
     def pages_in(self, path: Path) -> ForeignFetches:
         """The pages of a WARC file, except those dated in the future."""
@@ -40,7 +40,7 @@ class Importer:
         )
 
     def is_known(self, url: Url) -> bool:
-        """Whether the collection has the page already, or was told to forget it."""
+        """Whether the page is in the collection already, or was forgotten."""
         return self._session.frontier.is_settled(url) or is_forgotten(url, self._forgotten)
 
     def take(self, fetch: Fetch, because: dict[str, Plain]) -> None:
@@ -49,7 +49,7 @@ class Importer:
 
 
 class PeerPage(Struct, frozen=True):
-    """A stored page of another peer: its WARC record, unpacked, and who gave it."""
+    """A stored page of another peer: its WARC record, uncompressed, and the peer that sent it."""
 
     url: Url
     record: bytes
@@ -60,12 +60,12 @@ class ImportedPeerPages(Struct, frozen=True):
     """The pages of peers that were imported, and those that were not."""
 
     pages: tuple[Url, ...]
-    known: tuple[Url, ...]  # the collection has them already, or was told to forget them
-    unusable: tuple[Url, ...]  # no HTML page, not the one it was said to be, or dated in the future
+    known: tuple[Url, ...]  # already in the collection, or forgotten
+    unusable: tuple[Url, ...]  # not HTML, not the announced page, or dated in the future
 
 
 def import_peer_pages(folder: Path, given: Iterable[PeerPage], *, clock: Clock, tell: Tell) -> ImportedPeerPages:
-    """Takes pages into the collection as of the time at which others fetched them; `explain` tells whose they are."""
+    """Imports pages with the time at which they were fetched; `lycosa explain` names the peer."""
     pages, known, unusable = list[Url](), list[Url](), list[Url]()
     with Session(folder, load_recipe(folder, tell=tell), clock=clock, tell=tell) as session:
         importer = Importer(session)

@@ -49,7 +49,7 @@ def make_web(
     resolve: Sequence[str] = (),
     slots: CurrentSlots | None = None,
 ) -> RobotsWeb:
-    """The Web as a recipe wants it asked."""
+    """The web with the request settings of a recipe."""
     requests, slots = recipe.requests, slots or CurrentSlots()
     name = user_agent(__version__, recipe.contact)
     live = LiveWeb(
@@ -72,10 +72,10 @@ def make_web(
 def require_contact(
     session: Session, resolve: Sequence[str], read: Iterable[Url] = (), more_seeds: Sequence[Url] = ()
 ) -> None:
-    """Refuses to ask public hosts without saying who asks.
+    """Raises UsageError if public hosts would be crawled without contact information.
 
-    read: pages of a log; they count as far as they are within the scope.
-    more_seeds: beside those of the recipe.
+    read: pages of a log; only those in scope count.
+    more_seeds: in addition to those of the recipe.
     """
     if session.recipe.contact:
         return
@@ -86,9 +86,9 @@ def require_contact(
 
 
 def require_contact_for(urls: Iterable[Url], contact: str, resolve: Sequence[str], folder: Path | None) -> None:
-    """Refuses to ask for these URLs where one is on a public host, no contact is given, and it is not resolved to ours.
+    """Raises UsageError if a URL is on a public host, there is no contact, and `resolve` does not redirect the host.
 
-    folder: of the collection they are asked for, where there is one.
+    folder: of the collection, if there is one.
     """
     own = {entry.partition("=")[0].strip().lower() for entry in resolve}
     if contact or "*" in own:
@@ -105,10 +105,10 @@ def require_contact_for(urls: Iterable[Url], contact: str, resolve: Sequence[str
 
 
 class Visits(AbstractAsyncContextManager[AsyncGenerator[Visit, None]]):
-    """The visits of a run, prepared when it is entered; leaving it ends the run and closes every connection.
+    """The visits of a run, as a context manager: entering prepares the run, leaving ends it and closes all connections.
 
-    A class, and not an `asynccontextmanager`: an event loop that shuts down closes all generators at once, and one of
-    those would be closed while it waits for another.
+    A class, not an `asynccontextmanager`: when an event loop shuts down, it closes all generators at once, and one of
+    them would be closed while it waits for another.
     """
 
     def __init__(self, session: Session, settings: Settings):
@@ -127,11 +127,11 @@ class Visits(AbstractAsyncContextManager[AsyncGenerator[Visit, None]]):
         return await self._stack.__aexit__(*error)
 
     async def _open(self, stack: AsyncExitStack) -> AsyncGenerator[Visit, None]:
-        """Prepares the run; what has to be done at its end goes to the stack."""
+        """Prepares the run; clean-up is registered on the stack."""
         raise NotImplementedError
 
     def _web(self, stack: AsyncExitStack) -> RobotsWeb:
-        """The Web as the session's recipe wants it asked."""
+        """The web with the request settings of the session's recipe."""
         session, settings = self._session, self._settings
         require_contact(session, settings.resolve, more_seeds=settings.seeds)
         web = make_web(
@@ -146,7 +146,7 @@ class Visits(AbstractAsyncContextManager[AsyncGenerator[Visit, None]]):
 
 
 class LiveCrawl(Visits):
-    """The visits of a crawl over HTTP, until something ends it."""
+    """The visits of a crawl over HTTP."""
 
     async def _open(self, stack: AsyncExitStack) -> AsyncGenerator[Visit, None]:
         run = LiveRun(self._session, self._web(stack), self._slots)
@@ -154,8 +154,8 @@ class LiveCrawl(Visits):
         return no_visits() if crawl is None else await run.visits(crawl, stack)
 
 
-def how_target_was_kept(target: RelevanceTarget) -> str:
-    """What became of a target of relevance, in one line."""
+def describe_target_result(target: RelevanceTarget) -> str:
+    """Whether the relevance target was met, in one line."""
     pages = f"the last {len(target)} pages are" if len(target) > 1 else "the last page is"
     recent_relevance = target.recent_relevance or 0.0
     found = f"{pages} of relevance {recent_relevance:.2f} on average"
@@ -171,13 +171,13 @@ def how_target_was_kept(target: RelevanceTarget) -> str:
 
 
 async def no_visits() -> AsyncGenerator[Visit, None]:
-    """What a run brings that somebody interrupts while it is prepared."""
+    """The visits of a run that is interrupted during its preparation: none."""
     return
     yield
 
 
 class LiveRun:
-    """What one run of a session needs: the models, then the crawl."""
+    """Prepares and runs one crawl of a session: first the models, then the crawl."""
 
     def __init__(self, session: Session, web: RobotsWeb, slots: CurrentSlots | None = None):
         self._session = session
@@ -187,7 +187,7 @@ class LiveRun:
         self._topic = TopicTrainer(session, self._standing)
 
     async def prepare(self, settings: Settings) -> Crawl | None:
-        """Learns the topic and standing and builds the crawl; None where somebody interrupts."""
+        """Learns the topic and standing and builds the crawl; None if interrupted."""
         session, recipe = self._session, self._session.recipe
         seeds = list(dict.fromkeys((*session.recipe_seeds(tell=session.tell), *session.not_forgotten(settings.seeds))))
         quotas = recipe.stop.quotas()
@@ -240,16 +240,16 @@ class LiveRun:
         return self.crawl(web)
 
     def _tell_default_strategy(self) -> None:
-        """Tells of the default strategy before the first run that uses it, where other runs used another."""
+        """Tells the user before the first run with the default strategy if earlier runs used another one."""
         session = self._session
         strategy, before = session.recipe.strategy, [run.strategy for run in session.collection.catalog.runs()]
         if strategy == DEFAULT_STRATEGY and strategy not in before and before and before[-1] in STRATEGIES:
             session.tell(f"strategy {strategy}, the default, instead of {before[-1]}; --strategy {before[-1]} keeps it")
 
     async def learn_topic(self) -> bool:
-        """Makes the judge of relevance, from example pages that are fetched for it; False where somebody interrupts."""
+        """Makes the relevance judge, fetching example pages if needed; False if interrupted."""
         session = self._session
-        self._standing.check()  # while nothing has been fetched yet
+        self._standing.check()  # before anything is fetched
         session.topic.check()
         await self._topic.learn(lambda: fetch_examples(session, self._web, self._slots))
         if session.status.is_interrupted:
@@ -257,26 +257,26 @@ class LiveRun:
         return not session.status.is_interrupted
 
     def learn_standing(self) -> None:
-        """Makes the model of standing."""
+        """Trains or loads the standing model."""
         self._standing.learn()
 
     def begin(self, run: RunStart) -> None:
-        """Records that a run has begun, and ranks what waits again where it goes another way than the one before."""
+        """Records the start of a run, and re-ranks the frontier if the run differs from the one before."""
         session = self._session
         session.record(run)
         changed = session.begin_run(run)
-        if "strategy" in changed:  # another strategy has another target and other options
+        if "strategy" in changed:  # then a change of target or options needs no mention
             changed = [what for what in changed if what not in ("options", "target")]
         if changed and session.status.pages:
             session.tell(f"changed: {', '.join(changed)}; what waits is ranked again for {run.strategy}")
             session.rerank(missing_standing=self._standing.judge)
         self._standing.judge_anew()
-        self._topic.train_if_due()  # a kill may have come before it
+        self._topic.train_if_due()  # in case the last run was killed before training
         if session.recipe.scope.keep_noindex:
             self._keep_after_all(LeftOutReason.NOINDEX)
 
     def _keep_after_all(self, reason: LeftOutReason) -> None:
-        """Keeps pages that an earlier run fetched and left out; they are read from the archive."""
+        """Stores pages that an earlier run fetched but left out; they are read from the archive."""
         session, kept = self._session, 0
         assess = session.assessor(self._topic, self._standing if self._standing.model else None)
         for _, place in session.collection.catalog.left_out(reason):
@@ -293,7 +293,7 @@ class LiveRun:
     def crawl(
         self, web: Web, memory: Memory | None = None, observe: Callable[[Visit], None] = lambda visit: None
     ) -> Crawl:
-        """The crawl, complete, of a run that has begun."""
+        """The complete crawl of a run that has begun."""
         session = self._session
         return Crawl(
             web=web,
@@ -321,7 +321,7 @@ class LiveRun:
         self._standing.learn_if_due()
 
     async def visits(self, crawl: Crawl, stack: AsyncExitStack) -> AsyncGenerator[Visit, None]:
-        """The visits of the crawl; how it ended is recorded, however it ends. Its user may steer it meanwhile."""
+        """The visits of the crawl, which the user may control meanwhile; its end is always recorded."""
         stack.push(self._end)
         control = CrawlControl(self._session, self._topic)
         stack.push_async_callback(control.close)
@@ -348,10 +348,10 @@ class LiveRun:
                 )
 
     def _report_target(self) -> None:
-        """Tells how relevant the last pages are, where standing was sought too, and whether the target is in reach."""
+        """If there is a relevance target, tells whether it was met."""
         for strategy in layers(self._session.loop.strategy):
             if isinstance(strategy, Hunter) and strategy.target is not None and strategy.recent_relevance is not None:
-                self._session.tell(how_target_was_kept(strategy.target))
+                self._session.tell(describe_target_result(strategy.target))
 
     async def _sitemap_urls(self, seeds: Iterable[Url]) -> list[Url]:
         session, earlier = self._session, EarlierRequests(self._session)

@@ -1,4 +1,4 @@
-"""A new collection: a folder with a recipe, examples and seeds of its own. Touches no network."""
+"""Creates a collection: a folder with a recipe, examples and seeds. Makes no requests."""
 
 import re
 import shutil
@@ -31,14 +31,13 @@ def new_collection(
     scope: Scope = Scope(),
     tell: Callable[[str], None] = lambda line: None,
 ) -> Path:
-    """Writes the folder and returns the path of its recipe; what is wrong with what is given is said before.
+    """Creates the folder and returns the path of its recipe; arguments are checked before anything is written.
 
-    Examples, negatives and seeds are files with one a line, bookmarks of a browser or OPML, or the lines themselves;
-    in-links and traffic are tables from which the importance of pages is learned.
+    Examples, negatives and seeds are files with one entry a line, exported bookmarks or OPML, or the entries
+    themselves; in-links and traffic are tables from which the importance of pages is learned.
 
-    scope: what every crawl of the collection stays within.
-
-    tell: is called with what was understood otherwise than it was written, such as a host name as a URL.
+    scope: the scope of every crawl of the collection.
+    tell: called with notes on how input was interpreted, such as a host name as a URL.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is there already; choose another name, or go on with: lycosa crawl {folder}")
@@ -96,7 +95,7 @@ def _parted(given: Given) -> tuple[list[Path], list[str]]:
 
 
 def _keep_examples(folder: Path, name: str, examples: list[Example]) -> str:
-    """Copies examples into the collection, files included, so that it can be moved and shared."""
+    """Copies examples into the collection, including files, so that it can be moved and shared."""
     if not examples:
         return ""
     lines = []
@@ -124,13 +123,13 @@ def _keep_table(folder: Path, name: str, table: Path | None) -> str:
 
 
 def _with_values(text: str, values: Mapping[str, str | bool | list[str]]) -> str:
-    """The recipe with those of its lines in force that are comments and have a value; where it is empty, as it is."""
+    """The recipe with commented-out lines replaced by assignments for the keys that have a value."""
     lines = {f"# {key} ": f"{key} = {msgspec.json.encode(value).decode()}" for key, value in values.items() if value}
 
-    def in_force(found: re.Match[str]) -> str:
+    def uncommented(found: re.Match[str]) -> str:
         if found[1] not in lines:
             return found[0]
         blanks = len(found[2]) - len(found[2].rstrip(" "))  # before a comment
-        return lines[found[1]] + " " * blanks  # what JSON says of these, TOML says so too
+        return lines[found[1]] + " " * blanks  # for these types, JSON is valid TOML
 
-    return re.sub(r"^(# \w+ )= ([^#\n]*)", in_force, text, flags=re.MULTILINE)
+    return re.sub(r"^(# \w+ )= ([^#\n]*)", uncommented, text, flags=re.MULTILINE)

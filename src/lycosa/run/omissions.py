@@ -1,4 +1,4 @@
-"""What a collection lacks of what the crawl came across, in words: what it is, how much, and what changes it."""
+"""What a crawl left out of the collection, in words: what, how much, and which option changes it."""
 
 from collections.abc import Iterator, Mapping
 
@@ -9,12 +9,12 @@ from lycosa.recipe import FILE_NAME, Recipe
 from lycosa.vocabulary.records import LeftOut, LeftOutReason, SkipReason
 from lycosa.vocabulary.text import counted, visible
 
-_NOT_HTML = "not HTML but "  # how a fetch begins to describe another type
-_MOST_NAMED = 4  # languages, types
+_NOT_HTML = "not HTML but "  # prefix of the detail of such a fetch
+_MAX_NAMED = 4  # languages, types
 
 
 class Omission(Struct, frozen=True):
-    """One kind of what is left out.
+    """One kind of omission.
 
     >>> str(Omission("noindex", 2, "2 pages ask not to be kept", "--keep-noindex keeps them"))
     '2 pages ask not to be kept; --keep-noindex keeps them'
@@ -23,19 +23,19 @@ class Omission(Struct, frozen=True):
     kind: str  # one word, for programs
     count: int
     what: str
-    remedy: str  # what changes it, or that nothing does
+    remedy: str  # how to change it, or that nothing can
 
     def __str__(self) -> str:
         return f"{self.what}; {self.remedy}"
 
 
 def omissions_in_words(found: Omissions, recipe: Recipe) -> list[Omission]:
-    """All kinds of which there is something, lost pages first."""
+    """All kinds of omissions that occurred, lost pages first."""
     return [each for each in (*_pages(found), *_incomplete(found, recipe), *_links(found, recipe)) if each.count]
 
 
 def _pages(found: Omissions) -> Iterator[Omission]:
-    """Pages that were fetched, or asked for, and are not in the collection."""
+    """Pages that were requested but are not in the collection."""
     noindex, languages, others = 0, dict[str, int](), 0
     for spelling, count in found.left_out.items():
         left_out = LeftOut.parse(spelling)
@@ -83,7 +83,7 @@ def _pages(found: Omissions) -> Iterator[Omission]:
 
 
 def _incomplete(found: Omissions, recipe: Recipe) -> Iterator[Omission]:
-    """Pages that are kept, and of which something is missing."""
+    """Stored pages that are incomplete."""
     for cut, count in found.truncated.items():
         by_length = cut == "length"
         limit = f"at {recipe.requests.max_body:,} bytes" if by_length else f"after {recipe.requests.timeout:g} s"
@@ -121,7 +121,7 @@ def _incomplete(found: Omissions, recipe: Recipe) -> Iterator[Omission]:
 
 
 def _links(found: Omissions, recipe: Recipe) -> Iterator[Omission]:
-    """URLs that were found and never fetched, though they are within the scope."""
+    """URLs in scope that were found but never fetched."""
     quota, trap, crowded, evicted = (
         found.skipped.get(reason, 0)
         for reason in (SkipReason.QUOTA, SkipReason.TRAP, SkipReason.SITE, SkipReason.EVICTED)
@@ -156,14 +156,14 @@ def _links(found: Omissions, recipe: Recipe) -> Iterator[Omission]:
 
 
 def _type_of(detail: str) -> str:
-    """The media type in what a fetch says of something that is not HTML; PDF, the most frequent, by its name."""
+    """The media type in the detail of a fetch that is not HTML; "PDF" for the most frequent one."""
     kind = detail.removeprefix(_NOT_HTML) if detail.startswith(_NOT_HTML) else detail or "unknown"
     return {"application/pdf": "PDF"}.get(kind, visible(kind, 60))
 
 
 def _listed(counts: Mapping[str, int]) -> str:
     largest = sorted(counts.items(), key=lambda pair: -pair[1])
-    named = [f"{name} {count:,}" for name, count in largest[:_MOST_NAMED]]
-    if len(largest) > _MOST_NAMED:
-        named.append(f"others {sum(count for _, count in largest[_MOST_NAMED:]):,}")
+    named = [f"{name} {count:,}" for name, count in largest[:_MAX_NAMED]]
+    if len(largest) > _MAX_NAMED:
+        named.append(f"others {sum(count for _, count in largest[_MAX_NAMED:]):,}")
     return ", ".join(named)

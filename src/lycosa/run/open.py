@@ -1,4 +1,4 @@
-"""Opening a collection, with the parts it borrows from the rest of Lycosa."""
+"""Opens collections, supplying the functions of other packages that they need."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -29,7 +29,7 @@ def open_collection(
     afresh: bool = False,
     index_later: bool = False,
 ) -> Collection:
-    """The collection in a folder, with the parts it borrows from the rest of Lycosa."""
+    """Opens the collection in a folder."""
     check_collection(folder)
 
     def searchable(fetch: Fetch, page: Page | None) -> SearchableText:
@@ -49,7 +49,7 @@ def open_collection(
 
 
 def reader_of(recipe: Recipe, *, is_left_out: Callable[[Url], bool] | None = None) -> Reader:
-    """What makes pages of fetches, as the recipe wants them; without links to URLs that are to be left out."""
+    """The page reader for a recipe; it drops links to URLs for which `is_left_out`."""
     return Reader(
         stem=recipe.topic.stem,
         check_language=bool(recipe.scope.languages),
@@ -59,16 +59,16 @@ def reader_of(recipe: Recipe, *, is_left_out: Callable[[Url], bool] | None = Non
 
 
 def open_for_reading(folder: Path) -> Collection:
-    """The collection in a folder, for those who change nothing; what a kill broke off is ended first."""
+    """Opens the collection in a folder for reading; maintenance that was interrupted by a kill is finished first."""
     if read_journal(folder) is not None:
-        from .upkeep import finish_upkeep  # which needs sessions, and these what is here
+        from .upkeep import finish_upkeep  # here, because of a circular import
 
         finish_upkeep(folder, clock=WallClock())
     return open_collection(folder, clock=WallClock(), reader=reader_of(load_recipe(folder, to_read=True)))
 
 
 def bring_index_up_to_date(folder: Path, *, tell: Callable[[str], None]) -> None:
-    """Makes every page of a collection searchable; where that cannot be done, as while a crawl runs, says so."""
+    """Adds missing pages to the search index; tells the user if that is impossible, as during a crawl."""
     with open_for_reading(folder) as collection:
         missing, is_outdated = collection.pages_not_indexed(), collection.search.is_outdated()
     if not missing and not is_outdated:
@@ -88,6 +88,6 @@ def html_of(fetch: Fetch) -> str:
 
 
 def main_text_of(fetch: Fetch) -> str:
-    """The text that a fetched page is about, without navigation and the like; all its text where no part stands out."""
+    """The main text of a fetched page, without navigation and the like; all text if no main part can be found."""
     html = html_of(fetch)
     return main_text(html) or " ".join(parse_html(html, fetch.url).main.split())

@@ -1,4 +1,4 @@
-"""What a user says of one run, beside the recipe: by flags of the command line, or by keywords of `lycosa.crawl`."""
+"""The options of one run: flags of the command line and keywords of `lycosa.crawl`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from lycosa.recipe import (
 )
 from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy, parse_options
 from lycosa.user_config import checked_contact, user_contact
-from lycosa.vocabulary.errors import UsageError, mistake_in
+from lycosa.vocabulary.errors import UsageError, explain_validation_error
 from lycosa.vocabulary.records import Plain, Url
 from lycosa.vocabulary.text import whole_number
 
@@ -34,8 +34,8 @@ from lycosa.vocabulary.text import whole_number
 class Flag:
     """How an option is written on the command line, and what it does.
 
-    name: of the flag; else that of the option.
-    parse: converts the text into the value; it is given the name of the flag too, for its messages.
+    name: of the flag, if it differs from that of the option.
+    parse: converts the text, given with the name of the flag for messages, into the value.
     """
 
     help: str
@@ -75,7 +75,7 @@ class FetchOptions(RequestOptions, total=False):
 
 
 class ScopeOptions(TypedDict, total=False):
-    """What a crawl stays within: of one run, or written into a new recipe for all of them."""
+    """The scope of one run, or of a new recipe and so of all its runs."""
 
     hosts: Annotated[
         Sequence[str],
@@ -95,10 +95,10 @@ class ScopeOptions(TypedDict, total=False):
 
 
 class CrawlOptions(FetchOptions, ScopeOptions, total=False):
-    """The options of one crawl; those not given are as the recipe has them.
+    """The options of one crawl; the recipe decides those that are not given.
 
-    Each option is spelt here once: these are the keywords of `lycosa.crawl` and the flags of `lycosa crawl`. Numbers
-    replace those of the recipe; hosts, patterns and languages are added to its own.
+    Each option is declared here once, as keyword of `lycosa.crawl` and as flag of `lycosa crawl`. Numbers replace those
+    of the recipe; hosts, patterns and languages are added to it.
     """
 
     pages: Annotated[int | None, Flag("Stop when the collection has N pages (earlier runs included).", "N", min=1)]
@@ -169,25 +169,25 @@ class CrawlOptions(FetchOptions, ScopeOptions, total=False):
 
 
 class Settings(NamedTuple):
-    """How one run differs from what the recipe says of every run."""
+    """Settings of one run that are not part of the recipe."""
 
     sitemaps: bool = False
     allow_private: bool = False
     resolve: tuple[str, ...] = ()
-    seeds: tuple[Url, ...] = ()  # beside those of the recipe
+    seeds: tuple[Url, ...] = ()  # in addition to those of the recipe
 
 
 def check_keywords(given: Mapping[str, object], options: type) -> None:
-    """Raises TypeError for a keyword that is none of the options."""
+    """Raises TypeError for a keyword that is not an option."""
     for name in given.keys() - options.__annotations__.keys():
         raise TypeError(f"no keyword {name!r}; there are {', '.join(options.__annotations__)}")
 
 
 def settings_of(options: CrawlOptions | FetchOptions | RequestOptions) -> Settings:
-    """The settings among the options, once they are known to be possible."""
+    """Checks the options and returns the settings among them."""
     resolve = tuple(options.get("resolve", ()))
     if resolve:
-        from lycosa.web.http import connect_to  # here, as all commands load this file, and few ask for anything
+        from lycosa.web.http import connect_to  # here, since every command loads this file and few make requests
 
         for entry in resolve:
             connect_to(entry)
@@ -210,7 +210,7 @@ def narrowed(scope: Scope, options: ScopeOptions) -> Scope:
 
 
 def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions | RequestOptions) -> Recipe:
-    """The recipe with the options of one run; its contact is that of the run, the recipe, or the user."""
+    """The recipe with the options of one run; the contact is that of the options, the recipe or the user's settings."""
     given = cast(CrawlOptions, options)
     strategy = given.get("strategy") or recipe.strategy
     target, own = given.get("target"), given.get("options", {})
@@ -219,10 +219,10 @@ def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions | Reques
     if target is not None and not entry.takes("target"):
         having = ", ".join(name for name, each in STRATEGIES.items() if each.takes("target"))
         raise UsageError(f"the strategy {strategy} has no target; those that have one are {having}")
-    if strategy == recipe.strategy:  # those of the recipe are for the strategy of the recipe
-        above = () if target is None else ("target",)  # the flag comes before what the recipe says
+    if strategy == recipe.strategy:  # options of the recipe belong to its strategy
+        above = () if target is None else ("target",)  # the flag overrides the recipe
         own = {**{key: value for key, value in recipe.options.items() if key not in above}, **own}
-    entry(**check_options(strategy, own))  # which refuses what is out of bounds
+    entry(**check_options(strategy, own))  # raises for values out of range
     map_ = _changed(
         recipe.map,
         atlas=_absolute(given.get("atlas")),
@@ -300,7 +300,7 @@ def _absolute(path: str | Path | None) -> str | None:
 S = TypeVar("S", bound=Struct)
 
 
-_OPTIONS_OF_FIELDS = {  # where an option is called otherwise than the field of the recipe that it replaces
+_OPTIONS_OF_FIELDS = {  # options whose name differs from the field of the recipe that they replace
     "bytes": "max_bytes",
     "recall": "stop_at_recall",
     "topic": "map_topic",
@@ -319,6 +319,6 @@ def _changed(settings: S, **options: object) -> S:
     try:
         msgspec.convert(msgspec.to_builtins(changed), type(settings))
     except msgspec.ValidationError as error:
-        field, _, wanted = mistake_in(error, type(settings)).partition(":")
+        field, _, wanted = explain_validation_error(error, type(settings)).partition(":")
         raise UsageError(f"{_OPTIONS_OF_FIELDS.get(field, field)}:{wanted}") from None
     return changed

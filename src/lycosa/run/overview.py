@@ -1,4 +1,4 @@
-"""A collection in numbers, with what a user has measured and what the model estimates."""
+"""A collection in numbers: counts, what the user has measured, and what the model estimates."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from lycosa.relevance.harvest import harvest_interval
 
 from .omissions import Omission, omissions_in_words
 from .reasons import outcome_counts
-from .recall import RecallEstimate, present_recall
+from .recall import RecallEstimate, current_recall
 from .review import Measured, measured
 from .topic import calibration_of
 
@@ -26,10 +26,10 @@ class Overview(Struct, frozen=True):
     changes: list[LatestChange]
     recall: RecallEstimate | None
     sample: Measured | None
-    harvest: tuple[float, float]  # the interval of the harvest rate: measured where it was, else of the estimate
+    harvest: tuple[float, float]  # the interval of the harvest rate, measured if possible, else estimated
     outcomes: dict[str, int]  # in words
     left_out: list[Omission]
-    target: float | None  # of relevance, that the latest crawl was given
+    target: float | None  # relevance target of the latest crawl
 
     @property
     def is_measured(self) -> bool:
@@ -37,7 +37,7 @@ class Overview(Struct, frozen=True):
 
     @property
     def harvest_rate(self) -> float:
-        """The share of relevant pages: measured where enough pages were drawn at random, else as the model says."""
+        """The share of relevant pages: measured, if enough random pages were labelled, else estimated by the model."""
         return self.sample.share if self.sample is not None and self.is_measured else self.facts.harvest_rate
 
 
@@ -51,7 +51,7 @@ def overview(collection: Collection) -> Overview:
         facts=facts,
         waiting=count_waiting(catalog.connection),
         changes=catalog.latest_changes(),
-        recall=present_recall(catalog),
+        recall=current_recall(catalog),
         sample=sample,
         harvest=harvest_of(folder, facts.relevant, facts.pages, sample),
         outcomes=outcome_counts(catalog.outcomes_and_statuses()),
@@ -61,14 +61,14 @@ def overview(collection: Collection) -> Overview:
 
 
 def harvest_of(folder: Path, relevant: int, pages: int, sample: Measured | None) -> tuple[float, float]:
-    """The interval of the harvest rate: that of the random sample where it is large enough, else of the estimate."""
+    """The interval of the harvest rate: that of the random sample if it is large enough, else of the estimate."""
     if sample is not None and sample.is_enough:
         return sample.low, sample.high
     return harvest_interval(relevant, pages, calibration_of(load_recipe(folder, to_read=True).topic, folder))
 
 
 def _target(catalog: Queries) -> float | None:
-    """The target of relevance that the latest crawl was given; None where it had none."""
+    """The relevance target of the latest crawl, if it had one."""
     for key in ("options", "utility"):
         given = catalog.get_state(key)
         target = given.get("target") if isinstance(given, dict) else None

@@ -1,4 +1,4 @@
-"""The reasons for fetching a URL, in words; `Candidate.because` has them as keys and values."""
+"""The reasons for fetching a URL (`Candidate.because`) in words."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -40,12 +40,14 @@ _PHRASES = {
     "days": "after {:.1f} days",
 }
 
-_FOR_PROGRAMS = frozenset(("alpha", "topicality_lately", "utility", "worth"))  # steps of the score; --json has them
+_FOR_PROGRAMS = frozenset(
+    ("alpha", "topicality_lately", "utility", "worth")
+)  # intermediate results; shown by --json only
 _ORDER = {what: position for position, what in enumerate(_PHRASES)}
 
 
 def outcome_counts(fetches: Iterable[tuple[Outcome, int | None, int]]) -> dict[str, int]:
-    """How often fetches ended how, in words, the most frequent first."""
+    """The number of fetches by outcome, in words, most frequent first."""
     counts: Counter[str] = Counter()
     for outcome, status, count in fetches:
         counts[outcome_name(outcome, status)] += count
@@ -53,9 +55,9 @@ def outcome_counts(fetches: Iterable[tuple[Outcome, int | None, int]]) -> dict[s
 
 
 def in_words(because: Mapping[str, Plain], *, most: int | None = None) -> str:
-    """The reasons as a list in words, without factors of 1; a reason without a phrase is printed as it is.
+    """The reasons in words, without factors of 1; a reason without a phrase is printed as it is.
 
-    most: how many of the factors of a link are named, the most telling first.
+    most: limit of factors of a link, the strongest first.
     """
     for_people = (what for what in because if what not in _FOR_PROGRAMS)
     ordered = sorted(for_people, key=lambda what: _ORDER.get(what, len(_ORDER)))
@@ -64,7 +66,7 @@ def in_words(because: Mapping[str, Plain], *, most: int | None = None) -> str:
     return ", ".join(shown) or (_NOTHING_KNOWN if because else "requested by the user")
 
 
-_MAX_FACTORS = 20  # of a link; more are in nobody's interest but a forger's
+_MAX_FACTORS = 20  # of a link; a forged record may have more
 _NOTHING_KNOWN = "a link about which nothing is known"
 _READER_EVIDENCE = {
     "frequency": "by how many of their pages are on the topic",
@@ -74,7 +76,7 @@ _READER_EVIDENCE = {
 
 
 def _readers(evidence: Mapping[str, Plain]) -> str:
-    """The evidence of readers for a page; of the readers themselves, only their number is shown."""
+    """The evidence of the access log for a page; of its readers, only the number is shown."""
     people = evidence.get("people")
     who = "" if people is None else " by one person" if people == 1 else f" by {people} people"
     ratios = {kind: f"{evidence[kind]:.3g}" for kind in _READER_EVIDENCE if kind in evidence}
@@ -97,20 +99,20 @@ _LINK_EVIDENCE = {
 
 
 def _link_evidence(parts: Mapping[str, Plain], most: int | None) -> str:
-    """What is known of a link."""
+    """The factors of a link, in words."""
     factors = _factors(parts, _LINK_EVIDENCE)[:most]
     return ", ".join(f"{factor} times as likely {evidence}" for factor, evidence in factors) or _NOTHING_KNOWN
 
 
 def _factors(parts: Mapping[str, Plain], evidence: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The factors of odds whose logarithms are given, the most telling first, with what each comes from; none of 1."""
+    """The factors of the odds, given as logarithms, with their sources in words; strongest first, without ones."""
     ranked = sorted(parts, key=lambda name: -abs(parts[name]))
     factors = [(f"{exp(parts[name]):.2g}", evidence.get(name, f"by {name}")) for name in ranked]
     return [(factor, source) for factor, source in factors if factor != "1"]
 
 
 class Factor(Struct, frozen=True):
-    """One part of the score of a link: what it multiplies the odds by, and where it comes from."""
+    """One factor of the odds of a link, and its source in words."""
 
     name: str
     log_odds: float
@@ -118,7 +120,7 @@ class Factor(Struct, frozen=True):
 
 
 def factors_of(because: Mapping[str, Plain]) -> list[Factor]:
-    """The parts of the score of a link as numbers, the most telling first; empty where its strategy gave none."""
+    """The factors of a link as numbers, strongest first; empty if its strategy gave none."""
     parts = because.get("parts")
     if not isinstance(parts, Mapping):
         return []
@@ -135,14 +137,14 @@ _STANDING_EVIDENCE = {
 
 
 def _standing_evidence(parts: Mapping[str, Plain]) -> str:
-    """What is known of the standing of a link."""
+    """The factors of the expected standing of a link, in words."""
     factors = _factors(parts, _STANDING_EVIDENCE)
     kinds = (f"{factor} times the odds of high importance, {evidence}" for factor, evidence in factors)
     return ", ".join(kinds) or "the usual odds of high importance"
 
 
 def _weighed(how: Mapping[str, Plain]) -> str:
-    """Both estimates of a link, and how they were weighed."""
+    """The estimated relevance and standing of a link, with their weights."""
     alpha = how["alpha"]
     known = f"relevant with probability {how['relevance']:.2f} and importance {how['standing']:.2f}"
     return f"{known}, weighing {alpha:.2f} and {1 - alpha:.2f}"
@@ -159,5 +161,5 @@ def _phrase(what: str, value: Plain, most: int | None) -> str:
         if what == "weighed":
             return _weighed(value)
         return _PHRASES[what].format(value)
-    except (KeyError, ValueError, TypeError, AttributeError):  # of another version, or of a strategy of the user's
+    except (KeyError, ValueError, TypeError, AttributeError):  # written by another version or by a plug-in
         return what if value is True else f"{what} {value}"

@@ -1,7 +1,7 @@
-"""How many of the relevant pages within reach a crawl has found, and how many are probably left.
+"""Estimates how many of the relevant pages within reach a crawl has found, and how many are left.
 
-Relevant is what the crawl's judge calls so. A page is within reach where links lead to it from the pages that were
-seen, be it over pages that were not.
+The crawl's own judge decides what is relevant. A page is within reach if a path of links leads to it from a visited
+page.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,14 +14,14 @@ from lycosa.collection.queries import Queries
 from lycosa.vocabulary.records import RELEVANT, Outcome, Plain, SkipReason, Url, Visit
 from lycosa.vocabulary.urls import key_of
 
-RECALL_STATE = "recall"  # key of the catalog's state: the estimate of the last checkpoint
-RECALL_BEHIND = "recall_behind"  # the same: whether pages were judged anew since, so that it has to be made again
+RECALL_STATE = "recall"  # key in the state of the catalog: the estimate of the last checkpoint
+RECALL_BEHIND = "recall_behind"  # likewise: whether pages were scored again since, so that the estimate is outdated
 OUT_OF_REACH = (SkipReason.SCOPE, SkipReason.QUOTA, SkipReason.TRAP, SkipReason.FORGOTTEN)
-ENOUGH = 20  # relevant pages, before which a crawl does not stop by its recall
+MIN_RELEVANT = 20  # relevant pages that must be found before a crawl stops by its recall
 SLOTS = 1 << 23  # one byte each; URLs are hashed into them
-MOST_RELEVANT_PARENTS, MOST_OTHER_PARENTS = 4, 3  # counted up to here
-# How often a link leads to a relevant page, by how many relevant pages (rows) and other pages (columns) of the crawl
-# have it: the mean over crawls of synthetic worlds. It counts as `PRIOR_WEIGHT` links; a crawl's own soon count more.
+MAX_RELEVANT_PARENTS, MAX_OTHER_PARENTS = 4, 3  # larger counts fall into the last cell
+# Prior probability that a link leads to a relevant page, by the number of relevant pages (rows) and other pages
+# (columns) that have the link: means over crawls of synthetic worlds. It counts as much as `PRIOR_WEIGHT` links.
 PRIOR = (
     (0.02, 0.02, 0.015, 0.01),
     (0.35, 0.12, 0.08, 0.03),
@@ -30,20 +30,22 @@ PRIOR = (
     (0.92, 0.78, 0.50, 0.20),
 )
 PRIOR_WEIGHT = 2.0
-RECENCY = 0.95  # what an outcome counts after one more of its cell: a strategy follows the best links of a cell first
-DISPERSION = 1.5  # by which errors exceed those of independent links; fitted on crawls of synthetic worlds
-_Z = 1.645  # 5 % of a normal distribution lie above, and 5 % below its negative
+RECENCY = (
+    0.95  # weight of an outcome relative to the next of its cell: strategies follow the best links of a cell first
+)
+DISPERSION = 1.5  # ratio of errors to those of independent links; fitted on crawls of synthetic worlds
+_Z = 1.645  # 95 % quantile of the normal distribution
 
 _UNKNOWN, _WAITING, _DONE, _RELEVANT = range(4)  # the two lowest bits of a slot; above them, the cell
-_COLUMNS = MOST_OTHER_PARENTS + 1
-_CELLS = (MOST_RELEVANT_PARENTS + 1) * _COLUMNS
+_COLUMNS = MAX_OTHER_PARENTS + 1
+_CELLS = (MAX_RELEVANT_PARENTS + 1) * _COLUMNS
 _PRIOR_OF_CELL = [share for row in PRIOR for share in row]
-_NEXT_RELEVANT = [min(cell + _COLUMNS, cell % _COLUMNS + MOST_RELEVANT_PARENTS * _COLUMNS) for cell in range(_CELLS)]
-_NEXT_OTHER = [cell + (cell % _COLUMNS < MOST_OTHER_PARENTS) for cell in range(_CELLS)]
+_NEXT_RELEVANT = [min(cell + _COLUMNS, cell % _COLUMNS + MAX_RELEVANT_PARENTS * _COLUMNS) for cell in range(_CELLS)]
+_NEXT_OTHER = [cell + (cell % _COLUMNS < MAX_OTHER_PARENTS) for cell in range(_CELLS)]
 
 
 class RecallEstimate(Struct, frozen=True):
-    """The share of the relevant pages within reach that was found, with an interval that holds the truth in 90 %."""
+    """The share of the relevant pages within reach that was found, with a 90 % interval."""
 
     found: int  # relevant pages
     relevant_left: float
@@ -52,28 +54,28 @@ class RecallEstimate(Struct, frozen=True):
     recall_high: float
 
     def reaches(self, target: float) -> bool:
-        """Whether the crawl may stop at this recall: even the low end of the interval reaches it, and at least `ENOUGH`
-        relevant pages speak for that."""
-        return self.found >= ENOUGH and self.recall_low >= target
+        """Whether the crawl may stop at this recall: the low end of the interval reaches it, and at least
+        `MIN_RELEVANT` relevant pages were found."""
+        return self.found >= MIN_RELEVANT and self.recall_low >= target
 
 
 def saved_recall(state: Plain) -> RecallEstimate | None:
-    """The estimate that a catalog has under `RECALL_STATE`; None where there is none, or that of another version."""
+    """The estimate saved under `RECALL_STATE`; None if there is none, or if another version wrote it."""
     try:
         return None if state is None else msgspec.convert(state, RecallEstimate)
     except msgspec.ValidationError:
-        return None  # the next run makes another
+        return None  # the next run estimates again
 
 
-def present_recall(catalog: Queries) -> RecallEstimate | None:
-    """The estimate of a catalog: the one of its last checkpoint, unless pages were judged anew since."""
+def current_recall(catalog: Queries) -> RecallEstimate | None:
+    """The estimate of the last checkpoint; None if pages were scored again since."""
     if catalog.get_state(RECALL_BEHIND):
         return restored_recall(catalog).estimate()
     return saved_recall(catalog.get_state(RECALL_STATE))
 
 
 def restored_recall(catalog: Queries) -> "RecallEstimator":
-    """An estimator that knows every visit of a catalog; reads all its links."""
+    """An estimator with every visit of a catalog; reads all links."""
     estimator = RecallEstimator()
     for visit in catalog.visits_with_links():
         estimator.visited(
@@ -90,24 +92,24 @@ def restored_recall(catalog: Queries) -> "RecallEstimator":
 class RecallEstimator:
     """Estimates recall from which pages link where, for crawls by any strategy.
 
-    The relevant pages that are left are those among the waiting links, and those that no page seen links to:
+    The relevant pages that are left are those among the waiting links, and those that no visited page links to:
 
         left = Σ_c waiting_c · p_c + f0
 
-    Links fall into cells c by how many relevant and how many other pages have them. p_c is the share of relevant pages
-    among the links followed from cell c, of which the n-th last counts RECENCY^n, shrunk to a prior. f0 is Chao's
-    estimate of the classes that a sample missed (1984), for sampling without replacement (Chao, Lin 2012): relevant
-    pages are the classes, and each relevant page visited is a sample of those that it links to. With f1 and f2 relevant
-    pages, found or expected among the waiting links, that one or two relevant pages link to, and q = found / (found +
-    left) the share of samples taken,
+    Links fall into cells c by the number of relevant and of other pages that have them. p_c is the share of relevant
+    pages among the links followed from cell c, where the n-th last has weight RECENCY^n, shrunk to a prior. f0 is
+    Chao's estimate of unseen classes (1984), for sampling without replacement (Chao, Lin 2012): relevant pages are the
+    classes, and each visited relevant page is a sample of the pages that it links to. With f1 and f2 the number of
+    relevant pages, found or expected among the waiting links, that one or two relevant pages link to, and q = found /
+    (found + left) the share of samples taken,
 
         f0 = f1 (f1 - 1) / (2 (f2 + 1) + f1 · q / (1 - q)).
 
     The interval is log-normal: left + 1, times or divided by exp(1.645 · DISPERSION · sqrt(ln(1 + var / (left + 1)²))),
     where var is the variance of the waiting links' outcomes and of p_c, and that of a geometric f0.
 
-    A visit costs time in proportion to its links, an estimate none that grows. Memory is bounded: in crawls that know
-    more than a million URLs some share a slot, and count as one.
+    A visit takes time proportional to its links, an estimate constant time. Memory is bounded: with more than a million
+    URLs, some share a slot and count as one.
 
     >>> estimator = RecallEstimator()
     >>> estimator.visited("http://a.example/", is_relevant=True, targets=["http://a.example/1", "http://a.example/2"])
@@ -122,12 +124,12 @@ class RecallEstimator:
     def __init__(self) -> None:
         self._slots = bytearray(SLOTS)
         self._waiting = [0] * _CELLS
-        self._trials = [0.0] * _CELLS  # links followed, and those that led to relevant pages; the latest count most
+        self._trials = [0.0] * _CELLS  # links followed, and those that led to relevant pages, weighted by recency
         self._hits = [0.0] * _CELLS
-        self._relevant = [0] * (MOST_RELEVANT_PARENTS + 1)  # relevant pages found, by how many of them link to them
+        self._relevant = [0] * (MAX_RELEVANT_PARENTS + 1)  # relevant pages found, by their number of relevant parents
 
     def add(self, visit: Visit) -> None:
-        """A page was visited; of one that was seen again, its new links count."""
+        """Adds a visit; of a page fetched again, only its new links count."""
         is_relevant = visit.is_kept and visit.relevance is not None and visit.relevance >= RELEVANT
         targets: Iterable[Url] = (link.target for link in visit.open_links())
         if visit.change is not None:
@@ -137,14 +139,14 @@ class RecallEstimator:
         self.visited(visit.candidate.url, is_relevant=is_relevant, targets=targets, is_redirect=is_redirect)
 
     def visited(self, url: Url, *, is_relevant: bool, targets: Iterable[Url] = (), is_redirect: bool = False) -> None:
-        """A URL was visited, whose page, if there was one, links to `targets`."""
+        """Adds a visited URL and the links of its page."""
         slot = key_of(url) % SLOTS
         state, cell = self._slots[slot] & 3, self._slots[slot] >> 2
         if state in (_DONE, _RELEVANT):
             return
         if state == _WAITING:
             self._waiting[cell] -= 1
-        if not is_redirect:  # where that leads will be another visit
+        if not is_redirect:  # its target is another visit
             self._trials[cell] = RECENCY * self._trials[cell] + 1.0
             self._hits[cell] = RECENCY * self._hits[cell] + is_relevant
         self._relevant[cell // _COLUMNS] += is_relevant
@@ -152,7 +154,7 @@ class RecallEstimator:
         self._follow(url, set(targets), is_relevant)
 
     def leave_out(self, url: Url) -> None:
-        """A URL is out of reach: it was skipped."""
+        """Excludes a URL that was skipped, and so is out of reach."""
         slot = key_of(url) % SLOTS
         state, cell = self._slots[slot] & 3, self._slots[slot] >> 2
         if state == _WAITING:
@@ -180,7 +182,7 @@ class RecallEstimator:
             slots[slot] = after << 2 | state
 
     def estimate(self) -> RecallEstimate | None:
-        """How much was found; None before the first relevant page."""
+        """The current estimate; None before the first relevant page."""
         found = sum(self._relevant)
         if not found:
             return None
@@ -204,7 +206,7 @@ class RecallEstimator:
 
 
 def _unseen(found: int, waiting_left: float, by_parents: Sequence[float]) -> float:
-    """f0, the relevant pages that no page seen links to: the positive root of
+    """f0, the relevant pages that no visited page links to: the positive root of
 
         b f0² + (b w + found f1 - a) f0 - a w = 0  with  a = f1 max(0, f1 - 1), b = 2 (f2 + 1), w the waiting ones,
 

@@ -1,4 +1,4 @@
-"""How pages were when they were seen last, and what has become of them since."""
+"""Compares pages fetched again with their stored versions."""
 
 from collections.abc import Iterable
 
@@ -12,18 +12,18 @@ from lycosa.collection.warc import digest
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.records import Change, Fetch, Outcome, PastFetch, Url, Visit
 
-TRUSTED = 7  # answers "not modified" in a row before a page is asked for without conditions: some servers always say so
-FAILURES = 3  # looks in a row that failed, after which a page counts as vanished
-OUT_OF_REACH = 86_400.0  # seconds since the last look that did not fail, before which it does not
-_FOR_GOOD = frozenset((301, 308))  # redirects; others may lead elsewhere tomorrow
-_NO_LONGER = frozenset((404, 410))
+MAX_NOT_MODIFIED = 7  # responses 304 in a row before an unconditional request: some servers always send them
+MAX_FAILURES = 3  # in a row, after which a page counts as vanished
+MIN_FAILING_TIME = 86_400.0  # seconds since the last success before a failing page may count as vanished
+_PERMANENT_REDIRECTS = frozenset((301, 308))  # status codes
+_GONE_STATUSES = frozenset((404, 410))
 
 
 class _KnownPage(Struct, frozen=True):
     page: PageRow
-    not_modified: int  # answers in a row that said so
-    failures: int  # looks in a row
-    good_at: float  # the last look that did not fail
+    not_modified: int  # responses 304 in a row
+    failures: int  # in a row
+    good_at: float  # the last success
 
     @property
     def is_gone(self) -> bool:
@@ -31,11 +31,10 @@ class _KnownPage(Struct, frozen=True):
 
 
 class RecrawlMemory:
-    """Compares answers with the newest versions of some pages of a collection.
+    """Compares responses with the latest stored versions of pages.
 
-    Digests decide, whatever a server says of its pages: a body that the archive has is no change, and neither is one
-    that differs in markup alone, its words and links being the same. Only "not modified" is believed unseen, and that
-    not for ever.
+    Digests decide, not headers: neither a body that the archive has nor one that differs only in markup, with the same
+    words and links, is a change. A 304 is trusted without a body, but not for ever.
     """
 
     def __init__(self, collection: Collection, urls: Iterable[Url] = (), *, clock: Clock):
@@ -46,7 +45,7 @@ class RecrawlMemory:
         self.know(urls)
 
     def know(self, urls: Iterable[Url]) -> None:
-        """Takes down how pages are, before they are seen again."""
+        """Loads the stored versions of pages, before they are fetched again."""
         catalog = self._collection.catalog
         for url in urls:
             page = catalog.page(url)
@@ -54,16 +53,16 @@ class RecrawlMemory:
                 self._known[url] = _known(page, catalog.looks(page.number))
 
     def past(self, url: Url) -> PastFetch | None:
-        """What to ask by whether a page has changed; None where it is to be asked for without conditions."""
+        """The earlier fetch, for a conditional request; None if the request is to be unconditional."""
         known = self._known[url]
         page = known.page
-        if known.is_gone or known.not_modified >= TRUSTED or not (page.etag or page.last_modified):
+        if known.is_gone or known.not_modified >= MAX_NOT_MODIFIED or not (page.etag or page.last_modified):
             return None
         return page.past
 
     def compared(self, fetch: Fetch) -> Fetch:
-        """The answer, marked UNCHANGED if its content is that of the newest version; without its body if the archive
-        has the same bytes."""
+        """The fetch, with the outcome UNCHANGED if its content is that of the latest version, and without its body if
+        the archive has the same bytes."""
         page = self._known[fetch.url].page
         if fetch.outcome is not Outcome.OK or page.place is None:
             return fetch
@@ -76,10 +75,10 @@ class RecrawlMemory:
         if before.header(DECODED) is not None:  # the archive has it decoded
             self._payloads[fetch.url] = digest(before.body)
             return replace(fetch, outcome=Outcome.UNCHANGED, body=b"", content=b"", truncated="")
-        return replace(fetch, outcome=Outcome.UNCHANGED)  # packed in another way
+        return replace(fetch, outcome=Outcome.UNCHANGED)  # the same content in another encoding
 
     def noted(self, visit: Visit) -> Visit:
-        """The visit with what has become of its page."""
+        """The visit with its `change` set."""
         url = visit.candidate.url
         known = self._known[url]
         visit = replace(visit, known=replace(known.page.past, payload=self._payloads.pop(url, "")))
@@ -107,15 +106,15 @@ class RecrawlMemory:
     def _is_gone(self, visit: Visit, known: _KnownPage) -> bool:
         fetch = visit.fetch
         match fetch.outcome:
-            case Outcome.OK | Outcome.UNWANTED:  # it asks not to be kept, is in another language, or is no page
+            case Outcome.OK | Outcome.UNWANTED:  # noindex, in another language, or not a page
                 return True
             case Outcome.FORBIDDEN:
                 return False
             case _:
-                if fetch.status in _NO_LONGER or fetch.status in _FOR_GOOD:
+                if fetch.status in _GONE_STATUSES or fetch.status in _PERMANENT_REDIRECTS:
                     return True
-                is_long_ago = self._clock.now() - known.good_at >= OUT_OF_REACH
-                return known.failures + 1 >= FAILURES and is_long_ago
+                is_long_ago = self._clock.now() - known.good_at >= MIN_FAILING_TIME
+                return known.failures + 1 >= MAX_FAILURES and is_long_ago
 
 
 def _known(page: PageRow, looks: list[ObservationRow]) -> _KnownPage:

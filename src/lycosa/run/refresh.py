@@ -1,4 +1,4 @@
-"""Fetching pages of a collection again, and new ones on the way: the plan, the pages it chooses, and the result."""
+"""Refresh: fetches stored pages again, and some new ones; the plan, the choice of pages, and the result."""
 
 import dataclasses
 from collections import Counter
@@ -30,35 +30,35 @@ from .options import FetchOptions, Settings, changed_recipe
 from .recrawl_memory import RecrawlMemory
 from .session import Session
 
-POLICY = "crawl-value"  # which pages are seen again, where nothing else is said
-EXPAND = 0.7  # share of the requests that go to links that wait; within 2 % of the best in the study `one-budget`
-MAX_REQUESTS = 10**12  # that anybody can mean
-NEXT_REFRESH = 86_400.0  # seconds from now, for which the changes are estimated that each policy would find
-NAMED = 5  # pages of each kind that a result names, the most important
-LEAST = 0.01  # importance of any page, so that none is never seen again
-_UNKNOWN = 0.5  # relevance or standing where no page of the collection tells any
+POLICY = "crawl-value"  # the default
+EXPAND = 0.7  # share of the requests for waiting links; within 2 % of the best in the study `one-budget`
+MAX_REQUESTS = 10**12  # more must be a mistake
+NEXT_REFRESH = 86_400.0  # seconds from now, for which each policy's expected changes are estimated
+MAX_NAMED = 5  # most important pages of each kind that a result lists
+MIN_IMPORTANCE = 0.01  # of any page, so that each is fetched again some time
+_UNKNOWN = 0.5  # relevance or standing if no page of the collection has one
 
-_ALTERED = frozenset((Change.CHANGED, Change.VANISHED, Change.RETURNED))
-_IN_VAIN = frozenset((Change.FAILED, Change.REFUSED))
+_CHANGES = frozenset((Change.CHANGED, Change.VANISHED, Change.RETURNED))
+_FAILURES = frozenset((Change.FAILED, Change.REFUSED))
 
 
 class AveragePage(Struct, frozen=True):
-    """The average page, which stands in for what is not known of another."""
+    """Mean scores of the collection, used for pages that have none."""
 
     relevance: float = _UNKNOWN
     standing: float = _UNKNOWN
 
     def importance(self, relevance: float | None, standing: float | None) -> float:
-        """Relevance × standing; never so little that a page is never seen again."""
+        """max(relevance × standing, `MIN_IMPORTANCE`)."""
         known_relevance = self.relevance if relevance is None else relevance
-        return max(LEAST, known_relevance * (self.standing if standing is None else standing))
+        return max(MIN_IMPORTANCE, known_relevance * (self.standing if standing is None else standing))
 
 
 def history_in(catalog: Catalog, now: float, *, is_wanted: Callable[[Url], bool] = lambda url: True) -> HistoryTable:
-    """The pages that may be seen again, with how often and when they were seen, and how often they had changed.
+    """The pages that may be fetched again, with the number and times of their fetches, and the number of changes.
 
-    A page that has vanished is due again after as long as it had been gone when it was last seen to be: soon at first,
-    then less and less often.
+    A vanished page is due again after as long as it had been gone at the last check: soon at first, then with doubling
+    intervals.
     """
     every = list(catalog.refresh_states())
     pages, typical = [page for page in every if is_wanted(page.url) and _is_due(page, now)], typical_of(every)
@@ -80,8 +80,8 @@ def _is_due(page: RefreshState, now: float) -> bool:
 def _looks(catalog: Catalog, wanted: set[int]) -> Iterator[Observation]:
     scores = catalog.link_scores()
     for number, url, look in catalog.all_looks():
-        if number in wanted and look.change not in _IN_VAIN:
-            changed = look.change in _ALTERED
+        if number in wanted and look.change not in _FAILURES:
+            changed = look.change in _CHANGES
             yield Observation(url, look.at, changed, look.links or 0, look.new_links, float(scores.get(number, 0.0)))
 
 
@@ -91,7 +91,7 @@ def _mean(values: Iterable[float | None]) -> float:
 
 
 class NamedPage(Struct, frozen=True):
-    """A page that a result names."""
+    """A page listed in a result."""
 
     url: Url
     title: str
@@ -103,33 +103,33 @@ class Refreshed(Struct, frozen=True):
 
     policy: str
     budget: int
-    requests: int  # made; those for robots.txt aside
+    requests: int  # made, without those for robots.txt
     looked_at: int
     unchanged: int
     changed: int
     vanished: int
     returned: int  # had vanished before
     still_gone: int
-    failed: int  # could not be had this time
-    refused: int  # not looked at, as their addresses are not ones to connect to
+    failed: int  # could not be fetched this time
+    refused: int  # not requested: connections to their addresses are not allowed
     new: int
-    led_nowhere: int  # links that were followed and brought no page
+    led_nowhere: int  # links that were followed and led to no page
     changed_pages: list[NamedPage]
     new_pages: list[NamedPage]
     vanished_pages: list[NamedPage]
     returned_pages: list[NamedPage]
-    expected_changes: dict[str, float]  # that each policy would find with the same budget a day from now
+    expected_changes: dict[str, float]  # found by each policy with the same budget a day from now
     pages: int  # in the collection
     stopped: str
 
 
 class RefreshTally:
-    """Folds the visits of a refresh."""
+    """Counts the visits of a refresh."""
 
     def __init__(self) -> None:
         self.counts: Counter[Change | str] = Counter()
-        self.known: dict[Url, NamedPage] = {}  # the pages that are to be seen again, as they were
-        self.typical = AveragePage()  # page of the collection
+        self.known: dict[Url, NamedPage] = {}  # the pages to fetch again, before the refresh
+        self.typical = AveragePage()  # of the collection
         self._named: dict[Change | str, list[NamedPage]] = {}
 
     def add(self, visit: Visit) -> None:
@@ -138,7 +138,7 @@ class RefreshTally:
         if kind in ("new", Change.CHANGED, Change.VANISHED, Change.RETURNED):
             named = self._named.setdefault(kind, [])
             named.append(self._called(visit))
-            if len(named) > 20 * NAMED:
+            if len(named) > 20 * MAX_NAMED:
                 self._named[kind] = _most_important(named)
 
     def _called(self, visit: Visit) -> NamedPage:
@@ -176,7 +176,7 @@ class RefreshTally:
 
 
 def _most_important(pages: list[NamedPage]) -> list[NamedPage]:
-    return nlargest(NAMED, pages, key=lambda page: page.importance)
+    return nlargest(MAX_NAMED, pages, key=lambda page: page.importance)
 
 
 class NobodyAnsweredError(LycosaError):
@@ -184,15 +184,15 @@ class NobodyAnsweredError(LycosaError):
 
 
 class Plan(Struct, frozen=True):
-    """What a user wants of one refresh."""
+    """The parameters of one refresh."""
 
     budget: int  # requests
     policy: str = POLICY
-    expand: float = EXPAND  # probability that a request goes to a link that waits
+    expand: float = EXPAND  # probability that a request is for a waiting link
 
 
 def plan_of(*, budget: int, policy: str | None = None, expand: float | None = None) -> Plan:
-    """The plan, once it is known to be possible."""
+    """The plan; UsageError for wrong values."""
     plan = Plan(budget, policy or POLICY, EXPAND if expand is None else expand)
     if plan.budget < 1:
         raise UsageError(f"a budget of {plan.budget} requests sees nothing; give 1 or more")
@@ -205,13 +205,13 @@ def plan_of(*, budget: int, policy: str | None = None, expand: float | None = No
 
 
 def refreshing_recipe(recipe: Recipe, plan: Plan, options: FetchOptions) -> Recipe:
-    """The recipe with the bounds of a refresh; those of the whole collection stay as they are."""
+    """The recipe with the limits of a refresh; limits of the whole collection stay as they are."""
     recipe = changed_recipe(recipe, options)
     return replace(recipe, stop=replace(recipe.stop, requests=plan.budget, dry_after=0, recall=None))
 
 
 def require_pages(folder: Path) -> None:
-    """Refuses a collection that has nothing to see again, before anything is written."""
+    """Raises CollectionError for a collection without pages, before anything is written."""
     with open_for_reading(folder) as collection:
         if not collection.catalog.count():
             raise CollectionError(f"{folder} has no pages to see again; fill it with: lycosa crawl {folder}")
@@ -254,7 +254,7 @@ class Refresh(Visits):
         return await run.visits(run.crawl(web, self._memory, observe=self.tally.add), stack)
 
     def result(self) -> Refreshed:
-        """The result of the refresh, and what each policy expects of the next."""
+        """The result of the refresh, with the changes that each policy expects of the next."""
         status, budget = self._session.status, self._plan.budget
         then = self._session.clock.now() + NEXT_REFRESH
         table = self._table(then)
@@ -272,7 +272,7 @@ class Refresh(Visits):
         )
 
     def require_an_answer(self) -> None:
-        """Raises where nothing that was asked for brought any answer, unless somebody ended the refresh."""
+        """Raises NobodyAnsweredError if no request was answered, unless the refresh was interrupted."""
         status, asked = self._session.status, self._session.status.requests
         if asked.fetches and not asked.answers and status.stop_reason != INTERRUPTED:
             why = f" ({asked.latest_trouble})" if asked.latest_trouble else ""
@@ -283,17 +283,16 @@ class Refresh(Visits):
             )
 
     def _seed(self) -> int:
-        """A seed that differs from run to run, and is the same if a run is repeated."""
+        """A random seed that differs between runs and is reproducible."""
         return len(self._session.collection.catalog.runs())
 
     def _table(self, moment: float) -> HistoryTable:
-        """What is known of the pages that may be seen again at a moment."""
+        """The histories of the pages that may be fetched again at a given time."""
         return history_in(self._session.collection.catalog, moment, is_wanted=self._session.is_in_scope)
 
     def _chosen(self, table: HistoryTable, count: int, left_alone: Set[Host] = frozenset()) -> list[Candidate]:
-        """`count` pages to fetch again, the most urgent first, without those chosen before and those of some hosts.
-
-        The memory learns how they were.
+        """`count` pages to fetch again, most urgent first, without pages chosen before and those of hosts in
+        `left_alone`; their stored versions are loaded into the memory.
         """
         now, catalog, known = self._session.clock.now(), self._session.collection.catalog, self.tally.known
         table = table.only([url not in known and host_of(url) not in left_alone for url in table.urls])

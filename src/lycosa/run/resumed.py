@@ -1,4 +1,4 @@
-"""A few more pages of a crawl, of the URLs that wait already, for callers that are not to choose where it goes."""
+"""A crawl of a few more waiting URLs, for callers that may not choose what is crawled."""
 
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, aclosing
@@ -15,20 +15,20 @@ from .live import LiveRun, Visits, no_visits
 from .options import FetchOptions, changed_recipe
 from .session import Session
 
-MAX_MINUTES = 5.0  # of one call, unless the user says otherwise
+MAX_MINUTES = 5.0  # of one call, by default
 
 
 def resumed_recipe(recipe: Recipe, requests: int, options: FetchOptions) -> Recipe:
-    """The recipe bounded to so many requests; bounds of the whole collection stay as they are."""
+    """The recipe with a limit of requests; limits of the whole collection stay as they are."""
     recipe = changed_recipe(recipe, options)
     minutes = MAX_MINUTES if recipe.stop.minutes is None else recipe.stop.minutes
     return replace(recipe, stop=replace(recipe.stop, requests=requests, minutes=minutes, dry_after=0, recall=None))
 
 
 class ResumedCrawl(Visits):
-    """The visits of a crawl that goes on as the run before it, with its strategy, scope and quotas and without seeds.
+    """Continues the last run, with its strategy, scope and quotas and without new seeds.
 
-    Only URLs that wait when it begins are fetched; the links of their pages wait for a later run.
+    Only URLs that wait at the start are fetched; the links of their pages wait for a later run.
     """
 
     async def _open(self, stack: AsyncExitStack) -> AsyncGenerator[Visit, None]:
@@ -41,12 +41,14 @@ class ResumedCrawl(Visits):
         run.begin(session.run_as_before(None))
         crawl = run.crawl(web)
         parts = {field.name: getattr(crawl, field.name) for field in fields(crawl)}
-        # Without checkpoints and training on the way: at a checkpoint the links set aside would be missing.
-        return await run.visits(_OfWaiting(**{**parts, "between_visits": lambda: None, "session": session}), stack)
+        # No checkpoints and no training during the run: a checkpoint would lack the links that are set aside.
+        return await run.visits(
+            _WaitingUrlsCrawl(**{**parts, "between_visits": lambda: None, "session": session}), stack
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
-class _OfWaiting(Crawl):
+class _WaitingUrlsCrawl(Crawl):
     session: Session
 
     async def visits(self) -> AsyncGenerator[Visit, None]:

@@ -1,4 +1,4 @@
-"""Pages for a user to look at: those that teach the model most, and some drawn at random, which tell how good it is."""
+"""Pages for the user to label: those from which the model learns most, and random ones, which measure its quality."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -16,7 +16,7 @@ from lycosa.collection.rows import PageRow
 from lycosa.recipe import Recipe
 from lycosa.relevance.harvest import wilson_interval
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.files import append_lines, atomic_write, read_plain
+from lycosa.vocabulary.files import append_lines, atomic_write, read_regular_file
 from lycosa.vocabulary.records import RELEVANT, Url
 from lycosa.vocabulary.text import whole_number
 
@@ -26,19 +26,19 @@ from .topic import examples_of
 SAMPLE_FILE = "sample.txt"
 _MAX_BYTES = 100_000_000
 DRAWN_AT_RANDOM = 2  # of a batch
-ENOUGH_DRAWN = 10  # pages drawn at random, from which on the harvest rate is measured and not estimated
+MIN_DRAWN = 10  # random pages needed to measure the harvest rate instead of estimating it
 _SHARE_OF_TOP = 0.4  # of a batch
-_PER_HOST = 3  # pages of one host in a batch, those drawn at random aside
-_LOOKED_AT = 400  # pages among which the most telling are chosen
-_TEXT = 300  # characters of a page that are shown
+_PER_HOST = 3  # pages of one host in a batch, not counting random ones
+_MAX_CONSIDERED = 400  # pages among which uncertain ones are chosen
+_MAX_TEXT = 300  # characters shown of a page
 
 Why = Literal["uncertain", "top", "random"]
-Verdict = Literal["relevant", "other", ""]  # of the model on a page; empty where it is not known
+Verdict = Literal["relevant", "other", ""]  # of the model on a page; empty if unknown
 _VERDICTS: dict[str, Verdict] = {"relevant": "relevant", "other": "other", "": ""}
 
 
 class ReviewPage(Struct, frozen=True):
-    """A page to look at, and why it was chosen."""
+    """A page to label, and why it was chosen."""
 
     url: Url
     title: str
@@ -48,24 +48,24 @@ class ReviewPage(Struct, frozen=True):
 
 
 class Batch(Struct, frozen=True):
-    """Some pages to look at together."""
+    """Pages to label together."""
 
     pages: tuple[ReviewPage, ...]
-    collected: int  # pages of the collection, of which some were drawn at random
-    known: dict[Url, bool] = {}  # drawn at random too, and labelled before
+    collected: int  # pages of the collection when the random ones were drawn
+    known: dict[Url, bool] = {}  # random pages that were labelled before
 
 
 def choose(
     collection: Collection, folder: Path, recipe: Recipe, *, size: int, random: Random, passed_over: Iterable[Url] = ()
 ) -> Batch:
-    """The next pages to look at.
+    """The next pages to label.
 
-    Two are drawn at random from all pages of the collection that were not drawn before, whatever is known of them: so
-    the share of good ones among all that were drawn estimates that of the collection without bias. Of the others, 4 of
-    10 are the most relevant, and the rest those for which p (1 - p) (1 + ln(1 + links)) is highest, p being the
-    relevance: uncertain ones, on which the rank of many links depends. Pages that are labelled are not asked for again.
+    Two are drawn at random from all pages not drawn before, labelled or not, so that the share of good pages in the
+    sample is an unbiased estimate of that of the collection. Of the others, 40 % are the most relevant, and the rest
+    those with the highest p (1 - p) (1 + ln(1 + links)), where p is the relevance: uncertain pages with many links to
+    rank. Labelled pages are not chosen again.
 
-    passed_over: pages not to ask for again.
+    passed_over: pages not to choose again.
     """
     catalog, labels = collection.catalog, examples_of(recipe.topic, folder).urls
     drawn = {each.url for each in read_sample(folder)}
@@ -73,15 +73,15 @@ def choose(
     draws = [url for _, url, *_ in random.sample(rows, min(DRAWN_AT_RANDOM, size, len(rows)))]
     known = {url: labels[url] for url in draws if url in labels}
     left_out = {*labels, *passed_over, *draws}
-    chosen = _telling(catalog, size - len(draws), left_out)
+    chosen = _informative(catalog, size - len(draws), left_out)
     wanted: list[tuple[Url, Why]] = [*chosen, *((url, "random") for url in draws if url not in known)]
-    random.shuffle(wanted)  # lest their place tell which is which
+    random.shuffle(wanted)  # so that the order does not reveal which are random
     pages = (_review_page(collection, url, why) for url, why in wanted)
     return Batch(tuple(page for page in pages if page is not None), catalog.count(), known)
 
 
-def _telling(catalog: Queries, size: int, left_out: set[Url]) -> list[tuple[Url, Why]]:
-    """The most relevant pages, and the uncertain ones on which most depends."""
+def _informative(catalog: Queries, size: int, left_out: set[Url]) -> list[tuple[Url, Why]]:
+    """The most relevant pages, and the uncertain ones with many links."""
     if size < 1:
         return []
     hosts: Counter[str] = Counter()
@@ -99,8 +99,8 @@ def _telling(catalog: Queries, size: int, left_out: set[Url]) -> list[tuple[Url,
                 taken.append((row.url, why))
         return taken
 
-    top = take(catalog.pages("relevance", limit=_LOOKED_AT), round(_SHARE_OF_TOP * size), "top")
-    uncertain = [row for row in catalog.most_uncertain(_LOOKED_AT) if row.url not in left_out]
+    top = take(catalog.pages("relevance", limit=_MAX_CONSIDERED), round(_SHARE_OF_TOP * size), "top")
+    uncertain = [row for row in catalog.most_uncertain(_MAX_CONSIDERED) if row.url not in left_out]
     links = {row.url: len(catalog.links_of(row.number)) for row in uncertain}
 
     def influence(row: PageRow) -> float:
@@ -114,36 +114,36 @@ def _review_page(collection: Collection, url: Url, why: Why) -> ReviewPage | Non
     row = collection.catalog.page(url)
     if row is None or row.place is None:
         return None
-    text = " ".join(main_text_of(collection.archive.fetch_at(row.place))[: 4 * _TEXT].split())
-    return ReviewPage(url, row.title, row.relevance, why, text[:_TEXT])
+    text = " ".join(main_text_of(collection.archive.fetch_at(row.place))[: 4 * _MAX_TEXT].split())
+    return ReviewPage(url, row.title, row.relevance, why, text[:_MAX_TEXT])
 
 
 # ---------------------------------------------------------------- the random sample
 
 
 class Measured(Struct, frozen=True):
-    """The share of relevant pages in a collection, as a user found it on pages drawn at random."""
+    """The share of relevant pages in a collection, measured by the user on random pages."""
 
     drawn: int
     good: int
     share: float
-    low: float  # of an interval that covers 90 %
+    low: float  # of a 90 % interval
     high: float
-    called_relevant: int  # of those drawn, by the model, before it was told of them
-    rightly: int  # of these, as the user says
+    called_relevant: int  # of those drawn, by the model before it learnt their labels
+    rightly: int  # of these, relevant according to the user
 
     @property
     def is_enough(self) -> bool:
-        return self.drawn >= ENOUGH_DRAWN
+        return self.drawn >= MIN_DRAWN
 
 
 class LabelledPage(Struct, frozen=True):
-    """A page drawn at random that a user has labelled."""
+    """A random page that the user has labelled."""
 
     url: Url
     good: bool
     pages: int  # of the collection when it was drawn
-    verdict: Verdict = ""  # before the model was told
+    verdict: Verdict = ""  # before the model learnt the label
 
     @property
     def line(self) -> str:
@@ -151,13 +151,13 @@ class LabelledPage(Struct, frozen=True):
 
 
 def read_sample(folder: Path) -> list[LabelledPage]:
-    """The pages drawn at random that a user has labelled."""
+    """The random pages that the user has labelled."""
     path = folder / SAMPLE_FILE
     if not path.exists():
         return []
     try:
         with disk_errors(path):
-            lines = read_plain(path, _MAX_BYTES).decode().splitlines()
+            lines = read_regular_file(path, _MAX_BYTES).decode().splitlines()
     except UnicodeDecodeError:
         raise CollectionError(f"{path}: not UTF-8 text; delete it, and review some pages again") from None
     sample = []
@@ -173,9 +173,9 @@ def read_sample(folder: Path) -> list[LabelledPage]:
 def add_to_sample(
     folder: Path, labels: Mapping[Url, bool], *, pages: int, relevances: Mapping[Url, float | None] = {}
 ) -> None:
-    """Notes what a user says of pages drawn at random; survives a kill when it returns.
+    """Records labels of random pages, durably.
 
-    relevances: what the model said of them before it was told.
+    relevances: scores by the model before it learnt the labels.
     """
     path = folder / SAMPLE_FILE
     drawn = (LabelledPage(url, good, pages, _verdict(relevances.get(url))) for url, good in labels.items())
@@ -198,7 +198,7 @@ def drop_from_sample(folder: Path, is_dropped: Callable[[Url], bool]) -> None:
 
 
 def measured(folder: Path, catalog: Queries) -> Measured | None:
-    """What the random sample says; None where there is none. Pages that are not there any more do not count."""
+    """The result of the random sample, if there is one. Pages that are no longer stored do not count."""
     found = [each for each in read_sample(folder) if catalog.page(each.url) is not None]
     if not found:
         return None

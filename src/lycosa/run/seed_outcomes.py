@@ -1,4 +1,4 @@
-"""What became of the seeds of a collection, for a run that got nothing."""
+"""The outcomes of the seeds, to explain a run without pages."""
 
 from collections.abc import Iterable, Iterator
 
@@ -7,23 +7,23 @@ from lycosa.vocabulary.records import LeftOut, Outcome, Url
 from lycosa.vocabulary.text import visible
 from lycosa.web.outcomes import outcome_in_words
 
-_MOST_NAMED = 5  # seeds
-_MOST_HOPS = 5  # redirects that are followed from one
+_MAX_NAMED = 5  # seeds
+_MAX_HOPS = 5  # redirects followed
 
 
 def explain_no_pages(collection: Collection, seeds: Iterable[Url]) -> str:
-    """What became of the first seeds, in one line."""
+    """The outcomes of the first seeds, in one line."""
     named = list(dict.fromkeys(seeds))
-    parts = [f"{visible(seed, 200)}: {', '.join(_steps(collection, seed))}" for seed in named[:_MOST_NAMED]]
-    if len(named) > _MOST_NAMED:
-        parts.append(f"and {len(named) - _MOST_NAMED:,} more seeds")
+    parts = [f"{visible(seed, 200)}: {', '.join(_steps(collection, seed))}" for seed in named[:_MAX_NAMED]]
+    if len(named) > _MAX_NAMED:
+        parts.append(f"and {len(named) - _MAX_NAMED:,} more seeds")
     return "; ".join(parts)
 
 
 def _steps(collection: Collection, seed: Url) -> Iterator[str]:
-    """How each fetch on the way from a seed ended, redirects followed."""
+    """The outcome of each fetch from a seed on, following redirects."""
     catalog, url = collection.catalog, seed
-    for _ in range(_MOST_HOPS):
+    for _ in range(_MAX_HOPS):
         fetches = catalog.fetches(url)
         if not fetches:
             skip = catalog.skip(url)

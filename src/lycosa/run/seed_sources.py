@@ -1,7 +1,7 @@
-"""Sources of URLs to start from, for a topic or a site. Each source fails alone, with a line that says why.
+"""Sources of seeds for a topic or a site. Each source fails independently, with a message.
 
-A SearXNG of the user's answers words; the indexes of Common Crawl and of the Wayback Machine, sitemaps and llms.txt
-know pages of hosts. What comes back is from others: bounded, normalised, and only URLs that may be crawled.
+The user's SearXNG searches for words; the indexes of Common Crawl and the Wayback Machine, sitemaps and llms.txt list
+the pages of hosts. Responses are untrusted: bounded, normalised, and restricted to URLs that may be crawled.
 """
 
 import re
@@ -34,33 +34,33 @@ from .sitemaps import urls_in_sitemaps
 
 COMMON_CRAWL = "https://index.commoncrawl.org"
 WAYBACK = "https://web.archive.org/cdx/search/cdx"
-TIMEOUT = 60.0  # seconds for a whole request: indexes take their time
+TIMEOUT = 60.0  # seconds for a whole request: indexes are slow
 DELAY = 1.0  # seconds between two requests to one host
 MAX_BYTES = 20_000_000  # of one answer
 MAX_PAGES = 50  # of answers of one source
 _MAX_HOPS = 5  # redirects
-_MAX_POSTPONED = 10  # times: robots.txt and its redirects come first
-_MAX_WAIT = 300.0  # seconds that a host may ask to be left alone
+_MAX_POSTPONED = 10  # times, for requests of robots.txt and its redirects
+_MAX_WAIT = 300.0  # seconds; a host that asks for more is given up
 _ROWS = 5_000  # of one answer of the Wayback Machine
 _MARKDOWN_LINK = re.compile(r"\]\(\s*<?([^\s<>)]{1,2048})")
 _BARE_URL = re.compile(r"https?://[^\s<>()\[\]\"'`]{1,2048}")
 
 
-class FoundSeeds(Struct, frozen=True, rename={"source": "way"}):  # in JSON, as programs that read it know it
-    """The URLs that one source has given."""
+class FoundSeeds(Struct, frozen=True, rename={"source": "way"}):  # the key in JSON, kept for compatibility
+    """The URLs of one source."""
 
     source: str
     urls: tuple[Url, ...]
-    problem: str = ""  # why there are no more; empty where nothing went wrong
+    problem: str = ""  # why there are no more; empty if nothing went wrong
 
 
 @dataclass(frozen=True, kw_only=True)
 class SeedSources:
-    """Which ways to try.
+    """The sources to use.
 
     hosts: URLs of the sites whose pages are wanted.
-    words: that are searched for.
-    searxng: address of a SearXNG of the user's; may be a private one.
+    words: to search for.
+    searxng: address of the user's SearXNG, which may be private.
     """
 
     hosts: Sequence[Url] = ()
@@ -74,12 +74,12 @@ class SeedSources:
 
 
 class _SourceFailedError(LycosaError):
-    """A source that gives no more."""
+    """A source failed."""
 
 
 @dataclass
-class _Asker:
-    """Asks politely, follows redirects, and says what went wrong."""
+class _Client:
+    """Makes polite requests, follows redirects, and reports errors."""
 
     web: TextWeb
     clock: Clock
@@ -88,7 +88,7 @@ class _Asker:
     not_before: dict[Host, float] = field(default_factory=dict)
 
     async def text(self, url: Url) -> bytes:
-        """The content at a URL; raises where there is none."""
+        """The content at a URL; raises _SourceFailedError if there is none."""
         for _ in range(_MAX_HOPS + 1):
             fetch = await self._fetched(url)
             if fetch.outcome is Outcome.MOVED and fetch.location is not None:
@@ -106,7 +106,7 @@ class _Asker:
             raise _SourceFailedError(f"{host_of(url)} did not answer with JSON, but with {start!r}") from None
 
     async def _fetched(self, url: Url) -> Fetch:
-        """One fetch, in the turn of its host; what a host asks for holds for the next."""
+        """One fetch, after the delay of its host, which the host may have extended."""
         host = host_of(url)
         self.slots.use(self)
         for _ in range(_MAX_POSTPONED):
@@ -121,7 +121,7 @@ class _Asker:
                 break
         return fetch
 
-    # The slots of hosts, for requests on the way: one at a time is made here, so that only the delay counts.
+    # HostSlots, for robots.txt and redirects: requests are made one at a time here, so that only the delay matters.
 
     @property
     def rests_after_requests(self) -> bool:
@@ -140,13 +140,13 @@ class _Asker:
     def claim_address(self, host: Host, address: str) -> bool:
         return True
 
-    # The journal of sitemaps.
+    # Journal, for sitemaps.
 
     def record(self, event: Visit | Attempt) -> None:
         self.hold(host_of(event.fetch.url), event.fetch.host_not_before or 0.0)
 
     def record_skips(self, skips: Iterable[Skip]) -> None:
-        """Nothing is kept of them."""
+        """Records nothing."""
 
 
 def _content(fetch: Fetch) -> bytes:
@@ -161,7 +161,7 @@ def _content(fetch: Fetch) -> bytes:
 async def find_seeds(
     sources: SeedSources, settings: Settings, contact: str, *, clock: Clock, delay: float = DELAY
 ) -> AsyncIterator[FoundSeeds]:
-    """The URLs of each source, as they come."""
+    """The URLs of each source, as they arrive."""
     services = [Url(url) for url in (sources.searxng, sources.common_crawl, sources.wayback) if url]
     asked = sources.hosts if sources.sitemap or sources.llms_txt else ()
     require_contact_for([*services, *asked], contact, settings.resolve, None)
@@ -176,15 +176,15 @@ async def find_seeds(
             resolve=settings.resolve,
         )
 
-    # A SearXNG that the user names may be on a network of theirs.
+    # The user's SearXNG may be on a private network.
     is_own = bool(sources.searxng) and is_private(hostname_of(sources.searxng))
     own, public = made(allow_private=is_own or settings.allow_private), made(allow_private=settings.allow_private)
     slots = CurrentSlots()
     robots = RobotsWeb(public, user_agent=user_agent(__version__, contact), clock=clock, slots=slots)
-    asker, on_sites = _Asker(public, clock, delay), _Asker(robots, clock, delay, slots)
+    asker, on_sites = _Client(public, clock, delay), _Client(robots, clock, delay, slots)
     try:
         if sources.searxng:
-            yield await _tried("SearXNG", sources, settings, _searxng, _Asker(own, clock, delay), sources)
+            yield await _tried("SearXNG", sources, settings, _searxng, _Client(own, clock, delay), sources)
         if sources.common_crawl:
             yield await _tried("Common Crawl", sources, settings, _common_crawl, asker, sources)
         if sources.wayback:
@@ -199,7 +199,7 @@ async def find_seeds(
 
 
 class _Urls:
-    """URLs that may be crawled, each once, up to a limit."""
+    """Distinct URLs that may be crawled, up to a limit."""
 
     def __init__(self, limit: int, *, allow_private: bool):
         self._limit = limit
@@ -233,7 +233,7 @@ async def _tried(
     return FoundSeeds(source, tuple(urls.found), "; ".join(dict.fromkeys(urls.problems)))
 
 
-async def _searxng(urls: _Urls, asker: _Asker, sources: SeedSources) -> None:
+async def _searxng(urls: _Urls, asker: _Client, sources: SeedSources) -> None:
     """https://docs.searxng.org/dev/search_api.html"""
     for page in range(1, MAX_PAGES + 1):
         query = urlencode({"q": sources.words, "format": "json", "pageno": page})
@@ -254,8 +254,8 @@ async def _searxng(urls: _Urls, asker: _Asker, sources: SeedSources) -> None:
             return
 
 
-async def _common_crawl(urls: _Urls, asker: _Asker, sources: SeedSources) -> None:
-    """The newest index (https://index.commoncrawl.org): pages of captures, as one JSON object a line."""
+async def _common_crawl(urls: _Urls, asker: _Client, sources: SeedSources) -> None:
+    """The latest index of https://index.commoncrawl.org: captures, one JSON object a line."""
     listed = await asker.json(Url(f"{sources.common_crawl.rstrip('/')}/collinfo.json"))
     newest = listed[0] if isinstance(listed, list) and listed and isinstance(listed[0], dict) else {}
     api = normalise(str(newest.get("cdx-api", "")))
@@ -272,7 +272,7 @@ async def _common_crawl(urls: _Urls, asker: _Asker, sources: SeedSources) -> Non
                 _add_lines(urls, content)
                 if urls.are_enough:
                     return
-        except _SourceFailedError as failed:  # 404: it has no pages of that host
+        except _SourceFailedError as failed:  # 404: the index has no pages of that host
             urls.problems.append(f"of {host_of(host)}: {failed}")
 
 
@@ -286,8 +286,8 @@ def _add_lines(urls: _Urls, content: bytes) -> None:
             urls.add(row.get("url"))
 
 
-async def _wayback(urls: _Urls, asker: _Asker, sources: SeedSources) -> None:
-    """https://github.com/internetarchive/wayback/tree/master/wayback-cdx-server: rows, and a key to go on with."""
+async def _wayback(urls: _Urls, asker: _Client, sources: SeedSources) -> None:
+    """https://github.com/internetarchive/wayback/tree/master/wayback-cdx-server: rows, and a key for the next page."""
     for host in sources.hosts:
         wanted = [("url", f"{host_of(host)}/*"), ("output", "json"), ("fl", "original"), ("collapse", "urlkey")]
         wanted += [("filter", "statuscode:200"), ("filter", "mimetype:text/html")]
@@ -312,7 +312,7 @@ async def _wayback(urls: _Urls, asker: _Asker, sources: SeedSources) -> None:
             urls.problems.append(f"of {host_of(host)}: {failed}")
 
 
-async def _sitemaps(urls: _Urls, web: RobotsWeb, asker: _Asker, sources: SeedSources) -> None:
+async def _sitemaps(urls: _Urls, web: RobotsWeb, asker: _Client, sources: SeedSources) -> None:
     for host in sources.hosts:
         found = await urls_in_sitemaps(
             web,
@@ -332,7 +332,7 @@ async def _sitemaps(urls: _Urls, web: RobotsWeb, asker: _Asker, sources: SeedSou
             urls.problems.append(f"of {host_of(host)}: no sitemap that lists pages")
 
 
-async def _llms_txt(urls: _Urls, asker: _Asker, sources: SeedSources) -> None:
+async def _llms_txt(urls: _Urls, asker: _Client, sources: SeedSources) -> None:
     """https://llmstxt.org: Markdown that links to the pages of a site that are worth reading."""
     for host in sources.hosts:
         base = Url(f"{origin_of(host)}/llms.txt")

@@ -1,4 +1,4 @@
-"""A collection opened for writing: its journal, its checkpoints, and the loop of its crawl as the archive left it."""
+"""A collection opened for writing: its journal, its checkpoints, and the restored loop of its crawl."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ from lycosa.recipe import Recipe, UtilityOptions, make_strategy, read_seeds, use
 from lycosa.relevance.counted import CountedTerms
 from lycosa.standing import Traffic, read_traffic
 from lycosa.standing.authority import AuthorityTable
-from lycosa.strategies.base import BaseStrategy, RanksAgain
+from lycosa.strategies.base import BaseStrategy, SupportsRejudge
 from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy
 from lycosa.user_config import authority_file
 from lycosa.vocabulary.clock import Clock
@@ -67,29 +67,28 @@ from .topic import MODEL_FILE, TopicJudge, examples_of, forget_labels
 from .topical_map import map_of_run
 from .trust import check_collection, harmless, is_trusted, plain_file, require_trust
 
-_RANKS_BEHIND = "ranks_behind"  # state: whether what waits has to be ranked anew; _BY_SCORES where that suffices
-_BY_SCORES = "scores"
+_RANKS_BEHIND = "ranks_behind"  # state: the frontier is not yet re-ranked after a change of scores or strategy
+_BY_SCORES = "scores"  # its value if nothing but scores has changed
 REPORT_FILE = "report.html"
 STANDING_FILE = "standing.json"
-_SECONDS_OF_SILENCE = 5.0  # while the archive is read again
+_PROGRESS_INTERVAL = 5.0  # seconds between messages while the archive is read
 _UNANSWERED = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))
 _NO_PAGE = _UNANSWERED | {Outcome.GONE, Outcome.UNWANTED, Outcome.FORBIDDEN}
-SHORT_HOLD = 10.0  # seconds; what is shorter need not outlive a run
+SHORT_HOLD = 10.0  # seconds; shorter holds are not saved
 Tell = Callable[[str], None]
 
 
 class Session:
-    """One collection, opened for writing by one process at a time, with the loop of its crawl as the archive left it.
+    """A collection opened for writing, by one process at a time, with the restored loop of its crawl.
 
-    Opening brings catalog, search index, frontier and strategy up to the end of the archive, of which a kill may have
-    left them short. `loop`, `status` and `duplicates` are what a crawl, an import or a refresh goes on with.
+    On opening, catalog, search index, frontier and strategy catch up with the archive, which may be ahead of them after
+    a kill. A crawl, an import or a refresh continues with `loop`, `status` and `duplicates`.
 
-    wrap_reader: given the reader of the collection's pages, returns the one to use, such as one with a cache.
-    is_upkeep: whether the collection is only folded anew, which somebody must be able to do whose collection is not
-        trusted: what its recipe names is left out then.
-    ranks: whether what waits is ranked anew where that is due, and the recall estimated in the end, which read all of
-        the archive and all links; else the next session does it, and strategy and frontier are restored only when
-        something asks for them.
+    wrap_reader: wraps the page reader, for example with a cache.
+    is_upkeep: whether this is maintenance only, which must be possible for untrusted collections: whatever needs trust
+        is left out of the recipe.
+    ranks: whether to re-rank the frontier if that is due, and to estimate recall on closing, which read the whole
+        archive and all links; otherwise, the next session does it, and strategy and frontier are restored on first use.
     """
 
     def __init__(
@@ -120,8 +119,8 @@ class Session:
         )
         self._checkpointed_at = time.monotonic()
         self._unsaved = 0
-        self._counted: dict[tuple[Url, float], CountedTerms] = {}  # of examples and of the sample of pages
-        self._recall: RecallEstimator | None = None  # where it knows all visits; else the catalog does
+        self._counted: dict[tuple[Url, float], CountedTerms] = {}  # of examples and of the page sample
+        self._recall: RecallEstimator | None = None  # None if it must be restored from the catalog
         self._is_recall_behind = bool(self.collection.catalog.get_state(RECALL_BEHIND))  # in the catalog
         self._ranks = ranks
         self._frontier: DurableFrontier | None = None
@@ -135,16 +134,16 @@ class Session:
                 tell(self.collection.settled)
             if self.collection.index_was_outdated:
                 tell("the search index was made by an older version: building it again before the next search")
-            self.steer()  # what waits may not know it yet
+            self.steer()  # the frontier may lack the latest commands
             self._catch_up(ranks=ranks)
             self.pages_forgotten = self._finish_forgetting()
         except BaseException:
-            self.collection.abandon()  # what was half read again is read again by the next
+            self.collection.abandon()  # the next session catches up from the last checkpoint
             raise
 
     def __enter__(self) -> Self:
-        # For matrices as small as ours, threads of BLAS spend most of their time waiting for each other: on a busy
-        # machine a crawl took nine times the processor time. The command line sees to it before numpy is loaded.
+        # With small matrices, BLAS threads spend most of their time waiting for each other: on a busy machine, a crawl
+        # took nine times the CPU time. The command line sets this before numpy is loaded.
         self._blas_threads = threadpool_limits(1, "blas")
         return self
 
@@ -157,7 +156,7 @@ class Session:
     def _close(self, kind: type[BaseException] | None) -> None:
         if kind is not None:
             self.words.close()
-            self.collection.abandon()  # something may be half done; the archive is whole, and the next session reads it
+            self.collection.abandon()  # something may be half done; the next session restores it from the archive
             return
         try:
             if self._is_recall_behind and self._ranks:
@@ -167,27 +166,24 @@ class Session:
             self.checkpoint()
         except BaseException:
             self.words.close()
-            self.collection.abandon()  # catalog and frontier fit each other as of the last checkpoint
+            self.collection.abandon()  # catalog and frontier stay consistent, as of the last checkpoint
             raise
         self.words.close()
         self.collection.close()
 
     @property
     def seeds(self) -> Sequence[Url]:
-        """Where all runs so far were to start, as recipe, flags and sitemaps say."""
+        """The seeds of all runs so far, from recipe, flags and sitemaps."""
         return self._seeds
 
     def recipe_seeds(self, *, tell: Tell = lambda line: None) -> list[Url]:
-        """Where the recipe says to start: its seeds, else its good examples, even where a rule decides the topic.
-
-        Those that were forgotten are left out, whatever the user's own files say.
-        """
+        """The seeds of the recipe, else its good examples, even if the topic is a rule. Forgotten URLs are left out."""
         if self.recipe.seeds:
             return self.not_forgotten(read_seeds(plain_file(self.folder / self.recipe.seeds), tell=tell))
         return [url for url, good in examples_of(self.recipe.topic, self.folder).urls.items() if good]
 
     def not_forgotten(self, urls: Iterable[Url]) -> list[Url]:
-        """Those of some URLs that were not forgotten."""
+        """The URLs that were not forgotten."""
         forgotten = read_forgotten(self.folder)
         return [url for url in urls if not is_forgotten(url, forgotten)]
 
@@ -272,7 +268,7 @@ class Session:
 
     @cached_property
     def duplicates(self) -> NearDuplicates:
-        """Finds pages of the collection that are nearly the same; read when it is first asked for."""
+        """The index of near-duplicates, read from the catalog on first use."""
         found = NearDuplicates(folder=self.folder)
         for url, fingerprint, digest in self.collection.catalog.fingerprints():
             found.add(fingerprint, url, digest)
@@ -281,11 +277,11 @@ class Session:
         return found
 
     def _sites_to_stay_on(self, scope: Scope) -> frozenset[str]:
-        """The sites of the seeds; none where they do not count, as to know sites takes a tenth of a second."""
+        """The sites of the seeds if the scope needs them; computing them takes 0.1 s."""
         return frozenset(map(site_of, self._seeds)) if scope.stay_on_sites else frozenset()
 
     def recall(self) -> RecallEstimate | None:
-        """How much of what is relevant and within reach the collection has; None before the first relevant page."""
+        """The estimated recall; None before the first relevant page."""
         if self._recall is None:
             self._recall = restored_recall(self.collection.catalog)
         return self._recall.estimate()
@@ -303,7 +299,7 @@ class Session:
     def assessor(
         self, judge: Relevance | None, standing: Standing | None = None, memory: Memory | None = None
     ) -> Assessor:
-        """Reads and judges for this collection."""
+        """An assessor with the settings of this collection."""
         return Assessor(
             read=self.reader,
             judge=judge,
@@ -316,11 +312,11 @@ class Session:
         )
 
     def _kept_noindex(self) -> bool:
-        """Whether pages were kept so before, and are kept on; a catalog of somebody else does not say so."""
+        """Whether earlier runs kept noindex pages, so that this one does too; ignored in untrusted collections."""
         return self._scope.keep_noindex and is_trusted(self.folder)
 
     def _restored_strategy(self) -> Strategy:
-        """As it was at the last checkpoint; where an older version kept less of it, what waits is to be ranked anew."""
+        """The strategy of the last checkpoint; if an older version saved less, the frontier must be re-ranked."""
         strategy, state = self._made_strategy(), self._strategy_state()
         if self.collection.catalog.get_state("strategy") not in (None, self.strategy_name):
             self.collection.catalog.put_state(_RANKS_BEHIND, True)
@@ -337,13 +333,13 @@ class Session:
         return strategy
 
     def _restore_visited(self, strategy: Strategy) -> None:
-        """Tells strategies that want to know it what was visited; most do not, and it may be millions of URLs."""
+        """Passes the visited URLs, which may be millions, to strategies that need them."""
         for layer in layers(strategy):
             if isinstance(layer, BaseStrategy) and type(layer).restore_visited is not BaseStrategy.restore_visited:
                 layer.restore_visited(self.collection.catalog.visited())
 
     def _strategy_state(self) -> Plain:
-        """What the strategy knew at the last checkpoint, less what it knew by a map or a log that is not there."""
+        """The state of the strategy at the last checkpoint, without that of a map or log that is missing now."""
         catalog = self.collection.catalog
         state, log_is_lost = catalog.get_state("strategy_state"), catalog.get_state("logs") and not self.log.reference
         if state is None or (log_is_lost and "log" in find_strategy(self.strategy_name).needs):
@@ -355,22 +351,21 @@ class Session:
     # ------------------------------------------------------------ from the archive
 
     def rank_later(self, *, by_scores: bool = False) -> None:
-        """What waits is ranked anew by the next session that ranks.
+        """Has the next session that ranks re-rank the frontier.
 
-        by_scores: nothing but the relevance of pages has changed, so that a strategy need not see the pages again if it
-            can rank by that.
+        by_scores: whether nothing but scores has changed, so that a `SupportsRejudge` need not see the pages again.
         """
         catalog = self.collection.catalog
         if not by_scores or not catalog.get_state(_RANKS_BEHIND):
             catalog.put_state(_RANKS_BEHIND, _BY_SCORES if by_scores else True)
 
     def _rank(self) -> None:
-        """Ranks what waits anew, where that is due."""
+        """Re-ranks the frontier if that is due."""
         catalog, strategy = self.collection.catalog, self.loop.strategy
         behind = catalog.get_state(_RANKS_BEHIND)
         if not behind:
             return
-        if behind == _BY_SCORES and isinstance(strategy, RanksAgain):
+        if behind == _BY_SCORES and isinstance(strategy, SupportsRejudge):
             judged = catalog.judged(latest=MAX_KEPT)
             relevances: dict[str, float] = {url: relevance for _, url, _, relevance in judged if relevance is not None}
             self.record_skips(self.loop.put(strategy.rejudge(relevances)))
@@ -379,7 +374,7 @@ class Session:
         catalog.put_state(_RANKS_BEHIND, False)
 
     def _catch_up(self, *, ranks: bool) -> None:
-        """Applies the events that the archive holds and the catalog does not know."""
+        """Applies the events of the archive that the catalog lacks."""
         catalog = self.collection.catalog
         applied = 0
         for event, place in self.collection.unapplied():
@@ -392,7 +387,7 @@ class Session:
                 self.collection.apply(event, place)
                 if isinstance(event, Attempt):
                     self._hold_as_asked(event.fetch)
-                    if event.candidate.lane != REFRESH:  # a page to see again is chosen anew by the next refresh
+                    if event.candidate.lane != REFRESH:  # pages to fetch again are chosen by the next refresh
                         self.frontier.give_back(replace(event.candidate, attempts=event.candidate.attempts + 1))
                 elif isinstance(event, Scores) or (isinstance(event, RunStart) and self.begin_run(event)):
                     catalog.put_state(_RANKS_BEHIND, True)
@@ -407,19 +402,19 @@ class Session:
             self.checkpoint()
 
     def _hold_as_asked(self, fetch: Fetch) -> None:
-        """Leaves a host alone for as long as it has asked for, before a kill."""
+        """Restores the hold that a host asked for."""
         if fetch.host_not_before is not None and fetch.host_not_before > self.clock.now():
             self.hold(host_of(fetch.url), fetch.host_not_before)
 
     def hold(self, host: Host, until: float) -> None:
-        """Asks nothing of a host before a moment; a day at most, as the clock may be another by now."""
+        """Holds a host until the given time; for a day at most, as the clock may have changed."""
         self.frontier.hold(host, self._bounded(until))
 
     def _bounded(self, until: float) -> float:
         return min(until, self.clock.now() + MAX_WAIT)
 
     def begin_run(self, run: RunStart) -> list[str]:
-        """Takes over the seeds and the strategy of a run; what has changed so that what waits has to be ranked anew."""
+        """Takes over seeds and strategy of a run; returns the changes for which the frontier must be re-ranked."""
         known = set(self._seeds)
         self._seeds += [seed for seed in run.seeds if seed not in known]
         scope = _scope_of(run.scope)
@@ -448,7 +443,7 @@ class Session:
         self._use_scope(scope)
         self._quotas = quotas
         self.frontier.set_quotas(quotas)
-        if bounds:  # ranked anew, what is still out of bounds is skipped again
+        if bounds:  # re-ranking skips again what is still out of scope
             self._recall, self._is_recall_behind = None, True
             self.collection.catalog.remove_skips(SkipReason.SCOPE, SkipReason.QUOTA)
         self.collection.catalog.put_state("seeds", self._seeds)
@@ -460,15 +455,14 @@ class Session:
             self.collection.catalog.put_state("quotas", msgspec.to_builtins(quotas))
         seeds = [seed for seed in run.seeds if not self.frontier.is_known(seed)]
         self._try_again(seed for seed in run.seeds if self.frontier.is_settled(seed))
-        if seeds or not (self.status.pages or len(self.frontier)):  # a strategy may begin without any
+        if seeds or not (self.status.pages or len(self.frontier)):  # a strategy may start without seeds
             named = frozenset(run.seeds[len(run.seeds) - (run.sitemap_seeds or 0) :])
             self.loop.start(seeds, from_sitemaps=named)
         return changes + bounds + ["lists of ranks"] * has_other_ranks
 
     def _try_again(self, seeds: Iterable[Url]) -> None:
-        """Lets those of these seeds wait once more that got no answer the last time: the network may be back.
-
-        Where no page was stored at all, those too that the server had no page for.
+        """Queues seeds again that got no answer last time, as the network may be back; if no page was stored at all,
+        also those for which the server had no page.
         """
         settled = set(seeds)
         if not settled:
@@ -479,7 +473,7 @@ class Session:
                 self.frontier.give_back(Candidate(url, 1.0, because={"seed": True}))
 
     def limits_dropped(self, scope: Scope) -> list[str]:
-        """The limits of the scope that the run before had and this one has not, as flags."""
+        """The limits of scope that the last run had and this one does not, as flags."""
         before, dropped = self._scope, list[str]()
         for flag, had, has in (
             ("--include-host", before.hosts, scope.hosts),
@@ -492,7 +486,7 @@ class Session:
         return dropped + ["--stay"] * (before.stay_on_sites and not scope.stay_on_sites)
 
     def run_as_before(self, refresh: Plain) -> RunStart:
-        """A run that changes neither strategy nor scope nor quotas, whatever the recipe says by now."""
+        """A run with the strategy, scope and quotas of the last one, even if the recipe has changed."""
         scope, utility = msgspec.to_builtins(self._scope), msgspec.to_builtins(self._utility)
         return RunStart(
             self.clock.now(),
@@ -509,12 +503,12 @@ class Session:
         )
 
     def steer(self) -> None:
-        """Takes over what the user has noted by now: hosts to leave out, and hosts and URLs to prefer."""
+        """Applies the steering file: hosts to block, and hosts and URLs to boost."""
         before, steering = self._steering, read_steering(self.folder)
         if steering == before:
             return
         self._steering = steering
-        if set(before.blocked) - set(steering.blocked):  # what was dropped there comes back when ranked anew
+        if set(before.blocked) - set(steering.blocked):  # re-ranking restores the links of unblocked hosts
             self.collection.catalog.remove_skips(SkipReason.SCOPE)
             self.rank_later()
         self.record_skips(self.frontier.block(steering.blocked))
@@ -524,11 +518,11 @@ class Session:
         self.record_skips(self.loop.put(new))
 
     def is_in_scope(self, url: Url) -> bool:
-        """Whether a URL may be part of this collection."""
+        """Whether a URL is in the scope of this collection."""
         return self._admission.out_of_scope(url) is None
 
     def nothing_left(self) -> str:
-        """Why a crawl stops that has nothing to fetch."""
+        """The stop reason when nothing waits."""
         skipped, quotas = self.collection.catalog.count_skips(SkipReason.QUOTA), self._quotas
         if not skipped or quotas == Quotas():
             return NOTHING_LEFT
@@ -546,9 +540,9 @@ class Session:
         self._admission.set_scope(scope, sites=self._sites_to_stay_on(scope))
 
     def _permitted(self, strategy: str, options: Mapping[str, Plain]) -> tuple[str, Mapping[str, Plain]]:
-        """The strategy of a run, and its options. The code of a plug-in runs where the user's recipe, or a flag, names
-        it, and not because a collection says so: where it does not, the recipe's own strategy takes its place. So it
-        does for options that make no sense any more, lest one bad run close a collection for ever."""
+        """The strategy of a run, and its options. A plug-in runs only if the recipe or a flag names it, not because an
+        archived run does; otherwise, the recipe's strategy is used. Options that are no longer valid are dropped, so
+        that one bad run cannot make a collection unusable."""
         if strategy in STRATEGIES or strategy == self.recipe.strategy:
             try:
                 find_strategy(strategy)(**check_options(strategy, options))
@@ -580,24 +574,24 @@ class Session:
         return self.log.wrap(self.map.wrap(strategy))
 
     def _domain_reach(self, url: Url) -> float:
-        """By the table of the recipe; else by the lists that the user has imported."""
+        """By the table of the recipe, else by the imported rank lists."""
         if self.recipe.standing.traffic or self.authority is None:
             return self._traffic.of(url) - self._traffic.neutral
         return self.authority.value(url)
 
     @cached_property
     def authority(self) -> AuthorityTable | None:
-        """The lists that the user has imported; None where there are none, or the recipe does not want them."""
+        """The imported rank lists; None if there are none or the recipe does not use them."""
         return AuthorityTable.load(authority_file()) if self.recipe.standing.authority else None
 
     @property
     def authority_digest(self) -> str:
-        """Of these lists, where the strategy of the recipe asks for standing; else empty."""
+        """The digest of these lists if the strategy uses standing, else empty."""
         return self.authority.digest if uses_standing(self.recipe) and self.authority is not None else ""
 
     @cached_property
     def _traffic(self) -> Traffic:
-        """The table of domains that the recipe names, read when a strategy asks for it."""
+        """The recipe's table of domains, read on first use."""
         file = self.recipe.standing.traffic
         return Traffic(read_traffic(plain_file(self.folder / file)) if file else None)
 
@@ -608,11 +602,11 @@ class Session:
         standing: Standing | None = None,
         missing_standing: Standing | None = None,
     ) -> tuple[dict[str, float], dict[str, float]]:
-        """Ranks what waits as the strategy would have from the start; with `judge` or `standing`, every page is judged
-        anew too.
+        """Rebuilds the frontier as the strategy would have from the start; with `judge` or `standing`, every page is
+        also scored again.
 
-        missing_standing: tells the standing of visits that have none.
-        Returns the relevance by `judge` and the standing by `standing` of the pages that are kept.
+        missing_standing: gives the standing of visits that have none.
+        Returns the relevance by `judge` and the standing by `standing` of the stored pages.
         """
         relevances: dict[str, float] = {}
         standings: dict[str, float] = {}
@@ -625,7 +619,7 @@ class Session:
             for number, visit in enumerate(self._archived_visits(), 1):
                 if number % 1_000 == 0:
                     self._write_frontier()
-                if time.monotonic() - told_at > _SECONDS_OF_SILENCE:
+                if time.monotonic() - told_at > _PROGRESS_INTERVAL:
                     told_at = time.monotonic()
                     self.tell(f"{number:,} visits of the archive read again, of {self.status.pages:,} pages and more")
                 relevance, estimate = known.get(visit.candidate.url, (visit.relevance, visit.standing))
@@ -646,9 +640,9 @@ class Session:
         return relevances, standings
 
     def rank_by(self, visits: Iterable[Visit]) -> None:
-        """Ranks what waits as the strategy would have, had it made these visits from the start."""
+        """Rebuilds the frontier as if the strategy had made these visits from the start."""
         if self.collection.catalog.get_state(CROWDED):
-            self.collection.catalog.put_state(CROWDED, 0)  # counted anew
+            self.collection.catalog.put_state(CROWDED, 0)  # counted again
         self.loop.rerank_from_history(self._made_strategy(), self._seeds, visits)
 
     def _archived_visits(self) -> Iterator[Visit]:
@@ -658,12 +652,12 @@ class Session:
 
     @cached_property
     def words(self) -> PageWords:
-        """The words of pages that were judged, kept from run to run."""
+        """The saved word counts of scored pages."""
         made_by = f"1 {'stems' if self.recipe.topic.stem else 'words'} {__version__}"
         return PageWords(self.folder / WORDS_FILE, made_by=made_by)
 
     def terms(self, url: Url) -> CountedTerms | None:
-        """The terms of a page of the collection, or of an example that was fetched, as a model is trained on them."""
+        """The terms of a stored page or fetched example, for training."""
         row: PageRow | ExampleRow | None = self.collection.catalog.page(url)
         if row is None or row.place is None:
             row = self.collection.catalog.example(url)
@@ -681,7 +675,7 @@ class Session:
         return self._counted[url, row.at]
 
     def page(self, url: Url) -> Page | None:
-        """A page of the collection, read again from the archive, or an example that was fetched."""
+        """A stored page or fetched example, read from the archive."""
         row = self.collection.catalog.page(url)
         if row is not None and row.place is not None:
             return self.reader(self.collection.archive.fetch_at(row.place))
@@ -691,9 +685,9 @@ class Session:
         return None
 
     def _finish_forgetting(self) -> int:
-        """Removes what is to be forgotten from every file of the collection; returns how many pages went.
+        """Removes what is to be forgotten from every file of the collection; returns the number of removed pages.
 
-        The journal says that it is under way until it is done, so that after a kill the next session does it again.
+        The journal records this until it is done, so that after a kill the next session does it again.
         """
         catalog, forgotten = self.collection.catalog, read_forgotten(self.folder)
         was_killed = read_journal(self.folder) == Upkeep("forget")
@@ -720,7 +714,7 @@ class Session:
         self._recall, self._is_recall_behind = None, True
         self._admission.pages.restore(catalog.pages_of_hosts())
         self._seeds = [seed for seed in self._seeds if not is_forgotten(seed, forgotten)]
-        catalog.remove_skips(SkipReason.QUOTA)  # ranked anew, what is still over a quota is skipped again
+        catalog.remove_skips(SkipReason.QUOTA)  # re-ranking skips again what is still over a quota
         self.rerank()
         catalog.put_state("seeds", self._seeds)
         catalog.put_state("forgotten", sorted(forgotten))
@@ -732,13 +726,13 @@ class Session:
         return pages
 
     def _forget_models(self) -> None:
-        """Drops models that may hold words of pages that are forgotten; the next crawl makes others."""
+        """Deletes models that may contain words of forgotten pages; the next crawl trains new ones."""
         (self.folder / STANDING_FILE).unlink(missing_ok=True)
         if not self.topic.learns or self.topic.wants_background or not self._has_usable_model():
             (self.folder / MODEL_FILE).unlink(missing_ok=True)
 
     def _has_usable_model(self) -> bool:
-        """Whether the saved model was trained on examples that are all still there."""
+        """Whether all examples of the saved model still exist."""
         try:
             return self.topic.load() is not None
         except LycosaError:
@@ -750,10 +744,10 @@ class Session:
         self.collection.record(event)
         self._unsaved += 1
         if isinstance(event, Scores) and event.relevance:
-            self._recall, self._is_recall_behind = None, True  # other pages are relevant now, and so are other links
+            self._recall, self._is_recall_behind = None, True  # the set of relevant pages has changed
 
     def record_skips(self, skips: Iterable[Skip]) -> None:
-        kept = [skip for skip in skips if skip.reason is not SkipReason.FORGOTTEN]  # nothing of those is kept
+        kept = [skip for skip in skips if skip.reason is not SkipReason.FORGOTTEN]  # those leave no trace
         self.collection.catalog.add_skips(kept, self.clock.now())
         if self._recall is not None:
             for skip in skips:
@@ -761,7 +755,7 @@ class Session:
                     self._recall.leave_out(skip.candidate.url)
 
     def checkpoint(self) -> None:
-        """Everything up to now survives a kill without being read again from the archive."""
+        """Saves everything, so that after a kill only later events are read from the archive."""
         if self.is_restored:
             self._save_loop()
         catalog = self.collection.catalog
@@ -776,7 +770,7 @@ class Session:
         self._checkpointed_at = time.monotonic()
 
     def _save_loop(self) -> None:
-        """Puts into the catalog what waits, and what the strategy knows."""
+        """Saves the frontier and the state of the strategy in the catalog."""
         catalog = self.collection.catalog
         self._write_frontier()
         catalog.put_state("strategy", self.strategy_name)
@@ -801,17 +795,17 @@ class Session:
 
 
 def _inner(state: Plain) -> Plain:
-    """The state of the strategy within another, of the other's."""
+    """The state of the wrapped strategy in that of its wrapper."""
     return state.get("inner") if isinstance(state, dict) else None
 
 
 def _bounds(scope: Scope) -> Scope:
-    """The scope as far as it decides which URLs may wait."""
+    """The part of the scope that decides which URLs may wait."""
     return replace(scope, keep_noindex=False)
 
 
 def _utility_of(saved: Plain) -> UtilityOptions:
-    """What a run said of utility; as usual where it makes no sense, lest one bad run close a collection for ever."""
+    """The utility options of a run; the defaults if invalid, so that one bad run cannot make a collection unusable."""
     try:
         return msgspec.convert(saved or {}, UtilityOptions)
     except msgspec.ValidationError:
@@ -819,7 +813,7 @@ def _utility_of(saved: Plain) -> UtilityOptions:
 
 
 def _steering_of(saved: Plain) -> Steering:
-    """What what waits was steered by at the last checkpoint; nothing where it makes no sense."""
+    """The steering that the frontier had at the last checkpoint; none if invalid."""
     try:
         return msgspec.convert(saved or {}, Steering)
     except msgspec.ValidationError:
@@ -827,7 +821,7 @@ def _steering_of(saved: Plain) -> Steering:
 
 
 def _scope_of(saved: Plain) -> Scope:
-    """What a run said of its scope; no limits where it makes no sense."""
+    """The scope of a run; no limits if invalid."""
     try:
         return msgspec.convert(saved or {}, Scope)
     except msgspec.ValidationError:
@@ -835,7 +829,7 @@ def _scope_of(saved: Plain) -> Scope:
 
 
 def _quotas_of(saved: Plain) -> Quotas:
-    """What a run said of quotas; none where it makes no sense."""
+    """The quotas of a run; none if invalid."""
     try:
         return msgspec.convert(saved or {}, Quotas)
     except msgspec.ValidationError:

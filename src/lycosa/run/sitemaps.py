@@ -1,4 +1,4 @@
-"""The URLs in sitemaps, which are fetched as pages are: through a frontier, by a crawl of their own."""
+"""The URLs in sitemaps, which are fetched by a small crawl of their own, with a frontier."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,13 +18,13 @@ from .crawl import Assessor, Crawl, EverySeedRefusedError, Status
 from .host_slots import CurrentSlots
 
 _MAX_SITEMAPS = 1_000  # downloads
-_MAX_OF_ONE_HOST = 100  # so that no host takes them all
-_MAX_BYTES_OF_ONE_HOST = 50_000_000  # unzipped, which takes ten seconds to read; a sitemap may have as many
-_SITEMAP, _IN_AN_INDEX = 1, 2  # depths: an index names sitemaps, but no further index
+_MAX_OF_ONE_HOST = 100  # so that one host cannot use up the total
+_MAX_BYTES_OF_ONE_HOST = 50_000_000  # unzipped: ten seconds of parsing, and the largest size of one sitemap
+_SITEMAP, _IN_AN_INDEX = 1, 2  # depths: an index lists sitemaps, but not other indexes
 
 
 class SitemapUrls:
-    """What sitemaps list: the URLs in the order of the sitemaps, and how many sitemaps robots.txt named."""
+    """The URLs of sitemaps, in their order, and the number of sitemaps in robots.txt."""
 
     def __init__(self, limit: int = 50_000):
         self.limit = limit
@@ -62,10 +62,10 @@ async def urls_in_sitemaps(
 ) -> SitemapUrls:
     """The first `limit` URLs in these sitemaps and those they refer to; sitemaps that cannot be read are left out.
 
-    robots: knows which sitemaps the hosts of `hosts_of` name.
-    or_else: path of the sitemap of a host that names none.
-    journal: is given every fetch, those that are to be tried again too.
-    holds: hosts that may not be asked before a moment.
+    robots: gives the sitemaps in robots.txt of the hosts of `hosts_of`.
+    or_else: path of the sitemap of a host that lists none.
+    journal: gets every fetch, including those to be retried.
+    holds: hosts on hold, and until when.
     """
     found = SitemapUrls(limit)
     starts = [Url(f"{origin}/robots.txt") for origin in dict.fromkeys(map(origin_of, hosts_of))]
@@ -91,7 +91,7 @@ async def urls_in_sitemaps(
 
 
 class _Sitemaps(BaseStrategy):
-    """From robots.txt to the sitemaps it names, and from an index to its sitemaps."""
+    """Goes from robots.txt to its sitemaps, and from an index to its sitemaps."""
 
     name = "sitemaps"
     scale = "order"
@@ -129,7 +129,7 @@ class _Sitemaps(BaseStrategy):
         return self._sitemaps(sitemaps, _IN_AN_INDEX) if candidate.depth == _SITEMAP else []
 
     def _sitemaps(self, urls: Sequence[Url], depth: int) -> list[Candidate]:
-        """Each is worth a little less than the one before, so that they come, and their pages are listed, in order."""
+        """With falling priorities, so that sitemaps are fetched, and their pages listed, in order."""
         candidates = []
         for url in urls[:_MAX_SITEMAPS]:
             host = host_of(url)
@@ -140,7 +140,7 @@ class _Sitemaps(BaseStrategy):
 
 
 class _SitemapWeb:
-    """Answers for robots.txt with the sitemaps that it names, one a line, and fetches sitemaps."""
+    """Answers requests for robots.txt with its sitemaps, one a line, and fetches sitemaps."""
 
     def __init__(self, web: TextWeb, robots: RobotsWeb | None, starts: frozenset[Url], clock: Clock):
         self._web = web

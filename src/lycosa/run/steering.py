@@ -1,6 +1,6 @@
-"""What a user tells a crawl on its way, kept in the folder: hosts to leave out, hosts and URLs to prefer, labels.
+"""Commands of the user to a crawl, kept in the folder: hosts to block, hosts and URLs to boost, labels.
 
-`steering.txt` has a line for each, the last one last, so that the last can be undone:
+`steering.txt` has a line for each, in order, so that the last can be undone:
 
     block HOST, boost HOST, boost URL, label NUMBER (so many lines of labels.txt)
 """
@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from lycosa.collection.errors import disk_errors
 from lycosa.vocabulary.errors import CollectionError, UsageError
-from lycosa.vocabulary.files import append_lines, atomic_write, read_plain
+from lycosa.vocabulary.files import append_lines, atomic_write, read_regular_file
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import whole_number
 from lycosa.vocabulary.urls import host_of, normalise
@@ -28,7 +28,7 @@ _MAX_BYTES = MAX_STEERED * _MAX_LINE
 
 
 class Steering(Struct, frozen=True):
-    """The hosts that are left out, and the hosts and URLs that are preferred."""
+    """The blocked hosts, and the boosted hosts and URLs."""
 
     blocked: tuple[str, ...] = ()
     boosted: tuple[str, ...] = ()
@@ -56,12 +56,12 @@ def read_steering(folder: Path) -> Steering:
 
 
 def block(folder: Path, host: str) -> SteeringCommand:
-    """Notes a host to leave out."""
+    """Records a host to leave out."""
     return _add(folder, SteeringCommand("block", checked_host(host)))
 
 
 def boost(folder: Path, host_or_url: str) -> SteeringCommand:
-    """Notes a host or a URL to prefer."""
+    """Records a host or a URL to prefer."""
     return _add(
         folder,
         SteeringCommand("boost", checked_url(host_or_url) if "://" in host_or_url else checked_host(host_or_url)),
@@ -69,13 +69,13 @@ def boost(folder: Path, host_or_url: str) -> SteeringCommand:
 
 
 def label(folder: Path, labels: dict[Url, bool]) -> None:
-    """Notes labels; when it returns, they survive a kill and a power failure."""
+    """Records labels, durably."""
     add_labels(folder, labels)
     _append(folder, SteeringCommand("label", str(len(labels))))
 
 
 def undo(folder: Path) -> SteeringCommand | None:
-    """Takes back what was noted last; None where there is nothing."""
+    """Removes the last command and returns it; None if there is none."""
     steps = _read(folder)
     if not steps:
         return None
@@ -90,7 +90,7 @@ def undo(folder: Path) -> SteeringCommand | None:
 
 
 def forget(folder: Path, is_forgotten: Callable[[str], bool]) -> None:
-    """Leaves nothing of forgotten URLs and hosts in the file, and labels no more to undo, as some may be gone."""
+    """Removes forgotten URLs and hosts from the file, and all labels, which can then no longer be undone."""
     steps = _read(folder)
     kept = [step for step in steps if step.do != "label" and not is_forgotten(step.what)]
     if kept != steps:
@@ -100,7 +100,7 @@ def forget(folder: Path, is_forgotten: Callable[[str], bool]) -> None:
 
 
 def checked_host(text: str) -> str:
-    """A host as it is compared with others."""
+    """A host in normal form; UsageError if it is not one."""
     host = text.strip().lower().rstrip("/.")
     url = normalise(f"http://{host}/") if host and not set(host) & set("/\\@?# ") else None
     if url is None or len(host) > 300:
@@ -129,7 +129,7 @@ def _read(folder: Path) -> list[SteeringCommand]:
     steps = []
     try:
         with disk_errors(path):
-            lines = read_plain(path, _MAX_BYTES).decode().splitlines()
+            lines = read_regular_file(path, _MAX_BYTES).decode().splitlines()
     except UnicodeDecodeError:
         raise CollectionError(f"{path}: not UTF-8 text; mend or delete it") from None
     for number, line in enumerate(lines, 1):
@@ -149,11 +149,11 @@ def _append(folder: Path, step: SteeringCommand) -> None:
 
 
 def _drop_lines(path: Path, count: int) -> set[str]:
-    """Drops the last lines of a file of labels; returns their URLs."""
+    """Removes the last lines of a file of labels; returns their URLs."""
     if not count or not path.exists():
         return set()
     with disk_errors(path):
-        lines = read_plain(path, MAX_LABELS_BYTES).decode("utf-8", "surrogateescape").splitlines(keepends=True)
+        lines = read_regular_file(path, MAX_LABELS_BYTES).decode("utf-8", "surrogateescape").splitlines(keepends=True)
     with disk_errors(path), atomic_write(path) as file:
         file.write("".join(lines[:-count]).encode("utf-8", "surrogateescape"))
     return {line.partition(" ")[2].strip() for line in lines[-count:]}

@@ -1,4 +1,4 @@
-"""Taxonomies of topics: learnt from folders of examples, saved, and read again."""
+"""Taxonomies of topics: trained on folders of examples, saved, and loaded."""
 
 from collections.abc import Mapping
 from itertools import islice
@@ -11,21 +11,21 @@ from lycosa.reading.decode import decode
 from lycosa.relevance.taxonomy import Taxonomy
 from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.errors import LycosaError, UsageError
-from lycosa.vocabulary.files import is_below, output_file, read_given
+from lycosa.vocabulary.files import is_inside, output_file, read_user_file
 from lycosa.vocabulary.records import Page, Url
 
-LARGEST_EXAMPLE = 2_000_000  # bytes; of a longer file the beginning counts
+LARGEST_EXAMPLE = 2_000_000  # bytes read of a file
 _MAX_FILES = 100_000  # of one topic
-LARGEST_FILE = 500_000_000  # bytes, of a taxonomy that was saved
+LARGEST_FILE = 500_000_000  # bytes of a saved taxonomy
 _HTML, _TEXT = frozenset((".html", ".htm", ".xhtml")), frozenset((".txt", ".md", ".text"))
 
 
 def load_taxonomy(path: Path, *, seed: int = 0) -> Taxonomy:
-    """The taxonomy saved in a file, or learnt from a folder that has a folder of example pages for each topic."""
+    """The taxonomy saved in a file, or trained on a folder with a subfolder of example pages for each topic."""
     if path.is_dir():
         return Taxonomy.train(examples_in_folders(path), seed=seed)
     try:
-        content = read_given(path, LARGEST_FILE)
+        content = read_user_file(path, LARGEST_FILE)
     except OSError as error:
         raise UsageError(f"cannot read the taxonomy {path}: {error.strerror}") from None
     try:
@@ -39,7 +39,7 @@ def load_taxonomy(path: Path, *, seed: int = 0) -> Taxonomy:
 
 
 class AsWritten:
-    """The relevance of pages by a model of whole words, whether or not their terms are stems."""
+    """A model of unstemmed words, for pages whose terms may be stemmed."""
 
     def __init__(self, model: Relevance):
         self._model = model
@@ -49,7 +49,7 @@ class AsWritten:
 
 
 def examples_in_folders(folder: Path) -> Mapping[str, list[Page]]:
-    """The pages (.html, .txt) in each folder of a folder, by its name; those in folders further down count too."""
+    """The pages (.html, .txt) in each subfolder, and below it, by the name of the subfolder."""
     try:
         topics = sorted(each for each in folder.iterdir() if each.is_dir() and not each.name.startswith("."))
         examples = {topic.name: [_page(path) for path in _pages_below(topic, folder)] for topic in topics}
@@ -64,18 +64,18 @@ def examples_in_folders(folder: Path) -> Mapping[str, list[Page]]:
 
 
 def save_taxonomy(taxonomy: Taxonomy, path: Path) -> None:
-    """Writes a taxonomy where `load_taxonomy` finds it, whole or not at all."""
+    """Saves a taxonomy atomically, for `load_taxonomy`."""
     with output_file(path) as file:
         file.write(msgspec.json.encode(taxonomy.to_plain()))
 
 
 def _pages_below(topic: Path, folder: Path) -> list[Path]:
-    """The example pages of a topic; a link that leads out of the taxonomy, which may be somebody else's, is none."""
-    if not is_below(folder, topic):
+    """The example pages of a topic; links out of the folder are ignored, since it may be untrusted."""
+    if not is_inside(folder, topic):
         return []
     below = sorted(islice(topic.rglob("*"), _MAX_FILES))
     return [
-        path for path in below if path.suffix.lower() in _HTML | _TEXT and path.is_file() and is_below(folder, path)
+        path for path in below if path.suffix.lower() in _HTML | _TEXT and path.is_file() and is_inside(folder, path)
     ]
 
 

@@ -1,9 +1,9 @@
-"""From what a user says of a topic to something that judges pages.
+"""Makes a relevance judge from the topic of a recipe.
 
-Of the ways to name a topic, the first given decides: a predicate, a function, keywords, examples and words. A
-predicate may ask for the topic that the other ways name. Examples, labels and the words of the topic, as one more
-example, train a linear model, against negatives where some are given, a built-in background where not, and pages of
-the crawl, of which nothing is known. It is trained again as the crawl grows.
+The first of these that is given decides: a predicate, a function, keywords, examples and words. A predicate may refer
+to the topic that the others define. Examples, labels and the words of the topic, as one more example, train a linear
+model against the given negatives, or else a built-in background, and against unlabelled pages of the crawl. It is
+trained again as the crawl grows.
 """
 
 import hashlib
@@ -24,13 +24,13 @@ from lycosa.relevance.counted import CountedTerms
 from lycosa.relevance.examples import Example, background, read_examples
 from lycosa.relevance.function import load_function
 from lycosa.relevance.harvest import Calibration
-from lycosa.relevance.positive_unlabelled import ENOUGH_BAD
+from lycosa.relevance.positive_unlabelled import MIN_BAD
 from lycosa.relevance.predicates import Keywords, Predicate, relevance_of
 from lycosa.relevance.registry import LINEAR, TrainedRelevance, find_trainer
 from lycosa.relevance.svm import LinearModel
 from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.errors import CollectionError, LycosaError, RecipeError, UsageError
-from lycosa.vocabulary.files import append_lines, atomic_write, open_plain, read_plain
+from lycosa.vocabulary.files import append_lines, atomic_write, open_regular_file, read_regular_file
 from lycosa.vocabulary.records import Page, Plain, Url
 from lycosa.vocabulary.text import tokens_of, visible
 from lycosa.vocabulary.urls import normalise
@@ -46,26 +46,26 @@ MAX_LABELS_BYTES = 500_000_000
 _MAX_MODEL_BYTES = 100_000_000
 
 Terms = Mapping[str, int]
-Recall = Callable[[Url], Page | None]  # an example page that was fetched earlier
-RecallTerms = Callable[[Url], Terms | None]  # its terms
+Recall = Callable[[Url], Page | None]  # finds an example page that was fetched earlier
+RecallTerms = Callable[[Url], Terms | None]  # finds its terms
 
 
 class Examples(Struct, frozen=True):
-    """What the user calls good and bad."""
+    """The good and bad examples of the user."""
 
     good: tuple[Example, ...] = ()
     bad: tuple[Example, ...] = ()
     negatives_given: bool = False
-    contradictory: tuple[str, ...] = ()  # what is called both, and counts as neither
+    contradictory: tuple[str, ...] = ()  # listed as both, and counted as neither
 
     @property
     def has_enough_negatives(self) -> bool:
-        """Whether a file of negatives was given, and there are enough for a model to be calibrated by them."""
-        return self.negatives_given and len(self.bad) >= ENOUGH_BAD
+        """Whether a file of negatives was given, with enough of them to calibrate a model."""
+        return self.negatives_given and len(self.bad) >= MIN_BAD
 
     @property
     def urls(self) -> dict[Url, bool]:
-        """The examples that have to be fetched, and whether they are good."""
+        """The examples that are URLs, and whether they are good."""
         given = [(example, False) for example in self.bad] + [(example, True) for example in self.good]
         return {Url(example.value): good for example, good in given if example.kind == "url"}
 
@@ -76,38 +76,37 @@ class Examples(Struct, frozen=True):
 
 
 def _moved_along(example: Example) -> str:
-    """What an example says, wherever its collection has been moved to."""
+    """The digest of an example, which does not depend on the folder of its collection."""
     return Path(example.value).name if example.kind == "file" else example.value
 
 
 class TrainedModel(Struct, frozen=True):
-    """A model with what it was made of, so that one knows when to make it again."""
+    """A model with its training data, to know when it must be trained again."""
 
     examples: str  # digest
-    rounds: int  # how many of the sizes at which it is trained again the collection had reached
+    rounds: int  # number of sizes in RETRAIN_AT that the collection had reached
     model: Plain
 
 
 def is_rule(topic: Topic) -> bool:
-    """Whether there is nothing in it that learns from examples."""
+    """Whether the topic has nothing that is trained on examples."""
     if topic.predicate is not None and not topic.predicate.asks_for_topic:
         return True
     return bool(topic.function or topic.keywords)
 
 
 def calibration_of(topic: Topic, folder: Path) -> Calibration:
-    """What tells relevant pages from others in a collection: a rule, negatives if there are enough, else the crawl."""
+    """How the relevance of a collection is calibrated: by a rule, by negatives if there are enough, or by the crawl."""
     if is_rule(topic):
         return "rule"
     try:
         return "negatives" if examples_of(topic, folder).has_enough_negatives else "crawl"
     except RecipeError:
-        return "crawl"  # what cannot be read is told by the crawl that needs it; a collection can be shown without
+        return "crawl"  # a collection can be shown without its examples; the next crawl reports the error
 
 
 def examples_of(topic: Topic, folder: Path) -> Examples:
-    """The examples of the recipe, its topic in words as one of them, and the labels given since, less what was
-    forgotten."""
+    """The examples of the recipe, including its topic in words, and the labels, without forgotten pages."""
     labels = read_labels(folder)
     good = [example for example in _examples_in(folder, topic.examples) if example.value not in labels]
     bad = [example for example in _examples_in(folder, topic.negatives) if example.value not in labels]
@@ -130,7 +129,7 @@ def examples_of(topic: Topic, folder: Path) -> Examples:
 
 
 def _examples_in(folder: Path, name: str) -> list[Example]:
-    """The examples in a file that the recipe names; those that are files lie in the collection, or it is trusted."""
+    """The examples in a file that the recipe names; unless the collection is trusted, files must be inside it."""
     if not name:
         return []
     examples = read_examples(own_file(folder, name))
@@ -141,14 +140,14 @@ def _examples_in(folder: Path, name: str) -> list[Example]:
 
 
 def read_labels(folder: Path) -> dict[Url, bool]:
-    """What `lycosa label` has noted: lines of `good URL` or `bad URL`, the last of a URL counting."""
+    """The labels of `lycosa label`: lines of `good URL` or `bad URL`; the last for a URL counts."""
     path = folder / LABELS_FILE
     if not path.exists():
         return {}
     labels: dict[Url, bool] = {}
     try:
         with disk_errors(path):
-            lines = read_plain(path, MAX_LABELS_BYTES).decode().splitlines()
+            lines = read_regular_file(path, MAX_LABELS_BYTES).decode().splitlines()
     except UnicodeDecodeError:
         raise RecipeError(f"{path}: not UTF-8 text; mend or delete it") from None
     for number, line in enumerate(lines, 1):
@@ -160,7 +159,7 @@ def read_labels(folder: Path) -> dict[Url, bool]:
 
 
 def forget_labels(folder: Path, is_forgotten: Callable[[Url], bool]) -> None:
-    """Leaves no forgotten URL in the file of labels."""
+    """Removes forgotten URLs from the file of labels."""
     labels = read_labels(folder)
     if any(map(is_forgotten, labels)):
         lines = [f"{'good' if good else 'bad'} {url}\n" for url, good in labels.items() if not is_forgotten(url)]
@@ -170,14 +169,14 @@ def forget_labels(folder: Path, is_forgotten: Callable[[Url], bool]) -> None:
 
 
 def add_labels(folder: Path, labels: Mapping[Url, bool]) -> None:
-    """Notes labels; when it returns, they survive a kill and a power failure."""
+    """Records labels, durably."""
     path = folder / LABELS_FILE
     with disk_errors(path):
         append_lines(path, "".join(f"{'good' if good else 'bad'} {url}\n" for url, good in labels.items()))
 
 
 class TopicJudge:
-    """The judge of a collection, made of its recipe. It is trained once the example pages are at hand."""
+    """The relevance judge of a collection, by its recipe. It is trained once the example pages are available."""
 
     def __init__(self, topic: Topic, folder: Path, reader: Reader):
         self._topic = topic
@@ -185,32 +184,32 @@ class TopicJudge:
         self._reader = reader
         self.rounds = 0
         self.read_examples()
-        self._model: TrainedRelevance | None = None  # the present one
+        self._model: TrainedRelevance | None = None  # the current one
         self._read: dict[Example, CountedTerms | None] = {}  # examples that are files or texts
 
     def read_examples(self) -> None:
-        """Takes the examples and labels as they are now."""
+        """Reads examples and labels again."""
         self.examples = Examples() if is_rule(self._topic) else examples_of(self._topic, self._folder)
 
     @property
     def words(self) -> Terms:
-        """The topic as the user put it in words."""
+        """The terms of the topic in words."""
         return self._terms(self._topic.text) if self._topic.text else {}
 
     def words_as_written(self) -> dict[str, str]:
-        """The words of the topic that count, each with its term."""
+        """The significant words of the topic, each with its term."""
         terms = {word: list(self._terms(word)) for word in dict.fromkeys(tokens_of(self._topic.text))}
         known = self.words
         return {word: each[0] for word, each in terms.items() if len(each) == 1 and each[0] in known}
 
     @property
     def has_model(self) -> bool:
-        """Whether a model was saved, of these examples or of others."""
+        """Whether there is a saved model, trained on these examples or others."""
         return (self._folder / MODEL_FILE).exists()
 
     @property
     def language(self) -> str:
-        """The language of these words, by which they are stemmed; empty where it is unknown."""
+        """The language of the topic in words, for stemming; empty if unknown."""
         return language_of(self._topic.text)
 
     @property
@@ -219,33 +218,33 @@ class TopicJudge:
 
     @property
     def wants_background(self) -> bool:
-        """Whether a built-in background stands for what is off the topic, because the user gave too few negatives."""
+        """Whether the built-in background is used as negatives, because the user gave too few."""
         return self.learns and not self.examples.has_enough_negatives
 
     def word_weights(self) -> LinearModel | None:
-        """The present model as far as it judges by words; the one that was saved where none is at hand yet."""
+        """The linear part of the current model, or of the saved one if none is loaded yet."""
         if self._model is None and self.learns and self._topic.model == LINEAR:
             self._model = self.load()
         return self._model if isinstance(self._model, LinearModel) else None
 
     def has_good_page(self, recall: RecallTerms) -> bool:
-        """Whether there is an example to learn from without another fetch."""
+        """Whether there is a good example that need not be fetched."""
         return any(example.kind != "url" or recall(Url(example.value)) is not None for example in self.examples.good)
 
-    def is_at_hand(self, recall: RecallTerms) -> bool:
-        """Whether there is every example, and a good one among them."""
+    def are_examples_available(self, recall: RecallTerms) -> bool:
+        """Whether all examples are available without fetching, and one of them is good."""
         return self.learns and all(recall(url) is not None for url in self.examples.urls)
 
     @property
     def _made_of(self) -> str:
-        """What a model is made of: another one is trained when this is another."""
+        """A digest of the training data: when it changes, the model is trained again."""
         topic = self._topic
         parts = [self.examples.digest, "" if topic.model == LINEAR else topic.model, "stems" if topic.stem else ""]
         return " ".join(filter(None, parts))
 
     @property
     def runs_code(self) -> bool:
-        """Whether pages cannot be judged without a function of the user's, or the model of a plug-in."""
+        """Whether scoring needs the user's function or the model of a plug-in."""
         predicate = self._topic.predicate
         if predicate is None or predicate.asks_for_topic:
             model_runs_code = self.learns and self._topic.model != LINEAR
@@ -253,18 +252,18 @@ class TopicJudge:
         return predicate.runs_code
 
     def untrained(self, *, may_run_code: bool) -> Relevance | None:
-        """The judge for topics that need no training; None where the function may not be run."""
+        """The judge for topics that need no training; None if it needs code that may not be run."""
         if self.runs_code and not may_run_code:
             return None
         return self.judge(None)
 
     def check(self) -> None:
-        """Refuses a predicate that cannot judge pages, before anything is fetched; loads the user's code."""
+        """Checks the predicate before anything is fetched; loads the user's code."""
         if self._topic.predicate is not None:
             self.judge(Keywords(["stands for the model"]) if self.learns else None)
 
     def judge(self, model: Relevance | None) -> Relevance:
-        """What judges pages, given the model of the examples; without one, by the other ways. May run user's code."""
+        """The judge, given the model of the examples, or without one. May run the user's code."""
         predicate = self._topic.predicate
         if predicate is None:
             return model or self._named()
@@ -276,7 +275,7 @@ class TopicJudge:
         return relevance_of(predicate, ways, where=f"{self._folder / FILE_NAME}: topic.predicate")
 
     def _named(self) -> Relevance:
-        """By the first way that the recipe names, other than examples."""
+        """The judge by function or keywords."""
         topic = self._topic
         if topic.function:
             return load_function(topic.function)
@@ -291,13 +290,13 @@ class TopicJudge:
         return AsWritten(load_taxonomy(plain_file(self._folder / (part.taxonomy or ""))).judge(part.about))
 
     def load(self) -> TrainedRelevance | None:
-        """The model trained earlier, if it was trained on the examples there are now."""
+        """The saved model, if it was trained on the current examples."""
         path = self._folder / MODEL_FILE
         if not path.exists():
             return None
         try:
             with disk_errors(path):
-                saved = msgspec.json.decode(read_plain(path, _MAX_MODEL_BYTES), type=TrainedModel)
+                saved = msgspec.json.decode(read_regular_file(path, _MAX_MODEL_BYTES), type=TrainedModel)
         except (msgspec.DecodeError, RecursionError) as error:
             raise CollectionError(
                 f"{path}: not a model of ours ({error}); delete it to have it trained again"
@@ -309,14 +308,14 @@ class TopicJudge:
         return self._model
 
     def train(self, recall: RecallTerms, unlabelled: Sequence[Terms], rounds: int) -> TrainedRelevance:
-        """A model of the examples.
+        """Trains a model on the examples.
 
-        unlabelled: pages of the crawl, examples left out, after `rounds` of learning.
+        unlabelled: pages of the crawl without examples, after `rounds` of training.
         """
         good, bad = (self._terms_of(examples, recall) for examples in (self.examples.good, self.examples.bad))
         if not good:
             raise LycosaError(self._no_example())
-        has_background = self.wants_background or len(bad) < ENOUGH_BAD  # some may not have been readable
+        has_background = self.wants_background or len(bad) < MIN_BAD  # some may have been unreadable
         behind = self._background if has_background else []
         self.rounds = rounds
         self._model = find_trainer(self._topic.model).train(good, bad, unlabelled, behind)
@@ -347,14 +346,14 @@ class TopicJudge:
         )
 
     def save(self, model: TrainedRelevance) -> None:
-        """Keeps a model in the collection, as plain data."""
+        """Saves a model in the collection, as plain data."""
         saved = TrainedModel(self._made_of, self.rounds, model.to_plain())
         path = self._folder / MODEL_FILE
         with disk_errors(path), atomic_write(path) as file:
             file.write(msgspec.json.encode(saved))
 
     def warnings(self, recall: Recall) -> Iterator[str]:
-        """What makes it hard to learn the topic from what was given, a line each."""
+        """Warnings about the examples, one a line."""
         for value in self.examples.contradictory:
             yield f"{visible(value, 200)} is called both good and bad: it counts as neither"
         text = self._topic.text
@@ -375,7 +374,7 @@ class TopicJudge:
             return page_of_text(url, "", example.value, stem=self._reader.stem)
         path = self._folder / example.value
         try:
-            with open_plain(path, follow_link=True) as file:
+            with open_regular_file(path, follow_link=True) as file:
                 content = file.read(1 << 20)
         except OSError as error:
             raise RecipeError(f"{path}: cannot be read: {error.strerror}") from None

@@ -19,26 +19,26 @@ from .trust import own_file, plain_file
 
 
 class MapReference(Struct, frozen=True):
-    """What a run records of its map."""
+    """How a run records its map."""
 
     atlas: str  # absolute path
     topic: str
     priority: float
     share: float
     taxonomy: str  # absolute path, or empty
-    allow_private: bool  # whether pages of private addresses are in it
-    stamp: str  # differs when the atlas was written anew
+    allow_private: bool  # whether it includes pages at private addresses
+    stamp: str  # changes when the atlas is written
 
 
 class OpenMap(Struct, frozen=True):
-    """A map that was opened."""
+    """An open map."""
 
     reference: MapReference
     links: UrlMap
     taxonomy: Taxonomy | None = None
 
     def wrap(self, strategy: Strategy) -> Mapped:
-        """The strategy with the map beside it."""
+        """Adds the map to the strategy."""
         return Mapped(
             strategy.inner if isinstance(strategy, Mapped) else strategy,
             self.links,
@@ -48,12 +48,12 @@ class OpenMap(Struct, frozen=True):
         )
 
     def topic_of(self, page: Page) -> str | None:
-        """The likeliest topic of a page by its words as they are written; None where nothing tells topics apart."""
+        """The most probable topic of a page, by its unstemmed words; None without a taxonomy."""
         return self.taxonomy.best(page.as_written) if self.taxonomy else None
 
     @property
     def missing(self) -> str:
-        """What would make more of the map, for people; empty where nothing would."""
+        """Advice on how to make better use of the map; empty if there is none."""
         if self.taxonomy is not None or not self.links.related:
             return ""
         topics = ", ".join(sorted(self.links.related)[:8])
@@ -61,7 +61,7 @@ class OpenMap(Struct, frozen=True):
 
 
 def open_map(wanted: Map, folder: Path, *, allow_private: bool = False) -> OpenMap | None:
-    """The map that a recipe names; None where it names none."""
+    """The map that a recipe names, if any."""
     if not wanted.atlas:
         return None
     atlas = (folder / wanted.atlas).absolute()
@@ -71,22 +71,22 @@ def open_map(wanted: Map, folder: Path, *, allow_private: bool = False) -> OpenM
 
 
 def map_of_run(plain: Plain, strategy: str, *, folder: Path) -> OpenMap | None:
-    """The map of a run that was archived; None where it had none. Refuses one that is no longer as it was.
+    """The map of an archived run, if it had one. Raises UsageError if the atlas has changed since.
 
-    folder: of the collection, which may only name maps in it, unless it is trusted.
+    folder: of the collection; unless it is trusted, the atlas must be inside it.
     """
     if not plain:
         return None
     try:
         reference = msgspec.convert(plain, MapReference)
     except msgspec.ValidationError as error:
-        raise UsageError(f"what the run says of it makes no sense: {error}") from None
+        raise UsageError(f"the record of it in the run is invalid: {error}") from None
     check_takes_map(strategy)
     for name in filter(None, (reference.atlas, reference.taxonomy)):
         own_file(folder, name)
     found = _opened(reference)
     if found.reference != reference:
-        raise UsageError(f"the atlas {reference.atlas} was written anew since")
+        raise UsageError(f"the atlas {reference.atlas} has changed since")
     return found
 
 

@@ -1,4 +1,4 @@
-"""The two models of a crawl, relevance to the topic and standing: how they are learnt, and learnt again as it grows."""
+"""Trains the two models of a crawl, relevance and standing, and trains them again as the collection grows."""
 
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -33,11 +33,11 @@ from lycosa.standing import (
     read_traffic,
 )
 from lycosa.standing.authority import AuthorityStanding
-from lycosa.strategies.base import RanksAgain
+from lycosa.strategies.base import SupportsRejudge
 from lycosa.strategies.registry import BY_LINKS_ALONE
 from lycosa.vocabulary.contracts import Relevance, Standing
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.files import atomic_write, read_plain
+from lycosa.vocabulary.files import atomic_write, read_regular_file
 from lycosa.vocabulary.records import RELEVANT, Change, Page, Plain, Url, Visit
 from lycosa.vocabulary.text import codes_of, counted
 
@@ -48,40 +48,43 @@ from .topic import Terms, is_rule
 from .trust import plain_file
 
 _MAX_BYTES = 100_000_000
-LEARN_AT = (100, 1_000)  # pages of the collection with which its model is learnt anew; θ is settled at the first
-MAX_PAGES = 2_000  # of a collection, that are read again to learn from
-EXPLORED = 500  # pages of the collection whose median prediction is θ
+LEARN_AT = (100, 1_000)  # sizes of the collection at which the model is trained again; θ is fixed at the first
+MAX_PAGES = 2_000  # of the collection, read for training
+THETA_PAGES = 500  # θ is the median prediction over so many pages of the collection
 _BUILT_IN = "No link data given; estimating importance with the built-in model."
 
 
-RETRAIN_AT = tuple(5 * 2**doubling for doubling in range(20))  # pages of the collection
-RERANK_AT = frozenset((20, 80, 320, 1_280))  # the same where what waits is ranked by reading the archive again
-_ENOUGH_TO_MISS = 10  # pages, none of which has a word of the topic
-_MOST_NAMED = 5  # words of the topic
-MAX_REJUDGED = 2_000  # of the latest pages, that are judged anew by their words
-_JUDGED_AT_ONCE = 200  # pages
-_MANY_TO_READ = 1_000  # pages, from which on a message says that they are read from the archive
-_PREDICATE = "predicate"  # state: by which the pages were judged
-_STEM = "stem"  # state: whether they were judged by stems
-_RULE = "rule"  # state: keywords and function by which they were judged; None where a model judged them
+RETRAIN_AT = tuple(
+    5 * 2**doubling for doubling in range(20)
+)  # sizes of the collection at which the topic model is trained again
+RERANK_AT = frozenset((20, 80, 320, 1_280))  # those at which a strategy is re-ranked that needs the archive for it
+_MIN_PAGES_TO_MISS = 10  # of which none has a word of the topic, before the user is told
+_MAX_NAMED = 5  # words of the topic
+MAX_REJUDGED = 2_000  # latest pages, scored again by their word counts
+_SCORING_BATCH = 200  # pages
+_MIN_ANNOUNCED = 1_000  # pages to read from the archive for which there is a message
+_PREDICATE = "predicate"  # state: the predicate by which pages were scored
+_STEM = "stem"  # state: whether they were scored by stems
+_RULE = "rule"  # state: keywords and function by which they were scored; None for a model
 
 
 class Learnt(Struct, frozen=True):
-    """What was learnt from labels."""
+    """The result of learning from labels."""
 
-    judged: int | None  # pages judged anew; None where the model could not be trained yet
-    missing: int  # examples that the next crawl has to fetch
+    judged: int | None  # pages scored again; None if the model could not be trained yet
+    missing: int  # examples that the next crawl must fetch
 
 
 class TopicTrainer:
-    """Judges pages by the topic of a session, by a model that is trained again as the collection grows.
+    """Scores pages by the topic of a session, with a model that is trained again as the collection grows.
 
     At 5 pages, and whenever their number has doubled, the model is trained again with a sample of them, the latest
-    pages are judged anew, and what waits is ranked by it. A strategy that cannot rank again by itself is led through
-    all visits once more, so it is done at fewer sizes: through those in memory where it reads nothing but links, else
-    through those of the archive, which costs as much as reading the pages did.
+    pages are scored again, and the frontier is re-ranked. For a strategy that is not a `SupportsRejudge`, all visits
+    are
+    replayed, and so at fewer sizes: from memory if the strategy uses only links, else from the archive, which takes as
+    long as parsing all pages.
 
-    standing: tells the standing of earlier visits that have none, where what waits is ranked again.
+    standing: gives the standing of earlier visits that have none, for re-ranking.
     """
 
     def __init__(self, session: Session, standing: "StandingTrainer | None" = None):
@@ -93,12 +96,12 @@ class TopicTrainer:
         self._history = FirstVisits() if is_new else None
 
     def relevance(self, page: Page) -> float:
-        """The relevance of a page by the present judge."""
+        """The relevance of a page by the current judge."""
         assert self._judge is not None
         return self._judge.relevance(page)
 
     def observe(self, visit: Visit) -> None:
-        """Remembers a page that was kept, to learn from."""
+        """Remembers a stored page for training."""
         if self._history is not None:
             self._history.add(visit)
         if not self._session.topic.learns:
@@ -110,9 +113,8 @@ class TopicTrainer:
             self._crawled.add(visit.page, visit.fetch.at, with_vector=has_meaning)
 
     async def learn(self, fetch_examples: Callable[[], Awaitable[None]]) -> None:
-        """Makes the judge: by a rule, by the model that was saved, or from example pages, which are fetched for it.
-
-        Makes none where somebody interrupts.
+        """Makes the judge: a rule, the saved model, or one trained on example pages, which are fetched if needed. Makes
+        none if interrupted.
         """
         session, topic = self._session, self._session.topic
         if not topic.learns:
@@ -128,7 +130,7 @@ class TopicTrainer:
                 return
             if topic.wants_background:
                 given = "Fewer than 5" if topic.examples.bad else "No"
-                ranks_again = isinstance(session.loop.strategy, RanksAgain)
+                ranks_again = isinstance(session.loop.strategy, SupportsRejudge)
                 when = ", ".join(map(str, (RETRAIN_AT if ranks_again else sorted(RERANK_AT))[:4]))
                 session.tell(
                     f"{given} off-topic examples given (--negatives). Using built-in everyday text for now; scores are "
@@ -150,10 +152,10 @@ class TopicTrainer:
             )
 
     def _use_predicate(self) -> None:
-        """Judges every page anew where the predicate of the recipe is another one than in the run before."""
+        """Scores every page again if the predicate of the recipe has changed since the last run."""
         session, catalog = self._session, self._session.collection.catalog
         predicate = session.recipe.topic.predicate
-        spelt = msgspec.json.decode(msgspec.json.encode(predicate))  # as the catalog gives it
+        spelt = msgspec.json.decode(msgspec.json.encode(predicate))  # as read from the catalog
         if predicate is not None and predicate.runs_code:
             spelt["code"] = [code_digest(function) for function in predicate.functions()]
         if self._judge is not None and spelt != catalog.get_state(_PREDICATE):
@@ -162,14 +164,14 @@ class TopicTrainer:
             catalog.put_state(_PREDICATE, spelt)  # last: after a kill before here, the next run does it again
 
     def _use_stems(self) -> None:
-        """Judges every page anew where words were compared otherwise when that was done the last time."""
+        """Scores every page again if stemming has changed since the last time."""
         if self._judge is not None and (change := self._change_of_stems):
             if self._session.status.pages:
                 self._judge_anew(change)
             self._session.collection.catalog.put_state(_STEM, self._session.recipe.topic.stem)
 
     def _use_rule(self) -> None:
-        """Judges every page anew where keywords or function are others than when that was done the last time."""
+        """Scores every page again if keywords or function have changed since the last time."""
         session = self._session
         before = session.collection.catalog.get_state(_RULE)
         if self._judge is None or self._rule == before:
@@ -179,11 +181,11 @@ class TopicTrainer:
             gone = "keywords and function no longer decide, but a model of the topic"
             self._judge_anew(gone if self._rule is None else f"the {what} of the topic may have changed")
         self._note_judge()
-        session.checkpoint()  # so that pages after it need not be judged anew after a kill
+        session.checkpoint()  # so that later pages need not be scored again after a kill
 
     @property
     def _rule(self) -> Plain:
-        """The keywords, or the function and its code, as the catalog keeps them; None where a model decides."""
+        """The keywords, or the function and its code, as kept in the catalog; None if a model decides."""
         topic = self._session.recipe.topic
         if not is_rule(topic):
             return None
@@ -191,7 +193,7 @@ class TopicTrainer:
         return {"keywords": list(topic.keywords), "function": topic.function, **code}
 
     def _note_judge(self) -> None:
-        """Keeps in mind by what the pages were judged."""
+        """Saves how the pages were scored."""
         catalog = self._session.collection.catalog
         catalog.put_state(_STEM, self._session.recipe.topic.stem)
         if self._rule is not None or catalog.get_state(_RULE) is not None:
@@ -199,9 +201,9 @@ class TopicTrainer:
 
     @property
     def _change_of_stems(self) -> str:
-        """How words are compared now, in words; empty where the pages were judged so."""
+        """Describes a change of stemming since pages were scored; empty if there was none."""
         stem, catalog = self._session.recipe.topic.stem, self._session.collection.catalog
-        if stem == bool(catalog.get_state(_STEM)):  # a collection that says nothing was made without stems
+        if stem == bool(catalog.get_state(_STEM)):  # collections without this state were made without stemming
             return ""
         return "words are now compared by their stems" if stem else "words are now compared as they are written"
 
@@ -209,26 +211,26 @@ class TopicTrainer:
         if any(row.relevance is None for row in self._session.collection.catalog.pages()):
             self._judge_anew("some pages were imported")
 
-    def judge_at_hand(self) -> Relevance | None:
-        """The judge that needs neither a fetch nor the user's code; None where there is none yet."""
+    def available_judge(self) -> Relevance | None:
+        """A judge that needs neither a fetch nor the user's code, if there is one yet."""
         topic = self._session.topic
         if not topic.learns:
             return topic.untrained(may_run_code=False)
         if topic.runs_code:
             return None
         model = topic.load()
-        if model is None and topic.is_at_hand(self._session.terms):
+        if model is None and topic.are_examples_available(self._session.terms):
             self._train_first()
             return self._judge
         return topic.judge(model) if model is not None else None
 
     def train_again(self, reason: str, *, is_saved: bool = True) -> int:
-        """Trains on the examples at hand and judges anew the pages whose words are kept; returns how many these are.
+        """Trains on the available examples and scores the pages again whose word counts are kept; returns their number.
 
-        A judge of another kind reads every page. A strategy that cannot rank again by itself has what waits ranked by
-        the next crawl.
+        A judge that is not a linear model reads every page. For a strategy that is not a `SupportsRejudge`, the next
+        crawl re-ranks the frontier.
 
-        is_saved: else the next run trains again.
+        is_saved: whether to save the model; otherwise, the next run trains again.
         """
         session, model = self._session, self._train()
         if not isinstance(self._judge, LinearModel):
@@ -241,22 +243,22 @@ class TopicTrainer:
         return judged
 
     def learn_labels(self, reason: str) -> Learnt:
-        """Trains again with the labels there are now, and judges anew as `train_again` does.
+        """Trains again with the current labels and scores pages as `train_again` does.
 
-        Examples that are not at hand are left out; the next crawl fetches them, and trains with them.
+        Examples that must be fetched are left out; the next crawl fetches them and trains with them.
         """
         session, topic = self._session, self._session.topic
         topic.read_examples()
         missing = sum(session.terms(url) is None for url in topic.examples.urls)
         if topic.runs_code or not topic.learns or not topic.has_good_page(session.terms):
             return Learnt(None, missing)
-        self._crawled.read_again()  # a page that is an example now leaves the sample, or joins it
+        self._crawled.read_again()  # a page that has become an example leaves the sample, and vice versa
         return Learnt(self.train_again(reason, is_saved=not missing), missing)
 
     def train_if_due(self) -> None:
-        """Trains again once there are twice as many pages to learn from as the last time.
+        """Trains again once there are twice as many pages as the last time.
 
-        With negatives given there is nothing that pages of the crawl would have to stand for.
+        With given negatives, pages of the crawl are not needed for training.
         """
         topic, pages = self._session.topic, self._session.status.pages
         if not topic.wants_background:
@@ -268,9 +270,10 @@ class TopicTrainer:
             self._train_on_crawl()
 
     def finish(self) -> None:
-        """A short crawl is judged once more at its end, by all that was learnt in it.
+        """Scores the pages of a short crawl again at its end, with a model trained on all of it.
 
-        What waits and the model that is saved stay as they are: a crawl that was stopped goes on as if it had not been.
+        The frontier and the saved model stay as they are, so that a stopped crawl continues as if it had not been
+        stopped.
         """
         topic, pages = self._session.topic, self._session.status.pages
         if topic.wants_background and self._ranks_again() and self._crawled.is_new and pages <= MAX_REJUDGED:
@@ -280,13 +283,13 @@ class TopicTrainer:
             self._record_relevances(relevances, "the topic is known better")
 
     def report_unknown_words(self) -> None:
-        """Tells which words of the topic are on none of the latest pages."""
+        """Tells the user which words of the topic are on none of the latest pages."""
         session = self._session
-        if not session.topic.learns or not self._crawled.was_added or session.status.pages < _ENOUGH_TO_MISS:
+        if not session.topic.learns or not self._crawled.was_added or session.status.pages < _MIN_PAGES_TO_MISS:
             return
         unknown = self._crawled.missing(session.topic.words_as_written())
         if unknown:
-            words = ", ".join(f"“{word}”" for word in unknown[:_MOST_NAMED])
+            words = ", ".join(f"“{word}”" for word in unknown[:_MAX_NAMED])
             session.tell(f"on none of the pages: {words} of the topic; other words or examples may find more")
 
     def _train_on_crawl(self) -> None:
@@ -299,16 +302,16 @@ class TopicTrainer:
         session.topic.save(model)  # last: after a kill before here, the next run trains and judges again
 
     def _ranks_again(self) -> bool:
-        """Whether the strategy can rank what waits by new judgements itself."""
-        return isinstance(self._judge, LinearModel) and isinstance(self._session.loop.strategy, RanksAgain)
+        """Whether the strategy is a `SupportsRejudge`."""
+        return isinstance(self._judge, LinearModel) and isinstance(self._session.loop.strategy, SupportsRejudge)
 
     def _rejudge(self, most: int, reason: str) -> int:
-        """Judges the latest pages anew, so many, by their words, and lets the strategy rank again what waits, or the
-        next crawl where it cannot; returns how many were judged."""
+        """Scores the latest `most` pages again by their word counts, and has the strategy, or else the next crawl,
+        re-rank the frontier; returns the number of pages."""
         session = self._session
         assert self._judge is not None
         relevances = self._crawled.judged_by(self._judge, most)
-        if session.is_restored and isinstance(strategy := session.loop.strategy, RanksAgain):
+        if session.is_restored and isinstance(strategy := session.loop.strategy, SupportsRejudge):
             session.record_skips(session.loop.put(strategy.rejudge(relevances)))
         else:
             session.rank_later(by_scores=True)
@@ -325,7 +328,7 @@ class TopicTrainer:
         session.status.recount(catalog.relevant_in_order())
 
     def _train_first(self) -> None:
-        """Trains a first time; where there are pages already, they are judged anew."""
+        """Trains for the first time; pages that are there already are scored again."""
         model, session = self._train(), self._session
         if session.status.pages:
             reason = (
@@ -361,13 +364,13 @@ class TopicTrainer:
         self._note_judge()
 
     def _usable_history(self) -> FirstVisits | None:
-        """The visits in memory, where these suffice to judge all pages anew and to rank what waits."""
+        """The visits in memory, if they suffice to score all pages again and to re-rank the frontier."""
         history, strategy = self._history, self._session.loop.strategy
         is_enough = isinstance(self._judge, LinearModel) and type(strategy) in BY_LINKS_ALONE
         return history if history is not None and history.is_whole and is_enough else None
 
     def _judge_history(self, history: FirstVisits) -> dict[str, float]:
-        """Judges all visits anew and ranks what waits by them; returns the relevance of the pages that are kept."""
+        """Scores all visits again and re-ranks the frontier; returns the relevance of the stored pages."""
         session, judge = self._session, self._judge
         assert isinstance(judge, LinearModel)
         visits = [
@@ -382,23 +385,23 @@ class TopicTrainer:
 
 
 class _CrawledPages:
-    """The words of pages of a collection: of a sample, to train on, and of the latest, to judge them anew.
+    """The word counts of pages of a collection: of a sample, for training, and of the latest, to score them again.
 
-    Of n pages, every (n / 200)-th is in the sample, that number rounded up to a power of 2; examples are not in it.
-    Words are kept in the folder (`PageWords`); those that are not there are read from the archive.
+    Of n pages, every k-th is in the sample, where k is n / 200 rounded up to a power of 2; examples are excluded. Word
+    counts are kept in the folder (`PageWords`); missing ones are read from the archive.
     """
 
     def __init__(self, session: Session):
         self._session = session
         self._sample: dict[int, Terms] = {}
-        self._has_all = False  # whether the pages of earlier runs are in the sample, too
-        self.is_new = False  # whether pages came since the last sample was taken
-        self.was_added = False  # whether any came in this run
+        self._has_all = False  # whether the sample includes pages of earlier runs
+        self.is_new = False  # whether pages were added since the last sample
+        self.was_added = False  # whether any were added in this run
 
     def add(self, page: Page, at: float, *, with_vector: bool) -> None:
-        """A page that the collection has as its latest.
+        """Adds the latest page of the collection.
 
-        with_vector: whether the judge has made the vector of its words; else it is made when one asks for it.
+        with_vector: whether its word vector has been computed; otherwise, that is done when it is needed.
         """
         session, number = self._session, self._session.status.pages
         self.is_new = self.was_added = True
@@ -410,7 +413,7 @@ class _CrawledPages:
             session.words.put_terms(page.url, at, page.terms)
 
     def read_again(self) -> None:
-        """A page has another text than before."""
+        """Discards the sample, because the text of a page has changed."""
         self._sample, self._has_all = {}, False
 
     def _step(self) -> int:
@@ -420,23 +423,25 @@ class _CrawledPages:
         return step
 
     def sample(self) -> list[Terms]:
-        """The terms of the pages to train on."""
+        """The terms of the pages for training."""
         self.is_new, step = False, self._step()
         self._sample = {number: terms for number, terms in self._sample.items() if number % step == 0}
         if not self._has_all:
             examples = self._session.topic.examples.urls
-            for number, (_, url, *_) in enumerate(self._session.collection.catalog.judged(), 1):  # less forgotten ones
+            for number, (_, url, *_) in enumerate(
+                self._session.collection.catalog.judged(), 1
+            ):  # without forgotten ones
                 if number % step == 0 and number not in self._sample and url not in examples:
                     self._sample[number] = self._session.terms(url) or {}
             self._has_all = True
         return [terms for _, terms in sorted(self._sample.items()) if terms]
 
     def judged_by(self, judge: Relevance, most: int) -> dict[str, float]:
-        """The relevance of the latest pages: by their words where these suffice, else the pages are read again."""
+        """The relevance of the latest pages: by their word counts if these suffice, else from the archived pages."""
         if isinstance(judge, LinearModel):
             relevances: dict[str, float] = {}
             latest = self._latest(most)
-            while some := list(islice(latest, _JUDGED_AT_ONCE)):
+            while some := list(islice(latest, _SCORING_BATCH)):
                 found = judge.relevances_of([words for _, words in some])
                 relevances.update(zip((url for url, _ in some), found, strict=True))
             return relevances
@@ -445,7 +450,7 @@ class _CrawledPages:
         return {url: judge.relevance(page) for url, page in pages if page is not None}
 
     def missing(self, words: Mapping[str, str]) -> list[str]:
-        """Those of these words, given with their terms, that none of the latest pages has."""
+        """The words, given with their terms, that occur on none of the latest pages."""
         codes = codes_of(words.values())
         are_missing = np.ones(len(codes), np.bool_)
         for _, page in self._latest(MAX_REJUDGED):
@@ -455,11 +460,11 @@ class _CrawledPages:
         return [word for word, is_missing in zip(words, are_missing.tolist(), strict=True) if is_missing]
 
     def _latest(self, most: int) -> Iterator[tuple[Url, PageCounts]]:
-        """The latest pages, so many, with their words."""
+        """The latest `most` pages with their word counts."""
         session = self._session
         rows = session.collection.catalog.judged(latest=most)
         missing = len(rows) - session.words.count()
-        if missing >= _MANY_TO_READ:
+        if missing >= _MIN_ANNOUNCED:
             session.tell(
                 f"reading {counted(missing, 'page')} from the archive, once; the next time takes a second or so"
             )
@@ -477,12 +482,12 @@ class _CrawledPages:
 
 
 class _SavedStanding(Struct, frozen=True):
-    sources: str  # what the model was learnt from
+    sources: str  # fingerprint of the training data
     model: Plain
 
 
 class StandingTrainer:
-    """Estimates the standing of pages, by a model that is trained again as the collection grows.
+    """Estimates the standing of pages, with a model that is trained again as the collection grows.
 
     It is trained on pages whose in-links are known: good examples and, at 100 and 1 000 pages, those of the collection.
     θ is the median prediction for the examples at first, for the collection's own pages from the hundredth on.
@@ -491,25 +496,25 @@ class StandingTrainer:
     def __init__(self, session: Session):
         self._session = session
         self._source = session.recipe.standing
-        self.model: StandingModel | None = None  # once it was learnt
+        self.model: StandingModel | None = None  # None until it is trained or loaded
         self._is_new = False
-        self._stage: int | None = None  # of LEARN_AT; None before the model is made
+        self._stage: int | None = None  # index into LEARN_AT; None before there is a model
 
     @property
     def judge(self) -> Standing | None:
-        """What tells the standing of pages: the present model, and the lists of ranks where some were imported."""
+        """The current model, combined with the imported rank lists if there are any."""
         if self.model is None or self._session.authority is None:
             return self.model
         return AuthorityStanding(self.model, self._session.authority)
 
     def standing(self, page: Page) -> float:
-        """The standing of a page by the present model."""
+        """The standing of a page by the current model."""
         judge = self.judge
         assert judge is not None
         return judge.standing(page)
 
     def check(self) -> None:
-        """Raises where the tables of the recipe cannot be read, before anything is fetched."""
+        """Raises if the tables of the recipe cannot be read, before anything is fetched."""
         source, folder = self._source, self._session.folder
         if source.in_links:
             read_in_links(plain_file(folder / source.in_links))
@@ -517,7 +522,7 @@ class StandingTrainer:
             read_traffic(plain_file(folder / source.traffic))
 
     def learn(self) -> None:
-        """Loads the model that was saved, or trains one where that was trained on other pages or tables."""
+        """Loads the saved model, or trains one if its training data has changed."""
         path = self._session.folder / STANDING_FILE
         is_first, self._stage = self._stage is None, self._stage_now()
         saved = _read_standing(path) if path.exists() else None
@@ -530,7 +535,7 @@ class StandingTrainer:
             self._report(model, is_first=is_first)
 
     def judge_anew(self) -> None:
-        """Estimates the standing of the pages of the collection, where the model is new or some have none yet."""
+        """Estimates the standing of the stored pages, if the model is new or some pages have none."""
         session, model, judge = self._session, self.model, self.judge
         if model is None or judge is None:
             return
@@ -544,9 +549,9 @@ class StandingTrainer:
             self._is_new = False
 
     def _judge_pages(self, model: Standing) -> dict[str, float]:
-        """The standing of every page; what waits is ranked by it."""
+        """The standing of every page; re-ranks the frontier."""
         session, strategy = self._session, self._session.loop.strategy
-        if not isinstance(strategy, RanksAgain):
+        if not isinstance(strategy, SupportsRejudge):
             return session.rerank(standing=model)[1]
         urls = (row.url for row in session.collection.catalog.pages())
         pages = ((url, session.page(url)) for url in urls)
@@ -555,13 +560,13 @@ class StandingTrainer:
         return standing
 
     def learn_if_due(self) -> None:
-        """Learns anew once there are pages enough to learn from."""
+        """Trains again when the collection reaches the next size in LEARN_AT."""
         if self._stage is not None and self._stage < self._stage_now():
             self.learn()
             self.judge_anew()
 
     def _stage_now(self) -> int:
-        """How many of the numbers of pages are reached with which it is learnt anew."""
+        """The number of sizes in LEARN_AT that are reached."""
         learns_from_own_pages = bool(self._source.in_links or (self._source.graph and not self._source.collections))
         return bisect_right(LEARN_AT if learns_from_own_pages else LEARN_AT[:1], self._session.status.pages)
 
@@ -608,7 +613,7 @@ class StandingTrainer:
             model = prior()
         if source.theta is not None:
             return model.with_theta(source.theta)
-        sample = _pages_of(session, EXPLORED) if self._stage else examples.values()
+        sample = _pages_of(session, THETA_PAGES) if self._stage else examples.values()
         return model.with_theta(median_prediction(model, sample))
 
     def _in_links(self) -> dict[Url, int]:
@@ -620,7 +625,7 @@ class StandingTrainer:
         return read_graph_in_links(plain_file(folder / source.graph))
 
     def _pages(self, good: Mapping[Url, Page]) -> Iterator[Page]:
-        """The pages there are to learn from, each once."""
+        """The distinct pages for training."""
         if self._source.collections and not self._source.in_links:
             folders = [self._session.folder / name for name in self._source.collections]
             yield from _archived_pages(folders, self._session.reader)
@@ -630,8 +635,8 @@ class StandingTrainer:
             yield from (page for page in _pages_of(self._session, MAX_PAGES) if page.url not in good)
 
     def _fingerprint(self) -> str:
-        """What a model depends on: the recipe's words, the state of the files they name, the examples, how many pages
-        there are, and whether its background has stems."""
+        """A fingerprint of the training data: the recipe's settings, the state of the files they name, the examples,
+        the stage, and whether the background is stemmed."""
         source, folder = self._source, self._session.folder
         files = [source.in_links, source.traffic, source.graph]
         files += [f"{name}/catalog.sqlite" for name in source.collections]
@@ -643,20 +648,20 @@ class StandingTrainer:
         inputs = [recipe, states, self._session.topic.examples.digest, self._stage]
         if self._session.authority is not None:
             inputs.append(self._session.authority.digest)
-        if self._session.recipe.topic.stem and _name_of(source):  # the model that comes with Lycosa knows no terms
+        if self._session.recipe.topic.stem and _name_of(source):  # the built-in model uses no terms
             inputs.append("stems")
         return xxhash.xxh3_128_hexdigest(msgspec.json.encode(inputs))
 
 
 def _read_standing(path: Path) -> _SavedStanding:
     try:
-        return msgspec.json.decode(read_plain(path, _MAX_BYTES), type=_SavedStanding)
+        return msgspec.json.decode(read_regular_file(path, _MAX_BYTES), type=_SavedStanding)
     except (OSError, msgspec.DecodeError, RecursionError) as error:
         raise CollectionError(f"{path}: not a model of ours ({error}); delete it to have it learnt again") from None
 
 
 def _name_of(source: StandingSource) -> str:
-    """What in-links come from; nothing where they come from nowhere."""
+    """The source of in-links; empty if there is none."""
     if source.in_links:
         return source.in_links
     if source.collections:
@@ -665,7 +670,7 @@ def _name_of(source: StandingSource) -> str:
 
 
 def _pages_of(session: Session, most: int) -> Iterator[Page]:
-    """Pages of the collection itself, every n-th where there are many."""
+    """Up to `most` pages of the collection, evenly spaced."""
     step = 1 + session.status.pages // most
     for row in session.collection.catalog.pages():
         if row.number % step == 0 and (page := session.page(row.url)) is not None:

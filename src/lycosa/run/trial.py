@@ -1,4 +1,4 @@
-"""One page tried: how it would be judged, what decided, which of its links would be followed; nothing is stored."""
+"""Tries one page: its score, the words that decided, and the links that would be followed. Nothing is stored."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -29,8 +29,8 @@ from .topic import TopicJudge
 from .trust import check_collection, require_trust
 
 MAX_HOPS = 5  # redirects followed
-MAX_EXAMPLES = 50  # pages fetched to learn the topic from
-_MOST_WORDS = 10  # that are named, for and against the topic each
+MAX_EXAMPLES = 50  # pages fetched to train the model
+_MAX_WORDS = 10  # shown for, and against, the topic
 
 Tell = Callable[[str], None]
 
@@ -45,28 +45,28 @@ class TriedLink(Struct, frozen=True):
 
 
 class Trial(Struct, frozen=True):
-    """What a crawl would make of a page."""
+    """What a crawl would do with a page."""
 
     url: Url  # after redirects
-    hops: tuple[str, ...]  # outcomes of the requests before, in words
+    hops: tuple[str, ...]  # outcomes of the redirects, in words
     outcome: str  # in words
     is_page: bool
     title: str = ""
     language: str = ""
     relevance: float | None = None
     is_relevant: bool = False
-    words_for: Mapping[str, float] = {}  # what a word adds to the distance from the border of the topic
+    words_for: Mapping[str, float] = {}  # contribution of a word to the decision value
     words_against: Mapping[str, float] = {}
-    meaning: float | None = None  # the same for the meaning of the text
-    left_out: str = ""  # why it would not be kept; empty where it would be
-    links: tuple[TriedLink, ...] = ()  # those that would wait, the best first
-    skipped: Mapping[str, int] = {}  # links that would not, by the reason
+    meaning: float | None = None  # contribution of the word vectors
+    left_out: str = ""  # why it would not be stored; empty if it would be
+    links: tuple[TriedLink, ...] = ()  # that would wait, best first
+    skipped: Mapping[str, int] = {}  # number of links that would be skipped, by reason
 
 
 async def try_url(
     folder: Path, recipe: Recipe, url: Url, settings: Settings, *, clock: Clock, tell: Tell = lambda line: None
 ) -> Trial:
-    """Fetches one page under the manners of a crawl, and the examples where no model has been trained yet.
+    """Fetches one page as politely as a crawl does, and the examples if no model has been trained yet.
 
     folder: of a collection, which is only read.
     """
@@ -96,7 +96,7 @@ async def _web(recipe: Recipe, settings: Settings, clock: Clock) -> AsyncIterato
 
 
 def _collection(folder: Path) -> Collection | None:
-    """What has been crawled; None before the first crawl."""
+    """The collection; None before its first crawl."""
     try:
         return open_for_reading(folder)
     except CollectionError:
@@ -104,7 +104,7 @@ def _collection(folder: Path) -> Collection | None:
 
 
 async def _fetched(web: Web, url: Url, clock: Clock, delay: float) -> AsyncIterator[Fetch]:
-    """The fetches of a URL and of where it redirects to."""
+    """The fetches of a URL and its redirect targets."""
     for hop in range(MAX_HOPS + 1):
         if hop:
             await clock.sleep_until(clock.now() + delay)
@@ -184,8 +184,8 @@ def _tried(
         language=page.language,
         relevance=visit.relevance,
         is_relevant=visit.relevance >= RELEVANT,
-        words_for={word: part for word, part in decided[:_MOST_WORDS] if part > 0},
-        words_against={word: part for word, part in decided[::-1][:_MOST_WORDS] if part < 0},
+        words_for={word: part for word, part in decided[:_MAX_WORDS] if part > 0},
+        words_against={word: part for word, part in decided[::-1][:_MAX_WORDS] if part < 0},
         meaning=_meaning(topic.word_weights(), page),
         left_out=str(visit.left_out) if visit.left_out else "",
         links=tuple(links),
@@ -194,7 +194,7 @@ def _tried(
 
 
 def _words(model: LinearModel | None, page: Page) -> list[tuple[str, float]]:
-    """The words of a page by what they say of the topic, from most for it to most against it."""
+    """The words of a page with their contributions, from most positive to most negative."""
     parts = {} if model is None else model.contributions(page.terms)
     return sorted(((word, round(part, 4)) for word, part in parts.items()), key=lambda each: (-each[1], each[0]))
 
@@ -208,7 +208,7 @@ def _meaning(model: LinearModel | None, page: Page) -> float | None:
 def _links(
     visit: Visit, folder: Path, recipe: Recipe, topic: TopicJudge, collection: Collection | None
 ) -> tuple[list[TriedLink], dict[str, int]]:
-    """The links that would wait, the best first, and how many would not, by the reason."""
+    """The links that would wait, best first, and the number of skipped ones by reason."""
     page, admission = (
         visit.page,
         Admission(
@@ -230,12 +230,12 @@ def _links(
     open_links = {link.target for link in visit.open_links()}
     closed = len({link.target for link in page.links} - open_links)
     if closed:
-        skipped[visit.why_links_stay or "nofollow"] += closed
+        skipped[visit.why_not_followed or "nofollow"] += closed
     return sorted(kept, key=lambda link: (-link.priority, link.url)), dict(skipped)
 
 
 def _strategy(recipe: Recipe, topic: TopicJudge, collection: Collection | None) -> Strategy:
-    """The strategy of the recipe, with what it has learnt in the collection; the default for one that needs a guide."""
+    """The strategy of the recipe with its state in the collection; the default if it needs a guide."""
     name = DEFAULT_STRATEGY if find_strategy(recipe.strategy).needs else recipe.strategy
 
     def made() -> Strategy:
@@ -257,6 +257,11 @@ def _strategy(recipe: Recipe, topic: TopicJudge, collection: Collection | None) 
         return strategy
     try:
         strategy.restore(catalog.get_state("strategy_state"))
-    except (KeyError, TypeError, ValueError, LycosaError):  # of another version or target: begins without
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        LycosaError,
+    ):  # saved by another version or for another target: start without
         return made()
     return strategy

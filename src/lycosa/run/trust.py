@@ -1,13 +1,13 @@
-"""Which collections may name code, files outside of them, proxies and headers: those of this user on this machine.
+"""Which collections are trusted to name code, outside files, proxies and headers: those made by this user.
 
-A collection may come from somebody else, and its recipe decides what a crawl does. So what a recipe names of these is
-used only in a folder that `lycosa new` made for this user, or that the user has looked at and called trusted
-(`lycosa trust`). In any other, a recipe may make a crawl more polite than it is by default, never less. A folder has
-a random number in the file `.id`; what is known of that number is kept among the user's own files, where no collection
-writes. A folder that was made here stays trusted whatever its recipe says later,
-as its user wrote that, wherever it is moved on its disk. A folder that was called trusted, or a copy of one that was
-made here, is so as long as its recipe names the same, and the code that lies in it, where the recipe names any, is the
-same.
+A collection may come from somebody else, and its recipe decides what a crawl does. Therefore these settings are used
+only in a folder that `lycosa new` made for this user, or that the user has inspected and trusted (`lycosa trust`). In
+any other folder, a recipe can make a crawl more polite than the default, never less.
+
+A folder has a random number in the file `.id`; what is known of that number is kept among the user's own files, where
+no collection writes. A folder that was made here stays trusted when its recipe changes, since its user wrote it, and
+when it is moved on its disk. A folder that was declared trusted, or a copy of one made here, is trusted as long as
+these settings of its recipe, and any code inside it, stay the same.
 """
 
 import hashlib
@@ -31,13 +31,13 @@ from lycosa.relevance.registry import LINEAR
 from lycosa.strategies.registry import STRATEGIES
 from lycosa.user_config import data_folder, user_contact
 from lycosa.vocabulary.errors import LycosaError, RecipeError, UsageError
-from lycosa.vocabulary.files import atomic_write, is_below, read_plain
+from lycosa.vocabulary.files import atomic_write, is_inside, read_regular_file
 from lycosa.vocabulary.text import visible
 
 ID_FILE = ".id"
 _ID = re.compile("[0-9a-f]{32}")
 _MAX_BYTES = 10_000
-_OWN_FOLDERS = ("peer",)  # whose content acts for the user, and so has to be the user's own
+_OWN_FOLDERS = ("peer",)  # act in the user's name, and so must be the user's own
 _HARMLESS_HEADERS = ("accept-language",)
 _CODE_SUFFIXES = frozenset((".py", ".pyc", ".so", ".pyd", ".zip"))
 _MAX_CODE_FILES = 1_000
@@ -45,24 +45,24 @@ _MAX_CODE = 20_000_000  # bytes of one file
 
 
 class _KnownFolder(Struct, frozen=True):
-    """What this user's own files say of a folder."""
+    """The record of a folder in the user's own files."""
 
     folder: str  # absolute path
     device: int
     inode: int
     made_here: bool
-    digest: str  # of what its recipe named when it was made, or called trusted
+    digest: str  # of the settings that need trust, when it was made or trusted
 
 
 def note_made_here(folder: Path) -> None:
-    """Notes a folder that was made just now; where the user has no place for it, it is not trusted later."""
+    """Records that a folder was made here; if that cannot be written, the folder will not be trusted."""
     with suppress(OSError, UsageError):
         _note(folder, made_here=True, digest=_digest([]))
 
 
 def trust(folder: Path) -> list[str]:
-    """Trusts a collection as it is now; returns what its recipe names of code, files outside, proxies and headers, the
-    files of code in its folder where it names any, and where it is less polite than crawls are by default."""
+    """Trusts a collection in its present state; returns what the user thereby accepts: code, outside files, proxies and
+    headers of the recipe, code files in the folder, and settings less polite than the defaults."""
     recipe = load_recipe(folder, to_read=True)
     with disk_errors(folder):
         named = _all_named(folder, recipe)
@@ -75,7 +75,7 @@ def trust(folder: Path) -> list[str]:
 
 
 def is_made_here(folder: Path) -> bool:
-    """Whether this user's own files say that a folder was made on this machine."""
+    """Whether a folder was made on this machine, by the user's own files."""
     known = _known(folder)
     try:
         return known is not None and known.made_here and _is_same_folder(folder.stat(), folder, known)
@@ -84,7 +84,7 @@ def is_made_here(folder: Path) -> bool:
 
 
 def is_this_folder(folder: Path) -> bool:
-    """Whether this very folder was made or trusted on this machine, and is not a copy that came back."""
+    """Whether exactly this folder, not a copy, was made or trusted on this machine."""
     known = _known(folder)
     try:
         return known is not None and _is_same_folder(folder.stat(), folder, known)
@@ -93,7 +93,7 @@ def is_this_folder(folder: Path) -> bool:
 
 
 def is_trusted(folder: Path) -> bool:
-    """Whether what the collection names may be used."""
+    """Whether the settings that need trust may be used."""
     known = _known(folder)
     if known is None:
         return False
@@ -106,18 +106,18 @@ def is_trusted(folder: Path) -> bool:
 
 
 def check_collection(folder: Path) -> None:
-    """Refuses a folder in which something is a link, a pipe or a device, unless the user made the link."""
+    """Raises for a folder that contains links, pipes or devices, except links made by the user."""
     check_folder(folder, links_allowed=lambda: is_this_folder(folder))
 
 
 def require_trust(folder: Path) -> None:
-    """Refuses the recipe in a folder where it names what only a trusted one may."""
+    """Raises UsageError if the recipe has settings that need trust and the folder is not trusted."""
     if not (folder / FILE_NAME).exists():
         return
     recipe = load_recipe(folder, to_read=True)
     named = concerns(folder, recipe)
     if named and _names_code(recipe) and not is_made_here(folder):
-        sys.dont_write_bytecode = True  # which would be code that was not there when the folder was trusted
+        sys.dont_write_bytecode = True  # bytecode files would change the code of the folder
     if named and not is_trusted(folder):
         raise UsageError(
             f"{folder} was not made on this machine, and its {FILE_NAME} names {visible(', '.join(named), 300)}; "
@@ -126,10 +126,10 @@ def require_trust(folder: Path) -> None:
 
 
 def polite_recipe(folder: Path, *, tell: Callable[[str], None] | None = None) -> Recipe:
-    """The recipe of a collection for requests to others: as it is where the folder is trusted, else as polite as
-    requests are by default, or more. Tells what is otherwise than it says."""
+    """The recipe for making requests: unchanged if the folder is trusted, else at least as polite as the defaults.
+    Tells the user what was changed."""
     recipe = load_recipe(folder, tell=tell)
-    if not (rude := _manners(recipe)) or is_trusted(folder):
+    if not (rude := _impolite_settings(recipe)) or is_trusted(folder):
         return recipe
     if tell is not None:
         tell(
@@ -153,8 +153,8 @@ def polite_recipe(folder: Path, *, tell: Callable[[str], None] | None = None) ->
     )
 
 
-def _manners(recipe: Recipe) -> list[str]:
-    """Where a recipe is less polite than crawls are by default, as key = value."""
+def _impolite_settings(recipe: Recipe) -> list[str]:
+    """The settings that are less polite than the defaults, as key = value."""
     requests, default = recipe.requests, Requests()
     rude = []
     if recipe.contact and recipe.contact != user_contact():
@@ -173,7 +173,7 @@ def _manners(recipe: Recipe) -> list[str]:
 
 
 def harmless(folder: Path, recipe: Recipe) -> Recipe:
-    """The recipe where it may be used; else without all that only a trusted one may name."""
+    """The recipe, without the settings that need trust if the folder is not trusted."""
     if not concerns(folder, recipe) or is_trusted(folder):
         return recipe
     return replace(
@@ -190,9 +190,9 @@ def harmless(folder: Path, recipe: Recipe) -> Recipe:
 
 
 def own_file(folder: Path, name: str) -> Path:
-    """The file that a collection names; refuses one outside of its folder where that is not trusted."""
+    """The file that a collection names; raises UsageError if it is outside the folder, unless that is trusted."""
     path = folder / name
-    if not is_below(folder, path) and not is_trusted(folder):
+    if not is_inside(folder, path) and not is_trusted(folder):
         raise RecipeError(
             f"{folder} was not made on this machine, and names {visible(name, 200)}, which is outside of it; "
             f"look at its {FILE_NAME}, and if you want that: lycosa trust {folder}"
@@ -201,14 +201,14 @@ def own_file(folder: Path, name: str) -> Path:
 
 
 def plain_file(path: Path) -> Path:
-    """A file, or a folder, that a recipe names; refuses a pipe or a device, which would be waited for without end."""
+    """A file or folder that a recipe names; raises for a pipe or a device, which could block for ever."""
     if path.exists() and not path.is_file() and not path.is_dir():
         raise RecipeError(f"{path} is no plain file; give one that is")
     return path
 
 
 def concerns(folder: Path, recipe: Recipe) -> list[str]:
-    """What a recipe names of code, files outside of the folder, proxies and headers, as key = value."""
+    """The settings that need trust (code, outside files, proxies, headers), as key = value."""
     return [f"{key} = {value}" for key, value in _concerns(folder, recipe)]
 
 
@@ -264,18 +264,18 @@ def _names_code(recipe: Recipe) -> bool:
 
 
 def _all_named(folder: Path, recipe: Recipe) -> list[str]:
-    """All that a user who trusts a folder says yes to."""
+    """Everything that a user who trusts a folder accepts."""
     code = _code_files(folder) if _names_code(recipe) else ()
-    return [*concerns(folder, recipe), *_manners(recipe), *code]
+    return [*concerns(folder, recipe), *_impolite_settings(recipe), *code]
 
 
 def _code_files(folder: Path) -> Iterator[str]:
-    """The files of code in a folder, which may be imported where the folder is on Python's path, with their digests."""
+    """The code files in a folder, which Python may import, with their digests."""
     found = sorted(path for path in folder.rglob("*") if path.suffix in _CODE_SUFFIXES and path.is_file())
     if len(found) > _MAX_CODE_FILES:
         raise UsageError(f"{folder} holds more than {_MAX_CODE_FILES} files of code; put them elsewhere")
     for path in found:
-        digest = hashlib.sha256(read_plain(path, _MAX_CODE)).hexdigest()
+        digest = hashlib.sha256(read_regular_file(path, _MAX_CODE)).hexdigest()
         yield f"{path.relative_to(folder)} = code, SHA-256 {digest[:16]}"
 
 
@@ -287,8 +287,8 @@ def _parts(predicate: Predicate) -> Iterator[Predicate]:
 
 def _is_within(folder: Path, name: str) -> bool:
     try:
-        return is_below(folder, folder / name)
-    except (OSError, ValueError):  # a name that no file can have
+        return is_inside(folder, folder / name)
+    except (OSError, ValueError):  # not a possible file name
         return False
 
 
@@ -300,7 +300,7 @@ def _digest(named: list[str]) -> str:
 
 
 def _note(folder: Path, *, made_here: bool, digest: str) -> None:
-    number = token_hex(16)  # another each time: a number that somebody else chose could be that of two folders
+    number = token_hex(16)  # always new: a number chosen by somebody else might be that of two folders
     path = _file(number)
     path.parent.mkdir(parents=True, exist_ok=True)
     id_file = folder / ID_FILE
@@ -318,14 +318,14 @@ def _known(folder: Path) -> _KnownFolder | None:
     if number is None:
         return None
     try:
-        return msgspec.json.decode(read_plain(_file(number), _MAX_BYTES), type=_KnownFolder)
+        return msgspec.json.decode(read_regular_file(_file(number), _MAX_BYTES), type=_KnownFolder)
     except (OSError, UsageError, msgspec.DecodeError):
         return None
 
 
 def _id_of(folder: Path) -> str | None:
     try:
-        number = read_plain(folder / ID_FILE, 100).decode("ascii", "replace").strip()
+        number = read_regular_file(folder / ID_FILE, 100).decode("ascii", "replace").strip()
     except OSError:
         return None
     return number if _ID.fullmatch(number) else None
@@ -336,6 +336,6 @@ def _file(number: str) -> Path:
 
 
 def _is_same_folder(facts: stat_result, folder: Path, known: _KnownFolder) -> bool:
-    """Whether it is the folder itself and no copy; the number of a disk may change when it is mounted again."""
+    """Whether it is the folder itself, not a copy; the device number may change when a disk is mounted again."""
     is_there = str(folder.resolve()) == known.folder
     return facts.st_ino == known.inode and (facts.st_dev == known.device or is_there)

@@ -1,4 +1,4 @@
-"""What is done to a collection between crawls."""
+"""Maintenance of a collection between crawls: rebuild, import, label, forget."""
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
@@ -23,30 +23,30 @@ from .topic import is_rule
 from .training import Learnt, TopicTrainer
 from .trust import check_collection
 
-_HOSTS_NAMED = 5
+_MAX_HOSTS = 5
 
 
 class ImportedArchive(Struct, frozen=True):
-    """The pages imported from an archive, and what was not."""
+    """The result of an import."""
 
     pages: int
-    known: int  # URLs the collection has already, or was told to forget
-    passed_over: int  # records that are no HTML page, damaged, or dated in the future
-    damage: str  # for people; empty where the file is whole
+    known: int  # URLs already in the collection, or forgotten
+    passed_over: int  # records that are not HTML, damaged, or dated in the future
+    damage: str  # for people; empty if the file is intact
 
 
 class Forgotten(Struct, frozen=True):
-    """What `forget` did."""
+    """The result of `forget`."""
 
     name: str  # the URL or host
     pages: int
-    was_known: bool  # whether anything of it was in the collection
-    hosts_like_it: tuple[str, ...]  # of the collection that end as the name does, where nothing of it was known
-    report: Path | None  # that was deleted, as it may name what was forgotten
+    was_known: bool  # whether the collection had anything of it
+    hosts_like_it: tuple[str, ...]  # similar hosts of the collection, if the name itself was not known
+    report: Path | None  # deleted, because it may name what was forgotten
 
 
 def rebuild(folder: Path, *, clock: Clock, tell: Tell) -> int:
-    """Makes catalog, search index and frontier anew from the archive; returns the number of pages."""
+    """Rebuilds catalog, search index and frontier from the archive; returns the number of pages."""
     with Session(
         folder, load_recipe(folder, tell=tell), clock=clock, tell=tell, afresh=True, is_upkeep=True
     ) as session:
@@ -61,7 +61,7 @@ def rebuild(folder: Path, *, clock: Clock, tell: Tell) -> int:
 
 
 def import_archive(folder: Path, path: Path, *, clock: Clock, tell: Tell) -> ImportedArchive:
-    """Takes the HTML pages of a WARC file into the collection, as of the time at which they were fetched."""
+    """Imports the HTML pages of a WARC file, with the time at which they were fetched."""
     with Session(folder, load_recipe(folder, tell=tell), clock=clock, tell=tell) as session:
         importer = Importer(session)
         fetches = importer.pages_in(path)
@@ -78,26 +78,23 @@ def import_archive(folder: Path, path: Path, *, clock: Clock, tell: Tell) -> Imp
 
 
 def label(folder: Path, labels: dict[Url, bool], *, clock: Clock, tell: Tell) -> Learnt:
-    """Notes examples, good ones and bad ones, and trains the model once.
-
-    The labels are on the disk before anything else is done.
-    """
+    """Records labels, good and bad, and trains the model once. The labels are saved first."""
     recipe = load_recipe(folder, tell=tell)
     require_learning(folder, recipe)
     with Session(folder, recipe, clock=clock, tell=tell, ranks=False) as session:
-        if labels:  # else those that were noted before are learnt
+        if labels:  # otherwise, those in the file are learnt
             steering.label(folder, labels)
         return TopicTrainer(session).learn_labels("pages were labelled")
 
 
 def require_learning(folder: Path, recipe: Recipe) -> None:
-    """Refuses labels where nothing learns from them."""
+    """Raises UsageError if the topic does not learn from labels."""
     if is_rule(recipe.topic):
         raise UsageError(f"{folder}: the recipe's topic is a rule, which learns nothing from labels; change the rule")
 
 
 def undo(folder: Path, *, clock: Clock, tell: Tell) -> steering.SteeringCommand | None:
-    """Takes back the last labels, block or boost; None where there is nothing to take back."""
+    """Undoes the last labels, block or boost and returns it; None if there is none."""
     with Session(folder, load_recipe(folder), clock=clock, tell=tell, ranks=False) as session:
         command = steering.undo(folder)
         if command is not None and command.do == "label":
@@ -107,14 +104,14 @@ def undo(folder: Path, *, clock: Clock, tell: Tell) -> steering.SteeringCommand 
 
 
 def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> Forgotten:
-    """Removes a URL, or everything of a host, everywhere, and never fetches it again."""
+    """Removes a URL, or everything of a host, from all files, and never fetches it again."""
     name = _url_or_host(what)
     recipe = load_recipe(folder, tell=tell)
 
     def is_named(url: Url) -> bool:
         return name in (url, host_of(url), hostname_of(url))
 
-    with Session(folder, recipe, clock=clock, tell=tell, is_upkeep=True) as session:  # fails where it cannot be written
+    with Session(folder, recipe, clock=clock, tell=tell, is_upkeep=True) as session:  # raises if it is not writable
         known = [*session.collection.catalog.known_urls(), *waiting_urls(session.collection.catalog.connection)]
     was_known = any(map(is_named, known))
     alike = () if was_known else _hosts_like(name, known)
@@ -123,7 +120,7 @@ def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> Forgotten:
         raise UsageError(f"{what!r} is a pattern, and forget takes a URL or the whole name of a host{there_are}")
     report = folder / REPORT_FILE
     has_report = report.exists()
-    write_journal(folder, Upkeep("forget"))  # from here on, a kill does not keep it from being forgotten
+    write_journal(folder, Upkeep("forget"))  # from here on, it will be forgotten even after a kill
     add_forgotten(folder, name)
     with Session(folder, recipe, clock=clock, tell=tell, is_upkeep=True) as session:
         pages = session.pages_forgotten
@@ -131,9 +128,9 @@ def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> Forgotten:
 
 
 def finish_upkeep(folder: Path, *, clock: Clock, tell: Tell = lambda line: None) -> None:
-    """Finishes a rebuild or a forgetting that a kill interrupted, if there is one, and says so.
+    """Finishes a rebuild or a forgetting that was interrupted by a kill, and tells the user.
 
-    Where another process is at work on the collection, or it cannot be written, it is left as it is.
+    Does nothing if another process uses the collection or it is not writable.
     """
     check_collection(folder)
     upkeep = read_journal(folder)
@@ -153,10 +150,10 @@ def finish_upkeep(folder: Path, *, clock: Clock, tell: Tell = lambda line: None)
 
 
 def _hosts_like(name: str, known: Iterable[Url]) -> tuple[str, ...]:
-    """Hosts that end as a name does, or match it as a pattern; a few of them."""
+    """A few hosts that end with a name, or match it as a pattern."""
     host = hostname_of(Url(name)) if "://" in name else name
     found = {each for each in map(hostname_of, known) if fnmatchcase(each, host) or each.endswith(f".{host}")}
-    return tuple(sorted(found)[:_HOSTS_NAMED])
+    return tuple(sorted(found)[:_MAX_HOSTS])
 
 
 def _url_or_host(what: str) -> str:

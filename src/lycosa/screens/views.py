@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from lycosa.collection import Collection
 from lycosa.collection.rows import ObservationRow, PageRow
-from lycosa.collection.search_index import LOOKED_AT, Hit
+from lycosa.collection.search_index import MAX_EXAMINED, Hit
 from lycosa.frontier.durable import best_waiting, count_waiting, waiting_candidate, waiting_hosts
 from lycosa.recipe import FILE_NAME, load_recipe
 from lycosa.run.control import CrawlRequest, ask
@@ -474,7 +474,7 @@ def search_view(
     """
     began = time.perf_counter()
     labels = labels_of(folder)
-    page = max(1, min(page, LOOKED_AT // HITS_PER_PAGE))
+    page = max(1, min(page, MAX_EXAMINED // HITS_PER_PAGE))
     with open_for_reading(folder) as collection:
         catalog = collection.catalog
 
@@ -493,7 +493,7 @@ def search_view(
             where=is_wanted if label or min_relevance is not None else None,
         )
         not_indexed = collection.pages_not_indexed()
-    _, last_page, _ = _paged(page, min(found.total, LOOKED_AT), HITS_PER_PAGE)
+    _, last_page, _ = _paged(page, min(found.total, MAX_EXAMINED), HITS_PER_PAGE)
     return SearchView(
         query=query[:500],
         host=host,

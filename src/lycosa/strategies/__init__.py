@@ -1,4 +1,4 @@
-"""What to fetch next. `registry.STRATEGIES` has every strategy by its name; `base.BaseStrategy` has what they share."""
+"""Strategies: what to fetch next. `registry.STRATEGIES` lists them by name; `base.BaseStrategy` is their base class."""
 
 from .authority import CrawlAI, CrawlGAI
 from .base import BaseStrategy

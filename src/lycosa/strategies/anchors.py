@@ -1,4 +1,4 @@
-"""Links whose anchors say the words of the topic."""
+"""A higher priority for links whose anchors contain words of the topic."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -6,15 +6,15 @@ from lycosa.vocabulary.records import RELEVANT, Candidate, Plain, Visit
 
 
 class AnchorBoost:
-    """Raises links whose anchors say the topic, which leads to it from seeds that are off it.
+    """Raises the priority of links whose anchors contain words of the topic, which helps when seeds are off the topic.
 
     priority = worth + 0.5 * overlap * (1 - worth)
 
-    Here, worth is the value of the page and overlap the share of the topic's words that the anchor says. Once `enough`
-    relevant pages were seen, priority = worth.
+    Here, worth is the value of the page and overlap the share of the topic's words that occur in the anchor. After
+    `enough` relevant pages, priority = worth.
 
-    topic_words: words of the topic; without them nothing is raised.
-    split: splits an anchor into words as `topic_words` spells them.
+    topic_words: words of the topic; without them, priority = worth.
+    split: splits an anchor into words, normalised like `topic_words`.
     """
 
     def __init__(
@@ -24,15 +24,15 @@ class AnchorBoost:
         self._split = split
         self._enough = enough
         self.relevant_seen = 0
-        self.share = 1.0  # factor of all priorities
+        self.share = 1.0  # factor applied to all priorities
 
     def learn(self, relevance: float | None) -> None:
-        """Counts a page just visited, if it is relevant."""
+        """Counts the page if it is relevant."""
         if relevance is not None and relevance >= RELEVANT:
             self.relevant_seen += 1
 
     def candidates(self, visit: Visit, worth: float, because: Mapping[str, Plain]) -> Sequence[Candidate]:
-        """The links of a page of this worth, explained by `because`."""
+        """Candidates for the links of a page of this worth."""
         found_on, depth = visit.candidate.url, visit.candidate.depth + 1
         links, share = visit.open_links(), self.share
         if share != 1.0:
@@ -50,6 +50,6 @@ class AnchorBoost:
         return candidates
 
     def _overlap(self, anchor: str) -> float:
-        """The share of the topic's words that an anchor says."""
+        """The share of the topic's words that occur in an anchor."""
         words = self._topic_words.intersection(self._split(anchor))
         return len(words) / len(self._topic_words)

@@ -1,4 +1,4 @@
-"""Strategies that seek the pages with most in-links."""
+"""Strategies that look for the pages with the most in-links."""
 
 from collections.abc import Iterable, Sequence
 from random import Random
@@ -16,13 +16,13 @@ _LINKED_BECAUSE = {"in_links": True}
 class CrawlAI(BaseStrategy):
     """Draws a waiting URL at random, with a probability proportional to its apparent in-degree.
 
-    The apparent in-degree is the number of pages seen that link to the URL: a page counts once for each URL it links to
-    and not for itself, and a seed counts as linked once.
+    The apparent in-degree is the number of visited pages that link to the URL: a page counts once for each URL, links
+    of a page to itself do not count, and a seed starts at 1.
 
     Every in-link sets an alarm at now + Exp(1); priority = -alarm, the earliest of a URL. The URL whose alarm is first
     is fetched next, and the clock advances to it. Since exponential times have no memory, the first of d alarms comes
     before all others with a probability proportional to d, whenever they were set. This is exact for one fetch at a
-    time; with n under way the last n alarms are not known yet.
+    time; with n fetches in flight, the last n alarms are not known yet.
 
     seed: of the random numbers.
 
@@ -43,7 +43,7 @@ class CrawlAI(BaseStrategy):
         return self._now + self._random.expovariate(1.0)
 
     def learn(self, event: Visit | Skip) -> None:
-        # The priority of a candidate that another strategy ranked is no moment of this clock.
+        # A candidate ranked by another strategy has a priority that is not a time of this clock.
         if isinstance(event, Visit) and _DRAWN in event.candidate.because:
             self._now = max(self._now, -event.candidate.priority)
 
@@ -70,8 +70,8 @@ class CrawlGAI(BaseStrategy):
 
     priority = apparent in-degree
 
-    Every in-link offers 1, and `merge` adds offers up, so that the frontier counts. Of equals, the first to have
-    reached that number comes first. A URL that the frontier evicted begins at 1 again.
+    Every in-link is offered with priority 1, and `merge` adds, so that the frontier counts. Among equals, the first to
+    reach the number comes first. A URL evicted from the frontier starts at 1 again.
 
     Kumar, Lang, Marlow, Tomkins: Efficient discovery of authoritative resources (ICDE 2008).
     """

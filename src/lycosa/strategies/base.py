@@ -1,4 +1,4 @@
-"""What strategies have in common: defaults of the contract, arithmetic of the unit scale, state as plain data."""
+"""The base class of strategies, and functions that several of them use."""
 
 import base64
 from abc import ABC, abstractmethod
@@ -16,10 +16,10 @@ Number = TypeVar("Number", int, float)
 
 
 class BaseStrategy(ABC):
-    """A strategy that says only what is its own: `learn`, if it learns anything, and `propose`.
+    """Defaults for a strategy, so that a subclass needs only `propose`, and `learn` if it learns.
 
-    Seeds come first; a waiting URL keeps the higher of the priorities it was offered at; nothing is saved. A strategy
-    that learns overrides `state` and `restore` too, so that a crawl that was stopped goes on as if it had not been.
+    Seeds come first; a waiting URL keeps the highest priority at which it was offered; nothing is saved. A strategy
+    that learns overrides `state` and `restore` too, so that a stopped crawl continues as if it had not been stopped.
 
     >>> class ShortestUrl(BaseStrategy):
     ...     name = "shortest-url"
@@ -39,7 +39,7 @@ class BaseStrategy(ABC):
     scale: Literal["unit", "order"] = "unit"
     exhaustive: bool = True
     uses_standing: bool = False
-    needs: ClassVar[frozenset[str]] = frozenset()  # "log", "map": what it is nothing without
+    needs: ClassVar[frozenset[str]] = frozenset()  # of "log" and "map", the guides that it requires
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
         return [Candidate(seed, 1.0, because={"seed": True}) for seed in seeds]
@@ -57,25 +57,25 @@ class BaseStrategy(ABC):
         return None
 
     def restore(self, state: Plain) -> None:  # noqa: B027
-        """There is nothing to restore."""
+        """Restores nothing."""
 
     def restore_visited(self, urls: Iterable[Url]) -> None:  # noqa: B027
-        """Is given, after `restore`, every URL that was visited, which a state need therefore not hold."""
+        """Called after `restore` with every visited URL, so that the state need not contain them."""
 
 
 @runtime_checkable
-class RanksAgain(Protocol):
-    """A strategy that can rank what waits by new judgements of earlier pages, without seeing those pages again."""
+class SupportsRejudge(Protocol):
+    """A strategy that can re-rank waiting URLs when earlier pages are scored anew, without seeing those pages again."""
 
     def rejudge(
         self, relevances: Mapping[str, float], standings: Mapping[str, float] | None = None
     ) -> Iterable[Candidate]:
-        """Waiting URLs whose priority changes where earlier pages have these relevances and standings from now on."""
+        """Replaces the scores of earlier pages, by URL; returns the waiting URLs whose priority changes."""
         ...
 
 
 def clamped(value: float | None) -> float:
-    """A number brought between 0 and 1; None and NaN become 0.
+    """A number clamped to the range 0 to 1; None and NaN become 0.
 
     >>> [clamped(value) for value in (0.3, 7.0, float("nan"), None)]
     [0.3, 1.0, 0.0, 0.0]
@@ -88,21 +88,21 @@ def clamped(value: float | None) -> float:
 
 
 def checked_share(name: str, value: float) -> float:
-    """An option that must lie between 0 and 1."""
+    """Checks that an option is between 0 and 1."""
     if not 0.0 <= value <= 1.0:
         raise UsageError(f"{name} must lie between 0 and 1, not {value:g}")
     return float(value)
 
 
 def checked_number(name: str, value: Number, least: Number, most: float = 1e9) -> Number:
-    """An option that must be a number within bounds, which keep mistakes from costing memory or time without end."""
+    """Checks that an option is a number within bounds, so that a mistake cannot use up memory or time."""
     if not least <= value <= most:
         raise UsageError(f"{name} must be a number from {least:g} to {most:,.0f}, not {value:g}")
     return value
 
 
 def distinct_links(visit: Visit) -> Iterable[Link]:
-    """The first link that may be followed to each URL, links of the page to itself aside."""
+    """The first followable link to each URL, without links of the page to itself."""
     first: dict[Url, Link] = {}
     for link in visit.open_links():
         first.setdefault(link.target, link)
@@ -111,7 +111,7 @@ def distinct_links(visit: Visit) -> Iterable[Link]:
 
 
 def random_state(random: Random) -> Plain:
-    """The state of a generator as plain data; `restore_random` takes it back."""
+    """The state of a random generator as plain data; the inverse is `restore_random`."""
     version, numbers, gauss = random.getstate()
     return [version, list(numbers), gauss]
 
@@ -122,7 +122,7 @@ def restore_random(random: Random, state: Plain) -> None:
 
 
 def packed(array: NDArray[Any]) -> Plain:
-    """An array as plain data; `unpacked` takes it back."""
+    """An array as plain data; the inverse is `unpacked`."""
     return [str(array.dtype), list(array.shape), base64.b64encode(array.tobytes()).decode()]
 
 

@@ -12,11 +12,11 @@ from .base import BaseStrategy, clamped
 class BestFirst(BaseStrategy):
     """Follows the links of the most relevant pages first.
 
-    priority = relevance of the page on which the link was found; the highest where there are several
+    priority = relevance of the page on which the link was found; the highest if there are several
 
-    Where the topic was also given in words, `AnchorBoost` raises links whose anchors say them.
+    If the topic is also given in words, `AnchorBoost` raises links whose anchors contain them.
 
-    topic_words, split, enough: as `AnchorBoost` has them.
+    topic_words, split, enough: see `AnchorBoost`.
 
     Menczer, Pant, Ruiz, Srinivasan: Evaluating topic-driven web crawlers (SIGIR 2001).
     """
@@ -53,11 +53,11 @@ class BestFirst(BaseStrategy):
 
 
 class BaselineFocused(BaseStrategy):
-    """Follows the links of relevant pages alone, those of the most relevant first: the usual focused crawler.
+    """Follows only the links of relevant pages, those of the most relevant first: the classic focused crawler.
 
-    priority = relevance of the page on which the link was found; the highest where there are several
+    priority = relevance of the page on which the link was found; the highest if there are several
 
-    The links of a page of relevance 0.5 or less are not followed, those of seeds excepted.
+    Links of pages of relevance 0.5 or less are not followed, except those of seeds.
 
     Chakrabarti, van den Berg, Dom: Focused crawling: a new approach to topic-specific Web resource discovery (1999).
     """

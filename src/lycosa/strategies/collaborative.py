@@ -1,4 +1,4 @@
-"""Strategies that follow an access log: they fetch what people read who read pages on the topic."""
+"""Strategies that follow an access log: they fetch what was read by people who read pages on the topic."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Unpack
@@ -19,12 +19,12 @@ from .url_sets import WaitingUrls
 Ids = NDArray[np.int64]
 
 UNKNOWN = 0.5  # priority without evidence: a ratio of 1
-_STEP = 0.25  # width of a level of the log ratio; a page is offered again when its level changes
-_FULL = 25  # times as many pages are offered after a full update of the evidence
-_LOWEST, _HIGHEST = -120, 120  # levels
-_NEVER, _DONE = -128, 127  # in place of a level: not offered yet; visited or refused
-_LEAD_THERE_STILL = (SkipReason.NOFOLLOW, SkipReason.UNFOLLOWED)
-_NONE: Ids = np.empty(0, np.int64)
+_LEVEL_WIDTH = 0.25  # of the log ratio; a page is offered again when its level changes
+_FULL_UPDATE_FACTOR = 25  # after a full update of the evidence, so many times more pages are offered
+_MIN_LEVEL, _MAX_LEVEL = -120, 120  # levels
+_NOT_OFFERED, _DONE = -128, 127  # instead of a level: not offered yet; visited or rejected
+_SKIPS_OF_ONE_LINK = (SkipReason.NOFOLLOW, SkipReason.UNFOLLOWED)
+_NO_IDS: Ids = np.empty(0, np.int64)
 
 
 class Offer(Struct, frozen=True, gc=False):
@@ -37,14 +37,14 @@ class Offer(Struct, frozen=True, gc=False):
 
 
 class LogOffers:
-    """The pages of a log on their way through a crawl: not offered, offered at some level, done.
+    """Which pages of a log are not offered yet, offered at some level, or done.
 
-    most: pages offered, or offered again, after one visit; those whose ratios changed most. After a full update of the
-    evidence, 25 times as many.
-    ahead: pages that should wait at any time, so that a crawl with several fetches under way does not run dry; where
-    fewer wait, pages are drawn at random or taken from the reserve.
-    min_candidates: pages are drawn until so many were visited; None: as long as there are any.
-    seed: of the order in which pages are drawn: that of accesses drawn at random without replacement.
+    most: limit of pages offered, or offered again, after one visit: those whose ratios changed most. After a full
+    update of the evidence, 25 times as many.
+    ahead: pages that should wait at any time, so that a crawl with several fetches in flight does not run dry; if fewer
+    wait, pages are drawn at random or taken from the reserve.
+    min_candidates: random pages are drawn until so many pages were visited; None: as long as there are any.
+    seed: of the order in which pages are drawn: accesses in random order, without replacement.
     """
 
     def __init__(
@@ -62,20 +62,20 @@ class LogOffers:
         self._most = checked_number("most", most, 0, 1e6)
         self._ahead = checked_number("ahead", ahead, 0, 1e6)
         self._min_candidates = min_candidates and checked_number("min_candidates", min_candidates, 0, 1e6)
-        self._levels = np.full(len(access_log.urls), _NEVER, np.int8)
+        self._levels = np.full(len(access_log.urls), _NOT_OFFERED, np.int8)
         self._draw_order = _random_order(access_log, checked_number("seed", seed, 0, 2**63))
         self._next_draw = 0
-        self.waiting = 0  # offered, and not done
+        self.waiting = 0  # offered and not done
         self._unread = WaitingUrls()
 
     def start(self, seeds: Sequence[Url]) -> list[Candidate]:
-        """The seeds at the priority without evidence, and pages drawn at random where there are few."""
+        """The seeds, with the priority of pages without evidence, and pages drawn at random if there are few seeds."""
         self.offer_urls(seeds)
         self.expect_unread(seed for seed in seeds if self.number_of(seed) is None)
         return [*(Candidate(seed, UNKNOWN, because={"seed": True}) for seed in seeds), *self.draw_candidates()]
 
     def expect_unread(self, urls: Iterable[Url]) -> None:
-        """Notes that URLs wait which are not in the log."""
+        """Records that URLs that are not in the log wait."""
         for url in urls:
             self._unread.add(url)
 
@@ -84,82 +84,82 @@ class LogOffers:
         return self._access_log.id_of(url)
 
     def learn(self, event: Visit | Skip) -> None:
-        """Notes that the page of an event waits no longer."""
+        """Records that the page of an event no longer waits."""
         self._unread.drop(event.candidate.url)
         number = self.number_of(event.candidate.url)
-        if number is None or (isinstance(event, Skip) and event.reason in _LEAD_THERE_STILL):
-            return  # another link, or the log itself, may lead there
+        if number is None or (isinstance(event, Skip) and event.reason in _SKIPS_OF_ONE_LINK):
+            return  # it may be reached by another link, or by the log itself
         level = self._levels[number]
-        self.waiting -= _NEVER < level < _DONE
-        self._levels[number] = _NEVER if is_evicted(event) and level != _DONE else _DONE
+        self.waiting -= _NOT_OFFERED < level < _DONE
+        self._levels[number] = _NOT_OFFERED if is_evicted(event) and level != _DONE else _DONE
 
     def is_waiting(self, number: int | None) -> bool:
-        return number is not None and bool(_NEVER < self._levels[number] < _DONE)
+        return number is not None and bool(_NOT_OFFERED < self._levels[number] < _DONE)
 
     def offer(self, ids: Ids) -> list[Offer]:
-        """Offers of these pages, those that are done excepted, with the evidence of now."""
+        """Offers of these pages by the present evidence, without those that are done."""
         ids = ids[self._levels[ids] != _DONE]
         logs = self._evidence.log_ratios(ids)
-        self.waiting += int(np.count_nonzero(self._levels[ids] == _NEVER))
+        self.waiting += int(np.count_nonzero(self._levels[ids] == _NOT_OFFERED))
         self._levels[ids] = _level(logs)
         urls, known = self._access_log.urls, self._evidence.explain(ids)
         offers = zip(ids.tolist(), logs.tolist(), known, strict=True)
         return [Offer(number, urls[number], log, parts) for number, log, parts in offers]
 
     def offer_urls(self, urls: Iterable[Url]) -> list[Offer]:
-        """Offers of those of the URLs that are in the log."""
+        """Offers of the URLs that are in the log."""
         return self.offer(self.numbers_of(urls))
 
     def numbers_of(self, urls: Iterable[Url]) -> Ids:
-        """The numbers of those that are in the log, each once."""
+        """The distinct numbers of the URLs that are in the log."""
         numbers = {number for url in urls if (number := self.number_of(url)) is not None}
         return np.array(sorted(numbers), np.int64)
 
     def changed_pages(self) -> Ids:
-        """The pages to offer after an event: new ones of a ratio above 1, and those whose level changed."""
+        """The pages to offer after an event: new ones with a ratio above 1, and those whose level changed."""
         ids = self._evidence.changed
         old = self._levels[ids]
         ids = ids[old != _DONE]
         if not len(ids):
-            return _NONE
+            return _NO_IDS
         logs, old = self._evidence.log_ratios(ids), self._levels[ids]
-        is_new = old == _NEVER
-        change = np.where(is_new, logs / _STEP, _level(logs) - old.astype(np.int64))
+        is_new = old == _NOT_OFFERED
+        change = np.where(is_new, logs / _LEVEL_WIDTH, _level(logs) - old.astype(np.int64))
         wanted = np.where(is_new, logs > 0.0, change != 0)
         chosen: Ids = ids[wanted]
         change = change[wanted]
-        most = self._most * (_FULL if self._evidence.is_full else 1)
+        most = self._most * (_FULL_UPDATE_FACTOR if self._evidence.is_full else 1)
         if len(chosen) > most:
             chosen = chosen[np.sort(np.argsort(-np.abs(change), kind="stable")[:most])]
         return chosen
 
     def reserve(self, event: Visit | Skip) -> Ids:
-        """Pages for when links run out: where few wait after an event with news of readers, the best of those that
-        somebody read who read a page that satisfies the predicate, and whose ratio is at least 1."""
+        """Pages for when links run out. If few pages wait after an event that changed the evidence: the best pages with
+        a ratio of at least 1 that were read by users who also read a page that satisfies the predicate."""
         missing = self._ahead - self.waiting
         says_something = self._evidence.is_full or self.number_of(event.candidate.url) is not None
         if missing <= 0 or not says_something:
-            return _NONE
+            return _NO_IDS
         ids = self._evidence.read_by_satisfied()
-        ids = ids[self._levels[ids] == _NEVER]
+        ids = ids[self._levels[ids] == _NOT_OFFERED]
         logs = self._evidence.log_ratios(ids)
         ids, logs = ids[logs >= 0.0], logs[logs >= 0.0]
         return np.sort(ids[np.argsort(-logs, kind="stable")[:missing]])
 
     def draw_candidates(self) -> list[Candidate]:
-        """Pages drawn at random where few URLs wait, whether or not they are in the log."""
+        """Pages drawn at random if few URLs wait, in the log or not."""
         drawn = self.draw(self.waiting + len(self._unread))
         return [Candidate(each.url, logistic(each.log_ratio), because={"chance": True}) for each in drawn]
 
     def draw(self, waiting: int) -> list[Offer]:
-        """Pages drawn at random, as many as `ahead` exceeds the number that wait."""
+        """`ahead` - `waiting` pages drawn at random."""
         missing, drawn = self._ahead - waiting, list[int]()
         if self._min_candidates is not None and self._evidence.tally.pages >= self._min_candidates:
             return []
         while len(drawn) < missing and self._next_draw < len(self._draw_order):
             number = int(self._draw_order[self._next_draw])
             self._next_draw += 1
-            if self._levels[number] == _NEVER:
+            if self._levels[number] == _NOT_OFFERED:
                 drawn.append(number)
         return self.offer(np.array(drawn, np.int64))
 
@@ -169,38 +169,38 @@ class LogOffers:
     def restore(self, state: Plain) -> None:
         self._levels = decompressed(state["levels"], np.int8, most=len(self._levels))
         self._next_draw = state["turn"]
-        self._unread = WaitingUrls(state.get("unread", ()))  # states of earlier versions have none
-        self.waiting = int(np.count_nonzero((self._levels > _NEVER) & (self._levels < _DONE)))
+        self._unread = WaitingUrls(state.get("unread", ()))  # missing in states of earlier versions
+        self.waiting = int(np.count_nonzero((self._levels > _NOT_OFFERED) & (self._levels < _DONE)))
 
 
 def is_evicted(event: Visit | Skip) -> bool:
-    """Whether a page was evicted from the frontier, or had no room there, and so may be offered again."""
+    """Whether a page was evicted from the frontier or did not fit into it, and so may be offered again."""
     return isinstance(event, Skip) and event.reason in (SkipReason.EVICTED, SkipReason.SITE)
 
 
 def _level(logs: NDArray[np.float64]) -> NDArray[np.int64]:
-    levels: Ids = np.clip(np.floor(logs / _STEP), _LOWEST, _HIGHEST).astype(np.int64)
+    levels: Ids = np.clip(np.floor(logs / _LEVEL_WIDTH), _MIN_LEVEL, _MAX_LEVEL).astype(np.int64)
     return levels
 
 
 def _random_order(access_log: AccessLog, seed: int) -> Ids:
-    """The order in which pages first come when accesses are drawn at random one after the other."""
+    """The pages in the order of their first access, when accesses are drawn at random without replacement."""
     accesses = np.bincount(access_log.walks, access_log.weights, len(access_log.urls))
     clocks = np.random.default_rng(seed).exponential(size=len(accesses))
     return np.argsort(clocks / np.maximum(accesses, 1e-300), kind="stable")
 
 
 class Collaborative(BaseStrategy):
-    """Fetches what people read who read pages that satisfy the predicate; follows no link.
+    """Fetches what was read by people who read pages that satisfy the predicate; follows no links.
 
-    priority = ratio / (1 + ratio), the interest ratio being that of `LogEvidence`
+    priority = ratio / (1 + ratio), with the interest ratio of `LogEvidence`
 
-    Pages whose ratio exceeds 1 are proposed, and again when it changes. Seeds have priority 0.5, a ratio of 1. Where
+    Pages are proposed when their ratio exceeds 1, and again when it changes. Seeds have priority 0.5, a ratio of 1. If
     few pages wait, some are drawn at random from the log, so that no seeds are needed.
 
     access_log: who read what, when.
-    min_candidates, ahead, most, seed: as `LogOffers` has them.
-    evidence: as `LogEvidence` has it.
+    min_candidates, ahead, most, seed: see `LogOffers`.
+    evidence: see `LogEvidence`.
 
     Aggarwal: Collaborative crawling: mining user experiences for topical resource discovery (KDD 2002).
     """
@@ -248,18 +248,18 @@ class Collaborative(BaseStrategy):
 
 
 class Combined(BaseStrategy):
-    """Follows both the access log and links, by the evidence of each.
+    """Combines the evidence of the access log with that of links.
 
     priority = ratio / (1 + ratio), ratio = ratio by `LogEvidence` · ratio by `LinkageEvidence`
 
-    A ratio without evidence is 1. Pages are proposed whose ratio by readers exceeds 1, and those linked from a page
-    that satisfies the predicate, so that neither pages nobody read nor pages nothing links to are missed. Seeds have
-    priority 0.5; where few pages wait, some are drawn at random from the log.
+    A ratio without evidence is 1. Proposed are pages whose ratio by the log exceeds 1, and pages linked from a page
+    that satisfies the predicate, so that neither unread pages nor pages without in-links are missed. Seeds have
+    priority 0.5; if few pages wait, some are drawn at random from the log.
 
     access_log: who read what, when.
-    weights: of the factors of links.
-    min_candidates, ahead, most, seed: as `LogOffers` has them.
-    evidence: as `LogEvidence` has it.
+    weights: of the factors of `LinkageEvidence`.
+    min_candidates, ahead, most, seed: see `LogOffers`.
+    evidence: see `LogEvidence`.
 
     Aggarwal: Collaborative crawling: mining user experiences for topical resource discovery (KDD 2002), section 3.1.
     """
@@ -292,7 +292,7 @@ class Combined(BaseStrategy):
         self.links.learn(event)
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
-        """The pages whose evidence by readers or by links changed."""
+        """The pages whose evidence, by the log or by links, changed."""
         linked: dict[Url, LinkEvidence] = {}
         read: list[int] = []
         found: list[Candidate] = []
@@ -330,7 +330,7 @@ class Combined(BaseStrategy):
 
 
 def _combined_candidate(offer: Offer, known: LinkEvidence | None) -> Candidate:
-    """A page of the log by the evidence of readers, and of links where there is any."""
+    """A page of the log, ranked by the evidence of the log and, if there is any, of links."""
     because: Mapping[str, Plain] = {"readers": offer.factors}
     if known is None:
         return Candidate(offer.url, logistic(offer.log_ratio), because=because, depth=1)

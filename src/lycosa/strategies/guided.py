@@ -1,4 +1,4 @@
-"""A strategy with the evidence of an access log beside it."""
+"""A wrapper that adds the evidence of an access log to any strategy."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import log
@@ -18,9 +18,9 @@ from .collaborative import Ids, LogOffers, Offer, is_evicted
 from .interest import logistic
 from .log_evidence import EvidenceOptions, LogEvidence
 
-_SURE = 0.999  # stands for a priority of 1, whose odds would be infinite
-_NONE: Ids = np.empty(0, np.int64)
-_LAST = 1e-6  # the probability of a page without evidence, behind everything else
+_MAX_PROBABILITY = 0.999  # instead of 1, whose odds are infinite
+_NO_IDS: Ids = np.empty(0, np.int64)
+_MIN_PROBABILITY = 1e-6  # of a page without links or evidence, which is ranked after everything else
 
 
 class Guided(BaseStrategy):
@@ -28,15 +28,15 @@ class Guided(BaseStrategy):
 
     odds(priority) = odds(priority by `inner`) · interest ratio by `LogEvidence`, where odds(p) = p / (1 - p)
 
-    A page is proposed again when its ratio changes. Pages that nothing links to, or of priority 0, are proposed where
-    the ratio exceeds 1; the base rate then takes the place of the priority by `inner`. A few that people read who read
-    pages on the topic wait behind everything else, for when links run out. A crawl that begins without seeds draws them
-    from the log. Without access_log, this is exactly the inner strategy.
+    A page is proposed again when its ratio changes. Pages without in-links, or with priority 0 by `inner`, are proposed
+    if their ratio exceeds 1; the base rate then replaces the priority by `inner`. A few pages read by people who read
+    pages on the topic wait behind everything else, for when links run out. Without seeds, a crawl starts from pages
+    drawn from the log. Without access_log, this is exactly the inner strategy.
 
     inner: ranks the links of pages, from 0 to 1.
     access_log: who read what, when.
-    min_candidates, ahead, most, seed: as `LogOffers` has them.
-    evidence: as `LogEvidence` has it.
+    min_candidates, ahead, most, seed: see `LogOffers`.
+    evidence: see `LogEvidence`.
     """
 
     name = "guided"
@@ -63,14 +63,16 @@ class Guided(BaseStrategy):
         self.uses_standing = self.inner.uses_standing
         self.evidence = LogEvidence(access_log, **evidence)
         self._offers = LogOffers(self.evidence, most=most, ahead=ahead, min_candidates=min_candidates, seed=seed)
-        self._linked: dict[int, Candidate] = {}  # waiting pages of the log, as the inner strategy offered them
+        self._linked: dict[int, Candidate] = {}  # waiting pages of the log, as offered by the inner strategy
         self._draws = False
         self._drawn_pages: dict[int, None] = {}  # waiting pages of the log that were drawn at random
-        self._reranked: set[Url] = set()  # URLs just proposed by readers: this priority replaces the one they wait at
+        self._reranked: set[Url] = (
+            set()
+        )  # URLs just ranked by the log: `merge` replaces their priority instead of merging it
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
         self._draws |= not seeds
-        return [*self._guided(self.inner.start(seeds), _NONE), *self._drawn()]
+        return [*self._guided(self.inner.start(seeds), _NO_IDS), *self._drawn()]
 
     def learn(self, event: Visit | Skip) -> None:
         self.inner.learn(event)
@@ -85,11 +87,16 @@ class Guided(BaseStrategy):
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         if is_evicted(event):
-            return self._guided(self.inner.propose(event), _NONE)
+            return self._guided(self.inner.propose(event), _NO_IDS)
         return [*self._guided(self.inner.propose(event), self._offers.reserve(event)), *self._drawn()]
 
     def _guided(self, candidates: Iterable[Candidate], in_reserve: Ids) -> list[Candidate]:
-        """The candidates of the inner strategy, with the evidence of readers, and other pages of the log."""
+        """Adds the evidence of the log to the candidates of the inner strategy, and adds pages of the log.
+
+        A page of the log is re-ranked when the inner strategy proposes it, when its evidence changed, or when it is
+        taken from the reserve. Each is computed from the priority last given by the inner strategy, never from an
+        earlier result of its own, so that the same evidence is not counted twice.
+        """
         found = list(candidates)
         if not len(self.evidence.access_log.urls):
             return found
@@ -107,7 +114,7 @@ class Guided(BaseStrategy):
         return [*guided, *read.values()]
 
     def _link(self, number: int, candidate: Candidate) -> None:
-        """Remembers the candidate of the inner strategy for a page of the log, by which it is ranked again later."""
+        """Remembers what the inner strategy offered for a page of the log, from which later re-rankings start."""
         known = self._linked.get(number)
         if known is not None:
             merged = self.inner.merge(candidate.url, known.priority, candidate.priority)
@@ -120,8 +127,8 @@ class Guided(BaseStrategy):
         linked = self._linked.get(offer.number)
         if linked is not None and offer.log_ratio == 0.0:
             return linked
-        probability = _LAST if linked is None else linked.priority
-        if probability <= _LAST and offer.log_ratio > 0.0:
+        probability = _MIN_PROBABILITY if linked is None else linked.priority
+        if probability <= _MIN_PROBABILITY and offer.log_ratio > 0.0:
             probability = self.evidence.tally.base_rate
         priority = scale_odds(probability, offer.log_ratio)
         self._reranked.add(offer.url)
@@ -136,13 +143,13 @@ class Guided(BaseStrategy):
         drawn = self._offers.draw(len(self._drawn_pages))
         self._drawn_pages |= dict.fromkeys(offer.number for offer in drawn)
         tally = self.evidence.tally
-        base_rate = tally.base_rate if tally.satisfying else 1.0  # they are the seeds
+        base_rate = tally.base_rate if tally.satisfying else 1.0  # without any satisfying page yet, they are the seeds
         return [
             Candidate(offer.url, scale_odds(base_rate, offer.log_ratio), because={"chance": True}) for offer in drawn
         ]
 
     def merge(self, url: Url, waiting: float, offered: float) -> float:
-        """A page that readers rank again takes its new priority; all else is merged by the inner strategy."""
+        """A page re-ranked by the log takes its new priority; everything else is merged by the inner strategy."""
         return offered if url in self._reranked else self.inner.merge(url, waiting, offered)
 
     def state(self) -> Plain:
@@ -172,12 +179,12 @@ class Guided(BaseStrategy):
 
 
 def scale_odds(probability: float, log_ratio: float) -> float:
-    """The probability whose odds are exp(log_ratio) times as high.
+    """The probability with odds multiplied by exp(log_ratio).
 
     >>> round(scale_odds(0.5, log(3.0)), 6)
     0.75
     """
     if log_ratio == 0.0 or probability == 0.0:
         return probability
-    probability = min(_SURE, probability)
+    probability = min(_MAX_PROBABILITY, probability)
     return logistic(log(probability / (1.0 - probability)) + log_ratio)

@@ -1,4 +1,4 @@
-"""The default strategy: judges the link, not only the page it is on."""
+"""The default strategy: scores each link, not only the page it is on."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -68,43 +68,45 @@ _MOST_OFFERS = 100  # waiting links that are ranked again at one page, the best
 
 
 class WordWeights(Protocol):
-    """The present model of the topic's words."""
+    """The current model of the topic's words."""
 
     def weights_by_code(self) -> tuple[Codes, Floats]:
-        """Words as codes, and what each says for the topic (> 0) or against it."""
+        """Words as codes, and the weight of each: positive for the topic, negative against it."""
         ...
 
     def meanings(self) -> tuple[Floats, Floats] | None:
-        """For each row of the table of word vectors, how near its meaning is to the topic, in standard deviations, and
-        how much it counts in a text of several words; None where the model knows no meanings."""
+        """For each row of the table of word vectors, how near the word is to the topic, in standard deviations, and its
+        weight in a text of several words; None if the model has no word vectors."""
         ...
 
 
 class Hunter(BaseStrategy):
-    """Follows the links that are likeliest to lead to relevant pages.
+    """Follows the links that are most likely to lead to relevant pages.
 
     priority = P(there is a page) / (1 + exp(-(intercept + Σ weight_i * feature_i)))
 
-    The features are listed in `FEATURES`: how relevant the pages are that link there, what the anchor and the text
-    around it say of the topic, and what came of links like it: those next to it, those with the same words in and
-    around their anchors, those to the same host. The weights were learnt on many topics (`hunter.json`).
-    Evidence of the latest `MAX_ROWS` links is kept in a table, and what waits is scored again as pages arrive, some 400
-    links a page; those whose order changes are offered to the frontier again.
+    The features are listed in `FEATURES`: the relevance of the linking pages, how near the anchor and the text around
+    it
+    are to the topic, and the outcomes of similar links: those next to it, those with the same words in and around their
+    anchors, and those to the same host. The weights were learnt on many topics (`hunter.json`).
 
-    A few links of the seeds can be drawn at random and followed first; later, a share of `explore` of the pages has a
-    random link followed next.
+    The latest `MAX_ROWS` links are kept in a table. As pages arrive, waiting links are scored again, some 400 per page;
+    those whose order changes are offered to the frontier again.
 
-    With a target below 1, the priority is α · P + (1 - α) · S: P is the probability above, S the standing that the page
-    is expected to have (`StandingEvidence`), and α the least weight at which pages stay relevant enough
-    (`RelevanceTarget`). At 1, no standing is needed.
+    For exploration, `sample` random links of the seeds are followed first; later, for a share `explore` of the pages, a
+    random link of the page is followed next.
 
-    target: mean relevance that the pages are to have at least, while those of high standing are sought; 1 goes by
-        relevance alone, 0 by standing alone.
-    judge: gives the present model of the topic's words, None where there is none.
+    With a target below 1, priority = α · P + (1 - α) · S, where P is the probability above, S the expected standing of
+    the page (`StandingEvidence`), and α the least weight that meets the target (`RelevanceTarget`). With a target of 1,
+    standing is not needed.
+
+    target: the least mean relevance of pages, subject to which standing is maximised; 1 ranks by relevance alone, 0 by
+        standing alone.
+    judge: returns the current model of the topic's words, or None.
     example_urls: pages from which the topic was learnt.
-    domain_reach: log of the reach of a URL's domain, less that of the median domain; 0 where it is not known.
-    sample: random links of the seeds that are followed first.
-    explore: share of pages one of whose links is followed whatever its score.
+    domain_reach: log of the reach of a URL's domain minus that of the median domain; 0 if unknown.
+    sample: number of random links of the seeds that are followed first.
+    explore: share of pages of which a random link is followed.
     """
 
     name = "hunter"
@@ -135,12 +137,12 @@ class Hunter(BaseStrategy):
 
     @property
     def alpha(self) -> float | None:
-        """The weight of relevance at present; None where it alone counts."""
+        """The current weight of relevance; None if there is no target."""
         return None if self.target is None else self.target.alpha
 
     @property
     def recent_relevance(self) -> float | None:
-        """Mean relevance of the last pages; None where it decides nothing."""
+        """Mean relevance of the last pages; None if there is no target."""
         return None if self.target is None else self.target.recent_relevance
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
@@ -185,7 +187,7 @@ class Hunter(BaseStrategy):
     def rejudge(
         self, relevances: Mapping[str, float], standings: Mapping[str, float] | None = None
     ) -> Iterable[Candidate]:
-        """Pages were judged anew: the waiting links whose priority changes by that."""
+        """The waiting links whose priority changes because pages were scored anew."""
         self._table.update_standings(standings or {})
         self._table.rejudge({url: self._logit(Url(url), relevance) for url, relevance in relevances.items()})
         if self.target is not None:
@@ -195,7 +197,7 @@ class Hunter(BaseStrategy):
         return self._rescored()
 
     def merge(self, url: Url, waiting: float, offered: float) -> float:
-        """A link is offered anew because more is known of it; examples, seeds and samples keep their first place."""
+        """The new priority, which rests on more evidence; examples, seeds and samples keep their first place."""
         return waiting if waiting >= 1.0 else offered
 
     def _logit(self, url: Url, relevance: float | None) -> float:
@@ -204,7 +206,7 @@ class Hunter(BaseStrategy):
         return max(logit, _EXAMPLE_LOGIT) if url in self._example_urls else logit
 
     def _rest(self, visit: Visit, links: Sequence[Link], logit: float) -> list[Candidate]:
-        """The links of a very long list: by their page alone."""
+        """Candidates for links beyond `MAX_LINKS_PER_PAGE`, scored by the relevance of their page alone."""
         depth, found_on = visit.candidate.depth + 1, visit.candidate.url
         weight = self._weights[FEATURES.index("page")]
         score = self._intercept + weight * logit
@@ -218,7 +220,7 @@ class Hunter(BaseStrategy):
         return [Candidate(link.target, _logistic(score), found_on, link.anchor, because, depth) for link in links]
 
     def _rescored(self) -> list[Candidate]:
-        """Candidates for new links, and for those that wait whose priority has changed, the best of them."""
+        """Candidates for new links, and for the best of the waiting links whose priority has changed."""
         table = self._table
         (slots,) = table.is_waiting.nonzero()
         features = table.features(slots)
@@ -237,7 +239,7 @@ class Hunter(BaseStrategy):
         return older + self._candidates(slots[chosen], features[chosen], standing[chosen])
 
     def _ranked_like(self, url: Url) -> list[Candidate]:
-        """Candidates for the best of the waiting links whose URLs are like one that led to no page."""
+        """Candidates for the best waiting links whose URLs resemble one that turned out to be dead."""
         slots = self._table.slots_like(url, most=_MOST_OFFERS)
         if not len(slots):
             return []
@@ -245,7 +247,7 @@ class Hunter(BaseStrategy):
         return self._candidates(slots, features, self._table.standing(slots, is_complete=False))
 
     def _candidates(self, slots: Ints, features: Floats, standing: Floats) -> list[Candidate]:
-        """Candidates for some links, by their features and the parts of the standing that they are expected to have."""
+        """Candidates for some links, from their features and the parts of their expected standing."""
         if not len(slots):
             return []
         table = self._table
@@ -269,7 +271,7 @@ class Hunter(BaseStrategy):
         return list(map(table.candidate, slots.tolist(), priorities.tolist(), because))
 
     def _alive(self, slots: Ints, scores: Floats) -> Floats:
-        """What these scores, which say how likely a page is relevant if there is one, lose where there may be none.
+        """The reduction of scores (log odds of relevance if there is a page) for the probability that the link is dead.
 
         With P = 1 / (1 + exp(-x)) and a share d of dead links, logit(P (1 - d)) = x + ln(1 - d) - ln(1 + d exp(x)).
         """
@@ -278,7 +280,7 @@ class Hunter(BaseStrategy):
         return np.asarray(np.log1p(-dead) - np.log1p(dead * np.exp(logits)))
 
     def _with_samples(self, visit: Visit, candidates: list[Candidate]) -> list[Candidate]:
-        """The candidates, with random ones first where it is time for them."""
+        """The candidates, with random ones first when it is time to explore."""
         drawn = self._to_sample.pop(visit.candidate.url, 0)
         if self._explore and self._random.random() < self._explore:
             drawn += 1
@@ -322,7 +324,7 @@ def _is_dead(event: Visit | Skip) -> bool:
 
 
 def _learnt_weights() -> tuple[Floats, float]:
-    """Weights and intercept, learnt on many topics; `training/hunter` says on which."""
+    """Weights and intercept, learnt on many topics; see `training/hunter`."""
     learnt = msgspec.json.decode(files(__package__).joinpath("hunter.json").read_bytes())
     return np.array([learnt["weights"][name] for name in FEATURES]), learnt["intercept"]
 
@@ -336,12 +338,12 @@ def _logistic(logit: float) -> float:
 
 
 class _LinkTable:
-    """The latest links, a row for each that a page has, and a slot for each URL that links lead to.
+    """The latest links: a row for each link, a slot for each target URL.
 
-    All evidence is computed from the rows; what the oldest rows said of words stays when they are dropped. What words
-    and hosts led to is as of the last time that all features were computed.
+    All evidence is computed from the rows; when the oldest rows are dropped, their counts of words are kept. The ratios
+    of words and hosts are those of the last time that all features were computed.
 
-    evidence: keeps what is known of the standing of these links; None where it does not count.
+    evidence: of the standing of these links; None if standing is not used.
     """
 
     def __init__(self, evidence: StandingEvidence | None = None) -> None:
@@ -381,7 +383,7 @@ class _LinkTable:
         return self._count
 
     def use_model(self, model: WordWeights | None) -> None:
-        """What each word says of the topic from now on."""
+        """Uses new weights of words from now on."""
         self._word_weights = np.zeros(_word_count())
         if model is not None:
             codes, weights = model.weights_by_code()
@@ -402,7 +404,7 @@ class _LinkTable:
     # ------------------------------------------------------------ what happens
 
     def note_fetch(self, url: Url, *, is_dead: bool) -> None:
-        """A link was followed, and led to a page or not."""
+        """Records that a link was followed, and whether it was dead."""
         self._fetches += 1
         self._dead_fetches += is_dead
         for place in self._site(url)[1:]:
@@ -414,8 +416,8 @@ class _LinkTable:
         return _sites_of(url) if slot is None else tuple(self._sites[slot].tolist())
 
     def slots_like(self, url: Url, *, most: int) -> Ints:
-        """The waiting links to the folder of a URL that led to no page, the best of them; none where so many of its
-        pattern did before that one more says little."""
+        """The best waiting links to the folder of a dead URL; none if so many URLs of its pattern were dead before that
+        one more changes little."""
         _, folder, pattern = _sites_of(url)
         if self._dead[pattern] > _ENOUGH_DEAD:
             return np.empty(0, np.int64)
@@ -426,7 +428,7 @@ class _LinkTable:
         return np.asarray(slots)
 
     def settle(self, url: Url, logit: float) -> None:
-        """A page was visited."""
+        """Records the relevance of a visited page."""
         self._pages += 1.0
         relevance = _logistic(logit)
         self._relevant += relevance
@@ -441,7 +443,7 @@ class _LinkTable:
             self.is_waiting[slot] = False
 
     def drop(self, url: Url) -> None:
-        """A link led to no page, or is not to be followed; another page may offer it again."""
+        """Removes a link that is dead or not to be followed; another page may offer it again."""
         slot = self._slot_of.pop(url, None)
         if slot is not None:
             self.is_waiting[slot] = False
@@ -450,7 +452,7 @@ class _LinkTable:
             self._evidence.older.pop(url)
 
     def pin(self, url: Url) -> None:
-        """A link that is followed next whatever is learnt of it."""
+        """Fixes the place of a link that is followed next whatever its score."""
         if url in self._slot_of:  # not of the end of a very long list
             self.is_waiting[self._slot_of[url]] = False
         if self._evidence is not None:
@@ -461,7 +463,7 @@ class _LinkTable:
         return url in self._slot_of or key_of(url) in self._visited
 
     def predicted(self, url: Url) -> float | None:
-        """The log odds of relevance that the frontier has of a link; None where standing does not count."""
+        """The log odds of relevance with which a link was last offered; None if standing is not used."""
         if self._evidence is None:
             return None
         slot = self._slot_of.get(url)
@@ -479,13 +481,13 @@ class _LinkTable:
             self._pages, self._relevant = float(len(relevances)), sum(relevances.values())
 
     def update_standings(self, standings: Mapping[str, float]) -> None:
-        """Pages have these standings from now on."""
+        """Replaces the standings of pages, by URL."""
         for place, url in enumerate(self._parent_urls):
             if self._evidence is not None and url in standings:
                 self._evidence.set_parent(place, standings[url])
 
     def add(self, visit: Visit, links: Sequence[Link], logit: float) -> tuple[slice, slice]:
-        """Adds the links of a page; returns their rows, and the slots of URLs that are new."""
+        """Adds the links of a page; returns their rows and the slots of new URLs."""
         if self._count + len(links) > MAX_ROWS:
             self._drop_oldest(len(links))
         page, candidate = visit.page, visit.candidate
@@ -515,8 +517,8 @@ class _LinkTable:
         return rows, slots
 
     def _drop_oldest(self, room: int) -> None:
-        """Drops the oldest pages all of whose rows are in the first quarter of the table, or among the first `room`
-        rows if these are more; what their words led to stays."""
+        """Drops the oldest pages: those whose rows are all in the first quarter of the table, or among the first `room`
+        rows if that is more. Their counts of words are kept."""
         wanted = max(room, MAX_ROWS // 4)
         first = int(self._parents[wanted]) if wanted < self._count else len(self._logits)
         dropped = int(np.searchsorted(self._parents[: self._count], first))
@@ -552,9 +554,9 @@ class _LinkTable:
         return Candidate(url, priority, found_on, anchor, because, depth)
 
     def features(self, slots: Ints, *, is_latest: bool = True) -> Floats:
-        """The features of some slots, from all rows.
+        """The features of some slots, computed from all rows.
 
-        is_latest: whether what words and hosts led to is counted anew; else it is as of the last time.
+        is_latest: whether the ratios of words and hosts are computed anew; otherwise those of the last time are used.
         """
         base = self._base_rate()
         if is_latest:
@@ -570,7 +572,7 @@ class _LinkTable:
         return self._features(slots, sums, highest, counts, base)
 
     def features_of_new(self, rows: slice, slots: slice) -> tuple[Ints, Floats]:
-        """The slots that wait among new ones, and their features: one row, of the page just added, leads to each."""
+        """The waiting slots among new ones, and their features; each has a single row, of the page just added."""
         waiting = slots.start + self.is_waiting[slots].nonzero()[0]
         if not len(waiting):
             return waiting, np.empty((0, len(FEATURES)))
@@ -580,7 +582,10 @@ class _LinkTable:
         return waiting, self._features(waiting, evidence, evidence[:, 1], np.ones(len(waiting)), self._base_rate())
 
     def _evidence_of(self, rows: slice, chosen: Ints) -> Floats:
-        """What some of the rows say, rows of whole pages: columns that are summed up where several lead to one URL."""
+        """The evidence of some rows, in columns that are summed over the rows of each URL.
+
+        rows: a range of whole pages, from which `chosen` selects.
+        """
         parents, words = self._parents[rows], self._words[rows][chosen]
         outcomes = self._outcomes[self._slots[rows]]
         known = ~np.isnan(outcomes)
@@ -608,8 +613,8 @@ class _LinkTable:
         return found
 
     def dead_share(self, slots: Ints) -> Floats:
-        """The probability that there is no page: by the share of the pattern, smoothed towards that of the folder,
-        which is smoothed towards that of all links."""
+        """The probability that a link is dead: the share of its URL pattern, smoothed towards that of the folder, which
+        is smoothed towards that of all links."""
         if not self._dead_fetches:
             return np.zeros(len(slots))
         smoothing, dead = _SMOOTHING["patterns"], np.full(len(slots), self._dead_fetches / (self._fetches + 10.0))
@@ -618,9 +623,9 @@ class _LinkTable:
         return dead
 
     def standing(self, slots: Ints, rows: slice | None = None, *, is_complete: bool = True) -> Floats:
-        """The parts of the standing that is expected of some slots, from all rows or from those of one page alone.
+        """The parts of the expected standing of some slots, from all rows or from those of one page.
 
-        is_complete: whether these are all that wait.
+        is_complete: whether these are all waiting slots.
         """
         if self._evidence is None:
             return np.empty((len(slots), 0))
@@ -629,7 +634,7 @@ class _LinkTable:
         return self._evidence.parts(slots, at, self._parents[of][chosen], is_complete=is_complete and rows is None)
 
     def _rows_of(self, slots: Ints, rows: slice) -> tuple[Ints, Ints]:
-        """Which of the rows lead to some slots, and the place of the slot among them for each."""
+        """The rows that lead to some slots, and for each the index into `slots`."""
         place_of = np.full(len(self._links), -1)
         place_of[slots] = np.arange(len(slots))
         at = place_of[self._slots[rows]]
@@ -640,7 +645,7 @@ class _LinkTable:
         return min(max((self._relevant + 1.0) / (self._pages + 4.0), 0.02), 0.9)
 
     def update_ratios(self) -> None:
-        """What links with each hashed word led to, and what pages of each hashed host were, as log odds ratios."""
+        """Computes the log odds ratios of words and of hosts."""
         base = self._base_rate()
         seen, good = self._seen.copy(), self._good.copy()
         self._count_words(seen, good, slice(0, self._count))
@@ -651,7 +656,7 @@ class _LinkTable:
         self._host_ratios = _ratios_of_places(np.bincount(hosts, outcomes, PLACES), pages, base, "hosts")
 
     def _count_words(self, seen: Floats, good: Floats, rows: slice) -> None:
-        """Adds what the words of rows led to; a page that n links led to counts 1 / n for each."""
+        """Adds the outcomes of rows to the counts of their words; a page with n links to it counts 1 / n for each."""
         outcomes = self._outcomes[self._slots[rows]]
         (known,) = (~np.isnan(outcomes) & self._words[rows].any(axis=1)).nonzero()
         slots = self._slots[rows][known]
@@ -734,10 +739,10 @@ def _words_of(page: Page, links: Sequence[Link], numbers: "_NumberCache") -> Wor
 
 
 def _sites_of(url: str) -> tuple[int, int, int]:
-    """The host of a URL, the first folder of the host, and the pattern of URLs in it, hashed.
+    """The hashes of a URL's host, of its top folder, and of its pattern in that folder.
 
-    A pattern is the type of file, and whether there is a query: http://a.example/img/2/3.jpg.htm has the folder of all
-    below /img, and the pattern of 4.jpg.htm in any of them.
+    A pattern is the file type and whether there is a query: http://a.example/img/2/3.jpg.htm has the folder /img and
+    the pattern of every .jpg.htm below it.
     """
     if is_node(url):
         return 0, 0, 0
@@ -765,14 +770,14 @@ def _fill(matrix: Words, words: Words, starts: Ints, ends: Ints) -> None:
 
 
 def _numbered(codes: Codes) -> Words:
-    """Numbers of words: `PLACES` + the row of a word that the table of word vectors knows, a hash of any other one."""
+    """Numbers of words: `PLACES` + row for words in the table of word vectors, a hash below `PLACES` for others."""
     rows = shipped_table().rows_of(codes)
     numbers = np.where(rows < 0, codes % np.uint64(PLACES - 1) + np.uint64(1), (rows + PLACES).astype(np.uint64))
     return numbers.astype(np.uint32)
 
 
 class _NumberCache:
-    """The numbers of the latest words, each in the one place that its code has: most words of a page are among them."""
+    """A direct-mapped cache of the numbers of words: most words of a page were seen before."""
 
     def __init__(self) -> None:
         self._codes: Codes = np.zeros(1 << 16, np.uint64)
@@ -780,7 +785,7 @@ class _NumberCache:
         self._codes[0] = 1 << 48  # the code of no word whose place this is: at first, no place is taken
 
     def numbered(self, codes: Codes) -> Words:
-        """As the function of this name."""
+        """The same as the function `_numbered`, cached."""
         places = (codes >> np.uint64(48)).view(np.int64)
         numbers = self._numbers.take(places)
         (missing,) = (self._codes.take(places) != codes).nonzero()
@@ -792,12 +797,12 @@ class _NumberCache:
 
 
 def _word_count() -> int:
-    """How many numbers of words there are."""
+    """The number of different numbers of words."""
     return PLACES + shipped_table().row_count
 
 
 def _sums_of_neighbours(parents: Ints, good: Floats, seen: Floats) -> tuple[Floats, Floats]:
-    """For each row, these two summed up over the rows next to it that have the same parent, the nearer the more."""
+    """For each row, the sums of both arrays over neighbouring rows of the same parent, weighted by nearness."""
     sums = np.zeros(len(good)), np.zeros(len(seen))
     for distance, weight in _NEIGHBOURS:
         weights = weight * (parents[distance:] == parents[:-distance])
@@ -808,7 +813,7 @@ def _sums_of_neighbours(parents: Ints, good: Floats, seen: Floats) -> tuple[Floa
 
 
 def _ratios_of_places(good: NDArray[Any], seen: NDArray[Any], base: float, kind: str) -> NDArray[np.float32]:
-    """Log odds ratios of places, 0 for those of which nothing is known."""
+    """Log odds ratios of hash buckets; 0 for buckets without data."""
     ratios = np.zeros(len(seen), np.float32)
     (known,) = seen.nonzero()
     ratios[known] = _log_odds_ratio(good[known], seen[known], base, kind)
@@ -817,7 +822,7 @@ def _ratios_of_places(good: NDArray[Any], seen: NDArray[Any], base: float, kind:
 
 
 def _log_odds_ratio(good: NDArray[Any], seen: NDArray[Any], base: float, kind: str) -> Floats:
-    """log odds of the share of good among those seen, less that of the base rate, towards which it is smoothed."""
+    """log odds(good / seen) - log odds(base), with good / seen smoothed towards the base rate."""
     smoothing = _SMOOTHING[kind]
     share = np.clip((good + smoothing * base) / (seen + smoothing), 1e-3, 1.0 - 1e-3)
     return np.asarray(np.log(share / (1.0 - share)) - log(base / (1.0 - base)))

@@ -18,8 +18,8 @@ from .base import BaseStrategy, checked_number, checked_share, random_state, res
 from .url_sets import SettledUrls
 
 Vector = NDArray[np.float64]
-_LOST_AFTER = 100  # revisits in a row after which it is checked whether an agent can reach a new page at all
-_OWN_KEYWORDS = 20  # that an agent takes from its first page where the topic is not given in words
+_LOST_AFTER = 100  # revisits in a row, after which we check whether the agent can reach any new page
+_OWN_KEYWORDS = 20  # taken from an agent's first page if the topic is not given in words
 
 
 def keywords_near(page: Page, links: Sequence[Link], keywords: Collection[str], *, near: int) -> dict[str, Vector]:
@@ -60,11 +60,11 @@ def _words_and_places(text: str, links: Sequence[Link]) -> tuple[list[str], NDAr
 
 
 def _keywords_among(words: Sequence[str], page: Page, keywords: Collection[str]) -> dict[str, str]:
-    """The keyword that each word is or has as its term in this page; without the words that have none."""
+    """The keyword for each word that is a keyword, or whose term in this page is one."""
     of_codes = dict(zip(codes_of(keywords).tolist(), keywords, strict=True))
     found = {}
     for word, terms in zip(words, page.words.codes_of(words), strict=True):
-        codes = terms.tolist()  # none or one
+        codes = terms.tolist()  # at most one
         if word in keywords:
             found[word] = word
         elif codes and codes[0] in of_codes:
@@ -73,7 +73,7 @@ def _keywords_among(words: Sequence[str], page: Page, keywords: Collection[str])
 
 
 class RememberedPage:
-    """What is remembered of a page: where its links lead, and which keywords stand near them."""
+    """What is remembered of a page: the targets of its links, and the keywords near them."""
 
     def __init__(self, targets: Sequence[Url], depth: int, columns: Mapping[str, Vector]):
         self.targets = targets
@@ -108,9 +108,9 @@ class _Choice(NamedTuple):
 
 
 class PageMemory:
-    """The pages remembered, the ones used least lately forgotten first.
+    """The remembered pages, a least-recently-used cache.
 
-    limit: pages; those on which somebody stands are kept beyond it.
+    limit: pages; those on which an agent stands are kept beyond it.
     """
 
     def __init__(self, limit: int):
@@ -156,7 +156,7 @@ class Agent:
     turn: float = 0.0  # when it moves next
 
     def take_up(self, frequencies: Mapping[str, float]) -> None:
-        """Adopts terms as keywords; the first weights are the unit vector of their frequencies."""
+        """Adopts terms as keywords; the initial weights are the normalised vector of their frequencies."""
         norm = hypot(*frequencies.values())
         self.frequencies = dict(frequencies)
         self.weights = {keyword: frequency / norm for keyword, frequency in frequencies.items()}
@@ -186,8 +186,8 @@ class Agent:
         return cosine(self.frequencies, terms, norm)
 
     def offspring(self, number: int, terms: Mapping[str, int], random: Random) -> "Agent":
-        """A copy with half of the energy and one keyword exchanged: the least frequent one on the page, at random among
-        equals, for the page's most frequent term that is none yet, which takes over frequency and weight."""
+        """A copy with half of the energy and one keyword replaced: the least frequent on the page (at random among
+        equals) by the page's most frequent term that is not a keyword yet, which inherits its frequency and weight."""
         self.energy /= 2
         child = replace(self, number=number, frequencies=dict(self.frequencies), weights=dict(self.weights))
         fresh = [(-count, term) for term, count in terms.items() if term not in self.weights]
@@ -231,16 +231,16 @@ class InfoSpiders(BaseStrategy):
     Energy: a fetched page gives its relevance and costs seeds · theta / (2 · pages). An agent reproduces at `theta`
     (`Agent.offspring`) and dies at 0. It learns from every fetched page (`Agent.learn`).
 
-    A page visited before is not fetched again: the agent moves on from what is remembered of it, without gain or
-    learning, at a part of the cost. Where a link is dead or was refused, the agent chooses another in the same turn;
-    where a page has no links, it stays on the page before; where it can go nowhere, it dies.
+    A visited page is not fetched again: the agent moves on from the remembered page without energy or learning, at a
+    part of the cost. If a link is dead or rejected, the agent chooses another in the same turn; if a page has no links,
+    the agent stays on the previous page; if it has nowhere to go, it dies.
 
     topic_words: words of the topic and their frequencies; without them, an agent takes the 20 most frequent terms of
     the first page it reads, which is its seed.
     theta: energy at which an agent reproduces; it starts with half.
     pages: fetches for which the energy of the first agents suffices if nothing is relevant.
-    buffer: largest number of agents, and of pages remembered. Of a page, those keywords are remembered that some agent
-    had when it was visited.
+    buffer: largest number of agents, and of remembered pages. Of a page, only keywords that some agent had at its visit
+    are remembered.
     temperature: of the choice.
     epochs, rate, momentum: of the training after each page.
     revisit_cost: part of the cost of a fetch.
@@ -409,7 +409,7 @@ class InfoSpiders(BaseStrategy):
     def _choose(self, agent: Agent, *, at_once: bool = False) -> None:
         """An agent chooses links until one leads to a page not visited yet, for which it then waits.
 
-        at_once: whether the first choice is in the same turn, since the link it waited for led nowhere.
+        at_once: whether the first choice is in the same turn, since the link it waited for was dead.
         """
         choices: dict[Url, _Choice] = {}
         revisit_cost = self._revisit_cost * self.cost
@@ -439,7 +439,7 @@ class InfoSpiders(BaseStrategy):
                 agent.page = target
             revisits += 1
             if revisits == _LOST_AFTER and not self._leads_out(agent.page):
-                break  # it would use up its energy without reaching a new page
+                break  # it could only spend its energy without reaching a new page
         self._die(agent)
 
     def _leads_out(self, page: Url) -> bool:

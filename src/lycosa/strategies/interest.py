@@ -1,9 +1,9 @@
-"""Interest ratios: how much likelier than others a page is to satisfy a predicate C, given a feature E of it.
+"""Interest ratios: how much more likely a page is to satisfy a predicate C, given that it has a feature E.
 
 I(C, E) = P(C and E) / (P(C) · P(E))
 
-Ratios are handled as logarithms, where 0 is no evidence. Counts are smoothed towards the base rate P(C), so that what
-was never seen is no evidence either.
+Ratios are handled as logarithms; 0 is no evidence. Counts are smoothed towards the base rate P(C), so that an unseen
+feature is no evidence either.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,8 +19,8 @@ from lycosa.vocabulary.urls import key_of
 Ids = NDArray[np.int64]
 Logs = NDArray[np.float64]
 
-_TINY = 1e-12  # the least ratio, where nothing is smoothed
-_NONE: Ids = np.empty(0, np.int64)
+_TINY = 1e-12  # lower bound of ratios, for when there is no smoothing
+_NO_IDS: Ids = np.empty(0, np.int64)
 
 
 class Tally(Struct):
@@ -51,10 +51,10 @@ def share_logs(satisfying: Logs | Ids, seen: Logs | Ids, base_rate: float, *, sm
 
 
 def link_logs(links: tuple[int, int, int], base_rate: float, *, smoothing: float = 1.0) -> tuple[float, float]:
-    """log of f1 / p² and of f3 / (p(1-p)): what one more page linking here says that satisfies the predicate, or not.
+    """log of f1 / p² and of f3 / (p(1-p)): the evidence of one more link from a satisfying page, and from another page.
 
-    links: between pages judged: all; from satisfying to satisfying pages (f1 is their share); from others to
-    satisfying ones (f3).
+    links: counts of links between judged pages: all; from satisfying to satisfying pages (their share is f1); from
+    other to satisfying pages (f3).
     """
     seen, from_satisfying, from_others = links
     if not seen:
@@ -71,8 +71,8 @@ class Features:
     A feature Q that n pages had counts where n ≥ `least` and
     |P(C|Q) - P(C)| ≥ significance · sqrt(P(C)(1 - P(C)) / n)
 
-    Features are numbers below `places`, a power of 2. Codes and words are hashed into them, which bounds memory; now
-    and then two share a place.
+    Features are numbers below `places`, a power of 2. Codes and words are hashed into them, which bounds memory at the
+    price of a few collisions.
     """
 
     def __init__(self, *, significance: float, least: int, smoothing: float, places: int = 1 << 17):
@@ -84,11 +84,11 @@ class Features:
         self._satisfying = np.zeros(places, np.int64)
 
     def folded(self, codes: NDArray[np.uint64]) -> Ids:
-        """The features of 64-bit codes, sorted, without repetition."""
+        """The distinct features of 64-bit codes, sorted."""
         return np.unique(codes & self._mask).astype(np.int64)
 
     def named(self, words: Iterable[str]) -> Ids:
-        """The features of words, sorted, without repetition; quicker than codes where there are few."""
+        """The distinct features of words, sorted; faster than via codes for a few words."""
         mask = len(self._seen) - 1
         return np.array(sorted({key_of(word) & mask for word in words}), np.int64)
 
@@ -111,7 +111,7 @@ class Features:
 
     def summed(self, sets: Sequence[Sequence[Ids]], base_rate: float) -> Logs:
         """For each set, the sum of log ratios over the union of its parts."""
-        features = np.concatenate((_NONE, *(part for parts in sets for part in parts)))
+        features = np.concatenate((_NO_IDS, *(part for parts in sets for part in parts)))
         rows = np.repeat(np.arange(len(sets)), [sum(map(len, parts)) for parts in sets])
         logs = self.ratios(features, base_rate)
         (counting,) = logs.nonzero()
@@ -133,5 +133,5 @@ class Features:
 
 
 def logistic(log_ratio: float) -> float:
-    """ratio / (1 + ratio): 0.5 where there is no evidence."""
+    """ratio / (1 + ratio); 0.5 without evidence."""
     return 1.0 / (1.0 + exp(-log_ratio)) if log_ratio >= 0 else exp(log_ratio) / (1.0 + exp(log_ratio))

@@ -1,4 +1,4 @@
-"""Interest ratios of URLs by the links to them, and the strategy that follows them."""
+"""Interest ratios of URLs, estimated from the links to them, and the strategy that uses them."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -19,22 +19,22 @@ from .interest import Features, Ids, Logs, Tally, link_logs, logistic, share_log
 WEIGHTS: Mapping[str, float] = {"words": 1.0, "tokens": 1.0, "links": 1.0, "siblings": 1.0}
 UNKNOWN = 0.5  # priority without evidence: a ratio of 1
 NO_PAGE = -1  # instead of 0 or 1, for a URL that was settled without a page
-_PARENTS = 4  # pages linking to a URL that are remembered, the latest
-_WORDS = 64  # the most frequent words of a page count
-_TOKENS = 24  # the first tokens of a URL count
-_SIBLINGS = 32  # siblings scored again after a visit
-_AGAIN = 16  # URLs scored longest ago that are scored again after a visit
-_LEAST = 3  # pages with a word or token before it counts
-_MAX_LOG = 700.0  # beyond it, exp() overflows
-_MAY_COME_BACK = frozenset(
+_MAX_PARENTS = 4  # the latest pages linking to a URL that are remembered
+_MAX_WORDS = 64  # the most frequent words of a page count
+_MAX_TOKENS = 24  # the first tokens of a URL count
+_MAX_SIBLINGS = 32  # scored again after a visit
+_MAX_OLDEST = 16  # least recently scored URLs that are scored again after a visit
+_MIN_PAGES = 3  # that must have a word or token before it counts
+_MAX_LOG = 700.0  # above it, exp() overflows
+_MAY_BE_FOUND_AGAIN = frozenset(
     (SkipReason.EVICTED, SkipReason.SITE, SkipReason.NOFOLLOW, SkipReason.UNFOLLOWED, SkipReason.REDIRECT)
 )
-_NOTHING: Ids = np.empty(0, np.int64)
+_NO_IDS: Ids = np.empty(0, np.int64)
 _tokens = re.compile(r"[^\W\d_]{2,}").findall
 
 
 class Lead(Struct):
-    """A URL that waits, and the links to it."""
+    """A waiting URL and the links to it."""
 
     found_on: Url
     anchor: str
@@ -68,15 +68,15 @@ class LinkMemory:
         self._last_parent = 0
 
     def judged(self, url: Url) -> int | None:
-        """1 for a page that satisfies the predicate, 0 for another, NO_PAGE, or None for what is not settled."""
+        """1 if the page satisfies the predicate, 0 if not, NO_PAGE, or None if the URL is not settled."""
         return self._visited.get(key_of(url))
 
     def parents_of(self, lead: Lead | None) -> list[Parent]:
-        """The pages that link to a URL and are remembered."""
+        """The remembered pages that link to a URL."""
         return [self._parents[number] for number in lead.parents if number in self._parents] if lead else []
 
     def link(self, here: Url, depth: int, links: Iterable[tuple[Url, str]], words: Ids, satisfies: bool) -> list[Url]:
-        """Records the links of a page, by URL and anchor; returns those that wait."""
+        """Records the links of a page, by URL and anchor; returns the URLs that wait."""
         self._last_parent += 1
         number, parent = self._last_parent, Parent(words, {})
         for target, anchor in links:
@@ -91,7 +91,7 @@ class LinkMemory:
             lead.linking += 1
             lead.satisfying += satisfies
             lead.parents.append(number)
-            if len(lead.parents) > _PARENTS:
+            if len(lead.parents) > _MAX_PARENTS:
                 self._unlink(lead.parents.pop(0), target)
             parent.targets[target] = None
         if parent.targets:
@@ -99,7 +99,7 @@ class LinkMemory:
         return list(parent.targets)
 
     def settle(self, url: Url, judged: int) -> None:
-        """Records the outcome of a URL, which waits no longer."""
+        """Records the outcome of a URL, which then no longer waits."""
         key = key_of(url)
         self._visited.pop(key, None)
         self._visited[key] = judged
@@ -121,7 +121,7 @@ class LinkMemory:
             parent.targets[target] = None
 
     def siblings(self, parents: Iterable[Parent], most: int) -> list[Url]:
-        """Up to `most` waiting URLs to which the same pages link."""
+        """Up to `most` waiting URLs that are linked from the same pages."""
         found: dict[Url, None] = {}
         for parent in parents:
             found |= dict.fromkeys(islice(parent.targets, most))
@@ -136,7 +136,7 @@ class LinkMemory:
             self.leads[url] = self.leads.pop(url)
 
     def forget(self) -> None:
-        """Drops the oldest of what exceeds the bounds."""
+        """Drops the oldest entries beyond the limits."""
         waiting, pages, visited = self._most
         while len(self.leads) > waiting:
             self.drop(next(iter(self.leads)))
@@ -192,27 +192,27 @@ class LinkEvidence(Struct, frozen=True):
 
 
 class LinkageEvidence:
-    """The interest ratio of URLs by the links to them, learnt from the crawl itself.
+    """The interest ratio of URLs by the links to them, learnt during the crawl.
 
     log ratio = Σ over factors of weight · clip(log of the factor's ratio)
 
     The factors are *words* of the pages that link to the URL, *tokens* of the URL itself, *links* from pages that
-    satisfy the predicate and from others, and *siblings*: visited pages to which the same pages link. Ratios are
-    estimated over visited pages, from what was known of each before its visit. A page satisfies the predicate from a
-    relevance of 0.5 on.
+    satisfy the predicate and from others, and *siblings*: visited pages linked from the same pages. Ratios are
+    estimated over visited pages, from what was known of each before its visit. A page satisfies the predicate if its
+    relevance is at least 0.5.
 
     How a strategy uses it, at every event:
 
         evidence.learn(event)             a Visit or a Skip
         evidence.changed                  waiting URLs to score again: links of the page, some siblings, and a few
                                           scored long ago, so that the work per page is bounded
-        evidence.evidence_for(urls)       log ratio, ratios by factor and links of each; nothing for unknown URLs
+        evidence.evidence_for(urls)       log ratio, ratios by factor and links of each; unknown URLs are left out
 
     weights: of the factors' logarithms; 0 for a factor that is not named.
-    significance: standard deviations from which on words and tokens count.
+    significance: standard deviations by which words and tokens must differ from the base rate to count.
     smoothing: pages at the base rate that are added to the counts of each.
     clip: the largest absolute logarithm of a factor.
-    waiting, pages, visited: as `LinkMemory` has them. A URL that was dropped keeps its priority.
+    waiting, pages, visited: see `LinkMemory`. A URL that was dropped keeps its priority.
 
     Aggarwal, Al-Garawi, Yu: Intelligent crawling on the World Wide Web with arbitrary predicates (WWW 2001).
     """
@@ -241,8 +241,8 @@ class LinkageEvidence:
         self._smoothing = smoothing
         self._clip = clip
         self.tally = Tally()
-        self._words = Features(significance=significance, least=_LEAST, smoothing=smoothing)
-        self._tokens = Features(significance=significance, least=_LEAST, smoothing=smoothing)
+        self._words = Features(significance=significance, least=_MIN_PAGES, smoothing=smoothing)
+        self._tokens = Features(significance=significance, least=_MIN_PAGES, smoothing=smoothing)
         self._links = (0, 0, 0)  # seen before their target was visited: all, good to good, bad to good
         self._memory = LinkMemory(waiting=waiting, pages=pages, visited=visited)
         self.changed: Sequence[Url] = ()
@@ -254,7 +254,7 @@ class LinkageEvidence:
         self._memory.forget()
         url = event.candidate.url
         if isinstance(event, Skip):
-            if event.reason in _MAY_COME_BACK:
+            if event.reason in _MAY_BE_FOUND_AGAIN:
                 self._memory.drop(url)
             else:
                 self._memory.settle(url, NO_PAGE)
@@ -268,17 +268,17 @@ class LinkageEvidence:
     def _learn_page(self, visit: Visit, page: Page) -> None:
         url, satisfies = visit.candidate.url, clamped(visit.relevance) >= RELEVANT
         siblings: Sequence[Url] = ()
-        if self._memory.judged(url) in (None, NO_PAGE):  # not one that is seen again
+        if self._memory.judged(url) in (None, NO_PAGE):  # counted once, not again when fetched again
             lead = self._memory.leads.get(url)
             parents = self._memory.parents_of(lead)
             self._count(url, lead, parents, satisfies)
             self._memory.settle(url, int(satisfies))
-            siblings = self._memory.siblings(parents, _SIBLINGS)
+            siblings = self._memory.siblings(parents, _MAX_SIBLINGS)
         links = [(link.target, link.anchor) for link in distinct_links(visit)]
         found: Sequence[Url] = ()
         if links:
             found = self._memory.link(url, visit.candidate.depth + 1, links, self._words_of(page), satisfies)
-        self.changed = list(dict.fromkeys((*found, *siblings, *self._memory.oldest(_AGAIN))))
+        self.changed = list(dict.fromkeys((*found, *siblings, *self._memory.oldest(_MAX_OLDEST))))
         self._memory.touch(self.changed)
 
     def _count(self, url: Url, lead: Lead | None, parents: Sequence[Parent], satisfies: bool) -> None:
@@ -300,11 +300,11 @@ class LinkageEvidence:
         return self._memory.leads.get(url)
 
     def log_ratio_of(self, url: Url) -> float | None:
-        """log of the interest ratio; None for a URL that no page seen links to."""
+        """log of the interest ratio; None for a URL without known links."""
         return next((known.log_ratio for known in self.evidence_for([url])), None)
 
     def evidence_for(self, urls: Iterable[Url]) -> list[LinkEvidence]:
-        """The evidence for URLs, those to which no page seen links excepted."""
+        """The evidence for those of the URLs that have known links."""
         leads = {url: self._memory.leads[url] for url in urls if url in self._memory.leads}
         if not leads:
             return []
@@ -326,7 +326,7 @@ class LinkageEvidence:
         ]
 
     def _words_logs(self, leads: Iterable[Lead], parents: Sequence[Sequence[Parent]]) -> Logs:
-        """For each URL, the sum over the distinct words of the pages that link there."""
+        """For each URL, the sum over the distinct words of its parents."""
         places: dict[tuple[int, ...], int] = {}  # the links of one page mostly have the same parents
         around: list[Sequence[Parent]] = []
         rows = []
@@ -360,15 +360,15 @@ class LinkageEvidence:
 
     def _words_of(self, page: Page) -> Ids:
         codes, counts = page.words.counted
-        if len(codes) > _WORDS:
-            codes = codes[np.argsort(counts, kind="stable")[-_WORDS:]]
+        if len(codes) > _MAX_WORDS:
+            codes = codes[np.argsort(counts, kind="stable")[-_MAX_WORDS:]]
         return self._words.folded(codes)
 
     def _tokens_of(self, url: Url) -> Ids:
         """The words of a URL without its scheme."""
         if is_node(url):
-            return _NOTHING
-        return self._tokens.named(_tokens(url.partition("://")[2].lower())[:_TOKENS])
+            return _NO_IDS
+        return self._tokens.named(_tokens(url.partition("://")[2].lower())[:_MAX_TOKENS])
 
     # ------------------------------------------------------------ state
 
@@ -395,18 +395,18 @@ def _words_around(parents: Sequence[Parent]) -> Ids:
     """The distinct words of some pages."""
     if len(parents) > 1:
         return np.unique(np.concatenate([parent.words for parent in parents]))
-    return parents[0].words if parents else _NOTHING
+    return parents[0].words if parents else _NO_IDS
 
 
 class Intelligent(BaseStrategy):
     """Learns while it crawls which links lead to pages that satisfy the predicate.
 
-    priority = ratio / (1 + ratio), the interest ratio being that of `LinkageEvidence`
+    priority = ratio / (1 + ratio), with the interest ratio of `LinkageEvidence`
 
-    A waiting URL is ranked again when another page links to it or a sibling was visited. Seeds, and URLs without
-    evidence, have priority 0.5.
+    A waiting URL is re-ranked when another page links to it or a sibling was visited. Seeds, and URLs without evidence,
+    have priority 0.5.
 
-    weights, significance, smoothing, clip: as `LinkageEvidence` has them.
+    weights, significance, smoothing, clip: see `LinkageEvidence`.
 
     Aggarwal, Al-Garawi, Yu: Intelligent crawling on the World Wide Web with arbitrary predicates (WWW 2001).
     """

@@ -1,4 +1,4 @@
-"""Interest ratios of pages of an access log, by what else their users read."""
+"""Interest ratios of pages of an access log, estimated from the other pages that their users read."""
 
 import zlib
 from array import array
@@ -24,26 +24,26 @@ Signature = NDArray[np.int64]  # distinct features of a page, as numbers
 FACTORS = ("frequency", "signature", "temporal")
 _MAX_COUNTS = 16_000_000  # users times features: two matrices of 64 MB
 _MAX_PAIRS = 60_000  # of a user and a page they read, updated after one visit
-_LONGER = 0.2  # pages between two full updates, as a share of the crawl so far
-_SOONER = 5  # the first full update comes so many times sooner
-_NOT_READ = -1  # the number of a page that is not in the log
-_TINY = 1e-12  # the least share, where nothing is smoothed
-_NONE: Ids = np.empty(0, np.int64)
+_FULL_UPDATE_SHARE = 0.2  # interval between full updates, as a share of the pages so far
+_FIRST_UPDATE_DIVISOR = 5  # the first interval is shorter by this factor
+_NOT_IN_LOG = -1  # instead of the number of a page
+_TINY = 1e-12  # lower bound of shares, for when there is no smoothing
+_NO_IDS: Ids = np.empty(0, np.int64)
 _WORDS = 20  # of a page, the most frequent
-_RARE = 3  # pages that must have had a word before it is a feature
+_MIN_PAGES = 3  # that must have had a word before it becomes a feature
 _MAX_REMEMBERED = 4_096  # words that may become features
-_CLOSEST = 5  # classes of a page
+_MAX_CLASSES = 5  # of a page
 _MAX_VISITS = 1 << 26  # of a saved history
 
 
 def compressed(column: NDArray[Any]) -> str:
-    """An array as text (base64 of zlib), so that states of many numbers stay small and are quick to save."""
+    """An array as text (base64 of zlib), so that large states stay small and quick to save."""
     little = np.ascontiguousarray(column, column.dtype.newbyteorder("<"))
     return b64encode(zlib.compress(little.tobytes(), 1)).decode("ascii")
 
 
 def decompressed(text: str, kind: type[np.generic], *, most: int) -> NDArray[Any]:
-    """The array that `compressed` has spelt, given the type of its numbers; ValueError where they are more than `most`.
+    """The inverse of `compressed`, given the type of the numbers; ValueError if there are more than `most`.
 
     >>> decompressed(compressed(np.array([3, -1], np.int32)), np.int32, most=2).tolist()
     [3, -1]
@@ -61,7 +61,7 @@ def decompressed(text: str, kind: type[np.generic], *, most: int) -> NDArray[Any
 
 
 class PageClassifier(Protocol):
-    """The probabilities of topics for a page, such as `relevance.Taxonomy` has."""
+    """Gives the probabilities of topics for a page, as `relevance.Taxonomy` does."""
 
     @property
     def topics(self) -> tuple[str, ...]: ...
@@ -72,7 +72,7 @@ class PageClassifier(Protocol):
 class Signatures(Protocol):
     """Extracts the signatures of pages, by which their users are compared."""
 
-    size: int  # how many features there may be
+    size: int  # largest number of features
 
     def of(self, page: Page) -> Signature:
         """The features of a page; may add new features."""
@@ -84,16 +84,16 @@ class Signatures(Protocol):
 
 
 class WordSignatures:
-    """The most frequent words of a page, less stop words.
+    """The most frequent words of a page, without stop words.
 
-    A word becomes a feature with the third page among whose most frequent words it is, as long as there are fewer than
+    A word becomes a feature when it is among the most frequent words of a third page, as long as there are fewer than
     `size` features.
     """
 
     def __init__(self, size: int = 512):
         self.size = size
         self._features: dict[int, int] = {}  # by the code of the word
-        self._pages: dict[int, int] = {}  # that had a word which is no feature yet
+        self._pages: dict[int, int] = {}  # by word that is not a feature yet: pages that had it
 
     def of(self, page: Page) -> Signature:
         codes, counts = page.words.counted
@@ -107,7 +107,7 @@ class WordSignatures:
         if feature is not None or len(self._features) >= self.size:
             return feature
         pages = self._pages.pop(code, 0) + 1
-        if pages < _RARE:
+        if pages < _MIN_PAGES:
             self._pages[code] = pages
             if len(self._pages) > _MAX_REMEMBERED:
                 del self._pages[next(iter(self._pages))]  # seen longest ago
@@ -133,7 +133,7 @@ class ClosestClasses:
         self._classes = classes
 
     def of(self, page: Page) -> Signature:
-        closest: Signature = np.argsort(-self._classes.probabilities(page), kind="stable")[:_CLOSEST]
+        closest: Signature = np.argsort(-self._classes.probabilities(page), kind="stable")[:_MAX_CLASSES]
         return np.sort(closest)
 
     def state(self) -> Plain:
@@ -159,9 +159,9 @@ class SignatureCounts:
         self._priors: Reals = np.zeros(users)  # sum over the features of s / (r + s)
 
     def add(self, users: NDArray[np.int32], weights: Reals, signature: Signature, satisfies: bool) -> None:
-        """A page with these features, read by these users."""
+        """Counts a page with these features, read by these users."""
         counts = weights.astype(np.float32)
-        if not counts.all():  # a weight so small that it is none: the feature would count as new each time
+        if not counts.all():  # a weight that underflowed to 0: the feature would count as new each time
             users, counts = users[counts > 0.0], counts[counts > 0.0]
         if not len(users) or not len(signature):
             return
@@ -182,20 +182,20 @@ class SignatureCounts:
         self._priors[users] += s * (now - before).sum(axis=1)
 
     def ratios(self, users: Ids, base_rate: float | Reals) -> Reals:
-        """SF_i of users, relative to the base rate; NaN for those of whom no feature is known."""
+        """SF_i of users, relative to the base rate; NaN for users without features."""
         met = self._met[users]
         ratios: Reals = (self._shares[users] / base_rate + self._priors[users]) / np.where(met > 0, met, np.nan)
         return ratios
 
 
 class UserRatios:
-    """The ratios P(U|R_i) / P(U) and SF_i of users, as logarithms, 0 for those that are not significant.
+    """The ratios P(U|R_i) / P(U) and SF_i of users, as logarithms; 0 if not significant.
 
-    factors: of "frequency" and "signature", those that are wanted.
-    features: how many there may be.
-    significance: standard deviations from which on a ratio counts.
-    by_user: whether the deviation of P(U|R_i) is that of as many pages as the user read, not of all visited.
-    from_user: whether SF_i is a multiple of P(U|R_i), not of P(U).
+    factors: "frequency", "signature" or both.
+    features: largest number of features.
+    significance: standard deviations by which a ratio must differ to count.
+    by_user: whether the standard deviation of P(U|R_i) is for the pages that the user read, instead of all visited.
+    from_user: whether SF_i is relative to P(U|R_i) instead of P(U).
     smoothing: pages at the base rate that are added to the counts of every user and feature.
     """
 
@@ -218,17 +218,17 @@ class UserRatios:
         self._visited: Reals = np.zeros(users)  # q_i
         self._satisfying: Reals = np.zeros(users)  # q_i^u
         self._features = SignatureCounts(users, features if self._signature else 0, smoothing)
-        self._ratios: Reals = np.full(users, np.nan)  # SF_i when last looked at
-        self._spread: Reals = np.zeros(3)  # of these: how many, their sum, the sum of their squares
+        self._ratios: Reals = np.full(users, np.nan)  # SF_i as last computed
+        self._spread: Reals = np.zeros(3)  # of these: count, sum, sum of squares
 
     @property
     def is_known(self) -> NDArray[np.bool_]:
-        """Of each user, whether any page was visited that they read."""
+        """For each user, whether any page that they read was visited."""
         return self._visited > 0
 
     @property
     def has_satisfied(self) -> NDArray[np.bool_]:
-        """Of each user, whether any of these satisfies the predicate."""
+        """For each user, whether any visited page that they read satisfies the predicate."""
         return self._satisfying > 0
 
     def count(self, users: NDArray[np.int32], weights: Reals, signature: Signature, satisfies: bool) -> None:
@@ -244,7 +244,7 @@ class UserRatios:
         self._spread[:] = 0.0
 
     def logs(self, users: Ids, *, pages: int, base_rate: float) -> tuple[Reals, Reals]:
-        """The logarithms for frequency and signature, where so many pages were visited and P(U) is `base_rate`."""
+        """The logarithms for frequency and signature, given the number of visited pages and P(U) = `base_rate`."""
         nothing = np.zeros(len(users))
         frequency = self._frequency_logs(users, pages, base_rate) if self._frequency else nothing
         signature = self._signature_logs(users, base_rate) if self._signature else nothing
@@ -268,7 +268,9 @@ class UserRatios:
         base = np.maximum(self._shares(users, base_rate), _TINY) if self._from_user else base_rate
         ratios, before = self._features.ratios(users, base), self._ratios[users]
         if self._from_user:
-            ratios[~np.isnan(ratios) & (base <= _TINY)] = 1.0  # nothing they read satisfies: no feature is an exception
+            ratios[~np.isnan(ratios) & (base <= _TINY)] = (
+                1.0  # nothing they read satisfies the predicate, so no feature deviates
+            )
         self._ratios[users] = ratios
         self._spread += _moments(ratios) - _moments(before)
         number, total, squares = self._spread.tolist()
@@ -287,24 +289,24 @@ def _moments(ratios: Reals) -> Reals:
 
 
 class Locality:
-    """The temporal locality of a predicate: all that somebody read among the `around` accesses before, or the
-    `around` accesses after, one of a page that satisfies it.
+    """The temporal locality of a predicate: every page that a user read within `around` accesses before or after a page
+    that satisfies it.
 
-    How much a page belongs to it is the weight of the access by which it does, the largest if there are several; 1
-    where accesses do not age. A page does not belong to it by being read twice.
+    The strength with which a page belongs to it is the weight of that access (the largest of several), which is 1 if
+    accesses do not age. A page does not belong to it by being read twice.
     """
 
     def __init__(self, access_log: AccessLog, around: int):
         self._access_log = access_log
         self._around = around
-        self.strength: Reals = np.zeros(len(access_log.urls))  # how much each page belongs to it
+        self.strength: Reals = np.zeros(len(access_log.urls))  # with which each page belongs to it
         self.inside = self.outside = 0.0  # pages visited
         self.inside_satisfying = self.outside_satisfying = 0.0  # of these
         self._visited: NDArray[np.bool_] = np.zeros(len(access_log.urls), np.bool_)
         self._satisfying: NDArray[np.bool_] = np.zeros(len(access_log.urls), np.bool_)
 
     def add(self, url: int, satisfies: bool) -> Ids:
-        """Adds a visited page; returns the pages that belong more to the locality than before."""
+        """Adds a visited page; returns the pages whose strength has grown."""
         self._visited[url], self._satisfying[url] = True, satisfies
         strength = float(self.strength[url])
         self._count(strength, 1.0 - strength, satisfies)
@@ -340,7 +342,7 @@ class Locality:
         return widened
 
     def log_ratios(self, urls: Ids, base_rate: float, smoothing: float) -> Reals:
-        """log of f1 / P(U) for pages inside, of f2 / P(U) for those outside, of a mixture for those half inside."""
+        """log of f1 / P(U) for pages inside, of f2 / P(U) for pages outside, of a mixture in between."""
         if self.inside_satisfying + self.outside_satisfying == 0.0:
             return np.zeros(len(urls))  # the predicate has no locality yet
         satisfying = np.array([self.inside_satisfying, self.outside_satisfying])
@@ -350,7 +352,7 @@ class Locality:
         return ratios
 
     def recount(self) -> None:
-        """Recomputes the counts that were added up page by page, which corrects rounding."""
+        """Recomputes the incremental counts, which removes rounding errors."""
         strength, good = self.strength, self._satisfying
         self.inside = float(strength[self._visited].sum())
         self.outside = float(self._visited.sum()) - self.inside
@@ -359,7 +361,7 @@ class Locality:
 
 
 class VisitHistory:
-    """The visits in their order: the number of the page, whether it satisfies the predicate, and its signature."""
+    """The visits in order: the number of the page, whether it satisfies the predicate, and its signature."""
 
     def __init__(self) -> None:
         self._pages = array("i")
@@ -414,7 +416,7 @@ class EvidenceOptions(TypedDict, total=False):
 
 
 class LogEvidence:
-    """The interest ratio of pages that people read, learnt from which of their other pages satisfy a predicate.
+    """The interest ratio of pages in an access log, learnt from which other pages of their users satisfy a predicate.
 
     With P(U) the share of pages visited that satisfy the predicate, its factors are
     *frequency*, the product over the users i of P(U|R_i) / P(U), where P(U|R_i) = q_i^u / q_i is the share of the
@@ -425,11 +427,11 @@ class LogEvidence:
     *temporal*, f1 / P(U) for pages read shortly before or after one that satisfies the predicate, f2 / P(U) for
     others, where f1 and f2 are the shares of such pages, and of others, that satisfy it.
 
-    All are logarithms. Counts are smoothed by `smoothing` pages at the base rate, P(U) by half a page to each side.
-    Accesses count by their weights. A page satisfies the predicate from a relevance of 0.5 on.
+    All are logarithms. Counts are smoothed by `smoothing` pages at the base rate, P(U) by half a page on each side.
+    Accesses are weighted. A page satisfies the predicate if its relevance is at least 0.5.
 
-    Updates are lazy: after a page, only its users whose ratios changed most, and the pages they read, are updated;
-    all are in a full update from time to time. The saved state is the history of visits, from which the rest follows.
+    Updates are lazy: after a page, only those of its users whose ratios changed most, and the pages they read, are
+    updated; from time to time, a full update covers all. The saved state is the history of visits, which is replayed.
 
     How a strategy uses it, at every event:
 
@@ -442,9 +444,9 @@ class LogEvidence:
     around: accesses before, and after, that count as near in time.
     signatures: "words", or a taxonomy whose closest classes are the features.
     trials: N above: all pages visited ("crawl", as in the paper), or those of them that i read ("reader").
-    base: P(V_i) above, which the paper leaves open: P(U) ("crawl"), by which SF_i separates users; or P(U|R_i)
-    ("reader"), by which it measures only how evenly the satisfying pages of i are spread over features.
-    full_every: pages between full updates; first a fifth of it, then doubling, later a fifth of the crawl so far.
+    base: P(V_i) above, which the paper leaves open: with P(U) ("crawl"), SF_i separates users; with P(U|R_i)
+    ("reader"), it measures only how evenly the satisfying pages of i are spread over features.
+    full_every: pages between full updates; at first a fifth of it, then doubling, later a fifth of the pages so far.
     clip: the largest absolute logarithm of a factor.
     half_life: days after which the weight of an access has halved; None: weights as in the access_log, mostly 1.
 
@@ -488,7 +490,7 @@ class LogEvidence:
     def _begin(self) -> None:
         urls, users = len(self.access_log.urls), self.access_log.users
         self.tally = Tally()
-        self.changed: Ids = _NONE
+        self.changed: Ids = _NO_IDS
         self.is_full = False  # whether the last event brought a full update
         self._locality = Locality(self.access_log, self._around)
         self._signatures: Signatures
@@ -505,7 +507,7 @@ class LogEvidence:
             from_user=self._from_user,
             smoothing=self._smoothing,
         )
-        self._frequency_of_user: Reals = np.zeros(users)  # logarithms, as far as they are in the sums of the pages
+        self._frequency_of_user: Reals = np.zeros(users)  # logarithms, as included in the sums of the pages
         self._signature_of_user: Reals = np.zeros(users)
         self._frequency: Reals = np.zeros(urls)  # sums over the users of each page
         self._signature: Reals = np.zeros(urls)
@@ -517,50 +519,50 @@ class LogEvidence:
     # ------------------------------------------------------------ learning
 
     def learn(self, event: Visit | Skip) -> None:
-        self.changed, self.is_full = _NONE, False
+        self.changed, self.is_full = _NO_IDS, False
         if isinstance(event, Skip) or event.change is not None:
             return
         url = event.candidate.url
         number = self._number_of(url)
         if event.page is None:
-            if event.fetch.outcome is Outcome.MOVED and event.fetch.location is not None and number != _NOT_READ:
+            if event.fetch.outcome is Outcome.MOVED and event.fetch.location is not None and number != _NOT_IN_LOG:
                 self._moved[event.fetch.location] = number
             return
         self._moved.pop(url, None)
-        if number != _NOT_READ and self._is_visited[number]:
+        if number != _NOT_IN_LOG and self._is_visited[number]:
             return
         signature = np.empty(0, np.int64)
-        if number != _NOT_READ and "signature" in self._factors:
+        if number != _NOT_IN_LOG and "signature" in self._factors:
             signature = self._signatures.of(event.page)
         self._add_visit(number, clamped(event.relevance) >= RELEVANT, signature)
 
     def _number_of(self, url: Url) -> int:
         """The number of a page in the log; the target of a redirect has the number of the URL that moved."""
         number = self.access_log.id_of(url)
-        return self._moved.get(url, _NOT_READ) if number is None else number
+        return self._moved.get(url, _NOT_IN_LOG) if number is None else number
 
     def _add_visit(self, number: int, satisfies: bool, signature: Signature) -> None:
         nearer = self._count(number, satisfies, signature)
         if len(self._history) >= self._refreshed_at + self._pages_between():
             self.refresh()
-        elif number != _NOT_READ:
+        elif number != _NOT_IN_LOG:
             self._update(number, nearer)
 
     def _pages_between(self) -> int:
-        """Pages from the last full update to the next: few at first, since a crawl may be small."""
+        """The interval between full updates, in pages: short at first, since a crawl may be small."""
         so_far, every = self._refreshed_at, self._full_every
-        return max(1, every // _SOONER, min(every, so_far), int(_LONGER * so_far))
+        return max(1, every // _FIRST_UPDATE_DIVISOR, min(every, so_far), int(_FULL_UPDATE_SHARE * so_far))
 
     def _count(self, number: int, satisfies: bool, signature: Signature) -> Ids:
-        """Counts a page; returns those that are nearer in time to satisfying ones than before."""
+        """Counts a page; returns the pages whose temporal strength has grown."""
         self._history.append(number, satisfies, signature)
         self.tally.learn(satisfies)
-        if number == _NOT_READ:
-            return _NONE
+        if number == _NOT_IN_LOG:
+            return _NO_IDS
         self._is_visited[number] = True
         users, weights = self.access_log.users_of(number), self.access_log.user_weights(number)
         self._ratios.count(users, weights, signature, satisfies)
-        return self._locality.add(number, satisfies) if "temporal" in self._factors else _NONE
+        return self._locality.add(number, satisfies) if "temporal" in self._factors else _NO_IDS
 
     def _update(self, number: int, nearer: Ids) -> None:
         """Updates the users of a page and what else they read: the paper's lazy update."""
@@ -596,7 +598,7 @@ class LogEvidence:
         self.changed, self.is_full = self._pages_of(self._ratios.is_known), True
 
     def _pages_of(self, chosen: NDArray[np.bool_]) -> Ids:
-        """The pages that any of some users read."""
+        """The pages that any of the chosen users read."""
         (users,) = chosen.nonzero()
         starts = self._url_starts[users]
         touched = np.zeros(len(self._frequency), np.bool_)
@@ -624,14 +626,14 @@ class LogEvidence:
     def log_ratio_of(self, url: Url) -> float | None:
         """log of the interest ratio; None for a URL that nobody read."""
         number = self._number_of(url)
-        return None if number == _NOT_READ else float(self.log_ratios(np.array([number]))[0])
+        return None if number == _NOT_IN_LOG else float(self.log_ratios(np.array([number]))[0])
 
     def read_by_satisfied(self) -> Ids:
-        """The pages that somebody read who read a page that satisfies the predicate."""
+        """The pages read by users who read a page that satisfies the predicate."""
         return self._pages_of(self._ratios.has_satisfied)
 
     def explain(self, ids: Ids) -> list[Mapping[str, Plain]]:
-        """The ratios of each page by factor, and how many people read it."""
+        """The ratios of each page by factor, and its number of readers."""
         ratios = [np.exp(part).round(3).tolist() for part in self._parts(ids)]
         people = (self._user_starts[ids + 1] - self._user_starts[ids]).tolist()
         kinds = [(place, name) for place, name in enumerate(FACTORS) if name in self._factors]
@@ -666,8 +668,8 @@ class LogEvidence:
             nearer = self._count(number, satisfies, signature)
             if len(self._history) == refreshed_at:
                 self.refresh()
-            elif len(self._history) > refreshed_at and number != _NOT_READ:
+            elif len(self._history) > refreshed_at and number != _NOT_IN_LOG:
                 self._update(number, nearer)
         self._signatures.restore(state["features"])
         self._moved = dict(state["moved"])
-        self.changed, self.is_full = _NONE, False
+        self.changed, self.is_full = _NO_IDS, False

@@ -1,4 +1,4 @@
-"""Crawls that use a map of earlier crawls: portals first, then the pages tied to them."""
+"""A wrapper that adds a map of earlier crawls to any strategy: portals first, then the pages tied to them."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
@@ -12,33 +12,33 @@ from .base import BaseStrategy, checked_share
 from .best_first import BaselineFocused
 
 _DEAD = frozenset((Outcome.GONE, Outcome.UNWANTED))
-_OUT_OF_REACH = frozenset((Outcome.FORBIDDEN, Outcome.REFUSED, Outcome.FAILED, Outcome.BUSY))
-PORTALS_AT_ONCE = 10_000  # proposed after one visit; a larger map proposes the others after the visits that follow
+_UNREACHABLE = frozenset((Outcome.FORBIDDEN, Outcome.REFUSED, Outcome.FAILED, Outcome.BUSY))
+PORTALS_AT_ONCE = 10_000  # proposed after one visit; the rest of a larger map follows after later visits
 
 
 class CrawlMap(Protocol):
-    """What earlier crawls have learnt, in memory: pages on the topic, some of them portals. All portals are tied to one
-    another, and every other page (a spoke) is tied to one portal."""
+    """Pages on the topic found by earlier crawls, some of them portals. Portals are tied to one another, and every
+    other page (a spoke) is tied to one portal."""
 
     @property
     def spokes(self) -> Mapping[Url, Sequence[Url]]:
-        """The pages tied to each portal; portals in the order in which to visit them."""
+        """The spokes of each portal; portals in the order in which to visit them."""
         ...
 
     @property
     def portal_of(self) -> Mapping[Url, Url]:
-        """The portal of each page that is none."""
+        """The portal of each spoke."""
         ...
 
     @property
     def related(self) -> Collection[str]:
-        """The topics from whose pages the map leads to its portals."""
+        """The related topics: from pages on these, too, the map leads to its portals."""
         ...
 
 
 @runtime_checkable
-class ScalesPriorities(Protocol):
-    """A strategy that multiplies its own priorities by a factor, which saves making every candidate twice."""
+class SupportsScaling(Protocol):
+    """A strategy that can multiply its own priorities by a factor, so that candidates need not be copied."""
 
     def scale_priorities(self, share: float) -> None:
         """Multiplies the priority of every link from now on; `because` says so."""
@@ -46,7 +46,7 @@ class ScalesPriorities(Protocol):
 
 
 class NoMap:
-    """The map before the first crawl."""
+    """The empty map."""
 
     spokes: Mapping[Url, Sequence[Url]] = {}
     portal_of: Mapping[Url, Url] = {}
@@ -54,16 +54,15 @@ class NoMap:
 
 
 class Mapped(BaseStrategy):
-    """Follows another strategy, and beside the links of pages those that a map of past crawls has for them.
+    """Adds links of a map of past crawls to those that another strategy proposes.
 
     priority = map_priority for links of the map, share * (priority by `inner`) for links of pages
 
     After a visit to a page of the map, its spokes or its portal are proposed; after the first visit to a portal, or to
-    a page on a related topic, all portals are. A page of the map that is dead or out of this crawl's reach is not
-    proposed again.
+    a page on a related topic, all portals are. Pages of the map that are dead or unreachable are not proposed again.
 
     inner: ranks the links of pages, from 0 to 1.
-    map_priority: higher goes back to known pages, lower to new ones.
+    map_priority: a higher one favours known pages, a lower one new pages.
     topic_of: the topic of a page, or None; without it, no page is on a related topic.
 
     Shao: Exploring social networks in computer systems (Princeton University 2007), chapter 4.
@@ -95,17 +94,17 @@ class Mapped(BaseStrategy):
         self._share = checked_share("share", share)
         self._inner_learns: Callable[[Visit | Skip], None] = self.inner.learn
         self._hyperlinks: Callable[[Visit | Skip], Iterable[Candidate]] = self._shared
-        if isinstance(self.inner, ScalesPriorities):
+        if isinstance(self.inner, SupportsScaling):
             self.inner.scale_priorities(self._share)
             self._hyperlinks = self.inner.propose
         self._topic_of = topic_of if self._map.related else None
-        self._portals_left = len(self._spokes)  # not proposed yet: so many at the end of the order
+        self._portals_left = len(self._spokes)  # number of portals, at the end of the order, that were not proposed yet
         self._dead: dict[Url, float] = {}
-        self._closed: dict[Url, None] = {}  # pages of the map that this crawl may not or could not fetch
+        self._closed: dict[Url, None] = {}  # pages of the map that this crawl cannot fetch
 
     @property
     def dead(self) -> Mapping[Url, float]:
-        """Pages of the map that turned out to be dead, and when."""
+        """Dead pages of the map, with the time at which they were found dead."""
         return self._dead
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
@@ -118,18 +117,20 @@ class Mapped(BaseStrategy):
         url = event.candidate.url
         if url not in self._spokes and url not in self._portal_of:
             return
-        if isinstance(event, Skip) or event.fetch.outcome in _OUT_OF_REACH:
+        if isinstance(event, Skip) or event.fetch.outcome in _UNREACHABLE:
             self._closed[url] = None
         elif event.fetch.outcome in _DEAD:
             self._dead[url] = event.fetch.at
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
-        if self._portals_left or event.candidate.url in self._spokes:  # once all are proposed, only portals lead on
+        if (
+            self._portals_left or event.candidate.url in self._spokes
+        ):  # once all portals were proposed, only visits to portals add anything
             return [*self._hyperlinks(event), *self._by_map(event)]
         return self._hyperlinks(event)
 
     def _by_map(self, event: Visit | Skip) -> Sequence[Candidate]:
-        """The links of the map from a page that was fetched or has moved."""
+        """The links of the map from a page that was fetched or redirected."""
         if isinstance(event, Skip) or (event.page is None and event.fetch.outcome is not Outcome.MOVED):
             return ()
         url = event.candidate.url
@@ -152,13 +153,13 @@ class Mapped(BaseStrategy):
         return more
 
     def _shared(self, event: Visit | Skip) -> list[Candidate]:
-        """The candidates of an inner strategy that cannot scale priorities itself, scaled here."""
+        """The candidates of the inner strategy, scaled here because it cannot do so itself."""
         share = self._share
         its: Mapping[str, Plain] = {}
         ours: Mapping[str, Plain] = {}
         shared = []
         for candidate in self.inner.propose(event):
-            if candidate.because is not its:  # the links of a page share one mapping, and so do ours
+            if candidate.because is not its:  # candidates of a page share one mapping; keep it that way
                 its = candidate.because
                 ours = {**its, "share": share}
             shared.append(
@@ -195,6 +196,8 @@ class Mapped(BaseStrategy):
 
     def restore(self, state: Plain) -> None:
         self.inner.restore(state["inner"])
-        self._portals_left = state.get("portals_left", len(self._spokes))  # of earlier versions: offered once more
+        self._portals_left = state.get(
+            "portals_left", len(self._spokes)
+        )  # missing in states of earlier versions: propose all again
         self._dead = {url: at for url, at in state["dead"]}  # noqa: C416
         self._closed = dict.fromkeys(state["closed"])

@@ -18,7 +18,7 @@ Ranks = np.ndarray[tuple[int], np.dtype[np.float64]]
 def ranks_in(
     links: Mapping[Url, Iterable[Url]], others: Iterable[Url], *, damping: float, tolerance: float
 ) -> tuple[dict[Url, int], Ranks]:
-    """The number and the rank of each page whose links are known and of each other URL; links elsewhere are ignored."""
+    """The index and the rank of each page in `links` and each URL in `others`; links to other URLs are ignored."""
     numbers = {url: number for number, url in enumerate(dict.fromkeys([*links, *others]))}
     sources: list[int] = []
     targets: list[int] = []
@@ -32,8 +32,8 @@ def ranks_in(
 def ranks(sources: Iterable[int], targets: Iterable[int], count: int, *, damping: float, tolerance: float) -> Ranks:
     """PR(p) = (1 - damping) + damping · Σ PR(d) / |out(d)| over the pages d that link to p; the mean is 1.
 
-    A page without links counts as linking to every page. All ranks start at 1; the iteration ends when none changes by
-    more than `tolerance`, or after a thousand rounds: with a damping of 1 it need not converge.
+    A page without links counts as linking to every page. All ranks start at 1; the iteration ends when no rank changes
+    by more than `tolerance`, or after 1 000 rounds, since it need not converge if damping is 1.
 
     >>> ranks([0, 1], [1, 2], 3, damping=0.8, tolerance=1e-9).round(3).tolist()
     [0.573, 1.031, 1.397]
@@ -55,17 +55,17 @@ def ranks(sources: Iterable[int], targets: Iterable[int], count: int, *, damping
 
 
 class PageRank(BaseStrategy):
-    """Fetches the waiting URL of the highest PageRank in what was crawled so far.
+    """Fetches the waiting URL with the highest PageRank in the graph crawled so far.
 
     priority = PageRank, in the graph of the buffered pages and the waiting URLs
 
-    Links within one domain are not in the graph; they are proposed all the same, or a crawl of one domain would end.
-    Pages without links in the graph, waiting URLs among them, count as linking to all. Between two computations a new
-    URL has the rank that the link from its page alone gives it: lowest rank + damping · rank of the page / its links.
+    Links within one domain are not in the graph but are proposed, since a crawl of one domain would otherwise end.
+    Pages without links in the graph, including waiting URLs, count as linking to all. Between two computations, a new
+    URL has the rank from its one known link: lowest rank + damping · rank of the page / number of its links.
 
     damping: γ of PR(p) = (1 - γ) + γ · Σ PR(d) / |out(d)|.
     tolerance: largest change of a rank at which the iteration ends; the mean rank is 1.
-    every: pages after which ranks are computed again, and every waiting URL is proposed again.
+    every: pages between two computations of ranks, after which every waiting URL is proposed again.
     buffer: pages whose links are kept; a new page replaces the least relevant.
 
     Menczer, Pant, Ruiz, Srinivasan: Evaluating topic-driven web crawlers (SIGIR 2001).
@@ -80,9 +80,11 @@ class PageRank(BaseStrategy):
         self._every = checked_number("every", every, 1)
         self._buffer = checked_number("buffer", buffer, 1, 1e6)
         self._pages = 0
-        self._floor = 1.0  # the lowest rank: that of a URL to which no recorded link leads
+        self._floor = 1.0  # the lowest rank: that of a URL without recorded in-links
         self._links: dict[Url, list[Url]] = {}  # of the buffered pages, to other domains
-        self._least_relevant: list[tuple[float, int, Url]] = []  # heap of the buffered pages; the older first
+        self._least_relevant: list[
+            tuple[float, int, Url]
+        ] = []  # heap of the buffered pages; among equals, older ones first
         self._waiting: dict[Url, Candidate] = {}
         self._settled = SettledUrls()
         self._found: list[Candidate] = []  # new links of the last page
@@ -116,7 +118,7 @@ class PageRank(BaseStrategy):
             found = Candidate(link.target, rank, url, link.anchor, {"rank": round(rank, 4)}, depth)
             if self._wait_for(found):
                 self._found.append(found)
-        if url in self._links:  # a page seen again, with links that are new
+        if url in self._links:  # fetched again, with new links
             self._links[url] = list(dict.fromkeys((*self._links[url], *to_other_sites)))
             return
         if len(self._links) >= self._buffer:

@@ -1,7 +1,7 @@
-"""Strategies by name: Lycosa's own and those of plug-ins, what each needs and which options it has.
+"""Strategies by name, built-in ones and those of plug-ins, with their requirements and options.
 
-Options are the keywords of a strategy's constructor that can be written down: numbers, words, truth values, and lists
-and tables of these. What a crawl itself knows, a strategy gets by asking for it: a keyword named in `GIVEN`.
+Options are the constructor keywords that a recipe can express: numbers, strings, booleans, and lists and tables of
+these. The crawl itself fills in the keywords named in `GIVEN`, if the constructor has them.
 """
 
 import inspect
@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import PluginError, UsageError
-from lycosa.vocabulary.plugins import distribution_of, find_piece, names_of, plugins, require_members
+from lycosa.vocabulary.plugins import distribution_of, find_by_name, names_of, plugins, require_members
 from lycosa.vocabulary.records import Plain
 
 from .authority import CrawlAI, CrawlGAI
@@ -34,26 +34,26 @@ from .utility import Adaptive, InLinks, Utility
 
 GROUP: Literal["lycosa.strategies"] = "lycosa.strategies"
 NEEDS = frozenset(("log", "map"))
-GIVEN = frozenset(  # keywords that a crawl fills in, not its user
+GIVEN = frozenset(  # keywords that the crawl fills in, not the user
     (
-        "topic_words",  # how often the topic says which words; None where it is not given in words
-        "split",  # gives the words of a text as `topic_words` spells them
-        "judge",  # gives the present model of the topic's words, None where there is none
+        "topic_words",  # counts of the words of the topic; None if it is not given in words
+        "split",  # splits a text into words, normalised like `topic_words`
+        "judge",  # returns the current model of the topic's words, or None
         "example_urls",  # URLs of the examples from which the topic was learnt
-        "domain_reach",  # log of the reach of a URL's domain by the table of the recipe, less that of the median domain
+        "domain_reach",  # log of the reach of a URL's domain, by the recipe's table, minus that of the median domain
         "access_log",
         "inner",  # the strategy that another one wraps
         "crawl_map",
         "topic_of",
-        "map_priority",  # these two as the table [map] of the recipe says
+        "map_priority",  # this and `share` from the table [map] of the recipe
         "share",
-        "half_life",  # as the table [logs] says
+        "half_life",  # from the table [logs] of the recipe
     )
 )
 
 
-# Strategies that read nothing of a page but its links, so that they can be led again through visits without text; a
-# strategy derived from one of these may read more.
+# Strategies that use only the links of a page, so that history can be replayed to them without texts. Subclasses are
+# not included, as they may use more.
 BY_LINKS_ALONE: frozenset[type] = frozenset((BaselineFocused, BestFirst, BreadthFirst, RandomOrder))
 _CONTRACT = ("name", "scale", "exhaustive", "uses_standing", "start", "learn", "propose", "merge", "state", "restore")
 
@@ -72,7 +72,7 @@ class Option(Struct, frozen=True):
 
 
 class Entry(Struct, frozen=True):
-    """A strategy that can be made by its name; called with keywords, it makes one.
+    """A registered strategy; calling it with keywords creates one.
 
     make: its class.
     passes_on_to: the class to which its constructor passes its `**` keywords, if it has any.
@@ -83,12 +83,12 @@ class Entry(Struct, frozen=True):
 
     @property
     def needs(self) -> frozenset[str]:
-        """Of "log" and "map", what it is nothing without."""
+        """The guides that it requires, of "log" and "map"."""
         return frozenset(getattr(self.make, "needs", ()))
 
     @property
     def options(self) -> Mapping[str, Option]:
-        """What its user may set, by name."""
+        """The options that the user may set, by name."""
         passed_on = {} if self.passes_on_to is None else _options_of(self.passes_on_to)
         return {**_options_of(self.make), **passed_on}
 
@@ -96,7 +96,7 @@ class Entry(Struct, frozen=True):
         return self.make(*given, **options)
 
     def takes(self, keyword: str) -> bool:
-        """Whether the constructor has this keyword, be it an option or one that the crawl fills in."""
+        """Whether the constructor has this keyword, either an option or one of `GIVEN`."""
         return keyword in self.options or keyword in inspect.signature(self.make).parameters
 
 
@@ -122,18 +122,18 @@ STRATEGIES: Mapping[str, Entry] = {
 
 
 def is_strategy(name: str) -> bool:
-    """Whether there is such a strategy; a plug-in of that name is not loaded for it."""
+    """Whether there is such a strategy; does not load a plug-in."""
     return name in STRATEGIES or name in plugins(GROUP)
 
 
 def strategy_names() -> str:
-    """All there are, for messages."""
+    """The names of all strategies, for messages."""
     return names_of(STRATEGIES, GROUP)
 
 
 def find_strategy(name: str) -> Entry:
-    """The strategy of this name, loaded from its plug-in where it is not Lycosa's own."""
-    found: Any = find_piece(STRATEGIES, GROUP, name, what="strategy")
+    """The strategy of this name; one that is not built in is loaded from its plug-in."""
+    found: Any = find_by_name(STRATEGIES, GROUP, name, what="strategy")
     if isinstance(found, Entry):
         return found
     require_members(found, GROUP, name, has=_CONTRACT, what="a strategy")
@@ -145,7 +145,7 @@ def find_strategy(name: str) -> Entry:
 
 
 def check_options(name: str, options: Mapping[str, Plain], *, where: str = "") -> dict[str, Any]:
-    """Options of a strategy as its constructor wants them; a mistake is one line that names those there are.
+    """Checks options and converts them to the types of the constructor; UsageError for wrong ones.
 
     >>> check_options("pagerank", {"damping": 1, "every": 10})
     {'damping': 1.0, 'every': 10}
@@ -166,7 +166,7 @@ def check_options(name: str, options: Mapping[str, Plain], *, where: str = "") -
 
 
 def parse_options(assignments: Sequence[str]) -> dict[str, Plain]:
-    """Options from `key=value` texts, the values as TOML has them; what is not TOML is a word.
+    """Parses options of the form `key=value`, with TOML values; anything that is not TOML is a string.
 
     >>> parse_options(["target=0.8", "form=linear", "weights={words = 2.0}"])
     {'target': 0.8, 'form': 'linear', 'weights': {'words': 2.0}}

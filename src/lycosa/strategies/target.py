@@ -1,4 +1,4 @@
-"""A target of relevance: the weight of relevance against expected standing at which pages stay relevant enough."""
+"""A target for mean relevance: finds the weight of relevance against expected standing that meets it."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -15,17 +15,17 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Marks = NDArray[np.bool_]
 
-WINDOW = 100  # pages whose mean relevance is kept to the target
-NEXT = 25  # links that are to be followed next: about as many as are before the weight is found anew
-MAX_OLDER = 10_000  # links that wait and are no longer in the table, whose two estimates are kept
-STANDING_WEIGHTS = {  # by a regression of true in-links over synthetic worlds: training/hunter/standing_weights.py
+WINDOW = 100  # pages over which mean relevance is controlled
+NEXT = 25  # links assumed to be followed next, about as many as until the weight is computed again
+MAX_OLDER = 10_000  # waiting links that are no longer in the table, whose estimates are kept
+STANDING_WEIGHTS = {  # from a regression on true in-links in synthetic worlds: training/hunter/standing_weights.py
     "parents": 0.4,  # mean log odds of the standing of the pages that link here
     "sites": 1.7,  # ln(1 + other sites that link here), less the mean of all waiting links
     "domain": 0.1,  # ln(1 + reach of the domain), less the median of the table
 }
 _STEPS = 12  # of the bisection: the weight is exact to 1 / 4096
 _BIAS_LIMIT = 6.0  # of the correction of estimates, in log odds
-_BIAS_PRIOR = 4.0  # pages that speak against a correction
+_BIAS_PRIOR = 4.0  # weight of the prior "no correction", in pages
 _LOGIT_LIMIT = 8.0
 
 
@@ -54,7 +54,7 @@ def least_weight(relevance: Floats, standing: Floats, *, needed: float, count: i
     count = min(count, len(relevance))
 
     def mean_relevance(alpha: float) -> float:
-        values = (alpha + 1e-9) * relevance + (1.0 - alpha) * standing  # among equals, the more relevant
+        values = (alpha + 1e-9) * relevance + (1.0 - alpha) * standing  # breaks ties in favour of relevance
         return float(relevance[np.argpartition(-values, count - 1)[:count]].mean())
 
     needed -= 1e-9
@@ -75,18 +75,18 @@ class _SeenPage(Struct, frozen=True):
 
 
 class RelevanceTarget:
-    """Maximises the expected standing of the pages, subject to a mean relevance of at least `target`.
+    """Maximises the expected standing of pages, subject to a mean relevance of at least `target`.
 
     value of a link = α · P(relevant) + (1 - α) · standing
 
     α is the least for which the best 25 of what waits have the mean relevance T + (T - mean of the last n) · n / 100,
-    where n ≤ 100 pages: 100 such links make up for what the last pages lack, or use up what they have to spare. Where
-    no weight reaches that, α is 1, and relevance alone decides.
+    where n ≤ 100 pages: 100 such links compensate for the deficit or surplus of the last pages. If no weight reaches
+    that, α = 1, and relevance alone decides.
 
-    Estimates may be biased where a topic is unlike those on which weights were learnt. A constant b is added to the log
-    odds of all of them: that for which Σ (estimate - relevance) + 4 b = 0 over the last pages, examples not counted.
+    Estimates may be biased if a topic is unlike those on which the weights were learnt. To correct this, a constant b
+    is added to all log odds, with Σ (estimate - relevance) + 4 b = 0 over the last pages, examples excluded.
 
-    evidence: what is known of the standing of links.
+    evidence: of the standing of links.
     """
 
     def __init__(self, target: float, evidence: "StandingEvidence"):
@@ -98,7 +98,7 @@ class RelevanceTarget:
         self._pages: dict[Url, _SeenPage] = {}  # the last
 
     def __len__(self) -> int:
-        """The pages over which the mean is taken."""
+        """The number of pages over which the mean is taken."""
         return len(self._pages)
 
     @property
@@ -107,7 +107,7 @@ class RelevanceTarget:
         return sum(page.relevance for page in self._pages.values()) / len(self._pages) if self._pages else None
 
     def add(self, url: Url, relevance: float | None, predicted: float | None) -> None:
-        """A page was visited that is not an example; `predicted` is in log odds."""
+        """Adds a visited page that is not an example; `predicted` is in log odds."""
         self._pages.pop(url, None)
         self._pages[url] = _SeenPage(clamped(relevance), predicted)
         if len(self._pages) > WINDOW:
@@ -119,7 +119,7 @@ class RelevanceTarget:
                 self._pages[url] = _SeenPage(clamped(relevances[url]), page.predicted)
 
     def solve(self, relevance: Floats, standing: Floats) -> None:
-        """Finds the weight for what waits: the links of the table, whose estimates are given in log odds, and older."""
+        """Finds α for the waiting links: those of the table, with estimates in log odds, and older ones."""
         older = self.evidence.older.estimates()
         relevance, standing = np.concatenate((relevance, older[:, 0])), np.concatenate((standing, older[:, 1]))
         self._bias = self._found_bias()
@@ -137,7 +137,7 @@ class RelevanceTarget:
         return np.asarray(np.log(values / (1.0 - values)))
 
     def moved(self, *, least: float, most: int) -> list[Candidate]:
-        """Candidates for the older links whose value has changed, the best of them."""
+        """Candidates for the best of the older links whose value has changed."""
         older = self.evidence.older
         relevance, standing, offered = older.estimates().T
         values = self.weighed(relevance, standing)
@@ -145,7 +145,7 @@ class RelevanceTarget:
         return older.revalued(chosen, values, self.explain)
 
     def explain(self, relevance: float, standing: float) -> Plain:
-        """What the value of a link is made of."""
+        """The parts of the value of a link."""
         known, expected = logistic(np.array([relevance + self._bias, standing])).tolist()
         return {"relevance": round(known, 4), "standing": round(expected, 4), "alpha": round(self.alpha, 4)}
 
@@ -170,26 +170,28 @@ class RelevanceTarget:
 
 
 class StandingEvidence:
-    """What is known of the standing of links before they are followed.
+    """The expected standing of links before they are followed.
 
     log odds = .4 · mean log odds of the standing of the pages that link here
              + 1.7 · (ln(1 + other sites that link here) - mean of what waits)
              + .1 · (ln(1 + reach of the domain) - median of the table)
 
-    Where all pages are of one site, pages that link here count instead of sites. A part of which nothing is known is 0.
-    Links and pages are those of a table of links: the latest.
+    If all pages are of one site, linking pages are counted instead of sites. Unknown parts are 0. Links and pages are
+    those of the strategy's table: the latest.
 
-    reach: the last difference for a URL; 0 for domains that are not in the table, or where there is none.
+    reach: the last difference for a URL; 0 for unknown domains, or without a table.
     """
 
     def __init__(self, reach: Callable[[Url], float]):
         self._reach_of = reach
-        self._parents: list[float] = []  # log odds of the standing of each page, NaN where it is not known
+        self._parents: list[float] = []  # log odds of the standing of each page, NaN if unknown
         self._parent_sites: list[int] = []
         self._sites: Ints = np.empty(0, np.int64)  # of each link
         self._reach: Floats = np.empty(0)
-        self._usual = 0.0  # mean ln(1 + sites) of what waits
-        self.offered: Floats = np.empty((0, 3))  # log odds of relevance, standing and value, as the frontier has them
+        self._mean_sites = 0.0  # mean ln(1 + sites) of waiting links
+        self.offered: Floats = np.empty(
+            (0, 3)
+        )  # log odds of relevance, standing and value, as last offered to the frontier
         self.older = OlderLinks()
 
     def add_parent(self, url: Url, standing: float | None) -> None:
@@ -207,15 +209,15 @@ class StandingEvidence:
             self.older.pop(url)
 
     def keep(self, first_parent: int, links: Marks) -> None:
-        """Drops the pages before the first, and all links but these."""
+        """Drops the pages before `first_parent`, and all but the marked links."""
         self._parents, self._parent_sites = self._parents[first_parent:], self._parent_sites[first_parent:]
         self._sites, self._reach, self.offered = self._sites[links], self._reach[links], self.offered[links]
 
     def parts(self, links: Ints, at: Ints, parents: Ints, *, is_complete: bool) -> Floats:
         """The three parts of each of some links.
 
-        at, parents: for each time that a page links to one of these, the place of that link among them, and the page.
-        is_complete: whether these are all links that wait, so that their mean is the mean of what waits.
+        at, parents: for each occurrence of a link on a page, the index into `links`, and the page.
+        is_complete: whether `links` are all waiting links, so that the mean can be updated.
         """
         found = np.zeros((len(links), len(STANDING_WEIGHTS)))
         standings = np.array(self._parents, np.float64)[parents]
@@ -231,16 +233,16 @@ class StandingEvidence:
         else:
             found[:, 1] = np.log1p(np.bincount(at, minlength=len(links)))
         if is_complete and len(links):
-            self._usual = float(found[:, 1].mean())
-        found[:, 1] -= self._usual
+            self._mean_sites = float(found[:, 1].mean())
+        found[:, 1] -= self._mean_sites
         found[:, 2] = self._reach[links]
         found *= list(STANDING_WEIGHTS.values())
         return np.clip(found, -_LOGIT_LIMIT, _LOGIT_LIMIT)
 
     def by_page_alone(self, standing: float | None) -> float:
-        """The log odds of a link of a page of this standing, of which no more is known."""
+        """The log odds for a link of which only the standing of its page is known."""
         parents = 0.0 if standing is None else logit(clamped(standing))
-        return STANDING_WEIGHTS["parents"] * parents - STANDING_WEIGHTS["sites"] * self._usual
+        return STANDING_WEIGHTS["parents"] * parents - STANDING_WEIGHTS["sites"] * self._mean_sites
 
     def state(self) -> Plain:
         return {
@@ -248,7 +250,7 @@ class StandingEvidence:
             "parent_sites": self._parent_sites,
             "sites": packed(self._sites),
             "reach": packed(self._reach),
-            "usual": self._usual,
+            "usual": self._mean_sites,
             "told": packed(self.offered),
             "older": self.older.state(),
         }
@@ -256,17 +258,16 @@ class StandingEvidence:
     def restore(self, state: Plain) -> None:
         self._parents, self._parent_sites = unpacked(state["parents"]).tolist(), list(state["parent_sites"])
         self._sites, self._reach, self.offered = (unpacked(state[name]) for name in ("sites", "reach", "told"))
-        self._usual = state["usual"]
+        self._mean_sites = state["usual"]
         self.older.restore(state["older"])
 
 
 class OlderLinks:
-    """Waiting links that are no longer in the table: both estimates stay as they were, and are weighed anew.
+    """Waiting links that are no longer in the table: their two estimates are frozen but weighed anew when α changes.
 
-    Of more than 10 000, those go whose higher estimate is lowest; they keep the priority that they had. Bias aside, no
-    weight gives a link a value above the higher of its estimates, so that one that goes is worth at most what any that
-    stays is worth at the weight that suits it best. At another weight, or with the bias that is added to relevance, it
-    can be worth more than some that stay.
+    Beyond 10 000 links, those with the lowest max(relevance, standing) are dropped and keep their priority. The value
+    of a link never exceeds that maximum (bias aside), so every link that stays is worth more at its best α than a
+    dropped one can be at any α. At other α, a dropped link may still be worth more than some that stay.
     """
 
     def __init__(self) -> None:
@@ -277,7 +278,7 @@ class OlderLinks:
         return len(self._links)
 
     def add(self, links: Sequence[tuple[Url, Url | None, str, int]], offered: Floats) -> None:
-        """offered: the log odds of relevance, standing and value of each, as the frontier has them."""
+        """offered: the log odds of relevance, standing and value of each, as last offered to the frontier."""
         for (url, found_on, anchor, depth), estimates in zip(links, offered.tolist(), strict=True):
             self._links[url], self._offered[url] = (found_on, anchor, depth), tuple(estimates)
         if len(self._links) > MAX_OLDER:
@@ -286,22 +287,22 @@ class OlderLinks:
                 self.pop(urls[place])
 
     def pop(self, url: Url) -> None:
-        """A link that waits no longer, or is in the table again."""
+        """Removes a link that no longer waits or is in the table again."""
         if self._links.pop(url, None) is not None:
             del self._offered[url]
 
     def relevance(self, url: Url) -> float | None:
-        """The log odds of its relevance; None for a link that is not here."""
+        """The log odds of relevance of a link; None if it is not here."""
         return self._offered[url][0] if url in self._offered else None
 
     def estimates(self) -> Floats:
-        """The log odds of relevance, standing and value of each, as the frontier has them."""
+        """The log odds of relevance, standing and value of each, as last offered to the frontier."""
         return np.array(list(self._offered.values())).reshape(-1, 3)
 
     def revalued(
         self, places: Sequence[int], values: Floats, explain: Callable[[float, float], Plain]
     ) -> list[Candidate]:
-        """Candidates for those at some places; values: the new ones of all, in log odds."""
+        """Candidates for the links at some indices; values: the new values of all links, in log odds."""
         urls, priorities, candidates = list(self._links), logistic(values), []
         for place in places:
             url, (found_on, anchor, depth) = urls[place], self._links[urls[place]]
@@ -320,9 +321,9 @@ class OlderLinks:
 
 
 def best_changes(scores: Floats, offered: Floats, *, least: float, most: int) -> Ints:
-    """The places of scores that differ from those offered before, the best of them.
+    """The indices of the best scores that differ from those offered before.
 
-    A link that falls counts by where it stood: left there, it would be taken before better ones.
+    A score that has fallen is ranked by its old value: left in place, it would be taken before better ones.
     """
     changed = np.flatnonzero(np.abs(scores - offered) >= least)
     if len(changed) > most:

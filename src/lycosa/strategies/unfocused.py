@@ -1,4 +1,4 @@
-"""Strategies that know no topic: the baselines that the others have to beat."""
+"""Strategies without a topic: the baselines that the others have to beat."""
 
 from collections.abc import Iterable, Sequence
 from random import Random
@@ -9,7 +9,7 @@ from .base import BaseStrategy, random_state, restore_random
 
 
 class BreadthFirst(BaseStrategy):
-    """Takes the links in the order in which they were found: what a crawler does that knows no topic."""
+    """Follows links in the order in which they were found."""
 
     name = "breadth-first"
     scale = "order"
@@ -27,7 +27,7 @@ class BreadthFirst(BaseStrategy):
 
 
 class RandomOrder(BaseStrategy):
-    """Takes a waiting link uniformly at random: the baseline that a strategy has to beat."""
+    """Follows a waiting link chosen uniformly at random."""
 
     name = "random"
     scale = "order"
@@ -46,7 +46,7 @@ class RandomOrder(BaseStrategy):
             yield Candidate(link.target, self._random.random(), found_on, link.anchor, {"chance": True}, depth)
 
     def merge(self, url: Url, waiting: float, offered: float) -> float:
-        return waiting  # one draw per URL, or pages with many in-links would come first
+        return waiting  # one draw per URL: otherwise, pages with many in-links would come first
 
     def state(self) -> Plain:
         return random_state(self._random)

@@ -1,4 +1,4 @@
-"""Sets of URLs as 64-bit keys, which take a quarter of the memory of the URLs."""
+"""Sets of URLs as 64-bit keys, in a quarter of the memory of the URLs."""
 
 from collections.abc import Iterable
 
@@ -7,9 +7,9 @@ from lycosa.vocabulary.urls import key_of
 
 
 class SettledUrls:
-    """URLs that were visited or refused. Only those that were refused are saved: who saves knows the others.
+    """URLs that were visited or rejected. Only the rejected ones are saved, since the collection knows the others.
 
-    keys: of refused URLs, and from older versions of visited ones too.
+    keys: of rejected URLs; in states of older versions, of visited ones too.
     """
 
     def __init__(self, keys: Iterable[int] = ()):
@@ -35,7 +35,7 @@ class SettledUrls:
 
 
 class WaitingUrls:
-    """URLs that wait; the latest `most` of them."""
+    """The latest `most` waiting URLs."""
 
     def __init__(self, keys: Iterable[int] = (), *, most: int = 20_000):
         self._keys = dict.fromkeys(keys)

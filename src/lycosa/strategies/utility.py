@@ -17,11 +17,11 @@ from lycosa.vocabulary.text import tokens_of
 from .anchors import AnchorBoost
 from .base import BaseStrategy, checked_number, checked_share, clamped
 
-Each = TypeVar("Each", float, NDArray[np.float64])  # one page, or many side by side
+Each = TypeVar("Each", float, NDArray[np.float64])  # one page, or an array of pages
 
 
 def cobb_douglas(relevance: Each, standing: Each, alpha: float) -> Each:
-    """relevance^α · standing^(1-α), where 0^0 is 1: what has no weight does not count.
+    """relevance^α · standing^(1-α), with 0^0 = 1, so that a factor of weight 0 does not count.
 
     >>> cobb_douglas(0.9, 0.4, 0.5)
     0.6
@@ -40,7 +40,7 @@ def linear(relevance: Each, standing: Each, alpha: float) -> Each:
 
 
 class Form(Protocol):
-    """How relevance and standing are put together."""
+    """A function that combines relevance and standing."""
 
     def __call__(self, relevance: Each, standing: Each, alpha: float) -> Each: ...
 
@@ -50,19 +50,19 @@ FORMS: Mapping[FormName, Form] = {"cobb-douglas": cobb_douglas, "linear": linear
 
 
 class Utility(BaseStrategy):
-    """Follows first the links of pages that are both on the topic and of high standing.
+    """Follows the links of pages first that are both on the topic and of high standing.
 
-    priority = utility of the page on which the link was found, at the time; the highest where there are several
+    priority = utility of the page on which the link was found, at that time; the highest if there are several
 
-    By the form "cobb-douglas", utility = relevance^α · standing^(1-α); by "linear", α · relevance + (1-α) · standing.
-    Without a standing, utility = relevance (α = 1); without a relevance, that is 0. Where the topic was also given in
-    words, `AnchorBoost` raises links whose anchors say them.
+    With the form "cobb-douglas", utility = relevance^α · standing^(1-α); with "linear", α · relevance + (1-α) ·
+    standing. Without a standing, utility = relevance (α = 1); a missing relevance is 0. If the topic is also given in
+    words, `AnchorBoost` raises links whose anchors contain them.
 
-    alpha: α, the weight of relevance against standing; 1 goes by relevance alone, 0 by standing alone.
-    form: how the two are put together, one of `FORMS`.
-    window: pages over whose relevance `recent_relevance` is the mean.
-    example_urls: training pages, which are left out of that mean: a model's judgement of its own examples is biased.
-    topic_words, split, enough: as `AnchorBoost` has them.
+    alpha: α, the weight of relevance against standing; 1 is relevance alone, 0 standing alone.
+    form: how the two are combined, one of `FORMS`.
+    window: number of pages over which `recent_relevance` is the mean.
+    example_urls: training pages, which are excluded from that mean: a model's scores of its own examples are biased.
+    topic_words, split, enough: see `AnchorBoost`.
 
     Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013).
     """
@@ -94,7 +94,7 @@ class Utility(BaseStrategy):
 
     @property
     def alpha(self) -> float:
-        """The weight of relevance at present."""
+        """The current weight of relevance."""
         return self._alpha
 
     @property
@@ -146,7 +146,7 @@ class Utility(BaseStrategy):
         self._anchors.relevant_seen = state["relevant_seen"]
 
 
-_EPSILON = 1e-12  # utilities closer than this are equal: computed alone and as part of an array they differ by rounding
+_EPSILON = 1e-12  # utilities closer than this are equal: scalar and array computation differ by rounding
 
 
 class RecentPages:
@@ -174,7 +174,7 @@ class RecentPages:
         return float(np.sort(form(relevance, standing, by))[rank])
 
     def state(self) -> Plain:
-        """Relevance and standing of each, the oldest first."""
+        """Relevance and standing of each page, oldest first."""
         first = self._seen % self._most if self._seen > self._most else 0
         return np.roll(self._pages[:, : len(self)], -first, axis=1).tolist()
 
@@ -185,20 +185,20 @@ class RecentPages:
 
 
 class Adaptive(Utility):
-    """Follows links by utility, with a weight of relevance that adapts to how relevant the last pages were.
+    """Follows links by utility, with a weight α that adapts to the relevance of the last pages.
 
     After every page: α = clamp(α + step · (target - mean relevance of the last `window` pages), 0, 1)
 
-    Utilities under different α are not comparable: relevance alone is mostly larger than its product with standing. So
-    the utility of a page under the present α is quantile-matched, over the last `ranked_among` pages, to one under the
-    first α, and that is the priority of its links. Links that wait already keep their priority.
+    Utilities under different α are not comparable: relevance alone is mostly larger than its product with standing.
+    Therefore the utility of a page under the current α is quantile-matched, over the last `ranked_among` pages, to one
+    under the initial α, which is the priority of its links. Waiting links keep their priority.
 
-    target: mean relevance wanted, 0 to 1.
+    target: desired mean relevance, 0 to 1.
     ranked_among: size of the sample for quantile matching, training pages included; 0: no matching, as published.
     window: pages over which the mean is taken; fewer at the start.
-    alpha: α at the start.
-    example_urls: training pages, which do not move α: a model's judgement of its own examples is biased.
-    form, topic_words, split, enough: as `Utility` has them.
+    alpha: the initial α.
+    example_urls: training pages, which do not change α: a model's scores of its own examples are biased.
+    form, topic_words, split, enough: see `Utility`.
 
     Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013).
     """
@@ -242,7 +242,7 @@ class Adaptive(Utility):
             self._alpha = clamped(self._alpha + self._step * (self._target - self._recent_relevance))
         if self._among is not None:
             relevance = clamped(event.relevance)
-            # Without a standing the utility is the relevance under every α, as it is where both are equal.
+            # Without a standing, utility = relevance under every α, as if both were equal.
             self._among.add(relevance, relevance if event.standing is None else clamped(event.standing))
 
     def _worth(self, utility: float, because: dict[str, Plain]) -> float:
@@ -264,16 +264,16 @@ class Adaptive(Utility):
 
 
 class InLinks(Adaptive):
-    """The adaptive strategy without a model of standing: it counts the in-links that the pages fetched so far show.
+    """The adaptive strategy without a model of standing: it counts in-links from the pages fetched so far.
 
     standing = sigmoid(ln(1 + in-links) - θ)
 
-    The standing of the visit is ignored. A page that links twice counts once, and links that may not be followed do not
-    count. Publications leave θ open: by default it is the median, over the pages of this crawl, of ln(1 + in-links) at
-    the time each was visited.
+    The standing of the visit is ignored. A page that links twice counts once; links that may not be followed do not
+    count. The paper leaves θ open: by default, it is the median of ln(1 + in-links), at the time of the visit, over the
+    pages of this crawl.
 
     theta: θ, instead of the median.
-    target, ranked_among, window, step, alpha, form, example_urls, topic_words, split, enough: as `Adaptive` has them.
+    target, ranked_among, window, step, alpha, form, example_urls, topic_words, split, enough: see `Adaptive`.
 
     Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013).
     """
@@ -316,7 +316,7 @@ class InLinks(Adaptive):
 
     @property
     def theta(self) -> float:
-        """The given one, or else the median at present; 0 before the first page."""
+        """The given θ, else the current median; 0 before the first page."""
         return _median(self._pages_with) if self._given_theta is None else self._given_theta
 
     def learn(self, event: Visit | Skip) -> None:

@@ -1,4 +1,4 @@
-"""The vocabulary of all other packages. Imports nothing else of Lycosa; read `records` and `contracts` first.
+"""Records and contracts shared by all other packages. Read `records` and `contracts` first; nothing else is imported.
 
 Glossary, in the order of a page's journey:
 
@@ -10,7 +10,7 @@ Glossary, in the order of a page's journey:
     skip          a candidate that was never fetched, and why
     fetch         the result of one request, with its outcome
     page          a parsed HTML page: title, text, words, links, language
-    relevance     how well a page fits the topic, 0 to 1 (the papers' topicality); relevant from 0.5 on
+    relevance     how well a page fits the topic, 0 to 1 (the papers' topicality); a page is relevant at 0.5 or more
     standing      importance of a page on the Web, 0 to 1 (the papers' status, authority)
     visit         a candidate that was fetched, with its page and scores: what a strategy learns from
     strategy      decides what to fetch next by giving candidates their priorities
@@ -25,6 +25,6 @@ Glossary, in the order of a page's journey:
     log           an access log: which pages people have read, in which order
     peer          a running Lycosa that searches others' collections and answers for its own
     buddy         a peer that has answered well, and is asked first
-    world         pages, links and truth to crawl offline, fixed by its name, options and seed
+    world         pages and links to crawl offline, with their true relevance; fixed by name, options and seed
     study         an experiment on worlds whose claims are computed from its runs
 """

@@ -10,7 +10,7 @@ class Web(Protocol):
     """Anything that fetches URLs: HTTP, an archive, pages in memory, or a wrapper around one of them."""
 
     async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
-        """Makes one request. Redirects are not followed; failures of the Web are outcomes and never raise."""
+        """Makes one request. Redirects are not followed; a failed request is an outcome, not an exception."""
         ...
 
     async def close(self) -> None: ...
@@ -32,17 +32,17 @@ class Standing(Protocol):
 
 
 class Strategy(Protocol):
-    """Decides what to fetch next. Every candidate that it proposes ends in exactly one Visit or one Skip, except those
-    whose URL is settled already, which are ignored. A page of the collection that was fetched again and has changed is
-    one more Visit, with its `change`, and with a page that has only the new links."""
+    """Decides what to fetch next. Every candidate that it proposes ends in exactly one Visit or one Skip, except that
+    candidates for URLs already settled are ignored. A stored page that was fetched again and has changed is another
+    Visit, with its `change` set and with only the new links on its page."""
 
     name: str
-    exhaustive: bool  # reaches everything reachable
+    exhaustive: bool  # whether it eventually proposes every reachable URL
     uses_standing: bool  # whether visits must have the standing of their pages
 
     @property
     def scale(self) -> Literal["unit", "order"]:
-        """Whether priorities are from 0 to 1, or only their order is meaningful."""
+        """ "unit" if priorities are from 0 to 1, "order" if only their order is meaningful."""
         ...
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]: ...
@@ -50,18 +50,18 @@ class Strategy(Protocol):
     def learn(self, event: Visit | Skip) -> None: ...
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
-        """The candidates after an event that was just learnt: links of the visited page, or others in place of a URL
-        that brought no page or was skipped; waiting URLs may be proposed again."""
+        """The candidates after an event that was just learnt: links of the visited page, or replacements for a URL that
+        was skipped or led to no page. Waiting URLs may be proposed again."""
         ...
 
     def merge(self, url: Url, waiting: float, offered: float) -> float:
-        """The new priority of a URL that waits with one priority and is proposed again with another."""
+        """The new priority of a URL that waits at one priority and is proposed again at another."""
         ...
 
     def state(self) -> Plain: ...
 
     def restore(self, state: Plain) -> None:
-        """Restores a state; raises KeyError if it lacks something, as that of an older version may."""
+        """Restores a state; raises KeyError if it is incomplete, as a state saved by an older version may be."""
         ...
 
 
@@ -69,7 +69,7 @@ class Memory(Protocol):
     """The stored versions of pages that are fetched again."""
 
     def past(self, url: Url) -> PastFetch | None:
-        """The earlier fetch for a conditional request; None for an unconditional one."""
+        """The earlier fetch, for a conditional request; None if the request is to be unconditional."""
         ...
 
     def compared(self, fetch: Fetch) -> Fetch:
@@ -77,32 +77,35 @@ class Memory(Protocol):
         ...
 
     def noted(self, visit: Visit) -> Visit:
-        """The visit with its `change`."""
+        """The visit with its `change` set."""
         ...
 
 
 class HostSlots(Protocol):
-    """One request at a time to a host, also for the requests that are made on the way to a page (redirects)."""
+    """Limits requests to one at a time per host, including those made on the way to a page (robots.txt, redirects)."""
 
     @property
     def rests_after_requests(self) -> bool:
-        """Whether hosts are left in peace after a request."""
+        """Whether there is a delay between requests to one host."""
         ...
 
     def acquire(self, host: Host, now: float) -> float | None:
-        """Makes a host busy until `release`, for a request without a candidate; returns None, or when to try again."""
+        """Makes a host busy until `release`, for a request without a candidate.
+
+        Returns None on success, else the time at which to try again.
+        """
         ...
 
     def release(self, host: Host, now: float) -> None:
-        """Such a request has ended."""
+        """Ends a request that `acquire` began."""
         ...
 
     def claim_address(self, host: Host, address: str) -> bool:
-        """Notes the address of a host before it is connected to; False where that address has no slot left."""
+        """Records the IP address of a host before connecting to it; False if that address has no free slot."""
         ...
 
     def hold(self, host: Host, until: float) -> None:
-        """Makes no request to the host before the given time."""
+        """Blocks requests to the host until the given time."""
         ...
 
 
@@ -114,7 +117,7 @@ class Frontier(HostSlots, Protocol):
         ...
 
     def put(self, candidates: Iterable[Candidate]) -> list[Skip]:
-        """Queues unknown URLs, re-ranks waiting ones, ignores others; returns the candidates that it does not keep."""
+        """Queues unknown URLs, re-ranks waiting ones, and ignores others; returns the candidates that it rejects."""
         ...
 
     def take(self, now: float) -> Candidate | None:
@@ -124,30 +127,30 @@ class Frontier(HostSlots, Protocol):
     def settle(self, url: Url, *, is_kept: bool = False) -> list[Skip]:
         """Marks a URL as done, whether or not it was taken.
 
-        is_kept: whether it brought a page that counts for the quotas of its host.
-        Returns the candidates that may wait no longer, as that page was the last that their host or site may have.
+        is_kept: whether its page was stored, and so counts towards the quotas of its host and site.
+        Returns the waiting candidates that are dropped because a quota is now used up.
         """
         ...
 
     def give_back(self, candidate: Candidate) -> None:
-        """Queues a candidate again that was taken."""
+        """Returns a candidate that was taken to the queue."""
         ...
 
     def postpone(self, candidate: Candidate) -> None:
-        """Queues a candidate again that was taken and not asked for, in the place that it had."""
+        """Returns a candidate that was taken but not requested to its former place in the queue."""
         ...
 
     def observe(self, host: Host, seconds: float) -> None:
-        """Learns how long a host has taken to answer, or takes already."""
+        """Records how long a host took to answer, or has been taking so far."""
         ...
 
     @property
     def slow_in_flight(self) -> int:
-        """How many URLs of slow hosts are in flight; they take no place of others."""
+        """The number of URLs in flight on slow hosts, which do not count towards the limit of fetches in flight."""
         ...
 
     def forget_waiting(self) -> None:
-        """Empties the queue. Visited URLs and those in flight stay known; refused ones may be proposed again."""
+        """Empties the queue. Visited URLs and those in flight stay known; rejected ones may be proposed again."""
         ...
 
     def is_known(self, url: Url) -> bool:
@@ -155,7 +158,7 @@ class Frontier(HostSlots, Protocol):
         ...
 
     def next_ready_at(self) -> float | None:
-        """When `take` may next succeed; None if nothing waits on a host that is free."""
+        """The earliest time at which `take` may succeed; None if nothing waits for a free host."""
         ...
 
     def __len__(self) -> int:

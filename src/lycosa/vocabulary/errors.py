@@ -1,12 +1,12 @@
-"""Everything Lycosa raises at its user.
+"""The errors that Lycosa reports to its user.
 
     LycosaError            the job failed; exit code 1
-    ├── UsageError         what was typed or written is wrong; exit code 2
+    ├── UsageError         wrong input: a command line, an argument; exit code 2
     │   └── RecipeError    the recipe (lycosa.toml) or a file it names is wrong
-    ├── CollectionError    the collection cannot be read or written as it is
+    ├── CollectionError    the collection cannot be read or written
     └── PluginError        a plug-in of another package is broken
 
-The message is one line and names the way out. Trouble on the Web is not here: it is an `Outcome`.
+The message is one line that says what to do. Failed requests are not errors but an `Outcome`.
 """
 
 import re
@@ -37,15 +37,15 @@ class PluginError(LycosaError):
     pass
 
 
-def mistake_in(error: msgspec.ValidationError, record: type) -> str:
-    """Where the mistake is, and what to write there instead; of an unknown key, which are known.
+def explain_validation_error(error: msgspec.ValidationError, record: type) -> str:
+    """Says where the mistake is and what to write there instead; lists the known keys if a key is unknown.
 
     >>> class Stop(msgspec.Struct, forbid_unknown_fields=True):
     ...     pages: int | None = None
     >>> try:
     ...     msgspec.convert({"pages": "many"}, Stop)
     ... except msgspec.ValidationError as error:
-    ...     print(mistake_in(error, Stop))
+    ...     print(explain_validation_error(error, Stop))
     pages: write a whole number
     """
     what, _, path = str(error).partition(" - at `$")
@@ -79,16 +79,16 @@ def _fields(kind: inspect.Type) -> dict[str, inspect.Type]:
 
 
 def _kinds(wanted: inspect.Type) -> Iterator[inspect.Type]:
-    """The kinds of values that a field takes, nothing aside, which is not written."""
+    """The types of a field, without None, which TOML cannot express."""
     kinds = wanted.types if isinstance(wanted, inspect.UnionType) else (wanted,)
     return (kind for kind in kinds if not isinstance(kind, inspect.NoneType))
 
 
 def _describe_type(wanted: inspect.Type) -> str:
-    return " or ".join(map(_said_of_one, _kinds(wanted)))
+    return " or ".join(map(_describe_one_type, _kinds(wanted)))
 
 
-def _said_of_one(kind: inspect.Type) -> str:
+def _describe_one_type(kind: inspect.Type) -> str:
     match kind:
         case inspect.IntType():
             return f"a whole number{_range(kind)}"
@@ -123,14 +123,14 @@ def _range(number: inspect.IntType | inspect.FloatType) -> str:
 
 
 _REMEDIES = {ENOSPC: "make room", EDQUOT: "make room", ENOENT: "make its folder first"}
-_FAILS_MIDWAY = frozenset((EDQUOT, EFBIG, EIO, ENOSPC))  # disks that are full or broken
+_DISK_ERRORS = frozenset((EDQUOT, EFBIG, EIO, ENOSPC))  # the disk is full or broken
 
 
 def cannot_write(what: object, error: OSError, *, way_out: str) -> LycosaError:
-    """A wrong name, such as one in a closed folder, is bad usage; a disk that fails midway fails the job.
+    """The error for a failed write: LycosaError if the disk is full or broken, UsageError if the path is wrong.
 
-    way_out: what helps whatever the trouble is; what helps against this trouble is said before it.
+    way_out: advice that always helps; advice for this particular error comes before it.
     """
-    kind = LycosaError if error.errno in _FAILS_MIDWAY else UsageError
+    kind = LycosaError if error.errno in _DISK_ERRORS else UsageError
     remedy = _REMEDIES.get(error.errno or 0)
     return kind(f"cannot write {what}: {error.strerror or error}; {f'{remedy}, or ' if remedy else ''}{way_out}")

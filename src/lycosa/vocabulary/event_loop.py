@@ -1,9 +1,9 @@
-"""The event loop of asyncio that crawls run in."""
+"""The asyncio event loop that crawls run in."""
 
 import asyncio
 import sys
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
-    """An event loop that watches the sockets of libcurl, which the usual one of Windows cannot."""
+    """An event loop that can watch the sockets of libcurl, which the default loop of Windows cannot."""
     return asyncio.SelectorEventLoop() if sys.platform == "win32" else asyncio.new_event_loop()

@@ -1,4 +1,4 @@
-"""What programs may read of `Candidate.because`. All else in it is for people, and decides nothing."""
+"""The parts of `Candidate.because` that programs may read. Everything else in it is for people only."""
 
 from collections.abc import Mapping
 from typing import Self
@@ -10,16 +10,16 @@ from .records import Plain
 
 
 class UtilityParts(Struct, frozen=True):
-    """How a strategy that weighs relevance against standing came to the priority of the links of a page."""
+    """How a strategy that weighs relevance against standing computed the priority of the links of a page."""
 
     relevance: float  # of the page
     alpha: float  # the weight of relevance against standing
     utility: float
-    standing: float | None = None  # of the page; None where nobody knows it
+    standing: float | None = None  # of the page; None if unknown
 
     @classmethod
     def of(cls, because: Mapping[str, Plain]) -> Self | None:
-        """None for what another strategy explains.
+        """The parts; None for candidates of other strategies.
 
         >>> UtilityParts.of({"relevance": 0.9, "standing": 0.4, "alpha": 0.5, "utility": 0.6, "share": 0.6})
         UtilityParts(relevance=0.9, alpha=0.5, utility=0.6, standing=0.4)
@@ -34,7 +34,7 @@ class UtilityParts(Struct, frozen=True):
 
 
 def weight_of_relevance(because: Mapping[str, Plain]) -> float | None:
-    """α, where a strategy weighed relevance against standing.
+    """α, if the strategy weighed relevance against standing, else None.
 
     >>> weight_of_relevance({"weighed": {"relevance": 0.4, "standing": 0.7, "alpha": 0.25}})
     0.25
@@ -45,5 +45,5 @@ def weight_of_relevance(because: Mapping[str, Plain]) -> float | None:
 
 
 def is_found_by_readers(because: Mapping[str, Plain], found_on: str | None) -> bool:
-    """Whether a URL is known from an access log alone: no page seen links to it."""
+    """Whether a URL is known only from an access log: no page visited so far links to it."""
     return found_on is None and ("readers" in because or "chance" in because)

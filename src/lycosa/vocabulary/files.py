@@ -19,7 +19,7 @@ from .locks import BY_FLOCK, Lock
 
 BLOCK = 1 << 20  # bytes of text read at a time
 _GZIP_MAGIC = b"\x1f\x8b"
-_DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile)  # raised when a file that is cut off or damaged is decompressed
+_DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile)  # raised by decompressing a truncated or damaged file
 
 
 # ---------------------------------------------------------------- writing
@@ -27,11 +27,11 @@ _DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile)  # raised when a file that is
 
 @contextmanager
 def atomic_write(path: Path, *, private: bool = False, durable: bool = True, wait: bool = True) -> Iterator[BinaryIO]:
-    """A file to write, which replaces `path` when the block ends: a reader, or a crash, finds the old bytes or the new.
+    """A file to write, which replaces `path` when the block ends; at any time, `path` has the old content or the new.
 
-    The bytes go to `path` + ".new", are flushed and fsynced, renamed to `path`, and the folder is fsynced. Where the
-    block raises, `path` stays as it was and the temporary file is removed; one that a kill left behind is used again.
-    Concurrent writers wait for each other. A symbolic link is followed. A pipe or a device is written directly.
+    The bytes go to `path` + ".new", which is fsynced and renamed to `path`; then the folder is fsynced. If the block
+    raises, `path` stays as it was and the temporary file is removed; one left behind by a killed process is reused.
+    Concurrent writers wait for each other. Symbolic links are followed. Pipes and devices are written directly.
 
     private: only the owner may read the file.
     durable: False skips fsync: faster, safe against a kill but not against a power failure.
@@ -46,14 +46,14 @@ def atomic_write(path: Path, *, private: bool = False, durable: bool = True, wai
     with _locked(temporary, 0o600 if private else 0o666, wait=wait) as file:
         try:
             if private and hasattr(os, "fchmod"):
-                os.fchmod(file.fileno(), 0o600)  # what a kill left behind may be open to others
+                os.fchmod(file.fileno(), 0o600)  # a file left behind by a killed process may be readable by others
             file.truncate(0)
             yield file
             file.flush()
             if durable:
                 os.fsync(file.fileno())
             if not BY_FLOCK:
-                file.close()  # Windows renames no open file
+                file.close()  # Windows cannot rename an open file
             temporary.replace(target)
         except BaseException:
             temporary.unlink(missing_ok=True)
@@ -63,12 +63,12 @@ def atomic_write(path: Path, *, private: bool = False, durable: bool = True, wai
 
 
 def append_lines(path: Path, lines: str) -> None:
-    """Appends whole lines to a text file; when it returns, they survive a kill and a power failure.
+    """Appends whole lines to a text file, durably: once this returns, they survive a power failure.
 
-    A last line without an end, which somebody wrote by hand, is ended first. Where the disk is full, the file is as it
-    was before: half a line would be read as a shorter one, or hinder every reader.
+    A newline is added first if the last line lacks one (somebody may have edited the file). If the disk is full, the
+    file stays as it was: part of a line would be read as a shorter line, or as an error.
     """
-    with path.open("a+b", buffering=0) as file:  # a buffer would be written once more when the file is closed
+    with path.open("a+b", buffering=0) as file:  # unbuffered: a buffer would be flushed again on close
         size = file.seek(0, os.SEEK_END)
         try:
             file.seek(max(0, size - 1))
@@ -83,9 +83,9 @@ def append_lines(path: Path, lines: str) -> None:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """A folder to fill, which is there as `path` when the block ends; where the block raises, nothing of it is left.
+    """A temporary folder to fill, which becomes `path` when the block ends and is deleted if the block raises.
 
-    Raises FileExistsError where `path` is there already and is not an empty folder.
+    Raises FileExistsError if `path` exists and is not an empty folder.
     """
     target = path.absolute()
     if target.is_symlink() or (target.exists() and (not target.is_dir() or any(target.iterdir()))):
@@ -114,10 +114,10 @@ def output_file(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _locked(temporary: Path, mode: int, *, wait: bool) -> Iterator[BinaryIO]:
-    """The file `temporary`, opened for one writer at a time, who may seek in it."""
+    """The file `temporary`, opened and locked for one writer at a time."""
 
     def create(path: str, flags: int) -> int:
-        return os.open(path, flags | os.O_CREAT, mode)  # not truncated: another may be writing it
+        return os.open(path, flags | os.O_CREAT, mode)  # not truncated: another process may be writing it
 
     while True:
         with open(temporary, "r+b", opener=create) as file:
@@ -128,7 +128,7 @@ def _locked(temporary: Path, mode: int, *, wait: bool) -> Iterator[BinaryIO]:
                 if error.errno not in (ENOLCK, EOPNOTSUPP) or not wait:  # not every file system can lock
                     raise
             try:
-                # Else the writer before renamed or removed it between our open and our lock.
+                # Otherwise, another writer renamed or removed it between our open and our lock: try again.
                 if _is_same_file(file, temporary):
                     yield file
                     return
@@ -161,9 +161,9 @@ def _sync_folder(folder: Path) -> None:
 # ---------------------------------------------------------------- reading
 
 
-def open_plain(path: Path, *, follow_link: bool = False) -> BinaryIO:
+def open_regular_file(path: Path, *, follow_link: bool = False) -> BinaryIO:
     """Opens a regular file for reading; raises OSError for a pipe, a device or a folder, and for a symbolic link unless
-    `follow_link`. It never waits, as opening a named pipe would.
+    `follow_link`. Never blocks, as opening a named pipe would.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     file = os.fdopen(os.open(path, flags if follow_link else flags | getattr(os, "O_NOFOLLOW", 0)), "rb")
@@ -173,37 +173,37 @@ def open_plain(path: Path, *, follow_link: bool = False) -> BinaryIO:
     return file
 
 
-def read_plain(path: Path, limit: int) -> bytes:
-    """The content of a regular file, or of one that a link leads to; raises OSError for anything else, and where it is
-    longer than `limit` bytes."""
-    with open_plain(path, follow_link=True) as file:
-        return read_whole(file, limit)
+def read_regular_file(path: Path, limit: int) -> bytes:
+    """The content of a regular file; symbolic links are followed. Raises OSError for anything else, and for files of
+    more than `limit` bytes."""
+    with open_regular_file(path, follow_link=True) as file:
+        return read_rest(file, limit)
 
 
-def read_given(path: Path, limit: int) -> bytes:
-    """The content of a file that the user named, which may be a pipe, or standard input for `-`; raises OSError, also
-    where it is longer than `limit` bytes."""
+def read_user_file(path: Path, limit: int) -> bytes:
+    """The content of a file that the user named: any file, a pipe, or standard input for `-`. Raises OSError, also for
+    more than `limit` bytes."""
     if str(path) == "-":
-        return read_whole(sys.stdin.buffer, limit)
+        return read_rest(sys.stdin.buffer, limit)
     with path.open("rb") as file:
-        return read_whole(file, limit)
+        return read_rest(file, limit)
 
 
-def read_whole(file: BinaryIO, limit: int) -> bytes:
-    """The rest of an opened file; raises OSError where it is longer than `limit` bytes."""
+def read_rest(file: BinaryIO, limit: int) -> bytes:
+    """The rest of an open file; raises OSError if it is longer than `limit` bytes."""
     content = file.read(limit + 1)
     if len(content) > limit:
         raise OSError(EFBIG, f"it is larger than {limit:,} bytes")
     return content
 
 
-def is_below(folder: Path, path: Path) -> bool:
-    """Whether a path leads to something within a folder, all links followed; it need not be there."""
+def is_inside(folder: Path, path: Path) -> bool:
+    """Whether a path is inside a folder once all symbolic links are resolved; it need not exist."""
     return path.resolve().is_relative_to(folder.resolve())
 
 
 class DamagedTextError(Exception):
-    """The gzipped text is cut off or damaged; `line`, counted from 1, is the last of which anything could be read."""
+    """The gzipped text is truncated or damaged; `line`, counted from 1, is the last line that could be read in part."""
 
     def __init__(self, reason: object, line: int = 1):
         super().__init__(str(reason))
@@ -219,7 +219,7 @@ class LineTooLongError(Exception):
 
 
 def is_gzip(file: BinaryIO) -> bool:
-    """Whether an opened file is gzip, by its first bytes; it is rewound."""
+    """Whether an open file is gzip, by its first bytes; rewinds the file."""
     file.seek(0)
     start = file.read(2)
     file.seek(0)
@@ -227,12 +227,12 @@ def is_gzip(file: BinaryIO) -> bool:
 
 
 def decompressed(file: BinaryIO) -> BufferedIOBase:
-    """The decompressed content of an opened file where it is gzip, else the file itself."""
+    """The decompressed content of an open gzip file; any other file is returned as it is."""
     return gzip.GzipFile(fileobj=file) if is_gzip(file) else cast(BufferedIOBase, file)
 
 
 def chunks(text: BufferedIOBase, size: int | Callable[[], int] = BLOCK) -> Iterator[bytes]:
-    """The text, `size` bytes at a time; what comes before damage is yielded before DamagedTextError is raised.
+    """The text in chunks of `size` bytes; raises DamagedTextError after yielding everything before the damage.
 
     size: bytes, or a function that is called before each chunk.
     """
@@ -255,7 +255,7 @@ def chunks(text: BufferedIOBase, size: int | Callable[[], int] = BLOCK) -> Itera
 
 
 def first_bytes(path: Path, size: int = 4096) -> bytes:
-    """The beginning of a file's text, plain or gzipped, as far as it can be read."""
+    """The first `size` bytes of a text file, plain or gzipped; fewer if it is damaged."""
     with path.open("rb") as file:
         try:
             return next(chunks(decompressed(file), size), b"")
@@ -264,7 +264,7 @@ def first_bytes(path: Path, size: int = 4096) -> bytes:
 
 
 class LineSplitter:
-    """Splits a text that comes in chunks into whole lines; memory holds a chunk and one unfinished line.
+    """Splits text that arrives in chunks into whole lines, holding one chunk and one unfinished line in memory.
 
     longest_line: bytes; a longer line is cut to `longest_line` + 1.
 
@@ -299,8 +299,8 @@ class LineSplitter:
 def line_blocks(text: BufferedIOBase, *, longest_line: int, size: int = BLOCK) -> Iterator[tuple[int, bytes]]:
     """Blocks of whole lines, each line with its end, and the number of the first line of each block.
 
-    Raises DamagedTextError or LineTooLongError, with the number of the line, after all whole lines before it were
-    yielded. A long line that lies whole within `size` bytes is yielded.
+    Raises DamagedTextError or LineTooLongError, with the line number, after yielding all whole lines before it. An
+    overlong line that fits into one read of `size` bytes is yielded all the same.
     """
     splitter, first = LineSplitter(longest_line=longest_line), 1
     try:

@@ -1,9 +1,9 @@
-"""Which hosts are public: the one rule for contacts, maps, proxies, sockets and peers.
+"""Which hosts are public: the single rule that contacts, maps, proxies, sockets and peers go by.
 
-A host is an IP address or a name, in any spelling that a URL parser takes. An address is public when it lies in none
-of the special-purpose blocks of IANA; an IPv6 address that carries an IPv4 one (mapped, compatible, NAT64, 6to4,
-Teredo) is as public as what it carries. A name is judged by its spelling alone: what it resolves to is judged again
-where a socket is opened.
+A host is an IP address or a name, in any spelling that a URL parser accepts. An address is public if it is in none of
+IANA's special-purpose blocks; an IPv6 address that embeds an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) is
+as public as the embedded one. A name is judged by its spelling alone; the address it resolves to is checked again
+when a socket is opened.
 
 >>> why_not_public("0x7f.1"), why_not_public("printer.lan."), why_not_public("www.python.org")
 ('loopback', 'a name of a local network', None)
@@ -15,7 +15,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 
 from .urls import hostname_of, normalise
 
-MAX_URL = 2048  # characters of a URL that is taken from others
+MAX_URL_LENGTH = 2048  # characters of a URL received from others
 
 _CLOSED_V4 = tuple(
     (IPv4Network(network), kind)
@@ -51,7 +51,7 @@ _CLOSED_V6 = tuple(
     )
 )
 _GLOBAL_V6 = IPv6Network("2000::/3")
-_PROTOCOLS_V6 = IPv6Network("2001::/23")  # IETF protocol assignments; Teredo is judged before
+_PROTOCOLS_V6 = IPv6Network("2001::/23")  # IETF protocol assignments; Teredo is checked first
 _COMPATIBLE = IPv6Network("::/96")
 _NAT64 = IPv6Network("64:ff9b::/96")
 _LOCAL_NAT64 = IPv6Network("64:ff9b:1::/48")
@@ -64,9 +64,9 @@ _RESERVED = "reserved for documentation and tests"
 
 @lru_cache(maxsize=10_000)
 def why_not_public(host: str) -> str | None:
-    """What kind of host this is where it is not a public one; None for a public one.
+    """The kind of host, if it is not public; None for a public host.
 
-    host: a name or an IP address, with or without brackets, scope and a dot at its end.
+    host: a name or an IP address, with or without brackets, scope and trailing dot.
     """
     name = _canonical(host)
     if name is None:
@@ -83,7 +83,7 @@ def why_not_public(host: str) -> str | None:
 
 
 def is_public(host: str) -> bool:
-    """Whether a host is on the public Internet, as far as its spelling tells."""
+    """Whether a host is on the public Internet, judged by its spelling."""
     return why_not_public(host) is None
 
 
@@ -101,9 +101,9 @@ def is_reserved(host: str) -> bool:
 
 
 def _canonical(host: str) -> str | None:
-    """A host in the one spelling that URLs have: lower case, punycode, IPv4 addresses as four decimal numbers."""
+    """A host in the spelling of normalised URLs: lower case, Punycode, IPv4 addresses as four decimal numbers."""
     bare = host.strip("[]").partition("%")[0]
-    if any(mark in bare for mark in "/\\?#@"):  # a URL parser would take them for the end of the host, or its start
+    if any(mark in bare for mark in "/\\?#@"):  # a URL parser would take them for delimiters of the host
         return None
     try:
         url = normalise(f"http://[{bare}]/" if ":" in bare else f"http://{bare}/")
@@ -114,9 +114,9 @@ def _canonical(host: str) -> str | None:
 
 
 def why_not_public_address(address: str) -> str | None:
-    """What kind of IP address this is where it is not a public one; None for one that may be connected to.
+    """The kind of IP address, if it is not public; None for a public one, which may be connected to.
 
-    Names are refused, whatever they may resolve to.
+    Names are refused, whatever they resolve to.
     """
     try:
         ip = ip_address(address.strip("[]").partition("%")[0])
@@ -142,13 +142,13 @@ def _why_not_public_v4(ip: IPv4Address) -> str | None:
 
 
 def _embedded(ip: IPv6Address) -> Iterator[IPv4Address]:
-    """The IPv4 addresses that packets to an IPv6 address may end at."""
+    """The IPv4 addresses to which packets for an IPv6 address may be delivered."""
     number = int(ip)
     if ip.ipv4_mapped is not None:
         yield ip.ipv4_mapped
     elif ip in _COMPATIBLE or ip in _NAT64:
         yield IPv4Address(number & 0xFFFFFFFF)
-    elif ip in _LOCAL_NAT64:  # RFC 6052 lets the network choose where in the address the IPv4 one is
+    elif ip in _LOCAL_NAT64:  # RFC 6052 lets the network choose the position of the IPv4 address
         middle = (number >> 48) & 0xFFFF0000 | (number >> 40) & 0xFFFF
         low = number & 0xFFFFFFFF
         if middle or not low:
@@ -162,11 +162,11 @@ def _embedded(ip: IPv6Address) -> Iterator[IPv4Address]:
 
 
 def why_url_refused(url: object, *, allow_private: bool = False) -> str | None:
-    """Why a URL from others, as of a map or a peer, may not be crawled, judged by its spelling; None if it may."""
+    """Why a URL received from others (a map, a peer) may not be crawled, judged by its spelling; None if it may."""
     if not isinstance(url, str) or not url.startswith(("http://", "https://")):
         return "not http or https"
-    if len(url) > MAX_URL:
-        return f"longer than {MAX_URL} characters"
+    if len(url) > MAX_URL_LENGTH:
+        return f"longer than {MAX_URL_LENGTH} characters"
     try:
         if normalise(url) != url:
             return "not spelt as a URL"

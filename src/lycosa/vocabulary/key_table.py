@@ -1,4 +1,4 @@
-"""Tables of 64-bit keys that take some twelve bytes a key, where a dictionary takes a hundred."""
+"""Tables of 64-bit keys that take about 12 bytes a key, where a dictionary takes 100."""
 
 from array import array
 from bisect import bisect_left
@@ -9,17 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 _SHARDS = 16  # by the four highest bits, so that merging copies a sixteenth at a time
-_TO_SHARD = 60  # bits
+_SHARD_SHIFT = 60  # bits
 _KEYS_PER_FENCE = 16  # about
-_FEWEST_RECENT, _MOST_RECENT = 1_024, 8_192  # keys of a shard that are in a dictionary; at most a sixteenth of all
-_LAST = np.iinfo(np.int64).max  # stands behind all keys, with the number 0
+_MIN_RECENT, _MAX_RECENT = 1_024, 8_192  # keys in the dictionary of a shard; in between, a sixteenth
+_SENTINEL = np.iinfo(np.int64).max  # sentinel after all keys, with the number 0
 
 
 class KeyTable:
-    """Whole numbers above 0 by 64-bit keys, signed ones; 0 for every other key.
+    """A mapping from signed 64-bit keys to positive integers; all other keys map to 0.
 
-    The latest keys of each shard are in a dictionary, the others in sorted arrays, into which the dictionary is merged
-    when it is full. Keys are to be hashes, so that the shards are of about one size: 10 million take some 130 MB.
+    The latest keys of each shard are in a dictionary, which is merged into sorted arrays when it is full. Keys should
+    be
+    hashes, so that the shards are of about equal size: 10 million keys take some 130 MB.
 
     >>> table = KeyTable()
     >>> table[17] = 3
@@ -37,11 +38,11 @@ class KeyTable:
         return self._count
 
     def __getitem__(self, key: int) -> int:
-        shard = self._shards[key >> _TO_SHARD]
+        shard = self._shards[key >> _SHARD_SHIFT]
         number = shard.recent.get(key)
         if number is not None:
             return number
-        fences, view = shard.fences, shard.view  # what follows is `_Shard.place`, without the call
+        fences, view = shard.fences, shard.view  # from here on `_Shard.place`, inlined
         fence = key >> shard.to_fence & shard.last_fence
         place = bisect_left(view, key, fences[fence], fences[fence + 1])
         return shard.number_view[place] if view[place] == key else 0
@@ -50,7 +51,7 @@ class KeyTable:
         return self[key] > 0
 
     def __setitem__(self, key: int, number: int) -> None:
-        shard = self._shards[key >> _TO_SHARD]
+        shard = self._shards[key >> _SHARD_SHIFT]
         before = shard.recent.get(key)
         if before is None:
             place = shard.place(key)
@@ -66,9 +67,9 @@ class KeyTable:
         elif before is not None:
             del shard.recent[key]
 
-    def increase(self, key: int) -> int:
-        """Adds 1 to the number of a key; returns what it is then."""
-        shard = self._shards[key >> _TO_SHARD]
+    def increment(self, key: int) -> int:
+        """Adds 1 to the number of a key; returns the sum."""
+        shard = self._shards[key >> _SHARD_SHIFT]
         number = shard.recent.get(key)
         if number is None:
             place = shard.place(key)
@@ -85,7 +86,7 @@ class KeyTable:
         return number + 1
 
     def __iter__(self) -> Iterator[int]:
-        """Every key; the table must not change meanwhile."""
+        """All keys; the table must not change during the iteration."""
         for shard in self._shards:
             yield from shard.recent
             yield from shard.keys[shard.numbers > 0].tolist()
@@ -113,7 +114,7 @@ class KeySet(KeyTable):
 
 
 class _Shard:
-    """Keys that have the highest bits in common."""
+    """Keys that share their highest bits."""
 
     __slots__ = (
         "fences",
@@ -129,15 +130,15 @@ class _Shard:
 
     def __init__(self) -> None:
         self.recent: dict[int, int] = {}
-        self.most_recent = _FEWEST_RECENT
-        self.keys: NDArray[np.int64] = np.array([_LAST])  # sorted
+        self.most_recent = _MIN_RECENT
+        self.keys: NDArray[np.int64] = np.array([_SENTINEL])  # sorted
         self.numbers: NDArray[Any] = np.zeros(1, np.uint32)  # 0 where a key was removed
-        self.view, self.number_view = self.keys.data, self.numbers.data  # quicker for one element
-        self.fences = array("I", [0, 0])  # where the keys of each value of the next bits begin
-        self.to_fence, self.last_fence = _TO_SHARD, 0
+        self.view, self.number_view = self.keys.data, self.numbers.data  # faster than the array for single elements
+        self.fences = array("I", [0, 0])  # for each value of the next bits, the index of its first key
+        self.to_fence, self.last_fence = _SHARD_SHIFT, 0
 
     def place(self, key: int) -> int:
-        """Where a key is in the arrays; -1 where it is not there."""
+        """The index of a key in the arrays; -1 if it is not there."""
         fences, fence = self.fences, key >> self.to_fence & self.last_fence
         place = bisect_left(self.view, key, fences[fence], fences[fence + 1])
         return place if self.view[place] == key and place < len(self.view) - 1 else -1
@@ -153,7 +154,7 @@ class _Shard:
             self.number_view = self.numbers.data
 
     def merge(self) -> None:
-        """Moves the latest keys to the arrays, and drops those that were removed."""
+        """Moves the latest keys to the arrays and drops removed ones."""
         order = sorted(self.recent)
         numbers = [self.recent[key] for key in order]
         self._widen(max(numbers))
@@ -166,10 +167,10 @@ class _Shard:
         self.numbers = np.insert(self.numbers, places, np.array(numbers, self.numbers.dtype))
         self.view, self.number_view = self.keys.data, self.numbers.data
         bits = max(0, (len(self.keys) // _KEYS_PER_FENCE).bit_length() - 1)
-        self.to_fence, self.last_fence = _TO_SHARD - bits, (1 << bits) - 1
-        first = int(self.keys[0]) >> _TO_SHARD << _TO_SHARD
+        self.to_fence, self.last_fence = _SHARD_SHIFT - bits, (1 << bits) - 1
+        first = int(self.keys[0]) >> _SHARD_SHIFT << _SHARD_SHIFT
         starts = first + (np.arange(1 << bits, dtype=np.int64) << self.to_fence)
         fences = np.append(np.searchsorted(self.keys, starts), len(self.keys) - 1)
         self.fences = array("I", fences.astype(np.uint32).tobytes())
         self.recent = {}
-        self.most_recent = min(max(_FEWEST_RECENT, len(self.keys) // 16), _MOST_RECENT)
+        self.most_recent = min(max(_MIN_RECENT, len(self.keys) // 16), _MAX_RECENT)

@@ -1,4 +1,4 @@
-"""Locks on files, each held by one process at a time: by `flock` where there is one, else (Windows) by filelock."""
+"""File locks, each held by one process at a time: by `flock` where available, else (Windows) by filelock."""
 
 import os
 import stat
@@ -11,12 +11,12 @@ try:
 except ImportError:
     fcntl = None  # type: ignore[assignment]
 
-BY_FLOCK = fcntl is not None  # a process that is killed gives up its locks, and a locked file may be renamed
+BY_FLOCK = fcntl is not None  # locks end with their process, and a locked file can be renamed
 
 
 def open_lock_file(path: Path) -> TextIO:
-    """Opens a file to be locked, and makes it where there is none; raises OSError for a link, a pipe or a device, as
-    what holds the lock writes its number into it."""
+    """Opens a file to be locked, creating it if needed. Raises OSError for a link, a pipe or a device, since the holder
+    of the lock writes its process number into the file."""
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     file = os.fdopen(
         os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o666), "a+", encoding="ascii", errors="replace"
@@ -28,15 +28,17 @@ def open_lock_file(path: Path) -> TextIO:
 
 
 class Lock:
-    """Locks an opened file until `close`, which closes the file too, or until the process ends.
+    """Locks an open file until `close`, which closes the file too, or until the process ends.
 
-    Raises BlockingIOError where another has the lock, unless it is to `wait`, and other OSErrors where the file system
-    cannot lock; the file stays open then.
+    Raises BlockingIOError if another process has the lock, unless `wait`, and other OSErrors if the file system cannot
+    lock; the file then stays open.
     """
 
     def __init__(self, file: IO[Any], *, wait: bool = False):
         self._file = file
-        self._beside: Any = None  # a lock on another file, as Windows would let nobody read the one that is locked
+        self._second_lock: Any = (
+            None  # Windows: a lock on a second file, since nobody could read the file itself while it is locked
+        )
         if BY_FLOCK:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             return
@@ -47,7 +49,7 @@ class Lock:
             beside.acquire()
         except filelock.Timeout:
             raise BlockingIOError(EWOULDBLOCK, "another process has the lock", file.name) from None
-        self._beside = beside
+        self._second_lock = beside
 
     def __enter__(self) -> Self:
         return self
@@ -57,5 +59,5 @@ class Lock:
 
     def close(self) -> None:
         self._file.close()
-        if self._beside is not None:
-            self._beside.release()
+        if self._second_lock is not None:
+            self._second_lock.release()

@@ -1,4 +1,4 @@
-"""Text and links as Markdown that means just them, wherever they come from.
+"""Escapes text and links for Markdown, so that untrusted text renders literally.
 
 >>> print(escape_markdown("2 * 3 <b> [x](y) snake_case"))
 2 \\* 3 \\<b> \\[x\\](y) snake_case
@@ -6,11 +6,11 @@
 
 import re
 
-CONTROLS = re.compile(r"[\x00-\x08\x0b\x0e-\x1b\x7f-\x84\x86-\x9f]+")  # less white space
+CONTROLS = re.compile(r"[\x00-\x08\x0b\x0e-\x1b\x7f-\x84\x86-\x9f]+")  # except white space
 SPACES = re.compile(r"\s+")
 _SPECIAL = re.compile(
     r"[\\`*\[\]<~]"
-    r"|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])"  # within a word it means nothing
+    r"|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])"  # inside a word it has no meaning
     r"|&(?=\#?[0-9A-Za-z]+;)"  # a character reference
     r"|!$"  # a link may follow
 )
@@ -20,17 +20,17 @@ _REFERENCE_IN_URL = re.compile(r"&(?=\#?[0-9A-Za-z]+;)")
 
 
 def escape_markdown(text: str) -> str:
-    """The text in one line, which Markdown renders as this text alone, also where it begins a line."""
+    """The text in one line that Markdown renders literally, also at the start of a line."""
     return escape_line_start(escape_within_line(text).strip())
 
 
 def escape_within_line(text: str) -> str:
-    """The same for a text that does not begin a line; white space at its ends stays, as a blank."""
+    """The same for text that is not at the start of a line; white space at its ends becomes a single blank."""
     return _SPECIAL.sub(lambda found: "\\" + found[0], SPACES.sub(" ", CONTROLS.sub("", text)))
 
 
 def escape_line_start(line: str) -> str:
-    """A line of Markdown that begins no heading, list, quotation, table or rule."""
+    """A line of Markdown, escaped so that it begins no heading, list, quotation, table or rule."""
     found = _LINE_START.match(line)
     if not found:
         return line
@@ -39,7 +39,7 @@ def escape_line_start(line: str) -> str:
 
 
 def markdown_link(text: str, url: str) -> str:
-    """A link with this text; nothing in text or URL can end it."""
+    """A link; nothing in its text or URL can end it early."""
     return f"[{escape_within_line(text).strip()}]({link_target(url)})"
 
 

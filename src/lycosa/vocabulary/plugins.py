@@ -1,12 +1,12 @@
-"""Plug-ins: pieces that other installed packages add to Lycosa by entry points.
+"""Plug-ins: objects that other installed packages add to Lycosa by entry points.
 
-A package names its pieces in its pyproject.toml, and they are found by that name:
+A package declares its plug-ins in its pyproject.toml, and they are found by name:
 
     [project.entry-points."lycosa.strategies"]
     shortest-url = "my_package.strategies:ShortestUrl"
 
-Lycosa's own pieces stand in dictionaries, so nothing here is looked at unless a name is not among them or all names are
-to be listed. To know a name is not to import its package: that happens in `load_plugin` alone.
+Built-in objects are in dictionaries. Entry points are read only if a name is not built in, or to list all names; a
+plug-in's package is imported only by `load_plugin`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,7 +33,7 @@ P = TypeVar("P")
 @cache
 def plugins(group: EntryPointGroup) -> "Mapping[str, EntryPoint]":
     """The plug-ins of a group by name, none of them imported."""
-    from importlib.metadata import entry_points  # 15 ms that most commands need not spend
+    from importlib.metadata import entry_points  # imported late: takes 15 ms, and most commands do not need it
 
     return {entry.name: entry for entry in sorted(entry_points(group=group), key=lambda entry: entry.name)}
 
@@ -44,13 +44,13 @@ def distribution_of(entry: "EntryPoint") -> str:
 
 
 def load_plugin(group: EntryPointGroup, name: str) -> Any:
-    """Imports a plug-in that `plugins` names; one that is broken is one line that names its package."""
+    """Imports a plug-in listed by `plugins`; a broken one raises PluginError, which names its package."""
     entry = plugins(group)[name]
     try:
         return entry.load()
-    except LycosaError:  # it says by itself what is wrong and what to do, such as to install an extra
+    except LycosaError:  # its message already says what to do, such as to install an extra
         raise
-    except Exception as error:  # a plug-in may raise anything; the error names the plug-in
+    except Exception as error:  # a plug-in may raise anything
         problem = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise PluginError(
             f"the plug-in {name!r} of {distribution_of(entry)} cannot be loaded ({entry.value}: {problem}); "
@@ -58,10 +58,10 @@ def load_plugin(group: EntryPointGroup, name: str) -> Any:
         ) from error
 
 
-def find_piece(built_in: Mapping[str, P], group: EntryPointGroup, name: str, *, what: str) -> P:
-    """Lycosa's own piece of this name, or that of a plug-in; UsageError that names those there are.
+def find_by_name(built_in: Mapping[str, P], group: EntryPointGroup, name: str, *, what: str) -> P:
+    """The built-in object of this name, or that of a plug-in; UsageError, which lists all names, if there is none.
 
-    what: what such a piece is called, for the message.
+    what: the kind of object, for the message.
     """
     if name in built_in:
         return built_in[name]
@@ -72,7 +72,7 @@ def find_piece(built_in: Mapping[str, P], group: EntryPointGroup, name: str, *, 
 
 
 def require_members(piece: object, group: EntryPointGroup, name: str, *, has: Iterable[str], what: str) -> None:
-    """Refuses a plug-in that lacks an attribute of the contract, in one line that names its package."""
+    """Raises PluginError, which names the package, if a plug-in lacks an attribute of its contract."""
     for attribute in has:
         if not hasattr(piece, attribute):
             whose = distribution_of(plugins(group)[name])
@@ -82,5 +82,5 @@ def require_members(piece: object, group: EntryPointGroup, name: str, *, has: It
 
 
 def names_of(built_in: Mapping[str, object], group: EntryPointGroup) -> str:
-    """All names that there are, for messages: Lycosa's own, then those of plug-ins."""
+    """All names for messages: built-in ones, then those of plug-ins."""
     return ", ".join([*built_in, *(name for name in plugins(group) if name not in built_in)])

@@ -1,8 +1,6 @@
 """The records of a crawl, in the order of a page's journey. All are frozen: new knowledge goes into a new record.
 
-Glossary: *relevance* is how well a page fits the topic (the papers' topicality), 0 to 1, a page being *relevant*
-from 0.5 on. *Harvest rate* is the share of stored pages that are relevant. *Standing* is the
-importance of a page on the Web (the papers' status, authority), 0 to 1, estimated from the page itself.
+The glossary is in `vocabulary/__init__.py`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,15 +13,15 @@ from msgspec.structs import replace
 
 Url = NewType("Url", str)  # normalised by vocabulary.urls
 Host = NewType("Host", str)  # host name, with the port where it is not the scheme's own
-Codes = np.ndarray[tuple[int], np.dtype[np.uint64]]  # one 64-bit number for each of some words
-# As these are checked where records are read from a file, which may be other people's.
+Codes = np.ndarray[tuple[int], np.dtype[np.uint64]]  # one 64-bit hash per word
+# Types with bounds, checked when records are read from files, which may be untrusted.
 CheckedUrl = Annotated[Url, Meta(pattern=r"^https?://[^/\s]", max_length=100_000)]
 Moment = Annotated[float, Meta(ge=-6e10, le=2.5e11)]  # seconds since the epoch, in the years 1 to 9999
 Score = Annotated[float, Meta(ge=-1e9, le=1e9)]
 Count = Annotated[int, Meta(ge=0, le=1 << 53)]
 Plain = Any  # a JSON value: dictionaries with string keys, lists, strings, numbers, booleans, None
 
-RELEVANT = 0.5  # relevance from which on a page counts as on topic
+RELEVANT = 0.5  # the least relevance of a page that counts as on topic
 LINKS, REFRESH = "links", "refresh"  # lanes: URLs found on pages, and pages of the collection to fetch again
 
 
@@ -33,7 +31,7 @@ class Link(Struct, frozen=True, gc=False):
     target: Url
     anchor: str = ""
     rel: str = ""  # the rel attribute, lower case
-    position: int = 0  # where the anchor begins in the text of its page, in characters
+    position: int = 0  # offset of the anchor in the text of its page, in characters
 
 
 class Candidate(Struct, frozen=True, gc=False):
@@ -62,11 +60,11 @@ class Outcome(StrEnum):
     GONE = "gone"  # 404, 410 and the other 4xx
     BUSY = "busy"  # 429 or 503, or robots.txt out of reach: to be tried later
     FAILED = "failed"  # timeout, DNS, TLS, connection, protocol, 5xx
-    POSTPONED = "postponed"  # not asked for yet, for a reason of our own; it waits on, and nothing of it is recorded
+    POSTPONED = "postponed"  # not requested yet, for a local reason; it goes on waiting, and nothing is recorded
 
 
 class Fetch(Struct, frozen=True, gc=False):
-    """The result of one request, with all that the archive stores."""
+    """The result of one request, with everything that the archive stores."""
 
     url: Url
     outcome: Outcome
@@ -78,7 +76,7 @@ class Fetch(Struct, frozen=True, gc=False):
     request_headers: tuple[tuple[str, str], ...] = ()
     body: bytes = b""  # as sent: still content-encoded, no longer chunked
     content: bytes = b""  # the body decoded
-    truncated: str = ""  # "length" or "time" where the body was cut
+    truncated: str = ""  # "length" or "time" if the body was truncated
     address: str = ""  # the IP address that answered
     elapsed: float = 0.0  # seconds
     location: Url | None = None  # where MOVED leads
@@ -95,7 +93,7 @@ class Words(Protocol):
 
     @property
     def tokens(self) -> Sequence[str]:
-        """Lower-case words of title and text in their order."""
+        """The lower-case words of title and text, in order."""
         ...
 
     @property
@@ -115,25 +113,25 @@ class Words(Protocol):
 
     @property
     def codes(self) -> Codes:
-        """The 64-bit codes of all tokens, as they are written, in their order."""
+        """The 64-bit codes of all tokens, unstemmed, in order."""
         ...
 
     @property
     def counted(self) -> tuple[Codes, Codes]:
-        """The terms as sorted 64-bit codes, and the count of each: the same as `terms`, as arrays."""
+        """`terms` as two arrays: the sorted 64-bit codes, and the count of each."""
         ...
 
     def codes_of(self, texts: Sequence[str]) -> list[Codes]:
-        """For each text, such as anchors, the codes of its terms in their order; made as those of the page are."""
+        """For each text, such as an anchor, the codes of its terms in order, stemmed as those of the page are."""
         ...
 
     def joined_codes_of(self, texts: Sequence[str]) -> tuple[Codes, np.ndarray[tuple[int], np.dtype[np.intp]]]:
-        """The same for all texts in one array, and where the codes of each text end in it."""
+        """The same for all texts in one array, with the end of each text in it."""
         ...
 
     @property
     def as_written(self) -> "Words":
-        """The same words with none of them stemmed."""
+        """The same words, unstemmed."""
         ...
 
 
@@ -143,17 +141,17 @@ class Page(Struct, frozen=True, gc=False):
     url: Url
     title: str
     text: str  # all visible text
-    main: str  # the text without navigation, asides and footers, as far as they are marked up
+    main: str  # the text without elements marked up as navigation, asides or footers
     words: Words
     links: tuple[Link, ...]
     canonical: Url | None = None
     language: str = ""  # ISO 639-1, empty where unknown
     digest: int = 0  # 64 bits of the content
-    fingerprint: int = 0  # 64 bits that differ little between near-duplicates; 0 for pages too short to tell
+    fingerprint: int = 0  # 64 one-bit minhashes: near-duplicates differ in few bits; 0 for short pages
     noindex: bool = False  # the page asks not to be kept
     nofollow: bool = False  # the page asks that its links are not followed
-    links_beyond: int = 0  # links that were not read, as there are more than a page may have
-    needs_script: bool = False  # hardly any text and links, but scripts, which are not run
+    links_beyond: int = 0  # links beyond the limit per page, which were not read
+    needs_script: bool = False  # hardly any text or links, but scripts, which Lycosa does not run
 
     @property
     def tokens(self) -> Sequence[str]:
@@ -165,7 +163,7 @@ class Page(Struct, frozen=True, gc=False):
 
     @property
     def as_written(self) -> "Page":
-        """The page with terms that are not stemmed."""
+        """The page with unstemmed terms."""
         words = self.words.as_written
         return self if words is self.words else replace(self, words=words)
 
@@ -176,7 +174,7 @@ class Page(Struct, frozen=True, gc=False):
 
 
 class PastFetch(Struct, frozen=True, gc=False, omit_defaults=True):
-    """What is known of an earlier fetch; enough for a conditional request."""
+    """What is known of an earlier fetch: enough for a conditional request."""
 
     url: CheckedUrl
     at: Moment
@@ -185,7 +183,7 @@ class PastFetch(Struct, frozen=True, gc=False, omit_defaults=True):
     digest: int = 0
     etag: str = ""
     last_modified: str = ""
-    payload: str = ""  # digest of the body as WARC spells it, where the body was compared
+    payload: str = ""  # digest of the body as WARC spells it, if the body was compared
 
 
 class Change(StrEnum):
@@ -204,8 +202,8 @@ class LeftOutReason(StrEnum):
     """Why a page that was fetched is not kept."""
 
     NOINDEX = "noindex"  # the page asks for it
-    LANGUAGE = "language"  # one out of scope, whose code is the detail; its links are followed if it is a seed
-    OTHER = ""  # the text written by another version of Lycosa is in the detail
+    LANGUAGE = "language"  # out of scope; the detail is its code. Links are followed only if the page is a seed
+    OTHER = ""  # a reason written by another version of Lycosa, which is the detail
 
 
 class LeftOut(Struct, frozen=True, gc=False):
@@ -221,7 +219,7 @@ class LeftOut(Struct, frozen=True, gc=False):
     detail: str = ""
 
     def __str__(self) -> str:
-        """As archives and catalogs spell it."""
+        """The spelling of archives and catalogs."""
         return f"{self.reason} {self.detail}".strip()
 
     @classmethod
@@ -241,14 +239,14 @@ class Visit(Struct, frozen=True, gc=False):
 
     candidate: Candidate
     fetch: Fetch
-    page: Page | None = None  # None unless the fetch brought one
+    page: Page | None = None  # None if the fetch returned none
     relevance: float | None = None
     duplicate_of: Url | None = None  # an earlier page with nearly the same text
     left_out: LeftOut | None = None  # why the page is not kept
     standing: float | None = None
     known: PastFetch | None = None  # of a page fetched again: the version it was compared with
     change: Change | None = None  # of a page fetched again
-    new_links: tuple[Url, ...] = ()  # of a page fetched again: targets that the version before did not link to
+    new_links: tuple[Url, ...] = ()  # of a page fetched again: link targets that are not in the previous version
     is_copy: bool = False  # an earlier page has the same text word for word; links of copies are not followed
 
     @property
@@ -256,19 +254,19 @@ class Visit(Struct, frozen=True, gc=False):
         return self.page is not None and self.left_out is None
 
     @property
-    def why_links_stay(self) -> str:
-        """Why no link of the page is followed, whatever the links say themselves; empty where they may be."""
+    def why_not_followed(self) -> str:
+        """Why none of the page's links is followed, whatever their own `rel` says; empty if they are."""
         left_out = self.left_out
         if self.is_copy:
             return f"on a copy of {self.duplicate_of}"
         if left_out is not None and left_out.reason is LeftOutReason.LANGUAGE and self.candidate.depth > 0:
-            return f"on a page in language {left_out.detail}"  # a seed says where to begin, whatever its language
+            return f"on a page in language {left_out.detail}"  # seeds are followed in any language
         return ""
 
     def open_links(self) -> Sequence[Link]:
         """The links that may be followed from here."""
         page = self.page
-        if page is None or page.nofollow or self.why_links_stay:
+        if page is None or page.nofollow or self.why_not_followed:
             return ()
         return [link for link in page.links if not link.rel or "nofollow" not in link.rel]
 
@@ -276,14 +274,14 @@ class Visit(Struct, frozen=True, gc=False):
 class SkipReason(StrEnum):
     """Why a candidate was never fetched."""
 
-    EVICTED = "evicted"  # the frontier was full; it may be proposed again
+    EVICTED = "evicted"  # dropped from a full frontier; it may be proposed again
     NOFOLLOW = "nofollow"  # of the link or its page; another link may lead there
     UNFOLLOWED = "unfollowed"  # found on copies of pages, or in a language out of scope; another link may lead there
     REDIRECT = "redirect"  # too many redirects in a row; another link may lead there
     SCOPE = "scope"  # out of the scope of the crawl
-    QUOTA = "quota"  # its host or site has as many pages as it may have
+    QUOTA = "quota"  # its host or site has used up its quota of pages
     TRAP = "trap"  # looks like a crawler trap
-    SITE = "site"  # its registered domain has more hosts or URLs than its pages speak for; it may be proposed again
+    SITE = "site"  # its registered domain has too many hosts or URLs for the pages it brought; it may be proposed again
     FORGOTTEN = "forgotten"  # the user removed it from the collection
 
 
@@ -292,11 +290,11 @@ class Skip(Struct, frozen=True, gc=False):
 
     candidate: Candidate
     reason: SkipReason
-    detail: str = ""  # which rule it was, for people
+    detail: str = ""  # which rule, for people
 
     @property
     def why(self) -> str:
-        """Reason and detail as the catalog spells them.
+        """Reason and detail in the spelling of the catalog.
 
         >>> Skip(Candidate(Url("http://a.example/"), 0.5), SkipReason.SCOPE, "host excluded").why
         'scope: host excluded'

@@ -1,4 +1,4 @@
-"""A file without a name, for what is too much for memory and need not outlive the process."""
+"""An anonymous temporary file for data that does not fit in memory."""
 
 import os
 import tempfile
@@ -10,15 +10,15 @@ from typing import IO
 _BUFFER = 1 << 16  # bytes
 pread: Callable[[int, int, int], bytes] | None = getattr(
     os, "pread", None
-)  # which takes half the time, where there is one
+)  # halves the time of a read; not available everywhere
 
 
 class ScratchFile:
-    """Bytes that are appended and read back; the system removes them when the process ends, however it ends.
+    """Bytes that are appended and read back; the operating system deletes them when the process ends.
 
-    The last ones are in memory, so that there is no file while they are few.
+    The latest bytes are buffered in memory, so that little data needs no file.
 
-    folder: on whose disk the file is to be; None for that of temporary files, which may be memory.
+    folder: where to put the file; None for the default folder of temporary files, which may be in memory.
 
     >>> scratch = ScratchFile()
     >>> scratch.append(b"one"), scratch.append(b"two"), scratch.read(3, 3)
@@ -35,7 +35,7 @@ class ScratchFile:
         return self._on_disk + len(self._last)
 
     def append(self, data: bytes) -> int:
-        """Adds bytes; returns where they begin."""
+        """Appends bytes; returns their offset."""
         place = self._on_disk + len(self._last)
         self._last += data
         if len(self._last) >= _BUFFER:
@@ -55,7 +55,7 @@ class ScratchFile:
         self._last = bytearray()
 
     def read(self, place: int, size: int) -> bytes:
-        """The bytes from a place on, fewer at the end."""
+        """`size` bytes from an offset on; fewer at the end."""
         start = place - self._on_disk
         if start >= 0:
             return bytes(self._last[start : start + size])

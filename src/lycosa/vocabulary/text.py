@@ -1,4 +1,4 @@
-"""Text: its tokens, the 64-bit codes of its words, scripts without blanks between words, and text that is safe to show.
+"""Text: tokens, 64-bit codes of words, scripts without spaces between words, and text that is safe to display.
 
 >>> tokens_of("The spider's 2 webs")
 ['the', 'spider', 's', '2', 'webs']
@@ -26,11 +26,11 @@ _runs = re.compile(f"[{UNSPACED}]+").findall
 
 
 def unspaced_runs(text: str) -> list[str]:
-    """All that is written in such a script, piece by piece."""
+    """The runs of characters of scripts without spaces between words, such as Chinese and Thai."""
     return [] if text.isascii() else _runs(text)
 
 
-_MARKS = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"  # belong to the letter before
+_MARKS = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"  # combining
 _gap = re.compile(f"[^\\w{_MARKS}\\x00-\\x7f]")
 _gaps = _gap.findall
 _words_and_runs = re.compile(f"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\\w{_MARKS}])+").findall
@@ -39,15 +39,15 @@ _LOWER_WORDS = bytes(
     code if code >= 128 else ord(chr(code).lower()) if chr(code).isalnum() or chr(code) == "_" else ord(" ")
     for code in range(256)
 )
-_FEW = 20  # replacing that many characters one by one is quicker than a regular expression
-_SIGMA = "\u03a3"  # becomes another letter at the end of a word
+_MAX_REPLACES = 20  # characters, up to which str.replace for each is faster than a regex
+_SIGMA = "\u03a3"  # its lower case depends on whether it ends a word
 _UNIT_SEPARATOR = "\x1f"  # of ASCII
-SEPARATOR = b"|"  # a word of its own between folded texts; no word of a text is folded to it
+SEPARATOR = b"|"  # a word between folded texts; no word folds to it
 _LOWER_WORDS_OF_UNITS = _LOWER_WORDS[:0x1F] + SEPARATOR + _LOWER_WORDS[0x20:]
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """A number with its noun.
+    """A number with its noun, in the plural unless the number is 1.
 
     >>> counted(1, "page"), counted(45_000, "page"), counted(0, "entry", "entries")
     ('1 page', '45,000 pages', '0 entries')
@@ -78,9 +78,9 @@ def byte_size(size: float) -> str:
 
 
 def whole_number(digits: str, most: int = 10**15) -> int | None:
-    """The number that digits spell; None for any other text, and for a number beyond `most`.
+    """Parses a non-negative integer; None for any other text, and for a number above `most`.
 
-    Python takes more for digits than it can convert ("²"), and refuses to convert thousands of them.
+    Safe where `int` is not: `str.isdigit` accepts "²", which `int` rejects, and `int` refuses thousands of digits.
 
     >>> whole_number("42"), whole_number("²"), whole_number("-1"), whole_number("9" * 5000), whole_number("99", most=10)
     (42, None, None, None, None)
@@ -90,7 +90,7 @@ def whole_number(digits: str, most: int = 10**15) -> int | None:
 
 
 def folded(text: str) -> bytes:
-    """The text in lower case, with nothing but blanks between its words."""
+    """The text in lower case, with only blanks between words, as UTF-8."""
     return _other_gaps_as_blanks(text).translate(_LOWER_WORDS)
 
 
@@ -107,18 +107,18 @@ def folded_one_by_one(texts: Sequence[str]) -> bytes:
 
 
 def _other_gaps_as_blanks(text: str) -> bytes:
-    """The text with blanks for all that is neither ASCII nor part of a word, and lower case for all but ASCII."""
+    """The text with non-ASCII separators replaced by blanks and non-ASCII letters in lower case; ASCII is unchanged."""
     if text.isascii():
         return text.encode()
-    others = _others(text)
+    others = _non_ascii(text)
     capitals = [letter for letter in others if letter != letter.lower()]
     if capitals:
         text = _in_lower_case(text, capitals)
-        others = _others(text)
+        others = _non_ascii(text)
     gaps = _gaps(others)
     if len(gaps) == len(others):
         return text.encode("ascii", "replace")
-    if len(gaps) > _FEW:
+    if len(gaps) > _MAX_REPLACES:
         text = _gap.sub(" ", text)
     else:
         for gap in gaps:
@@ -126,14 +126,14 @@ def _other_gaps_as_blanks(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _others(text: str) -> str:
-    """The characters of a text that are not ASCII, each once."""
+def _non_ascii(text: str) -> str:
+    """The distinct non-ASCII characters of a text."""
     return "".join(set(text.encode("utf-8", "replace").translate(None, _ASCII).decode()))
 
 
 def _in_lower_case(text: str, capitals: Sequence[str]) -> str:
-    """The text with these letters, and possibly others, in lower case."""
-    if len(capitals) > _FEW or _SIGMA in capitals:
+    """The text with at least these capitals in lower case."""
+    if len(capitals) > _MAX_REPLACES or _SIGMA in capitals:
         return text.lower()
     for letter in capitals:
         text = text.replace(letter, letter.lower())
@@ -148,7 +148,7 @@ def words_in(data: bytes) -> list[str]:
 
 
 def is_spaced(data: bytes) -> bool:
-    """Whether all words of a folded text have blanks between them."""
+    """Whether a folded text has no script without spaces."""
     return data.isascii() or not has_unspaced(data.translate(None, _ASCII).decode())
 
 
@@ -167,12 +167,12 @@ def _with_pairs(words_and_runs: Iterable[str]) -> list[str]:
     return tokens
 
 
-Marks = np.ndarray[tuple[int], np.dtype[np.bool_]]  # one for each of some words
+Marks = np.ndarray[tuple[int], np.dtype[np.bool_]]  # one per word
 Indices = np.ndarray[tuple[int], np.dtype[np.intp]]
 _Characters = np.ndarray[tuple[int], np.dtype[np.uint8]]
 
-MAX_WORD_LENGTH = 64  # bytes; what is longer is no word
-_STRETCH = 1 << 16  # bytes
+MAX_WORD_LENGTH = 64  # bytes; anything longer is not a word
+_CHUNK_SIZE = 1 << 16  # bytes
 
 _BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse modulo 2 ** 64
 _INVERSE = pow(_BASE, -1, 1 << 64)
@@ -187,18 +187,18 @@ def codes_of(words: Iterable[str]) -> Codes:
 
 
 def codes_in(data: bytes) -> tuple[Codes, Marks, Marks]:
-    """The codes of the words between blanks, in their order, which of them are numbers, and which are too long.
+    """The codes of the words of a folded text in order, which of them are numbers, and which are too long.
 
-    A long text is taken in stretches, so that the tables stay small; of a word longer than one, the beginning counts.
+    A long text is processed in chunks, which bounds memory; of a word longer than a chunk, only the beginning counts.
     """
-    if len(data) <= _STRETCH:
+    if len(data) <= _CHUNK_SIZE:
         return _codes_in(data)
     stretches, start = [], 0
     while start < len(data):
-        end = data.rfind(b" ", start, start + _STRETCH)
+        end = data.rfind(b" ", start, start + _CHUNK_SIZE)
         if end < 0:
-            stretches.append(_codes_in(data[start : start + _STRETCH]))
-            end = data.find(b" ", start + _STRETCH)
+            stretches.append(_codes_in(data[start : start + _CHUNK_SIZE]))
+            end = data.find(b" ", start + _CHUNK_SIZE)
         elif end > start:
             stretches.append(_codes_in(data[start:end]))
         start = end + 1 if end >= 0 else len(data)
@@ -207,10 +207,10 @@ def codes_in(data: bytes) -> tuple[Codes, Marks, Marks]:
 
 
 def _codes_in(data: bytes) -> tuple[Codes, Marks, Marks]:
-    """The same for one stretch.
+    """The same for one chunk.
 
-    A code is a polynomial of the bytes of a word. The one of a whole text is summed up once; that of a word is the
-    difference between two sums, divided by the power with which it begins.
+    A code is a polynomial hash of the bytes of a word. Prefix sums are computed once for the whole text; the hash of a
+    word is the difference of two prefix sums, divided by the power at its first byte.
     """
     data = b" " + data + b" "
     characters = np.frombuffer(data, dtype=np.uint8)
@@ -224,21 +224,25 @@ def _codes_in(data: bytes) -> tuple[Codes, Marks, Marks]:
     codes ^= codes >> _HALF
     codes *= _MIXER
     are_numbers = np.zeros(len(codes), np.bool_)
-    begin_with_digit = ((characters[starts] - _ZERO) < 10).nonzero()[0]  # what lies below "0" wraps around to above
+    begin_with_digit = ((characters[starts] - _ZERO) < 10).nonzero()[
+        0
+    ]  # unsigned: characters below "0" wrap around to large values
     bounds = zip(starts[begin_with_digit].tolist(), ends[begin_with_digit].tolist(), strict=True)
     are_numbers[begin_with_digit] = [data[start:end].isdigit() for start, end in bounds]
     return codes, are_numbers, ends - starts > MAX_WORD_LENGTH
 
 
 def words_at(data: bytes, indices: Indices) -> list[bytes]:
-    """Some words of a folded text, by their indices in the arrays that `codes_in` gives."""
-    edges = _edges(np.frombuffer(b" " + data + b" ", dtype=np.uint8))  # in `data` itself, as a blank stands before it
+    """Some words of a folded text, by their indices in the arrays of `codes_in`."""
+    edges = _edges(
+        np.frombuffer(b" " + data + b" ", dtype=np.uint8)
+    )  # indices into `data`, since a blank was put before it
     bounds = zip(edges[::2][indices].tolist(), edges[1::2][indices].tolist(), strict=True)
     return [data[start:end] for start, end in bounds]
 
 
 def _edges(characters: _Characters) -> Indices:
-    """The index before the beginning of each word, and of its last character, in turn."""
+    """For each word, the index before its first character and the index of its last, alternating."""
     are_letters: Marks = characters > ord(" ")
     edges: Indices = (are_letters[1:] != are_letters[:-1]).nonzero()[0]
     return edges
@@ -255,15 +259,15 @@ def _powers(count: int) -> tuple[Codes, Codes]:
 SEPARATOR_CODE = codes_of([SEPARATOR.decode()])[0]
 
 
-_HARMLESS_FORMAT = frozenset("\u200c\u200d")  # joiners: Persian, Indic scripts and emoji are misspelt without them
+_HARMLESS_FORMAT = frozenset("\u200c\u200d")  # zero-width joiners, needed by Persian, Indic scripts and emoji
 _SPACES = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029")
 
 
 def visible(text: str, limit: int = 200) -> str:
-    """One line of at most `limit` characters with nothing in it that could steer a terminal, a page or reading order.
+    """One line of at most `limit` characters, safe to print: nothing in it can control a terminal or reorder text.
 
-    Control, format (bidirectional overrides among them), surrogate and private-use characters go, all white space
-    becomes single blanks, and text that had to be cut ends in an ellipsis.
+    Control, format (such as bidirectional overrides), surrogate and private-use characters are removed, white space is
+    collapsed to single blanks, and truncated text ends in an ellipsis.
     """
     if text.isascii() and text.isprintable():
         line = " ".join(text[: 8 * limit].split())

@@ -1,6 +1,6 @@
 """Files of URLs: one a line, the bookmarks that a browser exports (Netscape format), or OPML.
 
-Which of these a file is, its first words show; everything else is plain lines.
+The format is detected from the beginning of the file; the default is one URL a line.
 """
 
 import html
@@ -11,18 +11,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .errors import RecipeError
-from .files import read_given
+from .files import read_user_file
 from .hosts import is_reserved
 from .records import Url
 from .urls import has_known_suffix, normalise
 
-MAX_BYTES = 50_000_000  # of a file; bookmarks carry pictures
+MAX_BYTES = 50_000_000  # of a file; bookmarks contain icons
 _BOOKMARKS = "<!doctype netscape-bookmark-file"
 _VALUE = r"\"[^\"<]*+\"|'[^'<]*+'|[^\s\"'<>]++"
 _TAG = re.compile(rf"<(a|outline)((?:\s++[\w:.-]++(?:\s*+=\s*+(?:{_VALUE}))?+)++)", re.IGNORECASE)
 _ATTRIBUTE = re.compile(rf"(?<![\w:.-])([\w:.-]++)\s*+=\s*+({_VALUE})")
 _BARE = re.compile(r"((?:[\w-]{1,63}\.)+[^\W\d_][\w-]{0,62})(?::\d{1,5})?(?:[/?]\S*)?")
-_FILE_SUFFIXES = frozenset(("app", "cc", "md", "mov", "pl", "ps", "py", "rs", "sh", "zip"))  # top-level domains too
+_FILE_SUFFIXES = frozenset(
+    ("app", "cc", "md", "mov", "pl", "ps", "py", "rs", "sh", "zip")
+)  # these are top-level domains too
 
 
 class NumberedLine(NamedTuple):
@@ -31,9 +33,9 @@ class NumberedLine(NamedTuple):
 
 
 class UrlFile(NamedTuple):
-    """What a file lists.
+    """The entries of a file.
 
-    left_out: how many entries of bookmarks or OPML are no pages, such as scripts and feeds; 0 for plain lines.
+    left_out: the number of bookmarks or OPML entries that are not pages, such as scripts and feeds; 0 for plain lines.
     """
 
     lines: list[NumberedLine]
@@ -41,9 +43,9 @@ class UrlFile(NamedTuple):
 
 
 def read_url_file(path: Path, what: str) -> UrlFile:
-    """The lines of a file, blank lines and those that begin with # left out; of bookmarks and OPML, the URLs of pages.
+    """The lines of a file without blank lines and comments (#); of bookmarks and OPML, the URLs of pages.
 
-    what: is in the file, for messages: "seeds".
+    what: what the file lists, for messages: "seeds".
     """
     text = _read(path, what)
     start = text[:4096].lstrip().lower()
@@ -59,7 +61,7 @@ def read_url_file(path: Path, what: str) -> UrlFile:
 
 
 def content_lines(lines: Iterable[str]) -> Iterator[NumberedLine]:
-    """Lines without blanks at their ends, less blank ones and those that begin with #."""
+    """The lines, stripped, without blank lines and comments (#)."""
     for number, line in enumerate(lines, 1):
         meant = line.strip()
         if meant and not meant.startswith("#"):
@@ -68,7 +70,7 @@ def content_lines(lines: Iterable[str]) -> Iterator[NumberedLine]:
 
 def _read(path: Path, what: str) -> str:
     try:
-        content = read_given(path, MAX_BYTES)
+        content = read_user_file(path, MAX_BYTES)
     except OSError as error:
         way_out = "; give fewer, or several files" if error.errno == EFBIG else ""
         raise RecipeError(f"cannot read the {what} in {path}: {error.strerror or error}{way_out}") from None
@@ -80,7 +82,7 @@ def _read(path: Path, what: str) -> str:
 
 
 def _tagged(text: str, tag: str, keys: tuple[str, ...]) -> UrlFile:
-    """The URLs in the first of these attributes that each tag has."""
+    """For each tag, the URL in the first of these attributes that it has."""
     lines: list[NumberedLine] = []
     left_out, counted, number = 0, 0, 1
     for found in _TAG.finditer(text):
@@ -100,9 +102,9 @@ def _tagged(text: str, tag: str, keys: tuple[str, ...]) -> UrlFile:
 
 
 def bare_host(text: str, *, or_file: bool = False) -> Url | None:
-    """The https:// URL that a host name without a scheme means, with or without a path; None for other texts.
+    """The https:// URL for a host name without a scheme, with or without a path; None for other text.
 
-    or_file: whether it could be the name of a file as well, so that only known top-level domains count.
+    or_file: whether the text could also be a file name; then only known top-level domains are accepted.
 
     >>> bare_host("www.example.org"), bare_host("page.html", or_file=True), bare_host("mailto:me@example.org")
     ('https://www.example.org/', None, None)

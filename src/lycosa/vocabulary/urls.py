@@ -1,4 +1,4 @@
-"""URLs as the crawler knows them: absolute, http or https, WHATWG-normalised, no fragment, no credentials.
+"""Normalised URLs: absolute, http or https, in the form of the WHATWG standard, without fragment and credentials.
 
 >>> join("http://example.org/a/b.html", "../c?q=1#top")
 'http://example.org/c?q=1'
@@ -14,7 +14,7 @@ from publicsuffixlist import PublicSuffixList
 from .records import Host, Url
 from .text import whole_number
 
-# URLs in which there is nothing to normalise, as most are: these need no parser.
+# Most URLs are normalised already. These patterns recognise them without the parser, which is slower.
 _SEGMENT = "[A-Za-z0-9_~-][A-Za-z0-9_.~-]*+"
 _PATH = f"(?:{_SEGMENT}(?:/{_SEGMENT})*+/?+)?+"
 _PLAIN_PATH = re.compile(f"(/|\\.\\./)?{_PATH}").fullmatch
@@ -26,7 +26,7 @@ _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 
 
 def normalise(text: str) -> Url | None:
-    """The URL that a text spells, or None where it spells none that can be crawled."""
+    """The text as a normalised URL; None if it is not a URL that can be crawled."""
     try:
         return _cleaned(ada_url.normalize_url(text.strip()))
     except ValueError:
@@ -34,12 +34,12 @@ def normalise(text: str) -> Url | None:
 
 
 def join(base: str, href: str) -> Url | None:
-    """The URL that `href` means on the page `base`, or None where it cannot be crawled."""
+    """The URL of a link `href` on the page `base`; None if it cannot be crawled."""
     return Joiner(base)(href)
 
 
 class Joiner:
-    """Joins many links of one page."""
+    """Resolves the links of one page; faster than `join` for many links."""
 
     def __init__(self, base: str):
         self._base = base
@@ -83,13 +83,13 @@ def _tidy_escape(match: re.Match[str]) -> str:
 
 
 def origin_of(url: str) -> str:
-    """Scheme and authority, with no slash behind."""
+    """Scheme and authority, without a trailing slash."""
     end = url.find("/", 8)
     return url if end < 0 else url[:end]
 
 
 def host_of(url: str) -> Host:
-    """Host name, and port where it is not the scheme's own: what a delay, a robots.txt and a queue belong to.
+    """Host name, with the port unless it is the scheme's default: the unit of delays, queues and robots.txt.
 
     >>> host_of("http://a.example:8080/bees")
     'a.example:8080'
@@ -106,7 +106,7 @@ def hostname_of(url: str) -> str:
 
 
 def port_of(url: str) -> int | None:
-    """The port where a URL names one, which it does where it is not the scheme's own.
+    """The port, if the URL has one; default ports are not part of normalised URLs.
 
     >>> port_of("http://[::1]:8080/"), port_of("http://a.example/")
     (8080, None)
@@ -132,7 +132,7 @@ def _known_suffixes() -> PublicSuffixList:
 
 @lru_cache(maxsize=50_000)
 def site_of(url_or_host: str) -> str:
-    """The registered domain; for an address, the address."""
+    """The registered domain; for an IP address, the address."""
     name = hostname_of(url_or_host) if "://" in url_or_host else hostname_of(f"http://{url_or_host}")
     if ":" in name or name.replace(".", "").isdigit():
         return name
@@ -140,7 +140,7 @@ def site_of(url_or_host: str) -> str:
 
 
 def has_known_suffix(name: str) -> bool:
-    """Whether the name of a host ends in a top-level domain that there is.
+    """Whether a host name ends in an existing top-level domain.
 
     >>> has_known_suffix("example.org"), has_known_suffix("page.html")
     (True, False)
@@ -149,15 +149,15 @@ def has_known_suffix(name: str) -> bool:
 
 
 def is_node(url: str | int) -> bool:
-    """Whether a page has a number in place of a URL, as the nodes of the lab's graphs do: no host, no path, no words.
+    """Whether a "URL" is the number of a node in one of the lab's graphs, which has no host, path or words.
 
-    What follows from that is decided where a URL is taken apart, by this function.
+    Every function that takes URLs apart asks this first.
     """
     return not isinstance(url, str)
 
 
 def key_of(url: str | int) -> int:
-    """64 bits that stand for a URL, signed so that SQLite takes them; the number of a node is its own key."""
+    """A 64-bit hash of a URL, signed to fit into SQLite; the number of a node is its own key."""
     if not isinstance(url, str):
         return url
     key: int = xxhash.xxh3_64_intdigest(url.encode())

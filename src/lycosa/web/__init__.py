@@ -1,4 +1,4 @@
-"""Where pages come from. Each Web has the same interface; wrappers take a Web and are one.
+"""Fetching pages. Each Web has the same interface; a wrapper takes a Web and is one.
 
 live        HTTP (`transfers` drives libcurl, `encodings` decodes bodies)
 simulated   pages in memory

@@ -17,7 +17,7 @@ Chunks = Iterator[bytes]
 
 
 def decoded(body: bytes, content_encoding: str, limit: int) -> tuple[bytes, bool]:
-    """The first `limit` bytes of the content, and whether there was more; of damaged data, what can be decoded."""
+    """The first `limit` bytes of the content, and whether there is more; damaged data is decoded as far as possible."""
     layers = [name.strip().lower() for name in content_encoding.split(",", MAX_LAYERS)] if content_encoding else []
     if len(layers) > MAX_LAYERS:
         return b"", False
@@ -43,7 +43,7 @@ def _read_limited(chunks: Chunks, limit: int) -> tuple[bytes, bool]:
 
 
 def _gunzip(body: bytes) -> Chunks:
-    if not body.startswith(b"\x1f\x8b"):  # not encoded, though declared so
+    if not body.startswith(b"\x1f\x8b"):  # declared but not encoded
         yield body
         return
     at = 0
@@ -55,7 +55,7 @@ def _gunzip(body: bytes) -> Chunks:
 
 
 def _inflate(body: bytes) -> Chunks:
-    """The zlib format where its header is valid, else raw deflate, which many servers send under that name."""
+    """The zlib format if its header is valid, else raw deflate, which many servers send under that name."""
     is_zlib = len(body) >= 2 and body[0] & 0x0F == 8 and (body[0] * 256 + body[1]) % 31 == 0
     yield from _inflated(zlib.decompressobj(wbits=15 if is_zlib else -15), body, 0)
 

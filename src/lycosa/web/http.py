@@ -1,4 +1,4 @@
-"""The Web itself, over HTTP/1.1 and TLS."""
+"""The live web, over HTTP/1.1 and TLS."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -14,12 +14,12 @@ from lycosa.vocabulary.urls import host_of, hostname_of, port_of
 
 from .encodings import decoded
 from .outcomes import Headers, classify, header, is_html, is_page_status, looks_like_html
-from .transfers import TIMED_OUT, HttpRequest, HttpResponse, Refuses, Transfers, most_files
+from .transfers import TIMED_OUT, HttpRequest, HttpResponse, Refuses, Transfers, max_open_files
 
-_OTHER_FILES = 64  # that a crawl has open beside its connections
-_FILES_OF_A_FETCH = 4  # one that is connected, its copy, one that is tried beside it, and one that is kept
-_WAIT_FOR_FILES = 1.0  # seconds until a fetch is tried again for which no file could be opened
-_READ_ANYWAY = 65_536  # bytes of the body of an error or redirect that are read to keep the connection
+_RESERVED_FILES = 64  # file descriptors of a crawl other than connections
+_FILES_PER_FETCH = 4  # the connection, its duplicate, a parallel attempt, and a kept-alive connection
+_FILES_DELAY = 1.0  # seconds until a fetch is retried that found no free file descriptor
+_MAX_DRAINED = 65_536  # bytes of the body of an error or redirect that are read to keep the connection alive
 _ACCEPT_PAGE = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.1"
 _SECRET = frozenset(("cookie", "authorization"))  # sent, but not archived
 # Ports of other protocols, whose servers may take a request for commands: https://fetch.spec.whatwg.org/#port-blocking
@@ -43,13 +43,13 @@ def user_agent(version: str, contact: str) -> str:
     return f"lycosa/{version} (+https://github.com/lycosa/lycosa{contact_part})"
 
 
-def most_fetches() -> int:
-    """How many fetches at a time this process may open files for.
+def max_fetches() -> int:
+    """The number of concurrent fetches that the limit of open files allows.
 
-    >>> most_fetches() >= 1
+    >>> max_fetches() >= 1
     True
     """
-    return max(1, (most_files() - _OTHER_FILES) // _FILES_OF_A_FETCH)
+    return max(1, (max_open_files() - _RESERVED_FILES) // _FILES_PER_FETCH)
 
 
 def connect_to(entry: str) -> str:
@@ -84,7 +84,7 @@ def _resolve_entry(entry: str) -> tuple[str, str, int]:
 
 
 def _refuses(allow_private: bool, allow_public: bool) -> Refuses | None:
-    """What judges the addresses of sockets; None where all are allowed."""
+    """A function that says why an address is refused; None if all are allowed."""
     if allow_private and allow_public:
         return None
 
@@ -100,12 +100,13 @@ def _refuses(allow_private: bool, allow_public: bool) -> Refuses | None:
 class LiveWeb:
     """Requests pages over HTTP, within limits of time and size, from public addresses only.
 
-    The address is judged where a socket is opened, so that it does not matter how a URL, a redirect or a name server
-    spells it. Hosts in `resolve` are at an address of the user's choice, which may be of any kind.
+    Addresses are checked when a socket is opened, so that the spelling in a URL, a redirect or a DNS record does not
+    matter. Hosts in `resolve` are at an address of the user's choice, which may be private.
 
-    may_connect: whether it is the turn of an address that hosts may share; else the fetch is postponed. Asked where a
-        socket is opened for a host, as only then its address is known.
-    lacks_files: called where a fetch is postponed because this process may not open more files.
+    may_connect: whether an address, which hosts may share, has a free slot; if not, the fetch is postponed. Called when
+    a
+        socket is opened, since the address is not known before.
+    lacks_files: called when a fetch is postponed because the limit of open files is reached.
     """
 
     def __init__(
@@ -126,7 +127,7 @@ class LiveWeb:
     ):
         self._clock = clock
         self._max_body = max_body
-        self._judges_names = bool(proxy) and not allow_private  # behind a proxy there is no socket to judge
+        self._judges_names = bool(proxy) and not allow_private  # with a proxy, there is no socket to check
         self._resolved = {
             host: (f"::{_bracketed(address)}:{port}", (address, port))
             for host, address, port in map(_resolve_entry, resolve)
@@ -152,7 +153,7 @@ class LiveWeb:
         )
 
     async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
-        """One request for a page; follows no redirect; every failure is an outcome."""
+        """One request for a page, without following redirects; every failure is an outcome."""
         return await self._request(url, known, self._max_body, any_type=False)
 
     async def fetch_text(self, url: Url, *, limit: int = 512_000) -> Fetch:
@@ -179,13 +180,13 @@ class LiveWeb:
                 return limit if any_type or not content_type or is_html(content_type) else 0
             length = header(headers, "content-length")
             is_number = length.isascii() and length.isdigit()
-            return 0 if is_number and whole_number(length, most=_READ_ANYWAY) is None else _READ_ANYWAY
+            return 0 if is_number and whole_number(length, most=_MAX_DRAINED) is None else _MAX_DRAINED
 
         def is_wanted(headers: Headers, start: bytes) -> bool:
             if any_type or header(headers, "content-type"):
                 return True
             content, _ = decoded(start, header(headers, "content-encoding"), limit)
-            return looks_like_html(content) or len(content.strip()) < 64  # too little yet to judge
+            return looks_like_html(content) or len(content.strip()) < 64  # too short to tell yet
 
         lines = [f"{name}: {value}".encode("latin-1", "replace") for name, value in sent]
         may_connect = partial(self._may_connect, host_of(url)) if self._may_connect is not None else None
@@ -219,7 +220,7 @@ class LiveWeb:
                 request_headers=tuple(pair for pair in sent if pair[0].lower() not in _SECRET),
                 address=got.address,
                 elapsed=got.elapsed,
-                **more,  # type: ignore[arg-type]  # keywords of Fetch, as classify and decoded give them
+                **more,  # type: ignore[arg-type]  # keywords of Fetch
             )
 
         if got.error and got.refused:
@@ -228,9 +229,9 @@ class LiveWeb:
             return fetch(Outcome.POSTPONED, detail="other hosts on its address are asked first")
         if got.lacks_files:
             self._lacks_files()
-            until = self._clock.now() + _WAIT_FOR_FILES
+            until = self._clock.now() + _FILES_DELAY
             return fetch(Outcome.POSTPONED, host_not_before=until, detail="this process may not open more files")
-        late = got.error == TIMED_OUT and got.status >= 200  # a body that was cut off by the timeout
+        late = got.error == TIMED_OUT and got.status >= 200  # a body truncated by the timeout
         if (got.error and not late) or got.status < 200:
             return fetch(Outcome.FAILED, detail=got.message or "the answer is not HTTP")
         content, cut = b"", got.cut

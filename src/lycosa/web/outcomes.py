@@ -1,4 +1,4 @@
-"""What an HTTP response means for a crawl, the same for live and simulated ones, and how many fetches a run made."""
+"""Classifies HTTP responses, live and simulated, as outcomes, and counts the fetches of a run."""
 
 import re
 from collections.abc import Iterable
@@ -12,14 +12,14 @@ from lycosa.vocabulary.urls import join
 
 Headers = tuple[tuple[str, str], ...]
 
-DEFAULT_WAIT = 30.0  # seconds until a busy host is asked again, without a Retry-After
-MAX_WAIT = 86_400.0  # seconds; a longer Retry-After is cut to this
-SNIFFED = 512  # bytes of content that are looked at where there is no content type
+DEFAULT_WAIT = 30.0  # seconds until a busy host is requested again, without Retry-After
+MAX_WAIT = 86_400.0  # seconds; a longer Retry-After is reduced to this
+SNIFFED = 512  # bytes of content examined if there is no content type
 
 _PAGE_STATUSES = frozenset({200, 203})
 _MOVED_STATUSES = frozenset({301, 302, 303, 307, 308})
 _BUSY_STATUSES = frozenset({429, 503})
-_UNANSWERED = (Outcome.BUSY, Outcome.FAILED, Outcome.REFUSED)  # where there is no status
+_UNANSWERED = (Outcome.BUSY, Outcome.FAILED, Outcome.REFUSED)  # if there is no status
 _HTML_START = re.compile(
     rb"\s*<(?:!doctype\s+html|!--|(?:html|head|title|meta|link|base|body|script|style|h1|h2|p|div|table|a|b|br|center"
     rb"|font|iframe|ul|ol|main|header|article|section|nav)[\s>/])",
@@ -29,7 +29,7 @@ _XML_START = re.compile(rb"\s*<\?xml\s", re.IGNORECASE)
 
 
 class Verdict(Struct, frozen=True, gc=False):
-    """The outcome of a response, with what follows from it."""
+    """The outcome of a response, with its consequences."""
 
     outcome: Outcome
     location: Url | None = None
@@ -75,12 +75,12 @@ _OUT_OF_REACH = "robots.txt is out of reach: "
 
 
 def robots_out_of_reach(detail: str) -> str:
-    """The detail of a page that was not asked for, as robots.txt could not be had for this reason."""
+    """The detail for a page that was not requested because robots.txt could not be fetched, with the reason."""
     return f"{_OUT_OF_REACH}{detail}"
 
 
 def outcome_name(outcome: Outcome, status: int | None) -> str:
-    """What became of a fetch in a word or two, with the status where it says more.
+    """An outcome in a word or two, with the status if it is informative.
 
     >>> outcome_name(Outcome.GONE, 401), outcome_name(Outcome.GONE, 404), outcome_name(Outcome.FAILED, None)
     ('denied (401)', 'not found (404)', 'unreachable')
@@ -91,7 +91,7 @@ def outcome_name(outcome: Outcome, status: int | None) -> str:
         case Outcome.GONE:
             name = {404: "not found", 410: "gone", None: "not found"}.get(status, "rejected")
         case Outcome.BUSY | Outcome.FAILED if status is None:
-            name = "unreachable"  # robots.txt of the host too, which is asked for first
+            name = "unreachable"  # probably already robots.txt, which is requested first
         case Outcome.FAILED:
             name = "server error" if status is not None and status >= 500 else "no usable answer"
         case Outcome.UNWANTED:
@@ -108,7 +108,7 @@ def outcome_name(outcome: Outcome, status: int | None) -> str:
 
 
 def outcome_in_words(outcome: Outcome, status: int | None, detail: str) -> str:
-    """The same with what is known of the reason.
+    """The same, with the reason if known.
 
     >>> outcome_in_words(Outcome.BUSY, None, "robots.txt is out of reach: no such host")
     'unreachable: no such host'
@@ -132,7 +132,7 @@ def is_html(content_type: str) -> bool:
 
 
 def looks_like_html(start: bytes) -> bool:
-    """Whether content of no stated type begins as HTML does."""
+    """Whether content without a type starts like HTML."""
     start = start[:SNIFFED].removeprefix(b"\xef\xbb\xbf")
     if _XML_START.match(start):
         return b"<html" in start.lower()
@@ -140,7 +140,7 @@ def looks_like_html(start: bytes) -> bool:
 
 
 def header(headers: Iterable[tuple[str, str]], name: str) -> str:
-    """The last value of a header by its lower-case name; empty where there is none."""
+    """The last value of a header, by its lower-case name; empty if there is none."""
     found = ""
     for key, value in headers:
         if key.lower() == name:
@@ -149,15 +149,15 @@ def header(headers: Iterable[tuple[str, str]], name: str) -> str:
 
 
 def seconds_to_wait(retry_after: str, now: float) -> float:
-    """Seconds that a Retry-After header asks for, as a number or a date; at most a day."""
+    """The seconds of a Retry-After header, given as a number or a date; at most a day."""
     text = retry_after.strip()
     if text.isascii() and text.isdigit():
         return min(float(text[:12]), MAX_WAIT)
-    from email.utils import parsedate_to_datetime  # here, as it takes a twentieth of the start of a command
+    from email.utils import parsedate_to_datetime  # imported late: 5 % of the start-up time of a command
 
     try:
         moment = parsedate_to_datetime(text[:64])
-    except (ValueError, TypeError, OverflowError, IndexError):  # whatever strange dates make of the parser
+    except (ValueError, TypeError, OverflowError, IndexError):  # all that the parser may raise
         return DEFAULT_WAIT
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
@@ -168,11 +168,11 @@ class FetchCounts:
     """Counts the fetches of a run: fetches = requests + barred."""
 
     def __init__(self) -> None:
-        self.requests = 0  # that were sent, answered or not; without those for robots.txt
+        self.requests = 0  # sent, answered or not; without those for robots.txt
         self.barred = (
-            0  # fetches without a request: robots.txt forbade it or was out of reach, or the address was refused
+            0  # fetches without a request: robots.txt forbade it or was unreachable, or the address was refused
         )
-        self.answers = 0  # fetches that a server answered; a robots.txt that forbids is an answer
+        self.answers = 0  # fetches that a server answered, including by a robots.txt that forbids
         self.latest_trouble = ""  # detail of the latest fetch without an answer
 
     @property
@@ -180,7 +180,7 @@ class FetchCounts:
         return self.requests + self.barred
 
     def stop_reason(self) -> str:
-        """Why a run ends that was limited to so many fetches."""
+        """The stop reason of a run that was limited to so many fetches."""
         barred = f"; {self.barred} more were not, as robots.txt or the address was in the way" if self.barred else ""
         return f"{self.requests} requests were made, as asked{barred}"
 
@@ -198,7 +198,6 @@ class FetchCounts:
 
 
 def was_requested(fetch: Fetch) -> bool:
-    """Whether a request was sent for a fetch: not where robots.txt forbids it or is out of reach, or the address was
-    refused."""
+    """Whether a request was sent: not if robots.txt forbids it or is unreachable, or the address was refused."""
     is_out_of_reach = fetch.outcome is Outcome.BUSY and fetch.status is None
     return not is_out_of_reach and fetch.outcome not in (Outcome.FORBIDDEN, Outcome.REFUSED)

@@ -16,17 +16,17 @@ from lycosa.vocabulary.urls import host_of, join, origin_of, path_of
 
 from .outcomes import robots_out_of_reach
 
-MAX_CRAWL_DELAY = 30.0  # seconds; a longer Crawl-delay is cut to this
-_BYTES_READ = 512_000  # of a robots.txt: 500 KiB, as RFC 9309 asks for
+MAX_CRAWL_DELAY = 30.0  # seconds; a longer Crawl-delay is reduced to this
+_BYTES_READ = 512_000  # of a robots.txt: 500 KiB, as RFC 9309 requires
 _MAX_HOPS = 5  # redirects
-_MAX_UNFINISHED = 10_000  # hosts whose robots.txt was asked for and redirects
+_MAX_UNFINISHED = 10_000  # hosts whose robots.txt redirects and is still being followed
 _LIFETIME = 86_400.0  # seconds
-_FIRST_WAIT = 60.0  # seconds until a robots.txt that is out of reach is requested again; doubles
-_FIRST_WAIT_UNANSWERED = 5.0  # the same where there is no response at all: no such name, no TLS, no connection
+_FIRST_WAIT = 60.0  # seconds until an unreachable robots.txt is requested again; doubles
+_FIRST_WAIT_UNANSWERED = 5.0  # the same without any response: DNS, TLS or connection failure
 _MAX_WAIT = 3_600.0
 _MAX_HOSTS = 10_000
 _MAX_CACHED = 64_000_000  # bytes of parsed robots.txt, estimated, over all hosts
-_BYTES_OF_A_RULE = 600  # parsed
+_BYTES_PER_RULE = 600  # parsed
 _MAX_WILDCARDS = 1_000  # rules with `*` or `$` for one robot
 _MAX_RULES = 10_000  # for one robot
 _AGENT_LINE = re.compile(r"\s*user[-\s]?\s*agent[\s:]+([^#]*)", re.IGNORECASE)
@@ -50,13 +50,13 @@ class _Policy(Struct, frozen=True):
     rules: Protego | None = None  # None: everything is allowed
     crawl_delay: float = 0.0  # seconds
     size: int = 0  # bytes, estimated
-    barred: Outcome | None = None  # where robots.txt could not be fetched: the outcome of every page
+    barred: Outcome | None = None  # the outcome of every page if robots.txt could not be fetched
     detail: str = ""
     wait: float = 0.0  # seconds until robots.txt is requested again
 
 
 class _NextHop(Struct, frozen=True, gc=False):
-    """Where the robots.txt of an origin is to be asked for next."""
+    """The next URL to request for the robots.txt of an origin."""
 
     url: Url
     hops: int = 0  # redirects that led there
@@ -64,13 +64,13 @@ class _NextHop(Struct, frozen=True, gc=False):
 
 
 class RobotsWeb:
-    """Requests nothing that the robots.txt of a host forbids, and nothing at all while that is out of reach.
+    """Requests nothing that the robots.txt of a host forbids, and nothing at all while robots.txt is unreachable.
 
-    A request for robots.txt is one like any other: where hosts rest after a request, the fetch is postponed after it,
-    so that what comes next (a redirect, the page) waits for its turn. Where it leads to another host, it is the turn of
-    that which counts.
+    A request for robots.txt counts like any other: if there is a delay between requests, the fetch is postponed after
+    it, so that the next request (a redirect, the page) waits for the delay. A redirect to another host waits for a slot
+    of that host.
 
-    slots: of the hosts that are asked; without them nothing waits.
+    slots: of the requested hosts; without them, nothing waits.
     """
 
     def __init__(self, web: TextWeb, *, user_agent: str, clock: Clock, slots: HostSlots | None = None):
@@ -84,10 +84,10 @@ class RobotsWeb:
         self._cached = 0
         self._downloads: dict[
             str, list[asyncio.Future[None]]
-        ] = {}  # robots.txt under way, by origin, and who waits for it
+        ] = {}  # requests for robots.txt in flight, by origin, with their waiters
 
     async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
-        """The page, or why it was not requested; with the moment from which on the host may be asked again."""
+        """The page, or why it was not requested; with the time from which the host may be requested again."""
         policy = await self._policy_for(url)
         if not isinstance(policy, _Policy):
             return policy
@@ -100,7 +100,7 @@ class RobotsWeb:
         return self._barrier(url, policy) or self._delayed(await self._web.fetch_text(url, limit=limit), policy)
 
     async def sitemaps(self, url: Url) -> "list[Url] | Fetch":
-        """The sitemaps that the robots.txt of this URL's host names; or a fetch that was postponed on the way."""
+        """The sitemaps listed in the robots.txt of this URL's host; or a postponed fetch."""
         policy = await self._policy_for(url)
         if not isinstance(policy, _Policy):
             return policy
@@ -127,7 +127,7 @@ class RobotsWeb:
         return replace(fetch, host_not_before=max(fetch.host_not_before or 0.0, self._clock.now() + policy.crawl_delay))
 
     async def _policy_for(self, url: Url) -> _Policy | Fetch:
-        """What holds for a URL; or a fetch of it that is postponed, as robots.txt was asked for on the way."""
+        """The policy for a URL; or a postponed fetch of it, if robots.txt had to be requested first."""
         origin = origin_of(url)
         while True:
             policy = self._policies.get(origin)
@@ -173,7 +173,7 @@ class RobotsWeb:
                 return hop
 
     async def _fetch_in_turn(self, hop: _NextHop, origin: str) -> Fetch:
-        """Asks for the robots.txt of an origin; at another host when it is the turn of that."""
+        """Requests the robots.txt of an origin; after a redirect to another host, when that host has a free slot."""
         slots = self._slots
         if slots is None or not hop.hops or host_of(hop.url) == host_of(origin):
             return await self._web.fetch_text(hop.url, limit=_BYTES_READ)
@@ -190,7 +190,7 @@ class RobotsWeb:
 
     def _policy_after(self, fetch: Fetch, hops: int, earlier: _Policy | None) -> _Policy:
         now = self._clock.now()
-        if fetch.outcome is Outcome.OK and fetch.truncated != "time":  # what did not come could forbid more
+        if fetch.outcome is Outcome.OK and fetch.truncated != "time":  # the missing part could forbid more
             return self._policy_of(fetch.content, now + _LIFETIME)
         if fetch.outcome is Outcome.REFUSED and not hops:
             return _Policy(now, barred=Outcome.REFUSED, detail=fetch.detail)
@@ -206,7 +206,7 @@ class RobotsWeb:
         text = _for_one_robot(content[:_BYTES_READ].decode("utf-8-sig", "replace"), self._token)
         rules = Protego.parse(text)
         delay = min(rules.crawl_delay(self._token) or 0.0, MAX_CRAWL_DELAY)
-        return _Policy(until, rules=rules, crawl_delay=delay, size=len(text) + _BYTES_OF_A_RULE * text.count("\n"))
+        return _Policy(until, rules=rules, crawl_delay=delay, size=len(text) + _BYTES_PER_RULE * text.count("\n"))
 
     def _keep(self, origin: str, policy: _Policy) -> None:
         replaced = self._policies.pop(origin, None)
@@ -218,11 +218,11 @@ class RobotsWeb:
 
 
 def _for_one_robot(text: str, token: str) -> str:
-    """The rules that hold for one robot, few enough to try them all.
+    """The rules for one robot, limited in number.
 
-    All other robots share one name and one rule: parsing takes time in proportion to robots times rules. Past
-    `_MAX_WILDCARDS` rules with a wildcard, which have to be tried one by one, each forbids all that begins as it does
-    before the wildcard; past `_MAX_RULES` in all, what is not allowed expressly is forbidden.
+    All other robots are reduced to one name and one rule, because parsing takes time proportional to robots times
+    rules. Beyond `_MAX_WILDCARDS` rules with wildcards, which must be matched one by one, each forbids its prefix
+    before the wildcard; beyond `_MAX_RULES` in all, everything that is not explicitly allowed is forbidden.
     """
     lines: list[str] = []
     cut: set[str] = set()
@@ -246,7 +246,7 @@ def _for_one_robot(text: str, token: str) -> str:
             continue
         is_first, was_agent = was_agent, False
         if not is_ours:
-            if is_first:  # the one that ends the names of the group
+            if is_first:  # the first rule ends the user agents of the group
                 lines.append(line)
             continue
         value = rule[2].partition("#")[0].strip()

@@ -10,11 +10,11 @@ from .encodings import decoded
 
 MAX_BYTES = 10_000_000  # of one sitemap, unzipped
 _MAX_URL_LENGTH = 2_048  # characters, by the protocol
-_MAX_ELEMENTS = 1_000  # before the first URL, and for each: images and translations have elements of their own
+_MAX_ELEMENTS = 1_000  # before the first URL, and per URL: images and translations have elements of their own
 
 
 class _EnoughReadError(Exception):
-    """Stops the XML parser: there is too much, or something that no sitemap needs."""
+    """Stops the XML parser: the sitemap is too long, or has something that no sitemap needs."""
 
 
 def unzipped(content: bytes) -> bytes:
@@ -78,7 +78,7 @@ def _in_xml(content: bytes, limit: int) -> tuple[list[str], list[str]]:
     parser.StartElementHandler = start
     parser.EndElementHandler = end
     parser.CharacterDataHandler = data
-    parser.StartDoctypeDeclHandler = refuse  # no doctype, no entities, nothing to expand
-    with suppress(expat.ExpatError, _EnoughReadError, ValueError, LookupError):  # the last two: strange encodings
+    parser.StartDoctypeDeclHandler = refuse  # without a doctype, there are no entities to expand
+    with suppress(expat.ExpatError, _EnoughReadError, ValueError, LookupError):  # the last two for unknown encodings
         parser.Parse(content.lstrip(), True)
     return pages, sitemaps

@@ -1,4 +1,4 @@
-"""libcurl on an asyncio event loop. What a response means is not known here, but in `outcomes`.
+"""libcurl on an asyncio event loop; `outcomes` interprets the responses.
 
 HttpRequest --run--> a transfer from the pool --curl--> callbacks collect head and body --> HttpResponse
 """
@@ -29,22 +29,22 @@ except ImportError:  # Windows
 
 _SUPPRESS_CONNECT_HEADERS = 265  # libcurl options that pycurl has no names for
 _DISALLOW_USERNAME_IN_URL = 278
-_KEPT_CONNECTIONS = 512  # fewer where the process may open few files
-_KEPT_PER_ADDRESS = 4  # idle connections to one address, whatever hosts they were opened for
+_KEPT_CONNECTIONS = 512  # fewer if the limit of open files is low
+_KEPT_PER_ADDRESS = 4  # idle connections to one address, over all hosts
 _IDLE_TRANSFERS = 256
-_MOST_ADDRESSES = 20  # of a name that are tried for one request
+_MAX_ADDRESSES = 20  # of a host name that are tried for one request
 _NO_FILES = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
-_MAYBE_NO_FILES = frozenset(  # errors that do not tell why
+_MAYBE_NO_FILES = frozenset(  # errors that may have this cause
     (pycurl.E_COULDNT_RESOLVE_HOST, pycurl.E_COULDNT_RESOLVE_PROXY, pycurl.E_COULDNT_CONNECT)
 )
-_STOP = 0  # a callback that takes none of its bytes ends the transfer
+_STOP = 0  # a callback that accepts none of its bytes ends the transfer
 
 _MESSAGES = {  # instead of those of libcurl, which has none for CURLE_TOO_LARGE
     pycurl.E_COULDNT_RESOLVE_HOST: "no such host",
     pycurl.E_COULDNT_RESOLVE_PROXY: "no such proxy",
     100: "a header is too long",
 }
-_TLS_ERRORS = frozenset(  # whose messages do not all say that they are about TLS
+_TLS_ERRORS = frozenset(  # not all of their messages mention TLS
     (
         pycurl.E_SSL_CONNECT_ERROR,
         pycurl.E_SSL_CERTPROBLEM,
@@ -55,7 +55,7 @@ _TLS_ERRORS = frozenset(  # whose messages do not all say that they are about TL
     )
 )
 
-Refuses = Callable[[str], str | None]  # why an address may not be connected to, None where it may
+Refuses = Callable[[str], str | None]  # why an address is refused, or None
 
 TIMED_OUT: int = pycurl.E_OPERATION_TIMEDOUT
 
@@ -68,38 +68,38 @@ class HttpRequest(Struct, frozen=True, gc=False):
     bytes_wanted: Callable[[int, Headers], int]  # of the body, by status and headers; 0 ends the transfer
     is_wanted: Callable[[Headers, bytes], bool]  # by headers and the first bytes of the body
     connect_to: str | None = None  # an entry of CURLOPT_CONNECT_TO
-    permitted: tuple[str, int] | None = None  # address and port that may be connected to without being judged
-    may_connect: Callable[[str], bool] | None = None  # whether it is the turn of an address
+    permitted: tuple[str, int] | None = None  # address and port that are exempt from the check
+    may_connect: Callable[[str], bool] | None = None  # whether an address has a free slot
 
 
 class HttpResponse(Struct, frozen=True, gc=False):
-    """The response to a request, as far as it came."""
+    """The response to a request, as far as it was received."""
 
-    error: int  # code of libcurl; 0 for success, and where we ended the transfer ourselves
+    error: int  # code of libcurl; 0 for success, and if we ended the transfer ourselves
     message: str = ""
-    refused: str = ""  # the address that was not connected to, and why
-    is_address_busy: bool = False  # not connected to, as it was not the turn of its address
-    lacks_files: bool = False  # not connected to, as this process may not open more files
-    status: int = 0  # 0 where no status line came
+    refused: str = ""  # the refused address, and why
+    is_address_busy: bool = False  # not connected, because its address has no free slot
+    lacks_files: bool = False  # not connected, because the limit of open files is reached
+    status: int = 0  # 0 without a status line
     reason: str = ""
     http_version: str = "1.1"
     headers: Headers = ()
     body: bytes = b""
-    cut: bool = False  # there was more than the bytes wanted
+    cut: bool = False  # the body was truncated at the limit
     address: str = ""
     elapsed: float = 0.0  # seconds
 
 
 class _Kept(NamedTuple):
-    """A connection that was open after the latest transfer of an origin."""
+    """The kept-alive connection of an origin after its latest transfer."""
 
     descriptor: int
     port: int  # the local one
-    address: str  # empty where its user chose it
+    address: str  # empty if the user chose it
 
 
 class _Transfer:
-    """A curl handle, reused for one request after the other, and the response to the present one."""
+    """A curl handle, reused for successive requests, and the response to the current one."""
 
     def __init__(self, *, timeout: float, refuses: Refuses | None, proxy: str, judges: bool):
         self.curl = curl = pycurl.Curl()
@@ -128,7 +128,7 @@ class _Transfer:
         ):
             curl.setopt(option, value)
         self._refuses = refuses
-        if judges and not proxy:  # a proxy is the only address connected to, and the user's choice
+        if judges and not proxy:  # with a proxy, only its address is connected to, which the user chose
             curl.setopt(pycurl.OPENSOCKETFUNCTION, self._open_socket)
         self._request: HttpRequest
         self._has_connect_to = False
@@ -139,7 +139,7 @@ class _Transfer:
         self._lines: list[bytes] = []
         self._status, self._reason, self._http_version = 0, "", "1.1"
         self._headers: Headers = ()
-        self._body = bytearray()  # a list would hold every piece of a body that comes byte by byte
+        self._body = bytearray()  # a list would keep an object per chunk of a body that arrives byte by byte
         self._room = 0
         self._is_sniffed = self._cut = self._stopped = False
         self._refused = ""
@@ -220,7 +220,7 @@ class _Transfer:
             self._is_address_busy = True
             return not_opened
         self._addresses_tried += 1
-        if self._addresses_tried > _MOST_ADDRESSES:  # a name server may name thousands
+        if self._addresses_tried > _MAX_ADDRESSES:  # DNS may return thousands
             return not_opened
         try:
             opened = socket.socket(family, kind, protocol)
@@ -234,7 +234,7 @@ class _Transfer:
 class Transfers:
     """Runs any number of requests at a time on one event loop, over a pool of connections.
 
-    judges: whether addresses are judged before they are connected to.
+    judges: whether addresses are checked before connecting.
     """
 
     def __init__(self, *, timeout: float, refuses: Refuses | None, proxy: str, judges: bool):
@@ -242,7 +242,7 @@ class Transfers:
         self._idle: list[_Transfer] = []
         self._running: dict[pycurl.Curl, asyncio.Future[tuple[int, str]]] = {}
         self._kept: dict[str, _Kept] = {}  # by origin
-        self._kept_at: dict[str, dict[str, None]] = {}  # by address: the origins, that kept for longest first
+        self._kept_at: dict[str, dict[str, None]] = {}  # by address: its origins, oldest first
         self._requests: dict[pycurl.Curl, HttpRequest] = {}  # of the transfers that run
         self._watched: dict[int, int] = {}  # file descriptor -> what curl waits for on it
         self._timer: asyncio.Handle | None = None
@@ -265,11 +265,11 @@ class Transfers:
             self._requests[transfer.curl] = request
             error, message = await done
             return transfer.received(error, message)
-        except pycurl.error as trouble:  # an option that libcurl would not take
+        except pycurl.error as trouble:  # an option rejected by libcurl
             return HttpResponse(error=trouble.args[0], message=str(trouble.args[-1]))
         finally:
             self._requests.pop(transfer.curl, None)
-            if self._running.pop(transfer.curl, None) is not None:  # cancelled, or never begun
+            if self._running.pop(transfer.curl, None) is not None:  # cancelled, or not started
                 multi.remove_handle(transfer.curl)
             transfer.end()
             if self._closed or len(self._idle) >= _IDLE_TRANSFERS:
@@ -301,11 +301,11 @@ class Transfers:
         self._multi = multi = pycurl.CurlMulti()
         multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
         multi.setopt(pycurl.M_TIMERFUNCTION, self._set_timer)
-        multi.setopt(pycurl.M_MAXCONNECTS, min(_KEPT_CONNECTIONS, most_files() // 4))
+        multi.setopt(pycurl.M_MAXCONNECTS, min(_KEPT_CONNECTIONS, max_open_files() // 4))
         return multi
 
     def _watch(self, event: int, descriptor: int, _multi: object, _data: object) -> None:
-        """libcurl wants to be called when a socket is ready: CURLMOPT_SOCKETFUNCTION."""
+        """CURLMOPT_SOCKETFUNCTION: libcurl asks to be called when a socket is ready."""
         if event == pycurl.POLL_REMOVE:
             event = 0
         before = self._watched.pop(descriptor, 0)
@@ -321,7 +321,7 @@ class Transfers:
                 remove(descriptor)
 
     def _set_timer(self, milliseconds: int) -> None:
-        """libcurl wants to be called after a time: CURLMOPT_TIMERFUNCTION."""
+        """CURLMOPT_TIMERFUNCTION: libcurl asks to be called after a time."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -361,8 +361,7 @@ class Transfers:
             done.set_result((error, message))
 
     def _keep(self, origin: str, kept: _Kept) -> None:
-        """Notes the connection that was used for an origin, where it is open still; ends the one that was kept for
-        longest where its address has many."""
+        """Remembers the connection of an origin if it is still open; closes the oldest one if its address has many."""
         self._forget_kept(origin)
         if kept.descriptor < 0:
             return
@@ -385,19 +384,19 @@ class Transfers:
         return kept
 
     def _drop_if_unsolicited(self, origin: str) -> None:
-        """Ends the connection kept for an origin where more has come on it than was asked for: it would be taken for
-        the response to the next request, as libcurl looks only at connections that were idle for long."""
+        """Closes the kept connection of an origin if unsolicited data has arrived on it. It would be taken for the
+        response to the next request, because libcurl checks only connections that were idle for long."""
         kept = self._forget_kept(origin)
         if kept is not None and _is_readable(kept.descriptor):
             _hang_up(kept)
 
 
 def _hang_up(kept: _Kept | None) -> None:
-    """Ends a connection of libcurl's, which finds that it has ended when it uses it, and opens another then."""
+    """Shuts down a connection of libcurl, which will notice when it uses it, and open another."""
     if kept is None:
         return
     with suppress(OSError), socket.fromfd(kept.descriptor, socket.AF_INET, socket.SOCK_STREAM) as connection:
-        if connection.getsockname()[1] == kept.port:  # else the descriptor is of something else by now
+        if connection.getsockname()[1] == kept.port:  # otherwise, the descriptor has been reused
             connection.shutdown(socket.SHUT_RDWR)
 
 
@@ -416,7 +415,7 @@ def _in_words(error: int, message: str) -> str:
 
 
 def _head_of(lines: list[bytes]) -> tuple[int, str, str, Headers]:
-    """Status, reason, HTTP version and headers of one header block; status 0 where the status line is invalid."""
+    """Status, reason, HTTP version and headers of one header block; status 0 if the status line is invalid."""
     if not lines:
         return 0, "", "1.1", ()
     version, _, rest = lines[0].decode("latin-1").strip().partition(" ")
@@ -424,7 +423,7 @@ def _head_of(lines: list[bytes]) -> tuple[int, str, str, Headers]:
     headers: list[tuple[str, str]] = []
     for line in lines[1:]:
         text = line.decode("latin-1").rstrip("\r\n")
-        if text[:1] in (" ", "\t") and headers:  # a folded line continues the value before
+        if text[:1] in (" ", "\t") and headers:  # a folded line continues the previous value
             name, value = headers[-1]
             headers[-1] = (name, f"{value} {text.strip()}")
             continue
@@ -443,9 +442,9 @@ def _may_open_a_file() -> bool:
     return True
 
 
-def most_files() -> int:
-    """How many files this process may have open."""
+def max_open_files() -> int:
+    """The limit of open files of this process."""
     if resource is None:
         return sys.maxsize
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return most if most >= 0 else sys.maxsize  # negative where there is no bound
+    return most if most >= 0 else sys.maxsize  # negative for no limit

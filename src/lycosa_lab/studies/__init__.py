@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from lycosa.vocabulary.plugins import find_piece
+from lycosa.vocabulary.plugins import find_by_name
 from lycosa_lab.study import Study
 
 from .adaptive_utility import AdaptiveUtility
@@ -48,6 +48,6 @@ STUDIES: Mapping[str, Study] = {
 
 def study_named(name: str) -> Study:
     """The study of this name, Lycosa's own or that of a plug-in, which names an object or a class."""
-    found: Any = find_piece(STUDIES, "lycosa.studies", name, what="study")
+    found: Any = find_by_name(STUDIES, "lycosa.studies", name, what="study")
     study: Study = found() if isinstance(found, type) else found
     return study

@@ -12,12 +12,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 TOOLS := .venv-tools
-# Tests wait for processes, connections and disks about a third of their time: one process more than there are cores.
+# Many tests wait for processes and connections: one process more than there are cores keeps these busy.
 LYCOSA_TEST_PROCESSES ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 PYTEST = $(BIN)/pytest --numprocesses $(LYCOSA_TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes: what one has compiled the next shall find
 
-.PHONY: setup tools browser demo style check test fortress dist golden bench clean
+.PHONY: setup tools browser demo style types core everything check test fortress dist golden bench clean
 
 setup: $(VENV)/.installed
 
@@ -57,13 +57,21 @@ demo: setup
 style: setup
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/ruff format --check src tests benchmarks
+
+types: setup
 	$(BIN)/mypy
 
-check: style
+core: setup
 	$(PYTEST) -m "not slow and not lab and not peers and not fortress"
 
-test: style tools browser
+everything: setup
 	$(PYTEST) -m "not fortress"
+
+check: style  # types and tests at a time: mypy keeps one core busy, and no more
+	@$(MAKE) --no-print-directory --jobs 2 types core
+
+test: style tools browser
+	@$(MAKE) --no-print-directory --jobs 2 types everything
 
 fortress: setup
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris || echo "without atheris, the fuzzers draw inputs at random"

@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import sys
@@ -17,7 +18,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from collection.samples import warcio_check
 from lycosa.cli import main
-from lycosa.run.trust import note_made_here
+from lycosa.run.trust import ID_FILE, note_made_here
 from processes import Process
 from worlds import html
 
@@ -127,6 +128,14 @@ def collection(
     )
     if seeds:
         (folder / "seeds.txt").write_text("".join(f"{seed}\n" for seed in seeds), encoding="utf-8")
+    note_made_here(folder)
+    return folder
+
+
+def copied(made: Path, folder: Path) -> Path:
+    """A copy of a collection, made once for many tests, for one of them to change; it counts as made here too."""
+    shutil.copytree(made, folder)
+    (folder / ID_FILE).unlink()
     note_made_here(folder)
     return folder
 

@@ -206,6 +206,69 @@ def test_an_open_collection_lists_finds_and_reads_pages(crawled):
         assert collection.waiting() > 0
 
 
+def test_pages_are_given_as_rows_and_counted_by_the_same_keywords(crawled):
+    with lycosa.open(crawled) as collection:
+        rows = list(collection.rows(top=5, text=True))
+        assert [row["url"] for row in rows] == [page.url for page in collection.pages("relevance", limit=5)]
+        assert all(row["text"] == collection.text(row["url"]) for row in rows)
+        assert collection.count() == 30
+        assert collection.count(host=rows[0]["host"]) == len(list(collection.pages(host=rows[0]["host"]))) < 30
+        assert collection.row(rows[0]["url"], markdown=True)["markdown"] == collection.markdown(rows[0]["url"])
+        assert collection.row("http://nowhere.example/") is None
+        with pytest.raises(TypeError, match="no keyword 'hosts'; there are"):
+            collection.count(hosts=["portal.example"])
+
+
+def test_an_open_collection_explains_shows_and_reports(crawled, tmp_path):
+    with lycosa.open(crawled) as collection:
+        page = next(collection.pages("relevance", limit=1))
+        facts = collection.explain(page.url)
+        assert (facts["state"], facts["page"]) == ("stored", page)
+        assert collection.explain("http://nowhere.example/")["state"] == "unknown"
+        with pytest.raises(UsageError, match="not a URL"):
+            collection.explain("no URL at all")
+        shown = collection.overview()
+        assert (shown.facts.pages, shown.waiting) == (30, collection.waiting())
+        assert page.url not in {hit.url for hit in collection.similar(page.url, limit=3)}
+        assert collection.similar("http://nowhere.example/") == []
+        assert "<title>bees" in collection.write_report(tmp_path / "bees.html").read_text()
+        assert collection.write_report() == crawled / "report.html"
+
+
+def test_pages_are_labelled_and_the_model_learns(bees, served):
+    with pytest.raises(UsageError, match="no URL to label"):
+        lycosa.label(bees)
+    noted = lycosa.label(bees, good=[ON_TOPIC[9]])
+    assert (noted.judged, noted.missing) == (None, 9), "before the first crawl there is nothing to learn from"
+    list(crawl(bees, served, pages=12))
+    with lycosa.open(bees) as collection:
+        off_topic = next(page.url for page in collection if page.url not in ON_TOPIC)
+    learnt = lycosa.label(bees, bad=[off_topic])
+    assert (learnt.judged, learnt.missing) == (12, 0)
+    with lycosa.open(bees) as collection:
+        assert {row["url"] for row in collection.rows(label="bad")} == {off_topic}
+
+
+def test_a_page_is_forgotten_and_a_collection_made_anew_from_its_archive(bees, served):
+    list(crawl(bees, served, pages=8))
+    with lycosa.open(bees) as collection:
+        url = next(iter(collection)).url
+    done = lycosa.forget(bees, url)
+    assert (done.pages, done.was_known) == (1, True)
+    (bees / "catalog.sqlite").unlink()
+    assert lycosa.rebuild(bees) == 7
+    with lycosa.open(bees) as collection:
+        assert collection.page(url) is None
+        assert collection.explain(url)["state"] == "forgotten"
+
+
+def test_pages_of_a_warc_file_are_imported(bees, crawled):
+    (archive,) = sorted((crawled / "archive").glob("*.warc.gz"))[:1]
+    done = lycosa.import_archive(bees, archive)
+    with lycosa.open(bees) as collection:
+        assert len(collection) == done.pages > 0
+
+
 def test_a_url_is_known_however_it_is_spelt(crawled):
     with lycosa.open(crawled) as collection:
         assert collection.page("HTTP://portal.example").url == WORLD.front_page

@@ -12,7 +12,7 @@ for visit in lycosa.open("bees").refresh(budget=50):
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .api import crawl, new, open
+    from .api import crawl, forget, import_archive, label, new, open, rebuild
     from .strategies.base import BaseStrategy, clamped
     from .vocabulary.contracts import Relevance, Strategy
     from .vocabulary.errors import LycosaError
@@ -23,7 +23,11 @@ __version__ = "0.1.0"
 _MODULES = {  # of public names: first those to crawl with, then those that a plug-in needs
     "crawl": "lycosa.api",
     "new": "lycosa.api",
-    "open": "lycosa.api",
+    "open": "lycosa.api",  # whose `refresh` is a method, since lycosa.refresh is the package of its policies
+    "label": "lycosa.api",
+    "forget": "lycosa.api",
+    "import_archive": "lycosa.api",
+    "rebuild": "lycosa.api",
     "LycosaError": "lycosa.vocabulary.errors",
     "BaseStrategy": "lycosa.strategies.base",
     "Strategy": "lycosa.vocabulary.contracts",
@@ -57,9 +61,13 @@ __all__ = [
     "__version__",
     "clamped",
     "crawl",
+    "forget",
     "host_of",
+    "import_archive",
+    "label",
     "new",
     "open",
+    "rebuild",
 ]
 
 

@@ -20,14 +20,12 @@
 (10, 1)
 """
 
-import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from lycosa.collection import Collection
-from lycosa.collection.arrow_tables import require_pandas, table_of
 from lycosa.collection.queries import Order
 from lycosa.collection.rows import ObservationRow, PageRow, Summary
 from lycosa.collection.search_index import Hit
@@ -35,9 +33,6 @@ from lycosa.frontier.admission import Scope
 from lycosa.frontier.durable import count_waiting
 from lycosa.reading import markdown_of
 from lycosa.recipe import Recipe
-from lycosa.run.export import TableOptions, labels_of, rows, table_request
-from lycosa.run.live import LiveCrawl, Visits
-from lycosa.run.new import new_collection
 from lycosa.run.open import bring_index_up_to_date, html_of, main_text_of, open_for_reading
 from lycosa.run.options import (
     CrawlOptions,
@@ -49,16 +44,42 @@ from lycosa.run.options import (
     narrowed,
     settings_of,
 )
-from lycosa.run.refresh import Plan, Refresh, Refreshed, plan_of, refreshing_recipe, require_pages
-from lycosa.run.session import Session
 from lycosa.run.trust import polite_recipe
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
-from lycosa.vocabulary.event_loop import new_event_loop
-from lycosa.vocabulary.records import Fetch, Visit
-from lycosa.vocabulary.urls import normalise
+from lycosa.vocabulary.records import Fetch, Plain, Visit
+from lycosa.vocabulary.urls import checked_url, normalise
 
-__all__ = ["LycosaError", "OpenCollection", "RefreshRun", "Run", "crawl", "new", "open"]
+# Imported in the functions that need them, so that a search starts without the modules that fetch, train and draw.
+if TYPE_CHECKING:
+    from lycosa.run.export import TableOptions
+    from lycosa.run.live import Visits
+    from lycosa.run.overview import Overview
+    from lycosa.run.refresh import Plan, Refresh, Refreshed
+    from lycosa.run.session import Session
+    from lycosa.run.training import Learnt
+    from lycosa.run.upkeep import Forgotten, ImportedArchive
+
+__all__ = [
+    "LycosaError",
+    "OpenCollection",
+    "RefreshRun",
+    "Run",
+    "crawl",
+    "forget",
+    "import_archive",
+    "label",
+    "new",
+    "open",
+    "rebuild",
+    "refresh",
+]
+
+Tell = Callable[[str], None]
+
+
+def _tell_nobody(line: str) -> None:
+    """Drops a message."""
 
 
 class _Readable:
@@ -103,13 +124,44 @@ class _Readable:
         fetch = self.fetch(url)
         return markdown_of(html_of(fetch), fetch.url)
 
-    def to_arrow(self, **options: Unpack[TableOptions]) -> Any:
-        """The pages as a `pyarrow.Table`, in memory; the keywords are the flags of `lycosa export`."""
+    def rows(self, **options: "Unpack[TableOptions]") -> Iterator[dict[str, Any]]:
+        """The pages as dictionaries, one at a time; the keywords are the flags of `lycosa export`."""
+        from lycosa.run.export import labels_of, rows, table_request
+
+        wanted, content = table_request(self.folder, options, now=WallClock().now())
+        return rows(self._collection(), wanted, content, labels_of(self.folder))
+
+    def row(
+        self, url: str, *, text: bool = False, markdown: bool = False, html: bool = False, links: bool = False
+    ) -> dict[str, Any] | None:
+        """The row of one page; None if the collection does not have it."""
+        from lycosa.collection.queries import Selection
+        from lycosa.run.export import ExportContent, labels_of, rows
+
+        content = ExportContent(text=text, markdown=markdown, html=html, links=links)
+        known = normalise(url)
+        wanted = Selection(urls=frozenset(() if known is None else (known,)))
+        return next(rows(self._collection(), wanted, content, labels_of(self.folder)), None)
+
+    def count(self, **options: "Unpack[TableOptions]") -> int:
+        """The number of pages that `rows` selects with the same keywords."""
+        from lycosa.run.export import table_request
+
+        wanted, _ = table_request(self.folder, options, now=WallClock().now())
+        return self._collection().catalog.count_selected(wanted)
+
+    def to_arrow(self, **options: "Unpack[TableOptions]") -> Any:
+        """The pages as a `pyarrow.Table`, in memory; the keywords are those of `rows`."""
+        from lycosa.collection.arrow_tables import table_of
+        from lycosa.run.export import labels_of, rows, table_request
+
         wanted, content = table_request(self.folder, options, now=WallClock().now())
         return table_of(rows(self._collection(), wanted, content, labels_of(self.folder)), content.columns)
 
-    def to_pandas(self, **options: Unpack[TableOptions]) -> Any:
-        """The pages as a `pandas.DataFrame`, in memory; the keywords are those of `to_arrow`."""
+    def to_pandas(self, **options: "Unpack[TableOptions]") -> Any:
+        """The pages as a `pandas.DataFrame`, in memory; the keywords are those of `rows`."""
+        from lycosa.collection.arrow_tables import require_pandas
+
         require_pandas()
         return self.to_arrow(**options).to_pandas()
 
@@ -127,11 +179,41 @@ class _Readable:
 
         Words are compared by their stems, by the language of each page, and without accents.
         """
+        host = host and host.lower()
         return self._collection().search.search(query, limit=limit, host=host, min_relevance=min_relevance)
+
+    def similar(self, url: str, *, limit: int = 10) -> list[Hit]:
+        """The pages most similar to a page of the collection, by their words."""
+        page = self.page(url)
+        return [] if page is None else self._collection().search.similar(page.url, limit=limit)
+
+    def explain(self, url: str) -> Plain:
+        """What is known of a URL: its state (stored, waiting, skipped, …), why, and the links that led to it."""
+        from lycosa.run.explanation import facts_about
+
+        return facts_about(self._collection(), checked_url(url))
 
     def summary(self) -> Summary:
         """The collection in numbers: pages, harvest rate, hosts, outcomes, skips, runs."""
         return self._collection().catalog.summary()
+
+    def overview(self) -> "Overview":
+        """What `lycosa show` shows: the summary, estimates of harvest rate and recall, and what was left out."""
+        from lycosa.run.overview import overview
+
+        return overview(self._collection())
+
+    def report(self) -> str:
+        """The collection as one HTML page with charts."""
+        from lycosa.report import html_report
+
+        return html_report(self._collection())
+
+    def write_report(self, out: str | Path | None = None) -> Path:
+        """Writes the report to `out`, by default into the folder of the collection; returns its path."""
+        from lycosa.report import write_report
+
+        return write_report(self._collection(), None if out is None else Path(out))
 
     def waiting(self) -> int:
         """The number of waiting URLs."""
@@ -141,8 +223,9 @@ class _Readable:
 class OpenCollection(_Readable):
     """A collection opened for reading; iterates over its pages. A crawl may run at the same time."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, *, tell: Tell = _tell_nobody):
         self.folder = folder
+        self._tell = tell
         self._opened = open_for_reading(folder)
         self._closed = False
 
@@ -166,10 +249,18 @@ class OpenCollection(_Readable):
     def search(
         self, query: str, *, limit: int = 10, host: str | None = None, min_relevance: float | None = None
     ) -> list[Hit]:
+        self.bring_index_up_to_date()
+        return super().search(query, limit=limit, host=host, min_relevance=min_relevance)
+
+    def similar(self, url: str, *, limit: int = 10) -> list[Hit]:
+        self.bring_index_up_to_date()
+        return super().similar(url, limit=limit)
+
+    def bring_index_up_to_date(self) -> None:
+        """Adds to the search index the pages that a crawl left out of it; `search` and `similar` do it themselves."""
         opened = self._collection()
         if opened.pages_not_indexed() or opened.search.is_outdated():
-            bring_index_up_to_date(self.folder, tell=lambda line: None)
-        return super().search(query, limit=limit, host=host, min_relevance=min_relevance)
+            bring_index_up_to_date(self.folder, tell=self._tell)
 
     def refresh(
         self,
@@ -177,19 +268,11 @@ class OpenCollection(_Readable):
         budget: int,
         policy: str | None = None,
         expand: float | None = None,
-        tell: Callable[[str], None] = lambda line: None,
+        tell: Tell = _tell_nobody,
         **options: Unpack[FetchOptions],
     ) -> "RefreshRun":
-        """A refresh of the collection within a budget of requests; it runs while you iterate over its visits.
-
-        The keywords are the flags of `lycosa refresh`. At the end, `result` has the changed, new and vanished pages.
-        """
-        check_keywords(options, FetchOptions)
-        plan = plan_of(budget=budget, policy=policy, expand=expand)
-        settings = settings_of(options)
-        recipe = refreshing_recipe(polite_recipe(self.folder, tell=tell), plan, options)
-        require_pages(self.folder)
-        return RefreshRun(self.folder, recipe, settings, plan, tell=tell)
+        """A refresh of the collection; see `lycosa.api.refresh`."""
+        return refresh(self.folder, budget=budget, policy=policy, expand=expand, tell=tell, **options)
 
     def close(self) -> None:
         self._closed = True
@@ -203,12 +286,12 @@ class Run(_Readable):
     While your own code handles a visit, the fetches in flight are paused.
     """
 
-    def __init__(self, folder: Path, recipe: Recipe, settings: Settings, *, tell: Callable[[str], None]):
+    def __init__(self, folder: Path, recipe: Recipe, settings: Settings, *, tell: Tell):
         self.folder = folder
         self.stopped = ""  # the stop reason; empty until the crawl ends
+        self.tell = tell
         self._recipe = recipe
         self._settings = settings
-        self._tell = tell
         self._session: Session | None = None
         self._opened: Collection | None = None
 
@@ -220,11 +303,15 @@ class Run(_Readable):
         return self._opened
 
     def __iter__(self) -> Iterator[Visit]:
+        import asyncio
+
+        from lycosa.vocabulary.event_loop import new_event_loop
+
         _require_no_loop()
-        with self._running() as session, asyncio.Runner(loop_factory=new_event_loop) as runner:
+        with self.session() as session, asyncio.Runner(loop_factory=new_event_loop) as runner:
             opened = AsyncExitStack()
             try:
-                visits = runner.run(opened.enter_async_context(self._open(session)))
+                visits = runner.run(opened.enter_async_context(self.visits(session)))
                 while (visit := runner.run(_next(visits))) is not None:
                     yield visit
             except BaseException as error:
@@ -234,31 +321,37 @@ class Run(_Readable):
                 runner.run(opened.aclose())
 
     async def __aiter__(self) -> AsyncGenerator[Visit, None]:
-        with self._running() as session:
-            async with self._open(session) as visits:
+        with self.session() as session:
+            async with self.visits(session) as visits:
                 async for visit in visits:
                     yield visit
 
-    def _open(self, session: Session) -> Visits:
-        return LiveCrawl(session, self._settings)
-
-    def _end(self, session: Session) -> None:
-        """Saves the results of a run while its session is still open."""
-        self.stopped = session.status.stop_reason or "interrupted"
-
     @contextmanager
-    def _running(self) -> Iterator[Session]:
+    def session(self) -> "Iterator[Session]":
+        """The collection opened for this run; a display of the run reads its figures here."""
+        from lycosa.run.session import Session
+
         if self._session is not None:
             raise UsageError(f"this crawl of {self.folder} is under way; leave its loop before you begin another")
         self.close()
         self.stopped = ""
-        with Session(self.folder, self._recipe, clock=WallClock(), tell=self._tell) as session:
+        with Session(self.folder, self._recipe, clock=WallClock(), tell=self.tell) as session:
             self._session = session
             try:
                 yield session
             finally:
                 self._session = None
                 self._end(session)
+
+    def visits(self, session: "Session") -> "Visits":
+        """The visits of this run, to be entered with `async with`."""
+        from lycosa.run.live import LiveCrawl
+
+        return LiveCrawl(session, self._settings)
+
+    def _end(self, session: "Session") -> None:
+        """Saves the results of a run while its session is still open."""
+        self.stopped = session.status.stop_reason or "interrupted"
 
     def close(self) -> None:
         """Closes what the read methods opened; they open it again if needed."""
@@ -275,20 +368,22 @@ class RefreshRun(Run):
         folder: Path,
         recipe: Recipe,
         settings: Settings,
-        plan: Plan,
+        plan: "Plan",
         *,
-        tell: Callable[[str], None],
+        tell: Tell,
     ):
         super().__init__(folder, recipe, settings, tell=tell)
         self.result: Refreshed | None = None  # set at the end
         self._plan = plan
         self._refresh: Refresh | None = None
 
-    def _open(self, session: Session) -> Visits:
+    def visits(self, session: "Session") -> "Refresh":
+        from lycosa.run.refresh import Refresh
+
         self._refresh = Refresh(session, self._settings, self._plan)
         return self._refresh
 
-    def _end(self, session: Session) -> None:
+    def _end(self, session: "Session") -> None:
         super()._end(session)
         if self._refresh is not None:
             with suppress(CollectionError):  # the error that ended the run is already being raised
@@ -300,6 +395,8 @@ async def _next(visits: AsyncGenerator[Visit, None]) -> Visit | None:
 
 
 def _require_no_loop() -> None:
+    import asyncio
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -317,23 +414,26 @@ def new(
     contact: str = "",
     in_links: str | Path | None = None,
     traffic: str | Path | None = None,
+    tell: Tell = _tell_nobody,
     **scope: Unpack[ScopeOptions],
 ) -> Path:
     """Creates a collection, a folder with a recipe (lycosa.toml) that you can edit, and returns the folder.
 
     topic: the topic in words.
     examples, negatives: pages that are on the topic, and pages that are not: URLs, file names or texts of several
-    words,
-        as a list, or one a line in a file given as a Path, which may also be exported bookmarks or OPML. Nothing is
-        fetched before the crawl.
+        words, as a list, or one a line in a file given as a Path, which may also be exported bookmarks or OPML. Nothing
+        is fetched before the crawl.
     seeds: URLs to start from, given in the same way; by default, the examples that are URLs.
     contact: your e-mail address or web page, sent to the hosts; by default, that of the environment (LYCOSA_CONTACT) or
         of ~/.config/lycosa/config.toml.
     in_links: CSV file of URLs and their in-links, from which the importance of pages is learned.
     traffic: CSV file of domains and their reach.
+    tell: called with messages, such as that the name of a host was taken for a URL.
     scope: of every crawl of the collection: hosts, exclude_hosts, urls, exclude_urls, languages (lists), stay and
         keep_noindex, as for a single crawl.
     """
+    from lycosa.run.new import new_collection
+
     check_keywords(scope, ScopeOptions)
     folder = Path(folder)
     new_collection(
@@ -346,6 +446,7 @@ def new(
         in_links=Path(in_links) if in_links is not None else None,
         traffic=Path(traffic) if traffic is not None else None,
         scope=narrowed(Scope(), scope),
+        tell=tell,
     )
     return folder
 
@@ -356,9 +457,7 @@ def _given(lines: Path | Sequence[str | Path]) -> Path | Sequence[str | Path]:
     return lines
 
 
-def crawl(
-    folder: str | Path, *, tell: Callable[[str], None] = lambda line: None, **options: Unpack[CrawlOptions]
-) -> Run:
+def crawl(folder: str | Path, *, tell: Tell = _tell_nobody, **options: Unpack[CrawlOptions]) -> Run:
     """A crawl of a collection, or its continuation; it runs while you iterate over its visits.
 
     The recipe decides what is not given. The keywords, listed in `CrawlOptions`, are the flags of `lycosa crawl`
@@ -371,6 +470,66 @@ def crawl(
     return Run(folder, changed_recipe(polite_recipe(folder, tell=tell), options), settings, tell=tell)
 
 
-def open(folder: str | Path) -> OpenCollection:
-    """Opens the collection in a folder for reading."""
-    return OpenCollection(Path(folder))
+def refresh(
+    folder: str | Path,
+    *,
+    budget: int,
+    policy: str | None = None,
+    expand: float | None = None,
+    tell: Tell = _tell_nobody,
+    **options: Unpack[FetchOptions],
+) -> RefreshRun:
+    """A refresh of a collection within a budget of requests; it runs while you iterate over its visits.
+
+    The keywords are the flags of `lycosa refresh`. At the end, `result` has the changed, new and vanished pages.
+    """
+    from lycosa.run.refresh import plan_of, refreshing_recipe, require_pages
+
+    check_keywords(options, FetchOptions)
+    folder = Path(folder)
+    plan = plan_of(budget=budget, policy=policy, expand=expand)
+    settings = settings_of(options)
+    recipe = refreshing_recipe(polite_recipe(folder, tell=tell), plan, options)
+    require_pages(folder)
+    return RefreshRun(folder, recipe, settings, plan, tell=tell)
+
+
+def open(folder: str | Path, *, tell: Tell = _tell_nobody) -> OpenCollection:
+    """Opens the collection in a folder for reading; `tell` is called when the search index has to be updated."""
+    return OpenCollection(Path(folder), tell=tell)
+
+
+def label(
+    folder: str | Path, *, good: Iterable[str] = (), bad: Iterable[str] = (), tell: Tell = _tell_nobody
+) -> "Learnt":
+    """Labels pages as good or bad examples of the topic and retrains the model once, also during a crawl.
+
+    Returns the number of pages that were re-scored, and of labelled pages that the next crawl has to fetch.
+    """
+    from lycosa.run.control import label_pages
+
+    labels = {checked_url(url): True for url in good} | {checked_url(url): False for url in bad}
+    if not labels:
+        raise UsageError("no URL to label; give some as good or bad")
+    return label_pages(Path(folder), labels, tell=tell)
+
+
+def forget(folder: str | Path, url_or_host: str, *, tell: Tell = _tell_nobody) -> "Forgotten":
+    """Removes a page, or a host with all its pages, permanently; it is not fetched again."""
+    from lycosa.run.upkeep import forget
+
+    return forget(Path(folder), url_or_host, clock=WallClock(), tell=tell)
+
+
+def import_archive(folder: str | Path, file: str | Path, *, tell: Tell = _tell_nobody) -> "ImportedArchive":
+    """Imports the HTML pages of a WARC file into a collection, with the times at which they were fetched."""
+    from lycosa.run.upkeep import import_archive
+
+    return import_archive(Path(folder), Path(file), clock=WallClock(), tell=tell)
+
+
+def rebuild(folder: str | Path, *, tell: Tell = _tell_nobody) -> int:
+    """Rebuilds the catalog, search index and frontier from the archive; returns the number of pages."""
+    from lycosa.run.upkeep import rebuild
+
+    return rebuild(Path(folder), clock=WallClock(), tell=tell)

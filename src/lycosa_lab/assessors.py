@@ -1,10 +1,9 @@
-"""Assessors: linear classifiers, trained for each topic, that judge which of the crawled pages are good.
+"""Assessors: linear classifiers, trained for each topic, that decide which crawled pages are good.
 
 Menczer, Pant, Ruiz and Srinivasan, Evaluating Topic-Driven Web Crawlers, 2001, section 4.1, with the classifiers of
 Lewis, Schapire, Callan and Papka, Training Algorithms for Linear Text Classifiers, 1996. A page is a vector of unit
-length over all its terms, count · ln(training pages / training pages with the term), of which the features of the topic
-are looked at; a term that no training page has is as rare as one that a single page has. Targets are 1 for positive and
-0 for negative pages.
+length over all its terms, count · ln(training pages / training pages with the term), restricted to the features of the
+topic; a term of no training page counts as if one page had it. Targets are 1 for positive and 0 for negative pages.
 """
 
 from collections.abc import Callable
@@ -28,16 +27,16 @@ class TopicFeatures:
     """The terms chosen as features of a topic, and the rarity (idf) of every term of the training pages."""
 
     vocabulary: Codes  # sorted
-    rarity: Floats  # of each term of the vocabulary, and at the end of those not in it
-    places: Indices  # of the features in the vocabulary, rising
+    rarity: Floats  # of each term of the vocabulary; the last is for other terms
+    places: Indices  # of the features in the vocabulary, ascending
 
     @property
     def codes(self) -> Codes:
         return self.vocabulary[self.places]
 
     def vectors(self, documents: TermMatrix) -> Matrix:
-        """What the features are in each document, as parts of a vector over all its terms that has unit length."""
-        known = documents.places_in(self.vocabulary)  # -1, and so the last of `rarity`, where it is not
+        """The features of each document, as components of the unit vector over all its terms."""
+        known = documents.places_in(self.vocabulary)  # -1, and so the last of `rarity`, for other terms
         weights = documents.counts * self.rarity[known][documents.columns]
         lengths = np.sqrt(documents.summed(weights**2))[documents.rows]
         feature_at = np.full(len(self.rarity), -1)
@@ -64,7 +63,7 @@ class LinearAssessor:
 def train_assessors(
     positives: TermMatrix, negatives: TermMatrix, *, features: int = FEATURES, seed: int = 0
 ) -> dict[str, LinearAssessor]:
-    """An assessor of each kind by its name; online learners see the pages once, shuffled by the seed."""
+    """An assessor of each kind, by name; online learners see each page once, in an order shuffled by the seed."""
     documents = positives + negatives
     are_positive = np.arange(len(documents)) < len(positives)
     chosen = choose_features(documents, are_positive, features)
@@ -78,13 +77,13 @@ def train_assessors(
 
 
 def scores(vectors: Matrix, weights: Floats) -> Floats:
-    """Vectors times weights, summed row by row, so that equal vectors have equal scores whatever the other rows are."""
+    """Vectors times weights, summed row by row, so that equal vectors have exactly equal scores."""
     products: Floats = (vectors * weights).sum(axis=1)
     return products
 
 
 def choose_features(documents: TermMatrix, are_positive: Truths, number: int = FEATURES) -> TopicFeatures:
-    """The terms with the highest positive correlation with being a positive document; of equals, the smaller codes."""
+    """The terms with the highest positive correlation with positive documents; among equals, the smaller codes."""
     of_positives = documents.columns[are_positive[documents.rows]]
     positives_with: Indices = np.bincount(of_positives, minlength=len(documents.codes)).astype(np.intp)
     correlations = correlation(
@@ -154,10 +153,10 @@ LEARNERS: dict[str, Learner] = {"rocchio": rocchio, "widrow-hoff": widrow_hoff, 
 
 
 def best_threshold(scored: Floats, are_positive: Truths) -> float:
-    """The threshold with the highest F1 on these documents; of equally good ones, the strictest.
+    """The threshold with the highest F1 on these documents; among equals, the strictest.
 
     It lies midway between the last score accepted and the first one rejected, and always above 0, the score of
-    documents without features. Infinite where no document with a score above 0 is positive.
+    documents without features. Infinite if no document with a score above 0 is positive.
     """
     order = np.argsort(-scored, kind="stable")
     falling, hits = scored[order], np.cumsum(are_positive[order])

@@ -1,4 +1,4 @@
-"""Strategies compared on the same topics: the same seeds, pages and buffer for all, their pages pooled and judged."""
+"""Compares strategies on the same topics, with the same seeds, pages and buffer; their pages are pooled and judged."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,24 +22,24 @@ from .tables import mean_curve, mean_rows, nan_if_none, pair_rows
 from .topics import DirectoryTopic, TopicCosine, check_needs_pages_only, directory_sites, strategy_for, topics_of
 
 POINTS = 50  # of every curve
-PAGES = "pages"  # the row of pages fetched: fewer than asked for where a crawl ran out of links
+PAGES = "pages"  # the row of pages fetched: fewer than requested if a crawl ran out of links
 
 
 @dataclass(frozen=True)
 class ComparisonInputs:
-    """What the crawls of all topics share."""
+    """The inputs that the crawls of all topics share."""
 
     topics: Sequence[DirectoryTopic]
     cache: PageCache
-    size: Size  # among others: pages of a crawl, and buffer
+    size: Size  # includes the pages of a crawl and the buffer
     seed: int
 
 
 def crawls_of(names: Sequence[str], topic: DirectoryTopic, shared: ComparisonInputs, job: int) -> dict[str, list[Step]]:
     """The crawl of a topic by each strategy.
 
-    Those that weigh standing have it from the model that comes with Lycosa, as a live crawl without a table of in-links
-    does; θ is the median prediction for the seeds.
+    Standing is by the built-in model, as in a live crawl without a table of in-links; θ is the median prediction for
+    the seeds.
     """
     judge, pages, buffer = TopicCosine(topic.as_page()), shared.size["pages"], shared.size["buffer"]
     crawls: dict[str, list[Step]] = {}
@@ -63,7 +63,7 @@ def crawls_of(names: Sequence[str], topic: DirectoryTopic, shared: ComparisonInp
 
 
 class Pool(NamedTuple):
-    """The pages that any of the crawls fetched, each once."""
+    """The distinct pages of all crawls."""
 
     urls: Sequence[Url]
     documents: TermMatrix
@@ -140,7 +140,7 @@ class FreeComparison:
 
     @property
     def packages(self) -> Sequence[str]:
-        """The packages whose code it runs: Lycosa's own and those of strategies that are plug-ins."""
+        """The packages whose code it runs: Lycosa's, and those of strategies that are plug-ins."""
         entries = [plugins(GROUP)[name] for name in self.strategies if name not in STRATEGIES]
         return (*PACKAGES, *sorted({entry.module.partition(".")[0] for entry in entries}))
 
@@ -151,7 +151,7 @@ class FreeComparison:
         return list(range(self.topics_in(world)))
 
     def topics_in(self, world: StudyWorld) -> int:
-        """How many topics are crawled: those asked for, or as many as the world has."""
+        """The number of topics: as requested, or as many as the world has."""
         return len(topics_of(world, self.scales["free"]["topics"]))
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> ComparisonInputs:
@@ -166,7 +166,7 @@ class FreeComparison:
             directory_sites=directory_sites(world),
             earlier=frozenset(step.url for step in crawls[self.strategies[0]]),
         )
-        measures = self.measures or [measure for measure in _USUAL if measure.is_known_to(truth)]
+        measures = self.measures or [measure for measure in _DEFAULT_MEASURES if measure.is_known_to(truth)]
         points = points_along(shared.size["pages"], POINTS)
         return {
             "topic": topic.name,
@@ -219,7 +219,7 @@ class FreeComparison:
         )
 
 
-_USUAL = tuple(
+_DEFAULT_MEASURES = tuple(
     MEASURES[name]
     for name in ("Harvest", "TargetRecall", "MeanSimilarity", "MeanStatus", "Diversity", "Reliability", "StrategyCpu")
 )

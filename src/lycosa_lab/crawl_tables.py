@@ -24,9 +24,9 @@ ON_TOPIC, STATUS_OF_ALL = "true topicality", "status of all pages"
 
 
 class CrawlTables:
-    """The outcomes of all topics by setting; topics in which some crawl fetched nothing are left out.
+    """The outcomes of all topics by setting, without topics in which some crawl fetched nothing.
 
-    part: the key under which an outcome has the measures of the crawl by each setting, those of `TopicCrawls.measure`.
+    part: the key of an outcome with the measures (`TopicCrawls.measure`) of the crawl by setting.
     """
 
     def __init__(self, outcomes: Sequence[Plain], settings: Sequence[str], *, pages: int, part: str = "crawls"):

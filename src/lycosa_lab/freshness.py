@@ -1,8 +1,8 @@
-"""A collection that is refreshed once a day in a world that changes, and the best that any schedule can do.
+"""A collection that is refreshed daily in a changing world, and the optimal schedule.
 
-`Evolution` is some pages of such a world and when they change; `simulate_refresh` keeps them fresh by a policy;
-`best_freshness` is the optimum where all change rates are known (Cho, Garcia-Molina: Effective page refresh policies
-for web crawlers, TODS 2003; Azar et al., PNAS 2018).
+`Evolution` is a set of pages of such a world and when they change; `simulate_refresh` refreshes them by a policy;
+`best_freshness` is the optimum for known change rates (Cho, Garcia-Molina: Effective page refresh policies for web
+crawlers, TODS 2003; Azar et al., PNAS 2018).
 """
 
 from collections.abc import Mapping
@@ -23,18 +23,18 @@ from lycosa_lab.worlds.synthetic.evolution import CHANGE_SPREAD, CHANGES, MAX_CH
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_APART = 1e6  # days between the calendars of two pages, when all are on one axis
+_PAGE_OFFSET = 1e6  # days between the calendars of two pages on one axis
 
 
 def require_synthetic(world: StudyWorld) -> SyntheticWorld:
-    """The world, if it is one that goes on."""
+    """The world, if it changes over time."""
     if not isinstance(world, SyntheticWorld):
         raise UsageError(f"the world {world.name} stands still; run this study on --world synthetic")
     return world
 
 
 def change_rates_in(world: SyntheticWorld, numbers: Ints) -> Floats:
-    """Changes a day of these pages in the long run, by the rule by which the world draws them."""
+    """The expected changes per day of these pages, by the parameters of the world."""
     start = key(world.options.seed, "changes")
     deviates = [normals(subkey(subkey(start, number), 0), 1)[0] for number in numbers.tolist()]
     medians = np.array(CHANGES)[world.plan.kind[numbers]]
@@ -51,9 +51,9 @@ def standing_weights(world: SyntheticWorld, numbers: Ints) -> Floats:
 
 @dataclass(frozen=True)
 class Evolution:
-    """Some pages of a world, by rows, from its start to some day, on which all of them are still there.
+    """Pages of a world, as rows, over some days, at the end of which all still exist.
 
-    A page changes when its text does; links to new pages, which are added to it without a change of text, do not count.
+    A page changes when its text does; new links added without a change of text do not count.
     """
 
     world: SyntheticWorld
@@ -64,7 +64,7 @@ class Evolution:
 
     @classmethod
     def of(cls, world: SyntheticWorld, *, days: int) -> "Evolution":
-        """All pages of the start that live as long."""
+        """All initial pages that live that long."""
         there = world.at(float(days)).numbers()
         numbers = there[there < len(world.plan)]
         return cls(world, days, numbers, change_rates_in(world, numbers), standing_weights(world, numbers))
@@ -76,19 +76,22 @@ class Evolution:
     def _calendar(self) -> Floats:
         """All changes of all pages on one axis."""
         end = self.world.at(float(self.days))
-        own = [end.changes(number) + row * _APART for row, number in enumerate(self.numbers.tolist())]
+        own = [end.changes(number) + row * _PAGE_OFFSET for row, number in enumerate(self.numbers.tolist())]
         return np.concatenate([*own, [np.inf]])
 
     def next_change(self, rows: Ints, day: float) -> Floats:
-        """When each page changes for the first time after a day; infinite if not before the end."""
-        following = self._calendar[np.searchsorted(self._calendar, rows * _APART + day, side="right")] - rows * _APART
+        """The time of each page's first change after a day; infinite if there is none before the end."""
+        following = (
+            self._calendar[np.searchsorted(self._calendar, rows * _PAGE_OFFSET + day, side="right")]
+            - rows * _PAGE_OFFSET
+        )
         return np.where(following <= self.days, following, np.inf)
 
 
 Bools = NDArray[np.bool_]
 
-ESTIMATED, KNOWN, UNUSED = "estimated", "known", "not asked for"  # how a policy comes by change rates
-UNKNOWN_RATE = 0.02  # changes a day of a page, as long as no page was fetched twice
+ESTIMATED, KNOWN, UNUSED = "estimated", "known", "not asked for"  # how a policy gets change rates
+UNKNOWN_RATE = 0.02  # changes per day, assumed until some page was fetched twice
 
 
 class FetchHistory:
@@ -138,7 +141,7 @@ class FetchHistory:
 
 
 class LinksSeen:
-    """The links that were seen on pages, and the pages born since the start that they led to."""
+    """The links seen on pages, and the pages born since the start that they led to."""
 
     def __init__(self, evolution: Evolution, *, authority: float):
         self._numbers = evolution.numbers.tolist()
@@ -153,7 +156,7 @@ class LinksSeen:
         self.new_authorities: set[int] = set()
 
     def share_found(self, world: SyntheticWorld) -> float | None:
-        """Of all authorities born by then, those that were found; None if there are none."""
+        """The share of authorities born by then that were found; None if there are none."""
         born = int((world.plan.in_links[self._first_born :] >= self._authority).sum())
         return len(self.new_authorities) / born if born else None
 
@@ -183,7 +186,7 @@ def simulate_refresh(
     measured_from: int,
     authority: float | None,
 ) -> Mapping[str, Plain]:
-    """How fresh a policy keeps the pages with so many fetches a day, from some day on to the end.
+    """The freshness of the pages under a policy with a daily budget of fetches, measured from some day to the end.
 
     rates: `KNOWN` gives the policy the true ones, `ESTIMATED` those estimated from its own fetches, `UNUSED` none.
     authority: in-links from which a new page is an authority; None reads no links, for policies that need none.
@@ -227,7 +230,7 @@ def simulate_refresh(
 
 _ROUNDS = 100  # of bisection
 _EXPECTED = np.geomspace(1e-4, 700.0, 20_001)  # changes between two fetches
-_LEFT = _EXPECTED - np.log1p(_EXPECTED)  # −ln((1 + x)e^{−x}), so that also the longest intervals can be told apart
+_LEFT = _EXPECTED - np.log1p(_EXPECTED)  # −ln((1 + x)e^{−x}), which separates even the longest intervals
 
 
 def best_intervals(importance: Floats, rate: Floats, per_day: float) -> Floats:
@@ -246,7 +249,7 @@ def best_intervals(importance: Floats, rate: Floats, per_day: float) -> Floats:
         else:
             high = y
     few, many = (1.0 / _intervals_at(y, shortfall, rate) for y in (high, low))
-    # Where a page begins to be fetched at all, rounding makes its rate jump up from 0, all at one marginal value.
+    # When a page starts to be fetched at all, rounding makes its rate jump up from 0 at a single marginal value.
     missing, jump = per_day - few.sum(), (many - few).sum()
     rates = few + (many - few) * (min(1.0, missing / jump) if jump > 0 else 0.0)
     with np.errstate(divide="ignore"):
@@ -262,7 +265,7 @@ def freshness_at(intervals: Floats, rate: Floats) -> Floats:
 
 
 def best_freshness(importance: Floats, rate: Floats, per_day: float) -> float:
-    """The highest weighted freshness that so many fetches a day can keep up."""
+    """The highest weighted freshness that so many fetches a day can maintain."""
     fresh = freshness_at(best_intervals(importance, rate, per_day), rate)
     return float((importance * fresh).sum() / importance.sum())
 

@@ -1,7 +1,7 @@
-"""A crawl as `lycosa crawl` makes it, on pages in memory: session, judge and its retraining, archive and all.
+"""A crawl exactly like `lycosa crawl`, on pages in memory: with session, retrained judge and archive.
 
-Nothing of how a live crawl learns and ranks is repeated here: `lycosa.run` runs the crawl. Only the Web, the clock and
-the reading of pages are the lab's: one fetch at a time, in simulated time, and each page parsed once for all crawls.
+`lycosa.run` runs the crawl. Only the web, the clock and the page reader are the lab's: one fetch at a time, in
+simulated time, and each page is parsed once for all crawls.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from lycosa.vocabulary.clock import Clock, SimulatedClock
 from lycosa.vocabulary.records import Fetch, Outcome, Page, PastFetch, Url
 from lycosa.web.robots import RobotsWeb
 
-_BEGIN = 1.7e9  # seconds since the epoch at which every crawl begins
+_BEGIN = 1.7e9  # seconds since the epoch: start of every crawl
 _HEADERS = (("content-type", "text/html; charset=utf-8"),)
 
 
@@ -35,35 +35,35 @@ class Pages(Protocol):
 
     @property
     def seconds_parsing(self) -> float:
-        """Processor time that `read` took so far."""
+        """CPU time spent in `read` so far."""
         ...
 
     def html(self, url: Url) -> bytes | None:
-        """The HTML at a URL, None where there is no page."""
+        """The HTML at a URL, None if there is no page."""
         ...
 
     def read(self, url: Url, reader: Reader) -> Page | None:
-        """The page at a URL as the reader makes it, perhaps from a cache."""
+        """The page at a URL by this reader, perhaps from a cache."""
         ...
 
 
 @dataclass(frozen=True)
 class LiveOutcome:
-    """What a crawl did."""
+    """The result of a crawl."""
 
-    requested: Sequence[Url]  # each once, in the order of the first request; examples among them
+    requested: Sequence[Url]  # distinct, in the order of the first request, including examples
     kept: frozenset[Url]  # the pages of the collection
-    claimed_harvest: float  # the harvest rate that the collection states at its end
-    seconds: float  # processor time, parsing left out
+    claimed_harvest: float  # the harvest rate that the crawl reports at its end
+    seconds: float  # CPU time, without parsing
 
 
 @dataclass(frozen=True, kw_only=True)
 class LiveTask:
-    """What a user gives a crawl.
+    """The user's input of a crawl.
 
-    seeds: where it starts; none for the examples.
+    seeds: empty for the examples.
     in_links: a table from which standing is learnt.
-    pages: the size that the collection shall reach.
+    pages: size of the collection at which to stop.
     """
 
     examples: Sequence[Url]
@@ -74,7 +74,7 @@ class LiveTask:
 
 
 def live_crawl(strategy: str, task: LiveTask, pages: Pages) -> LiveOutcome:
-    """Crawls pages in memory by a strategy, as a user's crawl would with this recipe; the same twice, costs aside."""
+    """Crawls pages in memory by a strategy, as a user's crawl would; deterministic, except for CPU times."""
     with TemporaryDirectory(prefix="lycosa-lab-") as scratch:
         folder = Path(scratch, "collection")
         new_collection(
@@ -117,7 +117,7 @@ async def _run(session: Session, web: RobotsWeb) -> None:
 
 
 class _MemoryWeb:
-    """Answers for the pages there are; no host has a robots.txt."""
+    """Serves the pages; no host has a robots.txt."""
 
     def __init__(self, pages: Pages, clock: Clock):
         self.requested: dict[Url, None] = {}

@@ -1,4 +1,4 @@
-"""Measures: values that print as they are written and fold the steps of a crawl.
+"""Measures: values that print as they are written, and that fold the steps of a crawl.
 
 >>> Harvest @ 500
 Harvest@500
@@ -20,20 +20,20 @@ from lycosa.vocabulary.urls import is_node, site_of
 from .simulation import Step
 from .tables import rounded
 
-Known = float | None  # None, like NaN, for a page of which the value is unknown
+Known = float | None  # None, like NaN, if unknown
 
 
 @dataclass(frozen=True)
 class Truth:
-    """Ground truth about the pages of a world, whatever the crawler judged; None for what is unknown."""
+    """Ground truth about the pages of a world, independent of the crawler's judgement; None for what is unknown."""
 
     is_relevant: Callable[[Url], bool] | None = None
     targets: frozenset[Url] | None = None
     similarity: Callable[[Url], Known] | None = None  # to the topic
-    rank: Callable[[Url], Known] | None = None  # among the pages of all crawls pooled, 1 is best
+    rank: Callable[[Url], Known] | None = None  # in the pool of all crawls, 1 is best
     standing: Callable[[Url], Known] | None = None  # ln(1 + in-links)
     directory_sites: frozenset[str] | None = None
-    earlier: frozenset[Url] | None = None  # the pages of the crawl to compare with
+    earlier: frozenset[Url] | None = None  # pages of the crawl to compare with
 
 
 _WHERE_KNOWN = {
@@ -48,20 +48,20 @@ _WHERE_KNOWN = {
 
 
 class MissingTruthError(LycosaError):
-    """A measure needs a ground truth that the world has not."""
+    """A measure needs ground truth that the world does not have."""
 
 
 @dataclass(frozen=True, repr=False)
 class Measure:
-    """A number that a crawl has after every step.
+    """A number that is defined after every step of a crawl.
 
-    A cutoff limits the steps that count to so many pages; the value of no steps at all is NaN.
+    A cutoff limits the number of pages that count; without any step, the value is NaN.
     """
 
     name: str
     label: str = field(compare=False)  # of the axis of a chart
     fold: Callable[[Iterable[Step], Any], Iterator[float]] = field(compare=False)
-    needs: str | None = field(default=None, compare=False)  # the part of `Truth` that `fold` is given
+    needs: str | None = field(default=None, compare=False)  # the field of `Truth` that `fold` gets
     fewer_is_better: bool = field(default=False, compare=False)
     cutoff: int | None = None  # pages
 
@@ -81,11 +81,11 @@ class Measure:
         return self.fold(islice(steps, self.cutoff), known)
 
     def is_known_to(self, truth: Truth) -> bool:
-        """Whether the ground truth that the measure needs is there."""
+        """Whether the ground truth that the measure needs is available."""
         return self.needs is None or getattr(truth, self.needs) is not None
 
     def value(self, steps: Iterable[Step], truth: Truth) -> float:
-        """The last value, at the cutoff where there is one."""
+        """The last value, or that at the cutoff."""
         return next(iter(deque(self.over(steps, truth), maxlen=1)), math.nan)
 
 
@@ -187,12 +187,12 @@ def parse_measure(text: str) -> Measure:
 
 
 def points_along(pages: int, count: int) -> list[int]:
-    """At how many pages a crawl of so many is looked at for a curve of `count` points; fewer for a short crawl."""
+    """The page numbers of up to `count` evenly spaced points of a curve over a crawl of `pages` pages."""
     return sorted({max(1, round(pages * place / count)) for place in range(1, count + 1)})
 
 
 def at_points(points: Sequence[int], curve: Iterable[float]) -> list[float | None]:
-    """A curve at these points, to six digits; past its end its last value, None for unknown ones."""
+    """A curve at these points, to six digits; beyond its end the last value, None if unknown."""
     values = list(curve)
     if not values:
         return [None] * len(points)

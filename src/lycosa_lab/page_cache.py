@@ -1,4 +1,4 @@
-"""The pages of a world as the lab reads them: each parsed once."""
+"""A cache of parsed pages of a world."""
 
 from collections import OrderedDict
 
@@ -9,12 +9,12 @@ from lycosa_lab.worlds import StudyWorld
 
 
 class PageCache:
-    """Reads pages of a world and keeps the last ones (least recently used first out).
+    """Parses pages of a world, with a least-recently-used cache.
 
-    Links that lead out of the world are left out: nobody could follow them, and they would fill the buffers of the
-    strategies, some more than others.
+    Links out of the world are dropped: they cannot be followed, and would fill the buffers of some strategies more than
+    those of others.
 
-    capacity: pages kept.
+    capacity: number of cached pages.
     """
 
     def __init__(self, world: StudyWorld, *, capacity: int = 6_000):

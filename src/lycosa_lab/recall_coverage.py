@@ -1,7 +1,7 @@
-"""How often the interval of the recall estimate holds the truth, in worlds whose relevant pages are known.
+"""The coverage of the interval of the recall estimate, in worlds whose relevant pages are known.
 
-The judge is the truth, so that only the estimate is on trial: a page is relevant where the world says that it is on the
-topic, and the truth are the relevant pages to which links lead from the seeds.
+The judge is the ground truth, so that only the estimate is tested: a page is relevant if it is on the topic in the
+world, and true recall is relative to the relevant pages that are reachable from the seeds.
 """
 
 import random
@@ -24,10 +24,10 @@ SEEDS = 5
 
 @dataclass(frozen=True)
 class TopicWorld:
-    """A world, one of its topics, and where crawls for it start.
+    """A world, one of its topics, and the seeds of crawls for it.
 
-    relevant: the pages of the topic that can be reached.
-    reachable: how many pages can be.
+    relevant: the reachable pages of the topic.
+    reachable: the number of reachable pages.
     """
 
     world: SyntheticWorld
@@ -38,7 +38,7 @@ class TopicWorld:
 
 @dataclass(frozen=True)
 class RecallCheck:
-    """What was estimated in the course of a crawl, and what was true."""
+    """The estimate at one point of a crawl, and the truth."""
 
     pages: int
     true_recall: float
@@ -52,7 +52,7 @@ class RecallCheck:
 
 @dataclass(frozen=True)
 class RecallCrawl:
-    """One crawl: a check at each of `BUDGETS`, and the first at which it might have stopped, None for never."""
+    """One crawl: a check at each of `BUDGETS`, and the first at which it could have stopped, if any."""
 
     strategy: str
     seed: int
@@ -61,8 +61,7 @@ class RecallCrawl:
 
 
 def topic_world(seed: int) -> TopicWorld:
-    """A world of its own for every seed: its size, how many topics there are, how much links keep to their topic, the
-    topic and the seeds are drawn."""
+    """A random world for each seed: size, number of topics, topical locality of links, topic and seeds are drawn."""
     rng = random.Random(seed)
     world = SyntheticWorld(
         pages=rng.choice((600, 900, 1_500)),

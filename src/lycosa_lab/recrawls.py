@@ -1,7 +1,7 @@
-"""The refresh policies of Kumar et al. for a simulation that fetches one page at a time again, out of very many.
+"""The refresh policies of Kumar et al., for a simulation that refetches one of very many pages at a time.
 
-What a page weighs is what the policy of `lycosa.refresh` says; kept between draws, so that a draw takes O(log n) steps
-and not O(n).
+Weights are those of the policies of `lycosa.refresh`, kept between draws, so that a draw takes O(log n) steps instead
+of O(n).
 
 Kumar, Lang, Marlow, Tomkins: Efficient discovery of authoritative resources (ICDE 2008), section III.
 """
@@ -20,23 +20,23 @@ from lycosa.refresh.policies import LinkScoreOrUniform, OutLinks, Uniform, Yield
 class PageHistory(Struct, frozen=True, gc=False):
     """What is known of a page by its last fetch."""
 
-    out_links: int  # seen on it to date
-    yielded: float = nan  # new links a day at the last fetch; NaN before the second
-    link_score: float = nan  # in-links known so far of the targets of those, summed; NaN before the second
+    out_links: int  # seen on it so far
+    yielded: float = nan  # new links per day at the last fetch; NaN before the second
+    link_score: float = nan  # sum of the known in-links of those links' targets; NaN before the second
 
 
 Weight = Callable[[PageHistory], float]
 
 
 class Recrawls(Protocol):
-    """Pages 0, 1, 2, ... in the order in which they were first fetched."""
+    """Pages 0, 1, 2, ... in the order of their first fetch."""
 
     def add(self, history: PageHistory) -> None:
-        """One more page was fetched for the first time."""
+        """Adds a page after its first fetch."""
         ...
 
     def update(self, page: int, history: PageHistory) -> None:
-        """A page was fetched again."""
+        """Updates a page after another fetch."""
         ...
 
     def draw(self) -> int:
@@ -62,7 +62,7 @@ class UniformRecrawls:
 
 
 class FenwickTree:
-    """Weights whose prefix sums are found in O(log n) (Fenwick, 1994); it grows."""
+    """Weights with prefix sums in O(log n) (Fenwick, 1994); growable."""
 
     def __init__(self) -> None:
         self._size = 1  # a power of two
@@ -90,7 +90,7 @@ class FenwickTree:
             node += node & -node
 
     def find(self, share: float) -> int | None:
-        """The first place whose prefix sum exceeds a share (0 to 1) of the total; None where the total is zero."""
+        """The first index whose prefix sum exceeds a share (0 to 1) of the total; None if the total is zero."""
         if not self.total > 0.0:
             return None
         left, place, step, tree = share * self.total, 0, self._size, self._tree
@@ -101,11 +101,11 @@ class FenwickTree:
             step //= 2
         if place < len(self._weights) and self._weights[place] > 0.0:
             return place
-        return None  # off by rounding
+        return None  # because of rounding
 
 
 class WeightedRecrawls(UniformRecrawls):
-    """A page with probability proportional to its weight; any where all weights are zero. NaN weighs nothing."""
+    """A page with probability proportional to its weight; uniform if all weights are zero. NaN counts as zero."""
 
     def __init__(self, weight: Weight, random: Random):
         super().__init__(random)
@@ -125,19 +125,19 @@ class WeightedRecrawls(UniformRecrawls):
 
     def draw(self) -> int:
         while (page := self._tree.find(self._random.random())) is None:
-            if not self._tree.total > 1e-9:  # zero, but for rounding
+            if not self._tree.total > 1e-9:  # zero, up to rounding
                 return super().draw()
         return page
 
 
 class HighestRecrawls(UniformRecrawls):
-    """The page of the highest weight; of equals any, and any where no page was fetched twice."""
+    """The page of the highest weight, random among equals; any page if none was fetched twice."""
 
     def __init__(self, weight: Weight, random: Random):
         super().__init__(random)
         self._weight = weight
         self._weights: list[float] = []
-        self._heap: list[tuple[float, float, int]] = []  # with stale entries, which are dropped when met
+        self._heap: list[tuple[float, float, int]] = []  # may have outdated entries, which are dropped when popped
 
     def add(self, history: PageHistory) -> None:
         super().add(history)
@@ -155,7 +155,7 @@ class HighestRecrawls(UniformRecrawls):
 
 
 class OrUniform:
-    """With probability 1/2 each, what another draws or any page."""
+    """With probability 1/2, the draw of another policy, else any page."""
 
     def __init__(self, other: Recrawls, random: Random):
         self._other = other

@@ -1,4 +1,4 @@
-"""What a study found, and its files: results.json, a CSV file per table, an SVG file per figure, and one HTML page."""
+"""The findings of a study, and its files: results.json, a CSV file per table, an SVG file per figure, an HTML page."""
 
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,11 +27,11 @@ class Claim(Struct, frozen=True):
     """A statement that a run supports or refutes."""
 
     id: str  # "study.claim"
-    kind: Kind  # of a paper; beyond it; or one to which the world was fitted, so that it proves nothing
+    kind: Kind  # of the paper; beyond it; or one to which the world was calibrated, which proves nothing
     text: str = msgspec.field(name="says")  # the statement
     paper: str | None  # what the paper reports
     measured: str
-    holds: bool | None  # None for what is only reported
+    holds: bool | None  # None if only reported
     p: float | None = None
     reason: str = ""  # why it likely does not hold here
 
@@ -45,7 +45,7 @@ class Figure(Struct, frozen=True):
 
 
 class Findings(Struct, frozen=True):
-    """What a study concludes; claims can be recomputed from the tables."""
+    """The conclusions of a study; claims can be recomputed from the tables."""
 
     claims: Sequence[Claim]
     tables: Mapping[str, Sequence[Row]]
@@ -53,7 +53,7 @@ class Findings(Struct, frozen=True):
 
 
 class Results(Struct, frozen=True):
-    """A finished study as `results.json` has it."""
+    """A finished study, as in `results.json`."""
 
     study: str
     scale: str
@@ -65,7 +65,7 @@ class Results(Struct, frozen=True):
 
 
 def write_results(out: Path, results: Results, figures: Mapping[str, Figure], *, summary: str) -> None:
-    """Writes all files of a finished study; results.json comes last, so that where it is, the others are."""
+    """Writes all files of a finished study; results.json is last, so that its presence means completeness."""
     try:
         for name, rows in results.tables.items():
             _write_csv(out / f"{name}.csv", rows)
@@ -80,7 +80,7 @@ def write_results(out: Path, results: Results, figures: Mapping[str, Figure], *,
 
 
 def read_results(folders: Sequence[Path], *, warn: Callable[[str], None]) -> Iterator[tuple[Path, Results]]:
-    """Every finished study below some folders, in the order of their paths; warns of files that are none."""
+    """Every finished study below some folders, ordered by path; warns of invalid files."""
     for folder in folders:
         if not folder.is_dir():
             raise UsageError(f"there is no folder {folder}; studies are written by: lycosa lab run")
@@ -105,7 +105,7 @@ def verdict(claim: Claim) -> str:
 
 
 def format_value(value: Plain) -> str:
-    """A value as tables show it: four digits of a float, a dash for None."""
+    """A value for tables: four digits of a float, a dash for None."""
     if isinstance(value, float):
         return f"{value:.4g}"
     return "–" if value is None else str(value)

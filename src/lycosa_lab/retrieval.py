@@ -1,8 +1,8 @@
-"""Pages as a sparse table of terms, and their similarity to a topic with weights taken from all pages together.
+"""A sparse matrix of terms of pages, and their similarity to a topic, with weights from all pages together.
 
-Menczer, Pant, Ruiz and Srinivasan, Evaluating Topic-Driven Web Crawlers, 2001, sections 4.2 and 4.3. The pool is to
-hold each page once, whichever crawlers fetched it. Words of the topic that no page has weigh nothing; the similarity
-of a page, or to a topic, whose words all weigh nothing is 0.
+Menczer, Pant, Ruiz and Srinivasan, Evaluating Topic-Driven Web Crawlers, 2001, sections 4.2 and 4.3. The pool must
+contain each page once, even if several crawlers fetched it. Words of the topic that no page has get weight 0; a
+similarity is 0 if all words of the page or of the topic have weight 0.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,7 +16,7 @@ from lycosa.vocabulary.records import Codes
 
 from .statistics import mean_ranks
 
-TermCounts = tuple[Codes, Codes]  # sorted codes of the terms of a text, and how often each occurs: `Page.words.counted`
+TermCounts = tuple[Codes, Codes]  # sorted codes of the terms of a text, and the count of each: `Page.words.counted`
 Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 Indices = np.ndarray[tuple[int], np.dtype[np.intp]]
 Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]  # one row a document
@@ -24,19 +24,19 @@ Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]  # one row a document
 
 @dataclass(frozen=True, eq=False)
 class TermMatrix:
-    """A sparse matrix of term counts, one row a document (compressed sparse rows).
+    """A sparse matrix of term counts, one row per document (compressed sparse rows).
 
     Rows chosen by `at` keep the vocabulary of all.
     """
 
     codes: Codes  # the vocabulary, sorted
-    starts: Indices  # of the entries of each document; last, the end of all
-    columns: Indices  # of each entry: the place of its term in the vocabulary
+    starts: Indices  # of the entries of each document, then the end of all
+    columns: Indices  # of each entry: the index of its term in the vocabulary
     counts: Floats  # of each entry
 
     @classmethod
     def of(cls, texts: Iterable[TermCounts]) -> "TermMatrix":
-        """The documents in their order; one without words is a row without entries."""
+        """The documents in order; one without words is an empty row."""
         parts = list(texts)
         every = np.concatenate([codes for codes, _ in parts]) if parts else np.empty(0, np.uint64)
         codes, columns = np.unique(every, return_inverse=True)
@@ -53,11 +53,11 @@ class TermMatrix:
 
     @cached_property
     def document_frequencies(self) -> Indices:
-        """How many documents each term of the vocabulary occurs in."""
+        """The number of documents with each term of the vocabulary."""
         return np.bincount(self.columns, minlength=len(self.codes))
 
     def at(self, places: Iterable[int]) -> "TermMatrix":
-        """The documents at these places, in this order, with the vocabulary of all."""
+        """The documents at these indices, in this order, with the vocabulary of all."""
         chosen = np.fromiter(places, np.intp)
         lengths = np.diff(self.starts)[chosen]
         entries = concatenated_ranges(self.starts[chosen], lengths)
@@ -74,18 +74,18 @@ class TermMatrix:
         return TermMatrix(codes, starts, np.append(np.searchsorted(codes, self.codes)[self.columns], theirs), counts)
 
     def places_in(self, codes: Codes) -> Indices:
-        """For each term of the vocabulary its place in some sorted codes, -1 for those not among them."""
+        """For each term of the vocabulary, its index in some sorted codes, or -1."""
         if not len(codes):
             return np.full(len(self.codes), -1)
         places = np.minimum(np.searchsorted(codes, self.codes), len(codes) - 1)
         return np.where(codes[places] == self.codes, places, -1)
 
     def summed(self, amounts: Floats) -> Floats:
-        """For each document the sum of the amounts that its entries have."""
+        """For each document, the sum of the amounts of its entries."""
         return np.bincount(self.rows, weights=amounts, minlength=len(self)).astype(np.float64, copy=False)
 
     def largest_counts(self) -> Floats:
-        """For each document how often its most frequent term occurs, 0 for one without words."""
+        """For each document, the count of its most frequent term; 0 for one without words."""
         largest = np.zeros(len(self))
         has_words = np.diff(self.starts) > 0
         if has_words.any():
@@ -98,7 +98,7 @@ def _starts(lengths: Iterable[int]) -> Indices:
 
 
 def pooled_ranks(topic: TermCounts, documents: TermMatrix) -> Floats:
-    """The rank of each page by SMART's similarity: 1 is best, equals share their mean rank."""
+    """The rank of each page by SMART's similarity: 1 is best, ties have the mean rank."""
     return mean_ranks(-atc_similarities(topic, documents))
 
 
@@ -106,8 +106,7 @@ def atc_similarities(topic: TermCounts, documents: TermMatrix) -> Floats:
     """The similarity of each page to the topic by SMART's weights *atc*.
 
     a: .5 + .5 · count / largest count of the same text; t: times ln(pages / pages with the term); c: cosine.
-    The paper prints the largest *weight of any page* below the count, which would define weights by themselves;
-    this is SMART's own definition.
+    The paper divides by the largest *weight of any page*, which would be circular; this is SMART's own definition.
     """
 
     def augmented(texts: TermMatrix) -> Floats:
@@ -130,7 +129,7 @@ def _rarity(documents: TermMatrix) -> Floats:
 
 
 def _cosines(topic: TermCounts, documents: TermMatrix, local: Callable[[TermMatrix], Floats], rarity: Floats) -> Floats:
-    """Cosines of the pages with the topic, the weight of an entry being `local` times the rarity of its term."""
+    """Cosines of the pages with the topic, where the weight of an entry is `local` times the rarity of its term."""
     query = TermMatrix.of([topic])
     places = query.places_in(documents.codes)[query.columns]
     of_topic = np.zeros(len(documents.codes))

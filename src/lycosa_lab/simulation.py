@@ -1,7 +1,7 @@
-"""Simulated crawls: `lycosa.loop` on in-memory pages, one at a time, and the processor time of each step.
+"""Simulated crawls: `lycosa.loop` on in-memory pages, one at a time, and the CPU time of each step.
 
-Pages are parsed and judged outside of the timed part, the same for every strategy. There are no failures, no politeness
-delays and no detection of near-duplicates. Only the strategy and its queue are timed.
+Only the strategy and its queue are timed; pages are parsed and scored outside of the timed part. There are no failures,
+no politeness delays and no detection of near-duplicates.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,8 +22,8 @@ class Step(Struct, frozen=True, gc=False):
     """One page of a simulated crawl."""
 
     url: Url
-    relevance: float  # as the crawler itself judged
-    seconds: float  # processor time that strategy and queue took for it, fetching and reading not counted
+    relevance: float  # by the crawler's own judge
+    seconds: float  # CPU time of strategy and queue, without fetching and parsing
 
 
 def crawl(

@@ -11,15 +11,15 @@ import numpy as np
 from lycosa.vocabulary.errors import UsageError
 
 SIGNIFICANT = 0.05  # p below which a difference counts as significant
-ROUNDING = 1e-12  # differences that differ by less than this share of the values are equal
-SMALLEST = 1e-150  # difference whose square is still a number
+ROUNDING = 1e-12  # relative differences below this count as equal
+SMALLEST = 1e-150  # least difference whose square does not underflow
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
 @dataclass(frozen=True)
 class MeanAndError:
-    """Mean and standard error of the mean; NaN where there are too few values.
+    """Mean and standard error of the mean; NaN if there are too few values.
 
     >>> f"{summary([1.0, 2.0, 3.0]):.2f}"
     '2.00 ± 0.58'
@@ -36,7 +36,7 @@ class MeanAndError:
 
 @dataclass(frozen=True)
 class PairedTest:
-    """The mean of first less second, and the probability of so large a one by chance (two-tailed)."""
+    """The mean of first minus second, and its two-tailed p-value."""
 
     difference: float
     t: float
@@ -45,13 +45,13 @@ class PairedTest:
 
     @property
     def is_gain(self) -> bool:
-        """Whether the first is significantly more than the second."""
+        """Whether the first is significantly larger."""
         return self.difference > 0 and self.p < SIGNIFICANT
 
 
 @dataclass(frozen=True)
 class PairComparison:
-    """Two of several samples compared; `holm_p` is p corrected for the number of comparisons."""
+    """A comparison of two of several samples; `holm_p` is corrected for multiple comparisons."""
 
     first: str
     second: str
@@ -85,8 +85,8 @@ def bootstrap_interval(
 def paired_t(first: Sequence[float], second: Sequence[float]) -> PairedTest:
     """The two-tailed t-test of pairs; a pair with a missing half is left out, and fewer than two pairs have p NaN.
 
-    The t-test is undefined for differences without variance. Where all are 0, p is 1. Where all are the same but not
-    0, t is infinite, and p is that of the sign test, 2 / 2ⁿ: n pairs that agree prove no more than that.
+    The t-test is undefined for differences without variance. If all are 0, p is 1. If all are equal but not 0, t is
+    infinite, and p is that of the sign test, 2 / 2ⁿ.
     """
     a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     if a.shape != b.shape:
@@ -107,14 +107,14 @@ def paired_t(first: Sequence[float], second: Sequence[float]) -> PairedTest:
 
 
 def finite_or_none(p: float) -> float | None:
-    """A p-value as claims and tables have it: None for NaN, which means that there was nothing to test."""
+    """A p-value for claims and tables: None for NaN, if there was nothing to test."""
     return None if math.isnan(p) else p
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """The p-values corrected for being several, in their order: Holm's step-down method, 1979.
+    """The p-values corrected for multiple comparisons, in order: Holm's step-down method, 1979.
 
-    A p-value that is NaN was no test: it stays NaN and does not count among the others.
+    NaN stays NaN and does not count.
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
@@ -129,7 +129,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def pairwise(table: Mapping[str, Sequence[float]]) -> list[PairComparison]:
-    """Every two of the columns compared, row by row, with p corrected for all of them together."""
+    """All pairs of columns compared, paired by row, with p corrected for multiple comparisons."""
     pairs = list(combinations(table, 2))
     tests = [paired_t(table[first], table[second]) for first, second in pairs]
     return [
@@ -140,7 +140,7 @@ def pairwise(table: Mapping[str, Sequence[float]]) -> list[PairComparison]:
 
 @dataclass(frozen=True)
 class Correlation:
-    """Spearman's rank correlation, and the probability of so strong a one by chance (two-tailed); NaN if undefined."""
+    """Spearman's rank correlation, and its two-tailed p-value; NaN if undefined."""
 
     rho: float
     p: float
@@ -157,10 +157,10 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> Correlation:
 
 
 def correlation_gap(larger: Correlation, smaller: Correlation) -> float:
-    """The p of the first correlation exceeding the second by so much (one-tailed).
+    """The one-tailed p-value of the first correlation exceeding the second.
 
-    Fisher's z, with the variance 1.06 / (n - 3) that Fieller, Hartley and Pearson (1957) found for ranks; the samples
-    count as independent.
+    Fisher's z, with the variance 1.06 / (n - 3) of Fieller, Hartley and Pearson (1957) for ranks; the samples are
+    assumed independent.
     """
     if min(larger.n, smaller.n) < 5 or math.isnan(larger.rho) or math.isnan(smaller.rho):
         return math.nan
@@ -171,7 +171,7 @@ def correlation_gap(larger: Correlation, smaller: Correlation) -> float:
 
 
 def page_trend(columns: Sequence[Sequence[float]]) -> float:
-    """The p of a rise of the values from column to column, by Page's trend test, 1963.
+    """The p-value of an increase from column to column, by Page's trend test, 1963.
 
     A row across the columns is one subject; a row with a missing value is left out. NaN for fewer than two rows or
     three columns.
@@ -184,7 +184,7 @@ def page_trend(columns: Sequence[Sequence[float]]) -> float:
 
 
 def mean_ranks(values: Floats) -> Floats:
-    """The rank of each value, 1 for the smallest; equal values share the mean of their ranks."""
+    """The rank of each value, 1 for the smallest; ties have the mean rank."""
     ranks: Floats = _scipy().rankdata(values)
     return ranks
 
@@ -195,7 +195,7 @@ def _known(values: Iterable[float]) -> Floats:
 
 
 def _scipy() -> Any:
-    """scipy.stats, imported on first use: that takes most of a second."""
+    """scipy.stats, imported on first use, which takes most of a second."""
     try:
         from scipy import stats
     except ImportError:

@@ -1,4 +1,4 @@
-"""What a study is, and how one is run: its jobs on every core, each kept on disk as it ends, then its conclusion."""
+"""The interface of studies, and how they are run: jobs on every core, saved as they complete, then the conclusion."""
 
 import hashlib
 import multiprocessing
@@ -22,8 +22,8 @@ from lycosa_lab.worlds import StudyWorld
 
 from .results import Findings, Results, write_results
 
-Progress = Callable[[int, int], None]  # how many jobs are done, of how many
-Size = Mapping[str, Any]  # how much a study does at one scale
+Progress = Callable[[int, int], None]  # jobs done, of how many
+Size = Mapping[str, Any]  # parameters of a study at one scale
 RUN_FILE = "run.json"
 PACKAGES = ("lycosa", "lycosa_lab", "lycosa_peers")  # whose code studies run
 
@@ -36,7 +36,7 @@ class Study(Protocol):
     scales: Mapping[str, Size]  # "small" and "paper"
 
     def default_world(self, size: Size) -> Mapping[str, Plain]:
-        """Options of the generated world on which it runs unless another is given; `kind` names it if not synthetic."""
+        """Options of the default world; `kind` names its kind if it is not synthetic."""
         ...
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
@@ -44,15 +44,15 @@ class Study(Protocol):
         ...
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> Any:
-        """What all jobs share and none changes; computed once."""
+        """The shared, read-only input of all jobs; computed once."""
         ...
 
     def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
-        """The outcome of one job, as a dictionary of plain data; the same for the same job, costs aside."""
+        """The outcome of one job, as a dictionary of plain data; deterministic, except for costs."""
         ...
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
-        """Claims, tables and figures out of the outcomes of all jobs, in their order."""
+        """Claims, tables and figures from the outcomes of all jobs, in order."""
         ...
 
 
@@ -67,7 +67,7 @@ def run(
     progress: Progress,
     packages: Sequence[str] = PACKAGES,
 ) -> Results:
-    """Runs a study into a folder; jobs that the same code has left there, of the same study and world, are kept.
+    """Runs a study into a folder; completed jobs of the same code, study and world found there are reused.
 
     packages: whose code the study runs.
     """
@@ -103,11 +103,9 @@ def run(
 
 
 def code_fingerprint(packages: Sequence[str] = PACKAGES) -> str:
-    """A digest of all files of the packages, data among them; a package that is not installed counts as empty.
+    """A digest of all files of the packages, including data; a package that is not installed counts as empty.
 
-    A package may also be a module of one file.
-
-    The version is no substitute: it stays the same between two releases, while the code changes.
+    A package may also be a single module. The version number would not do: the code changes between releases.
     """
     digest = hashlib.blake2b(digest_size=16)
     for name in packages:
@@ -130,7 +128,7 @@ def code_fingerprint(packages: Sequence[str] = PACKAGES) -> str:
 
 
 def _parts_folder(out: Path, run_facts: Mapping[str, Any]) -> Path:
-    """The folder of parts; refuses a folder that holds parts of another run."""
+    """The folder of parts; UsageError if it has parts of another run."""
     described = msgspec.json.encode(run_facts, order="sorted")
     try:
         parts = out / "parts"
@@ -147,7 +145,7 @@ def _parts_folder(out: Path, run_facts: Mapping[str, Any]) -> Path:
 
 
 def _difference(found: bytes, described: bytes) -> str:
-    """How the run that a folder holds differs from the one that is to continue in it."""
+    """How the run in a folder differs from the one that is to continue there."""
     try:
         earlier = msgspec.json.decode(found, type=dict[str, Any])
     except msgspec.DecodeError:
@@ -173,7 +171,7 @@ def _read_part(parts: Path, number: int) -> tuple[Plain, float] | None:
 def _write_part(parts: Path, number: int, outcome: Plain, seconds: float) -> None:
     path = parts / f"{number:05d}.json"
     try:
-        with atomic_write(path, durable=False) as file:  # a part that a power cut damages is worked out again
+        with atomic_write(path, durable=False) as file:  # a part damaged by a power failure is computed again
             file.write(msgspec.json.encode([outcome, seconds]))
     except OSError as error:
         raise LycosaError(f"cannot write {path}: {error.strerror}; make room, and the same command goes on") from None
@@ -214,7 +212,7 @@ def _run_jobs(
 
 
 def _init_worker() -> None:
-    """Lets a worker end silently when the user interrupts, and end when its parent was killed."""
+    """Makes a worker end silently on an interrupt, and when its parent was killed."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     parent = os.getppid()
 

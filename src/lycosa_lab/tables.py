@@ -1,4 +1,4 @@
-"""Rows of result tables and curves of figures: means with their errors, tests of every pair, numbers to six digits."""
+"""Rows of tables and curves of figures: means with errors, pairwise tests, numbers to six digits."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ Scores = Mapping[str, Sequence[float]]  # of each strategy, topic by topic
 
 
 def rounded(value: float) -> float | None:
-    """Six significant digits, which is more than a mean over topics can show; None for NaN and infinity."""
+    """Six significant digits, more than the precision of a mean over topics; None for NaN and infinity."""
     return float(f"{value:.6g}") if abs(value) < float("inf") else None
 
 
 def nan_if_none(value: float | None) -> float:
-    """A number out of a row or of plain data, in which None stands for an unknown one."""
+    """A number from a row or plain data, where None means unknown."""
     return float("nan") if value is None else float(value)
 
 
 def mean_rows(measure: str, scores: Scores, *, seed: int = 0) -> list[Row]:
-    """Mean, standard error and bootstrap interval over topics, a row for each strategy."""
+    """Mean, standard error and bootstrap interval over topics, one row per strategy."""
     rows: list[Row] = []
     for strategy, values in scores.items():
         over_topics, (low, high) = summary(values), bootstrap_interval(values, seed=seed)
@@ -41,7 +41,7 @@ def mean_rows(measure: str, scores: Scores, *, seed: int = 0) -> list[Row]:
 
 
 def pair_rows(measure: str, scores: Scores) -> list[Row]:
-    """The paired t-test of every two strategies: p, and p corrected by Holm's method for all pairs of the measure."""
+    """The paired t-tests of all pairs of strategies: p, and p corrected by Holm's method."""
     return [
         {
             "measure": measure,
@@ -66,7 +66,7 @@ def mean_curve(name: str, xs: Iterable[float], samples: Iterable[Iterable[float]
 
 @dataclass(frozen=True)
 class LeadTest:
-    """A strategy against others: whether its mean is ahead of every one, and the largest p among the tests."""
+    """A comparison of a strategy with others: whether its mean is ahead of all, and the largest p-value."""
 
     is_ahead: bool
     p: float

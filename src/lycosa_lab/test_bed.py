@@ -32,7 +32,7 @@ from .statistics import finite_or_none, spearman
 from .study import Size
 from .topics import directory_sites, listed_urls
 
-SCALES: Mapping[str, dict[str, Any]] = {  # that the studies on this bed share
+SCALES: Mapping[str, dict[str, Any]] = {  # shared by the studies on this test bed
     "small": {
         "topics": 10,
         "pages": 1_000,
@@ -52,21 +52,21 @@ SCALES: Mapping[str, dict[str, Any]] = {  # that the studies on this bed share
         "world_pages": 1_000_000,
     },
 }
-FEWEST_EXAMPLES = 10  # good pages to learn from; topics that have not so many are left out
-SPARSE = 20  # a directory lists few of a world's pages where there are so many for each entry
-KEPT_AT_ONCE = 200  # pages; what crawls need of a page is kept elsewhere
-FOLDS = 5  # each but one of which teaches the model that judges that one
+FEWEST_EXAMPLES = 10  # good training pages; topics with fewer are left out
+SPARSE = 20  # pages per directory entry, from which a directory counts as sparse
+PAGES_CACHED = 200  # what crawls need of a page is kept elsewhere
+FOLDS = 5  # of the cross-validation
 POINTS = 20  # of the curves of a crawl: every 500 pages of 10 000
 ALPHA_POINTS = 100
 CELLS = 20  # of the map of topicality and status, each way
 HIGHEST_STATUS = 8.0  # on the map: some 3 000 in-links; few pages have more
 
-StatusOf = Callable[[Url], float | None]  # ln(1 + in-links), None where nobody knows
+StatusOf = Callable[[Url], float | None]  # ln(1 + in-links), None if nobody knows
 _NO_WORDS = page_of_text(Url(""), "", "").words
 
 
 class InLinkCounts:
-    """In-links as one source counts them: the true standing by which the studies learn and judge.
+    """In-links by one source: the true standing for training and evaluation.
 
     status: ln(1 + in-links) of a page.
     description: where the counts come from.
@@ -90,7 +90,7 @@ class InLinkCounts:
 
 
 def in_links_of(world: StudyWorld) -> InLinkCounts:
-    """The in-links that the world knows, links from outside among them; else those from within it, counted."""
+    """The in-links known to the world, including those from outside; else those within it, counted."""
     first = next(iter(world.urls()), None)
     if first is None:
         raise UsageError(f"the world {world.name} has no pages")
@@ -103,21 +103,21 @@ def in_links_of(world: StudyWorld) -> InLinkCounts:
 
 
 class TopicExamples(Struct, frozen=True):
-    """The pages by which one topic is learnt and judged; no page is in two parts."""
+    """The pages for training and evaluation of one topic, in disjoint parts."""
 
     topic: str
     good: tuple[Url, ...]  # also the seeds
     bad: tuple[Url, ...]
     held_out_good: tuple[Url, ...]
     held_out_bad: tuple[Url, ...]
-    topped_up: int = 0  # good ones of both kinds that the directory does not list, though they are on the topic
+    topped_up: int = 0  # good pages that are not in the directory but on the topic
 
 
 def examples_of(world: StudyWorld, *, topics: int, each: int, seed: int) -> list[TopicExamples]:
     """Examples for the first topics of the directory that have enough pages, `each` of every kind or fewer.
 
-    Good pages are those that the directory lists under the topic; where it lists too few, others on the topic are
-    drawn. At least half of a topic's pages are left to be found. Bad pages are listed under other topics.
+    Good pages are those listed under the topic; if there are too few, other pages on the topic are drawn. At least half
+    of a topic's pages are left to be found. Bad pages are listed under other topics.
     """
     directory = world.directory()
     on_topic = _pages_by_topic(world, directory, each)
@@ -137,7 +137,7 @@ def examples_of(world: StudyWorld, *, topics: int, each: int, seed: int) -> list
 
 
 def _pages_by_topic(world: StudyWorld, directory: Sequence[Category], each: int) -> Mapping[str, Sequence[Url]] | None:
-    """All pages on each topic; None where the directory lists enough for all, and few of what there is."""
+    """All pages on each topic; None if the directory lists enough for all, and few of what there is."""
     listed = sum(len(category.entries) for category in directory)
     if len(world) >= SPARSE * listed and all(len(category.entries) >= 2 * each for category in directory):
         return None
@@ -194,9 +194,9 @@ class StandingModels:
 
 @dataclass(frozen=True)
 class TestBed:
-    """What the crawls of all topics share: examples, pages, and standing models by one source of in-links or two."""
+    """The inputs of the crawls of all topics: examples, pages, and standing models by one or two in-link sources."""
 
-    __test__ = False  # nothing that pytest should run
+    __test__ = False  # not a test class
 
     world: StudyWorld
     topics: Sequence[TopicExamples]
@@ -222,7 +222,7 @@ def prepare_test_bed(
 ) -> TestBed:
     """Chooses the examples of each topic and trains standing models by each source of in-links."""
     chosen = examples_of(world, topics=topics or size["topics"], each=size["examples"], seed=seed)
-    cache = PageCache(world, capacity=KEPT_AT_ONCE)
+    cache = PageCache(world, capacity=PAGES_CACHED)
     standing, other_standing = (
         learn_standing(world, cache, chosen, each, explored=size["explored"], seed=seed) if each else None
         for each in (source, other)
@@ -266,7 +266,7 @@ def learn_standing(
 
 
 def _traffic(world: StudyWorld) -> Mapping[str, float] | None:
-    """How many people each site reaches; None where the world does not know."""
+    """The reach of each site; None if the world does not know."""
     by_host: Mapping[str, float] = getattr(world, "site_traffic", dict)()
     reach: dict[str, float] = defaultdict(float)
     for host, people in by_host.items():
@@ -275,7 +275,7 @@ def _traffic(world: StudyWorld) -> Mapping[str, float] | None:
 
 
 class ScoredPage(Struct, frozen=True, gc=False):
-    """What is kept of a page: its links and its scores."""
+    """The links and scores of a page."""
 
     page: Page  # links alone, no text
     relevance: float  # by the crawler's own model
@@ -299,7 +299,7 @@ class TopicCrawls:
         self._standings: tuple[StandingModels, ...] = (bed.standing, *((bed.other,) if bed.other else ()))
         self._models = [standing.models[examples.topic] for standing in self._standings]
         self._scored: dict[Url, ScoredPage | None] = {}
-        self._links: dict[Url, Link] = {}  # one for each target: pages met often are linked to often
+        self._links: dict[Url, Link] = {}  # one per target, to share memory between pages
 
     def _score(self, url: Url) -> ScoredPage | None:
         if url in self._scored:
@@ -351,7 +351,7 @@ class TopicCrawls:
         return self.measure(*self.run(strategy, pages=pages, source=source), pages=pages, source=source)
 
     def measure(self, steps: Sequence[Step], alphas: Sequence[float], *, pages: int, source: int = 0) -> Plain:
-        """The measures of a crawl that was to fetch so many pages, with status from a source of in-links."""
+        """The measures of a crawl of `pages` pages, with status from a source of in-links."""
         bed, status = self._bed, self._standings[source].source.status
         sample = self._sample(steps, bed.size["sampled"], bed.size["of"])
         known = {url: status(url) for url in sample}
@@ -399,7 +399,7 @@ class TopicCrawls:
         return cells
 
     def true_standing(self, url: Url) -> float:
-        """The standing of a page by its true in-links, 1 / (1 + e^(θ − ln(1 + in-links))); 0 where unknown."""
+        """The standing of a page by its true in-links, 1 / (1 + e^(θ − ln(1 + in-links))); 0 if unknown."""
         standing = self._standings[0]
         status = standing.source.status(url)
         return 0.0 if status is None else 1.0 / (1.0 + exp(standing.theta - status))
@@ -431,8 +431,8 @@ class TopicCrawls:
 def _cross_validated(bed: TestBed, examples: TopicExamples) -> dict[Url, float]:
     """The relevance of the good examples by models that were not trained on them.
 
-    A crawl begins with these pages, and the model trained on them finds them perfect: for the first few hundred pages
-    an adaptive crawler would take any target for met.
+    A crawl starts with these pages, and a model trained on them would score them too high: for the first few hundred
+    pages, an adaptive crawler would consider any target met.
     """
     good, bad = bed.pages(examples.good), bed.pages(examples.bad)
     judged: dict[Url, float] = {}

@@ -1,4 +1,4 @@
-"""Topics for crawls in the lab, taken from a world's directory; how pages are judged for one, and strategies set up."""
+"""Topics for crawls in the lab, from a world's directory, with their relevance judge and strategies."""
 
 from collections.abc import Sequence
 from math import sqrt
@@ -21,7 +21,7 @@ FEWEST_ENTRIES = 5
 
 
 class DirectoryTopic(Struct, frozen=True):
-    """What one crawl is about: a leaf of the directory."""
+    """The topic of a crawl: a leaf of the directory."""
 
     name: str
     seeds: tuple[Url, ...]
@@ -29,7 +29,7 @@ class DirectoryTopic(Struct, frozen=True):
     others: tuple[Url, ...] = ()  # the rest of what the directory lists
 
     def as_page(self) -> Page:
-        """The description as a page, its words stemmed as those of pages are."""
+        """The description as a page, stemmed like other pages."""
         return page_of_text(Url(f"topic:{self.name}"), "", self.description, stem="porter")
 
 
@@ -94,7 +94,7 @@ class TopicCosine:
 
 
 def check_needs_pages_only(name: str) -> None:
-    """Refuses an unknown strategy, and one that needs a log or a map."""
+    """Raises UsageError for an unknown strategy, and for one that needs a log or a map."""
     comparable = {each: entry for each, entry in STRATEGIES.items() if not _needs(entry)}
     if not is_strategy(name):
         raise UsageError(f"there is no strategy {name!r}; there are {names_of(comparable, GROUP)}")
@@ -110,9 +110,9 @@ def _needs(entry: Entry) -> str:
 
 
 def strategy_for(name: str, topic: DirectoryTopic, *, pages: int, buffer: int | None, seed: int) -> Strategy:
-    """A strategy, given those of topic words, pages, buffer and seed that its constructor takes."""
+    """A strategy, with those of topic words, pages, buffer and seed that its constructor accepts."""
     entry = find_strategy(name)
     offered = {"topic_words": topic.as_page().terms, "pages": pages, "buffer": buffer, "seed": seed}
     if name in STRATEGIES and entry.make is not InfoSpiders:
-        del offered["topic_words"]  # Lycosa's others go by pages alone in the lab, as published
+        del offered["topic_words"]  # as published, other built-in strategies do not use topic words in the lab
     return entry(**{option: value for option, value in offered.items() if entry.takes(option) and value is not None})

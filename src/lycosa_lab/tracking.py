@@ -1,4 +1,4 @@
-"""A crawl that tracks a graph whose links come and go: new pages and pages fetched again take turns.
+"""A crawl that tracks a graph whose links change over time, mixing fetches of new pages and refetches.
 
 Kumar, Lang, Marlow, Tomkins: Efficient discovery of authoritative resources (ICDE 2008), section III.
 """
@@ -24,23 +24,23 @@ from .recrawls import RECRAWLS, PageHistory
 Ints = NDArray[np.signedinteger[Any]]
 
 _NO_WORDS = FoldedWords(b"", stem="porter")
-_MAX_DRAWS = 50  # of pages until one is not crawled yet; where all fail, nearly all pages are crawled
+_MAX_DRAWS = 50  # until a page is not crawled yet; if all fail, nearly all pages are crawled
 
 
 class TrackingPoint(Struct, frozen=True):
-    """The measures of a crawl at a moment."""
+    """The measures of a crawl at a given time."""
 
     day: float  # since the first link
     crawled: int  # pages
     known: int  # pages, crawled or seen linked to
     crawl: float  # share of the targets that were crawled
     discovery: float  # share of the targets that are known
-    lift_crawled: float  # how much likelier a crawled page is a target than any page that has had a link by then
+    lift_crawled: float  # how much more likely a crawled page is a target than any page that has had a link by then
     lift_known: float  # the same for pages that are known
 
 
 class UniformFrontier(SequentialFrontier):
-    """Draws any page that has appeared and is not crawled yet: a baseline, since no crawler can know these pages."""
+    """Draws any page that exists and is not crawled yet: a baseline that no real crawler could implement."""
 
     def __init__(self, graph: WindowedGraph, random: Random):
         super().__init__()
@@ -76,9 +76,9 @@ EXPANSIONS: Mapping[str, Callable[[WindowedGraph, int], tuple[Strategy, Sequenti
 
 
 class Tracker:
-    """One crawl of a time graph, a page at a time: one never fetched with probability `expand`, else one fetched again.
+    """One crawl of a timed graph, one page at a time: with probability `expand` a new page, else a refetch; if there is
+    none of one kind, one of the other.
 
-    Where there is none of a kind, one of the other is fetched.
 
     day: seconds; yields are per day.
     """
@@ -147,9 +147,9 @@ class Tracker:
         )
 
     def _compare(self, row: int, span: tuple[int, int], time: float) -> list[int]:
-        """The links of a page fetched again that were never seen on it; its recrawl policy learns of them."""
+        """The new links of a refetched page; the recrawl policy is updated."""
         (low, high), seen = self._last_spans[row], self._links_seen[row]
-        # What is shown now and was not at the latest fetch is among what was linked since.
+        # Links that are visible now and were not at the latest fetch were made since.
         since = list(dict.fromkeys(self._graph.targets_between(max(span[0], high), span[1])))
         new = [link for link in since if link not in seen]
         if len(new) < len(since):
@@ -174,7 +174,7 @@ class Tracker:
 
 
 class TrackingMoment(Struct, frozen=True):
-    """What is to be tracked at a moment."""
+    """The targets at a given time."""
 
     time: float
     day: float  # since the first link
@@ -201,7 +201,7 @@ def track(
     crawls_a_day: float,
     day: float,
 ) -> Iterator[TrackingPoint]:
-    """Runs a crawl that fetches `crawls_a_day` pages a day, the sources first; yields its measures at each moment."""
+    """Runs a crawl of `crawls_a_day` pages a day, sources first; yields its measures at each moment."""
     for source in sources:
         tracker.fetch(source, begin)
     done = len(sources)

@@ -9,6 +9,6 @@ The protocol, without sockets and clocks:
 
 Running it:
     peer        a node over TCP: `session` on top of `wire`, `channel`, `dialer` and `resolver`, with its `identity`
-    control     how commands reach the peer that runs
+    control     commands to the running peer
     simulation  many nodes with simulated time and messages
 """

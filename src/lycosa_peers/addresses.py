@@ -1,4 +1,4 @@
-"""Addresses of peers: `HOST:PORT`, or `NAME@HOST:PORT` with the name of the peer that is expected there."""
+"""Addresses of peers: `HOST:PORT`, or `NAME@HOST:PORT` with the expected name of the peer."""
 
 from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple
@@ -21,7 +21,7 @@ class Endpoint(NamedTuple):
 
 
 def parse_endpoint(text: str) -> Endpoint | None:
-    """The endpoint that a text names; None where it is malformed."""
+    """The endpoint that a text names; None if it is malformed."""
     host, colon, port = text.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
@@ -43,7 +43,7 @@ def endpoint_argument(text: str, *, option: str) -> Endpoint:
 
 
 def join_argument(text: str) -> tuple[str, Endpoint]:
-    """The name of the peer that is expected, empty where it is unknown, and its endpoint."""
+    """The expected name of the peer, empty if unknown, and its endpoint."""
     name, at, rest = text.rpartition("@")
     endpoint = endpoint_argument(rest, option="--join")
     if at and not is_peer_name(name):
@@ -62,8 +62,8 @@ def is_unspecified(endpoint: Endpoint) -> bool:
 
 
 def address_group(address: str) -> str:
-    """The key under which connections from an IP address are counted: the /64 network of IPv6, which is what one
-    customer gets; else the address itself."""
+    """The key by which connections from an IP address are counted: for IPv6 the /64 network, which is what one customer
+    gets, else the address itself."""
     try:
         parsed_address = ip_address(address)
     except ValueError:
@@ -74,5 +74,5 @@ def address_group(address: str) -> str:
 
 
 def is_local(endpoint: Endpoint) -> bool:
-    """Whether it is on this machine or in a private network, judged by the text of its host alone."""
+    """Whether it is on this machine or in a private network, by the text of its host."""
     return is_private(endpoint.host) and why_not_public(endpoint.host) != NOT_A_HOST

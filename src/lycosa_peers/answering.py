@@ -18,8 +18,8 @@ from .messages import (
 from .rate_limits import RateLimit
 from .state import NodeState
 
-MAX_ELSEWHERE = 3  # peers that one response names
-HITS_PER_COST = 10  # hits that count as one request of a node's capacity
+MAX_ELSEWHERE = 3  # peers named in one response
+HITS_PER_COST = 10  # hits that count as one request
 
 
 class Answering:
@@ -58,7 +58,7 @@ class Answering:
         return self._forwarding.forward(sender, query, now) or self.query_ended(sender, query, now)
 
     def query_ended(self, sender: PeerName, query: Query, now: float) -> list[Send]:
-        """The query goes no further; the asker is informed where the options ask for it."""
+        """Ends a query; the asker is informed if the options say so."""
         if not self._state.options.says_no:
             return []
         response = Response(query.id, self._state.me, walker=query.walker, ttl=query.ttl)
@@ -85,8 +85,8 @@ class Answering:
         return [state.send(sender, Fetched(fetch.id, fetch.item, body))]
 
     def _takes(self, sender: PeerName, now: float) -> bool:
-        """Whether there is capacity for one more request; strangers, who may be one with many keys, leave some of it to
-        peers that are trusted."""
+        """Whether there is capacity for another request; a part is reserved for trusted peers, because strangers may be
+        one person with many keys."""
         leaving = 0.0 if self._state.is_trusted(sender) else self._state.options.reserved
         if self.capacity.take(now, leaving=leaving):
             return True
@@ -94,7 +94,7 @@ class Answering:
         return False
 
     def _find(self, query: Query, most: int) -> Response | None:
-        """The response from the own content, else from a held index; None where neither has it."""
+        """The response from our own content or from a held index; None if neither has it."""
         state = self._state
         found = state.content.find(query.wanted, most)
         if found.hits:

@@ -14,16 +14,16 @@ class Buddy(Struct, frozen=True):
     """An entry of the buddy list."""
 
     contact: Contact
-    count: int  # good responses less failures; at least 1
-    since: int  # number of the response that raised it last; lower is older
+    count: int  # good responses minus failures; at least 1
+    since: int  # number of the last response that raised the count; lower is older
 
 
 class BuddyList:
     """At most `size` peers that answered, ranked by count, then by recency (BuddyNet, section 5.3.2).
 
     A response adds its peer with a count of 1, or raises its count by 1, and makes it the most recent of that count.
-    Where the list is full, the oldest entry of the lowest count is removed first. A failure takes 1 from the count and
-    leaves the age; at 0 the buddy is removed.
+    If the list is full, the oldest entry of the lowest count is removed first. A failure lowers the count by 1 and does
+    not change the age; at 0 the buddy is removed.
     """
 
     def __init__(self, size: int = 10):
@@ -61,7 +61,7 @@ class BuddyList:
         return gone
 
     def failed(self, name: PeerName) -> bool:
-        """Takes 1 from a buddy's count; True where it was removed for that."""
+        """Lowers a buddy's count by 1; returns whether the buddy was removed."""
         known = self._entries.get(name)
         if known is None:
             return False
@@ -81,7 +81,7 @@ class BuddyList:
         self._entries.pop(name, None)
 
     def replace(self, entries: Iterable[Buddy]) -> None:
-        """Restores saved entries; of too many, the best."""
+        """Restores saved entries, at most `size` of the best."""
         best = sorted(entries, key=_rank, reverse=True)[: self.size]
         self._entries = {entry.contact.name: entry for entry in reversed(best)}
         self._responses = max((entry.since for entry in self._entries.values()), default=0)
@@ -92,16 +92,15 @@ def _rank(buddy: Buddy) -> tuple[int, int]:
 
 
 class HeldIndexes:
-    """The indexes a node holds, of peers that it chose itself and for as long as it wants them (section 5.3.3).
+    """The indexes of other peers that a node holds, by its own choice (section 5.3.3).
 
-    `checkpoint` is given the peers that are wanted now. A peer that was wanted at the last checkpoint too is asked for
-    its index, one whose index is held for its changes, and indexes of other peers are dropped. An index that was not
-    requested is not taken.
+    `checkpoint` gets the peers wanted now. A peer that was also wanted at the last checkpoint is asked for its index,
+    or for the changes if its index is held; indexes of other peers are dropped. Unrequested indexes are rejected.
     """
 
     def __init__(self, *, refresh_checkpoints: int = 1, request_at_once: bool = False):
         self.refresh_checkpoints = refresh_checkpoints
-        self.request_at_once = request_at_once  # request an index already at the first checkpoint
+        self.request_at_once = request_at_once  # request an index at the first checkpoint
         self._held: dict[PeerName, ContentSummary] = {}
         self._wanted: set[PeerName] = set()  # at the last checkpoint
         self._asked: dict[PeerName, int | None] = {}  # requested indexes, and the version held then
@@ -120,7 +119,7 @@ class HeldIndexes:
         return self._held.get(name)
 
     def checkpoint(self, wanted: Sequence[PeerName]) -> list[tuple[PeerName, int | None]]:
-        """The peers to request an index from, each with the version that is held of it."""
+        """The peers to request an index from, each with the version held."""
         self._checkpoints += 1
         self.keep_only(wanted)
         refreshes = self.refresh_checkpoints > 0 and self._checkpoints % self.refresh_checkpoints == 0
@@ -137,7 +136,7 @@ class HeldIndexes:
         return due
 
     def refresh(self, name: PeerName) -> list[tuple[PeerName, int | None]]:
-        """The same for a peer whose index was found to be wrong; empty where a request is under way."""
+        """The same for a peer whose index was found to be wrong; empty if a request is pending."""
         held = self._held.get(name)
         if held is None or name in self._asked:
             return []
@@ -151,7 +150,7 @@ class HeldIndexes:
         unpack: Callable[[bytes, int], ContentSummary],
         update: Callable[[ContentSummary, bytes, int], ContentSummary],
     ) -> bool:
-        """Holds an index that was requested; False for any other. ValueError where it is malformed."""
+        """Stores a requested index; False for any other. ValueError if it is malformed."""
         if sender not in self._asked:
             return False
         held = self._held.get(sender)
@@ -183,7 +182,7 @@ class HeldIndexes:
         return HeldState(held, sorted(self._wanted), self._checkpoints)
 
     def restore(self, state: "HeldState", unpack: Callable[[bytes, int], ContentSummary]) -> None:
-        """Restores a saved state; an index that cannot be read is dropped."""
+        """Restores a saved state; unreadable indexes are dropped."""
         self._held = {}
         for name, (version, packed) in state.held.items():
             with suppress(ValueError):

@@ -1,4 +1,4 @@
-"""How a node learns whom to ask: credit for answers, demotion for failures, and the indexes of lasting buddies."""
+"""How a node learns whom to ask: credit for answers, demotion for failures, and indexes of long-term buddies."""
 
 from .messages import Index, IndexRequest, PeerName, Send
 from .search import Answer, Failure
@@ -26,7 +26,7 @@ class BuddyPolicy:
             self._drop_index(state.buddies.answered(contact))
 
     def demote(self, name: PeerName) -> None:
-        """Takes 1 from the count of a buddy, where the node adapts."""
+        """Lowers the count of a buddy by 1, if the node adapts."""
         state = self._state
         if state.options.adapts and name in state.buddies:
             state.counts["demoted"] += 1
@@ -34,8 +34,8 @@ class BuddyPolicy:
                 self._drop_index(name)
 
     def provider_failed(self, provider: PeerName, why: Failure, now: float, via: PeerName | None = None) -> list[Send]:
-        """A provider did not deliver what it, or `via`, claimed that it has: it is demoted unless it merely lacks it,
-        and a held index of it that was wrong is refreshed."""
+        """Handles a provider that did not deliver what it, or `via`, claimed: it is demoted, unless it merely lacks the
+        item, and its held index is refreshed if that was wrong."""
         state = self._state
         state.counts[f"failed_{why}"] += 1
         if why is Failure.WRONG:
@@ -59,12 +59,12 @@ class BuddyPolicy:
         self.next_checkpoint = (now // interval + 1) * interval
 
     def checkpoint(self) -> list[Send]:
-        """Requests the indexes, or the changes of those held, of the peers that are wanted at this checkpoint."""
+        """Requests the indexes wanted at this checkpoint, or the changes of those held."""
         self._state.counts["checkpoints"] += 1
         return self._request_indexes(self._state.held.checkpoint(self._state.index_owners()))
 
     def receive_index(self, sender: PeerName, index: Index, now: float) -> None:
-        """Takes an index that was requested; penalises the sender of any other."""
+        """Stores a requested index; penalises the sender of any other."""
         state = self._state
         if len(index.packed) > state.options.most_index_bytes:
             state.penalise(sender, "index_oversized", now)

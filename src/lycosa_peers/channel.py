@@ -1,7 +1,7 @@
 """One encrypted connection between two peers: TLS over asyncio, carrying frames, with limits on everything.
 
 Python's own `ssl` cannot request a client certificate without rejecting unknown ones, so the handshake and the records
-are those of pyOpenSSL, with in-memory buffers in place of a socket.
+are those of pyOpenSSL, with in-memory buffers instead of a socket.
 """
 
 import asyncio
@@ -16,9 +16,12 @@ from .messages import FrameReader, FrameTooLongError, to_frame
 
 HANDSHAKE_SECONDS = 5.0
 FRAME_SECONDS = 30.0  # from the first byte of a frame to its last
-OTHER_GROUP = "not of the same group"  # close reason where the other side has a certificate of another authority
-HIGH_WATER, LOW_WATER = 1 << 16, 1 << 14  # bytes of a send buffer at which its channel is slow, and no longer so
-FRAMES_PER_TURN, SECONDS_PER_TURN = 8, 0.01  # at most; at least one frame
+OTHER_GROUP = "not of the same group"  # close reason if the other side has a certificate of another authority
+HIGH_WATER, LOW_WATER = (
+    1 << 16,
+    1 << 14,
+)  # bytes in the send buffer at which a channel becomes slow, and fast again
+FRAMES_PER_TURN, SECONDS_PER_TURN = 8, 0.01  # limits of one turn; at least one frame
 _CHUNK = 1 << 16
 _UNVERIFIED = "certificate verify failed"  # the text of OpenSSL
 
@@ -27,11 +30,11 @@ class ChannelHandler(Protocol):
     """Callbacks of a channel."""
 
     def on_connect(self, channel: "Channel") -> None:
-        """There is a connection; the handshake comes next."""
+        """Called when connected, before the handshake."""
         ...
 
     def on_open(self, channel: "Channel") -> None:
-        """The handshake is done, and the other side has proved its name."""
+        """Called after the handshake, when the other side has proved its name."""
         ...
 
     def max_frame(self, channel: "Channel") -> int: ...
@@ -39,7 +42,7 @@ class ChannelHandler(Protocol):
     def on_frame(self, channel: "Channel", frame: bytes) -> None: ...
 
     def on_backlog(self, channel: "Channel", is_slow: bool) -> None:
-        """The other side reads more slowly than it is sent to, or has caught up."""
+        """Called when the other side reads too slowly, or has caught up."""
         ...
 
     def turn_delay(self, channel: "Channel") -> float:
@@ -53,15 +56,15 @@ class Channel(asyncio.Protocol):
     """Performs the handshake, then carries frames. `peer` is the name that the other side has proved by its key."""
 
     def __init__(self, context: SSL.Context, handler: ChannelHandler, *, dials: bool, address: str = ""):
-        self.peer: str = ""  # until the handshake is done
+        self.peer: str = ""  # empty until the handshake is done
         self.dials = dials
         self.address = address  # dialled, or of the other side
         self.last_heard = 0.0
         self.is_open = False
         self.opened_at = 0.0
         self._handler = handler
-        self._frames = FrameReader()  # with whole frames that are not processed yet
-        self._was_within = False  # an unfinished frame, when its time limit was set
+        self._frames = FrameReader()  # may contain unprocessed frames
+        self._was_within = False  # whether a frame was unfinished when its time limit was set
         self._is_paused = False  # frames are pending, and reading is paused
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None  # of the handshake or of a frame
@@ -83,7 +86,7 @@ class Channel(asyncio.Protocol):
 
     @cached_property
     def network(self) -> str:
-        """The key under which connections from the host of the other side are counted."""
+        """The key by which connections from the other side's host are counted."""
         return address_group(self.host)
 
     @property
@@ -102,11 +105,11 @@ class Channel(asyncio.Protocol):
 
     @property
     def why(self) -> str:
-        """The reason for which this side closed it; empty where it did not."""
+        """The reason if this side closed it, else empty."""
         return self._why
 
     def send(self, payload: bytes) -> bool:
-        """Sends a frame; False where the channel is not open."""
+        """Sends a frame; False if the channel is not open."""
         if not self.is_open or self._transport is None or self._transport.is_closing():
             return False
         data = memoryview(to_frame(payload))
@@ -221,7 +224,7 @@ class Channel(asyncio.Protocol):
         """A hook for subclasses."""
 
     def _process_pending(self) -> None:
-        """Processes some frames, and the rest after other channels had their turn; reading is paused until then."""
+        """Processes some frames, and the rest after the turns of other channels; reading is paused until then."""
         processed = 0 if self._handler.turn_delay(self) else self._process_some()
         if self._transport is None or self._why or not self.is_open:
             return
@@ -239,7 +242,7 @@ class Channel(asyncio.Protocol):
             self._limit_frame_time()
 
     def _process_some(self) -> int:
-        """Processes the frames of one turn; returns how many."""
+        """Processes the frames of one turn; returns their number."""
         time = asyncio.get_running_loop().time
         until = time() + SECONDS_PER_TURN
         for processed in range(FRAMES_PER_TURN):

@@ -1,4 +1,4 @@
-"""What a peer shares, and the summary of it that another peer may hold.
+"""The content that a peer shares, and the summary of it that another peer may hold.
 
 `Content` and `ContentSummary` are the contracts; `shared_collection` implements them for collections of pages, `Items`
 here for the ids of files in simulations.
@@ -28,17 +28,17 @@ class SummaryDelta(Struct, frozen=True):
 
 
 class ContentSummary(Protocol):
-    """What one peer holds of the content of another: small, immutable, as of a version."""
+    """A summary of another peer's content: small, immutable, of a given version."""
 
     @property
     def version(self) -> int: ...
 
     def may_have(self, wanted: Wanted) -> bool:
-        """Whether the content may have it. A summary that leaves words out has false negatives."""
+        """Whether the content may have it. A summary without all words has false negatives."""
         ...
 
     def find(self, wanted: Wanted, most: int) -> Sequence[PeerHit]:
-        """Certain hits; none from a summary that knows only what may be there."""
+        """Certain hits; none from an approximate summary."""
         ...
 
     def packed(self) -> bytes: ...
@@ -52,45 +52,44 @@ class Content(Protocol):
         ...
 
     def find_own(self, wanted: Wanted, most: int) -> LookupResult:
-        """The hits for its own user: also what is withheld from others."""
+        """The hits for our own user, including what is withheld from others."""
         ...
 
     def fetch(self, item: Item) -> bytes | None: ...
 
     def verify(self, item: Item, body: bytes) -> bool:
-        """Whether the body that a stranger sent is that item, as far as can be checked."""
+        """Whether an untrusted body is that item, as far as can be checked."""
         ...
 
     def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None) -> bool:
-        """Whether a hit of a stranger can be an answer, as far as can be checked without the item. `statistics`
-        came with the hit."""
+        """Whether an untrusted hit can be an answer, as far as can be checked without the item. `statistics` came with
+        the hit."""
         ...
 
     def confirms(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None, body: bytes) -> bool:
-        """Whether the item that a stranger sent is as its hit claims."""
+        """Whether an untrusted item is as its hit claims."""
         ...
 
     def unlikely(self, number: int) -> str | None:
-        """Words that hardly any page has all of, though each is real, different for each number; None where there are
-        none."""
+        """Real words that hardly any page has all of, different for each number; None if there are none."""
         ...
 
     def may_take(self, item: Item) -> bool:
-        """Whether this peer is allowed to store it; what it is not is useless to it, and no fault of the provider."""
+        """Whether this peer may store it; if not, it is useless here, but no fault of the provider."""
         ...
 
     def summary(self) -> ContentSummary: ...
 
     def changes(self, since: int) -> SummaryDelta | None:
-        """The changes since a version; None where they are not known any more, or are no smaller than the whole."""
+        """The changes since a version; None if they are no longer known, or not smaller than the whole."""
         ...
 
     def unpack(self, packed: bytes, version: int) -> ContentSummary:
-        """The summary that a stranger sent; ValueError where it is malformed."""
+        """Decodes an untrusted summary; ValueError if it is malformed."""
         ...
 
     def update(self, held: ContentSummary, change: bytes, version: int) -> ContentSummary:
-        """A held summary with the changes that a stranger sent applied; ValueError where they are malformed."""
+        """Applies untrusted changes to a held summary; ValueError if they are malformed."""
         ...
 
 
@@ -123,7 +122,7 @@ class Items:
         self.ids = set(ids)
         self.version = 0
         self._changes_kept = changes_kept
-        self._changes: list[tuple[bool, int]] = []  # added or removed, and what; one for each version, the last ones
+        self._changes: list[tuple[bool, int]] = []  # whether added, and the item; one for each of the last versions
 
     def add(self, item: int) -> None:
         if item not in self.ids:

@@ -1,4 +1,4 @@
-"""How commands of the user reach the running peer: a Unix socket in its folder that only its owner may open.
+"""Commands to the running peer, by a Unix socket in its folder that only its owner may open.
 
 A request is one line of JSON, its replies are one line each; the last one has `is_over`, or `error`.
 """
@@ -24,11 +24,11 @@ from .peer_folder import PeerFolder
 SOCKET_FILE = "control"
 MAX_QUERY_LENGTH = 4096  # characters of a query; the limit of a message
 _MAX_LINE_LENGTH = 16 << 20  # bytes
-_MAX_PATH_LENGTH = 100  # bytes that the path of a socket may have
+_MAX_PATH_LENGTH = 100  # bytes of the path of a socket
 
 
 class PeerRequest(Struct, frozen=True, omit_defaults=True):
-    """What a command wants of the peer."""
+    """A command to the peer."""
 
     do: Literal["search", "fetch", "show"]
     words: Annotated[str, Meta(max_length=MAX_QUERY_LENGTH)] = ""
@@ -50,7 +50,7 @@ class PeerReply(Struct, frozen=True, omit_defaults=True):
 
 
 async def answer_request(peer: Peer, request: PeerRequest) -> AsyncIterator[PeerReply]:
-    """Carries out a request of the user."""
+    """Executes a request of the user."""
     if request.do == "show":
         yield PeerReply(status=peer.status(), is_over=True)
     elif request.do == "fetch":
@@ -98,7 +98,7 @@ class PeerControl:
 
 
 async def ask_running_peer(folder: PeerFolder, request: PeerRequest) -> AsyncIterator[PeerReply] | None:
-    """The replies of the running peer of a collection; None where none is running."""
+    """The replies of the running peer of a collection; None if none is running."""
     try:
         if not _is_own_socket(folder.path(SOCKET_FILE)):
             return None
@@ -134,7 +134,7 @@ async def _read(
 
 
 def _is_own_socket(path: Path) -> bool:
-    """Whether there is a socket of this user, and no link to one that belongs to something else."""
+    """Whether it is a socket of this user and not a link."""
     try:
         found = path.lstat()
     except OSError:

@@ -1,8 +1,8 @@
-"""Outgoing connections: a bounded number at once for each purpose, and no peer again too soon after it failed.
+"""Outgoing connections: a bounded number at a time for each purpose, with a delay before a failed peer is retried.
 
-Remote peers choose the addresses at which they are answered, and may name the address of somebody who is no peer. An
-address is *proven* once the peer has shown its key there; a call to any other is one of few `Trials`. Remote peers can
-exhaust the slots for answers; those for our own queries are separate. So are the slots in which names are resolved.
+Remote peers choose the addresses at which they are answered, and may give the address of somebody who is not a peer.
+An address is *proven* once the peer has shown its key there; calls to others are limited by `Trials`. Remote peers can
+exhaust the slots for answers; those for our own queries, and those for resolving names, are separate.
 """
 
 import asyncio
@@ -18,17 +18,17 @@ from .rate_limits import RateLimit, RateLimits
 from .resolver import LookUp, Resolver, look_up
 
 DIAL_SECONDS = 3.0
-DIAL_AGAIN_AFTER = 20.0  # seconds; until then an unreachable peer is taken to be down
+DIAL_AGAIN_AFTER = 20.0  # seconds for which an unreachable peer counts as down
 MAX_DIALS = 32  # at once, for each purpose
 MAX_WAITING = 64  # frames for one peer that is being dialled
 MAX_WAITING_BYTES = 8 << 20  # of frames for all peers that are being dialled
-MAX_FAILURES = 4096  # that are remembered, and as many addresses that are proven
+MAX_FAILURES = 4096  # that are remembered; the same limit for proven addresses
 MAX_BACK_OFF = 1280.0  # seconds between two trials of one endpoint
 Deliver = Callable[[Channel | None], None]  # the channel; None: unreachable
 
 
 class Purpose(StrEnum):
-    """What a connection is opened for."""
+    """The purpose of a connection."""
 
     ASKING = "asking"  # own queries
     ANSWERING = "answering"  # queries of others, at addresses that they gave
@@ -36,21 +36,21 @@ class Purpose(StrEnum):
 
 
 class Trials:
-    """Which addresses that others gave are called though no peer has shown its key there.
+    """Limits calls to addresses given by others at which no peer has shown its key yet.
 
-    An endpoint where nobody does is tried again after 20 seconds, then after twice as many each time, whichever name is
-    expected there. Trials that fail are few for one host, however many ports and names it is given, for one peer that
-    causes them, and in all; those that succeed cost nothing.
+    An endpoint that fails is retried after 20 seconds, and then after twice as long each time, whatever name is
+    expected there. Failed trials are limited per host (over all ports and names), per peer that causes them, and in
+    total; successful ones are free.
     """
 
     def __init__(self) -> None:
         self._in_all = {purpose: RateLimit(1.0, at_once=64) for purpose in Purpose}
         self._of_cause: RateLimits[str] = RateLimits(0.2, at_once=8)
         self._of_host: RateLimits[str] = RateLimits(0.05, at_once=4)
-        self._back_off: OrderedDict[Endpoint, tuple[float, float]] = OrderedDict()  # not tried before; how long then
+        self._back_off: OrderedDict[Endpoint, tuple[float, float]] = OrderedDict()  # next trial, delay after it
 
     def may_resolve(self, purpose: Purpose, cause: str, now: float) -> bool:
-        """Whether there may be one more trial; `cause` is the peer whose message brings it about, or empty."""
+        """Whether another trial is allowed; `cause` is the peer whose message causes it, or empty."""
         return (not cause or self._of_cause.take(cause, now)) and self._in_all[purpose].take(now)
 
     def may_call(self, endpoint: Endpoint, now: float) -> bool:
@@ -72,9 +72,9 @@ class Trials:
 
 
 class Dialer:
-    """Connections that are being opened, and the frames that wait for them.
+    """Connections being opened, and the frames that wait for them.
 
-    allow_private: whether addresses that others gave may be private ones.
+    allow_private: whether addresses given by others may be private.
     """
 
     def __init__(
@@ -91,18 +91,18 @@ class Dialer:
         self._waiting: dict[tuple[str, str], list[tuple[Deliver, int]]] = {}  # by peer and address; with sizes
         self._trials = Trials()
         self._proven: OrderedDict[tuple[str, str], None] = OrderedDict()  # where a peer has shown its key
-        self._failed_until: OrderedDict[tuple[str, str], float] = OrderedDict()  # not dialled before
+        self._failed_until: OrderedDict[tuple[str, str], float] = OrderedDict()  # when it may be dialled again
         self._tasks: dict[Purpose, set[asyncio.Task[None]]] = {purpose: set() for purpose in Purpose}
         self._resolvers = {purpose: Resolver(look_up) for purpose in Purpose}
 
     def has_failed(self, peer: str, address: str) -> bool:
-        """Whether the peer was unreachable a moment ago."""
+        """Whether the peer was unreachable recently."""
         return self._failed_until.get((peer, address), 0.0) > asyncio.get_running_loop().time()
 
     def call(
         self, peer: str, address: str, purpose: Purpose, deliver: Deliver, *, size: int = 0, caused_by: str = ""
     ) -> bool:
-        """Delivers something of so many bytes over a new connection; False where all slots are taken."""
+        """Delivers `size` bytes over a new connection; False if all slots are in use."""
         if size + sum(each for waiting in self._waiting.values() for _, each in waiting) > MAX_WAITING_BYTES:
             return False
         waiting = self._waiting.get((peer, address))
@@ -124,7 +124,7 @@ class Dialer:
         return True
 
     def on_connected(self, channel: Channel) -> None:
-        """A peer is connected: what waits for it is delivered, whichever side dialled, and at whatever address."""
+        """Delivers what waits for a peer that is now connected, whichever side dialled, at any address."""
         if channel.dials:
             self._prove(channel.peer, channel.address)
         due: list[Deliver] = []
@@ -164,7 +164,7 @@ class Dialer:
         finally:
             waiting = self._waiting.pop((peer, address))
         if channel is not None and channel.peer != peer:
-            self._counts["somebody_else"] += 1  # the address was a lie, or the peer has moved
+            self._counts["somebody_else"] += 1  # the address was wrong, or the peer has moved
             channel = None
         if channel is not None and not is_proven:
             self._trials.succeeded(endpoint, purpose, caused_by)
@@ -177,8 +177,8 @@ class Dialer:
             deliver(channel)
 
     async def _allowed(self, endpoint: Endpoint | None, resolver: Resolver) -> Sequence[Endpoint]:
-        """The addresses to which we may connect for an endpoint given by a remote peer: at most one of IPv4 and one of
-        IPv6; none if any of its addresses is private and private ones are not allowed."""
+        """The addresses to connect to for an endpoint given by a remote peer: at most one IPv4 and one IPv6 address;
+        none if any of them is private and that is not allowed."""
         if endpoint is None or not endpoint.port:
             return ()
         try:

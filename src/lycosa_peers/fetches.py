@@ -1,4 +1,4 @@
-"""What a node fetches from providers, and the numbers that only the peers it asked can know."""
+"""The fetches of a node from providers, and secret numbers that only the peers it asked can know."""
 
 import hashlib
 from collections import OrderedDict
@@ -9,13 +9,13 @@ from .messages import Contact, FetchRequest, Item, PeerName, Send
 from .search import Failure
 from .state import NodeState
 
-MAX_FETCHES = 256  # under way, and as many that are late
-MAX_RESULTS = 16  # that nobody has asked for yet
+MAX_FETCHES = 256  # pending; the same limit for late ones
+MAX_RESULTS = 16  # not collected yet
 
 
 class SecretNumbers:
-    """Numbers that cannot be guessed: keyed hashes of a counter, so that nobody can answer a query that never reached
-    it. `count` is saved, so that none is used twice."""
+    """Unguessable numbers, so that no peer can answer a query that it never received: keyed hashes of a counter.
+    `count` is saved, so that none is used twice."""
 
     def __init__(self, name: PeerName, secret: bytes):
         self._name = name
@@ -39,7 +39,7 @@ class PendingFetch(Struct, frozen=True):
 
 
 class Fetches:
-    """Fetches that are under way, their results, and those that timed out and may still be answered."""
+    """Pending fetches, their results, and those that timed out but may still be answered."""
 
     def __init__(self, state: NodeState, numbers: SecretNumbers):
         self._state = state
@@ -54,9 +54,9 @@ class Fetches:
     def start(
         self, provider: Contact, item: Item, now: float, search: int | None = None, *, wait: float = 0.0
     ) -> tuple[int, list[Send]]:
-        """Asks a provider for an item: the number of the fetch, and what to send.
+        """Requests an item from a provider; returns the number of the fetch, and what to send.
 
-        wait: seconds; 0 for those of the options.
+        wait: seconds; 0 for the value in the options.
         """
         number = self._numbers.next()
         while len(self._pending) >= MAX_FETCHES:
@@ -66,7 +66,7 @@ class Fetches:
         return number, [Send(provider.name, FetchRequest(number, item), provider.address)]
 
     def pending(self, number: int, provider: PeerName) -> PendingFetch | None:
-        """The fetch of that number, if it is under way and from that provider."""
+        """The fetch of that number, if it is pending at that provider."""
         fetch = self._pending.get(number)
         return fetch if fetch is not None and fetch.provider.name == provider else None
 
@@ -75,13 +75,13 @@ class Fetches:
         del self._pending[number]
 
     def time_out(self, number: int) -> None:
-        """The provider is not waited for any more; its answer, if it comes, is late."""
+        """Stops waiting for the provider; a later answer counts as late."""
         self._late[number] = self._pending.pop(number).provider.name
         if len(self._late) > MAX_FETCHES:
             self._late.popitem(last=False)
 
     def unexpected(self, sender: PeerName, number: int, now: float) -> None:
-        """An answer that is not awaited: a slow provider is forgiven, anybody else penalised."""
+        """Handles an unexpected answer: a slow provider is forgiven, anybody else is penalised."""
         if self._late.get(number) == sender:
             del self._late[number]
             self._state.counts["late"] += 1
@@ -94,11 +94,11 @@ class Fetches:
             self._results.popitem(last=False)
 
     def pop_result(self, number: int) -> bytes | Failure | None:
-        """What a fetch brought, or why it failed, once; None while it is under way."""
+        """The result of a fetch, or why it failed; returned once. None while it is pending."""
         return self._results.pop(number, None)
 
     def due(self, now: float) -> list[tuple[int, PeerName]]:
-        """Fetches whose time is over, and their providers."""
+        """Fetches that have timed out, and their providers."""
         return [(number, fetch.provider.name) for number, fetch in self._pending.items() if fetch.until <= now]
 
     def deadlines(self) -> list[float]:

@@ -1,4 +1,4 @@
-"""Which queries a node takes, where it sends them next, and how many messages it sends to one peer."""
+"""Which queries a node accepts, where it forwards them, and how many messages it sends to one peer."""
 
 from msgspec.structs import replace
 
@@ -7,17 +7,16 @@ from .rate_limits import RateLimits, SeenQueries
 from .routing import clamped, flooded, next_hop
 from .state import NodeState
 
-_MARGIN = 0.9  # of the rate that a peer accepts from one sender, so that pings and the like still get through
-RESERVED = 0.5  # share of the queries that may go to a peer, for the first one of every search of one's own
+_MARGIN = 0.9  # share of the rate that a peer accepts from one sender, to leave room for pings
+RESERVED = 0.5  # share of the queries to a peer that is reserved for the first query of each of our own searches
 
 
 class Forwarding:
-    """Takes each query once, and sends it on.
+    """Accepts each query once, and forwards it.
 
-    A walker comes by way of others, who may have been lied to: nobody is penalised for its content, nor for its coming
-    again. Nobody, not even its user, can make this node send a peer more than the peer accepts from one sender:
-    queries sent for others leave half of that rate free, and answers are limited apart, by whom they go to and who
-    forwarded the query.
+    A walker arrives via others, who may have been deceived: nobody is penalised for its content, nor for repetition.
+    Nobody, not even its user, can make this node send a peer more than the peer accepts from one sender: queries sent
+    for others leave half of that rate free, and answers are limited separately, by receiver and by forwarder.
     """
 
     def __init__(self, state: NodeState, seed: int):
@@ -38,7 +37,7 @@ class Forwarding:
         return replace(query, ttl=ttl)
 
     def why_refused(self, sender: PeerName, query: Query, now: float) -> str:
-        """'' for a query that is to be processed, else the reason why it is not."""
+        """Why a query is not processed; empty if it is."""
         if query.ttl < 1:  # an honest peer never sends one
             self._state.penalise(sender, "expired", now)
             return "expired"
@@ -54,7 +53,7 @@ class Forwarding:
         return reason
 
     def forward(self, sender: PeerName, query: Query, now: float) -> list[Send]:
-        """A query that was processed here, to the next peers; nothing where it ends here."""
+        """Forwards a processed query to the next peers; empty if it ends here."""
         if query.ttl <= 1:
             return []
         hops = self.next_hops(replace(query, ttl=query.ttl - 1), sender)
@@ -63,12 +62,12 @@ class Forwarding:
         return onward
 
     def reroute(self, query: Query, now: float) -> list[Send]:
-        """A query that could not be delivered, to another peer; nothing where there is none."""
+        """Sends an undelivered query to another peer; empty if there is none."""
         leaving = 0.0 if query.origin.name == self._state.name else RESERVED
         return self.within_limits(self.next_hops(query, None), now, leaving=leaving)
 
     def next_hops(self, query: Query, came_from: PeerName | None) -> list[Send]:
-        """The query to the peers that it goes to next; nothing where a walker has ended."""
+        """The query for the next peers; empty if the walker has ended."""
         neighbours = self._state.neighbours
         if self._state.options.floods:
             return [self._state.send(name, query) for name in flooded(neighbours.names, came_from, neighbours.down)]
@@ -78,15 +77,15 @@ class Forwarding:
         return [] if hop is None else [self._state.send(hop, query)]
 
     def within_limits(self, queries: list[Send], now: float, *, leaving: float = 0.0) -> list[Send]:
-        """As many of the queries as each receiver accepts; a share `leaving` of each rate is kept free."""
+        """As many of the queries as each receiver accepts, keeping a share `leaving` of each rate free."""
         sent = [send for send in queries if self._queries_to.take(send.to, now, leaving=leaving)]
         if len(sent) < len(queries):
             self._state.counts["held_back"] += len(queries) - len(sent)
         return sent
 
     def may_answer(self, sender: PeerName, asker: PeerName, now: float) -> bool:
-        """Whether an answer to the asker of a query that `sender` sent is within the limits. There is none where they
-        are the same, as that peer waits for it; a forwarder can have named anybody as the asker."""
+        """Whether an answer to the asker of a query from `sender` is within the limits. If they are the same, there is
+        no limit, since that peer waits for it; a forwarder may have named anybody as the asker."""
         if sender == asker or (self._answers_for.take((sender, asker), now) and self._answers_to.take(asker, now)):
             return True
         self._state.counts["held_back"] += 1

@@ -1,9 +1,9 @@
 """The identity of a peer: a key pair, and the certificate that carries the public key.
 
-The name of a peer is a hash of its public key, so nobody can take another's name without the private key, which never
-leaves its folder. In an open network certificates are self-signed; in a closed group they are signed by the group's
-authority, whose private key is the secret that the members share: with it one can sign a certificate of one's own,
-and without it nobody can connect. Uses Ed25519 keys, X.509 certificates and TLS 1.3.
+The name of a peer is a hash of its public key, so nobody can use another's name without the private key, which never
+leaves its folder. In an open network, certificates are self-signed; in a closed group, they are signed by the group's
+authority, whose private key is the secret that the members share: members sign their own certificates with it, and
+nobody else can connect. Uses Ed25519 keys, X.509 certificates and TLS 1.3.
 """
 
 import base64
@@ -26,8 +26,8 @@ from .peer_folder import PeerFolder
 KEY_FILE = "key.pem"
 NAME_LENGTH = 32  # letters: 160 bits of the hash of a public key
 _SECRET_PREFIX = "lycosa-group-1:"
-_SINCE = datetime(2000, 1, 1, tzinfo=UTC)  # keys do not expire, so clocks need not agree
-_UNTIL = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+_VALID_FROM = datetime(2000, 1, 1, tzinfo=UTC)  # keys do not expire, so clocks need not agree
+_VALID_UNTIL = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 _RAW = serialization.Encoding.Raw, serialization.PublicFormat.Raw
 
 
@@ -154,7 +154,7 @@ class Identity:
 
 
 def peer_name_of(connection: SSL.Connection) -> str | None:
-    """The name of the peer at the other end, which has proved to own its key; None for a key of another kind."""
+    """The name of the peer at the other end, which has proved possession of its key; None for other key types."""
     certificate = connection.get_peer_certificate(as_cryptography=True)
     key = certificate.public_key() if certificate is not None else None
     return _key_name(key) if isinstance(key, Ed25519PublicKey) else None
@@ -189,8 +189,8 @@ def _sign_certificate(
         .issuer_name(_x509_name(issuer))
         .public_key(key)
         .serial_number(int.from_bytes(hashlib.sha256(key.public_bytes(*_RAW)).digest()[:16]) or 1)
-        .not_valid_before(_SINCE)
-        .not_valid_after(_UNTIL)
+        .not_valid_before(_VALID_FROM)
+        .not_valid_after(_VALID_UNTIL)
         .add_extension(x509.BasicConstraints(ca=is_authority, path_length=0 if is_authority else None), critical=True)
         .sign(by, None)
     )

@@ -1,4 +1,4 @@
-"""How a node joins the overlay, keeps up with its neighbours by pings, and looks for others where they are few."""
+"""How a node joins the overlay, pings its neighbours, and looks for others if they are few."""
 
 from collections.abc import Iterable
 
@@ -17,7 +17,7 @@ class Membership:
         self.next_ping = float("inf")
 
     def connect(self, neighbours: Iterable[Contact | PeerName]) -> None:
-        """Makes them neighbours, in this order, without asking; for overlays that are given."""
+        """Makes them neighbours, in this order, without asking; for given overlays."""
         for each in neighbours:
             self._neighbours.insert(Contact(each) if isinstance(each, str) else each)
 
@@ -32,7 +32,7 @@ class Membership:
         return sends
 
     def rejoin(self) -> list[Send]:
-        """Asks the neighbours of the last run to be neighbours again, and others where those are few."""
+        """Asks the neighbours of the last run to be neighbours again, and others if those are few."""
         names = [*self._neighbours.names, *self._neighbours.join_candidates([self._state.name])]
         return self.join(self._state.contact(name) for name in names)
 
@@ -41,13 +41,13 @@ class Membership:
         return [self._state.send(name, Leave()) for name in self._neighbours.names]
 
     def resume(self, now: float) -> None:
-        """Starts, or restarts after having been down: no answer is awaited any more."""
+        """Starts, or restarts after downtime; pending answers are no longer expected."""
         self._neighbours.awaited.clear()
         self.next_ping = now + self._state.options.ping if self._state.options.ping else float("inf")
 
     def ping(self, now: float) -> list[Send]:
-        """Pings all neighbours, counts those that did not answer the last time, and asks others to join where
-        neighbours are few."""
+        """Pings all neighbours, counts those that did not answer the last ping, and asks others to join if neighbours
+        are few."""
         self.next_ping = now + self._state.options.ping
         for name in sorted(self._neighbours.awaited):
             if name not in self._neighbours:
@@ -109,7 +109,7 @@ class Membership:
         return self._join_some(known) if accepted else self._join_refused(sender)
 
     def _join_some(self, contacts: Iterable[Contact]) -> list[Send]:
-        """Asks peers that a neighbour has just named to join, where neighbours are few."""
+        """If neighbours are few, asks peers just named by a neighbour to join."""
         excluded = {self._state.name, *self._neighbours.names, *self._neighbours.awaited}
         others = [self._state.contact(each.name, each.address) for each in contacts if each.name not in excluded]
         if self._neighbours.have_addresses:

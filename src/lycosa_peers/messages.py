@@ -30,7 +30,7 @@ DIRECT = 0  # walker number of a query that is answered by its receiver and not 
 
 PeerName = str
 _Name = Annotated[str, Meta(min_length=1, max_length=128)]
-_Address = Annotated[str, Meta(max_length=256)]  # host:port; empty where names are addresses, as in a simulation
+_Address = Annotated[str, Meta(max_length=256)]  # host:port; empty if names are addresses, as in a simulation
 _Number = Annotated[int, Meta(ge=0)]  # of 64 bits, the limit of msgpack
 _Count = Annotated[int, Meta(ge=0, le=(1 << 48))]
 _Walker = Annotated[int, Meta(ge=0, le=(1 << 32) - 1)]
@@ -138,7 +138,7 @@ class FetchRequest(_Message, frozen=True, array_like=True, tag="fetch"):
 
 
 class Fetched(_Message, frozen=True, array_like=True, tag="fetched"):
-    """An item; `body` is None where the sender lacks it."""
+    """An item; `body` is None if the sender lacks it."""
 
     id: _Number
     item: Item
@@ -225,7 +225,7 @@ def fit_frame(response: Response) -> Response:
 
 
 def decode(frame: bytes | bytearray | memoryview) -> Message:
-    """The message of an encoding; raises MessageError where it is malformed."""
+    """The message of an encoding; raises MessageError if it is malformed."""
     if len(frame) > MAX_BYTES:
         raise MessageError("oversized", f"{len(frame)} bytes")
     if not len(frame) or frame[0] != VERSION:
@@ -275,7 +275,7 @@ class FrameReader:
         self._held += data
 
     def pop(self, limit: int) -> bytes | None:
-        """The next whole frame; None where there is none. Raises FrameTooLongError as soon as the length of the next
+        """The next whole frame; None if there is none. Raises FrameTooLongError as soon as the length of the next
         one, whole or not, is above the limit."""
         length = self._next_length()
         if length > limit:

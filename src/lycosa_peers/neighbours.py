@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable
 from .messages import MAX_CONTACTS, Contact, PeerName
 
 MAX_KNOWN = 1024  # contacts remembered
-NETWORK_SHARE = 4  # strangers of one network may be one in so many neighbours
+NETWORK_SHARE = 4  # at most one in so many neighbours may be a stranger of the same network
 
 
 class Neighbours:
@@ -18,9 +18,9 @@ class Neighbours:
         self.names: list[PeerName] = []
         self._addresses: dict[PeerName, str] = {}  # of the neighbours
         self.down: dict[PeerName, None] = {}  # in the order in which they went down
-        self.awaited: set[PeerName] = set()  # pinged or asked to join, without an answer yet
+        self.awaited: set[PeerName] = set()  # pinged or asked to join, and not answered yet
         self.silent: dict[PeerName, int] = {}  # consecutive unanswered pings
-        self.networks: dict[PeerName, str] = {}  # of peers that are connected, where connections have any
+        self.networks: dict[PeerName, str] = {}  # of connected peers, if known
         self._known: OrderedDict[PeerName, str] = OrderedDict()
 
     def __contains__(self, name: PeerName) -> bool:
@@ -30,8 +30,8 @@ class Neighbours:
         return len(self.names)
 
     def remember(self, contact: Contact, *, first_hand: bool = False) -> None:
-        """Remembers a peer. Third parties can add unknown peers, but only the peer itself (`first_hand`) can change an
-        address that is known."""
+        """Remembers a peer. Third parties can add unknown peers, but only the peer itself (`first_hand`) can change a
+        known address."""
         if contact.name not in self._known or (contact.address and (first_hand or not self._known[contact.name])):
             self._known[contact.name] = contact.address
         if first_hand and contact.address and contact.name in self._addresses:
@@ -47,8 +47,8 @@ class Neighbours:
         return Contact(name, self.address(name))
 
     def add(self, contact: Contact, *, trusted: Container[PeerName] = ()) -> bool:
-        """Makes it a neighbour, if there is room. The one that has been down for longest makes room; else, for a peer
-        that is trusted or of a network that has fewer, the latest stranger of the network that has most."""
+        """Makes it a neighbour if there is room. The neighbour that has been down longest is replaced; otherwise, for a
+        trusted peer or one of a network with fewer neighbours, the latest stranger of the network with the most."""
         self.remember(contact, first_hand=True)
         if contact.name not in self._addresses and not self._makes_room(contact.name, trusted):
             return False
@@ -86,19 +86,19 @@ class Neighbours:
             self.down.setdefault(name)
 
     def join_failed(self, name: PeerName) -> None:
-        """The peer did not accept us: it is asked again only after all other known peers."""
+        """Records that a peer did not accept us, so that it is asked again only after all other known peers."""
         if name in self._known:
             self._known.move_to_end(name, last=False)
 
     def ping_unanswered(self, name: PeerName) -> int:
-        """Marks a neighbour that did not answer a ping as down; returns how many it did not answer in a row. It is
-        still pinged, so that a network that was partitioned heals."""
+        """Marks a neighbour that did not answer a ping as down; returns the number of consecutive unanswered pings. It
+        is still pinged, so that a partitioned network heals."""
         self.mark_down(name)
         self.silent[name] = self.silent.get(name, 0) + 1
         return self.silent[name]
 
     def insert(self, contact: Contact) -> None:
-        """Makes it a neighbour, whether there is room or not."""
+        """Makes it a neighbour, even without room."""
         self.mark_up(contact.name)
         if contact.name not in self._addresses:
             self.names.append(contact.name)
@@ -120,7 +120,7 @@ class Neighbours:
         return tuple(self.contact(name) for name in names[:MAX_CONTACTS])
 
     def join_candidates(self, exclude: Iterable[PeerName]) -> list[PeerName]:
-        """Known peers to ask to join, if neighbours are too few; the latest known come first."""
+        """Known peers to ask to join if neighbours are too few, latest first."""
         if self.missing <= 0:
             return []
         excluded = {*exclude, *self.names}
@@ -128,7 +128,7 @@ class Neighbours:
 
     @property
     def missing(self) -> int:
-        """How many more neighbours that are up it needs."""
+        """The number of neighbours that it lacks."""
         return self.least - (len(self.names) - len(self.down))
 
     @property

@@ -122,7 +122,7 @@ class Node:
 
     @property
     def counts(self) -> Counter[str]:
-        """How often each kind of event has happened."""
+        """The number of events of each kind."""
         return self._state.counts
 
     @property
@@ -142,7 +142,7 @@ class Node:
         return self._state.index_owners()
 
     def is_banned(self, peer: PeerName, now: float) -> bool:
-        """Whether nothing is taken from a peer for now."""
+        """Whether messages of a peer are currently ignored."""
         return self._state.reputation.is_banned(peer, now)
 
     def is_trusted(self, peer: PeerName) -> bool:
@@ -150,7 +150,7 @@ class Node:
         return self._state.is_trusted(peer)
 
     def trust(self, peers: Iterable[PeerName]) -> None:
-        """Notes peers at endpoints that the user gave."""
+        """Records peers at endpoints given by the user."""
         self._state.named.update(peers)
 
     def demerits(self, peer: PeerName, now: float) -> float:
@@ -172,28 +172,28 @@ class Node:
         deadline: float | None = None,
         query_id: int | None = None,
     ) -> tuple[int, list[Send]]:
-        """Begins a search: its id, and what to send. `most` hits are requested of each peer; with `enough` different
-        ones it goes no further. A `query_id` of one's own choice must never have been used."""
+        """Starts a search; returns its id, and what to send. `most` hits are requested of each peer; after `enough`
+        different ones the search stops. A given `query_id` must never have been used."""
         return self.searches.begin(wanted, now, most=most, enough=enough, deadline=deadline, query_id=query_id)
 
     def answers(self, query_id: int) -> Answers | None:
-        """A snapshot of the search; None where it is forgotten."""
+        """A snapshot of the search; None if it is forgotten."""
         return self.searches.answers(query_id)
 
     def stage(self, query_id: int) -> Stage | None:
-        """How far the search has come; None where it is forgotten."""
+        """How far the search has come; None if it is forgotten."""
         return self.searches.stage(query_id)
 
     def fetch(self, provider: Contact, item: Item, now: float) -> tuple[int, list[Send]]:
-        """Asks a provider for an item: the number to ask `fetch_result` for, and what to send."""
+        """Requests an item from a provider; returns the number for `fetch_result`, and what to send."""
         return self.fetches.start(provider, item, now)
 
     def fetch_result(self, number: int) -> bytes | Failure | None:
-        """What a fetch brought, or why it failed, once; None while it is under way."""
+        """The result of a fetch, or why it failed; returned once. None while it is pending."""
         return self.fetches.pop_result(number)
 
     def connect(self, neighbours: Iterable[Contact | PeerName]) -> None:
-        """Makes them neighbours, in this order, without asking; for overlays that are given."""
+        """Makes them neighbours, in this order, without asking; for given overlays."""
         self.membership.connect(neighbours)
 
     def join(self, contacts: Iterable[Contact]) -> list[Send]:
@@ -201,7 +201,7 @@ class Node:
         return self.membership.join(contacts)
 
     def rejoin(self) -> list[Send]:
-        """Asks the neighbours of the last run to be neighbours again, and others where those are few."""
+        """Asks the neighbours of the last run to be neighbours again, and others if those are few."""
         return self.membership.rejoin()
 
     def leave(self) -> list[Send]:
@@ -267,7 +267,7 @@ class Node:
         return []
 
     def _walker_undelivered(self, to: PeerName, query: Query, now: float) -> list[Send]:
-        """Sends a walker to another neighbour; where there is none it has ended."""
+        """Sends a walker to another neighbour; if there is none, it has ended."""
         self.disconnected(to)
         if self.options.floods:
             return []
@@ -279,11 +279,11 @@ class Node:
         return self.answering.query_ended(to, query, now)
 
     def disconnected(self, peer: PeerName) -> None:
-        """The connection to a peer is closed: no walker is sent there."""
+        """Records that the connection to a peer is closed, so that no walker is sent there."""
         self.neighbours.mark_down(peer)
 
     def connected(self, peer: PeerName, network: str = "") -> None:
-        """A connection to a peer is open, from an address in a network."""
+        """Records that a peer is connected, from an address in a network."""
         self.neighbours.mark_up(peer)
         if network:
             self.neighbours.networks[peer] = network
@@ -291,18 +291,18 @@ class Node:
     # ------------------------------------------------------------ time
 
     def resume(self, now: float) -> None:
-        """Begins, or goes on after having been down; checkpoints that passed meanwhile are left out."""
+        """Starts, or resumes after downtime; missed checkpoints are skipped."""
         self._last_tick = now
         self.policy.schedule(now)
         self.membership.resume(now)
 
     def next_deadline(self) -> float:
-        """When `tick` is to be called next, unless something happens before."""
+        """When to call `tick` next, unless something happens before."""
         moments = [self.policy.next_checkpoint, self.membership.next_ping]
         return min(moments + self.fetches.deadlines() + self.searches.deadlines())
 
     def tick(self, now: float) -> list[Send]:
-        """What is due by now: answers that did not come, checkpoints, pings."""
+        """Does what is due: timeouts, checkpoints, pings."""
         self._last_tick = now
         sends = self.replies.tick(now) + self.searches.tick(now)
         if now >= self.policy.next_checkpoint:
@@ -319,11 +319,11 @@ class Node:
     # ------------------------------------------------------------ saving
 
     def saved_contacts(self) -> SavedState:
-        """Whom the node knows, without the indexes that it holds."""
+        """The contacts of the node, without held indexes."""
         return self._state.saved(self._last_tick)
 
     def state(self) -> Plain:
-        """All that is kept between two runs."""
+        """Everything that is kept between two runs."""
         saved = replace(
             self.saved_contacts(),
             held=self.held.state(),
@@ -333,7 +333,7 @@ class Node:
         return msgspec.to_builtins(saved)
 
     def restore(self, plain: Plain) -> None:
-        """Takes up a state; ValueError where it is none."""
+        """Restores a state; ValueError if it is invalid."""
         try:
             saved = msgspec.convert(plain, SavedState)
         except msgspec.ValidationError as error:

@@ -19,16 +19,16 @@ class NodeOptions(Struct, frozen=True):
     adapts: bool = True  # a buddy that is down, wrong or declines is demoted
     indexes: Literal["buddies", "neighbours", "nobody"] = "buddies"  # whose indexes it holds
     buddies: int = 10  # size of the list
-    neighbour_indexes: int = 10  # the first of the overlay's, where those are held
+    neighbour_indexes: int = 10  # number of the first neighbours whose indexes are held, if `indexes` says so
     walkers: int = 16
     ttl: int = 1024  # of each walker
     flood_ttl: int = 7
     credited: int = 1  # answers of one search that count for the buddy list
-    probes: int = 0  # providers of one search whose hits are checked by sample; 0: all are believed
-    probation: int = 1  # searches in which a provider has to stand the check before it becomes a buddy
+    probes: int = 0  # providers of one search whose hits are spot-checked; 0: none are
+    probation: int = 1  # searches in which a provider must pass the check before it becomes a buddy
     credit: Literal["provider", "responder"] = "provider"  # who is credited when one peer answers for another
-    demotes_unreachable: bool = False  # a buddy that a query could not be delivered to is demoted too
-    downloads: bool = True  # fetches what it finds, from the first who has it, else from the next
+    demotes_unreachable: bool = False  # also demotes a buddy to which a query could not be delivered
+    downloads: bool = True  # fetches what it finds, from the first provider that delivers
     says_no: bool = False  # sends an empty response when it knows no provider, and when a walker ends with it
     secret_walkers: bool = False  # random walker numbers, so that only a peer that met a walker can answer for it
 
@@ -41,17 +41,17 @@ class NodeOptions(Struct, frozen=True):
     ping: float = 0.0  # between two pings of the neighbours; 0: never
 
     # Bounds
-    most_ttl: int = 1024  # a query that comes with more is cut to this
+    most_ttl: int = 1024  # larger values in queries are reduced to this
     most_per_query: int = 16 * 1024  # messages of one query that are processed
     remembered: int = 4096  # queries of others that are remembered
     searches: int = 128  # own searches that are remembered
-    referrals: int = 10  # peers that a search asks because others named them
-    neighbours: int = 4  # it looks for more where it has fewer
+    referrals: int = 10  # peers that a search asks because others referred to them
+    neighbours: int = 4  # looks for more if it has fewer
     most_neighbours: int = 64
-    most_hits: int = 100  # in an answer to a peer that is no buddy
+    most_hits: int = 100  # in an answer to a peer that is not a buddy
     most_index_bytes: int = 4 << 20
     capacity: float = 0.0  # queries (of ten hits) and fetches of others served per second; 0: no limit
-    reserved: float = 0.0  # share of the capacity that strangers leave to peers that are trusted
+    reserved: float = 0.0  # share of the capacity that is reserved for trusted peers
     capacity_per_peer: float = 0.0  # messages accepted from one peer per second, and as many answers; 0: no limit
     tolerance: float = 8.0  # demerits at which a peer is banned
     ban_seconds: float = 600.0  # length of a ban, and half-life of demerits
@@ -81,7 +81,7 @@ def options_for(algorithm: str, **changes: object) -> NodeOptions:
     return msgspec.structs.replace(ALGORITHMS[algorithm], **changes)
 
 
-# Peers that people run: a few friends, who answer each other within two seconds.
+# For real peers: a few friends, who answer each other within two seconds.
 DEFAULTS = NodeOptions(
     walkers=8,
     ttl=16,  # networks of friends are small

@@ -33,7 +33,7 @@ ACCEPT_SECONDS = 1.0  # that a peer has to accept us as a neighbour
 
 
 class SearchProgress(Struct, frozen=True):
-    """A search of the user, as far as it has come."""
+    """The progress of a search of the user."""
 
     answers: Answers
     seconds: float
@@ -43,7 +43,7 @@ class SearchProgress(Struct, frozen=True):
 class Peer:
     """Serves a collection and searches those of others.
 
-    notify: called with a line for people about what happens; never with what others search for unless `logs_queries`.
+    notify: called with messages about what happens; searches of others are included only if `logs_queries`.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Peer:
         notify: Notify = lambda line: None,
         logs_queries: bool = False,
     ):
-        if identity.group is not None:  # its members are believed: they have the secret
+        if identity.group is not None:  # members have the secret, and so are trusted
             options = replace(options, probes=0)
         self.identity = identity
         self.content = content
@@ -83,15 +83,15 @@ class Peer:
             self.counts["state_lost"] += 1
             notify(f"what was kept of other peers in {folder.path(file)} cannot be read; starting without")
         self._tasks: set[asyncio.Task[None]] = set()
-        self._searches = 0  # under way
-        self._last_error = ""  # that the user was notified of
+        self._searches = 0  # running
+        self._last_error = ""  # reported to the user
 
     # ------------------------------------------------------------ beginning and ending
 
     async def begin(self, listen: Endpoint | None = None, at: Endpoint | None = None) -> Endpoint | None:
-        """Listens, if an endpoint is given, and starts its periodic work; returns where it listens.
+        """Listens, if an endpoint is given, and starts periodic work; returns the endpoint it listens at.
 
-        at: where others reach it, if not where it listens.
+        at: the endpoint at which others reach it, if different.
         """
         endpoint = await self.wire.listen(listen) if listen is not None else None
         reached_at = at or endpoint
@@ -111,16 +111,16 @@ class Peer:
         self._start(self._follow(SummaryUpdates(self.content)))
 
     def keep_joining(self, endpoints: Iterable[tuple[str, Endpoint]]) -> None:
-        """Joins the peers at endpoints, each with the name that is expected there, and again whenever they are down."""
+        """Joins the peers at endpoints, each with its expected name, and again whenever they are down."""
         for name, endpoint in endpoints:
             self._start(self._bootstrap.stay(name, endpoint))
 
     async def join(self, name: str, endpoint: Endpoint) -> str | None:
-        """Asks the peer at an endpoint to be a neighbour; its name, or None where nobody accepted."""
+        """Asks the peer at an endpoint to be a neighbour; returns its name, or None if nobody accepted."""
         return await self._bootstrap.join(name, endpoint)
 
     async def end(self) -> None:
-        """Says goodbye and saves its state."""
+        """Leaves the network and saves its state."""
         self.session.send_all(self.node.leave())
         for task in list(self._tasks):
             task.cancel()
@@ -129,13 +129,13 @@ class Peer:
         await self.wire.close()
 
     def save(self) -> None:
-        """Saves what it knows of others, if anything has changed."""
+        """Saves its state if it has changed."""
         self._files.save(self.node)
 
     # ------------------------------------------------------------ searching
 
     async def search(self, words: str, *, most: int, enough: int, deadline: float) -> AsyncIterator[SearchProgress]:
-        """The search as it goes on: first the hits of the own collection, last all that came by the deadline."""
+        """The progress of a search: first the hits of our own collection, finally all that arrived by the deadline."""
         if self._searches >= self._options.searches:
             raise LycosaError(f"{self._searches} searches are under way, which is as many as can be; try again later")
         self._searches += 1
@@ -154,7 +154,7 @@ class Peer:
         yielded, answers = -1, self.node.answers(number)
         while answers is not None:
             left = began + deadline - loop.time()
-            now = self.node.answers(number)  # None where later searches have pushed it out: then it is over
+            now = self.node.answers(number)  # None if evicted by later searches: then it is over
             answers = now or answers
             is_over = now is None or answers.stage is Stage.DONE or left <= 0
             if is_over or len(answers.answers) > yielded:
@@ -166,7 +166,7 @@ class Peer:
             await self.session.wait(left)
 
     async def fetch(self, provider: Contact, url: str) -> bytes | None:
-        """The stored page of a provider; None where it did not come."""
+        """The stored page of a provider; None if it was not delivered."""
         loop = asyncio.get_running_loop()
         number, sends = self.node.fetch(provider, url, loop.time())
         self.session.send_all(sends)
@@ -222,7 +222,7 @@ class Peer:
                 self._report_once(error)
 
     def _try(self, do: Callable[[], None]) -> None:
-        """Does something that may fail now and work later, such as writing to a full disk."""
+        """Does something that may fail now and succeed later, such as writing to a full disk."""
         try:
             do()
         except LycosaError as error:
@@ -242,7 +242,7 @@ class Peer:
 
 
 class WrongKeyError(LycosaError):
-    """Another peer is at an endpoint than the one that is expected there."""
+    """The peer at an endpoint is not the expected one."""
 
 
 class OtherGroupError(LycosaError):
@@ -255,7 +255,7 @@ def pinned_names(folder: PeerFolder) -> dict[str, str]:
 
 
 class Bootstrap:
-    """Joins peers at endpoints that the user named. The peer that answers first at an endpoint is expected there from
+    """Joins peers at endpoints given by the user. The peer that first answers at an endpoint is expected there from
     then on (trust on first use), unless the user gives a name."""
 
     def __init__(self, session: PeerSession, folder: PeerFolder, counts: Counter[str], *, notify: Notify):
@@ -265,7 +265,7 @@ class Bootstrap:
         self._notify = notify
 
     async def join(self, name: str, endpoint: Endpoint) -> str | None:
-        """Dials an endpoint and asks the peer there to be a neighbour; its name, or None where nobody accepted.
+        """Dials an endpoint and asks the peer there to be a neighbour; returns its name, or None if nobody accepted.
 
         Raises WrongKeyError and OtherGroupError.
         """

@@ -21,10 +21,10 @@ class PeerFolder:
 
     def __init__(self, collection: Path):
         self.folder = collection / FOLDER
-        self._is_ours = False  # known to be
+        self._is_ours = False  # checked
 
     def path(self, name: str) -> Path:
-        """The path of a file; the folder has to be one, as a collection of somebody else may have a link there."""
+        """The path of a file; checks that the folder is not a link, which an untrusted collection may contain."""
         if self.folder.is_symlink():
             raise CollectionError(f"{self.folder} is a link; remove it, and serve again as a new peer")
         if not self._is_ours and self.folder.exists() and not is_made_here(self.folder):
@@ -41,7 +41,7 @@ class PeerFolder:
             self._is_ours = True
 
     def read(self, name: str) -> bytes | None:
-        """The bytes of a file; None where there is none."""
+        """The bytes of a file; None if there is none."""
         try:
             return read_regular_file(self.path(name), _MAX_BYTES)
         except FileNotFoundError:
@@ -62,9 +62,9 @@ class PeerFolder:
             ) from error
 
     def read_json(self, name: str, kind: type[T]) -> T | None:
-        """The record in a JSON file; None where there is no file.
+        """The record in a JSON file; None if there is no file.
 
-        A damaged one is not taken for none: it may say who is trusted.
+        A damaged file is an error, not treated as missing: it may say who is trusted.
         """
         data = self.read(name)
         try:
@@ -86,7 +86,7 @@ class PeerFolder:
             ) from error
 
     def lock(self) -> Lock | None:
-        """The lock of this peer, for one process at a time, held until it is closed; None where another has it."""
+        """Locks the peer for this process until the lock is closed; None if another process has the lock."""
         try:
             path = self.path(".lock")
             self._make()
@@ -104,6 +104,6 @@ class PeerFolder:
                 f"cannot lock {self.folder}: {error.strerror}; move it to a file system that has locks"
             ) from error
         for leftover in self.folder.glob("*.new"):
-            with suppress(OSError):  # it is in nobody's way
+            with suppress(OSError):  # it does no harm
                 leftover.unlink()
         return lock

@@ -1,10 +1,10 @@
-"""Measuring what peers claim: hits of strangers are claims until they were checked.
+"""Checks the claims of peers: hits of strangers do not count until they are checked.
 
-Keys and claims cost nothing, so a hit of a peer that is not trusted counts only when a page of its answer, chosen by
-chance, was fetched and found to be as claimed, and when the peer had nothing for a question that nobody can answer:
-words of the asker's own pages that have nothing to do with each other, and one that does not exist. It comes as another
-walker, and who has pages for it makes them up. Who stood that in several searches becomes a buddy. Answers of trusted
-peers count at once, and are checked like that now and then.
+Keys and claims are free, so a hit of an untrusted peer counts only after two checks: a random page of its answer was
+fetched and is as claimed, and the peer found nothing for an unanswerable query: unrelated words of the asker's own
+pages and a word that does not exist. That query looks like another walker, and whoever has hits for it makes them up.
+A peer that passes in several searches becomes a buddy. Answers of trusted peers count at once, and are checked
+occasionally.
 """
 
 from collections import OrderedDict
@@ -19,15 +19,15 @@ from .search import Answer, Failure, Search, Trust
 from .searches import Searches
 from .state import NodeState
 
-PROBE_SECONDS = 5.0  # that a provider has for its page
-SPOT_CHECKS = 8  # one in so many answers of peers that are trusted is checked
+PROBE_SECONDS = 5.0  # timeout for the page of a provider
+SPOT_CHECKS = 8  # one in so many answers of trusted peers is checked
 MAX_PENDING = 256
-MAX_CONFIRMED = 4096  # peers of which it is remembered in how many searches they were confirmed
-_HITS_IN_VAIN = 3
+MAX_CONFIRMED = 4096  # peers whose number of confirmations is remembered
+_TRAP_PENALTY = 3
 
 
 class Probe:
-    """What is known of an answer that is being checked."""
+    """An answer that is being checked."""
 
     def __init__(self, search: int, answer: Answer, hit: PeerHit):
         self.search = search
@@ -42,14 +42,14 @@ class Probe:
 
 
 class Trap(Struct, frozen=True):
-    """A question that nobody can answer."""
+    """An unanswerable query."""
 
     words: str
     probe: Probe
 
 
 class Probes:
-    """Checks answers by sample and by question; what stands both counts, and credits its provider."""
+    """Checks answers by a sample page and by a trap; those that pass both count, and credit their provider."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Probes:
         self._numbers = numbers
         self._samples: OrderedDict[int, Probe] = OrderedDict()  # by fetch
         self._traps: OrderedDict[int, Trap] = OrderedDict()  # by query
-        self._confirmed: OrderedDict[PeerName, int] = OrderedDict()  # in how many searches
+        self._confirmed: OrderedDict[PeerName, int] = OrderedDict()  # number of searches
 
     def has_sample(self, fetch: int) -> bool:
         return fetch in self._samples
@@ -77,7 +77,7 @@ class Probes:
         return query in self._traps
 
     def check(self, search: Search, answer: Answer, now: float) -> list[Send]:
-        """Takes an answer: at once where its provider is trusted, else as a claim that is to be checked."""
+        """Accepts an answer at once if its provider is trusted; otherwise, starts to check it."""
         state, peer = self._state, answer.provider.name
         useful = [hit for hit in answer.hits if state.content.may_take(hit.item)]
         is_trusted = not state.options.probes or state.is_trusted(peer)
@@ -108,8 +108,8 @@ class Probes:
             probe.trap_is_passed = True
         else:
             number, walker = self._numbers.next(), 1 + self._numbers.next(3)
-            ttl = self._state.options.ttl if self._state.is_reachable else 1  # else nobody farther away could answer
-            query = Query(number, words, self._state.me, ttl, walker, most=_HITS_IN_VAIN)
+            ttl = self._state.options.ttl if self._state.is_reachable else 1  # otherwise, only neighbours could answer
+            query = Query(number, words, self._state.me, ttl, walker, most=_TRAP_PENALTY)
             self._traps[number] = Trap(words, probe)
             sends += self._forwarding.within_limits([Send(provider.name, query, provider.address)], now)
         for pending in (self._samples, self._traps):
@@ -120,7 +120,7 @@ class Probes:
     # ------------------------------------------------------------ what comes of it
 
     def sample_came(self, fetch: int, body: bytes, now: float) -> list[Send]:
-        """The page of a probe has come, and is a page."""
+        """Handles the page of a probe."""
         probe = self._samples.pop(fetch)
         search = self._searches.get(probe.search)
         if search is None:
@@ -131,14 +131,14 @@ class Probes:
         return self._end(probe, now) if probe.trap_is_passed else []
 
     def sample_failed(self, fetch: int, why: Failure, now: float) -> list[Send]:
-        """The page of a probe did not come, or is none. One that is down or busy stays what it is."""
+        """Handles a probe whose page was not delivered. If the provider is down or busy, nothing is concluded."""
         probe = self._samples.pop(fetch)
         by = {Failure.WRONG: 2.0, Failure.LACKS: 1.0}.get(why, 0.0)
         return self._end(probe, now, offence="spam" if by else "", by=by)
 
     def trap_answered(self, sender: PeerName, response: Response, now: float) -> list[Send]:
-        """The answer to a question that nobody can answer, of whomever the walker has come to. One that was asked
-        something else by those who forwarded it is not blamed."""
+        """Handles an answer to a trap, from whichever peer the walker reached. A peer that got a different query from
+        those who forwarded it is not blamed."""
         state, trap = self._state, self._traps[response.query]
         probe, by = trap.probe, 0.75 * self._state.options.tolerance
         is_made_up = any(state.content.may_answer(trap.words, hit, response.statistics) for hit in response.hits)
@@ -152,13 +152,13 @@ class Probes:
         return self.trap_ended(response.query, now)
 
     def trap_ended(self, query: int, now: float) -> list[Send]:
-        """The walker has ended, and the peer it was sent to has not answered it."""
+        """Handles a trap whose walker ended without an answer of the peer it was sent to."""
         probe = self._traps.pop(query).probe
         probe.trap_is_passed = True
         return self._end(probe, now) if probe.sample_is_true else []
 
     def _end(self, probe: Probe, now: float, *, offence: str = "", by: float = 0.0) -> list[Send]:
-        """Ends a probe, once: the provider is confirmed, or left out of the search, or neither."""
+        """Ends a probe, once: the provider is confirmed, excluded from the search, or neither."""
         search = self._searches.get(probe.search)
         if offence:
             self._state.penalise(probe.peer, offence, now, by=by)
@@ -176,7 +176,7 @@ class Probes:
         return self._searches.advance(search, now)
 
     def _times_confirmed(self, peer: PeerName) -> int:
-        """In how many searches a peer was confirmed, this one included."""
+        """The number of searches in which a peer was confirmed, including this one."""
         times = self._confirmed[peer] = self._confirmed.pop(peer, 0) + 1
         while len(self._confirmed) > MAX_CONFIRMED:
             self._confirmed.popitem(last=False)

@@ -1,8 +1,8 @@
-"""Hits of many collections in one ranking: scored alike, each page once.
+"""Merges the hits of many collections into one ranking, without duplicates.
 
 Scores of different indexes are not comparable, so hits carry term counts, and the asker scores all of them by BM25
-over the union of the collections that answered. Counts of strangers are claims: they are cut to what is possible, and
-BM25 saturates, so that what is left of an exaggeration gains little.
+over the union of the collections that answered. Counts from strangers are untrusted: they are limited to possible
+values, and BM25 saturates, so that the remaining exaggeration gains little.
 """
 
 import math
@@ -25,16 +25,16 @@ from .search import Answer, Stage, Trust
 K1, B = 1.2, 0.75
 MAX_DOCUMENTS = 10_000_000  # that one collection may claim to have
 MAX_PAGE_LENGTH = 1_000_000  # words of a page
-NETWORK_SHARE = 2  # one in so many of the first places may be of strangers of one network
+NETWORK_SHARE = 2  # one in so many of the top places may be of strangers of one network
 _SHARES = {Trust.BUDDY: 2, Trust.CONFIRMED: 4, Trust.CLAIMED: 4}  # one in so many may be of one peer
-STRANGERS_SHARE = 2  # one in so many may be of strangers, all of them together: keys cost nothing, and networks little
+STRANGERS_SHARE = 2  # one in so many may be of all strangers together: keys are free, and networks are cheap
 MAX_WORDS = 16  # of a query that are used
-MAX_WORD_LENGTH = 40  # characters; a longer word is cut, and matches nothing, as no index holds it
+MAX_WORD_LENGTH = 40  # characters; a longer word is truncated and matches nothing, as no index has it
 
 
 @lru_cache(maxsize=256)
 def query_words(query: str) -> tuple[str, ...]:
-    """The distinct words of a query in their order, without stop words unless there are no others.
+    """The distinct words of a query in order, without stop words unless there are no others.
 
     >>> query_words("The bees and the honey")
     ('bees', 'honey')
@@ -52,7 +52,7 @@ def has_all_words(words: Sequence[str], statistics: Statistics | None, hit: Peer
 
 
 class RankedPage(Struct, frozen=True):
-    """A page that was found, with all its providers; the first is that of the copy shown."""
+    """A result page with all its providers; the first is that of the copy shown."""
 
     url: str
     title: str
@@ -63,7 +63,7 @@ class RankedPage(Struct, frozen=True):
     fetched_at: float
     providers: tuple[Contact, ...]
     at_home: bool
-    is_checked: bool = True  # False where nobody has looked whether it is as a stranger claims
+    is_checked: bool = True  # False if it is an unchecked claim of a stranger
     also: tuple[str, ...] = ()  # other URLs of what seems to be the same page
 
 
@@ -71,7 +71,7 @@ class Ranking(Struct, frozen=True):
     """The merged hits of a search, the best first."""
 
     hits: tuple[RankedPage, ...]
-    refused: int  # URLs that may not be crawled, and so are not shown
+    refused: int  # number of URLs that may not be crawled, and so are not shown
 
 
 class _Copy(NamedTuple):
@@ -80,7 +80,7 @@ class _Copy(NamedTuple):
     score: float
     hit: PeerHit
     provider: Contact
-    is_strange: bool  # from a peer that a walker met
+    is_strange: bool  # from a peer reached by a walker
     fetched_at: float
     trust: Trust
 
@@ -116,9 +116,8 @@ def merge(
 def _shared_out(
     pages: Sequence[RankedPage], shares: Mapping[PeerName, int], strangers: Collection[PeerName]
 ) -> Iterator[RankedPage]:
-    """The pages in their order, but none of the first places to a buddy who has had half of them, to a stranger who has
-    had a quarter, nor to strangers of a network that has had half, nor to strangers if all together have had half, as
-    long as there are others; those that nobody has checked come last."""
+    """The pages in order, except that of the top places a buddy gets at most half, a stranger a quarter, the strangers
+    of one network half, and all strangers together half, as long as there are others; unchecked pages come last."""
     for is_checked in (True, False):
         waiting: dict[tuple[str, str], deque[tuple[int, RankedPage]]] = {}  # by name and network
         for place, page in enumerate(pages):
@@ -171,7 +170,7 @@ def _score(
 
 
 def _page(copies: list[_Copy], me: PeerName) -> tuple[RankedPage, PeerHit]:
-    """One page with several copies: ours is shown, else the newest; those that were checked first, then of buddies."""
+    """One page with several copies: ours is shown, else the newest, preferring checked ones, then those of buddies."""
     copies.sort(
         key=lambda copy: (copy.provider.name != me, copy.trust is Trust.CLAIMED, copy.is_strange, -copy.fetched_at)
     )
@@ -193,7 +192,7 @@ def _page(copies: list[_Copy], me: PeerName) -> tuple[RankedPage, PeerHit]:
 
 
 def _without_copies(pages: Sequence[tuple[RankedPage, PeerHit]]) -> list[RankedPage]:
-    """Merges pages of one digest into the best of them, or the own one: claims of others never hide our pages."""
+    """Merges pages with the same digest into the best of them, or our own: claims of others never hide our pages."""
     first: dict[str, str] = {}  # by digest, the URL of the page that is shown
     for page, hit in sorted(pages, key=lambda each: (not each[0].at_home, not each[0].is_checked)):
         if hit.digest:

@@ -1,4 +1,4 @@
-"""Limits on what other peers may cost: messages a second, share of processing time, bad conduct, memory of queries."""
+"""Limits on other peers: messages per second, share of processing time, offences, remembered queries."""
 
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -15,8 +15,7 @@ T = TypeVar("T")
 
 
 class RateLimit:
-    """A token bucket: `per_second` tokens a second, at most `at_once`, by default those of two seconds; 0 is without
-    limit."""
+    """A token bucket: `per_second` tokens a second, at most `at_once`, by default those of two seconds; 0: no limit."""
 
     def __init__(self, per_second: float, at_once: float = 0.0):
         self.per_second = per_second
@@ -25,7 +24,7 @@ class RateLimit:
         self._at: float | None = None
 
     def take(self, now: float, *, leaving: float = 0.0) -> bool:
-        """Takes a token, if there is one besides the share `leaving` of the bucket that is kept for others."""
+        """Takes a token if there is one; a share `leaving` of the bucket is kept for others."""
         if not self.per_second:
             return True
         passed = 0.0 if self._at is None else max(0.0, now - self._at)
@@ -37,12 +36,12 @@ class RateLimit:
         return True
 
     def owe(self, more: float) -> None:
-        """What was taken last cost `more` tokens than one, or less; later takers wait for them."""
+        """Charges `more` tokens (or fewer) for what was taken last; later takers wait for them."""
         self._left -= more
 
 
 class RateLimits(Generic[K]):
-    """One rate limit for each key, such as a peer; of many keys the last ones are remembered."""
+    """One rate limit per key, such as a peer; only the latest keys are remembered."""
 
     def __init__(self, per_second: float, at_once: float = 0.0):
         self.per_second = per_second
@@ -57,16 +56,16 @@ class RateLimits(Generic[K]):
         return limit.take(now, leaving=leaving)
 
     def give_back(self, key: K) -> None:
-        """Gives a token back that was taken."""
+        """Returns a token."""
         if key in self._limits:
             self._limits[key].owe(-1.0)
 
 
 class FairShare:
-    """The processing time of each peer, or group of peers: one that used more than its share waits for its next turn.
+    """Limits the processing time of each peer, or group of peers: one that used more than its share waits.
 
-    All connections are served in turn on one event loop, so a peer that asks much delays the others. What it sends
-    meanwhile waits with it.
+    All connections are served in turn on one event loop, so that a busy peer would delay the others. Its messages wait
+    with it.
 
     >>> turns = FairShare()
     >>> turns.spent("anna", 0.5, now=10.0)
@@ -79,7 +78,7 @@ class FairShare:
 
     def __init__(self, share: float = SHARE) -> None:
         self._share = share
-        self._free_at: OrderedDict[PeerName, float] = OrderedDict()  # when all that was spent is within the share
+        self._free_at: OrderedDict[PeerName, float] = OrderedDict()  # the time at which its usage is within the share
 
     def spent(self, peer: PeerName, seconds: float, now: float) -> None:
         self._free_at[peer] = max(self._free_at.get(peer, now), now) + seconds / self._share
@@ -92,12 +91,12 @@ class FairShare:
 
 class Reputation:
     """Demerits of peers, and bans. A peer whose demerits reach `tolerance` is banned for `ban_seconds`; demerits decay
-    with a half-life of `ban_seconds`. `per_peer` is the number of messages a second taken from each peer."""
+    with a half-life of `ban_seconds`. `per_peer` is the number of messages per second accepted from each peer."""
 
     def __init__(self, *, tolerance: float, ban_seconds: float, per_peer: float):
         self.tolerance = tolerance
         self.ban_seconds = ban_seconds
-        self._demerits: OrderedDict[PeerName, tuple[float, float]] = OrderedDict()  # how many, as of when
+        self._demerits: OrderedDict[PeerName, tuple[float, float]] = OrderedDict()  # number and time
         self._banned_until: OrderedDict[PeerName, float] = OrderedDict()
         self._messages: RateLimits[PeerName] = RateLimits(per_peer)
         self._answers: RateLimits[PeerName] = RateLimits(per_peer)
@@ -110,7 +109,7 @@ class Reputation:
         return peer in self._banned_until and now < self._banned_until[peer]
 
     def penalise(self, peer: PeerName, now: float, by: float = 1.0) -> bool:
-        """Adds demerits; True where the peer is banned for them."""
+        """Adds demerits; returns whether the peer is banned for them."""
         many = min(self.demerits(peer, now) + by, self.tolerance)
         self._demerits[peer] = (many, now)
         _touch(self._demerits, peer)
@@ -120,7 +119,7 @@ class Reputation:
         return True
 
     def reward(self, peer: PeerName, now: float) -> None:
-        """Takes one demerit from a peer whose answer held good."""
+        """Removes one demerit from a peer whose answer proved correct."""
         if peer in self._demerits:
             many = self.demerits(peer, now) - 1.0
             if many > 0:
@@ -136,12 +135,12 @@ class Reputation:
         return [peer for peer, until in self._banned_until.items() if now < until]
 
     def allows(self, peer: PeerName, now: float, *, is_answer: bool = False) -> bool:
-        """Whether one more message of the peer is within its rate; answers have a rate of their own."""
+        """Whether another message of the peer is within its rate; answers have a separate rate."""
         return (self._answers if is_answer else self._messages).take(peer, now)
 
 
 class SeenQueries:
-    """The last queries of others, by asker and id: which of their messages came here, and how many."""
+    """The latest queries of others, by asker and id: which of their messages arrived, and how many."""
 
     def __init__(self, remembered: int, most_per_query: int):
         self.remembered = remembered
@@ -156,7 +155,7 @@ class SeenQueries:
         return query in self._queries
 
     def note(self, query: tuple[PeerName, int], walker: int, ttl: int) -> str:
-        """'' for a message that is new, else the reason to drop it."""
+        """Empty for a new message, else the reason to drop it."""
         messages = self._queries.get(query)
         if messages is None:
             messages = self._queries[query] = set()
@@ -175,7 +174,7 @@ class SeenQueries:
 
 
 def _touch(of_peers: OrderedDict[K, T], key: K) -> None:
-    """Makes a key the last one used; forgets the first of too many."""
+    """Marks a key as the most recently used; evicts the oldest if there are too many."""
     of_peers.move_to_end(key)
     while len(of_peers) > MAX_PEERS:
         of_peers.popitem(last=False)

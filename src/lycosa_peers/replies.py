@@ -1,4 +1,4 @@
-"""What comes back of what a node asked: answers, refusals, the items themselves."""
+"""Replies to the requests of a node: answers, refusals, and items."""
 
 from .buddy_policy import BuddyPolicy
 from .fetches import Fetches, PendingFetch
@@ -10,7 +10,7 @@ from .state import NodeState
 
 
 class Replies:
-    """Takes what was asked for, and nothing else; the first answer that holds good is credited."""
+    """Accepts only what was requested; the first correct answer is credited."""
 
     def __init__(self, state: NodeState, searches: Searches, fetches: Fetches, policy: BuddyPolicy, probes: Probes):
         self._state = state
@@ -36,7 +36,7 @@ class Replies:
         if self._probes.has_trap(response.query):
             return self._probes.trap_answered(sender, response, now)
         search = self._searches.get(response.query)
-        if search is None:  # no fault of a sender to whom somebody lied about the asker
+        if search is None:  # not the sender's fault: somebody may have given it a wrong asker
             self._state.counts["unasked"] += 1
             return []
         is_direct = response.walker == DIRECT
@@ -70,7 +70,7 @@ class Replies:
         return self._searches.advance(search, now)
 
     def _unexpected(self, search: Search, sender: PeerName, is_direct: bool, now: float) -> None:
-        """Only a peer that answers twice is penalised; one that was never asked may have been lied to."""
+        """Penalises only a peer that answers twice; one that was never asked may have been deceived."""
         if is_direct and sender in search.asked:
             self._state.penalise(sender, "repeated", now, by=0.5)
         else:
@@ -78,12 +78,12 @@ class Replies:
 
     def _is_from_walker(self, search: Search, response: Response) -> bool:
         options = self._state.options
-        if options.floods:  # its one walker ends with many
+        if options.floods:  # its single walker may end at many peers
             return response.walker in search.walkers and search.received < options.most_per_query
         return search.takes_from_walker(response.walker)
 
     def _process(self, search: Search, sender: PeerName, response: Response, now: float) -> list[Send]:
-        """Adds the hits to the search; asks the peers that the response names."""
+        """Adds the hits to the search; asks the peers named in the response."""
         options, provider = self._state.options, response.provider
         is_refused = provider.name == self._state.name or provider.name in search.rejected
         if is_refused or self._state.reputation.is_banned(provider.name, now):
@@ -92,7 +92,7 @@ class Replies:
         elsewhere, probe = list(response.elsewhere), list[Send]()
         if response.hits and (provider.name == sender or options.downloads):
             probe = self._add_hits(search, sender, response, now)
-        elif response.hits:  # what one peer claims of another is asked of that one
+        elif response.hits:  # claims about another peer are checked with that peer
             elsewhere.append(provider)
         if search.stage is Stage.DONE or now >= search.deadline:
             return probe
@@ -102,8 +102,8 @@ class Replies:
         return probe + referred
 
     def _add_hits(self, search: Search, sender: PeerName, response: Response, now: float) -> list[Send]:
-        """Takes the hits that can be answers. A peer that was asked directly is penalised where none can; one that a
-        walker met may have been asked something else. Hits that this node may not take are shown to the user only."""
+        """Adds the hits that can be answers. A peer that was asked directly is penalised if none can be; one reached by
+        a walker may have got a different query. Hits that this node may not store are only shown to the user."""
         state = self._state
         is_direct, statistics = response.walker == DIRECT, response.statistics
         hits = tuple(hit for hit in response.hits if state.content.may_answer(search.wanted, hit, statistics))
@@ -122,7 +122,7 @@ class Replies:
         if provider.name != sender:
             provider = state.contact(provider.name, provider.address)
         answer = Answer(provider, sender, stage, hits[: search.most], statistics, now, response.walker)
-        if state.options.downloads:  # what is found is fetched, and credited then
+        if state.options.downloads:  # it is fetched, and credited then
             search.add(answer, (hit.item for hit in answer.hits if state.content.may_take(hit.item)))
             return []
         return self._probes.check(search, answer, now)
@@ -155,7 +155,7 @@ class Replies:
         return []
 
     def fetch_failed(self, provider: PeerName, number: int, why: Failure, now: float) -> list[Send]:
-        """A provider did not deliver: its search goes on with the next one."""
+        """Continues a search with the next provider after one did not deliver."""
         fetch = self._fetches.pending(number, provider)
         if fetch is None:
             self._fetches.unexpected(provider, number, now)
@@ -180,7 +180,7 @@ class Replies:
         return search if search is not None and search.fetching == number else None
 
     def tick(self, now: float) -> list[Send]:
-        """Fails the fetches whose time is over."""
+        """Fails the fetches that have timed out."""
         sends: list[Send] = []
         for number, provider in self._fetches.due(now):
             sends += self.fetch_failed(provider, number, Failure.DOWN, now)

@@ -96,8 +96,8 @@ def next_hop(
     came_from: PeerName | None = None,
     down: Collection[PeerName] = (),
 ) -> PeerName | None:
-    """The neighbour that a walker is sent to with this time to live; None where it has ended. `came_from` is one of
-    the neighbours, or None where the walker begins here or came from another peer."""
+    """The neighbour that a walker is sent to with this time to live; None if it has ended. `came_from` is one of
+    the neighbours, or None if the walker begins here or came from another peer."""
     among = len(neighbours)
     leaves_out = came_from is not None and among > 1
     among -= leaves_out

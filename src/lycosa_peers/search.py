@@ -2,8 +2,8 @@
 
     home -> indexes -> buddies -> walking -> done
 
-A search goes on to the next stage when it has not found enough and waits for no answer any more. Answers that come
-when it is done are still recorded, until it is forgotten.
+A search moves to the next stage when it has not found enough and no answer is pending. Later answers are still
+recorded, until the search is forgotten.
 """
 
 from collections.abc import Callable, Iterable
@@ -47,22 +47,22 @@ class Failure(StrEnum):
 class Trust(StrEnum):
     """Why the hits of an answer are believed."""
 
-    TRUSTED = "trusted"  # they are at home, or of a peer that the user named
+    TRUSTED = "trusted"  # from our own collection, or a peer named by the user
     BUDDY = "buddy"  # of a peer that answered well before
-    CONFIRMED = "confirmed"  # a sample was fetched, and is as claimed
-    CLAIMED = "claimed"  # nobody has looked
+    CONFIRMED = "confirmed"  # a sample was fetched and is as claimed
+    CLAIMED = "claimed"  # not checked
 
 
 class Answer(Struct, frozen=True):
-    """A provider and its hits, the peer that named it, and the stage of the search at which the answer came."""
+    """A provider and its hits, the peer that named it, and the stage of the search at that time."""
 
     provider: Contact
-    via: PeerName  # the provider itself, one that holds its index, or the asker where it holds it
+    via: PeerName  # the provider itself, or a peer (perhaps the asker) that holds its index
     stage: Stage
     hits: tuple[PeerHit, ...]
     statistics: Statistics | None = None
     at: float = 0.0
-    walker: int = 0  # that met `via`
+    walker: int = 0  # that reached `via`
     trust: Trust = Trust.TRUSTED
 
 
@@ -73,15 +73,15 @@ class Answers(Struct, frozen=True):
     wanted: Wanted
     stage: Stage
     answers: tuple[Answer, ...]
-    provider: PeerName | None  # that delivered the item, where the node fetches what it finds
+    provider: PeerName | None  # that delivered the item, if the node fetches what it finds
     found_at: Stage | None  # the stage that had the answer
     issued: int  # queries the node itself sent
     received: int  # answers that came
     asked: dict[PeerName, ReplyStatus]  # directly
-    walkers_out: int  # that are not known to have ended
+    walkers_out: int  # not known to have ended
     fetches: int  # attempts
-    dropped: int  # answers that were refused: forged, repeated, too many, not matching the query
-    dropped_hits: int = 0  # that do not match the query, also of answers that were taken
+    dropped: int  # rejected answers: forged, repeated, too many, not matching the query
+    dropped_hits: int = 0  # not matching the query, including those of accepted answers
     held_back: int = 0  # queries not sent because of rate limits
 
 
@@ -152,7 +152,7 @@ class Search:
         self.issued += 1
 
     def record_reply(self, name: PeerName, reply: ReplyStatus) -> bool:
-        """Records the reply to a direct query; False where none was awaited."""
+        """Records the reply to a direct query; False if none was awaited."""
         if self.asked.get(name) is not ReplyStatus.WAITING:
             return False
         self.asked[name] = reply

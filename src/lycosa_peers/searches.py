@@ -57,16 +57,16 @@ class Searches:
         return number, self.advance(search, now)
 
     def get(self, query_id: int) -> Search | None:
-        """The search of that id; None where it is forgotten."""
+        """The search of that id; None if it is forgotten."""
         return self._searches.get(query_id)
 
     def answers(self, query_id: int) -> Answers | None:
-        """A snapshot of the search; None where it is forgotten."""
+        """A snapshot of the search; None if it is forgotten."""
         search = self._searches.get(query_id)
         return None if search is None else search.snapshot()
 
     def stage(self, query_id: int) -> Stage | None:
-        """How far the search has come; None where it is forgotten."""
+        """How far the search has come; None if it is forgotten."""
         search = self._searches.get(query_id)
         return None if search is None else search.stage
 

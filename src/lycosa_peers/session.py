@@ -1,4 +1,4 @@
-"""A node on its connections: received frames become events of the node, its messages are sent, its deadlines kept.
+"""Runs a node on its connections: received frames become events of the node, and its messages are sent.
 
 Times are those of the event loop, which is monotonic.
 """
@@ -37,7 +37,7 @@ Notify = Callable[[str], None]  # takes a line for people
 class PeerSession:
     """Runs a node on a `Wire`. `changed` is set after every event.
 
-    notify: called with a line for people about what happens; never with what others search for unless `logs_queries`.
+    notify: called with messages about what happens; searches of others are included only if `logs_queries`.
     """
 
     def __init__(self, node: Node, identity: Identity, *, allow_private: bool, notify: Notify, logs_queries: bool):
@@ -158,7 +158,7 @@ def _may_be_large(message: Message) -> bool:
 
 
 def _declined(message: Message) -> Message:
-    """The refusal to be sent in place of a large answer."""
+    """The refusal to be sent instead of a large answer."""
     match message:
         case Fetched(number):
             return Declined("fetch", number)

@@ -1,12 +1,11 @@
 """A collection as the content of a peer.
 
-It answers queries from the search index, hands out stored pages as WARC records, and keeps a summary of itself, built
-page by page between other work, that follows the collection as it grows.
+It answers queries from the search index, delivers stored pages as WARC records, and keeps a summary of itself, which
+is built page by page between other work and follows the collection as it grows.
 
-Which pages are shared is decided by their URL and by the address that they came from, as the archive has it in the
-WARC-IP-Address of each record: under a public name a page may come from a machine at home. A page whose record does not
-say from where it came is withheld. What is told of a page is read from its own record in the archive, whatever catalog
-and search index say.
+A page is shared depending on its URL and on the address that it came from, the WARC-IP-Address of its record: a public
+name may lead to a private machine. A page without that address is withheld. What others get to know of a page is read
+from its record in the archive, not from catalog or search index.
 """
 
 import asyncio
@@ -42,9 +41,9 @@ from .messages import MAX_BYTES, Item, PeerHit, Statistics, Wanted
 from .peer_folder import PeerFolder
 from .ranking import has_all_words, query_words
 from .summary import (
+    MAX_FOREIGN_BYTES,
     MAX_TERMS,
     PAGES_IN_SEGMENT,
-    TAKEN_BYTES,
     BadSummaryError,
     Segment,
     SegmentedSummary,
@@ -54,17 +53,17 @@ from .summary import (
 
 SUMMARY_FILE = "summary"
 UPDATE_SECONDS = 60.0  # between two checks of the collection
-CHECKS_PER_UPDATE = 10  # after which even a few new pages are added
-LEAST_MORE_BYTES, LEAST_MORE_TERMS = 1 << 12, 1 << 14  # that a few new pages may take at least
-MAX_SEGMENTS = 8  # above which the whole summary is built anew
-FEWEST_NEW = 0.05  # share of new pages that justifies a segment at once
-MAX_RECORD = 16 << 20  # bytes of an unpacked WARC record
+CHECKS_PER_UPDATE = 10  # after so many, even a few new pages are added
+MIN_MORE_BYTES, MIN_MORE_TERMS = 1 << 12, 1 << 14  # minimum budget for a few new pages
+MAX_SEGMENTS = 8  # above which the whole summary is built again
+MIN_NEW_SHARE = 0.05  # share of new pages that justifies a segment at once
+MAX_RECORD = 16 << 20  # bytes of an uncompressed WARC record
 LATEST = 1e11  # seconds since the epoch, the limit of a message
-_PAGES_AT_ONCE = 4  # read before other tasks have their turn
-_NEW_PAGES = 64  # that are not in the summary yet and are read for one query, to see where they came from
+_PAGES_PER_TURN = 4  # read before other tasks run
+_MAX_NEW_PAGES = 64  # not in the summary yet, that are read for one query to find their addresses
 _TITLE, _SNIPPET = 300, 600  # characters of a hit
-_SAMPLE = 1 << 18  # bytes that are read of a page to see whether it is as claimed
-_TRUE_WORDS = 0.8  # share of the words of title and snippet that have to be on the page
+_SAMPLE = 1 << 18  # bytes read of a page to check a claim
+_MIN_TRUE_SHARE = 0.8  # of the words of title and snippet that must be on the page
 _STOPS = np.sort(codes_of(STOP_WORDS))
 Count = Callable[[int, int], None]
 
@@ -76,10 +75,10 @@ class PageText(Struct, frozen=True, gc=False):
     text: str
     hashes: Codes  # of its words, title first
     title_words: int
-    address: str = ""  # that it came from; empty where the archive does not say
+    address: str = ""  # that it came from; empty if unknown
 
     def count(self, code: np.uint64) -> int:
-        """How often a word occurs; in the title twice as often."""
+        """The number of occurrences of a word, counted twice in the title."""
         return int((self.hashes == code).sum()) + int((self.hashes[: self.title_words] == code).sum())
 
     @property
@@ -88,7 +87,7 @@ class PageText(Struct, frozen=True, gc=False):
 
 
 class PageTextCache:
-    """Texts of stored pages, read from the archive; the last used ones are kept in about `cache_bytes` of memory."""
+    """Texts of stored pages, read from the archive, in a cache of about `cache_bytes`."""
 
     def __init__(self, collection: Collection, cache_bytes: int):
         self._collection = collection
@@ -125,7 +124,7 @@ class PageTextCache:
         return known
 
     def read(self, page: PageRow) -> PageText:
-        """The text of a page in its record; none where the record is that of another page."""
+        """The text of a page in its record; empty if the record is of another page."""
         fetch = self._collection.archive.fetch_at(page.place) if page.place else None
         return self.text_of(fetch) if fetch is not None and fetch.url == page.url else _NO_TEXT
 
@@ -142,7 +141,7 @@ _NO_TEXT = PageText("", "", np.empty(0, np.uint64), 0)
 
 
 def _fetch_in(record: bytes) -> Fetch | None:
-    """The page in a WARC record of a stranger, as `--take` would read it, or its beginning."""
+    """The page in an untrusted WARC record, as `--take` would read it, or its beginning."""
     try:
         with tempfile.NamedTemporaryFile(suffix=".warc") as file:
             file.write(record)
@@ -157,7 +156,7 @@ def _plain(text: str) -> str:
 
 
 def _stem(word: str) -> str:
-    """The beginning of a word, which all its forms have."""
+    """The prefix of a word that all its forms share."""
     return word[: max(3, len(word) - 3)]
 
 
@@ -166,8 +165,7 @@ def _made_up_word(rng: Random) -> str:
 
 
 def unpack_record(url: str, body: bytes) -> bytes | None:
-    """The WARC record in a gzip member that a stranger sent for a URL; None where it is not the record of a page at
-    that URL."""
+    """The WARC record in an untrusted gzip member for a URL; None if it is not the record of a page at that URL."""
     unpacked = _unpack(url, body)
     return None if unpacked is None else unpacked[0]
 
@@ -190,7 +188,7 @@ def _unpack(url: str, body: bytes) -> tuple[bytes, dict[bytes, bytes]] | None:
 
 
 class SummaryBuild:
-    """A summary being built: iterating reads one page a step, `seal` makes a segment of those read."""
+    """A summary being built: iterating reads one page per step, `seal` makes a segment of them."""
 
     def __init__(
         self,
@@ -222,11 +220,11 @@ class SummaryBuild:
         return len(self._read) >= PAGES_IN_SEGMENT
 
     def seal(self) -> None:
-        """Makes a segment of the pages read; touches nothing else, so that another thread may do it."""
+        """Makes a segment of the pages read; safe to call in another thread."""
         if self._read:
             room, terms = byte_budget(len(self._read), len(self.pages)), term_budget(len(self._read), len(self.pages))
             if not self.replaces_all:
-                room, terms = max(room, LEAST_MORE_BYTES), max(terms, LEAST_MORE_TERMS)
+                room, terms = max(room, MIN_MORE_BYTES), max(terms, MIN_MORE_TERMS)
             self.segments.append(Segment.of(self._read, room=room, terms=terms))
             self._read = []
 
@@ -255,14 +253,14 @@ class SummaryUpdates:
         for done in build:
             if build.has_full_segment:
                 await asyncio.to_thread(build.seal)
-            if done % _PAGES_AT_ONCE == 0:
+            if done % _PAGES_PER_TURN == 0:
                 await asyncio.sleep(0)
         await asyncio.to_thread(build.seal)
         self._content.take_over(build)
 
 
 class CollectionSummary:
-    """The summary of a collection as of a version."""
+    """The summary of a collection, with its version."""
 
     def __init__(self, summary: SegmentedSummary, version: int):
         self.summary = summary
@@ -288,16 +286,15 @@ class _SavedSummary(Struct, frozen=True):
     since: list[int]  # the version in which each segment was added
     packed: bytes
     pages: dict[int, int]  # digest of each page in it, by number
-    withheld: list[int]  # those of them that are not shared; older files do not have it, and are made again
+    withheld: list[int]  # those that are not shared; missing in older files, which are rebuilt
     allow_private: bool
 
 
 class SharedCollection:
-    """Shares a collection: hits are pages that have all words of a query, with the counts by which they are scored.
+    """Shares a collection: hits are pages that have all words of a query, with the counts for scoring. `error` is why
+    the last lookup failed, or None. Raises CollectionError if the search index cannot be used.
 
-    allow_private: whether pages at private addresses, and those that may have come from there, are shared, too. `error`
-    is why the last lookup failed, None where it worked. Raises CollectionError where there is a search index that
-    cannot be used.
+    allow_private: whether to share pages at private or unknown addresses, too.
     """
 
     def __init__(
@@ -316,7 +313,7 @@ class SharedCollection:
         self._load()
         self._index.with_all(
             ("any",), limit=1, where=lambda url: False
-        )  # raises where the index cannot be used; `find` would show it as empty
+        )  # raises if the index cannot be used; `find` would show it as empty
 
     # ------------------------------------------------------------ the content of a peer
 
@@ -334,7 +331,7 @@ class SharedCollection:
         try:
             found = self._index.with_all(words, limit=most, where=where)
             hits = tuple(self._hit(hit.url, hit.snippet, codes_of(words)) for hit in found)
-        except CollectionError as error:  # mostly another process is rewriting the index
+        except CollectionError as error:  # usually, another process is rewriting the index
             self.counts["index_unusable"] += 1
             self.error = error
             return LookupResult()
@@ -342,7 +339,7 @@ class SharedCollection:
         return LookupResult(hits, self._statistics(words)) if hits else LookupResult()
 
     def fetch(self, item: Item) -> bytes | None:
-        """The WARC record of a stored page as it is in the archive; None where there is none that may be shared."""
+        """The WARC record of a stored page; None if there is none that may be shared."""
         url = normalise(item) if isinstance(item, str) else None
         if url is None or self._is_withheld(url):
             return None
@@ -355,7 +352,7 @@ class SharedCollection:
             record = self._collection.archive.record_at(page.place)
         except CollectionError:
             return None
-        # A catalog made by others may name any bytes of the archive: what is sent is the record of this page.
+        # An untrusted catalog may point to any bytes of the archive: send only the record of this page.
         unpacked = _unpack(url, record)
         if unpacked is None:
             return None
@@ -371,9 +368,9 @@ class SharedCollection:
         return isinstance(hit.item, str) and has_all_words(words, statistics, hit)
 
     def confirms(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None, body: bytes) -> bool:
-        """Whether a stored page has the words as often as its hit claims, and its title and snippet are from it.
+        """Whether a page has the words as often as its hit claims, and contains its title and snippet.
 
-        The other may read pages a little otherwise than we do; lies are coarser than that.
+        Tolerant, because others may parse pages a little differently; lies differ more.
         """
         record = unpack_record(hit.item, body) if isinstance(hit.item, str) else None
         fetch = None if record is None else _fetch_in(record)
@@ -384,9 +381,9 @@ class SharedCollection:
         if 2 * hit.length + 20 < len(text.hashes):
             return False
         told = tokens_of(hit.title if fetch.truncated else f"{hit.title} {hit.snippet}")
-        if sum(_plain(word) in plain for word in told) < _TRUE_WORDS * len(told):
+        if sum(_plain(word) in plain for word in told) < _MIN_TRUE_SHARE * len(told):
             return False
-        if fetch.truncated:  # what it was found for may come later; a page that says it is so long ranks low
+        if fetch.truncated:  # the words may be in the missing part; a page that claims to be that long ranks low
             return True
         words = query_words(wanted) if isinstance(wanted, str) else ()
         if not all(_stem(_plain(word)) in plain for word in words):
@@ -402,7 +399,7 @@ class SharedCollection:
         for _ in range(8):
             page = next(self._collection.catalog.pages(after=rng.randrange(last), limit=1), None) if last else None
             if page is None or page.number in self._withheld or page.number not in self._known or len(words) > 2:
-                continue  # what is withheld is not told by questions either
+                continue  # queries must not reveal what is withheld
             words += sorted(tokens_of(page.title), key=lambda word: (-len(word), word))[:1]
         rng.shuffle(words)
         return " ".join(words)
@@ -445,7 +442,7 @@ class SharedCollection:
             fetched_at=min(max(page.at, 0.0), LATEST),
             digest=f"{page.digest:016x}",
             length=max(1, len(text.hashes)),
-            frequencies=tuple(max(1, count) for count in times),  # the index has found each of them
+            frequencies=tuple(max(1, count) for count in times),  # the index has matched each of them
         )
 
     def _is_there(self, url: str) -> bool:
@@ -453,15 +450,15 @@ class SharedCollection:
         return page is not None and page.vanished_at is None
 
     def _is_shared(self, url: str) -> bool:
-        """Whether others are told of a page. One that the summary knows to be withheld is not read; of those that it
-        does not know yet, a few are, to see where they came from, and the others have to wait for the summary."""
+        """Whether a page is shared. If it is not in the summary yet, its record is read to find its address; only a few
+        are read per query, and the others must wait for the summary."""
         page = self._texts.row(url)
         if page is None or page.vanished_at is not None or self._is_withheld(url):
             return False
         if self._known.get(page.number) == signed(page.digest):
             if page.number in self._withheld:
                 return False
-        elif self._texts.reads >= _NEW_PAGES:
+        elif self._texts.reads >= _MAX_NEW_PAGES:
             self.counts["not_told_yet"] += 1
             return False
         return self._came_from_public(self._texts.text(Url(url)).address)
@@ -470,7 +467,7 @@ class SharedCollection:
         return why_url_refused(url, allow_private=self._allow_private) is not None
 
     def _came_from_public(self, address: str) -> bool:
-        """Whether a page that came from an address may be shared; where it is not known, it may not."""
+        """Whether a page from an address may be shared; not if the address is unknown."""
         return self._allow_private or why_not_public_address(address) is None
 
     # ------------------------------------------------------------ updating the summary
@@ -482,13 +479,14 @@ class SharedCollection:
 
     @property
     def withheld(self) -> int:
-        """The number of pages that are not shared, as they came from private addresses or may have."""
+        """The number of pages that are not shared because they came, or may have come, from private addresses."""
         return len(self._withheld)
 
     def behind(self, *, at_once: bool = False) -> SummaryBuild | None:
-        """The build that brings the summary up to date; None where it is, or where too few pages are new.
+        """The build that brings the summary up to date; None if it is, or if too few pages are new.
 
-        at_once: also for a few new pages."""
+        at_once: also for a few new pages.
+        """
         ((at,),) = self._collection.catalog.connection.execute("PRAGMA data_version")
         if at == self._up_to_date_at and not at_once:
             return None  # no other process has written since
@@ -506,18 +504,18 @@ class SharedCollection:
             or self._would_be_too_large(len(new), len(now))
         ):
             return SummaryBuild(self.codes_of_page, now, list(now), replaces_all=True)
-        if at_once or len(new) >= FEWEST_NEW * len(now):
+        if at_once or len(new) >= MIN_NEW_SHARE * len(now):
             return SummaryBuild(self.codes_of_page, now, new, replaces_all=False)
         return None
 
     def _would_be_too_large(self, new: int, of: int) -> bool:
-        """Whether the summary would exceed what other peers accept if pages were added to it."""
-        size = sum(segment.size for segment in self._segments) + max(byte_budget(new, of), LEAST_MORE_BYTES)
-        terms = sum(segment.terms for segment in self._segments) + max(term_budget(new, of), LEAST_MORE_TERMS)
-        return size > TAKEN_BYTES or terms > MAX_TERMS
+        """Whether the summary would exceed the limits of other peers if pages were added."""
+        size = sum(segment.size for segment in self._segments) + max(byte_budget(new, of), MIN_MORE_BYTES)
+        terms = sum(segment.terms for segment in self._segments) + max(term_budget(new, of), MIN_MORE_TERMS)
+        return size > MAX_FOREIGN_BYTES or terms > MAX_TERMS
 
     def catch_up(self, count: Count = lambda done, total: None) -> None:
-        """Brings the summary up to date; `count` is called with the pages done and in total."""
+        """Brings the summary up to date; `count` is called with the number of pages done and the total."""
         build = self.behind(at_once=True)
         if build is None:
             return
@@ -529,7 +527,7 @@ class SharedCollection:
         self.take_over(build)
 
     async def index_new_pages(self) -> None:
-        """Has pages indexed that a crawl has left to the first search; while it runs, they have to wait."""
+        """Indexes pages that a crawl has left to the first search; not possible while the crawl runs."""
         if self._collection.pages_not_indexed():
             await asyncio.to_thread(bring_index_up_to_date, self._collection.folder, tell=lambda line: None)
 
@@ -571,7 +569,7 @@ class SharedCollection:
             saved = msgspec.msgpack.decode(data, type=_SavedSummary)
             segments = SegmentedSummary.unpacked(saved.packed).segments
         except (msgspec.DecodeError, BadSummaryError):
-            return  # it is built again
+            return  # it will be rebuilt
         self._version = saved.version
         if len(segments) == len(saved.since) and saved.allow_private == self._allow_private:
             self._since, self._segments, self._known = saved.since, list(segments), saved.pages

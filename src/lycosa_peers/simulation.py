@@ -1,10 +1,9 @@
 """A network of nodes with simulated time and messages: the same nodes that run over TCP, reproducible by a seed.
 
-Messages have latency and get lost, nodes go down and come up, partitions come and heal, clocks are skewed.
-
-Events of one moment are processed in this order: nodes going up or down, then messages in the order in which they were
-sent, then deadlines in the order of the nodes. The sender of a message to a node that is down learns it at once, as by
-a refused connection; not so where the message is lost, crosses a partition, or its receiver goes down on the way.
+Messages have latency and get lost, nodes go down and come up, partitions form and heal, clocks are skewed. Events of
+the same time are processed in this order: nodes going up or down, then messages in the order of sending, then
+deadlines in the order of the nodes. The sender of a message to a node that is down learns it at once, as by a refused
+connection, but not if the message is lost, crosses a partition, or its receiver goes down meanwhile.
 """
 
 import heapq
@@ -48,7 +47,7 @@ class QueryOutcome(Struct, frozen=True):
 
     @property
     def fetched(self) -> bool:
-        """Whether it was found, and delivered by its provider where the asker fetches what it finds."""
+        """Whether it was found, and delivered by its provider if the asker fetches what it finds."""
         return self.found_at is not None
 
     @property
@@ -68,10 +67,10 @@ class _QueryCounters:
 
 
 class SimulatedNetwork:
-    """Nodes, the overlay between them, and the simulated time.
+    """Nodes, the overlay between them, and simulated time.
 
-    `latency` is that of every message, or its least and most; `loss` the probability that a message is lost; `skew` the
-    seconds by which the clocks of some nodes are ahead.
+    `latency` is that of every message, or its minimum and maximum; `loss` the probability that a message is lost;
+    `skew` the seconds by which the clocks of some nodes are ahead.
     """
 
     def __init__(
@@ -93,7 +92,7 @@ class SimulatedNetwork:
         self._skew = dict(skew or {})
         self._side: dict[PeerName, int] = {}  # of a partition, by node
         self._order = {name: number for number, name in enumerate(self.nodes)}
-        self._linked: dict[PeerName, list[PeerName]] = {}  # the nodes that have each node as a neighbour at first
+        self._linked: dict[PeerName, list[PeerName]] = {}  # the nodes that initially have each node as a neighbour
         self._events: list[tuple[float, int, int, int, Callable[[], None]]] = []
         self._serial = self._in_flight = self._asked = 0
         self._due: dict[PeerName, float] = {}
@@ -129,14 +128,14 @@ class SimulatedNetwork:
             self._push(at, _CHANGE, partial(self.come_up if is_up else self.go_down, name))
 
     def part(self, *sides: Iterable[PeerName]) -> None:
-        """Partitions the network: no message passes between sides, and nodes on none form one more. Without arguments
-        it heals."""
+        """Partitions the network: no message passes between sides; nodes on no given side form another one. Without
+        arguments, the partition heals."""
         self._side = {name: number for number, side in enumerate(sides, 1) for name in side}
 
     # ------------------------------------------------------------ searches
 
     def ask(self, name: PeerName, wanted: Wanted, *, most: int = 1, enough: int = 1) -> QueryOutcome:
-        """One search, begun when no message is in flight, until its last message has arrived."""
+        """One search, started when no message is in flight, until its last message has arrived."""
         self.settle()
         number = self.begin(name, wanted, most=most, enough=enough)
         tally = self._tallies[number]
@@ -180,7 +179,7 @@ class SimulatedNetwork:
         )
 
     def run(self, until: float) -> None:
-        """Processes all events up to a moment."""
+        """Processes all events up to a given time."""
         while self._events and self._events[0][0] <= until:
             self._step()
         self.now = max(self.now, until)
@@ -206,7 +205,7 @@ class SimulatedNetwork:
         heapq.heappush(self._events, (at, rank, order, self._serial, happen))
 
     def _step(self) -> bool:
-        """Processes the next event; False where there is none."""
+        """Processes the next event; False if there is none."""
         if not self._events:
             return False
         at, _, _, _, happen = heapq.heappop(self._events)
@@ -252,7 +251,7 @@ class SimulatedNetwork:
             self._push(at, _DEADLINE, partial(self._deadline, node.name, at), self._order[node.name])
 
     def _dispatch(self, node: Node, sends: Sequence[Send], sets_deadline: bool = True) -> None:
-        """Sends messages; what a node sends instead of an undelivered message takes its place in the order."""
+        """Sends messages; the replacement of an undelivered message takes its place in the order."""
         waiting = list(reversed(sends))
         while waiting:
             send = waiting.pop()

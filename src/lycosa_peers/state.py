@@ -17,15 +17,15 @@ class SavedState(Struct, frozen=True):
 
     buddies: list[Buddy] = []
     held: HeldState = HeldState()
-    neighbours: list[Contact | PeerName] = []  # older files have names alone
+    neighbours: list[Contact | PeerName] = []  # older files have only names
     known: list[Contact] = []
-    shunned: list[PeerName] = []  # banned peers; after a restart their time begins again
+    shunned: list[PeerName] = []  # banned peers; after a restart, their bans start again
     numbered: int = 0
     has_asked: bool = False
 
 
 class NodeState:
-    """Who a node is, what it shares and whom it knows. `counts` has every kind of event by name."""
+    """The identity, content and contacts of a node. `counts` has the number of events by kind."""
 
     def __init__(self, me: Contact, content: Content, options: NodeOptions):
         self.me = me
@@ -65,7 +65,7 @@ class NodeState:
     # ------------------------------------------------------------ contacts
 
     def contact(self, name: PeerName, fallback: str = "") -> Contact:
-        """A peer at its known address; where none is known, at the `fallback` that somebody else gave."""
+        """A peer at its known address, else at the `fallback` given by somebody else."""
         buddy = self.buddies.get(name)
         return Contact(name, (buddy.contact.address if buddy else "") or self.neighbours.address(name) or fallback)
 
@@ -89,8 +89,9 @@ class NodeState:
     # ------------------------------------------------------------ indexes
 
     def index_owners(self) -> list[PeerName]:
-        """The peers whose indexes this node wants to hold, in the order in which it searches them. A node that never
-        began a search wants none of its neighbours': no node holds indexes that only serve others."""
+        """The peers whose indexes this node wants, in search order. A node that never started a search wants none of
+        its
+        neighbours: no node holds indexes only for the benefit of others."""
         if self.options.indexes == "buddies":
             return self.buddies.names()
         if self.options.indexes == "neighbours" and self.has_asked:
@@ -110,7 +111,7 @@ class NodeState:
     # ------------------------------------------------------------ saving
 
     def saved(self, now: float) -> SavedState:
-        """Whom the node knows, without the indexes that it holds."""
+        """The contacts of the node, without held indexes."""
         return SavedState(
             buddies=list(self.buddies),
             neighbours=[self.neighbours.contact(name) for name in self.neighbours.names],

@@ -1,4 +1,4 @@
-"""What a node knows of others, in the files of its peer."""
+"""The state of a node in the files of its peer."""
 
 import msgspec
 from msgspec.structs import replace
@@ -21,7 +21,7 @@ class StateFiles:
         self._saved_versions: dict[str, int] = {}
 
     def save(self, node: Node) -> None:
-        """Writes what has changed since the last time."""
+        """Writes the changes since the last time."""
         contacts = node.saved_contacts()
         if contacts != self._saved:
             self._folder.write_json(STATE_FILE, contacts)
@@ -32,12 +32,12 @@ class StateFiles:
             self._saved_versions = versions
 
     def restore(self, node: Node) -> list[str]:
-        """Restores a node; returns the files that cannot be read, which the node does without."""
+        """Restores a node; returns the unreadable files, which are ignored."""
         unreadable: list[str] = []
         contacts, held = SavedState(), HeldState()
         try:
             contacts = msgspec.json.decode(self._folder.read(STATE_FILE) or b"{}", type=SavedState)
-        except ValueError:  # of msgspec, or bytes that are no text
+        except ValueError:  # from msgspec, or not valid text
             unreadable.append(STATE_FILE)
         try:
             held = msgspec.msgpack.decode(self._folder.read(INDEXES_FILE) or _EMPTY, type=HeldState)

@@ -1,9 +1,9 @@
-"""The summary of a collection that its buddies hold: which words occur on which pages, in a few bytes for each page.
+"""The summary of a collection for its buddies: which words occur on which pages, in a few bytes per page.
 
 Pages are numbered, not named. Words are hashed; the hashes, and the page numbers of each, are ascending integers in
-Elias–Fano code: the low bits of each as they are, the high bits as the positions of ones. Where the words of all pages
-do not fit, each page keeps its most distinctive ones by tf·idf, as many as fit: a page on bees that mentions Tuesday
-once is then not found for Tuesday. What a summary lists is exact, but for hash collisions, one in some ten thousand.
+Elias–Fano code: the low bits verbatim, the high bits as the positions of ones. If the words of all pages do not fit,
+each page keeps its most distinctive ones by tf·idf: a page on bees that mentions Tuesday once is then not found for
+Tuesday. What a summary lists is exact, except for hash collisions, about one in ten thousand.
 """
 
 import zlib
@@ -21,12 +21,12 @@ from lycosa.vocabulary.text import codes_of
 HASH_BITS = 32
 MAX_TERMS = 1 << 20  # different words; a summary with more is refused
 BYTES_PER_PAGE = 200
-LEAST_BYTES = 1 << 16  # budget of a small collection
-MADE_BYTES, MADE_TERMS = 7 << 19, 7 << 17  # limits of a summary that is built
-TAKEN_BYTES = 1 << 22  # limit of a summary of others, as MAX_TERMS; above MADE_BYTES, so that there is room to grow
+MIN_BYTES = 1 << 16  # minimum budget
+MAX_OWN_BYTES, MAX_OWN_TERMS = 7 << 19, 7 << 17  # limits of our own summaries
+MAX_FOREIGN_BYTES = 1 << 22  # limit of summaries of others, like MAX_TERMS; above MAX_OWN_BYTES, to leave room to grow
 PAGES_IN_SEGMENT = 10_000  # bounds the memory of building one
 _MAX_PAGES = 1 << 24
-_MAX_WORDS = 512  # of a page that are listed; more would not fit
+_MAX_WORDS = 512  # listed per page; more would not fit
 _MAX_SEGMENTS = 256
 _HEAD = 96  # bytes of a segment beside its words
 _HALF = np.uint64(HASH_BITS)
@@ -64,7 +64,7 @@ def pack_ascending(numbers: Numbers, universe: int) -> tuple[bytes, bytes]:
 
 
 def unpack_ascending(packed: tuple[bytes, bytes], count: int, universe: int) -> Numbers | None:
-    """The numbers that were packed; None where the bytes are not the code of `count` numbers."""
+    """The numbers that were packed; None if the bytes are not the code of `count` numbers."""
     lows, highs = packed
     if not count:
         return np.empty(0, np.int64) if not (lows or highs) else None
@@ -129,12 +129,12 @@ class PackedSegment(Struct, frozen=True, array_like=True):
     terms: Annotated[int, Meta(ge=0, le=MAX_TERMS)]
     hashes: tuple[bytes, bytes]
     frequencies: bytes  # on how many pages each word occurs
-    listed: bytes  # how many of these pages are listed; empty where all are
+    listed: bytes  # how many of these pages are listed; empty if all are
     numbers: tuple[bytes, bytes]  # of the listed pages, one word after the other
 
 
 def pack_segment(pages: Sequence[Codes], room: int, most_terms: int) -> PackedSegment:
-    """Packs pages into about `room` bytes beside the head; each page is given by the codes of its words."""
+    """Packs pages into about `room` bytes, not counting the header; each page is given by the codes of its words."""
     distinct = [np.unique((page >> _HALF).astype(np.uint32), return_counts=True) for page in pages]
     bits = _fitting_bits([page for page, _ in distinct], room)
     distinct = [_shortened(*each, bits) for each in distinct]
@@ -160,7 +160,7 @@ def pack_segment(pages: Sequence[Codes], room: int, most_terms: int) -> PackedSe
 def _most_frequent(
     distinct: list[tuple[Hashes, Numbers]], most: int
 ) -> tuple[list[tuple[Hashes, Numbers]], Hashes, Numbers]:
-    """The words that are kept, and the document frequency of each: of too many, the most frequent ones."""
+    """The most frequent words, at most `most`, with their document frequencies."""
     terms, frequencies = np.unique(
         np.concatenate([np.empty(0, np.uint32), *(page for page, _ in distinct)]), return_counts=True
     )
@@ -180,8 +180,8 @@ def _most_distinctive(terms: Numbers, times: Numbers, rarity: Weights) -> Number
 
 
 def _fitting_bits(pages: Sequence[Hashes], room: int) -> int:
-    """The number of bits of a hash: so few that the hashes take no more than half of the room, but not so few that
-    collisions are frequent."""
+    """The number of bits of a hash: few enough for hashes to take at most half of the room, and enough for rare
+    collisions."""
     many = len(np.unique(np.concatenate([np.empty(0, np.uint32), *pages])))
     bits = HASH_BITS
     while bits > 8 and many * (max(0, bits - many.bit_length()) + 6) > 8 * room / 2:
@@ -231,7 +231,7 @@ def _pack_lists(numbers: Numbers, listed: Numbers, pages: int) -> tuple[bytes, b
 
 
 def _pack_counts(counts: Numbers) -> bytes:
-    """One byte for each count, with four more bytes at the end for those from 255 on; compressed."""
+    """One byte per count, with four more bytes at the end for counts of 255 or more; compressed."""
     large = counts[counts >= 255].astype("<u4")
     return zlib.compress(np.minimum(counts, 255).astype(np.uint8).tobytes() + large.tobytes(), 6)
 
@@ -253,7 +253,7 @@ def unpack_counts(data: bytes, terms: int) -> Counts:
 
 
 class Segment:
-    """Some pages: for each word its document frequency, and the numbers of pages that it is on."""
+    """Some pages: for each word, its document frequency and its page numbers."""
 
     def __init__(self, packed: PackedSegment):
         self.packed = packed
@@ -277,13 +277,13 @@ class Segment:
         self._low_ends, self._high_ends = low_ends.astype(np.uint32), high_ends.astype(np.uint32)
 
     @classmethod
-    def of(cls, pages: Sequence[Codes], *, room: int, terms: int = MADE_TERMS) -> "Segment":
+    def of(cls, pages: Sequence[Codes], *, room: int, terms: int = MAX_OWN_TERMS) -> "Segment":
         """The segment of pages in about `room` bytes with at most `terms` different words; each page is given by the
         codes of its words as often as they occur."""
         return cls(pack_segment(pages, room - _HEAD, terms))
 
     def pages_with(self, codes: Codes) -> int:
-        """The number of pages on which all of the words occur, as far as they are listed."""
+        """The number of pages that list all of the words."""
         places = [self._place(int(code)) for code in codes]
         if len(places) == 1 and places[0] is not None:
             return int(self._frequencies[places[0]])
@@ -343,12 +343,12 @@ class SegmentedSummary:
 
     @classmethod
     def unpacked(cls, data: bytes) -> "SegmentedSummary":
-        """The summary that a stranger sent. Raises BadSummaryError where it is malformed or too large."""
+        """Decodes an untrusted summary. Raises BadSummaryError if it is malformed or too large."""
         return cls().followed_by(data)
 
     def followed_by(self, data: bytes) -> "SegmentedSummary":
-        """The summary with the segments that a stranger sent added. Raises BadSummaryError like `unpacked`."""
-        if sum(segment.size for segment in self.segments) + len(data) > TAKEN_BYTES:
+        """The summary with untrusted segments added. Raises BadSummaryError like `unpacked`."""
+        if sum(segment.size for segment in self.segments) + len(data) > MAX_FOREIGN_BYTES:
             raise BadSummaryError("too long")
         try:
             packed = _decoder.decode(data)
@@ -365,14 +365,14 @@ class SegmentedSummary:
 _decoder = msgspec.msgpack.Decoder(Annotated[list[PackedSegment], Meta(max_length=_MAX_SEGMENTS)])
 
 
-def byte_budget(pages: int, of: int, *, least: int = LEAST_BYTES) -> int:
+def byte_budget(pages: int, of: int, *, least: int = MIN_BYTES) -> int:
     """The bytes that a summary of `pages` of `of` pages may take."""
-    return max(least * pages // max(of, 1), min(pages * BYTES_PER_PAGE, MADE_BYTES * pages // max(of, 1)))
+    return max(least * pages // max(of, 1), min(pages * BYTES_PER_PAGE, MAX_OWN_BYTES * pages // max(of, 1)))
 
 
 def term_budget(pages: int, of: int) -> int:
     """The different words that it may have."""
-    return MADE_TERMS * pages // max(of, 1)
+    return MAX_OWN_TERMS * pages // max(of, 1)
 
 
 def _common(some: Numbers, others: Numbers) -> Numbers:

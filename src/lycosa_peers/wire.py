@@ -1,11 +1,11 @@
 """All connections of a peer: which are open, which to dial, how many of each kind are accepted.
 
-The wire carries frames between peers whose names were proved by TLS. It dials peers that it has frames for, and gives
-up on them in bounded time; it does not look into frames.
+The wire carries frames between peers whose names were proved by TLS. It dials peers for which it has frames, with a
+timeout; it does not look into frames.
 
-Keys cost nothing, so slots, processing time and send buffers are shared out by trust and by network (`address_group`),
-not by key: strangers of one network share what one network may have, all strangers together leave a part to peers that
-are trusted, and a trusted peer never finds the place taken by strangers.
+Keys are free, so slots, processing time and send buffers are shared by trust and by network (`address_group`), not by
+key: strangers of one network share the limit of one network, a part is reserved for trusted peers, and strangers never
+keep a trusted peer out.
 """
 
 import asyncio
@@ -27,15 +27,15 @@ MAX_PER_ADDRESS = 32  # incoming channels of strangers
 MAX_HANDSHAKES, MAX_HANDSHAKES_PER_ADDRESS = 64, 16  # incoming channels that have not shown a key
 HANDSHAKES_PER_SECOND = 50.0  # of one network; each takes some milliseconds
 MAX_PER_PEER = 3
-IDLE_SECONDS = 300.0  # without a message, after which a channel is closed
-GRACE_SECONDS = 10.0  # before which an open channel does not give way to another stranger of its network
+IDLE_SECONDS = 300.0  # without a message, before a channel is closed
+GRACE_SECONDS = 10.0  # for which an open channel is protected from other strangers of its network
 NETWORK_SHARE, STRANGERS_SHARE = 0.5, 0.75  # of the processing time: of strangers of one network, of all strangers
-MAX_UNSENT = 1 << 20  # bytes that one peer has not read, besides one large frame
-MAX_UNSENT_IN_ALL = 64 << 20  # bytes that peers have not read; strangers get half of them
-LEAST_PROGRESS = 1 << 14  # bytes that a slow peer has to read, in ...
-STALL_SECONDS, STALL_ROOM_SECONDS = 10.0, 2.0  # ... so many seconds; where others need the room, in fewer
+MAX_UNSENT = 1 << 20  # unread bytes of one peer, not counting one large frame
+MAX_UNSENT_IN_ALL = 64 << 20  # unread bytes of all peers; strangers get half
+MIN_PROGRESS = 1 << 14  # bytes that a slow peer must read within ...
+STALL_SECONDS, STALL_ROOM_SECONDS = 10.0, 2.0  # ... so many seconds; fewer if others need the room
 Undelivered = Callable[[], None]
-_STRANGERS = "strangers"  # the one key under which the processing time of all of them is counted
+_STRANGERS = "strangers"  # the key for the processing time of all strangers
 
 
 class WireHandler(Protocol):
@@ -50,14 +50,14 @@ class WireHandler(Protocol):
     def refuses(self, peer: str) -> bool: ...
 
     def trusts(self, peer: str) -> bool:
-        """Whether its user has named the peer, or it has proved good."""
+        """Whether the user has named the peer, or it has proved reliable."""
         ...
 
 
 class Wire:
     """The connections of a peer, by name.
 
-    allow_private: whether addresses that others gave may be private ones; those the user typed may always be.
+    allow_private: whether addresses given by others may be private; those given by the user always may.
     """
 
     def __init__(self, context: SSL.Context, handler: WireHandler, *, me: str, allow_private: bool):
@@ -67,9 +67,9 @@ class Wire:
         self._me = me
         self._dialer = Dialer(self.call, self.counts, allow_private=allow_private)
         self._channels: dict[str, list[Channel]] = {}
-        self._all_channels: dict[Channel, None] = {}  # also in the handshake; the oldest first
-        self._large_expected: Counter[str] = Counter()  # by peer: large frames that were requested
-        self._slow: dict[Channel, _Backlog] = {}  # that read more slowly than they are sent to
+        self._all_channels: dict[Channel, None] = {}  # including those in the handshake; oldest first
+        self._large_expected: Counter[str] = Counter()  # by peer: number of large frames requested
+        self._slow: dict[Channel, _Backlog] = {}  # channels that read too slowly
         self._handshakes: RateLimits[str] = RateLimits(HANDSHAKES_PER_SECOND)
         self._turns = FairShare()
         self._network_turns = FairShare(NETWORK_SHARE)
@@ -79,7 +79,7 @@ class Wire:
     # ------------------------------------------------------------ opening and closing
 
     async def listen(self, endpoint: Endpoint) -> Endpoint:
-        """Accepts connections; returns the endpoint, with the port chosen where 0 was given."""
+        """Accepts connections; returns the endpoint, with the actual port if 0 was given."""
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(self._accept_channel, endpoint.host, endpoint.port, backlog=64)
         return Endpoint(endpoint.host, self._server.sockets[0].getsockname()[1])
@@ -124,11 +124,10 @@ class Wire:
         else_call: Undelivered,
         caused_by: str = "",
     ) -> None:
-        """Sends a frame to a peer, over a new connection where there is none; calls `else_call` where the peer is
-        unreachable. A frame for which there is no slot to dial, or no room as it has not read the last ones, is dropped
-        without that call.
+        """Sends a frame to a peer, over a new connection if needed; calls `else_call` if the peer is unreachable. A
+        frame is dropped without that call if there is no free slot to dial, or if the peer has too many unread bytes.
 
-        caused_by: the peer whose message brought this about; empty where nobody's did.
+        caused_by: the peer whose message caused this, or empty.
         """
         channels = self._channels.get(peer, ())
         if channels and not self.has_room(peer, len(frame)):
@@ -151,8 +150,8 @@ class Wire:
             self.counts["no_room_to_call"] += 1
 
     def has_room(self, peer: str, size: int) -> bool:
-        """Whether a frame of so many bytes may be sent to a peer: not where it has not read much of what it was sent
-        before, nor where all peers together have not."""
+        """Whether a frame of so many bytes may be sent to a peer: not if it, or all peers together, have too many
+        unread bytes."""
         if not self._slow:
             return True
         unread = sum(slow.unsent for slow in self._slow if slow.peer == peer)
@@ -168,12 +167,12 @@ class Wire:
             channel.close(why)
 
     async def call(self, endpoint: Endpoint) -> Channel | None:
-        """A connection to the peer at an endpoint; None where there is none."""
+        """A connection to the peer at an endpoint; None if there is none."""
         channel = await self.reach(endpoint)
         return channel if channel.is_open else None
 
     async def reach(self, endpoint: Endpoint) -> Channel:
-        """The same; a channel that is not open may know why."""
+        """The same, but returns the channel even if it is not open, with the reason."""
         loop = asyncio.get_running_loop()
         handshake: asyncio.Future[bool] = loop.create_future()
         channel = _Dialled(self._context, self, handshake, str(endpoint))
@@ -205,8 +204,8 @@ class Wire:
     # ------------------------------------------------------------ callbacks of channels
 
     def on_connect(self, channel: Channel) -> None:
-        """Of too many incoming channels that have not shown a key, of one network or in all, the oldest makes room. A
-        network that begins too many in a second is hung up on before they cost a handshake."""
+        """Closes the oldest of too many incoming channels in the handshake, per network and in total. A network that
+        opens too many per second is rejected before the handshake."""
         if channel.dials:
             return
         if not self._handshakes.take(channel.network, asyncio.get_running_loop().time()):
@@ -235,10 +234,10 @@ class Wire:
             self._dialer.on_connected(channel)
 
     def _makes_room(self, channel: Channel) -> bool:
-        """Whether there is room for an incoming channel that has shown its key, after another has perhaps given way.
+        """Whether there is room for an incoming channel after its handshake; may close another one for it.
 
-        A trusted peer takes the place of a stranger. A stranger takes that of one whose network has more than its own,
-        else that of the one of its own network that was not heard for longest.
+        A trusted peer replaces a stranger. A stranger replaces one whose network has more channels than its own, else
+        the one of its own network that has been silent longest.
         """
         now = asyncio.get_running_loop().time()
         callers = [each for channels in self._channels.values() for each in channels if not each.dials]
@@ -265,7 +264,7 @@ class Wire:
         return True
 
     def max_frame(self, channel: Channel) -> int:
-        """The frame size that is accepted: large frames only from peers that were asked for one."""
+        """The accepted frame size: large frames only from peers that were asked for one."""
         return MAX_BYTES if self._large_expected[channel.peer] > 0 else SMALL_FRAME
 
     def large_answer_received(self, peer: str) -> None:
@@ -298,10 +297,10 @@ class Wire:
             self._slow.pop(channel, None)
 
     def _drop_stalled(self, seconds: float) -> None:
-        """Closes the channels that have read nothing for so many seconds."""
+        """Closes channels that have not read enough for so many seconds."""
         now = asyncio.get_running_loop().time()
         for channel, backlog in list(self._slow.items()):
-            if channel.drained - backlog.drained >= LEAST_PROGRESS:
+            if channel.drained - backlog.drained >= MIN_PROGRESS:
                 backlog.drained, backlog.since = channel.drained, now
             elif now - backlog.since >= seconds:
                 channel.close("does not read what it is sent")

@@ -54,7 +54,7 @@ def test_pages_with_all_the_words_are_found_with_their_counts(folder):
 
 
 def test_pages_of_the_summary_are_no_new_ones_whatever_their_digests(tmp_path, monkeypatch):
-    monkeypatch.setattr("lycosa_peers.shared_collection._NEW_PAGES", 0)
+    monkeypatch.setattr("lycosa_peers.shared_collection._MAX_NEW_PAGES", 0)
     pages = {f"http://bees.example/{number}": (f"Bee {number}", f"Honey, {number} times.") for number in range(20)}
     with shared(add_pages(tmp_path / "c", pages)) as content:
         assert urls(content.find("honey", 30)) == set(pages)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from lycosa.vocabulary.text import codes_of
 from lycosa_peers.summary import (
-    MADE_BYTES,
+    MAX_FOREIGN_BYTES,
+    MAX_OWN_BYTES,
     MAX_TERMS,
-    TAKEN_BYTES,
     BadSummaryError,
     PackedSegment,
     Segment,
@@ -140,11 +140,11 @@ def test_bytes_are_taken_up_to_a_bound_whether_they_come_at_once_or_bit_by_bit()
     part = summary_of(pages, room=1 << 17).packed()
     held = SegmentedSummary()
     with pytest.raises(BadSummaryError, match="too long"):
-        for _ in range(TAKEN_BYTES // len(part) + 1):
+        for _ in range(MAX_FOREIGN_BYTES // len(part) + 1):
             held = held.followed_by(part)
-    assert len(held.packed()) <= TAKEN_BYTES
+    assert len(held.packed()) <= MAX_FOREIGN_BYTES
     with pytest.raises(BadSummaryError, match="too long"):
-        SegmentedSummary.unpacked(bytes(TAKEN_BYTES + 1))
+        SegmentedSummary.unpacked(bytes(MAX_FOREIGN_BYTES + 1))
 
 
 def test_of_too_many_words_those_on_most_pages_are_told():
@@ -158,7 +158,7 @@ def test_of_too_many_words_those_on_most_pages_are_told():
 @pytest.mark.parametrize("pages", [1, 9_000, 10_000, 90_000, 1_000_000])
 def test_the_parts_of_a_large_collection_fit_together(pages):
     parts = [min(10_000, pages - start) for start in range(0, pages, 10_000)]
-    assert sum(byte_budget(part, pages) for part in parts) <= max(1 << 16, MADE_BYTES) < TAKEN_BYTES
+    assert sum(byte_budget(part, pages) for part in parts) <= max(1 << 16, MAX_OWN_BYTES) < MAX_FOREIGN_BYTES
     assert sum(term_budget(part, pages) for part in parts) <= MAX_TERMS
 
 

@@ -59,8 +59,8 @@ def test_half_life_and_least_readers_are_part_of_what_a_run_says(log: Path) -> N
 @pytest.mark.parametrize(
     ("said", "strategy", "complaint"),
     [
-        ({"file": 3}, "collaborative", "makes no sense"),
-        ("text", "collaborative", "makes no sense"),
+        ({"file": 3}, "collaborative", "is invalid"),
+        ("text", "collaborative", "is invalid"),
         ({"file": "none", "half_life": None, "min_users": 1, "stamp": ""}, "adaptive", "there is no log"),
         ({"file": "none", "half_life": None, "min_users": 1, "stamp": ""}, "pagerank", "pagerank cannot go by"),
     ],

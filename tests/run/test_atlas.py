@@ -105,7 +105,7 @@ def test_topics_that_nothing_tells_apart_are_refused(
 
 
 def test_two_collections_of_one_name_are_refused(folders: dict[str, Path], tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="two collections have one name"):
+    with pytest.raises(UsageError, match="two collections have the same name"):
         built(tmp_path / "a", folders["bees"], folders["bees"])
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from crawling import collection, listing, pages, site
+from crawling import collection, copied, listing, pages, site
 from lycosa.run.control import MAX_LABELS, CrawlControl, CrawlReply, CrawlRequest, ask
 from lycosa.run.topic import read_labels
 from lycosa.run.training import TopicTrainer
@@ -18,12 +18,17 @@ FRONT = next(iter(SITES))
 TWO_TOPICS = {**SITES, FRONT: html("Front", "Everything starts here.", list(SITES)[1:])}
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = collection(tmp_path / "c", [FRONT], topic='examples = "good.txt"')
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = collection(tmp_path_factory.mktemp("control") / "c", [FRONT], topic='examples = "good.txt"')
     listing(folder / "good.txt", ["honey bees in their hive", "a hive of bees and its honey"])
     crawl(folder, TWO_TOPICS, 20, strategy="hunter")
     return folder
+
+
+@pytest.fixture
+def folder(crawled: Path, tmp_path: Path) -> Path:
+    return copied(crawled, tmp_path / "c")
 
 
 def answers(folder: Path, *requests: CrawlRequest) -> list[CrawlReply]:

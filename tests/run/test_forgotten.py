@@ -8,7 +8,7 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 import lycosa
-from crawling import done, pages, skipped, waiting
+from crawling import copied, done, pages, skipped, waiting
 from lycosa.collection.journal import Upkeep, read_journal, write_journal
 from lycosa.run import upkeep
 from lycosa.run.forgotten import add_forgotten
@@ -22,11 +22,16 @@ EXAMPLES = [url for url in WORLD.urls() if WORLD.topic(url) == "beekeeping"][:8]
 WITH_CLOCK = {"clock": WallClock(), "tell": lambda line: None}
 
 
-@pytest.fixture
-def bees(tmp_path):
-    folder = lycosa.new(tmp_path / "bees", examples=EXAMPLES, seeds=[WORLD.front_page])
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory):
+    folder = lycosa.new(tmp_path_factory.mktemp("forgotten") / "bees", examples=EXAMPLES, seeds=[WORLD.front_page])
     crawl(folder, pages=15)
     return folder
+
+
+@pytest.fixture
+def bees(crawled, tmp_path):
+    return copied(crawled, tmp_path / "bees")
 
 
 def crawl(folder, *, pages, **options):

@@ -10,7 +10,7 @@ from msgspec import UNSET, to_builtins
 from msgspec.structs import replace
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from crawling import collection, pages, waiting
+from crawling import collection, copied, pages, waiting
 from lycosa.collection.events import Attempt, RunStart
 from lycosa.recipe import DEFAULT_STRATEGY, Recipe, UtilityOptions
 from lycosa.run.session import Session
@@ -37,10 +37,16 @@ def bees(tmp_path: Path) -> Path:
     return collection(tmp_path / "bees", [TOPICAL_SEED])
 
 
+@pytest.fixture(scope="module")
+def crawled_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = collection(tmp_path_factory.mktemp("session") / "bees", [TOPICAL_SEED])
+    crawl(folder, TOPICAL, SEEN, strategy="best-first")
+    return folder
+
+
 @pytest.fixture
-def crawled(bees: Path) -> Path:
-    crawl(bees, TOPICAL, SEEN, strategy="best-first")
-    return bees
+def crawled(crawled_once: Path, tmp_path: Path) -> Path:
+    return copied(crawled_once, tmp_path / "bees")
 
 
 def set_state(folder: Path, key: str, value: object) -> None:

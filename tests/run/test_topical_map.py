@@ -52,7 +52,7 @@ def test_a_map_is_found_again_by_what_its_run_says_of_it(atlas: Path) -> None:
 
 @pytest.mark.parametrize(
     ("said", "strategy", "complaint"),
-    [({"atlas": 3}, "adaptive", "makes no sense"), ("text", "adaptive", "makes no sense")],
+    [({"atlas": 3}, "adaptive", "is invalid"), ("text", "adaptive", "is invalid")],
 )
 def test_what_makes_no_sense_is_refused(said: object, strategy: str, complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):

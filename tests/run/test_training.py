@@ -10,7 +10,7 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from crawling import collection, listing, pages, rows, site, waiting
+from crawling import collection, copied, listing, pages, rows, site, waiting
 from lycosa.reading.html import Parsed, parse_html
 from lycosa.recipe import StandingSource, load_recipe
 from lycosa.relevance.predicates import Predicate
@@ -43,14 +43,19 @@ TWO_TOPICS = {
 }
 
 
-@pytest.fixture
-def crawled(tmp_path: Path) -> Path:
-    """Twenty pages, judged by words."""
-    folder = collection(tmp_path / "bees", [TOPICAL_SEED], topic='keywords = ["hive"]')
+@pytest.fixture(scope="module")
+def crawled_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = collection(tmp_path_factory.mktemp("training") / "bees", [TOPICAL_SEED], topic='keywords = ["hive"]')
     crawl(folder, TOPICAL, 20, strategy="best-first")
     listing(folder / "good.txt", GOOD)
     listing(folder / "bad.txt", BAD)
     return folder
+
+
+@pytest.fixture
+def crawled(crawled_once: Path, tmp_path: Path) -> Path:
+    """Twenty pages, judged by words."""
+    return copied(crawled_once, tmp_path / "bees")
 
 
 def by_examples(folder: Path, **more: str) -> dict[str, object]:

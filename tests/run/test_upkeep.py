@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from crawling import archives, collection, listing, pages, rows, waiting
+from crawling import archives, collection, copied, listing, pages, rows, waiting
 from lycosa.run.session import REPORT_FILE, Session
 from lycosa.run.topic import LABELS_FILE, MODEL_FILE
 from lycosa.run.training import Learnt
@@ -21,22 +21,33 @@ BAD = [url for url in TOPICAL if topic_of(url) == "ships"]
 QUIETLY = {"clock": SimulatedClock(NOW), "tell": lambda line: None}
 
 
-@pytest.fixture
-def words(tmp_path: Path) -> Path:
-    """A collection of fifteen pages, judged by words."""
-    folder = collection(tmp_path / "words", [TOPICAL_SEED], topic='keywords = ["hive"]')
+@pytest.fixture(scope="module")
+def by_words(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = collection(tmp_path_factory.mktemp("upkeep") / "words", [TOPICAL_SEED], topic='keywords = ["hive"]')
     crawl(folder, TOPICAL, 15, strategy="best-first")
     return folder
 
 
-@pytest.fixture
-def learning(tmp_path: Path) -> Path:
-    """A collection of fifteen pages, judged by a model of examples."""
-    folder = collection(tmp_path / "learning", [TOPICAL_SEED], topic='examples = "good.txt"\nnegatives = "bad.txt"')
+@pytest.fixture(scope="module")
+def by_examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("upkeep") / "learning"
+    folder = collection(place, [TOPICAL_SEED], topic='examples = "good.txt"\nnegatives = "bad.txt"')
     listing(folder / "good.txt", GOOD[:4])
     listing(folder / "bad.txt", BAD[:5])
     crawl(folder, TOPICAL, 15, strategy="best-first")
     return folder
+
+
+@pytest.fixture
+def words(by_words: Path, tmp_path: Path) -> Path:
+    """A collection of fifteen pages, judged by words."""
+    return copied(by_words, tmp_path / "words")
+
+
+@pytest.fixture
+def learning(by_examples: Path, tmp_path: Path) -> Path:
+    """A collection of fifteen pages, judged by a model of examples."""
+    return copied(by_examples, tmp_path / "learning")
 
 
 def test_a_rebuild_needs_the_archive_alone_and_counts_the_pages(words: Path) -> None:

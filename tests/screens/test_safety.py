@@ -10,11 +10,12 @@ import pytest
 
 from lycosa.run.topic import read_labels
 from lycosa.run.trust import ID_FILE
-from lycosa.screens.gate import MAX_BODY, SCREEN_POLICY, STORED_POLICY
+from lycosa.screens.gate import FIGURE_POLICY, MAX_BODY, SCREEN_POLICY, STORED_POLICY
 from lycosa.screens.openapi import LABEL_PATH
 from screens.serving import PORT, Browser
 from story.test_hostile_text import HOME, NOT_FOR_TERMINALS, TITLES
 
+MAPPED = "http://maps.example.org/"
 PAGE = quote(f"{HOME}markup", safe="")
 GETS = {  # every route that is read, with parameters
     "/": "/",
@@ -26,12 +27,32 @@ GETS = {  # every route that is read, with parameters
     "/c/{name}/crawl": "/c/bees/crawl",
     "/c/{name}/events": "/c/bees/events?once=1",
     "/c/{name}/teach": "/c/bees/teach",
+    "/c/{name}/refresh": "/c/few/refresh",
+    "/c/{name}/versions": f"/c/few/versions?url={PAGE}",
+    "/c/{name}/neighbours": f"/c/bees/neighbours?url={PAGE}",
+    "/c/{name}/export": "/c/bees/export",
+    "/c/{name}/export/file": "/c/bees/export/file?format=csv&content=text",
+    "/c/{name}/peers": "/c/bees/peers",
+    "/compare": "/compare?one=bees&other=few",
+    "/maps": "/maps",
+    "/maps/{file}": "/maps/atlas",
+    "/studies": "/studies",
+    "/studies/{path:path}": "/studies/results/small",
+    "/figures/{path:path}": "/figures/results/small/one.svg",
     "/new": "/new",
     "/api/collections": "/api/collections",
     "/api/collections/{name}": "/api/collections/bees",
     "/api/collections/{name}/search": "/api/collections/bees/search?q=honey",
     "/api/collections/{name}/page": f"/api/collections/bees/page?url={PAGE}",
     "/api/collections/{name}/frontier": "/api/collections/bees/frontier",
+    "/api/collections/{name}/refresh": "/api/collections/few/refresh",
+    "/api/collections/{name}/versions": f"/api/collections/few/versions?url={PAGE}",
+    "/api/collections/{name}/neighbours": f"/api/collections/bees/neighbours?url={PAGE}",
+    "/api/compare": "/api/compare?one=bees&other=few",
+    "/api/maps": "/api/maps",
+    "/api/maps/{file}": "/api/maps/atlas",
+    "/api/studies": "/api/studies",
+    "/api/studies/{path:path}": "/api/studies/results/small",
     "/api/openapi.json": "/api/openapi.json",
     "/metrics": "/metrics",
     "/static/{file}": "/static/screens.js",
@@ -43,13 +64,15 @@ POSTS = {  # every route that changes something, with fields that would
     "/c/{name}/crawl": ("/c/bees/crawl", {"action": "start", "pages": "50"}),
     "/c/{name}/teach": ("/c/bees/teach", {"url": HOME, "answer": "yes"}),
     "/c/{name}/steer": ("/c/bees/steer", {"action": "block", "what": "ads.example"}),
+    "/c/{name}/refresh": ("/c/bees/refresh", {"requests": "5", "expand": "0.5"}),
+    "/c/{name}/peers": ("/c/bees/peers", {"q": "honey"}),
     "/new": ("/new", {"name": "made", "topic": "honey bees", "seeds": HOME}),
 }
 SCREENS = [
     path
     for path in GETS.values()
-    if not path.startswith(("/api", "/metrics", "/static"))
-    and not {"stored", "events"} & set(path.partition("?")[0].split("/"))
+    if not path.startswith(("/api", "/metrics", "/static", "/figures"))
+    and not {"stored", "events", "file"} & set(path.partition("?")[0].split("/"))
 ]
 everything = pytest.mark.parametrize("path", GETS.values())
 every_post = pytest.mark.parametrize(("path", "fields"), POSTS.values(), ids=lambda each: str(each)[:30])
@@ -99,6 +122,9 @@ def test_every_answer_keeps_content_from_acting(browser, path):
         assert policy == "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'" == STORED_POLICY
         assert answer.headers["x-frame-options"] == "SAMEORIGIN"
         assert answer.headers["referrer-policy"] == "no-referrer"
+    elif path.startswith("/figures"):
+        assert policy == "sandbox; default-src 'none'; style-src 'unsafe-inline'" == FIGURE_POLICY
+        assert answer.headers["content-type"] == "image/svg+xml"
     else:
         assert policy == SCREEN_POLICY
         assert "'unsafe" not in policy
@@ -188,6 +214,10 @@ NONSENSE = [
     ("/c/bees/crawl", {"action": "start", "pages": "5 --allow-private"}),
     ("/c/bees/crawl", {"action": "start", "pages": "-5"}),
     ("/c/bees/crawl", {"action": "explode"}),
+    ("/c/bees/refresh", {"requests": "many", "expand": "0.5"}),
+    ("/c/bees/refresh", {"requests": "5", "expand": "0.5 --allow-private"}),
+    ("/c/bees/refresh", {"requests": "5", "expand": "nan"}),
+    ("/c/bees/refresh", {"requests": "--resolve", "expand": "1"}),
     ("/c/bees/teach", {"url": HOME, "answer": "perhaps"}),
     ("/c/bees/steer", {"action": "block", "what": "not a host"}),
     ("/c/bees/steer", {"action": "label", "what": "1"}),
@@ -251,6 +281,43 @@ def test_no_name_leads_out_of_the_folder(root, browser, tmp_path, name):
         (root / "link").unlink()
 
 
+OUTSIDE = [
+    "/maps/%2e%2e%2foutside.atlas",
+    "/maps/link.atlas",
+    "/maps/.hidden",
+    "/maps/bees",
+    "/maps/catalog.sqlite",
+    "/studies/%2e%2e",
+    "/studies/link",
+    "/studies/results",
+    "/studies/bees",
+    "/figures/results/small/results.json",
+    "/figures/results/small/link.svg",
+    "/figures/results/small/..%2fone.svg",
+    "/figures/results/../small/one.svg",
+    "/compare?one=..&other=bees",
+    "/compare?one=bees&other=few&one_run=9",
+]
+
+
+@pytest.mark.parametrize("path", OUTSIDE)
+def test_no_map_study_or_figure_is_read_from_elsewhere(root, browser, path):
+    links = {
+        root / "link.atlas": root / "bees" / "catalog.sqlite",
+        root / "link": root / "results" / "small",
+        root / "results" / "small" / "link.svg": Path("/etc/hostname"),
+    }
+    for link, target in links.items():
+        if not link.is_symlink():
+            link.symlink_to(target)
+    try:
+        for kind in ("", "/api"):
+            assert browser.get(f"{kind}{path}").status_code in (400, 404), kind
+    finally:
+        for link in links:
+            link.unlink()
+
+
 def folder_of_outside(place):
     folder = place / "outside"
     folder.mkdir()
@@ -286,9 +353,12 @@ def test_titles_texts_and_addresses_that_would_act_are_shown_and_do_nothing(brow
     text = browser.get(path).text
     seen = Seen(text)
     assert seen.tags.count("script") == 1  # our own, by its address
-    assert not {"img", "object", "embed", "base", "style"} & set(seen.tags)
+    assert not {"object", "embed", "base", "style"} & set(seen.tags)
+    assert seen.tags.count("img") == (1 if path.startswith("/studies/") else 0)  # a picture of a study
     assert seen.handlers == []
-    assert [each for each in seen.targets if not each.startswith(("/", "#", HOME)) or each.startswith("//")] == []
+    assert [
+        each for each in seen.targets if not each.startswith(("/", "#", HOME, MAPPED)) or each.startswith("//")
+    ] == []
     found = NOT_FOR_TERMINALS.search(text.replace("\n", " "))
     assert found is None, text[max(0, found.start() - 40) : found.end() + 40]
 
@@ -316,8 +386,10 @@ def test_a_collection_of_somebody_else_is_shown_and_not_obeyed(root, tmp_path):
     assert "not trusted" in browser.get("/").text
     assert "spy.example" not in browser.get("/c/bees").text
     for path, fields in POSTS.values():
-        if path != "/new":
+        if path not in ("/new", "/c/bees/peers"):
             assert browser.post(path, fields).status_code == 400, path
+    (folder / "peer").mkdir()
+    assert browser.get("/c/bees/peers").status_code == 400
     assert read_labels(folder) == {}
     assert browser.launched == []
     (folder / "labels.txt").symlink_to("/etc/hostname")

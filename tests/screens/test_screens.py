@@ -11,9 +11,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from crawling import PATIENCE, collection, lycosa
 from lycosa.run.topic import read_labels
-from lycosa.screens import views
+from lycosa.screens import overviews
 from lycosa.screens.library import Library, NoSuchCollectionError
-from lycosa.screens.views import SearchView
+from lycosa.screens.search import SearchView
 from lycosa.vocabulary.errors import UsageError
 from screens.serving import Browser, folder_of_collections
 from story.test_hostile_text import HOME, TITLES
@@ -21,8 +21,8 @@ from story.test_hostile_text import HOME, TITLES
 
 def test_the_folder_lists_its_collections_and_says_what_is_wrong_with_one(browser):
     found = browser.get("/api/collections").json()
-    assert [card["name"] for card in found["collections"]] == ["bees", "new"]
-    bees, new = found["collections"]
+    assert [card["name"] for card in found["collections"]] == ["bees", "few", "new"]
+    bees, _, new = found["collections"]
     assert bees["pages"] == len(TITLES) + 1
     assert bees["harvest_low"] <= bees["harvest_rate"] <= bees["harvest_high"]
     assert bees["waiting"] == browser.get("/api/collections/bees/frontier").json()["total"] > 0
@@ -36,7 +36,7 @@ def test_the_overview_has_runs_hosts_curve_and_the_last_pages(browser):
     assert found["curve"][-1][0] == len(TITLES) + 1
     assert found["hosts"] == [{"name": "text.example", "count": len(TITLES) + 1}]
     assert [page["number"] for page in found["latest"]] == list(
-        range(len(TITLES) + 1, len(TITLES) + 1 - views.LATEST, -1)
+        range(len(TITLES) + 1, len(TITLES) + 1 - overviews.LATEST, -1)
     )
     assert found["runs"][0]["stopped"]
 
@@ -134,7 +134,8 @@ def test_numbers_that_are_none_are_as_if_not_given(browser):
 
 def test_a_client_made_from_the_description_gets_what_it_describes(browser):
     described = browser.get("/api/openapi.json").json()
-    given = {"name": "bees", "url": f"{HOME}plus", "q": "honey"}
+    given = {"name": "bees", "url": f"{HOME}plus", "q": "honey", "one": "bees", "other": "few"}
+    given |= {"file": "atlas", "path": "results/small"}
     asked = 0
     for path, methods in described["paths"].items():
         for method, operation in methods.items():
@@ -155,7 +156,7 @@ def test_a_client_made_from_the_description_gets_what_it_describes(browser):
                 answer.json(), operation["responses"]["200"]["content"]["application/json"]["schema"], described
             )
             asked += 1
-    assert asked == 5
+    assert asked == 13
     assert browser.get("/api/collections/nothing").json() == {"error": "there is no such collection here"}
 
 
@@ -192,9 +193,9 @@ def test_prometheus_reads_the_metrics(browser):
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     families = {family.name: family for family in text_string_to_metric_families(answer.text)}
     pages = {sample.labels["collection"]: sample.value for sample in families["lycosa_pages"].samples}
-    assert pages == {"bees": len(TITLES) + 1, "new": 0}
+    assert pages == {"bees": len(TITLES) + 1, "few": 6, "new": 0}
     unreadable = {sample.labels["collection"]: sample.value for sample in families["lycosa_unreadable"].samples}
-    assert unreadable == {"bees": 0, "new": 1}
+    assert unreadable == {"bees": 0, "few": 0, "new": 1}
     assert all(family.documentation and family.type == "gauge" for family in families.values())
 
 
@@ -214,19 +215,21 @@ def test_a_collection_is_served_alone_too(root):
 
 
 def test_many_collections_come_by_pages(tmp_path):
-    for number in range(views.COLLECTIONS_PER_PAGE + 2):
+    for number in range(overviews.COLLECTIONS_PER_PAGE + 2):
         collection(tmp_path / f"c{number:02}")
     browser = Browser(tmp_path)
     pages = [browser.get(f"/api/collections?page={page}").json()["collections"] for page in (1, 2, 3)]
-    assert [len(page) for page in pages] == [views.COLLECTIONS_PER_PAGE, 2, 2]  # beyond the last: the last
+    assert [len(page) for page in pages] == [overviews.COLLECTIONS_PER_PAGE, 2, 2]  # beyond the last: the last
     assert "Next" in browser.get("/").text
 
 
 def test_an_overview_is_made_again_when_the_collection_changes(root, monkeypatch):
     made = []
-    monkeypatch.setattr(views, "overview", lambda collection, real=views.overview: made.append(1) or real(collection))
-    monkeypatch.setattr(views, "_KEPT_FOR", 0.0)
-    screens = views.Views()
+    monkeypatch.setattr(
+        overviews, "overview", lambda collection, real=overviews.overview: made.append(1) or real(collection)
+    )
+    monkeypatch.setattr(overviews, "_KEPT_FOR", 0.0)
+    screens = overviews.Overviews()
     for _ in range(3):
         screens.card("bees", root / "bees")
     assert len(made) == 1
@@ -264,7 +267,9 @@ def test_pages_that_a_crawl_left_out_of_the_index_are_added_when_somebody_search
     browser = Browser(folder_of_collections(tmp_path))
 
     def not_indexed() -> int:
-        return browser.get("/api/collections/bees/search?q=honey").json()["not_indexed"]
+        answer = browser.get("/api/collections/bees/search?q=honey").json()
+        assert "not_indexed" in answer, answer
+        return answer["not_indexed"]
 
     with browser.open():
         assert not_indexed() > 0

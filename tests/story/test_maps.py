@@ -202,7 +202,7 @@ def test_bad_input_is_one_clear_line(crawled, examples, tmp_path):
         (("build", bees, "--taxonomy", tmp_path / "text", *out), ["not a taxonomy"]),
         (("build", bees, "--taxonomy", tmp_path / "few", *out), ["two topics"]),
         (("build", bees, "--taxonomy", tmp_path / "none", *out), ["cannot read"]),
-        (("build", bees, bees, *out), ["one name"]),
+        (("build", bees, bees, *out), ["the same name"]),
         (("build", bees, "--above", 0.5, "--for", "\x1b[31m", *out), ["not a name"]),
         (
             ("build", bees, "--above", 0.5, "--out", tmp_path / "text"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from crawling import PATIENCE, archives, collection, done, lycosa, pages, passes_warcio_check, rows, waiting
+from crawling import PATIENCE, archives, collection, copied, done, lycosa, pages, passes_warcio_check, rows, waiting
 from fixtures.fixed_world import FixedWorld
 from lycosa_lab.worlds.server import WorldServer
 from worlds import html
@@ -39,15 +39,20 @@ WORLD = FixedWorld(
 START = "import sys; sys.argv[0] = 'lycosa'; from lycosa.cli import main; main()"
 
 
-@pytest.fixture
-def folder(tmp_path) -> Path:
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory) -> Path:
     """A crawl of three pages that was kept to one host by a flag, which the recipe does not know."""
-    folder = collection(tmp_path / "bees", [HOME], topic='keywords = ["honey"]')
+    folder = collection(tmp_path_factory.mktemp("mcp") / "bees", [HOME], topic='keywords = ["honey"]')
     with WorldServer(WORLD) as served:
         words = ["--pages", 3, "--resolve", served.resolve, "--include-host", "bees.example", "--concurrency", 1]
         done("crawl", folder, *words, "--strategy", "breadth-first")
     assert pages(folder) == [HOME, *URLS[:2]]
     return folder
+
+
+@pytest.fixture
+def folder(crawled, tmp_path) -> Path:
+    return copied(crawled, tmp_path / "bees")
 
 
 def talk(

@@ -16,6 +16,7 @@ from crawling import (
     archives,
     begin,
     collection,
+    copied,
     done,
     end,
     kill,
@@ -151,11 +152,17 @@ def served():
         yield served
 
 
-@pytest.fixture
-def folder(tmp_path, served):
-    folder = collection(tmp_path / "c", ["http://s.example/"])
-    done("crawl", folder, "--resolve", served.resolve)
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory):
+    folder = collection(tmp_path_factory.mktemp("refresh") / "c", ["http://s.example/"])
+    with WorldServer(FixedWorld(PAGES)) as served:
+        done("crawl", folder, "--resolve", served.resolve)
     return folder
+
+
+@pytest.fixture
+def folder(crawled, tmp_path):
+    return copied(crawled, tmp_path / "c")
 
 
 def refreshed(folder: Path, served: WorldServer, *words: object) -> dict:

@@ -5,19 +5,24 @@ import shutil
 
 import pytest
 
-from crawling import apart, collection, done, lycosa, site
+from crawling import apart, collection, copied, done, lycosa, site
 from fixtures.fixed_world import FixedWorld
 from lycosa_lab.worlds.server import WorldServer
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def crawled(tmp_path):
+@pytest.fixture(scope="module")
+def crawled_once(tmp_path_factory):
     with WorldServer(FixedWorld(site("a.example", leaves=6))) as server:
-        folder = collection(tmp_path / "c", ["http://a.example/"])
+        folder = collection(tmp_path_factory.mktemp("search") / "c", ["http://a.example/"])
         done("crawl", folder, "--resolve", server.resolve)
     return folder
+
+
+@pytest.fixture
+def crawled(crawled_once, tmp_path):
+    return copied(crawled_once, tmp_path / "c")
 
 
 def found(*words: object) -> list[str]:

@@ -7,14 +7,13 @@ import re
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 from rich.console import Console
 
 from crawling import done, listing, lycosa
+from lycosa import api
 from lycosa.cli.crawl_display import run
 from lycosa.cli.progress import Progress
 from lycosa.recipe import load_recipe
-from lycosa.run.options import Settings
 from lycosa.standing import read_in_links, read_traffic
 from lycosa.standing.graph_files import read_graph
 from lycosa_lab.worlds.graphs import LinkGraph
@@ -86,11 +85,10 @@ def test_a_graph_that_is_wrong_is_told(tmp_path, served, graph: str, said: str) 
 @pytest.mark.parametrize("strategy", ["adaptive", "inlinks", "utility"])
 def test_the_live_display_tells_what_the_strategy_goes_by(tmp_path, served, strategy: str) -> None:
     folder = made(tmp_path / "c")
-    recipe = load_recipe(folder)
-    recipe = replace(recipe, strategy=strategy, stop=replace(recipe.stop, pages=60))
+    crawl = api.crawl(folder, strategy=strategy, pages=60, resolve=[served.resolve], allow_private=True)
     terminal = Console(file=io.StringIO(), force_terminal=True, width=80, color_system=None)
     with Progress(console=terminal) as progress:
-        run(folder, recipe, Settings(resolve=(served.resolve,), allow_private=True), progress=progress)
+        run(crawl, progress=progress)
     shown = terminal.file.getvalue()
     assert re.search(
         r"latest pages [01]\.\d\d  found on: relevance [01]\.\d\d, importance [01]\.\d\d, score [01]\.\d\d",

@@ -163,7 +163,7 @@ def test_nothing_is_overwritten(world) -> None:
 
 
 def test_a_world_that_opens_slowly_says_how_to_open_it_fast(monkeypatch, shown) -> None:
-    monkeypatch.setattr("lycosa_lab.cli.world._LONG", -1.0)
+    monkeypatch.setattr("lycosa_lab.cli.world._SLOW", -1.0)
     said = lycosa("world", "show", "synthetic:pages=600,topics=6,site_words=1", "--category", "honey")
     assert "lycosa world make synthetic --pages 600 --topics 6 --site-words 1 --out w, then use w." in said.err
     name = next(iter(shown["categories"])).partition("/")[2]

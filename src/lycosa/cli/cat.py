@@ -6,12 +6,11 @@ from typing import Annotated
 
 import typer
 
-from lycosa.collection.queries import Selection
-from lycosa.run.export import ExportContent, labels_of, rows
-from lycosa.run.open import open_for_reading
+from lycosa import api
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.urls import checked_url
 
-from .options import Json, Name, UrlArgument, print_json, standard_output, url_argument
+from .options import Json, Name, UrlArgument, print_json, standard_output
 
 # What could steer a terminal or the order of reading; tabs and line ends are harmless.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -27,13 +26,12 @@ def cat(
     """Read a page of a collection. Its main text, from the archive."""
     if markdown and html:
         raise UsageError("--markdown and --html cannot be combined")
-    wanted = url_argument(url)
+    wanted = checked_url(url)
     form = "markdown" if markdown else "html" if html else "text"
-    content = ExportContent(**{form: True})
-    with open_for_reading(name) as collection:
-        found = next(rows(collection, Selection(urls=frozenset((wanted,))), content, labels_of(name)), None)
-        if found is None:
-            raise UsageError(f"{name} has no page {wanted}; why, says: lycosa explain {name} {wanted}")
+    with api.open(name) as collection:
+        found = collection.row(wanted, **{form: True})
+    if found is None:
+        raise UsageError(f"{name} has no page {wanted}; why, says: lycosa explain {name} {wanted}")
     if as_json:
         print_json(found)
         return

@@ -4,8 +4,8 @@ from typing import Annotated, Unpack
 
 import typer
 
-from lycosa.run.options import CrawlOptions, changed_recipe, settings_of
-from lycosa.run.trust import polite_recipe
+from lycosa import api
+from lycosa.run.options import CrawlOptions
 from lycosa.vocabulary.url_files import bare_host
 
 from .crawl_display import log_pages, run
@@ -23,11 +23,10 @@ def crawl(
     **options: Unpack[CrawlOptions],
 ) -> None:
     """Crawl, or go on crawling. Ctrl-C is safe: the same command goes on where it stopped."""
-    settings = settings_of(options)
+    crawling = api.crawl(name, tell=tell, **options)
     for seed in options.get("seeds", ()):
         if (url := bare_host(seed)) is not None:
             tell(f"{seed!r} is taken for {url}")
-    recipe = changed_recipe(polite_recipe(name, tell=tell), options)
     form: Form | None = "silent" if quiet else "words" if as_json or verbose else None
     with log_pages(log, verbose=verbose), Progress(form=form) as progress:
-        run(name, recipe, settings, progress=progress, as_json=as_json, quiet=quiet)
+        run(crawling, progress=progress, as_json=as_json, quiet=quiet)

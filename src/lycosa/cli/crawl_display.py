@@ -10,19 +10,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from lycosa import api
 from lycosa.collection.export import iso
-from lycosa.recipe import Recipe
 from lycosa.relevance.harvest import harvest_interval
 from lycosa.run.crawl import NOTHING_LEFT, Status
 from lycosa.run.guides import layers
-from lycosa.run.live import LiveCrawl, Visits
+from lycosa.run.live import Visits
 from lycosa.run.omissions import omissions_in_words
-from lycosa.run.options import Settings
 from lycosa.run.review import measured
 from lycosa.run.seed_outcomes import explain_no_pages
 from lycosa.run.session import Session
 from lycosa.run.topic import calibration_of
-from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import CollectionError, LycosaError
 from lycosa.vocabulary.event_loop import new_event_loop
@@ -38,14 +36,12 @@ _log = logging.getLogger("lycosa.pages")
 _ERRORS = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))  # a page that is not there is no error
 
 
-def run(
-    folder: Path, recipe: Recipe, settings: Settings, *, progress: Progress, as_json: bool = False, quiet: bool = False
-) -> bool:
+def run(crawl: api.Run, *, progress: Progress, as_json: bool = False, quiet: bool = False) -> bool:
     """Crawls to the end, and unless `quiet` says how it ended; returns whether somebody interrupted it."""
-    why_nothing = ""
-    with Session(folder, recipe, clock=WallClock(), tell=progress.say) as session:
+    why_nothing, folder, crawl.tell = "", crawl.folder, progress.say
+    with crawl.session() as session:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
-            runner.run(_watch_crawl(session, settings, progress, as_json=as_json))
+            runner.run(_watch_crawl(session, crawl.visits(session), progress, as_json=as_json))
         status = session.status
         progress.freeze()
         if not status.pages and not status.is_interrupted and (status.requests.fetches or not len(session.frontier)):
@@ -95,7 +91,7 @@ async def watch(session: Session, crawl: Visits, seen: Callable[[Visit], None]) 
 
 @contextmanager
 def _interrupts(status: Status) -> Iterator[None]:
-    """Ctrl-C stops the crawl after the page at hand, and says so at once, even while pages are judged anew."""
+    """Ctrl-C stops the crawl after the page at hand, and says so at once, even while pages are scored again."""
     loop = asyncio.get_running_loop()
 
     def interrupt(number: int, frame: object) -> None:
@@ -112,7 +108,7 @@ def _interrupts(status: Status) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-async def _watch_crawl(session: Session, settings: Settings, progress: Progress, *, as_json: bool) -> None:
+async def _watch_crawl(session: Session, visits: Visits, progress: Progress, *, as_json: bool) -> None:
     status = session.status
     began, pages_before, errors = time.monotonic(), status.pages, 0
     standings = [0.0, 0]  # their sum in this run, and how many
@@ -160,9 +156,9 @@ async def _watch_crawl(session: Session, settings: Settings, progress: Progress,
             show(visit)
 
     session.recall()  # from here on it is kept up with page by page, which is cheaper than to read all links in the end
-    await watch(session, LiveCrawl(session, settings), seen)
+    await watch(session, visits, seen)
     if latest is not None:
-        show(latest)  # once more: pages may have been judged anew since
+        show(latest)  # once more: pages may have been scored again since
 
 
 def _standing_facts(

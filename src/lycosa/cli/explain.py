@@ -5,17 +5,17 @@ from itertools import groupby
 
 import typer
 
-from lycosa.collection import Collection
+from lycosa import api
 from lycosa.collection.rows import FetchRow, ObservationRow, Omissions, PageRow
-from lycosa.run.explanation import facts_about, fetch_was_made
+from lycosa.run.explanation import fetch_was_made
 from lycosa.run.forgotten import FORGOTTEN_FILE
-from lycosa.run.open import open_for_reading
 from lycosa.run.reasons import in_words
 from lycosa.vocabulary.records import Candidate, LeftOut, LeftOutReason, Outcome, Plain, Url
 from lycosa.vocabulary.text import counted, visible
+from lycosa.vocabulary.urls import checked_url
 from lycosa.web.outcomes import outcome_in_words
 
-from .options import Json, Name, UrlArgument, print_json, url_argument
+from .options import Json, Name, UrlArgument, print_json
 
 _MAX_FETCHES = 10  # that are shown, the latest
 _MAX_LINE = 400  # characters
@@ -25,10 +25,10 @@ _WHY = "  why: "
 
 def explain(name: Name, url: UrlArgument, as_json: Json = False) -> None:
     """Explain why a page was fetched, skipped, or still waits. What it was when it was seen again, too."""
-    wanted = url_argument(url)
-    with open_for_reading(name) as collection:
-        facts = facts_about(collection, wanted)
-        omissions = collection.catalog.omissions() if facts["state"] == "unknown" else None
+    wanted = checked_url(url)
+    with api.open(name) as collection:
+        facts = collection.explain(wanted)
+        omissions = collection.summary().omissions if facts["state"] == "unknown" else None
     if as_json:
         print_json(facts)
     else:
@@ -38,10 +38,10 @@ def explain(name: Name, url: UrlArgument, as_json: Json = False) -> None:
         raise typer.Exit(1)
 
 
-def explained(collection: Collection, url: Url) -> tuple[str, list[str]]:
+def explained(collection: api.OpenCollection, url: Url) -> tuple[str, list[str]]:
     """What has become of a URL, in a word and in lines that are safe to show."""
-    facts = facts_about(collection, url)
-    unknown = _unknown(collection.catalog.omissions()) if facts["state"] == "unknown" else []
+    facts = collection.explain(url)
+    unknown = _unknown(collection.summary().omissions) if facts["state"] == "unknown" else []
     return facts["state"], [_shown(line) for line in [*_lines(facts, str(collection.folder)), *unknown]]
 
 
@@ -73,7 +73,7 @@ _WHY_LEFT_OUT = {
 
 
 def _why_left_out(fetches: list[FetchRow], name: str) -> str:
-    """Why a page that was fetched is not kept; empty where there was no page."""
+    """Why a page that was fetched is not kept; empty if there was no page."""
     brought = [fetch for fetch in fetches if fetch.outcome is Outcome.OK]
     if not brought:
         return ""

@@ -4,8 +4,7 @@ from typing import Annotated
 
 import typer
 
-from lycosa.run import upkeep
-from lycosa.vocabulary.clock import WallClock
+from lycosa import api
 from lycosa.vocabulary.text import counted, visible
 
 from .options import Name, tell
@@ -19,7 +18,7 @@ def forget(
     It goes from archive, catalog and search index, and is not fetched again. Pages of others that name it stay as their
     servers sent them; forget them too where they shall go. There is no undo.
     """
-    done = upkeep.forget(name, what, clock=WallClock(), tell=tell)
+    done = api.forget(name, what, tell=tell)
     line = f"{counted(done.pages, 'page')} forgotten"
     if not done.was_known:
         line += f": nothing of {visible(done.name, 200)} was in {name}; from now on it is not fetched either"

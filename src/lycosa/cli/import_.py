@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lycosa.run import upkeep
-from lycosa.vocabulary.clock import WallClock
+from lycosa import api
 from lycosa.vocabulary.text import counted
 
 from .options import Name, tell
@@ -16,7 +15,7 @@ def import_(
     name: Name, file: Annotated[Path, typer.Argument(metavar="FILE.warc.gz", help="WARC, gzipped or not.")]
 ) -> None:
     """Import pages from WARC files."""
-    done = upkeep.import_archive(name, file, clock=WallClock(), tell=tell)
+    done = api.import_archive(name, file, tell=tell)
     imported, passed_over = counted(done.pages, "page"), counted(done.passed_over, "record")
     typer.echo(f"{imported} imported, {done.known} known already, {passed_over} passed over")
     if done.damage:

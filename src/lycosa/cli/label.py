@@ -6,14 +6,16 @@ from typing import Annotated
 
 import typer
 
-from lycosa.run.control import MAX_LABELS, label_pages
+from lycosa import api
+from lycosa.run.control import MAX_LABELS
 from lycosa.run.training import Learnt
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.files import read_user_file
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import counted
+from lycosa.vocabulary.urls import checked_url
 
-from .options import Json, Name, print_json, program, tell, url_argument
+from .options import Json, Name, print_json, program, tell
 
 _MAX_BYTES = 32 << 20  # of a file of labels
 _WORDS = {"good": True, "bad": False, "+": True, "-": False}
@@ -41,14 +43,15 @@ def label(
     for url in urls or ():
         if verdict is None:
             raise UsageError("say either --good or --bad")
-        labels[url_argument(url)] = verdict
+        labels[checked_url(url)] = verdict
     if file is not None:
         labels |= _read(file, verdict)
     if not labels:
         raise UsageError("no URL to label; give one or several, or a file of them with --file")
     if len(labels) > MAX_LABELS:
         raise UsageError(f"{len(labels)} URLs are too many at once; give up to {MAX_LABELS}")
-    learnt = label_pages(name, labels, tell=tell)
+    good_urls, bad_urls = ([url for url, verdict in labels.items() if verdict is kind] for kind in (True, False))
+    learnt = api.label(name, good=good_urls, bad=bad_urls, tell=tell)
     if as_json:
         print_json({"labels": len(labels), "judged": learnt.judged, "missing": learnt.missing})
     else:
@@ -83,7 +86,7 @@ def _read(file: Path, verdict: bool | None) -> dict[Url, bool]:
         if label is None or len(words) > 2:
             raise UsageError(f"{name}:{number}: write `good URL` or `bad URL`, or say --good or --bad for all")
         try:
-            labels[url_argument(words[-1])] = label
+            labels[checked_url(words[-1])] = label
         except UsageError as error:
             raise UsageError(f"{name}:{number}: {error}") from None
     return labels

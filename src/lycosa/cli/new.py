@@ -5,10 +5,9 @@ from typing import Annotated, Unpack
 
 import typer
 
-from lycosa.frontier.admission import Scope
-from lycosa.recipe import load_recipe
-from lycosa.run.new import new_collection
-from lycosa.run.options import ScopeOptions, narrowed
+from lycosa import api
+from lycosa.recipe import FILE_NAME, load_recipe
+from lycosa.run.options import ScopeOptions
 from lycosa.run.topic import examples_of
 
 from .options import Name, command, takes, tell
@@ -46,7 +45,7 @@ def new(
     **scope: Unpack[ScopeOptions],
 ) -> None:
     """Make a collection: a folder with a recipe (lycosa.toml). Touches no network."""
-    recipe = new_collection(
+    api.new(
         name,
         topic=topic,
         examples=_given(examples, example),
@@ -55,9 +54,10 @@ def new(
         contact=contact,
         in_links=in_links,
         traffic=traffic,
-        scope=narrowed(Scope(), scope),
         tell=tell,
+        **scope,
     )
+    recipe = name / FILE_NAME
     good = examples_of(load_recipe(name).topic, name).good
     lacks = []
     if not good:

@@ -17,10 +17,8 @@ import typer
 
 from lycosa.run.options import FetchOptions, Flag
 from lycosa.vocabulary.clock import WallClock
-from lycosa.vocabulary.errors import UsageError, cannot_write
-from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.errors import cannot_write
 from lycosa.vocabulary.text import visible
-from lycosa.vocabulary.urls import normalise
 
 
 def _settled(folder: Path) -> Path:
@@ -134,13 +132,6 @@ def program() -> str:
 def command(*words: object) -> str:
     """A command that the user can copy, as a shell wants it."""
     return " ".join([program(), *(quote(str(word)) for word in words)])
-
-
-def url_argument(text: str) -> Url:
-    url = normalise(text)
-    if url is None:
-        raise UsageError(f"not a URL that can be crawled: {text!r}; write http://… or https://…")
-    return url
 
 
 def print_json(plain: Any) -> None:

@@ -4,10 +4,9 @@ from typing import Annotated
 
 import typer
 
-from lycosa.collection.export import Row, export_row
-from lycosa.run.export import labels_of, selection_of
-from lycosa.run.open import open_for_reading
-from lycosa.vocabulary.clock import WallClock
+from lycosa import api
+from lycosa.collection.export import Row
+from lycosa.run.export import TableOptions
 from lycosa.vocabulary.text import counted, visible
 
 from .options import Hosts, Json, Label, Languages, MinRelevance, Name, Since, SortOrder, print_json
@@ -25,21 +24,12 @@ def pages(
     as_json: Json = False,
 ) -> None:
     """List the pages of a collection. The most relevant come first, unless --order says otherwise."""
-    wanted = selection_of(
-        name,
-        hosts=host or (),
-        languages=language or (),
-        min_relevance=min_relevance,
-        label=label,
-        since=since,
-        top=top,
-        order=order,
-        now=WallClock().now(),
+    wanted = TableOptions(
+        host=host or (), language=language or (), min_relevance=min_relevance, label=label, since=since, order=order
     )
-    labels = labels_of(name)
-    with open_for_reading(name) as collection:
-        rows = [export_row(page, labels.get(page.url)) for page in collection.catalog.selected(wanted)]
-        matching = collection.catalog.count_selected(wanted.of_any_number())
+    with api.open(name) as collection:
+        rows = list(collection.rows(**(wanted | {"top": top})))
+        matching = collection.count(**wanted)
     if as_json:
         print_json(rows)
         return

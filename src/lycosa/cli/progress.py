@@ -179,7 +179,7 @@ class Progress:
     def _mark(self, pages: int, relevant: int) -> None:
         """Adds the harvest rate since the last point to the sparkline, once enough pages have come for one."""
         pages_before, relevant_before = self._marked
-        if relevant < relevant_before:  # judged anew: what was drawn before holds no longer
+        if relevant < relevant_before:  # scored again: what was drawn before holds no longer
             self._rates.clear()
             self._marked = pages_before, relevant_before = pages, relevant
         if pages - pages_before >= 10:

@@ -6,13 +6,12 @@ from typing import Annotated, Unpack
 
 import typer
 
+from lycosa import api
 from lycosa.refresh import POLICIES
 from lycosa.run.crawl import INTERRUPTED
-from lycosa.run.options import FetchOptions, settings_of
-from lycosa.run.refresh import EXPAND, POLICY, NamedPage, Refresh, Refreshed, plan_of, refreshing_recipe, require_pages
+from lycosa.run.options import FetchOptions
+from lycosa.run.refresh import EXPAND, POLICY, NamedPage, Refresh, Refreshed
 from lycosa.run.session import Session
-from lycosa.run.trust import polite_recipe
-from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.event_loop import new_event_loop
 from lycosa.vocabulary.records import Change, Visit
 from lycosa.vocabulary.text import counted, visible
@@ -41,25 +40,17 @@ def refresh(
     **options: Unpack[FetchOptions],
 ) -> None:
     """Revisit pages to find changes, and fetch new ones. Ctrl-C is safe."""
-    plan = plan_of(budget=budget, policy=policy, expand=expand)
-    settings = settings_of(options)
-    bounded = refreshing_recipe(polite_recipe(name, tell=tell), plan, options)
-    require_pages(name)
+    run = api.refresh(name, budget=budget, policy=policy, expand=expand, tell=tell, **options)
     form: Form | None = "silent" if quiet else "words" if as_json or verbose else None
-    with (
-        log_pages(log, verbose=verbose),
-        Progress(form=form) as progress,
-        Session(name, bounded, clock=WallClock(), tell=progress.say) as session,
-    ):
-        refreshing = Refresh(session, settings, plan)
-        with asyncio.Runner(loop_factory=new_event_loop) as runner:
-            runner.run(watch(session, refreshing, _Shown(session, refreshing, plan.budget, progress)))
-        result = refreshing.result() if as_json or not quiet else None
-    if result is not None:
-        if as_json:
-            print_json(result)
-        else:
-            typer.echo("\n".join(_lines(result)))
+    with log_pages(log, verbose=verbose), Progress(form=form) as progress:
+        run.tell = progress.say
+        with run.session() as session, asyncio.Runner(loop_factory=new_event_loop) as runner:
+            refreshing = run.visits(session)
+            runner.run(watch(session, refreshing, _Shown(session, refreshing, budget, progress)))
+    if run.result is not None and as_json:
+        print_json(run.result)
+    elif run.result is not None and not quiet:
+        typer.echo("\n".join(_lines(run.result)))
     refreshing.require_an_answer()
 
 

@@ -70,7 +70,7 @@ class _Review:
         self._answers = _answers()
 
     def batch(self) -> bool:
-        """Asks for the pages of a batch and learns from the answers; False where there are no more."""
+        """Asks for the pages of a batch and learns from the answers; False if there are no more."""
         with open_for_reading(self._folder) as collection:
             recipe = load_recipe(self._folder, to_read=True)
             batch = choose(

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
+from lycosa import api
 from lycosa.recipe import is_host
-from lycosa.run.open import bring_index_up_to_date, open_for_reading
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.text import visible
 
@@ -42,12 +42,10 @@ def search(
             raise UsageError(f"search has no option {word[:100]}; see: lycosa search --help")
     if host is not None and not is_host(host):
         raise UsageError(f"--host: not a host: {host[:100]!r}; write its name alone, such as www.example.org")
-    with elapsed_notice("bringing the search index up to date"):
-        bring_index_up_to_date(name, tell=tell)
-    with open_for_reading(name) as collection:
-        hits = collection.search.search(
-            " ".join(words), limit=limit, host=host and host.lower(), min_relevance=min_relevance
-        )
+    with api.open(name, tell=tell) as collection:
+        with elapsed_notice("bringing the search index up to date"):
+            collection.bring_index_up_to_date()
+        hits = collection.search(" ".join(words), limit=limit, host=host, min_relevance=min_relevance)
     if as_json:
         print_json(hits)
         return

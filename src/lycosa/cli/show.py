@@ -5,11 +5,11 @@ from datetime import datetime
 import msgspec
 import typer
 
+from lycosa import api
 from lycosa.collection.export import iso
 from lycosa.collection.rows import Freshness, LatestChange, RunRow
 from lycosa.relevance.harvest import wilson_interval
-from lycosa.run.open import open_for_reading
-from lycosa.run.overview import Overview, overview
+from lycosa.run.overview import Overview
 from lycosa.run.recall import RecallEstimate
 from lycosa.run.review import Measured
 from lycosa.vocabulary.text import counted, visible
@@ -21,8 +21,8 @@ _CHANGES_SHOWN = 5  # the latest
 
 def show(name: Name, as_json: Json = False) -> None:
     """Show what a collection holds. Pages, harvest rate, freshness, hosts, outcomes, what was left out, and runs."""
-    with open_for_reading(name) as collection:
-        found = overview(collection)
+    with api.open(name) as collection:
+        found = collection.overview()
     facts, sample, recall = found.facts, found.sample, found.recall
     if as_json:
         print_json(

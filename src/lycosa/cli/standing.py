@@ -11,9 +11,10 @@ from lycosa.standing.ranked_lists import TOP, import_list
 from lycosa.user_config import authority_file
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.text import counted, visible
+from lycosa.vocabulary.urls import checked_url
 
 from .job_progress import ProgressBar
-from .options import Json, Quiet, print_json, tell, url_argument
+from .options import Json, Quiet, print_json, tell
 from .typer_options import TYPER_OPTIONS
 
 app = typer.Typer(
@@ -51,7 +52,7 @@ def show(
     """Show which lists there are. With a URL, what they say of the page, its host and its domain."""
     table = AuthorityTable.load(authority_file())
     if url is not None:
-        wanted = url_argument(url if "://" in url else f"https://{url}")
+        wanted = checked_url(url if "://" in url else f"https://{url}")
         ranks = table.ranks(wanted) if table else []
         if as_json:
             print_json(ranks)

@@ -21,8 +21,9 @@ from lycosa.vocabulary.event_loop import new_event_loop
 from lycosa.vocabulary.records import LeftOut
 from lycosa.vocabulary.text import counted, visible
 from lycosa.vocabulary.url_files import bare_host
+from lycosa.vocabulary.urls import checked_url
 
-from .options import Json, UrlArgument, print_json, takes, tell, url_argument
+from .options import Json, UrlArgument, print_json, takes, tell
 
 
 @takes(RequestOptions)
@@ -48,7 +49,7 @@ def try_(
     host = bare_host(url)
     if host is not None:
         tell(f"{url!r} is taken for {host}")
-    wanted, settings = host or url_argument(url), settings_of(options)
+    wanted, settings = host or checked_url(url), settings_of(options)
     with _folder(name, topic, [*([] if examples is None else [examples]), *(example or ())]) as folder:
         recipe = changed_recipe(polite_recipe(folder, tell=tell), options)
         with asyncio.Runner(loop_factory=new_event_loop) as runner:

@@ -6,8 +6,11 @@ from typing import Annotated
 import typer
 
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.files import read_user_file
 
 from .options import tell
+
+_MAX_PASSWORD_FILE = 10_000  # bytes
 
 
 def ui(
@@ -19,10 +22,19 @@ def ui(
     ] = 8700,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address only.")] = False,
     read_only: Annotated[bool, typer.Option("--read-only", help="Show everything, change nothing.")] = False,
+    listen: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Let other machines in at this address; needs --password-file.")
+    ] = "",
+    password_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Its first line is a password that opens the screens.")
+    ] = None,
+    public_url: Annotated[
+        str, typer.Option(metavar="URL", help="Publish read-only screens behind a proxy that has this address.")
+    ] = "",
 ) -> None:
     """Open collections in the browser: crawl, search, read, teach, and see why each page was fetched.
 
-    Listens on this machine alone, and answers only those who have the address that it prints.
+    Listens on this machine alone unless told otherwise, and answers only those who have the address that it prints.
     """
     try:
         from lycosa.screens.server import serve
@@ -30,4 +42,25 @@ def ui(
         if (error.name or "").startswith("lycosa"):
             raise
         raise UsageError("lycosa ui needs other libraries: pip install 'lycosa[ui]'") from error
-    serve(folder, port=port, open_browser=not no_browser, read_only=read_only, tell=tell)
+    serve(
+        folder,
+        port=port,
+        open_browser=not no_browser,
+        tell=tell,
+        read_only=read_only,
+        listen=listen,
+        password=_password(password_file) if password_file is not None else "",
+        public_url=public_url,
+    )
+
+
+def _password(path: Path) -> str:
+    try:
+        text = read_user_file(path, _MAX_PASSWORD_FILE).decode()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise UsageError(f"cannot read the password in {path}: {why}; name another file") from None
+    password = text.partition("\n")[0].strip()
+    if not password:
+        raise UsageError(f"there is no password in the first line of {path}")
+    return password

@@ -38,7 +38,7 @@ class SearchableText(NamedTuple):
 
     title: str
     text: str
-    language: str = ""  # ISO 639-1, empty where unknown
+    language: str = ""  # ISO 639-1, empty if unknown
 
 
 Searchable = Callable[[Fetch, Page | None], SearchableText]  # for a fetch, with its page if it is parsed already

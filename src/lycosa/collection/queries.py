@@ -36,6 +36,7 @@ from .rows import (
     Number,
     ObservationRow,
     Omissions,
+    PageFacts,
     PageRow,
     RefreshState,
     RowReader,
@@ -47,6 +48,7 @@ from .rows import (
     from_json,
     read_change,
     read_example,
+    read_facts,
     read_fetch,
     read_look,
     read_page,
@@ -69,6 +71,13 @@ ORDERS: dict[Order, str] = {  # pages of which it is not known come last
     "importance": "standing DESC, number",
     "url": "url",
 }
+FactsOrder = Literal["relevance", "standing", "newest", "oldest"]
+_FACTS_ORDERS: dict[FactsOrder, str] = {
+    "relevance": "relevance DESC, number",
+    "standing": "standing DESC, number",
+    "newest": "number DESC",
+    "oldest": "number",
+}
 
 CROWDED = "crowded"  # state: how many links were left out of sites with too many hosts or URLs for their pages
 
@@ -79,6 +88,7 @@ class Selection(Struct, frozen=True):
     hosts: tuple[str, ...] = ()  # one of these
     languages: tuple[str, ...] = ()  # one of these; empty text for pages whose language is unknown
     min_relevance: float | None = None
+    min_standing: float | None = None
     since: float | None = None  # the version held was fetched then, in seconds since the epoch, or later
     urls: frozenset[Url] | None = None  # one of these
     top: int | None = None  # the first so many
@@ -96,6 +106,7 @@ class Selection(Struct, frozen=True):
             ("language IN (SELECT value FROM json_each(?))", _json_list(self.languages or None)),
             ("url IN (SELECT value FROM json_each(?))", _json_list(self.urls)),
             ("relevance >= ?", self.min_relevance),
+            ("standing >= ?", self.min_standing),
             ("at >= ?", self.since),
         ):
             if value is not None:
@@ -208,6 +219,18 @@ class Queries:
         found = self._one(int, f"SELECT count(*) FROM pages WHERE {where}", *values)
         return found if wanted.top is None else min(found, wanted.top)
 
+    def facts(self, wanted: Selection, order: FactsOrder, limit: int) -> list[PageFacts]:
+        """What the first pages of a selection are sorted and narrowed down by; its `top` is not looked at."""
+        where, values = wanted.where()
+        sql = f"SELECT {read_facts.columns} FROM pages WHERE {where} ORDER BY {_FACTS_ORDERS[order]} LIMIT ?"
+        return list(self._records(read_facts, sql, *values, limit))
+
+    def in_url_order(self, *, first: int = 0, before: int = 1 << 62) -> Iterator[tuple[Url, float | None]]:
+        """URL and relevance of the pages with numbers from `first` on and below `before`, in the order of their URLs,
+        which two catalogs can be compared by without holding either in memory."""
+        sql = "SELECT url, relevance FROM pages WHERE number >= ? AND number < ? ORDER BY url"
+        return self._rows(tuple[CheckedUrl, Score | None], sql, first, before)
+
     def links(self, number: int) -> list[Link]:
         """The links of the latest version of a page, in order."""
         sql = "SELECT target, anchor, rel, position FROM links WHERE source = ? ORDER BY rank"
@@ -270,6 +293,20 @@ class Queries:
             f" WHERE looks.change IN {_ALTERED} ORDER BY looks.at DESC, pages.number LIMIT ?"
         )
         return list(self._records(read_change, sql, limit))
+
+    def count_changes(self, since: float, before: float) -> dict[str, int]:
+        """What was found of the pages that were seen again within some time: how often each kind of change."""
+        sql = "SELECT change, count(*) FROM looks WHERE look > 1 AND at >= ? AND at < ? GROUP BY 1 ORDER BY 2 DESC, 1"
+        return dict(self._rows(tuple[str, int], sql, since, before))
+
+    def changes(self, kind: str, since: float, before: float, *, offset: int, limit: int) -> list[LatestChange]:
+        """Pages of which that was found within some time, the latest first."""
+        sql = (
+            f"SELECT {read_change.columns} FROM looks JOIN pages ON pages.number = looks.page"
+            " WHERE looks.look > 1 AND looks.change = ? AND looks.at >= ? AND looks.at < ?"
+            " ORDER BY looks.at DESC, pages.number LIMIT ? OFFSET ?"
+        )
+        return list(self._records(read_change, sql, kind, since, before, limit, offset))
 
     def freshness(self) -> Freshness:
         looked = next(
@@ -433,10 +470,10 @@ class Queries:
         sql = "SELECT count(*), coalesce(sum(relevance >= ?), 0), coalesce(sum(bytes), 0) FROM pages"
         return next(self._rows(tuple[int, int, Count], sql, RELEVANT))
 
-    def relevant_in_order(self) -> list[bool]:
-        """Whether each page is relevant, in order of arrival."""
-        sql = "SELECT coalesce(relevance >= ?, 0) FROM pages ORDER BY number"
-        return [bool(is_relevant) for (is_relevant,) in self._rows(tuple[int], sql, RELEVANT)]
+    def relevant_in_order(self, *, first: int = 0, before: int = 1 << 62) -> list[bool]:
+        """Whether each page is relevant, in order of arrival; of pages with first <= number < before."""
+        sql = "SELECT coalesce(relevance >= ?, 0) FROM pages WHERE number >= ? AND number < ? ORDER BY number"
+        return [bool(is_relevant) for (is_relevant,) in self._rows(tuple[int], sql, RELEVANT, first, before)]
 
     def summary(self) -> Summary:
         totals = next(

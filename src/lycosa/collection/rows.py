@@ -106,6 +106,18 @@ class RefreshState(Struct, frozen=True, gc=False):
     vanished_at: Moment | None
 
 
+class PageFacts(Struct, frozen=True, gc=False):
+    """What pages are sorted and narrowed down by."""
+
+    number: Number
+    url: CheckedUrl
+    host: Host
+    language: str
+    relevance: Score | None
+    standing: Score | None
+    at: Moment
+
+
 class LatestChange(Struct, frozen=True, gc=False):
     """A page that was found changed, vanished or returned."""
 
@@ -286,6 +298,7 @@ read_run = RowReader(
 )
 read_skip = RowReader(SkipRow)
 read_refresh_state = RowReader(RefreshState, {"looked_at": "coalesce(looked_at, at)"})
+read_facts = RowReader(PageFacts)
 read_change = RowReader(LatestChange, {"url": "pages.url", "title": "pages.title", "at": "looks.at"})
 read_parent = RowReader(
     InLinkRow, {"url": "pages.url", "relevance": "pages.relevance", "anchor": "links.anchor", "rel": "links.rel"}

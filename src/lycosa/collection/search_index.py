@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -30,9 +29,8 @@ OTHER = "other"  # languages without a stemmer
 _WEIGHTS = {"title": (0.5, 2.0), "body": (0.25, 1.0)}  # of the unstemmed word, and of its stem
 _MAX_META = 100_000_000  # bytes of the list of segments
 _CANDIDATES = 10  # pages examined per requested page
-MAX_EXAMINED = 1_000  # results that can be paged through or filtered by what is not in the index
-MAX_FACETED = 200  # results whose hosts and languages are counted
-_FACETS = 12  # hosts, and languages
+MAX_EXAMINED = 1_000  # results that can be paged through, sorted, or filtered by what is not in the index
+MAX_FACETED = 200  # results whose facets are counted
 SNIPPET = 200  # characters
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\s]+")
 
@@ -54,8 +52,7 @@ class SearchResults(Struct, frozen=True):
     hits: tuple[Hit, ...] = ()
     total: int = 0  # number of results
     is_partial: bool = False  # whether only the first `MAX_EXAMINED` were counted
-    hosts: dict[str, int] = {}  # of the first results, most frequent first
-    languages: dict[str, int] = {}
+    first: tuple[str, ...] = ()  # URLs of the first `MAX_FACETED` results, to count facets of
 
 
 class SearchIndex:
@@ -210,11 +207,12 @@ class SearchIndex:
         limit: int = 10,
         host: str | None = None,
         language: str | None = None,
-        where: Callable[[str], bool] | None = None,
+        choose: Callable[[Sequence[str]], Sequence[str]] | None = None,
     ) -> SearchResults:
-        """One page of the results of a query, with the hosts and languages of the first ones.
+        """One page of the results of a query, and the URLs of the first ones.
 
-        where: a filter by URL; then only the first `MAX_EXAMINED` results are examined.
+        choose: gets the URLs of the first `MAX_EXAMINED` results, best first, and returns the wanted ones in the wanted
+            order.
         """
         if limit < 1 or offset < 0 or not self.exists():
             return SearchResults()
@@ -230,21 +228,21 @@ class SearchIndex:
                     term = tantivy.Query.term_query(self._schema, field, replace_surrogates(value))
                     filters.append((tantivy.Occur.Must, term))
             everything = tantivy.Query.boolean_query(filters)
-            most = MAX_EXAMINED if where is not None else min(MAX_EXAMINED, max(MAX_FACETED, offset + limit))
+            most = MAX_EXAMINED if choose is not None else min(MAX_EXAMINED, max(MAX_FACETED, offset + limit))
             found = searcher.search(everything, limit=most, count=True)
             documents = [(score, searcher.doc(address)) for score, address in found.hits]
         total = int(found.count or 0)
-        if where is not None:
-            documents = [each for each in documents if where(each[1].get_first("url") or "")]
+        if choose is not None:
+            by_url = {document.get_first("url") or "": (score, document) for score, document in documents}
+            documents = [by_url[url] for url in choose(list(by_url))]
             total = len(documents)
         snippets = _Snippets(searcher, self._schema, wanted, list(group.terms()))
         shown = documents[offset : offset + limit]
         return SearchResults(
             tuple(self._hit(document, snippets, score) for score, document in shown),
             total,
-            is_partial=where is not None and int(found.count or 0) > MAX_EXAMINED,
-            hosts=_facet(documents, "host"),
-            languages=_facet(documents, "language"),
+            is_partial=choose is not None and int(found.count or 0) > MAX_EXAMINED,
+            first=tuple(document.get_first("url") or "" for _, document in documents[:MAX_FACETED]),
         )
 
     def _best(self, searcher: Any, query: Any, limit: int, min_relevance: float | None) -> list[tuple[float, Any]]:
@@ -415,11 +413,6 @@ class SearchIndex:
             raise CollectionError(
                 f"the search index of {name} cannot be used ({what}); run: lycosa rebuild {name}"
             ) from error
-
-
-def _facet(documents: Sequence[tuple[float, Any]], field: str) -> dict[str, int]:
-    counts = Counter(document.get_first(field) or "" for _, document in documents[:MAX_FACETED])
-    return dict(counts.most_common(_FACETS))
 
 
 def _composed(text: str) -> str:

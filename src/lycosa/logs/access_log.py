@@ -51,7 +51,7 @@ class UrlColumn(Sequence[Url]):
         return UrlColumn(b"".join(parts), np.cumsum(lengths, dtype=np.int64))
 
     def id_of(self, url: str) -> int | None:
-        """The number of a URL, or None where it is not among them."""
+        """The number of a URL, or None if it is not among them."""
         sought = url.encode("utf-8", "surrogatepass")
         keys, ids = self._index
         key = np.uint64(xxhash.xxh3_64_intdigest(sought))
@@ -161,7 +161,7 @@ class AccessLog:
         return digest.hexdigest()
 
     def id_of(self, url: str) -> int | None:
-        """The number of a URL, or None where nobody read it; nobody reads the nodes of a graph."""
+        """The number of a URL, or None if nobody read it; nobody reads the nodes of a graph."""
         return None if is_node(url) else self._urls.id_of(url)
 
     def positions_of(self, url_id: int) -> tuple[Numbers, Numbers]:

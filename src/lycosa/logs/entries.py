@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class Drop(IntEnum):
-    """Why a line is dropped. Negative, since it stands in place of the number of a page."""
+    """Why a line is dropped. Negative, since it stands instead of the number of a page."""
 
     EMPTY = -1
     TOO_LONG = -2
@@ -55,7 +55,7 @@ PAGE, MAYBE_PAGE = 1, 0  # a successful request: for a page by its content type,
 
 
 # User, seconds since the epoch, PAGE, MAYBE_PAGE or a Drop, and URL. In an entry that is dropped, the part that is
-# wrong stands in place of the URL. A plain tuple, since millions are made.
+# wrong stands instead of the URL. A plain tuple, since millions are made.
 Entry = tuple[bytes, float, int, bytes]
 
 

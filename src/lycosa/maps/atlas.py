@@ -200,7 +200,7 @@ class Atlas(AtlasReader):
     A writable one replaces its file when its context ends well; else the file stays as it was.
 
     allow_private: whether private addresses may be in a map; atlases that others see should have none.
-    start: the atlas to begin with, in place of the one at the path.
+    start: the atlas to begin with, instead of the one at the path.
     now: a writable atlas sets later timestamps to this, as no later sighting could replace one from the future.
     """
 

@@ -71,7 +71,7 @@ def line_chart(
 
 
 def _points(curve: Series) -> list[tuple[float, float, float]]:
-    """The points of a curve that can be drawn, each with its error, 0 where it is unknown."""
+    """The points of a curve that can be drawn, each with its error, 0 if it is unknown."""
     errors = curve.errors or [0.0] * len(curve.points)
     return [
         (x, y, error if is_drawable(error) and error > 0 else 0.0)

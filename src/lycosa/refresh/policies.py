@@ -203,7 +203,7 @@ def expected_changes(pages: HistoryTable, rows: Ints, now: float) -> float:
 
 
 def _expected_changes_each(rate: Floats, age: Floats) -> Floats:
-    """Δτ; 0 where the page never changes or was fetched just now."""
+    """Δτ; 0 if the page never changes or was fetched just now."""
     with np.errstate(invalid="ignore", over="ignore"):
         return np.where((rate > 0) & (age > 0), rate * age, 0.0)
 

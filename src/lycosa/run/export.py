@@ -73,7 +73,7 @@ class TableOptions(TypedDict, total=False):
     top: int | None
     label: str | None
     since: str | float | datetime | None
-    order: Order | None
+    order: str | None
 
 
 def table_request(folder: Path, options: TableOptions, *, now: float) -> tuple[Selection, ExportContent]:

@@ -4,18 +4,20 @@ import asyncio
 import math
 import re
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlencode
 
 import anyio
 import jinja2
 import msgspec
 from anyio.to_thread import run_sync
 from markupsafe import Markup, escape
+from msgspec.structs import replace
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -26,61 +28,95 @@ from lycosa import __version__
 from lycosa.run.control import label_pages
 from lycosa.run.open import bring_index_up_to_date
 from lycosa.run.trust import require_trust
-from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.errors import LycosaError, RecipeError, UsageError
 from lycosa.vocabulary.text import byte_size, grouped, visible
 
-from . import charts, views
+from . import charts, parameters
+from .comparison import Comparison, Comparisons
 from .crawls import Crawls, prefer_or_block
-from .gate import FORM, STORED_POLICY, Gate
+from .exports import CONTENTS, FORMATS, ExportResponse, Exports, export_view
+from .frontier import FrontierView, frontier_view
+from .gate import FIGURE_POLICY, FORM, STORED_POLICY, Gate, ScreenAccess
 from .library import Library, NoSuchCollectionError
+from .lines import url_of
 from .metrics import metrics_text
+from .neighbours import neighbours_view
 from .new_collection import create_collection
 from .openapi import LABEL_PATH, ApiError, LabelReply, description
+from .overviews import CollectionCard, CollectionList, LiveView, Overviews
+from .page import page_view, stored_html
+from .peers import is_configured, peers_view
+from .refreshes import RefreshView, refresh_view
+from .search import ORDERS, PERIODS, SearchView, search_view
+from .studies import Studies
 from .teaching import TeachingQueue
+from .topic_maps import AtlasView, atlas_list, atlas_of, atlas_view, citations_picture, map_picture
+from .versions import versions_view
 
 T = TypeVar("T")
 _THREADS = 4  # that read collections at a time
 _STATIC = {"screens.css": "text/css", "screens.js": "text/javascript", "icon.svg": "image/svg+xml"}
-_MAX_QUERY = 1_000  # characters
 _MAX_METRICS = 500  # collections
+_MAX_NAMES = 500  # of collections to choose from
 _BETWEEN_EVENTS = 1.5  # seconds
 _EVENTS = 2_400  # of one connection: an hour; browsers connect again
+_MAX_STREAMS = 24  # connections that wait for events
 _INDEX_EVERY = 30.0  # seconds, at most
 
 
-def make_app(
-    library: Library, *, port: int, token: str = "", read_only: bool = False, crawls: Crawls | None = None
-) -> Gate:
+def make_app(library: Library, access: ScreenAccess, *, token: str = "", crawls: Crawls | None = None) -> Gate:
     """The whole application, gate included."""
-    screens = Screens(library, crawls or Crawls())
+    screens = Screens(library, access, crawls or Crawls())
     routes = [
         Route("/", screens.collections),
         Route("/c/{name}", screens.collection),
         Route("/c/{name}/search", screens.search),
         Route("/c/{name}/page", screens.page),
+        Route("/c/{name}/versions", screens.versions),
+        Route("/c/{name}/neighbours", screens.neighbours),
         Route("/c/{name}/stored", screens.stored),
         Route("/c/{name}/frontier", screens.frontier),
         Route("/c/{name}/label", screens.label, methods=["POST"]),
         Route("/c/{name}/crawl", screens.crawl),
         Route("/c/{name}/crawl", screens.steer_crawl, methods=["POST"]),
+        Route("/c/{name}/refresh", screens.refresh),
+        Route("/c/{name}/refresh", screens.start_refresh, methods=["POST"]),
         Route("/c/{name}/events", screens.events),
         Route("/c/{name}/teach", screens.teach),
         Route("/c/{name}/teach", screens.answer, methods=["POST"]),
         Route("/c/{name}/steer", screens.steer, methods=["POST"]),
+        Route("/c/{name}/export", screens.export),
+        Route("/c/{name}/export/file", screens.export_file),
+        Route("/c/{name}/peers", screens.peers),
+        Route("/c/{name}/peers", screens.ask_peers, methods=["POST"]),
+        Route("/compare", screens.compare),
+        Route("/maps", screens.atlases),
+        Route("/maps/{file}", screens.atlas),
+        Route("/studies", screens.studies),
+        Route("/studies/{path:path}", screens.study),
+        Route("/figures/{path:path}", screens.figure),
         Route("/new", screens.new),
         Route("/new", screens.create, methods=["POST"]),
         Route("/api/collections", screens.api_collections),
         Route("/api/collections/{name}", screens.api_collection),
         Route("/api/collections/{name}/search", screens.api_search),
         Route("/api/collections/{name}/page", screens.api_page),
+        Route("/api/collections/{name}/versions", screens.api_versions),
+        Route("/api/collections/{name}/neighbours", screens.api_neighbours),
         Route("/api/collections/{name}/frontier", screens.api_frontier),
+        Route("/api/collections/{name}/refresh", screens.api_refresh),
+        Route("/api/compare", screens.api_compare),
+        Route("/api/maps", screens.api_atlases),
+        Route("/api/maps/{file}", screens.api_atlas),
+        Route("/api/studies", screens.api_studies),
+        Route("/api/studies/{path:path}", screens.api_study),
         Route(LABEL_PATH, screens.api_label, methods=["POST"]),
         Route("/api/openapi.json", screens.api_description),
         Route("/metrics", screens.metrics),
         Route("/static/{file}", screens.static),
     ]
     app = Starlette(routes=routes, exception_handlers={LycosaError: screens.failure, HTTPException: screens.failure})
-    gate = Gate(app, port=port, token=token, read_only=read_only)
+    gate = Gate(app, access, token=token)
     screens.use(gate)
     return gate
 
@@ -88,10 +124,15 @@ def make_app(
 class Screens:
     """Answers requests that the gate has let through."""
 
-    def __init__(self, library: Library, crawls: Crawls):
+    def __init__(self, library: Library, access: ScreenAccess, crawls: Crawls):
         self._library = library
-        self._views = views.Views()
+        self._access = access
+        self._overviews = Overviews()
+        self._comparisons = Comparisons()
+        self._studies = Studies(library)
+        self._exports = Exports()
         self._crawls = crawls
+        self._streams = 0
         self._queues: dict[Path, TeachingQueue] = {}
         self._indexing: dict[Path, tuple[float, asyncio.Task[None]]] = {}  # when it began
         self._limiter: anyio.CapacityLimiter | None = None
@@ -111,18 +152,28 @@ class Screens:
             "moment": _moment,
             "marked": _marked,
             "web": _web,
+            "query_with": _query_with,
+            "query_without": _query_without,
         }
         self._templates.globals |= {
             "sparkline": charts.sparkline,
             "harvest_chart": charts.harvest_chart,
+            "two_curves": charts.two_curves,
             "factor_bars": charts.factor_bars,
+            "overlap_bar": charts.overlap_bar,
             "version": __version__,
             "root": library.root.name,
             "single": library.is_single,
+            "read_only": access.read_only,
+            "reached": _reached(access),
+            "orders": ORDERS,
+            "periods": PERIODS,
+            "formats": {name: title for name, (title, _) in FORMATS.items()},
+            "contents": CONTENTS,
         }
 
     def use(self, gate: Gate) -> None:
-        self._templates.globals |= {"form_token": gate.form_token, "read_only": gate.is_read_only}
+        self._templates.globals["form_token"] = gate.form_token
 
     async def _threaded(self, function: Callable[..., T], *arguments: Any, **keywords: Any) -> T:
         if self._limiter is None:
@@ -135,17 +186,21 @@ class Screens:
     # ------------------------------------------------------------ screens
 
     async def collections(self, request: Request) -> Response:
-        found = await self._threaded(self._cards, _number(request, "page"))
-        return self._drawn("collections.html", view=found, here="/")
+        found = await self._threaded(self._cards, parameters.page(request))
+        atlases = await self._threaded(atlas_list, self._library)
+        studies = await self._threaded(self._studies.page, 1)
+        return self._drawn("collections.html", view=found, atlases=len(atlases.atlases), studies=studies.total)
 
     async def collection(self, request: Request) -> Response:
         name = request.path_params["name"]
         folder = self._library.folder(name)
-        card = await self._threaded(self._views.card, name, folder)
+        card = await self._threaded(self._card, name)
         if card.problem:
             return self._drawn("problem.html", card=card, name=name, tab="overview")
-        found = await self._threaded(self._views.collection, name, folder)
-        return self._drawn("collection.html", view=found, name=name, tab="overview")
+        found = await self._threaded(self._overviews.collection, name, folder)
+        atlas = await self._threaded(atlas_of, self._library, folder)
+        has_peers = is_configured(folder) and not self._access.read_only
+        return self._drawn("collection.html", view=found, name=name, tab="overview", atlas=atlas, has_peers=has_peers)
 
     async def search(self, request: Request) -> Response:
         found = await self._search(request, is_typed="typed" in request.query_params)
@@ -154,7 +209,7 @@ class Screens:
 
     async def page(self, request: Request) -> Response:
         folder = self._library.folder(request.path_params["name"])
-        found = await self._threaded(views.page_view, folder, _url(request))
+        found = await self._threaded(page_view, folder, parameters.url(request))
         name, said = request.path_params["name"], _SAID.get(request.query_params.get("said", ""), "")
         status = 404 if found.state == "unknown" else 200
         return self._drawn("page.html", status=status, view=found, name=name, tab="search", said=said)
@@ -162,8 +217,7 @@ class Screens:
     async def stored(self, request: Request) -> Response:
         """The stored copy of a page, for a frame: in an origin of its own, without scripts, requests or cookies."""
         folder = self._library.folder(request.path_params["name"])
-        look = _number(request, "look") if "look" in request.query_params else None
-        html = await self._threaded(views.stored_html, folder, _url(request), look)
+        html = await self._threaded(stored_html, folder, parameters.url(request), parameters.whole(request, "look"))
         headers = {
             "Content-Security-Policy": STORED_POLICY,
             "X-Frame-Options": "SAMEORIGIN",
@@ -175,12 +229,75 @@ class Screens:
         found = await self._frontier(request)
         return self._drawn("frontier.html", view=found, name=request.path_params["name"], tab="frontier")
 
+    async def versions(self, request: Request) -> Response:
+        found = await self._of_page(request, versions_view)
+        return self._drawn("versions.html", view=found, name=request.path_params["name"], tab="search")
+
+    async def neighbours(self, request: Request) -> Response:
+        folder = self._library.folder(request.path_params["name"])
+        found = await self._threaded(neighbours_view, folder, parameters.url(request))
+        return self._drawn("neighbours.html", view=found, name=request.path_params["name"], tab="search")
+
+    async def refresh(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        found = await self._refresh(request)
+        problem = self._last_words(self._library.folder(name))
+        return self._drawn("refresh.html", view=found, name=name, tab="refresh", problem=problem)
+
+    async def start_refresh(self, request: Request) -> Response:
+        name, form = request.path_params["name"], request.scope[FORM]
+        folder = self._library.folder(name)
+        await self._threaded(self._crawls.refresh, folder, form.get("requests", ""), form.get("expand", ""))
+        return self._back(name, "refresh")
+
+    async def export(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        asked = parameters.export_request(request)
+        found = await self._threaded(export_view, self._library.folder(name), asked)
+        return self._drawn("export.html", view=found, name=name, tab="export")
+
+    async def export_file(self, request: Request) -> Response:
+        """Pages as a file to save."""
+        name, asked = request.path_params["name"], parameters.export_request(request)
+        stream = await self._threaded(self._exports.open, self._library.folder(name), asked)
+        return ExportResponse(stream, name, asked)
+
+    async def peers(self, request: Request) -> Response:
+        return await self._peers(request.path_params["name"], "")
+
+    async def ask_peers(self, request: Request) -> Response:
+        return await self._peers(request.path_params["name"], request.scope[FORM].get("q", "")[:1_000])
+
+    async def compare(self, request: Request) -> Response:
+        found = await self._comparison(request)
+        names = self._library.names()[:_MAX_NAMES]
+        return self._drawn("compare.html", view=found, names=names)
+
+    async def atlases(self, request: Request) -> Response:
+        return self._drawn("atlases.html", view=await self._threaded(atlas_list, self._library))
+
+    async def atlas(self, request: Request) -> Response:
+        found = await self._atlas(request)
+        pictures = Markup(map_picture(found)), Markup(citations_picture(found))
+        return self._drawn("atlas.html", view=found, picture=pictures[0], citations=pictures[1])
+
+    async def studies(self, request: Request) -> Response:
+        return self._drawn("studies.html", view=await self._threaded(self._studies.page, parameters.page(request)))
+
+    async def study(self, request: Request) -> Response:
+        return self._drawn("study.html", view=await self._threaded(self._studies.study, request.path_params["path"]))
+
+    async def figure(self, request: Request) -> Response:
+        """A picture of a study, for an image: scripts in it are not run, and it loads nothing."""
+        path, _, name = request.path_params["path"].rpartition("/")
+        svg = await self._threaded(self._studies.figure, path, name)
+        return Response(svg, media_type="image/svg+xml", headers={"Content-Security-Policy": FIGURE_POLICY})
+
     async def crawl(self, request: Request) -> Response:
         name = request.path_params["name"]
         folder = self._library.folder(name)
         found = await self._threaded(self._live, name, folder)
-        problem = self._crawls.last_words(folder)
-        return self._drawn("crawl.html", view=found, name=name, tab="crawl", problem=problem)
+        return self._drawn("crawl.html", view=found, name=name, tab="crawl", problem=self._last_words(folder))
 
     async def steer_crawl(self, request: Request) -> Response:
         name, form = request.path_params["name"], request.scope[FORM]
@@ -196,14 +313,25 @@ class Screens:
         name = request.path_params["name"]
         folder = self._library.folder(name)
 
+        if self._streams >= _MAX_STREAMS:
+            raise HTTPException(503, "too many screens are open; close some")
+
         async def stream() -> AsyncIterator[bytes]:
+            self._streams += 1
+            try:
+                async for event in events():
+                    yield event
+            finally:
+                self._streams -= 1
+
+        async def events() -> AsyncIterator[bytes]:
             before = ""
             for _ in range(1 if "once" in request.query_params else _EVENTS):
                 try:
                     view = await self._threaded(self._live, name, folder)
                     html = self._templates.get_template("live.html").render(view=view, name=name)
                 except LycosaError as error:
-                    message = views.without_paths(str(error), folder)
+                    message = self._message(error)
                     html = self._templates.get_template("failure_part.html").render(message=message)
                 yield b"data: " + msgspec.json.encode(html) + b"\n\n" if html != before else b": as before\n\n"
                 before = html
@@ -236,7 +364,7 @@ class Screens:
         try:
             name = await self._threaded(create_collection, self._library, form)
         except LycosaError as error:
-            message = visible(str(error).replace(f"{self._library.root}/", ""), 500)
+            message = self._message(error)
             return self._drawn("new.html", status=400, form=form, problem=message)
         return self._back(name, "crawl")
 
@@ -250,21 +378,49 @@ class Screens:
     # ------------------------------------------------------------ for programs
 
     async def api_collections(self, request: Request) -> Response:
-        return _json(await self._threaded(self._cards, _number(request, "page")))
+        return _json(await self._threaded(self._cards, parameters.page(request)))
 
     async def api_collection(self, request: Request) -> Response:
         name = request.path_params["name"]
-        return _json(await self._threaded(self._views.collection, name, self._library.folder(name)))
+        return _json(await self._threaded(self._overviews.collection, name, self._library.folder(name)))
 
     async def api_search(self, request: Request) -> Response:
         return _json(await self._search(request))
 
     async def api_page(self, request: Request) -> Response:
         folder = self._library.folder(request.path_params["name"])
-        return _json(await self._threaded(views.page_view, folder, _url(request)))
+        return _json(await self._threaded(page_view, folder, parameters.url(request)))
 
     async def api_frontier(self, request: Request) -> Response:
         return _json(await self._frontier(request))
+
+    async def api_versions(self, request: Request) -> Response:
+        return _json(await self._of_page(request, versions_view))
+
+    async def api_neighbours(self, request: Request) -> Response:
+        folder = self._library.folder(request.path_params["name"])
+        return _json(await self._threaded(neighbours_view, folder, parameters.url(request)))
+
+    async def api_refresh(self, request: Request) -> Response:
+        return _json(await self._refresh(request))
+
+    async def api_compare(self, request: Request) -> Response:
+        found = await self._comparison(request)
+        if found is None:
+            raise UsageError("which two? give one and other, the names of collections")
+        return _json(found)
+
+    async def api_atlases(self, request: Request) -> Response:
+        return _json(await self._threaded(atlas_list, self._library))
+
+    async def api_atlas(self, request: Request) -> Response:
+        return _json(await self._atlas(request))
+
+    async def api_studies(self, request: Request) -> Response:
+        return _json(await self._threaded(self._studies.page, parameters.page(request)))
+
+    async def api_study(self, request: Request) -> Response:
+        return _json(await self._threaded(self._studies.study, request.path_params["path"]))
 
     async def api_label(self, request: Request) -> Response:
         return _json(await self._label(request))
@@ -290,7 +446,7 @@ class Screens:
         elif isinstance(error, NoSuchCollectionError):
             status, message = 404, str(error)
         else:
-            message = visible(str(error).replace(f"{self._library.root}/", ""), 500)
+            message = self._message(error)
             status = 400 if isinstance(error, UsageError) else 503
         if request.url.path.startswith("/api/"):
             return _json(ApiError(message), status)
@@ -300,40 +456,85 @@ class Screens:
 
     # ------------------------------------------------------------ parts
 
+    def _message(self, error: Exception) -> str:
+        """What is wrong, in a line; what could quote a recipe is not told to everybody."""
+        if self._access.is_open and (isinstance(error, RecipeError) or not isinstance(error, UsageError)):
+            return _UNREADABLE
+        return visible(str(error).replace(f"{self._library.root}/", ""), 500)
+
     def _back(self, name: str, screen: str) -> Response:
         return RedirectResponse(f"/c/{self._templates.filters['urlencode'](name)}/{screen}", 303)
 
-    def _live(self, name: str, folder: Path) -> views.LiveView:
+    def _last_words(self, folder: Path) -> str:
+        return "" if self._access.is_open else self._crawls.last_words(folder)
+
+    async def _of_page(self, request: Request, view: Callable[..., T]) -> T:
+        folder = self._library.folder(request.path_params["name"])
+        old, new = (parameters.whole(request, name) for name in ("old", "new"))
+        return await self._threaded(view, folder, parameters.url(request), old, new)
+
+    async def _refresh(self, request: Request) -> RefreshView:
+        folder = self._library.folder(request.path_params["name"])
+
+        def view() -> RefreshView:
+            return refresh_view(
+                folder,
+                self._crawls.figures(folder)[0],
+                is_starting=self._crawls.is_starting(folder),
+                run=parameters.whole(request, "run"),
+                kind=parameters.text(request, "kind", 20),
+                page=parameters.page(request),
+            )
+
+        return await self._threaded(view)
+
+    async def _peers(self, name: str, query: str) -> Response:
+        folder = self._library.folder(name)
+        if self._access.read_only:
+            raise UsageError("read-only screens ask no peers")
+        found = await self._threaded(peers_view, folder, query)
+        return self._drawn("peers.html", view=found, name=name, tab="overview")
+
+    async def _comparison(self, request: Request) -> Comparison | None:
+        """The two sides that are asked for; None where not both are named."""
+        sides = []
+        for side in ("one", "other"):
+            name = parameters.text(request, side)
+            if not name:
+                return None
+            sides.append((name, self._library.folder(name), parameters.whole(request, f"{side}_run")))
+        return await self._threaded(self._comparisons.compare, *sides)
+
+    async def _atlas(self, request: Request) -> AtlasView:
+        topic = parameters.text(request, "topic")
+        return await self._threaded(atlas_view, self._library, request.path_params["file"], topic)
+
+    def _live(self, name: str, folder: Path) -> LiveView:
         figures, speed = self._crawls.figures(folder)
         is_starting = self._crawls.is_starting(folder)
-        return self._views.live(name, folder, figures, speed=speed, is_starting=is_starting)
+        return self._overviews.live(name, folder, figures, speed=speed, is_starting=is_starting)
 
     def _queue(self, folder: Path) -> TeachingQueue:
         return self._queues.setdefault(folder, TeachingQueue(folder))
 
-    def _cards(self, page: int) -> views.CollectionList:
-        return self._views.cards({name: self._library.folder(name) for name in self._library.names()}, page)
+    def _cards(self, page: int) -> CollectionList:
+        found = self._overviews.cards({name: self._library.folder(name) for name in self._library.names()}, page)
+        return replace(found, collections=[self._shown(card) for card in found.collections])
 
-    def _all_cards(self) -> list[views.CollectionCard]:
-        names = self._library.names()[:_MAX_METRICS]
-        return [self._views.card(name, self._library.folder(name)) for name in names]
+    def _card(self, name: str) -> CollectionCard:
+        return self._shown(self._overviews.card(name, self._library.folder(name)))
 
-    async def _search(self, request: Request, *, is_typed: bool = False) -> views.SearchView:
-        asked = request.query_params
-        label = asked.get("label", "")
-        folder = self._library.folder(request.path_params["name"])
-        found = await self._threaded(
-            views.search_view,
-            folder,
-            asked.get("q", "")[:_MAX_QUERY],
-            host=asked.get("host", "")[:300],
-            language=asked.get("language", "")[:20],
-            min_relevance=_share(request, "min_relevance"),
-            label=label if label in ("good", "bad") else "",
-            page=_number(request, "page"),
-            is_typed=is_typed,
-        )
-        if found.not_indexed and not self._templates.globals["read_only"]:
+    def _shown(self, card: CollectionCard) -> CollectionCard:
+        """A card as it may be shown: what is wrong with a recipe could quote it, which is not for everybody."""
+        return replace(card, problem=_UNREADABLE) if card.problem and self._access.is_open else card
+
+    def _all_cards(self) -> list[CollectionCard]:
+        return [self._card(name) for name in self._library.names()[:_MAX_METRICS]]
+
+    async def _search(self, request: Request, *, is_typed: bool = False) -> SearchView:
+        folder, asked = self._library.folder(request.path_params["name"]), parameters.search_request(request)
+        found = await self._threaded(search_view, folder, asked, now=time.time(), is_typed=is_typed)
+        if found.not_indexed and not self._access.read_only:
             self._index_soon(folder)
         return found
 
@@ -344,17 +545,17 @@ class Screens:
             adding = self._threaded(bring_index_up_to_date, folder, tell=lambda line: None)
             self._indexing[folder] = time.monotonic(), asyncio.create_task(adding)
 
-    async def _frontier(self, request: Request) -> views.FrontierView:
+    async def _frontier(self, request: Request) -> FrontierView:
         folder = self._library.folder(request.path_params["name"])
-        host = request.query_params.get("host", "")[:300].lower()
-        return await self._threaded(views.frontier_view, folder, host=host, page=_number(request, "page"))
+        host = parameters.text(request, "host").lower()
+        return await self._threaded(frontier_view, folder, host=host, page=parameters.page(request))
 
     async def _label(self, request: Request) -> LabelReply:
         folder, form = self._library.folder(request.path_params["name"]), request.scope[FORM]
         label = form.get("label", "")
         if label not in ("good", "bad"):
             raise UsageError("a label is good or bad")
-        url = views.url_of(form.get("url", ""))
+        url = url_of(form.get("url", ""))
 
         def learn() -> int | None:
             require_trust(folder)
@@ -369,25 +570,18 @@ _SAID = {
 }
 
 
+_UNREADABLE = "This cannot be shown here."
+
+
 def _json(answer: Any, status: int = 200) -> Response:
     return Response(msgspec.json.encode(answer), status, media_type="application/json")
 
 
-def _url(request: Request) -> Any:
-    return views.url_of(request.query_params.get("url", ""))
-
-
-def _number(request: Request, name: str) -> int:
-    text = request.query_params.get(name, "1")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 1
-
-
-def _share(request: Request, name: str) -> float | None:
-    try:
-        number = float(request.query_params.get(name, ""))
-    except ValueError:
-        return None
-    return number if 0.0 <= number <= 1.0 else None
+def _reached(access: ScreenAccess) -> str:
+    """Who can read the screens, for their foot."""
+    if access.is_open:
+        return "published, read-only"
+    return "behind a password" if access.password else "this machine only"
 
 
 # ---------------------------------------------------------------- in templates
@@ -408,6 +602,16 @@ def _web(url: str) -> str:
 def _marked(snippet: str) -> Markup:
     """A snippet with the words that matched marked."""
     return Markup(re.sub("«([^«»]*+)»", r"<mark>\1</mark>", str(escape(visible(snippet, 600)))))
+
+
+def _query_with(asked: Mapping[str, str], name: str, value: str) -> str:
+    """Parameters as a query, with one of them anew."""
+    return urlencode({key: each for key, each in {**asked, name: value}.items() if each})
+
+
+def _query_without(asked: Mapping[str, str], name: str) -> str:
+    """Parameters as a query, without one of them."""
+    return urlencode({key: each for key, each in asked.items() if each and key != name})
 
 
 def _percent(share: float | None) -> str:

@@ -30,10 +30,23 @@ def harvest_chart(
     so_far: Sequence[tuple[float, float]], latest: Sequence[tuple[float, float]], *, width: float = _WIDTH
 ) -> Markup:
     """The share of relevant pages among all so far, and among the latest, by pages."""
-    if not so_far:
+    return _curves(so_far, latest, title="Harvest rate by pages stored", width=width)
+
+
+def two_curves(
+    one: Sequence[tuple[float, float]], other: Sequence[tuple[float, float]], *, width: float = _WIDTH
+) -> Markup:
+    """The harvest rates of two crawls over each other, by pages."""
+    return _curves(one, other, title="Harvest rates of both by pages stored", width=width)
+
+
+def _curves(
+    first: Sequence[tuple[float, float]], second: Sequence[tuple[float, float]], *, title: str, width: float
+) -> Markup:
+    if not first and not second:
         return Markup('<p class="none">No page yet.</p>')
     right, bottom = width - _RIGHT, _HEIGHT - _BOTTOM
-    most = max(so_far[-1][0], 1.0)
+    most = max([1.0, *(curve[-1][0] for curve in (first, second) if curve)])
 
     def points(curve: Sequence[tuple[float, float]]) -> str:
         return " ".join(
@@ -52,9 +65,22 @@ def harvest_chart(
         for part, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end"))
     )
     return Markup(
-        f'<svg class="chart" viewBox="0 0 {width:g} {_HEIGHT:g}" role="img"><title>Harvest rate by pages stored'
-        f'</title>{grid}{ticks}<polyline class="second" points="{points(latest)}"/>'
-        f'<polyline class="line" points="{points(so_far)}"/></svg>'
+        f'<svg class="chart" viewBox="0 0 {width:g} {_HEIGHT:g}" role="img"><title>{title}</title>{grid}{ticks}'
+        f'<polyline class="second" points="{points(second)}"/><polyline class="line" points="{points(first)}"/></svg>'
+    )
+
+
+def overlap_bar(only_one: int, both: int, only_other: int) -> Markup:
+    """How many pages only one of two has, both have, and only the other has, as lengths."""
+    total = max(1, only_one + both + only_other)
+    parts, x = [], 0.0
+    for kind, count in (("one", only_one), ("both", both), ("two", only_other)):
+        parts.append(f'<rect class="{kind}" x="{x:.2f}" width="{100 * count / total:.2f}" height="6"/>')
+        x += 100 * count / total
+    return Markup(
+        '<svg class="overlap" viewBox="0 0 100 6" preserveAspectRatio="none" role="img">'
+        f"<title>{only_one} only in the first, {both} in both, {only_other} only in the second</title>"
+        f"{''.join(parts)}</svg>"
     )
 
 

@@ -1,5 +1,6 @@
-"""Crawls that are started from the screens: processes of their own, which go on when the screens are closed."""
+"""Crawls and refreshes that are started from the screens: processes of their own, which outlive the screens."""
 
+import math
 import subprocess
 import sys
 import tempfile
@@ -11,11 +12,12 @@ from threading import Lock
 from msgspec.structs import replace
 
 from lycosa.run.control import CrawlRequest, carry_out
+from lycosa.run.refresh import require_pages
 from lycosa.run.trust import require_trust
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.text import visible, whole_number
 
-from .views import CrawlFigures, crawl_figures
+from .overviews import CrawlFigures, crawl_figures
 
 MAX_PAGES = 10**9
 _MAX_SAID = 20_000  # bytes of what a crawl that failed has said
@@ -54,7 +56,7 @@ class Crawls:
         return started is not None and started[0].poll() is None
 
     def last_words(self, folder: Path) -> str:
-        """What a crawl that was started here said when it failed; empty where it did not."""
+        """What a crawl that was started here said when it failed; empty if it did not."""
         started = self._started.get(folder)
         if started is None or not started[0].poll():
             return ""
@@ -71,6 +73,24 @@ class Crawls:
         number = whole_number(pages, most=MAX_PAGES)
         if not number:
             raise UsageError("say how many pages the collection is to have, such as 500")
+        self._begin(folder, "crawl", "--pages", str(number))
+
+    def refresh(self, folder: Path, requests: str, expand: str) -> None:
+        """Starts a refresh of so many requests, a share of which goes to new pages."""
+        number = whole_number(requests, most=MAX_PAGES)
+        if not number:
+            raise UsageError("say how many requests the refresh may make, such as 100")
+        try:
+            share = float(expand)
+        except ValueError:
+            share = math.nan
+        if not 0.0 <= share <= 1.0:
+            raise UsageError("the share of requests for new pages is a number from 0 to 1")
+        require_pages(folder)
+        self._begin(folder, "refresh", "--budget", str(number), "--expand", f"{share:g}")
+
+    def _begin(self, folder: Path, command: str, *options: str) -> None:
+        """Starts a command on a collection as a process of its own."""
         require_trust(folder)
         with self._lock:
             if self.is_starting(folder) or crawl_figures(folder).phase != "none":
@@ -78,7 +98,7 @@ class Crawls:
             handle, name = tempfile.mkstemp(prefix="lycosa-crawl-", suffix=".log")
             with open(handle, "wb") as log:  # noqa: PTH123
                 # -P: no module comes from the folder in which the server was started.
-                words = [sys.executable, "-P", "-m", "lycosa", "crawl", str(folder), "--pages", str(number), "--quiet"]
+                words = [sys.executable, "-P", "-m", "lycosa", command, str(folder), *options, "--quiet"]
                 process = self._launch(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
             self._forget(folder)
             self._started[folder] = (process, Path(name))

@@ -1,19 +1,24 @@
-"""Who is answered: requests to the loopback address by a name of it, with a secret, sent by a screen of this server.
+"""Who is answered: requests by a name of this server, with a secret, sent by a screen of this server.
 
-The address that `lycosa ui` prints has a token, which is exchanged for a cookie. Other sites cannot have a browser send
-that cookie (SameSite=Strict), read an answer (no CORS), frame a screen (frame-ancestors, X-Frame-Options) or reach the
-server by a name of their own (Host). A request that changes something needs the Origin and a second token as well,
-which only the screens know.
+The address that `lycosa ui` prints has a token, which is exchanged for a cookie; where it listens on other addresses, a
+password is. Other sites cannot have a browser send that cookie (SameSite=Strict), read an answer (no CORS), frame a
+screen (frame-ancestors, X-Frame-Options) or reach the server by a name of their own (Host). A request that changes
+something needs the Origin and a second token as well, which only the screens know. Screens that are published are
+read-only, and answer everybody.
 """
 
 import hashlib
 import hmac
+import ipaddress
 import secrets
-from collections.abc import Mapping
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
 from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from msgspec import Struct
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_BODY = 1 << 20  # bytes of a request
@@ -23,6 +28,7 @@ SCREEN_POLICY = (
     "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 STORED_POLICY = "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+FIGURE_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'"
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -33,23 +39,52 @@ _HEADERS = {
     "X-DNS-Prefetch-Control": "off",
     "Cache-Control": "no-store",
 }
+LOGIN = "/login"
+_FAILURES_OF_ONE = 5  # wrong passwords a minute of one address, after which none of it is looked at
+_MAX_FAILURES = 100  # of all
 _NAMES = ("127.0.0.1", "localhost", "[::1]")
 _KEPT_AS_SENT = ("content-security-policy", "x-frame-options", "referrer-policy", "cache-control")
+
+
+class ScreenAccess(Struct, frozen=True):
+    """Where the screens can be reached, and by whom."""
+
+    port: int
+    read_only: bool = False
+    password: str = ""  # takes the place of the token in the browser
+    is_remote: bool = False  # whether other machines reach the port, by addresses in figures
+    public_url: str = ""  # origin by which a proxy publishes it
+
+    @property
+    def is_open(self) -> bool:
+        """Whether everybody may read."""
+        return bool(self.public_url) and self.read_only and not self.password
+
+    def origins(self, host: str) -> frozenset[str]:
+        """The origins that screens have which are reached by this Host; none where it is no name of this server."""
+        found = set()
+        is_loopback = host in {f"{name}:{self.port}" for name in _NAMES} or (self.port == 80 and host in _NAMES)
+        if is_loopback or (self.is_remote and _is_address(host, self.port)):
+            found.add(f"http://{host}")
+        if self.public_url and host == _host_of(self.public_url):
+            found.add(self.public_url)
+        return frozenset(found)
 
 
 class Gate:
     """Wraps an application: answers what may be answered, and adds the headers that keep content from acting."""
 
-    def __init__(self, app: ASGIApp, *, port: int, token: str = "", read_only: bool = False):
+    def __init__(
+        self, app: ASGIApp, access: ScreenAccess, *, token: str = "", clock: Callable[[], float] = time.monotonic
+    ):
         self.token = token or secrets.token_urlsafe(32)
+        self.access = access
         self._app = app
-        self._hosts = frozenset(f"{name}:{port}" for name in _NAMES) | (
-            frozenset(_NAMES) if port == 80 else frozenset()
-        )
-        self._cookie = f"lycosa-{port}"  # cookies of all ports of a host go to each of them
+        self._clock = clock
+        self._cookie = f"lycosa-{access.port}"  # cookies of all ports of a host go to each of them
         self._session = secrets.token_urlsafe(32)
+        self._failures: deque[tuple[float, str]] = deque(maxlen=_MAX_FAILURES)  # when, and by which address
         self.form_token = hmac.new(self._session.encode(), b"form", hashlib.sha256).hexdigest()
-        self.is_read_only = read_only
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -59,27 +94,73 @@ class Gate:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]]
-        hosts = [value for name, value in headers if name == "host"]
+        hosts = [value.lower() for name, value in headers if name == "host"]
         fields = dict(headers)
+        origins = self.access.origins(hosts[0]) if len(hosts) == 1 else frozenset[str]()
         refusal: Response | None = None
-        if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-            refusal = PlainTextResponse("this server answers to the loopback address alone\n", 421)
+        if not origins:
+            refusal = PlainTextResponse("this server does not answer to that name\n", 421)
         elif scope["method"] not in ("GET", "HEAD", "POST"):
             refusal = PlainTextResponse("there are GET, HEAD and POST\n", 405)
         elif (entry := self._entry(scope)) is not None:
             refusal = entry
-        elif fields.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        elif not self._is_from_here(fields):
             refusal = PlainTextResponse("a page of another site asked for this\n", 403)
+        elif scope["path"] == LOGIN and self.access.password:
+            refusal = await self._login(scope, receive, fields, origins)
         else:
             is_program = self._is_program(fields)
-            if not is_program and not self._has_cookie(fields):
-                refusal = HTMLResponse(_CLOSED, 403)
+            if not is_program and not self._has_cookie(fields) and not self._is_for_all(scope):
+                refusal = self._closed(scope)
             elif scope["method"] == "POST":
-                refusal = await self._refused_post(scope, receive, fields, is_program=is_program)
+                refusal = await self._refused_post(scope, receive, fields, origins, is_program=is_program)
         await (refusal or self._app)(scope, receive, send)
 
+    def _is_from_here(self, fields: Mapping[str, str]) -> bool:
+        """Whether no page of another site makes the request; links of others may lead to what is published."""
+        if fields.get("sec-fetch-site", "none") in ("none", "same-origin"):
+            return True
+        goes_there = fields.get("sec-fetch-mode") == "navigate" and fields.get("sec-fetch-dest") == "document"
+        return self.access.is_open and goes_there
+
+    def _is_for_all(self, scope: Scope) -> bool:
+        """Whether something is shown without any secret."""
+        needs_style = bool(self.access.password) and scope["path"].startswith(
+            "/static/"
+        )  # of the page that asks for it
+        return scope["method"] != "POST" and (self.access.is_open or needs_style)
+
+    def _closed(self, scope: Scope) -> Response:
+        if self.access.password and scope["method"] == "GET" and not scope["path"].startswith(("/api/", "/metrics")):
+            return RedirectResponse(LOGIN, 303)
+        return HTMLResponse(_CLOSED, 403)
+
+    async def _login(
+        self, scope: Scope, receive: Receive, fields: Mapping[str, str], origins: frozenset[str]
+    ) -> Response:
+        """Exchanges the password for a cookie; a few wrong ones a minute are looked at, of one address and of all."""
+        if scope["method"] != "POST":
+            return HTMLResponse(_login_page(""))
+        if fields.get("origin", "").lower() not in origins:
+            return PlainTextResponse("a page of another site sent this\n", 403)
+        now, address = self._clock(), (scope.get("client") or ("",))[0]
+        recent = [by for at, by in self._failures if now - at < 60.0]
+        if recent.count(address) >= _FAILURES_OF_ONE or len(recent) >= _MAX_FAILURES:
+            return HTMLResponse(_login_page("Too many wrong passwords: try again in a minute."), 429)
+        form = _form_of(await _read(receive))
+        if form is None or not _is_same(form.get("password", ""), self.access.password):
+            self._failures.append((now, address))
+            return HTMLResponse(_login_page("That is not the password."), 403)
+        response = RedirectResponse("/", 303)
+        self._set_cookie(response)
+        return response
+
+    def _set_cookie(self, response: Response) -> None:
+        is_secure = self.access.public_url.startswith("https://")
+        response.set_cookie(self._cookie, self._session, httponly=True, samesite="strict", path="/", secure=is_secure)
+
     def _entry(self, scope: Scope) -> Response | None:
-        """The page that exchanges the token of an address for a cookie; None where the address has no right one."""
+        """The page that exchanges the token of an address for a cookie; None if the address has no right one."""
         if scope["method"] != "GET":
             return None
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True, max_num_fields=None)
@@ -90,7 +171,7 @@ class Gate:
         # No redirect: the browser would not send the cookie along when the address came from elsewhere.
         response = HTMLResponse(_ENTRY)
         response.headers["Refresh"] = "0; url=" + quote(path, safe="/") + (f"?{rest}" if rest else "")
-        response.set_cookie(self._cookie, self._session, httponly=True, samesite="strict", path="/")
+        self._set_cookie(response)
         return response
 
     def _is_program(self, fields: Mapping[str, str]) -> bool:
@@ -105,26 +186,49 @@ class Gate:
         return morsel is not None and _is_same(morsel.value, self._session)
 
     async def _refused_post(
-        self, scope: Scope, receive: Receive, fields: Mapping[str, str], *, is_program: bool
+        self, scope: Scope, receive: Receive, fields: Mapping[str, str], origins: frozenset[str], *, is_program: bool
     ) -> Response | None:
-        """Why a request that changes something is refused; None where it is not, its fields being in the scope."""
+        """Why a request that changes something is refused; None if it is not, its fields being in the scope."""
         origin = fields.get("origin")
-        if self.is_read_only:
+        if self.access.read_only:
             return PlainTextResponse("these screens are read-only\n", 403)
         if origin is None and not is_program:
             return PlainTextResponse("the request does not say where it comes from\n", 403)
-        if origin is not None and origin.lower() not in {f"http://{host}" for host in self._hosts}:
+        if origin is not None and origin.lower() not in origins:
             return PlainTextResponse("a page of another site sent this\n", 403)
         body = await _read(receive)
         if body is None:
             return PlainTextResponse(f"more than {MAX_BODY} bytes\n", 413)
-        try:
-            form = dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=1_000))
-        except (UnicodeDecodeError, ValueError):
+        form = _form_of(body)
+        if form is None:
             return PlainTextResponse("not the fields of a form\n", 400)
         if not is_program and not _is_same(form.pop("form_token", ""), self.form_token):
             return PlainTextResponse("the form is of another time: load the screen again\n", 403)
         scope[FORM] = form
+        return None
+
+
+def _is_address(host: str, port: int) -> bool:
+    """Whether a Host is an address in figures and this port: no name, which an attacker could let point here."""
+    name, _, given = host.rpartition(":")
+    if given != str(port):
+        return False
+    try:
+        ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return False
+    return True
+
+
+def _host_of(origin: str) -> str:
+    return urlsplit(origin).netloc.lower()
+
+
+def _form_of(body: bytes | None) -> dict[str, str] | None:
+    """The fields of a form; None where it is none."""
+    try:
+        return None if body is None else dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=1_000))
+    except (UnicodeDecodeError, ValueError):
         return None
 
 
@@ -170,3 +274,16 @@ _CLOSED = (
     "<p>Open the address that <code>lycosa ui</code> has printed: it has a token, and is valid as long as the server"
     " runs.</p></html>"
 )
+
+
+def _login_page(problem: str) -> str:
+    alert = f'<p class="notice" role="alert">{problem}</p>' if problem else ""
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Lycosa</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        f'<link rel="stylesheet" href="/static/screens.css"><main><h1>Lycosa</h1>{alert}'
+        f'<form class="form" method="post" action="{LOGIN}"><label>Password '
+        '<input type="password" name="password" required autofocus autocomplete="current-password"></label>'
+        "<button>Open</button></form></main></html>"
+    )

@@ -21,7 +21,7 @@ class Library:
         if not root.is_dir():
             raise UsageError(f"{root} is no folder; give one with collections in it, or a collection")
         self.root = root.resolve()
-        self.is_single = _is_collection(self.root)
+        self.is_single = is_collection(self.root)
 
     def names(self) -> list[str]:
         """The names of the collections, in alphabetical order."""
@@ -32,7 +32,7 @@ class Library:
             for number, entry in enumerate(entries):
                 if number >= _MAX_ENTRIES:
                     break
-                if _is_plain(entry.name) and entry.is_dir(follow_symlinks=False) and _is_collection(Path(entry.path)):
+                if is_plain(entry.name) and entry.is_dir(follow_symlinks=False) and is_collection(Path(entry.path)):
                     names.append(entry.name)
         return sorted(names, key=lambda name: (name.casefold(), name))
 
@@ -41,18 +41,18 @@ class Library:
         if self.is_single:
             if name == self.root.name:
                 return self.root
-        elif _is_plain(name):
+        elif is_plain(name):
             folder = self.root / name
             try:
                 is_folder = stat.S_ISDIR(folder.lstat().st_mode)  # no link, wherever it leads
             except (OSError, ValueError):
                 is_folder = False
-            if is_folder and _is_collection(folder):
+            if is_folder and is_collection(folder):
                 return folder
         raise NoSuchCollectionError("there is no such collection here")
 
 
-def _is_plain(name: str) -> bool:
+def is_plain(name: str) -> bool:
     """Whether a name is that of an entry of a folder, and of one that can be written in a URL."""
     return (
         bool(name)
@@ -62,5 +62,5 @@ def _is_plain(name: str) -> bool:
     )
 
 
-def _is_collection(folder: Path) -> bool:
+def is_collection(folder: Path) -> bool:
     return (folder / FILE_NAME).is_file() or (folder / "archive").is_dir()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from .views import CollectionCard
+from .overviews import CollectionCard
 
 _GAUGES: dict[str, tuple[str, Callable[[CollectionCard], float]]] = {
     "lycosa_pages": ("Pages stored.", lambda card: card.pages),

@@ -7,7 +7,16 @@ from msgspec import Struct
 
 from lycosa import __version__
 
-from .views import CollectionList, CollectionView, FrontierView, PageView, SearchView
+from .comparison import Comparison
+from .frontier import FrontierView
+from .neighbours import NeighboursView
+from .overviews import CollectionList, CollectionView
+from .page import PageView
+from .refreshes import KINDS, RefreshView
+from .search import ORDERS, PERIODS, SearchView
+from .studies import StudyList, StudyView
+from .topic_maps import AtlasList, AtlasView
+from .versions import VersionsView
 
 
 class ApiError(Struct, frozen=True):
@@ -19,16 +28,19 @@ class LabelReply(Struct, frozen=True):
 
     url: str
     label: str
-    judged: int | None  # pages judged again; None where the next crawl trains the model
-
-
-_NAME = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
+    judged: int | None  # pages judged again; None if the next crawl trains the model
 
 
 def _query(name: str, kind: str = "string", *, required: bool = False, **more: Any) -> dict[str, Any]:
     return {"name": name, "in": "query", "required": required, "schema": {"type": kind, **more}}
 
 
+def _in_path(name: str) -> dict[str, Any]:
+    return {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+
+
+_NAME = _in_path("name")
+_URL = _query("url", required=True)
 _PAGE = _query("page", "integer", minimum=1)
 API_ROUTES: dict[str, tuple[str, str, list[dict[str, Any]], type[Struct]]] = {  # path: id, summary, parameters, answer
     "/api/collections": ("collections", "The collections of the folder.", [_PAGE], CollectionList),
@@ -42,7 +54,10 @@ API_ROUTES: dict[str, tuple[str, str, list[dict[str, Any]], type[Struct]]] = {  
             _query("host"),
             _query("language"),
             _query("min_relevance", "number", minimum=0, maximum=1),
+            _query("min_standing", "number", minimum=0, maximum=1),
+            _query("since", enum=list(PERIODS)),
             _query("label", enum=["good", "bad"]),
+            _query("order", enum=[order for order in ORDERS if order]),
             _PAGE,
         ],
         SearchView,
@@ -50,8 +65,20 @@ API_ROUTES: dict[str, tuple[str, str, list[dict[str, Any]], type[Struct]]] = {  
     "/api/collections/{name}/page": (
         "page",
         "What is known of a URL, and why it was fetched.",
-        [_NAME, _query("url", required=True)],
+        [_NAME, _URL],
         PageView,
+    ),
+    "/api/collections/{name}/versions": (
+        "versions",
+        "What changed between two versions of a page.",
+        [_NAME, _URL, _query("old", "integer", minimum=1), _query("new", "integer", minimum=1)],
+        VersionsView,
+    ),
+    "/api/collections/{name}/neighbours": (
+        "neighbours",
+        "Where a page links to, and which pages link to it.",
+        [_NAME, _URL],
+        NeighboursView,
     ),
     "/api/collections/{name}/frontier": (
         "frontier",
@@ -59,6 +86,27 @@ API_ROUTES: dict[str, tuple[str, str, list[dict[str, Any]], type[Struct]]] = {  
         [_NAME, _query("host"), _PAGE],
         FrontierView,
     ),
+    "/api/collections/{name}/refresh": (
+        "refresh",
+        "What a refresh found: pages that changed, appeared and vanished.",
+        [_NAME, _query("run", "integer", minimum=1), _query("kind", enum=list(KINDS)), _PAGE],
+        RefreshView,
+    ),
+    "/api/compare": (
+        "compare",
+        "Two collections, or a run of each, beside each other.",
+        [
+            _query("one", required=True),
+            _query("other", required=True),
+            _query("one_run", "integer", minimum=1),
+            _query("other_run", "integer", minimum=1),
+        ],
+        Comparison,
+    ),
+    "/api/maps": ("maps", "The atlases of the folder.", [], AtlasList),
+    "/api/maps/{file}": ("map", "The topics of an atlas.", [_in_path("file"), _query("topic")], AtlasView),
+    "/api/studies": ("studies", "The studies of the folder.", [_PAGE], StudyList),
+    "/api/studies/{path}": ("study", "What a study found.", [_in_path("path")], StudyView),
 }
 LABEL_PATH = "/api/collections/{name}/label"
 

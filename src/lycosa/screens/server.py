@@ -1,5 +1,6 @@
-"""Serves the screens on the loopback address, and opens them in the browser."""
+"""Serves the screens, on the loopback address unless another is given, and opens them in the browser."""
 
+import ipaddress
 import os
 import socket
 import tempfile
@@ -8,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from html import escape
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import uvicorn
 
@@ -15,21 +17,54 @@ from lycosa.vocabulary.errors import UsageError
 
 from .app import make_app
 from .crawls import Crawls
+from .gate import ScreenAccess
 from .library import Library
 
-ADDRESS = "127.0.0.1"
+LOOPBACK = "127.0.0.1"
+LEAST_PASSWORD = 12  # characters
 
 
-def serve(root: Path, *, port: int, open_browser: bool, read_only: bool, tell: Callable[[str], None]) -> None:
-    """Serves the collections of a folder until it is interrupted."""
+def serve(
+    root: Path,
+    *,
+    port: int,
+    open_browser: bool,
+    tell: Callable[[str], None],
+    read_only: bool = False,
+    listen: str = "",
+    password: str = "",
+    public_url: str = "",
+) -> None:
+    """Serves the collections of a folder until it is interrupted.
+
+    listen: an address other than that of the loopback, which needs a password.
+    public_url: by which a proxy publishes it; it has to be read-only.
+    """
+    address = checked_address(listen) if listen else LOOPBACK
+    is_remote = not ipaddress.ip_address(address).is_loopback
+    if is_remote and not password:
+        raise UsageError(f"--listen {address} lets other machines in: give a password with --password-file FILE")
+    if password and len(password) < LEAST_PASSWORD:
+        raise UsageError(f"the password is too short; give {LEAST_PASSWORD} characters or more")
+    if public_url and not read_only:
+        raise UsageError("--public-url publishes the screens: give --read-only as well")
+    published = checked_public_url(public_url) if public_url else ""
     library = Library(root)
-    listening = _listen(port)
+    listening = _listen(address, port)
     port = listening.getsockname()[1]
     crawls = Crawls()
-    gate = make_app(library, port=port, read_only=read_only, crawls=crawls)
-    address = f"http://{ADDRESS}:{port}/?token={gate.token}"
-    tell(f"the screens of {root}: {address}")
-    tell("the address is a secret: whoever has it can use them; Ctrl-C ends the server")
+    access = ScreenAccess(port, read_only=read_only, password=password, is_remote=is_remote, public_url=published)
+    gate = make_app(library, access, crawls=crawls)
+    named = f"[{address}]" if ":" in address else address
+    private = f"http://{named}:{port}/" if password or access.is_open else f"http://{named}:{port}/?token={gate.token}"
+    tell(f"the screens of {root}: {private}")
+    if access.is_open:
+        tell(f"everybody who reaches it may read; {published} is the address that it answers to behind a proxy")
+    elif password:
+        tell("the password opens them; the connection is not encrypted: use it in a network that you trust")
+        tell(f"programs send the token: {gate.token}")
+    else:
+        tell("the address is a secret: whoever has it can use them; Ctrl-C ends the server")
     config = uvicorn.Config(
         gate,
         log_level="critical",
@@ -42,7 +77,7 @@ def serve(root: Path, *, port: int, open_browser: bool, read_only: bool, tell: C
         timeout_graceful_shutdown=1,
         limit_concurrency=64,
     )
-    opened = _open(address) if open_browser else None
+    opened = _open(private) if open_browser else None
     try:
         with suppress(KeyboardInterrupt):
             uvicorn.Server(config).run(sockets=[listening])
@@ -53,17 +88,46 @@ def serve(root: Path, *, port: int, open_browser: bool, read_only: bool, tell: C
             opened.unlink(missing_ok=True)
 
 
-def _listen(port: int) -> socket.socket:
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+def checked_address(text: str) -> str:
+    """An address to listen on, in figures."""
+    try:
+        return str(ipaddress.ip_address(text.strip("[]")))
+    except ValueError:
+        raise UsageError(
+            f"--listen: no address: {text[:100]!r}; write it in figures, such as 192.168.1.5 or 0.0.0.0"
+        ) from None
+
+
+def checked_public_url(text: str) -> str:
+    """The origin of a URL by which screens are published.
+
+    >>> checked_public_url("https://Bees.example/")
+    'https://bees.example'
+    """
+    try:
+        parts = urlsplit(text)
+        is_fine = bool(parts.hostname) and parts.scheme in ("http", "https") and parts.port != 0
+    except ValueError:
+        is_fine = False
+    if not is_fine or parts.path not in ("", "/") or parts.query or parts.fragment or "@" in parts.netloc:
+        raise UsageError(
+            f"--public-url: {text[:100]!r} is not the address of a whole site; write it such as https://bees.example"
+        )
+    default = {"http": ":80", "https": ":443"}[parts.scheme]
+    return f"{parts.scheme}://{parts.netloc.lower().removesuffix(default)}"
+
+
+def _listen(address: str, port: int) -> socket.socket:
+    listening = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
     if os.name != "nt":
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind((ADDRESS, port))
+        listening.bind((address, port))
         listening.listen(64)
     except OSError as error:
         listening.close()
         raise UsageError(
-            f"cannot listen on port {port}: {error.strerror}; give another with --port, or any with --port 0"
+            f"cannot listen on {address}, port {port}: {error.strerror}; give another with --port, or any with --port 0"
         ) from None
     return listening
 

@@ -36,7 +36,7 @@ class LearntChange(Struct, frozen=True):
     """What the labels of one batch have changed."""
 
     labels: int
-    judged: int | None  # pages judged again; None where the next crawl trains the model
+    judged: int | None  # pages judged again; None if the next crawl trains the model
     became_relevant: int
     became_other: int
 

@@ -120,7 +120,7 @@ class AuthorityTable:
 
     @classmethod
     def load(cls, path: Path) -> "AuthorityTable | None":
-        """The table, or None where nothing was imported yet."""
+        """The table, or None if nothing was imported yet."""
         return cls(path) if path.exists() else None
 
     def __len__(self) -> int:

@@ -159,7 +159,7 @@ class FeatureExtractor:
         )
 
     def specificity(self, counted: tuple[Codes, Codes]) -> float:
-        """`information_specificity`; 0 where there is no background."""
+        """`information_specificity`; 0 if there is no background."""
         if self.background is None:
             return 0.0
         return information_specificity(counted, self.background, self.characteristic)

@@ -134,7 +134,7 @@ def _parse_edge_list(path: Path) -> Graph:
 
 
 def parse_rows(block: bytes, columns: int) -> RowArray | None:
-    """The numbers of a block in which every line has `columns` of them; None where lines must be parsed one by one."""
+    """The numbers of a block in which every line has `columns` of them; None if lines must be parsed one by one."""
     characters = np.frombuffer(block, np.uint8)
     are_digits = (characters - np.uint8(ord("0"))) < 10
     if not (are_digits | _SEPARATORS[characters]).all():

@@ -250,7 +250,7 @@ def labelled(pages: Iterable[Page], in_links: Mapping[Url, float]) -> Iterator[t
 
 
 def _problem(table: Floats, statuses: list[float]) -> str:
-    """Why nothing can be learnt from these pages; empty where it can."""
+    """Why nothing can be learnt from these pages; empty if it can."""
     if len(statuses) < FEWEST_PAGES:
         return f"the in-links of {len(statuses)} pages are known, and {FEWEST_PAGES} are needed"
     if min(statuses) == max(statuses):

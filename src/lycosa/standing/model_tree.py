@@ -367,7 +367,7 @@ def _expected_error(grown: _Grown) -> float:
 
 
 def best_split(columns: Floats, target: Floats) -> tuple[int, float] | None:
-    """The attribute and the cut of the highest gain, or None where no attribute can be cut.
+    """The attribute and the cut of the highest gain, or None if no attribute can be cut.
 
     With n rows, n_1 of them up to the cut, and s(…) the fifth root of the variance of the target:
     gain = s(all) - n_1 / n * s(left) - n_2 / n * s(right). At least a fifth of the rows and one more go to each side.

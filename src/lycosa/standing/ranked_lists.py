@@ -69,7 +69,7 @@ class _Columns(NamedTuple):
 
 
 def import_list(path: Path, table: Path, *, top: int = TOP, progress: Progress = lambda rows: None) -> ImportedList:
-    """Reads a list into the table, in place of what the table has of such a list; the format is recognised."""
+    """Reads a list into the table, instead of what the table has of such a list; the format is recognised."""
     start = _first_lines(path)
     if "externallinks" in "\n".join(start) and any(line.startswith(("-- ", "/*", "CREATE", "DROP")) for line in start):
         return _import_dump(path, table, top=top, progress=progress)
@@ -145,7 +145,7 @@ def _recognised(path: Path, start: list[str]) -> _Columns:
 
 
 def _row(line: str, columns: _Columns) -> tuple[str, int] | None:
-    """The name of a host and its rank; None where the line has none."""
+    """The name of a host and its rank; None if the line has none."""
     if '"' in line:
         try:
             fields = next(csv.reader([line], delimiter=columns.separator))

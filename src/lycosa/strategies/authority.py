@@ -8,9 +8,9 @@ from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
 from .base import BaseStrategy, distinct_links, random_state, restore_random
 
 # One mapping for all candidates: one for each page would take more memory than the candidates themselves.
-_DRAWN = "drawn"
-_DRAWN_BECAUSE = {_DRAWN: True}
+_DRAWN_BECAUSE = {"drawn": True}
 _LINKED_BECAUSE = {"in_links": True}
+_START = 1e6  # of the clock: priorities of other strategies, such as the depth of a page, lie before it
 
 
 class CrawlAI(BaseStrategy):
@@ -34,7 +34,7 @@ class CrawlAI(BaseStrategy):
 
     def __init__(self, *, seed: int = 0):
         self._random = Random(seed)
-        self._now = 0.0
+        self._now = _START
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
         return [Candidate(seed, -self._alarm(), because={"seed": True, **_DRAWN_BECAUSE}) for seed in seeds]
@@ -43,8 +43,7 @@ class CrawlAI(BaseStrategy):
         return self._now + self._random.expovariate(1.0)
 
     def learn(self, event: Visit | Skip) -> None:
-        # A candidate ranked by another strategy has a priority that is not a time of this clock.
-        if isinstance(event, Visit) and _DRAWN in event.candidate.because:
+        if isinstance(event, Visit):
             self._now = max(self._now, -event.candidate.priority)
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:

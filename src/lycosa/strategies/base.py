@@ -65,7 +65,7 @@ class BaseStrategy(ABC):
 
 @runtime_checkable
 class SupportsRejudge(Protocol):
-    """A strategy that can re-rank waiting URLs when earlier pages are scored anew, without seeing those pages again."""
+    """A strategy that can re-rank waiting URLs when earlier pages are scored again, without seeing the pages again."""
 
     def rejudge(
         self, relevances: Mapping[str, float], standings: Mapping[str, float] | None = None

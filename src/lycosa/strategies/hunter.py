@@ -187,7 +187,7 @@ class Hunter(BaseStrategy):
     def rejudge(
         self, relevances: Mapping[str, float], standings: Mapping[str, float] | None = None
     ) -> Iterable[Candidate]:
-        """The waiting links whose priority changes because pages were scored anew."""
+        """The waiting links whose priority changes because pages were scored again."""
         self._table.update_standings(standings or {})
         self._table.rejudge({url: self._logit(Url(url), relevance) for url, relevance in relevances.items()})
         if self.target is not None:
@@ -556,7 +556,7 @@ class _LinkTable:
     def features(self, slots: Ints, *, is_latest: bool = True) -> Floats:
         """The features of some slots, computed from all rows.
 
-        is_latest: whether the ratios of words and hosts are computed anew; otherwise those of the last time are used.
+        is_latest: whether the ratios of words and hosts are computed again; otherwise those of the last time are used.
         """
         base = self._base_rate()
         if is_latest:

@@ -40,7 +40,7 @@ class Tally(Struct):
 
 
 def share_logs(satisfying: Logs | Ids, seen: Logs | Ids, base_rate: float, *, smoothing: float = 1.0) -> Logs:
-    """log of (satisfying / seen) / P(C); 0 where nothing was seen.
+    """log of (satisfying / seen) / P(C); 0 if nothing was seen.
 
     >>> np.exp(share_logs(np.array([3.0, 0.0]), np.array([4.0, 0.0]), 0.25, smoothing=0.0)).round(6).tolist()
     [3.0, 1.0]

@@ -41,7 +41,7 @@ def logistic(logits: Floats) -> Floats:
 
 def least_weight(relevance: Floats, standing: Floats, *, needed: float, count: int) -> float | None:
     """The least α in [0, 1] for which the best `count` links by α · relevance + (1 - α) · standing have the mean
-    relevance `needed` or more; None where relevance alone does not reach it.
+    relevance `needed` or more; None if relevance alone does not reach it.
 
     This maximises the summed standing of the links taken, subject to their mean relevance: α = λ / (1 + λ) for the
     Lagrange multiplier λ of the constraint. The mean relevance never falls as α grows, so bisection finds α.
@@ -263,7 +263,7 @@ class StandingEvidence:
 
 
 class OlderLinks:
-    """Waiting links that are no longer in the table: their two estimates are frozen but weighed anew when α changes.
+    """Waiting links that are no longer in the table: their two estimates are frozen but weighed again when α changes.
 
     Beyond 10 000 links, those with the lowest max(relevance, standing) are dropped and keep their priority. The value
     of a link never exceeds that maximum (bias aside), so every link that stays is worth more at its best α than a

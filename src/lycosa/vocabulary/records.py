@@ -145,7 +145,7 @@ class Page(Struct, frozen=True, gc=False):
     words: Words
     links: tuple[Link, ...]
     canonical: Url | None = None
-    language: str = ""  # ISO 639-1, empty where unknown
+    language: str = ""  # ISO 639-1, empty if unknown
     digest: int = 0  # 64 bits of the content
     fingerprint: int = 0  # 64 one-bit minhashes: near-duplicates differ in few bits; 0 for short pages
     noindex: bool = False  # the page asks not to be kept

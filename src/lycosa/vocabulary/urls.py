@@ -11,6 +11,7 @@ import ada_url
 import xxhash
 from publicsuffixlist import PublicSuffixList
 
+from .errors import UsageError
 from .records import Host, Url
 from .text import whole_number
 
@@ -31,6 +32,14 @@ def normalise(text: str) -> Url | None:
         return _cleaned(ada_url.normalize_url(text.strip()))
     except ValueError:
         return None
+
+
+def checked_url(text: str) -> Url:
+    """The URL that a user has given; raises UsageError if it cannot be crawled."""
+    url = normalise(text)
+    if url is None:
+        raise UsageError(f"not a URL that can be crawled: {text!r}; write http://… or https://…")
+    return url
 
 
 def join(base: str, href: str) -> Url | None:

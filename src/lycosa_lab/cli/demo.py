@@ -11,16 +11,12 @@ from statistics import fmean
 from typing import Annotated
 
 import typer
-from msgspec.structs import replace
 
+from lycosa import api
 from lycosa.cli.crawl_display import run
 from lycosa.cli.options import program
 from lycosa.cli.progress import Progress
-from lycosa.cli.report import write_report
-from lycosa.recipe import DEFAULT_STRATEGY, FILE_NAME, Recipe, load_recipe, uses_standing
-from lycosa.run.new import new_collection
-from lycosa.run.open import open_for_reading
-from lycosa.run.options import Settings
+from lycosa.recipe import DEFAULT_STRATEGY, FILE_NAME, Recipe, uses_standing
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
 from lycosa_lab.worlds.server import WorldServer
@@ -30,12 +26,12 @@ from lycosa_lab.worlds.synthetic.vocabulary import TOPICS
 STRATEGIES = tuple(dict.fromkeys((DEFAULT_STRATEGY, "best-first", "breadth-first")))
 WORLD = {"pages": 40_000, "sites": 800, "topics": 24}
 GOOD_EXAMPLES, BAD_EXAMPLES = 20, 40
-LONGEST = 40  # characters of a bar
+MAX_BAR_LENGTH = 40  # characters
 
 
 @dataclass(frozen=True)
 class CrawlResult:
-    """What a crawl brought, by what the made-up web itself says of it."""
+    """The result of a crawl, by the ground truth of the made-up web."""
 
     stored: int
     on_topic: int
@@ -67,18 +63,14 @@ def demo(
             folder = _fresh(out / strategy)
             _make(folder, good, bad)
             typer.echo(f"\n{strategy}:")
-            recipe = load_recipe(folder)
-            recipe = replace(
-                recipe,
-                strategy=strategy,
-                requests=replace(recipe.requests, delay=0.0, concurrency=16),
-                stop=replace(recipe.stop, pages=pages),
+            crawl = api.crawl(
+                folder, strategy=strategy, pages=pages, delay=0.0, concurrency=16, resolve=[served.resolve]
             )
             with Progress() as progress:
-                is_interrupted = run(folder, recipe, Settings(resolve=(served.resolve,)), progress=progress, quiet=True)
+                is_interrupted = run(crawl, progress=progress, quiet=True)
             if is_interrupted:
                 raise KeyboardInterrupt
-            found[strategy] = _catch(folder, world, topic)
+            found[strategy] = _crawl_result(folder, world, topic)
     _compare(found, topic)
     _say_what_next(out / STRATEGIES[0], TOPICS[topic][0])
 
@@ -94,17 +86,17 @@ def _fresh(folder: Path) -> Path:
 
 
 def _make(folder: Path, good: list[Url], bad: list[Url]) -> None:
-    """A collection that begins at the good examples."""
+    """Creates a collection that starts from the good examples."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     files = folder.parent / "good.txt", folder.parent / "bad.txt"
     for file, urls in zip(files, (good, bad), strict=True):
         file.write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
-    new_collection(folder, examples=files[0], negatives=files[1])
+    api.new(folder, examples=files[0], negatives=files[1])
 
 
-def _catch(folder: Path, world: SyntheticWorld, topic: str) -> CrawlResult:
-    with open_for_reading(folder) as collection:
-        stored = [page.url for page in collection.catalog.pages()]
+def _crawl_result(folder: Path, world: SyntheticWorld, topic: str) -> CrawlResult:
+    with api.open(folder) as collection:
+        stored = [page.url for page in collection]
     on_topic = [url for url in stored if _is_about(world, url, topic)]
     status = [world.standing(url) or 0.0 for url in on_topic]
     return CrawlResult(len(stored), len(on_topic), expm1(fmean(status)) if status else 0.0)
@@ -112,14 +104,14 @@ def _catch(folder: Path, world: SyntheticWorld, topic: str) -> CrawlResult:
 
 def _compare(found: Mapping[str, CrawlResult], topic: str) -> None:
     typer.echo(f"\non the topic, by what the made-up web itself says is about {topic}:")
-    for name, catch in found.items():
-        share = catch.on_topic / catch.stored if catch.stored else 0.0
-        bar = "█" * round(LONGEST * share)
-        typer.echo(f"  {name:14} {share:6.1%}  {bar}  {catch.on_topic} of {catch.stored} pages")
+    for name, result in found.items():
+        share = result.on_topic / result.stored if result.stored else 0.0
+        bar = "█" * round(MAX_BAR_LENGTH * share)
+        typer.echo(f"  {name:14} {share:6.1%}  {bar}  {result.on_topic} of {result.stored} pages")
     typer.echo("\nimportance of those pages: links that lead to them from everywhere, geometric mean:")
-    most = max(catch.in_links for catch in found.values()) or 1.0
-    for name, catch in found.items():
-        typer.echo(f"  {name:14} {catch.in_links:6.1f}  {'█' * round(LONGEST * catch.in_links / most)}")
+    most = max(result.in_links for result in found.values()) or 1.0
+    for name, result in found.items():
+        typer.echo(f"  {name:14} {result.in_links:6.1f}  {'█' * round(MAX_BAR_LENGTH * result.in_links / most)}")
     for line in _why_not_first(found, DEFAULT_STRATEGY):
         typer.echo(f"\n{line}")
 
@@ -139,8 +131,9 @@ def _why_not_first(found: Mapping[str, CrawlResult], default: str) -> list[str]:
 
 
 def _say_what_next(folder: Path, word: str) -> None:
-    with open_for_reading(folder) as collection:
-        best = next(collection.catalog.pages("relevance", limit=1))
+    with api.open(folder) as collection:
+        best = next(collection.pages("relevance", limit=1))
+        report = collection.write_report()
     commands = [
         f"search {folder} {word}",
         f"explain {folder} {best.url}",
@@ -148,6 +141,6 @@ def _say_what_next(folder: Path, word: str) -> None:
         "new mine --examples pages-you-like.txt",
         f"ui {folder.parent}",
     ]
-    typer.echo(f"\nreport       {write_report(folder)}\ncollection   {folder}")
+    typer.echo(f"\nreport       {report}\ncollection   {folder}")
     for head, command in zip_longest(("next",), commands, fillvalue=""):
         typer.echo(f"{head:12} {program()} {command}")

@@ -25,7 +25,7 @@ from lycosa_lab.worlds.registry import open_world
 
 app = typer.Typer(name="lab", help="Studies that judge strategies on fixed worlds.", **TYPER_OPTIONS)
 HOME = Path("lycosa-lab")
-_MOST_COLUMNS = 8  # strategies side by side
+_MAX_COLUMNS = 8  # strategies side by side
 COMPARED = tuple(dict.fromkeys((DEFAULT_STRATEGY, "best-first", "breadth-first")))  # unless others are named
 World = Annotated[
     str | None,
@@ -183,7 +183,7 @@ def _lines(results: Results) -> list[str]:
 
 
 def _mean_lines(means: Sequence[Row]) -> list[str]:
-    """A line for each measure, a column for each strategy; the other way round where there are many strategies."""
+    """A line for each measure, a column for each strategy; the other way round if there are many strategies."""
     if not means:
         return []
     cells = {}
@@ -192,7 +192,7 @@ def _mean_lines(means: Sequence[Row]) -> list[str]:
         cells[row["measure"], row["strategy"]] = f"{format_value(row['mean'])}{error}"
     measures = list(dict.fromkeys(row["measure"] for row in means))
     strategies = list(dict.fromkeys(row["strategy"] for row in means))
-    if len(strategies) <= _MOST_COLUMNS:
+    if len(strategies) <= _MAX_COLUMNS:
         lines = ["", f"{'':37}{''.join(f'{strategy:>20}' for strategy in strategies)}"]
         for measure in measures:
             found = (cells.get((measure, strategy), "–") for strategy in strategies)

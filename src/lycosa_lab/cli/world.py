@@ -24,8 +24,8 @@ from lycosa_lab.worlds.registry import WORLDS, make_world, open_world, require_e
 from lycosa_lab.worlds.server import WorldServer
 from lycosa_lab.worlds.world import StudyWorld, World
 
-_HOSTS_NAMED = 5
-_LONG = 5.0  # seconds, after which it is said how a world opens faster
+_MAX_HOSTS = 5
+_SLOW = 5.0  # seconds; if opening takes longer, the user is told how to open it faster
 
 app = typer.Typer(name="world", help="Worlds to crawl without touching the Web.", **TYPER_OPTIONS)
 WorldArgument = Annotated[
@@ -107,7 +107,7 @@ def show(
         return
     if not as_json:
         typer.echo("\n".join(_lines(opened)))
-        sys.stdout.flush()  # to measure takes some seconds
+        sys.stdout.flush()  # measuring takes some seconds
     with elapsed_notice("measuring"):
         measured = measure(opened)
     if as_json:
@@ -126,12 +126,12 @@ def show(
 
 
 def _open(world: str) -> StudyWorld:
-    """Opens a world; where that takes long, says how it need not the next time."""
+    """Opens a world; if that is slow, tells how to make it faster."""
     began = time.monotonic()
     with elapsed_notice("opening the world"):
         opened = open_world(world)
     kind, _, options = world.partition(":")
-    if time.monotonic() - began > _LONG and kind in WORLDS:
+    if time.monotonic() - began > _SLOW and kind in WORLDS:
         flags = [word for option in options.split(",") if option for word in _as_flag(option)]
         tell(f"To open it at once the next time: {command('world', 'make', kind, *flags, '--out', 'w')}, then use w.")
     return opened
@@ -188,8 +188,8 @@ def serve(
     with _serving(opened, port, address) as served:
         count = f"{counted(len(opened), 'page')} on {counted(len(opened.hosts), 'host')}"
         typer.echo(f"{opened.name}: {count} at {address}:{served.port}")
-        named = ", ".join(sorted(opened.hosts)[:_HOSTS_NAMED])
-        typer.echo(f"Hosts:     {named}{', …' if len(opened.hosts) > _HOSTS_NAMED else ''}")
+        named = ", ".join(sorted(opened.hosts)[:_MAX_HOSTS])
+        typer.echo(f"Hosts:     {named}{', …' if len(opened.hosts) > _MAX_HOSTS else ''}")
         categories = opened.directory()
         if categories:
             name = categories[0].name
@@ -216,7 +216,7 @@ def practice(
 
 
 def _write_list(path: Path, urls: Sequence[str]) -> None:
-    """Writes a file with one URL a line, unless there is a file of that name that says something else."""
+    """Writes a file with one URL a line; UsageError if a different file of that name exists."""
     text = "".join(f"{url}\n" for url in urls)
     try:
         if path.exists() and path.read_text(encoding="utf-8", errors="replace") != text:
@@ -228,7 +228,7 @@ def _write_list(path: Path, urls: Sequence[str]) -> None:
 
 @contextmanager
 def _serving(world: World, port: int, address: str) -> Iterator[WorldServer]:
-    """Serves a world until interrupted, once the block has said what there is to say."""
+    """Serves a world until interrupted; the block runs first, to print instructions."""
     try:
         with WorldServer(world, port=port, address=address) as served:
             yield served

@@ -23,9 +23,8 @@ def interest_matrix(interests: RaggedArray, categories: int) -> Floats:
 
 
 def shared_interests(links: tuple[Ints, Ints], liked: Floats, *, seed: int) -> tuple[float, float, float]:
-    """The share of buddies with a common interest, its mean under permutation, and the p-value of a permutation test.
-
-    The interests are permuted among peers; the links stay.
+    """The share of buddies with a common interest, its mean under permutation, and the p-value of a permutation test,
+    in which interests are permuted among peers and links are fixed.
     """
     ones, others = links
     if not len(ones):
@@ -44,7 +43,7 @@ def shared_interests(links: tuple[Ints, Ints], liked: Floats, *, seed: int) -> t
 def spectral_layout(links: tuple[Ints, Ints], peers: int) -> Floats:
     """Two coordinates for each peer: a spectral embedding of the graph of buddies.
 
-    Links are weighted by the inverse square roots of the degrees of their ends, else a few hubs would dominate.
+    Links are weighted by the inverse square roots of the degrees of their ends, so that a few hubs do not dominate.
     """
     ones, others = links
     table = np.zeros((peers, peers))

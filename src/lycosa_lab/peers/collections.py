@@ -18,7 +18,7 @@ from lycosa_lab.worlds import StudyWorld
 from lycosa_peers.peer_folder import PeerFolder
 from lycosa_peers.shared_collection import SharedCollection
 
-FETCHED_AT = 1_000_000_000.0  # all pages, so that the same run gives the same collections
+FETCHED_AT = 1_000_000_000.0  # of all pages, so that the same run gives the same collections
 SECOND_TOPIC = 0.5  # share of peers with a second topic
 SEEDS = 5  # of each topic
 _RECIPE = '[topic]\ntext = "crawled in the lab"\n'
@@ -35,9 +35,9 @@ class Collector(Struct, frozen=True):
 def collectors_of(
     topics: Sequence[DirectoryTopic], *, peers: int, pages: int, page_cache: PageCache, seed: int
 ) -> list[Collector]:
-    """Each peer crawls one topic or two, from random seeds of the directory.
+    """Each peer crawls one or two topics, from random seeds of the directory.
 
-    First topics are divided evenly among the peers in order; a second one is drawn.
+    First topics are divided evenly among the peers; second ones are drawn at random.
     """
     collectors = []
     for peer in range(peers):
@@ -66,12 +66,12 @@ def _crawled(topic: DirectoryTopic, pages: int, page_cache: PageCache, rng: rand
 
 
 def union_of(collectors: Iterable[Collector]) -> dict[Url, float]:
-    """All pages that anybody has."""
+    """All pages of all collectors."""
     return {url: relevance for collector in collectors for url, relevance in collector.pages.items()}
 
 
 def write_collection(folder: Path, world: StudyWorld, pages: Mapping[Url, float]) -> None:
-    """Makes a collection of pages of a world, with its archive, its search index, and the summary that peers show."""
+    """Writes a collection of pages of a world, with archive, search index, and summary for peers."""
     folder.mkdir()
     (folder / "lycosa.toml").write_text(_RECIPE, encoding="utf-8")
     reader = Reader()

@@ -1,9 +1,9 @@
 """The search of `lycosa_peers`, compiled: the same draws, the same counts, message by message.
 
-`peers.routing` defines how queries travel and what is counted, `peers.buddies` how lists are kept. What a peer answers
-does not change while others ask, except for who asks, so each walker is followed to its end by itself, and the order of
-the responses follows from the number of steps of each. Everything compiled is in this one file, since numba renews its
-cache only when the file of a function changes.
+`peers.routing` defines how queries travel and what is counted, `peers.buddies` how lists are kept. During a search,
+only the asker's state changes, so each walker can be followed to its end separately, and the order of the responses
+follows from the number of steps of each. Everything compiled is in this one file, since numba renews its cache only
+when the file of a function changes.
 """
 
 from collections.abc import Callable
@@ -73,7 +73,7 @@ def outranks(node: int, one: int, other: int, lists: BuddyLists) -> bool:
 
 @compiled
 def best_first(node: int, lists: BuddyLists, order: Array) -> int:
-    """Puts the places of a list into `order` by rank; returns their number."""
+    """Writes the indices of a list into `order` by rank; returns their number."""
     size = lists.sizes[node]
     for place in range(size):
         at = place
@@ -127,7 +127,7 @@ def answered(node: int, peer: int, lists: BuddyLists) -> None:
 
 @compiled
 def demote(node: int, peer: int, lists: BuddyLists, switches: Switches) -> None:
-    """Takes 1 from a buddy's count, as `BuddyList.failed`."""
+    """Lowers a buddy's count by 1, as `BuddyList.failed`."""
     place = place_of(node, peer, lists)
     if switches.adapts and place >= 0:
         lists.counts[node, place] -= 1
@@ -137,7 +137,7 @@ def demote(node: int, peer: int, lists: BuddyLists, switches: Switches) -> None:
 
 @compiled
 def indexes_wanted(node: int, network: NetworkArrays, lists: BuddyLists, switches: Switches) -> int:
-    """How many indexes a peer wants to hold; of neighbours only if it ever asked, as `NodeState.index_owners`."""
+    """The number of indexes that a peer wants; of neighbours only if it ever asked, as `NodeState.index_owners`."""
     if switches.indexes == OF_BUDDIES:
         return int(lists.sizes[node])
     if switches.indexes == OF_NEIGHBOURS and lists.have_asked[node]:
@@ -155,12 +155,12 @@ def owner_of(node: int, place: int, network: NetworkArrays, lists: BuddyLists, s
 
 @compiled
 def checkpoint(network: NetworkArrays, lists: BuddyLists, switches: Switches) -> int:
-    """Every peer that is up requests the indexes that are due; the number of transfers."""
+    """Every peer that is up requests the indexes that are due; returns the number of transfers."""
     transfers, is_up, at_once = 0, network.is_up, switches.indexes == OF_NEIGHBOURS
     if switches.indexes == NOBODY:
         return 0
     for node in range(len(is_up)):
-        is_idle = not lists.have_asked[node] if at_once else lists.sizes[node] == 0  # most are: skips a call
+        is_idle = not lists.have_asked[node] if at_once else lists.sizes[node] == 0  # the usual case; saves a call
         if is_idle or not is_up[node]:
             continue
         for place in range(indexes_wanted(node, network, lists, switches)):
@@ -176,7 +176,7 @@ def checkpoint(network: NetworkArrays, lists: BuddyLists, switches: Switches) ->
 def indexed_holders(
     node: int, network: NetworkArrays, lists: BuddyLists, switches: Switches, work: Work, found: Array
 ) -> int:
-    """Puts the owners of held indexes who have the item into `found`, in order; returns their number."""
+    """Writes the owners of held indexes who have the item into `found`, in order; returns their number."""
     wanted, many, by_rank = indexes_wanted(node, network, lists, switches), 0, switches.indexes == OF_BUDDIES
     if by_rank:
         best_first(node, lists, work.ranks)
@@ -200,7 +200,7 @@ def named_by(node: int, network: NetworkArrays, lists: BuddyLists, switches: Swi
 
 @compiled
 def mark_knowing(has: Array, knows: Array, sizes: Array, offsets: Array, peers: Array, is_held: Array) -> None:
-    """Marks the peers that hold an index of a peer that has the item; `peers` are rows one after the other."""
+    """Marks the peers that hold an index of a peer that has the item; `peers` is a ragged array of rows."""
     for node in range(len(knows)):
         begin = offsets[node]
         knows[node] = False
@@ -217,7 +217,7 @@ def mark_knowing(has: Array, knows: Array, sizes: Array, offsets: Array, peers: 
 def walk(
     start: Any, asker: int, walker: int, ttl: int, has: Array, knows: Array, network: tuple[Array, Array, Array, Array]
 ) -> tuple[int, int]:
-    """How often a walker is received, and the peer that responds; -1 where none does."""
+    """The number of receptions of a walker, and the responding peer; -1 if there is none."""
     offsets, neighbours, degrees, is_up = network
     node, came_from, received = asker, -1, 0
     while True:
@@ -248,7 +248,7 @@ def walk(
 def walks(
     start: Any, asker: int, network: NetworkArrays, lists: BuddyLists, switches: Switches, work: Work
 ) -> tuple[int, int]:
-    """All walkers of a query: how often each is received and the provider named, -1 for none, go into `work`; returns
+    """All walkers of a query: writes the receptions of each and the provider named (-1 for none) into `work`; returns
     the number of messages, and of detours."""
     overlay = (network.offsets, network.neighbours, network.degrees, network.is_up)
     messages, detours = 0, 0
@@ -265,7 +265,7 @@ def walks(
 
 @compiled
 def by_response(work: Work) -> tuple[int, int]:
-    """Puts the named providers into the order of the responses; their number, and the walker of the first, or -1."""
+    """Sorts the named providers by time of response; returns their number, and the walker of the first, or -1."""
     lengths, named = work.lengths, work.named.copy()
     first, many = -1, 0
     while True:
@@ -291,7 +291,7 @@ def path_to(first: int, lengths: Array) -> int:
 
 @compiled
 def flood(mark: int, asker: int, network: NetworkArrays, switches: Switches, work: Work) -> tuple[int, int, int, int]:
-    """A flood: messages, detours, the path to the first response, and the responder; -1 where there is none."""
+    """A flood: messages, detours, path length to the first response, and the responder; -1 if there is none."""
     queue, head, tail, responses, detours, path, first = work.queue, 0, 0, 0, 0, -1, -1
     node, came_from, ttl = asker, -1, switches.flood_ttl + 1
     while True:
@@ -397,7 +397,7 @@ def one_search(
 def pass_time(
     now: float, event: int, due: float, network: NetworkArrays, lists: BuddyLists, switches: Switches
 ) -> tuple[int, float, int]:
-    """Processes events and checkpoints up to a moment; the next event, the next checkpoint, and the index transfers."""
+    """Processes events and checkpoints up to a time; returns the next event, the next checkpoint, and transfers."""
     transfers = 0
     while True:
         event_at = network.times[event] if event < len(network.times) else np.inf
@@ -418,7 +418,7 @@ def pass_time(
 
 @compiled
 def search(network: NetworkArrays, questions: Questions, switches: Switches, outcomes: Outcomes, work: Work) -> None:
-    """Asks all questions one after the other, while buddy lists are learnt; writes into its arguments."""
+    """Asks all questions in order, learning buddy lists; writes into its arguments."""
     lists, has, event, due = outcomes.lists, work.has, 0, switches.checkpoint
     for question in range(len(questions.askers)):
         event, due, transfers = pass_time(questions.times[question], event, due, network, lists, switches)
@@ -455,7 +455,7 @@ def _upkeep(
 ) -> int:
     """Appends new links to `pairs`, each with the number of the event that caused it; returns the number of links.
 
-    A peer that has fewer than `least` neighbours that are up gets another one, with probability in proportion to links.
+    A peer with fewer than `least` live neighbours gets another one, drawn with probability proportional to its links.
     """
     peers = len(is_up)
     live = np.zeros(peers, np.int64)  # neighbours that are up
@@ -547,7 +547,7 @@ def network_of(
     all_kinds = np.concatenate([kinds, np.full(len(later), LINK)])
     ones, twos = np.concatenate([who, later[:, 0]]), np.concatenate([np.full(len(who), -1), later[:, 1]])
     place = np.concatenate([np.arange(len(who)), later[:, 2]])
-    sequence = np.lexsort((np.arange(len(place)), place))  # links come right behind the event that made them
+    sequence = np.lexsort((np.arange(len(place)), place))  # links come right after the event that caused them
     return NetworkArrays(
         offsets=bounds,
         neighbours=others[order].astype(np.int32),

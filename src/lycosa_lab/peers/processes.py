@@ -18,7 +18,7 @@ from lycosa_peers.peer import SearchProgress
 from lycosa_peers.peer_folder import PeerFolder
 
 HOST = "127.0.0.1"
-LONGEST = 600  # seconds after which a process ends by itself
+MAX_LIFETIME = 600  # seconds, after which a process ends by itself
 END_SECONDS = 10.0
 _PROGRAM = "import signal, sys; signal.alarm(int(sys.argv.pop(1))); from lycosa.cli import main; main()"
 
@@ -56,7 +56,7 @@ class Processes:
             for process in self._running:
                 assert process.stdout is not None
                 if " serves " not in process.stdout.readline():
-                    raise NoLoopbackError(f"a peer did not begin: {_last_words(process)}")
+                    raise NoLoopbackError(f"a peer did not begin: {_last_output_line(process)}")
         except OSError as error:
             self._end()
             raise NoLoopbackError(f"no processes: {error.strerror}") from error
@@ -105,7 +105,7 @@ class Processes:
 def _begin(folder: Path, address: str, secret: Path) -> subprocess.Popen[str]:
     words = ("peer", "serve", str(folder), "--listen", address, "--group", str(secret), "--allow-private", "--quiet")
     return subprocess.Popen(
-        [sys.executable, "-c", _PROGRAM, str(LONGEST), *words],
+        [sys.executable, "-c", _PROGRAM, str(MAX_LIFETIME), *words],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -113,7 +113,7 @@ def _begin(folder: Path, address: str, secret: Path) -> subprocess.Popen[str]:
     )
 
 
-def _last_words(process: subprocess.Popen[str]) -> str:
+def _last_output_line(process: subprocess.Popen[str]) -> str:
     process.kill()
     lines = process.communicate()[1].strip().splitlines()
     return lines[-1] if lines else f"it ended with {process.returncode}"

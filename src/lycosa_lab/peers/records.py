@@ -13,20 +13,20 @@ NOBODY, OF_BUDDIES, OF_NEIGHBOURS = 0, 1, 2  # whose indexes are held
 
 
 class NetworkArrays(NamedTuple):
-    """Peers and their neighbours, in the order in which each got them, and the events of churn."""
+    """Peers and their neighbours, in order of arrival, and the events of churn."""
 
-    offsets: Array  # where the neighbours of each peer begin, including later ones
+    offsets: Array  # start of the neighbours of each peer, including later ones
     neighbours: Array
-    degrees: Array  # how many of them it has at first
-    is_up: Array  # at first
+    degrees: Array  # initial number of them
+    is_up: Array  # initially
     times: Array  # of events, in order
     kinds: Array
-    ones: Array  # who comes or goes, or is linked
-    others: Array  # to whom; -1
+    ones: Array  # the peer that goes up or down, or is linked
+    others: Array  # the peer it is linked to, or -1
 
 
 class Questions(NamedTuple):
-    """Askers, items and times of questions, in the order of time, and the holders of each item."""
+    """Askers, items and times of questions, in order of time, and the holders of each item."""
 
     askers: Array
     items: Array
@@ -37,7 +37,7 @@ class Questions(NamedTuple):
 
 
 class Switches(NamedTuple):
-    """The switches of an algorithm, as `NodeOptions` has them."""
+    """The options of an algorithm; see `NodeOptions`."""
 
     floods: bool
     keeps_buddies: bool
@@ -57,7 +57,7 @@ class BuddyLists(NamedTuple):
     """The buddy list of every peer, and which of the indexes it wants it holds."""
 
     sizes: Array
-    offsets: Array  # where each list begins in `peers`, row behind row
+    offsets: Array  # start of each list in `peers`
     peers: Array  # by list and place
     counts: Array
     since: Array
@@ -83,7 +83,7 @@ class Work(NamedTuple):
     """Scratch arrays: marks of peers, and short lists of them."""
 
     has: Array  # whether a peer has the item
-    knows: Array  # whether it knows a provider by an index
+    knows: Array  # whether it holds an index of a provider
     tried: Array  # in which search last
     seen: Array  # by which flood last
     order: Array  # buddies of the asker, by rank

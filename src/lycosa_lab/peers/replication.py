@@ -7,7 +7,7 @@ from lycosa.standing.graph_files import Graph
 from lycosa_lab.worlds.file_sharing import WEEK, make_files, sample_interests
 from lycosa_lab.worlds.peer_networks import Floats, RaggedArray, Trace, group_by_row, preferential_attachment
 
-AT_HOME = 0.9  # of the copies are with interested peers, as far as there are enough
+AT_HOME = 0.9  # share of the copies held by interested peers, if there are enough
 SKEW = 0.8  # Zipf exponent of queries and of copies
 
 
@@ -23,7 +23,7 @@ class Replicated(Struct, frozen=True):
 def replicated_network(
     peers: int, *, factor: float, files: int, categories: int, interests: int, neighbours: int, queries: int, seed: int
 ) -> Replicated:
-    """Peers that ask for files of their interests; on average over all files, a share `factor` of the peers has each.
+    """Peers that ask for files of their interests; on average, a share `factor` of the peers has each file.
 
     Only files that are asked for are included; an asker of a file does not have it.
     """
@@ -58,7 +58,7 @@ def replicated_network(
 
 
 def copy_shares(files: int, factor: float) -> Floats:
-    """The share of peers that has the k-th file: in proportion to 1 / k^SKEW, at most all, on average `factor`."""
+    """The share of peers that has the k-th file: proportional to 1 / k^SKEW, at most 1, on average `factor`."""
     shape = np.arange(1, files + 1) ** -SKEW
     low, high = 0.0, float(files) ** SKEW
     for _ in range(80):

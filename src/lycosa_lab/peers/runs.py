@@ -51,9 +51,9 @@ def uptimes(peers: int, rng: Generator) -> Floats:
 def churn_events(
     shares: Floats, trace: Trace, *, until: float, rng: Generator
 ) -> tuple[Bools, tuple[Floats, Ints, Ints]]:
-    """Which peers are up at first, and then every change in the order of time: time, UP or DOWN, peer.
+    """Which peers are up initially, and every change in order of time: time, UP or DOWN, peer.
 
-    Sessions have log-normal lengths, the time between them is exponential, with a mean that gives each peer its share.
+    Session lengths are log-normal, gaps between sessions exponential, with a mean that gives each peer its uptime.
     An asker is up from `BEFORE` until `AFTER` its query.
     """
     peers = len(shares)
@@ -94,7 +94,7 @@ def _sessions(shares: Floats, until: float, rng: Generator) -> tuple[Floats, Flo
 
 
 def _merged(begins: Floats, ends: Floats, owners: Ints) -> tuple[Floats, Floats, Ints]:
-    """The same times as intervals that do not overlap."""
+    """The union of the intervals of each peer, as disjoint intervals."""
     order = np.lexsort((begins, owners))
     begins, ends, owners = begins[order], ends[order], owners[order]
     apart = 1e9  # offset between the intervals of two peers, on one axis
@@ -106,7 +106,7 @@ def _merged(begins: Floats, ends: Floats, owners: Ints) -> tuple[Floats, Floats,
     return begins[firsts], reach[lasts], owners[firsts]
 
 
-_WHOSE = {"nobody": NOBODY, "buddies": OF_BUDDIES, "neighbours": OF_NEIGHBOURS}
+_INDEX_KINDS = {"nobody": NOBODY, "buddies": OF_BUDDIES, "neighbours": OF_NEIGHBOURS}
 
 
 @cache
@@ -153,7 +153,7 @@ def switches_of(options: NodeOptions, seed: int) -> Switches:
         keeps_buddies=options.keeps_buddies,
         adapts=options.adapts,
         demotes_unreachable=options.demotes_unreachable,
-        indexes=_WHOSE[options.indexes],
+        indexes=_INDEX_KINDS[options.indexes],
         buddies=options.buddies,
         neighbour_indexes=options.neighbour_indexes,
         walkers=options.walkers,
@@ -167,9 +167,9 @@ def switches_of(options: NodeOptions, seed: int) -> Switches:
 def run_questions(
     network: NetworkArrays, questions: Questions, options: NodeOptions, *, seed: int, all_have_asked: bool = False
 ) -> Outcomes:
-    """Asks all questions, beginning with empty buddy lists.
+    """Asks all questions, starting with empty buddy lists.
 
-    A peer holds indexes of neighbours from its first search on; where `all_have_asked`, from the beginning.
+    A peer holds indexes of neighbours from its first search on; with `all_have_asked`, from the beginning.
     """
     many = len(questions.askers)
     indexed = options.neighbour_indexes if options.indexes == "neighbours" else 0

@@ -1,4 +1,4 @@
-"""The studies, one file or folder each; `STUDIES` is the one dictionary of names."""
+"""The studies, one file or folder each; `STUDIES` lists them by name."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -47,7 +47,7 @@ STUDIES: Mapping[str, Study] = {
 
 
 def study_named(name: str) -> Study:
-    """The study of this name, Lycosa's own or that of a plug-in, which names an object or a class."""
+    """The study of this name, built-in or of a plug-in, which may be an object or a class."""
     found: Any = find_by_name(STUDIES, "lycosa.studies", name, what="study")
     study: Study = found() if isinstance(found, type) else found
     return study

@@ -1,4 +1,4 @@
-"""How fast strategies find the most linked pages of a graph that stands still.
+"""How fast strategies find the most linked pages of a static graph.
 
 Kumar, Lang, Marlow, Tomkins: Efficient discovery of authoritative resources (ICDE 2008), section II.
 """
@@ -29,11 +29,11 @@ from lycosa_lab.worlds.graphs import LinkGraph
 Ints = NDArray[np.signedinteger[Any]]
 Flags = NDArray[np.bool_]
 
-BEST_LINKED = 8  # nodes with most links both ways
+BEST_LINKED = 8  # nodes with the most links in both directions
 
 
 class Performance(Struct, frozen=True):
-    """Of the targets, the share that a crawl has brought home, and that its own ranking puts in their place."""
+    """The share of targets that a crawl has fetched, and the share that its own ranking identifies."""
 
     nodes: int  # crawled so far
     crawl: float
@@ -41,15 +41,15 @@ class Performance(Struct, frozen=True):
 
 
 class Linkers(Struct, frozen=True):
-    """Of those who link to authorities, the share who are linked to well themselves."""
+    """Among the nodes that link to authorities, the share that are well linked themselves."""
 
     share: float  # mean over the authorities
-    spread: float  # between authorities, as a standard deviation
-    by_chance: float  # the spread to expect if the linkers of all authorities were alike
+    spread: float  # standard deviation between authorities
+    by_chance: float  # the expected spread if the linkers of all authorities were alike
 
 
 def as_graph(world: StudyWorld) -> LinkGraph:
-    """The links of a world alone, each once, none from a page to itself."""
+    """The distinct links of a world, without self-links."""
     size = len(world)
     if isinstance(world, LinkGraph):
         sources, targets = np.repeat(np.arange(size), world.out_degrees()), world.graph.targets
@@ -69,7 +69,7 @@ def _arcs_of(world: StudyWorld) -> tuple[Ints, Ints]:
 
 
 def most_linked(graph: LinkGraph, k: int) -> Flags:
-    """Which nodes are the k of the highest in-degree; of equals those of the lowest numbers."""
+    """Which nodes are the k of the highest in-degree; among ties, those with the lowest numbers."""
     degrees = graph.in_degrees()
     are_targets = np.zeros(len(graph), np.bool_)
     are_targets[np.lexsort((np.arange(len(graph)), -degrees))[:k]] = True
@@ -77,9 +77,9 @@ def most_linked(graph: LinkGraph, k: int) -> Flags:
 
 
 def linkers_of(graph: LinkGraph, k: int, well_linked: int) -> Linkers:
-    """How the linkers of authorities differ: of the 2 k most linked nodes, those that may be taken for the k best.
+    """How the linkers of the 2 k most linked nodes differ.
 
-    A greedy crawl sees the links of so many well linked nodes. It ranks by them as well as by any others, as long as
+    A greedy crawl sees mostly the links of well linked nodes. Ranking by these is as good as ranking by any others if
     the linkers of all authorities are alike.
     """
     are_well_linked = most_linked(graph, well_linked)
@@ -93,10 +93,10 @@ def linkers_of(graph: LinkGraph, k: int, well_linked: int) -> Linkers:
 
 
 def performances(graph: LinkGraph, order: Ints, are_targets: Flags, points: Sequence[int]) -> Iterator[Performance]:
-    """How a crawl stands after so many nodes, at each of the points.
+    """The performance of a crawl at each of the points, in nodes.
 
-    Its own ranking takes the k nodes crawled of the highest apparent in-degree, which counts the links of crawled nodes
-    only. Where equals stand at the border, it has the mean over all ways to choose among them.
+    Its own ranking takes the k crawled nodes of the highest apparent in-degree, which counts only links of crawled
+    nodes. For ties at the cutoff, it is the mean over all ways to break them.
     """
     k = int(are_targets.sum())
     apparent = np.zeros(len(graph), np.int64)
@@ -107,18 +107,18 @@ def performances(graph: LinkGraph, order: Ints, are_targets: Flags, points: Sequ
         done = max(done, min(point, len(order)))
         crawled = order[:done]
         found = float(are_targets[crawled].sum()) / k
-        yield Performance(done, found, _known(apparent[crawled], are_targets[crawled], k) / k)
+        yield Performance(done, found, _expected_hits(apparent[crawled], are_targets[crawled], k) / k)
 
 
 def _targets_of(graph: LinkGraph, nodes: Ints) -> Ints:
-    """What some nodes link to, one behind the other."""
+    """The link targets of some nodes, concatenated."""
     offsets, targets = graph.graph.offsets, graph.graph.targets
     found: Ints = targets[concatenated_ranges(offsets[nodes], np.diff(offsets)[nodes])]
     return found
 
 
-def _known(degrees: Ints, are_targets: Flags, k: int) -> float:
-    """How many targets are among the k of the highest degrees."""
+def _expected_hits(degrees: Ints, are_targets: Flags, k: int) -> float:
+    """The expected number of targets among the k of the highest degrees."""
     if len(degrees) <= k:
         return float(are_targets.sum())
     border = np.partition(degrees, len(degrees) - k)[len(degrees) - k]
@@ -128,7 +128,7 @@ def _known(degrees: Ints, are_targets: Flags, k: int) -> float:
 
 
 def a_source(graph: LinkGraph, seed: int) -> int:
-    """Any node of the largest strongly connected component that one of the best linked nodes is in."""
+    """A random node of the largest strongly connected component that contains one of the best linked nodes."""
     size, targets, outs = len(graph), graph.graph.targets, graph.out_degrees()
     sources = np.repeat(np.arange(size, dtype=np.int32), outs)
     backward = LinkGraph(graph_from_edges(targets, sources, size))
@@ -151,10 +151,10 @@ ALGORITHMS = (*PUBLISHED, "sample-u")
 POINTS = 60
 FIRST_FIFTH, MIDDLE = slice(0, POINTS // 5), POINTS // 2 - 1
 CRAWL = 0.3  # of the nodes
-LENGTHS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.3)  # of the nodes: lengths of crawl in the table of means
+LENGTHS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.3)  # shares of the nodes crawled, in the table of means
 FEWEST_NODES = 100  # for each target
 
-SAMPLES: Mapping[str, Callable[[Ints, Ints], Floats]] = {  # baselines: the weight of nodes by in-degree and out-degree
+SAMPLES: Mapping[str, Callable[[Ints, Ints], Floats]] = {  # baselines: weight of a node by in-degree and out-degree
     "sample-u": lambda ins, outs: np.ones(len(ins)),
     "sample-i": lambda ins, outs: ins.astype(np.float64),
     "sample-io": lambda ins, outs: (ins + outs).astype(np.float64),
@@ -227,7 +227,7 @@ def _targets_in(world: StudyWorld, size: Size) -> int:
 
 
 def _crawl_order(algorithm: str, graph: LinkGraph, *, count: int, seed: int) -> Any:
-    """The nodes that an algorithm fetches, in their order."""
+    """The nodes that an algorithm fetches, in order."""
     if algorithm in SAMPLES:
         return sample_nodes(algorithm, graph.in_degrees(), graph.out_degrees(), count=count, seed=seed)
     strategy: Strategy = CrawlAI(seed=seed) if algorithm == AI else CrawlGAI()
@@ -237,9 +237,9 @@ def _crawl_order(algorithm: str, graph: LinkGraph, *, count: int, seed: int) -> 
 
 
 def sample_nodes(name: str, in_degrees: Ints, out_degrees: Ints, *, count: int, seed: int) -> Ints:
-    """The first `count` nodes of a weighted sample without replacement, in the order drawn; nodes of weight 0 never.
+    """`count` nodes of a weighted sample without replacement, in the order drawn; never nodes of weight 0.
 
-    A node rings after an exponential time of rate `weight`; the first to ring are the sample.
+    Each node gets an exponential time with rate `weight`; those with the smallest times are the sample.
     """
     weights = SAMPLES[name](in_degrees, out_degrees)
     nodes = np.flatnonzero(weights > 0)
@@ -322,7 +322,7 @@ def _why_not_worst(means: Mapping[str, float], crawls: Curves, ranks: Curves, li
 
 
 def _missed_share(crawls: Curves, ranks: Curves, name: str) -> float:
-    """Of the targets found over the first fifth of the crawl, the share that the algorithm's own ranking misses."""
+    """The share of targets found in the first fifth of the crawl that the algorithm's own ranking misses."""
     found, known = crawls[name][:, FIRST_FIFTH].mean(), ranks[name][:, FIRST_FIFTH].mean()
     return float(1 - known / found) if found else 0.0
 

@@ -26,7 +26,7 @@ from lycosa_lab.worlds.synthetic import SyntheticWorld
 from lycosa_lab.worlds.synthetic.plan import Options
 
 BY_RATE = ("crawl-value", "lambda")  # policies that need change rates
-WITHOUT_LINKS = ("uniform", "fixed", *BY_RATE)  # policies that need no links: cheap to run with many budgets
+WITHOUT_LINKS = ("uniform", "fixed", *BY_RATE)  # policies that need no links, which are cheap to run with many budgets
 NEAR = 0.97  # of the optimum
 AUTHORITIES = 0.9  # quantile of in-links from which a page is an authority
 
@@ -63,11 +63,11 @@ class FreshnessStudy:
             Evolution.of(each, days=size["days"]) for each in self._worlds(require_synthetic(world), size, seed)
         ]
         for evolution in evolutions:
-            evolution.next_change(np.arange(1), 0.0)  # computes the calendar once, before workers fork
+            evolution.next_change(np.arange(1), 0.0)  # computes the calendar before workers fork
         return evolutions, size["measured_from"]
 
     def _worlds(self, world: SyntheticWorld, size: Size, seed: int) -> Iterator[SyntheticWorld]:
-        """For each repeat a generated world where the study runs on its default one, else the world that was given."""
+        """For each repeat, a generated world if the study runs on its default world, else the given one."""
         yield world
         own = self.default_world(size)
         if world.options == Options(**own, seed=seed):
@@ -259,6 +259,6 @@ def _by_budget(rows: Sequence[Row]) -> Figure:
 
 
 def _range_of(series: Sequence[Series]) -> tuple[float, float]:
-    """From the tenth below all points to the tenth above."""
+    """The range of all points, rounded outwards to tenths."""
     values = [y for curve in series for _, y in curve.points]
     return (np.floor(10 * min(values)) / 10, np.ceil(10 * max(values)) / 10) if values else (0.0, 1.0)

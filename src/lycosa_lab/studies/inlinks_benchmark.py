@@ -1,4 +1,4 @@
-"""Standing by a model of the page alone, against in-links counted in the pages fetched so far.
+"""Standing by a model of the page, compared with in-links counted in the pages fetched so far.
 
 Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013), sections 7.2
 and 7.3.
@@ -55,7 +55,7 @@ class InlinksBenchmark:
         topics = examples_of(world, topics=size["topics"], each=size["examples"], seed=seed)
         main = [{"topic": number} for number in range(len(topics))]
         if not isinstance(world, SyntheticWorld):
-            return main  # the features of a given web cannot be made noisier
+            return main  # noise cannot be added to a given web
         return main + [
             {"noise": noise, "topic": number} for noise in size["noises"] for number in range(size["noise_topics"])
         ]
@@ -111,7 +111,7 @@ class InlinksBenchmark:
 
 
 def _with_noise(world: SyntheticWorld, noise: float, size: Size) -> SyntheticWorld:
-    """A smaller world like this one in all but the noise in those features of pages that show their standing."""
+    """A smaller world that differs from this one only in the noise of the features related to standing."""
     options = asdict(world.options) | {"pages": size["noise_world_pages"], "topics": size["noise_topics"]}
     return SyntheticWorld(**options | {"sites": None, "feature_noise": noise})
 

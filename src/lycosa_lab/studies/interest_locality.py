@@ -1,4 +1,4 @@
-"""Whether people come back to those who served them, and how many of these are worth remembering.
+"""Whether people return to those who served them, and how many of these are worth remembering.
 
 Shao: Exploring social networks in computer systems (Princeton University 2007), section 5.2.
 """
@@ -26,16 +26,16 @@ SHUFFLES = 99
 
 
 def times_served(trace: Trace) -> tuple[Ints, Ints]:
-    """T(j, i) where it is not 0: the consumer j of each pair of peers, and how often i served j."""
+    """The non-zero T(j, i): the consumer j of each pair of peers, and how often i served j."""
     width = int(trace.providers.max()) + 1 if len(trace) else 1
     pairs, counts = np.unique(trace.consumers.astype(np.int64) * width + trace.providers, return_counts=True)
     return pairs // width, counts
 
 
 def return_probability(served: tuple[Ints, Ints], past: int) -> tuple[Ints, Floats]:
-    """P(j, N): the share of the providers that served consumer j N = `past` times or more that did so once more.
+    """P(j, N): of the providers that served consumer j at least N = `past` times, the share that served it again.
 
-    `served` is that of `times_served`. Consumers without such providers are left out.
+    `served` is the result of `times_served`. Consumers without such providers are left out.
     """
     consumers, counts = served
     size = int(consumers.max()) + 1 if len(consumers) else 0
@@ -73,7 +73,7 @@ def rows_by_consumer(trace: Trace, *, least: int) -> list[Ints]:
 
 
 def hits_of_provider(providers: Sequence[int], size: int | None) -> int:
-    """How often the provider was in an LRU list of providers of that size (None: unlimited)."""
+    """The number of hits of the provider in an LRU list of that size (None: unlimited)."""
     kept: OrderedDict[int, None] = OrderedDict()
     hits = 0
     for provider in providers:
@@ -83,7 +83,7 @@ def hits_of_provider(providers: Sequence[int], size: int | None) -> int:
 
 
 def hits_of_holders(providers: Sequence[int], items: Sequence[int], libraries: RaggedArray, size: int | None) -> int:
-    """How often a peer on such a list has the item; then it is the provider, the last used of several.
+    """The number of times that a peer on such a list has the item; the most recent one is then the provider.
 
     `libraries` are the items of each peer.
     """
@@ -118,12 +118,12 @@ def _use(kept: OrderedDict[int, None], provider: int, size: int | None) -> None:
 
 PAST = (1, 2, 3, 5, 10)  # downloads
 LISTS = (2, 5, 10, 20, None)  # sizes; None: unlimited
-ACTIVE = 10  # queries, at least, of those whose lists are judged
-FEWEST = 20  # consumers that make a curve
+ACTIVE = 10  # least number of queries of people whose lists are evaluated
+MIN_CONSUMERS = 20  # for a curve
 ENOUGH = 0.8  # of what an unlimited list gives
 POINTS = 100  # of a curve
 CHOSEN = 10  # the size of a buddy list
-# Read off the text: the share of people with less, in percent, and the value there
+# From the text of the paper: percentage of people with less, and the value there
 PAPER_RETURNS = {1: (70.0, 0.5), 2: (50.0, 0.5), 10: (35.0, 1.0)}
 PAPER_LIST = {2: ((50.0, 0.3), (90.0, 0.8))}
 
@@ -137,7 +137,7 @@ class InterestLocality:
     }
 
     def default_world(self, size: Size) -> Mapping[str, Plain]:
-        # With files of their own, people who ask by the thousand would ask for more files than there were in the week.
+        # If people had files of their own, the most active ones would ask for more files than there were that week.
         return {"kind": FileSharing.name, **size, "least_queries": 1, "queries": "null", "own_files": 0.0}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
@@ -172,7 +172,7 @@ class InterestLocality:
         trace = trace_of(world)
         served = times_served(trace)
         returns = [(past, *return_probability(served, past)) for past in PAST]
-        curves = {past: shares for past, _, shares in returns if len(shares) >= FEWEST}
+        curves = {past: shares for past, _, shares in returns if len(shares) >= MIN_CONSUMERS}
         by_chance = permuted_returns(trace, _groups(world, trace), list(curves), seed=seed)
         lists = [{key: value for key, value in outcome.items() if key != "curve"} for outcome in outcomes]
         kind: Kind = "calibration" if isinstance(world, FileSharing) else "paper"
@@ -203,7 +203,7 @@ def trace_of(world: StudyWorld) -> Trace:
 
 
 def _groups(world: StudyWorld, trace: Trace) -> Ints:
-    """Groups of downloads within which providers are permuted: categories of files where there are any, else all."""
+    """Groups of downloads within which providers are permuted: categories of files, or a single group."""
     groups = world.sharing.categories_of(trace.items) if isinstance(world, PeerNetwork) else None
     return np.zeros(len(trace), np.int64) if groups is None else groups
 
@@ -241,8 +241,8 @@ def _return_rows(curves: Mapping[int, Any], by_chance: Floats) -> list[Row]:
 
 
 def _trend(returns: Sequence[tuple[int, Any, Any]]) -> float:
-    """The p of Page's test over the consumers that have a value for every number of past downloads."""
-    usable = [(people, shares) for _, people, shares in returns if len(shares) >= FEWEST]
+    """The p-value of Page's test over the consumers with a value for every number of past downloads."""
+    usable = [(people, shares) for _, people, shares in returns if len(shares) >= MIN_CONSUMERS]
     if len(usable) < 3:
         return math.nan
     everywhere = usable[0][0]
@@ -305,7 +305,7 @@ def _suffices(rows: Sequence[Row], is_drawn: bool, kind: Kind) -> Claim:
 
 
 def _facts(trace: Trace) -> list[Row]:
-    """The published figures of the week of Kazaa, beside those of this trace."""
+    """The published figures of the Kazaa trace, and those of this trace."""
     asked = np.bincount(trace.consumers)
     asked = asked[asked > 0]
     partners = np.bincount(times_served(trace)[0])

@@ -1,7 +1,7 @@
-"""How to split one request budget between new pages and refetches of the pages held.
+"""How to split one request budget between new pages and refetches of stored pages.
 
-The relevance of pages is that of the world, not of a classifier, so that only the split of requests is studied. Links
-to new pages are found only by refetching known pages.
+Relevance is the ground truth of the world, not a classifier's, so that only the split is studied. Links to new pages
+are found only by refetching known pages.
 """
 
 from bisect import bisect_right
@@ -48,7 +48,7 @@ Bools = NDArray[np.bool_]
 
 ON_TOPIC, NEAR_TOPIC, OFF_TOPIC = 0.9, 0.4, 0.1  # relevance of pages of the topic, of its siblings, of the rest
 AUTHORITIES = 0.9  # quantile of the topic's in-links from which a page is an authority
-UNKNOWN_RATE = 0.02  # changes a day of a page, until some page was fetched twice
+UNKNOWN_RATE = 0.02  # changes per day, assumed until some page was fetched twice
 _NO_WORDS = FoldedWords(b"", stem="porter")
 
 
@@ -103,7 +103,7 @@ class Days:
 
 
 class HeldPages:
-    """The pages held, their histories, and the frontier."""
+    """The stored pages, their histories, and the frontier."""
 
     def __init__(self, days: Days, topic: str, strategy: Strategy):
         self._days, self.relevance = days, days.relevance(topic)
@@ -125,7 +125,7 @@ class HeldPages:
         return candidate is not None
 
     def refresh(self, policy: RefreshPolicy, day: int, requests: int) -> int:
-        """Refetches pages that are held; returns how many."""
+        """Refetches stored pages; returns their number."""
         observations = [each for each in self._observations if cast("int", each.url) in self.stale_from]
         importance = {each.url: float(self._importance[cast("int", each.url)]) for each in observations}
         table = history_of(observations, importance=importance, unknown_rate=UNKNOWN_RATE)
@@ -181,8 +181,8 @@ def share_budget(
 ) -> dict[str, Plain]:
     """Measures of a collection that starts with `start_pages` pages and makes `requests` requests a day.
 
-    Each request goes to a new page with probability `expand`, otherwise to a page that is held; if one kind has nothing
-    left to fetch, the other gets its requests.
+    Each request is for a new page with probability `expand`, otherwise for a stored page; if one kind has nothing left
+    to fetch, the other gets its requests.
     """
     rng = np.random.default_rng(seed)
     holdings = HeldPages(days, topic, strategy)
@@ -204,7 +204,7 @@ def share_budget(
 
 
 def _fresh(holdings: HeldPages, days: Days, day: int) -> tuple[int, int, float]:
-    """Relevant pages held that still exist; how many of these are fresh; the sum of the standing of the fresh ones."""
+    """The number of stored relevant pages that exist, of fresh ones among them, and the total standing of these."""
     numbers = np.array(list(holdings.stale_from), dtype=np.int64)
     stale_from = np.array(list(holdings.stale_from.values()))
     good = (holdings.relevance[numbers] >= RELEVANT) & days.there(day)[numbers]
@@ -213,7 +213,7 @@ def _fresh(holdings: HeldPages, days: Days, day: int) -> tuple[int, int, float]:
 
 
 def _authorities(holdings: HeldPages, days: Days) -> dict[str, Plain]:
-    """The share of the topic's authorities that are held at the end, and of those born since the start."""
+    """The share of the topic's authorities that are stored at the end, and of those born since the start."""
     in_links, on_topic = days.end.plan.in_links, (holdings.relevance >= RELEVANT) & days.there(days.last)
     leading = on_topic & (in_links >= np.quantile(in_links[on_topic], AUTHORITIES))
     held = np.zeros(len(leading), dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""What the target of `hunter` does: maximise standing, subject to a mean relevance."""
+"""The effect of the target of `hunter`: maximise standing, subject to a mean relevance."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -21,7 +21,7 @@ from lycosa_lab.worlds import StudyWorld
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 
 TARGETS = (1.0, 0.9, 0.7, 0.5, 0.3, 0.0)
-TOLERANCE = 0.05  # by which the mean relevance may miss a target that is in reach
+TOLERANCE = 0.05  # by which mean relevance may miss a reachable target
 RELEVANCE, STATUS = "share of pages on the topic", "mean ln(1 + in-links)"  # both by the truth of the world
 JUDGED, LATELY = "mean relevance", f"mean relevance of the last {WINDOW} pages"  # both as the crawler judges
 MEASURES = (RELEVANCE, STATUS, JUDGED, LATELY)
@@ -41,7 +41,7 @@ ADAPTIVE = [adaptive(target) for target in TARGETS]  # for comparison
 
 class RelevanceTargetStudy:
     """Crawls of one topic at each target by hunter, and by adaptive for comparison, in worlds that differ by seed; in
-    other worlds than synthetic ones, of several topics. Examples are seeds, and do not count."""
+    worlds that are not synthetic, crawls of several topics. Examples are seeds, and do not count."""
 
     name = "relevance-target"
     summary = "Whether a lower target of relevance brings home pages of higher standing, and whether it is kept."
@@ -60,7 +60,7 @@ class RelevanceTargetStudy:
         return [{"seed": seed, "topic": number} for number in range(topics)]
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[Size, TestBed | None]:
-        """The size, and what the topics share where they are of one world."""
+        """The size, and the shared test bed if all topics are of one world."""
         if isinstance(world, SyntheticWorld):
             return size, None
         return size, prepare_test_bed(world, size, seed, in_links_of(world), topics=size["worlds"])
@@ -97,7 +97,7 @@ class RelevanceTargetStudy:
 
 
 class _TopicAtTargets:
-    """One topic, crawled at several targets; what the models say of a page is kept from one crawl to the next."""
+    """One topic, crawled at several targets; scores of pages are cached between crawls."""
 
     def __init__(self, bed: TestBed, number: int):
         examples = bed.topics[number]
@@ -180,7 +180,7 @@ def _trend(kind: str, how: str, columns: Sequence[Sequence[float]], scores: Mapp
 
 
 def _kept(outcomes: Sequence[Plain]) -> Claim:
-    """Whether targets below 1 are kept by the crawls that end with the target in reach."""
+    """Whether targets below 1 are met by the crawls for which they are reachable at the end."""
     parts, short = [], []
     for target in TARGETS[1:]:
         crawls = [outcome["crawls"][label(target)] for outcome in outcomes]

@@ -1,4 +1,4 @@
-"""Whether pages link to pages of like standing.
+"""Whether pages link to pages of similar standing.
 
 Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013), section 3.
 """
@@ -21,8 +21,8 @@ from lycosa_lab.worlds.calibration import DISTANCES, sample_pairs
 
 NEAR, FARTHER, AT_RANDOM = "1", ("2", "3"), "random"
 ALL, ACROSS = "all pairs", "across sites"
-NEARLY_NONE = 0.05  # a correlation that counts as none
-FEWEST = 50  # pairs from which a correlation is computed
+NEARLY_NONE = 0.05  # a smaller correlation counts as none
+MIN_PAIRS = 50  # for a correlation
 
 Pair = tuple[Url, Url]  # a root, and a page that may be reached from it
 Correlations = Mapping[str, Correlation]  # by distance
@@ -65,10 +65,10 @@ class StatusLocality:
 
 
 def pairs_by_distance(world: StudyWorld, *, sample: int, seed: int) -> Mapping[str, Sequence[Pair]]:
-    """Up to `sample` pairs at each distance, and as many random pairs of roots with pages of all levels.
+    """Up to `sample` pairs at each distance, and as many random pairs of roots and pages of all levels.
 
-    Drawn as by Pant and Srinivasan: roots are random pages, and links are drawn from the pages of the level before, so
-    that a distance is an upper bound and each page belongs to the root that led to it.
+    Sampled as by Pant and Srinivasan: roots are random pages, and links are drawn from the pages of the previous level,
+    so that a distance is an upper bound, and each page belongs to the root that led to it.
     """
     rng = random.Random(seed)
     levels = sample_pairs(world, list(world.urls()), sample, rng)
@@ -87,7 +87,7 @@ def lies_across_sites(pair: Pair) -> bool:
 
 
 def _statuses(pair: Pair, source: InLinkCounts) -> list[Plain]:
-    """The status of root and page, and whether the two are of different sites."""
+    """The status of root and page, and whether they are on different sites."""
     return [source.status(pair[0]), source.status(pair[1]), lies_across_sites(pair)]
 
 
@@ -95,7 +95,7 @@ def _correlations(pairs: Mapping[str, Sequence[Sequence[Plain]]], *, across: boo
     found = {}
     for distance, level in pairs.items():
         known = [row for row in level if row[0] is not None and row[1] is not None and (row[2] or not across)]
-        if len(known) >= FEWEST:
+        if len(known) >= MIN_PAIRS:
             found[distance] = spearman([row[0] for row in known], [row[1] for row in known])
     return found
 

@@ -18,7 +18,7 @@ from lycosa_lab.worlds import StudyWorld
 
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 LINEAR_ALPHAS = (0.25, 0.5, 0.75)  # at 0 and 1 the form does not matter
-LARGELY = 0.85  # of the topicality of α = 1 that counts as largely topical
+LARGELY = 0.85  # share of the topicality of α = 1 that counts as largely topical
 
 
 def alpha_label(alpha: float) -> str:
@@ -102,7 +102,7 @@ def _status_highest_at_zero(tables: CrawlTables) -> Claim:
 
 
 def _highest(tables: CrawlTables, kind: str, setting: str, *, over: str, id: str, text: str, paper: str) -> Claim:
-    """The claim that a setting has the highest mean among those of the Cobb-Douglas form; p is that against `over`."""
+    """The claim that a setting has the highest mean among Cobb-Douglas settings; p is that of the test with `over`."""
     best = by_mean({each: tables.at_end(kind)[each] for each in COBB_DOUGLAS})[0]
     return Claim(
         id=id,
@@ -117,7 +117,7 @@ def _highest(tables: CrawlTables, kind: str, setting: str, *, over: str, id: str
 
 
 def _trends(tables: CrawlTables) -> dict[str, float]:
-    """The p of a rise of topicality with α, and of a fall of status."""
+    """The p-values of an increase of topicality with α, and of a decrease of status."""
     topicality, status = tables.at_end(TOPICALITY), tables.at_end(STATUS)
     return {
         TOPICALITY: page_trend([topicality[setting] for setting in COBB_DOUGLAS]),

@@ -1,4 +1,4 @@
-"""Worlds: fixed webs to crawl without touching the Web, random or read from files, for the demo and for studies."""
+"""Worlds: fixed webs to crawl offline, generated or read from files, for the demo and for studies."""
 
 from .world import Access, Category, DirectoryEntry, StudyWorld, World
 

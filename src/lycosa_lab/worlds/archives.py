@@ -1,4 +1,4 @@
-"""Files read from a folder or a tar archive of unknown origin: none outside of it, and limits on number and size."""
+"""Reads files from an untrusted folder or tar archive: nothing outside of it, with limits on number and size."""
 
 import gzip
 import lzma
@@ -101,7 +101,7 @@ def _files(path: Path, wanted: NameFilter) -> Iterator[tuple[str, bytes]]:
 
 
 def _walk_folder(path: Path) -> Iterator[tuple[str, Path]]:
-    """Every file of a folder. Symbolic links are skipped: their targets are inside by their own names, or outside."""
+    """Every file of a folder, without symbolic links, whose targets are either listed themselves or outside."""
     for folder, folders, files in os.walk(path):
         folders.sort()
         for name in sorted(files):

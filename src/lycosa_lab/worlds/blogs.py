@@ -1,4 +1,4 @@
-"""Random graphs of blogs: `BlogGraph` without times, `BlogPosts` with times; one link process makes both."""
+"""Random graphs of blogs: `BlogGraph` without times, `BlogPosts` with times, by the same link process."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ Generator = np.random.Generator
 
 @dataclass(frozen=True)
 class LinkShares:
-    """The share of links that are made in each way; the rest leads to a random blog.
+    """The shares of links by kind; the rest leads to random blogs.
 
     again: to a blog that the blog has linked to before.
     onward: to a blog that is linked to by a blog it links to.
@@ -157,7 +157,7 @@ def _sample_by_weight(weights: Floats, count: int, rng: Generator) -> Ints:
 # Without times
 
 ROUNDS = 60
-EARLIEST = 60  # blogs born in the first round
+FIRST_BLOGS = 60  # blogs born in the first round
 SPARE = 1.12  # links made for each that is kept, because duplicates and self-links are dropped
 ONLY_LINKED = 0.3  # share of blogs that exist because they are linked to; the others exist because they link
 
@@ -223,7 +223,7 @@ def _grow(size: int, links: int, shares: LinkShares, activity: float, communitie
     given = np.concatenate([np.full(len(linking), -1), linked, np.full(len(more), -1)])  # targets; -1: to be drawn
     order = np.argsort(times, kind="stable")
     sources, times, given = sources[order], times[order], given[order]
-    rounds = np.geomspace(min(1.0, EARLIEST / size), 1.0, ROUNDS)
+    rounds = np.geomspace(min(1.0, FIRST_BLOGS / size), 1.0, ROUNDS)
     ends = np.searchsorted(times, rounds, side="right")
     born = np.maximum(2, np.ceil(rounds * size)).astype(np.int64)
     recent = np.zeros(ROUNDS, np.int64)

@@ -1,4 +1,4 @@
-"""How similar a world is to the Web: statistics published about the Web, measured on the world.
+"""How similar a world is to the Web: published statistics of the Web, measured on the world.
 
 Status locality is measured as by Pant and Srinivasan (Status Locality on the Web, 2013): links are sampled level by
 level from random roots, so that a distance is an upper bound.
@@ -78,7 +78,7 @@ def sample_pairs(
 
 
 def spearman(xs: Sequence[float], ys: Sequence[float]) -> float:
-    """Spearman's rank correlation, ties at their mean rank; 0 where one side is constant."""
+    """Spearman's rank correlation, ties at their mean rank; 0 if one side is constant."""
     ranks = [_ranks(np.asarray(values, dtype=np.float64)) for values in (xs, ys)]
     if len(xs) < 2 or any(rank.std() == 0.0 for rank in ranks):
         return 0.0
@@ -238,7 +238,7 @@ def _accuracy(world: StudyWorld, name: str, good: Halves, read: Sequence[Page], 
 
 
 def explained_variance(world: StudyWorld, pages: Iterable[Page], background: Background) -> float | None:
-    """Adjusted R² of a linear model of standing by page features; None where too little is known."""
+    """Adjusted R² of a linear model of standing by page features; None if too little is known."""
     traffic: Mapping[str, float] = getattr(world, "site_traffic", dict)()
     features = FeatureExtractor(background, Traffic(traffic))
     known = [(page, world.standing(page.url)) for page in pages]

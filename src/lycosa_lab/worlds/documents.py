@@ -176,7 +176,7 @@ class DocumentWorld:
         return None if html is None else self._reader(Fetch(url, Outcome.OK, at=0.0, content=html))
 
     def redirect(self, url: Url) -> Url | None:
-        """The page that a URL means by another spelling: a folder for its index page, other case, other escapes."""
+        """The page for a variant of its URL: a folder for its index page, other case, other escapes."""
         return None if url in self._pages else self._variants.page(url)
 
     @cached_property

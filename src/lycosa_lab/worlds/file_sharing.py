@@ -27,16 +27,16 @@ from .peer_networks import (
     with_min_degree,
 )
 
-CATEGORY_SKEW = 0.6  # exponent of Zipf's law of how many peers are interested in a category
-MORE_INTERESTS = 0.5  # probability of each interest beyond the least number
+CATEGORY_SKEW = 0.6  # Zipf exponent of the number of peers interested in a category
+MORE_INTERESTS = 0.5  # probability of each additional interest
 QUERY_EXPONENT = 0.93  # of the tail of the number of queries: nine of ten people send fewer than ten
 MAX_QUERIES = 10_000  # of one person
-MANY_QUERIES = 10  # queries from which on somebody counts as a heavy user
+MANY_QUERIES = 10  # queries from which somebody counts as a heavy user
 # Beta distributions of the probability that a person tries a new provider; that of heavy users is larger.
 NOVELTY_FEW, NOVELTY_MANY = (0.21, 0.75), (0.48, 0.75)
 WEEK = 7 * 86_400.0  # seconds
 PAUSE = 300.0  # seconds between two queries of a sitting, on average
-ATTEMPTS = 12  # at finding a file that was not downloaded before
+ATTEMPTS = 12  # to find a file that was not downloaded before
 
 
 class FileSharing(PeerNetwork):
@@ -54,7 +54,7 @@ class FileSharing(PeerNetwork):
     skew: exponent of Zipf's law of how many peers have a file.
     interests: the least number of categories that a peer is interested in.
     neighbours: the least number of neighbours of a peer.
-    repeats: 1 as measured, 0 where consumers never prefer a provider that served them before.
+    repeats: 1 as measured, 0 if consumers never prefer a provider that served them before.
     sitting: mean number of queries that a consumer sends at one sitting.
     overlay: a file with the links between peers, which also sets how many peers there are; a random network by
         preferential attachment unless given.
@@ -265,7 +265,7 @@ class _Providers:
         self._offsets, self.items = libraries.offsets.data, libraries.values.data
 
     def draw(self, category: int, u: float) -> tuple[int, int, int] | None:
-        """A provider of a category and the range of `items` that are its files in it; None where there is none."""
+        """A provider of a category and the range of `items` that are its files in it; None if there is none."""
         low, high = self._begins[category], self._begins[category + 1]
         if low == high:
             return None

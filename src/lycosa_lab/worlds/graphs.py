@@ -32,7 +32,7 @@ _STARTS_TRIED = 8  # nodes with the most links among which `start` chooses
 class LinkGraph:
     """A graph as a world: nodes are pages that have links but no text.
 
-    In memory, nodes are addressed by their numbers 0, 1, 2, ... in place of URLs. Over HTTP, a node has the URL that
+    In memory, nodes are addressed by their numbers 0, 1, 2, ... instead of URLs. Over HTTP, a node has the URL that
     the graph names it by, or else http://n5.graph.example/ (5 being its number in the file), and its page lists its
     links.
     """
@@ -134,7 +134,7 @@ class LinkGraph:
         return _generated_url(number if names is None else int(cast("Int32Array", names)[number]))
 
     def number(self, url: Url | str) -> int | None:
-        """The node at a URL, None where there is none."""
+        """The node at a URL, None if there is none."""
         if self._named_urls is not None:
             return self._by_url.get(Url(url))
         generated = _GENERATED_URL.fullmatch(url)

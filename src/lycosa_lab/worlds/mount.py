@@ -70,7 +70,7 @@ class UrlVariants:
             self._pages.setdefault(_fold_url(alias), url)
 
     def page(self, url: str) -> Url | None:
-        """The page that a URL means, None where there is none."""
+        """The page that a URL means, None if there is none."""
         return self._pages.get(_fold_url(url))
 
 
@@ -178,7 +178,7 @@ def mount(
 
 
 def _path_on_disk(href: str, file: str) -> str:
-    """The path of the file that a link in `file` means; empty where it means none."""
+    """The path of the file that a link in `file` means; empty if it means none."""
     if href[:5].lower() == "file:":
         href = "/" + href[5:].lstrip("/")
     elif _SCHEME.match(href) or href.startswith("//"):

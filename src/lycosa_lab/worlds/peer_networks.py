@@ -87,7 +87,7 @@ class Sharing(Struct, frozen=True):
         return len(self.libraries)
 
     def categories_of(self, items: Ints) -> Ints | None:
-        """The category of each of the given items; None where items have no categories."""
+        """The category of each of the given items; None if items have no categories."""
         if self.firsts is None:
             return None
         found: Ints = np.searchsorted(self.firsts, items, side="right") - 1

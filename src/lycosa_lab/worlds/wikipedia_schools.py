@@ -26,7 +26,7 @@ _FIRST_SUBJECT = _INDEX + "subject.htm"
 HOME_PAGE = Url(BASE + "index.htm")
 FRONT_PAGE = Url(BASE + _FIRST_SUBJECT)  # of the subject index
 _COLUMNS = "person, time, seconds, articles parted by ';', and what follows"
-_BACK = "<"  # in place of an article: back to the previous one
+_BACK = "<"  # instead of an article: back to the previous one
 _MAX_LINE = 1 << 20  # bytes
 
 

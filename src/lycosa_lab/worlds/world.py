@@ -18,15 +18,15 @@ class World(Protocol):
     def hosts(self) -> Collection[Host]: ...
 
     def page(self, url: Url) -> bytes | None:
-        """The body of the page at the URL, None where there is none."""
+        """The body of the page at the URL, None if there is none."""
         ...
 
     def redirect(self, url: Url) -> Url | None:
-        """The target of a redirect at the URL, None where there is none."""
+        """The target of a redirect at the URL, None if there is none."""
         ...
 
     def robots(self, host: Host) -> str | None:
-        """The host's robots.txt, None where it has none."""
+        """The host's robots.txt, None if it has none."""
         ...
 
 

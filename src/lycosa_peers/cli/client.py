@@ -26,12 +26,12 @@ from lycosa_peers.ranking import Ranking
 from lycosa_peers.shared_collection import SharedCollection, unpack_record
 
 SETTINGS_FILE, GROUP_FILE = "settings.json", "group"
-LOCK_SECONDS = 3.0  # that a command waits for another one that has the lock
+LOCK_SECONDS = 3.0  # that a command waits for another that has the lock
 Ask = Callable[[PeerRequest], AsyncIterator[PeerReply]]
 
 
 class ServeSettings(Struct, frozen=True):
-    """The options with which a collection was served the last time."""
+    """The options with which a collection was last served."""
 
     listen: str = ""
     at: str | None = None
@@ -39,14 +39,14 @@ class ServeSettings(Struct, frozen=True):
 
 
 class NotJoined(Struct, frozen=True):
-    """Endpoints at which no peer has accepted us."""
+    """Endpoints at which no peer accepted us."""
 
     not_reached: tuple[str, ...] = ()
     other_group: tuple[str, ...] = ()  # the peer there is not of our group
 
 
 class Joins:
-    """Joins several endpoints concurrently. A search may begin while some are still being dialled."""
+    """Joins several endpoints concurrently; a search may start while some are still being dialled."""
 
     def __init__(self, peer: Peer, endpoints: Sequence[tuple[str, Endpoint]]):
         self._tasks = [
@@ -55,7 +55,7 @@ class Joins:
         self.seconds = 0.0  # spent in `wait`
 
     async def wait(self, seconds: float) -> None:
-        """Waits until all have answered, at most so many seconds; raises where an endpoint has another key."""
+        """Waits until all have answered, for at most `seconds`; raises if an endpoint has another key."""
         if self._tasks:
             loop = asyncio.get_running_loop()
             began = loop.time()
@@ -76,7 +76,7 @@ class Joins:
     def cancel(self) -> None:
         for _, task in self._tasks:
             if not task.cancel() and not task.cancelled():
-                task.exception()  # of several failures, one was reported
+                task.exception()  # only one of several failures was reported
 
 
 class PeerClient(Struct, frozen=True):
@@ -88,7 +88,7 @@ class PeerClient(Struct, frozen=True):
 
 
 class ClientOptions(Struct, frozen=True):
-    """The options of a command that concern the peer."""
+    """The peer-related options of a command."""
 
     joins: Sequence[tuple[str, Endpoint]] = ()
     join_seconds: float = 1.0
@@ -122,7 +122,7 @@ async def open_peer(name: Path, options: ClientOptions) -> AsyncIterator[PeerCli
 async def _temporary_peer(
     collection: Collection, folder: PeerFolder, options: ClientOptions
 ) -> AsyncIterator[PeerClient]:
-    """A temporary peer with the saved state and the address of the last one that was served."""
+    """A temporary peer with the saved state and the address of the last served one."""
     settings = _settings(folder)
     identity = load_identity(folder, options.group, options.no_group)
     content = open_content(collection, folder, options.allow_private, quiet=options.quiet)
@@ -140,7 +140,7 @@ async def _temporary_peer(
     try:
         await peer.begin(listen, at)
     except OSError:
-        await peer.begin()  # the port is taken: peers that we dial can still answer
+        await peer.begin()  # the port is in use: peers that we dial can still answer
     joined = Joins(peer, options.joins)
     try:
         await joined.wait(options.join_seconds)
@@ -151,7 +151,7 @@ async def _temporary_peer(
 
 
 async def running_peer_or_lock(name: Path) -> PeerClient | Lock:
-    """The running peer of a collection, else its lock, which another command may hold for a moment."""
+    """The running peer of a collection, else its lock, which another command may hold briefly."""
     loop = asyncio.get_running_loop()
     until = loop.time() + LOCK_SECONDS
     while (lock := PeerFolder(name).lock()) is None:
@@ -208,14 +208,14 @@ async def _running_peer(name: Path) -> PeerClient | None:
 
 
 def allows_private_addresses(own: Endpoint | None, named: Sequence[Endpoint]) -> bool:
-    """Whether a peer may dial private addresses that others gave: it has a private address itself, or, where it has
-    none, all endpoints that its owner named are private."""
+    """Whether a peer may dial private addresses given by others: if its own address is private or, without one, if all
+    endpoints named by its owner are private."""
     endpoints = [own] if own is not None else named
     return bool(endpoints) and all(map(is_local, endpoints))
 
 
 def load_identity(folder: PeerFolder, group: Path | None, no_group: bool) -> Identity:
-    """The identity of the peer. It stays in its group until the user changes it, so as not to be open by mistake."""
+    """The identity of the peer. It stays in its group until the user changes that, so as not to be open by mistake."""
     if group is not None and no_group:
         raise UsageError("--group and --no-group cannot be combined")
     if group is not None:
@@ -240,7 +240,7 @@ def open_content(collection: Collection, folder: PeerFolder, allow_private: bool
 
 
 def withheld_line(pages: int) -> str:
-    """What a peer says of pages that it does not share."""
+    """The message about pages that a peer does not share."""
     return (
         f"{counted(pages, 'page')} not shared, as the archive does not say that they came from a public address;"
         " --allow-private shares them, too"
@@ -268,7 +268,7 @@ async def start_listening(peer: Peer, endpoint: Endpoint, at: Endpoint | None) -
 
 
 async def fetch_pages(ranking: Ranking, most: int, ask: Ask) -> AsyncIterator[PeerPage]:
-    """The best pages that are not in the own collection, each from the first provider that delivers it."""
+    """The best pages that are not in our own collection, each from the first provider that delivers it."""
     for hit in [hit for hit in ranking.hits if not hit.at_home][:most]:
         for provider in hit.providers:
             body = None

@@ -1,4 +1,4 @@
-"""The results of a search among peers, as text and as JSON. All of it was written by strangers."""
+"""The results of a search among peers, as text and as JSON. All of it is untrusted."""
 
 from typing import Any
 
@@ -18,12 +18,12 @@ from lycosa_peers.search import Answers
 from .client import NotJoined
 
 _ALL_JOINED = NotJoined()
-_SHOWN_LIVE = 10  # hits while a search goes on
+_SHOWN_LIVE = 10  # hits during a search
 _NAMES_SHOWN = 10  # in one line
 
 
 class LiveResults:
-    """The best hits so far: redrawn on a terminal, elsewhere one line for each peer that answers."""
+    """The best hits so far: redrawn on a terminal, otherwise one line per answering peer."""
 
     def __init__(self, shows: bool):
         self._console = Console(stderr=True)
@@ -97,13 +97,13 @@ def summary_lines(
 
 
 def _names(names: list[str]) -> str:
-    """The first names, those of peers shortened to 8 letters, endpoints as they are, and how many more there are."""
+    """The first names, with names of peers shortened to 8 letters, and the number of others."""
     shown = [visible(name[:8] if is_peer_name(name) else name, 80) for name in names[:_NAMES_SHOWN]]
     return ", ".join([*shown, *([f"{len(names) - len(shown)} more"] if len(names) > len(shown) else [])])
 
 
 def _cost(progress: SearchProgress, me: str, not_joined: NotJoined) -> dict[str, Any]:
-    """Who answered, what it cost, who was not reached: peers by name, and endpoints that could not be joined."""
+    """Who answered, at what cost, and who was not reached: peers by name, and endpoints that could not be joined."""
     answers: Answers = progress.answers
     by_reply = {what: [name for name, reply in answers.asked.items() if reply == what] for what in _REPLIES}
     who = ["home" if each.provider.name == me else each.provider.name for each in answers.answers]
@@ -149,6 +149,6 @@ def search_json(
 
 
 def missing_pages(ranking: Ranking, take: int, taken: ImportedPeerPages) -> str:
-    """How many of the pages that were to be taken could not be had."""
+    """The number of requested pages that could not be fetched, in words."""
     wanted = min(take, sum(not hit.at_home for hit in ranking.hits))
     return f"{wanted - len(taken.pages) - len(taken.known)} could not be had"

@@ -1,4 +1,4 @@
-"""A weight that adapts to a target of topicality, against fixed ones.
+"""A weight that adapts to a topicality target, compared with fixed weights.
 
 Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013), sections 6 and
 7.1.

@@ -1,4 +1,4 @@
-"""The crawls of one topic: fixed weights, adaptive ones, and an oracle that shows how much there is to gain."""
+"""The crawls of one topic: with fixed weights, adaptive ones, and an oracle that shows the possible gain."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
@@ -9,7 +9,7 @@ from lycosa_lab.studies.utility_tradeoff import ALPHAS, alpha_label
 from lycosa_lab.test_bed import TestBed, TopicCrawls
 
 TARGETS = (0.6, 0.7, 0.8, 0.9)
-ORACLE_ALPHAS = (0.0, 0.2, 0.3, 0.5)  # from 0.5 on, no standing outweighs being off the topic
+ORACLE_ALPHAS = (0.0, 0.2, 0.3, 0.5)  # at 0.5 and above, no standing outweighs being off the topic
 START = 0.5  # α before the first page
 SECOND_COUNTER = 104_729  # added to the seed for the second source of in-links
 
@@ -29,7 +29,7 @@ def oracle(alpha: float) -> str:
 HALF, TOPIC_ONLY, USUAL = alpha_label(0.5), alpha_label(1.0), adaptive(0.7)
 FIXED = [alpha_label(alpha) for alpha in ALPHAS]
 ADAPTIVE = [adaptive(target) for target in TARGETS]
-RANKED = [ranked(target) for target in TARGETS]  # adaptive, with utilities that stay comparable while α moves
+RANKED = [ranked(target) for target in TARGETS]  # adaptive, with utilities that stay comparable while α changes
 ORACLE = [oracle(alpha) for alpha in ORACLE_ALPHAS]
 PAIR = [USUAL, TOPIC_ONLY]
 CRAWLERS = {"fixed α": FIXED, "adaptive δ": ADAPTIVE, "ranked δ": RANKED, "knows the truth": ORACLE}
@@ -44,7 +44,7 @@ def run_topic(bed: TestBed, number: int) -> Plain:
     runs |= {oracle(alpha): topic.run(_oracle(topic, alpha), pages=pages) for alpha in ORACLE_ALPHAS}
     other_runs = {
         USUAL: topic.run(_published_variant(0.7), pages=pages, source=1),
-        TOPIC_ONLY: runs[TOPIC_ONLY],  # which does not look at standing
+        TOPIC_ONLY: runs[TOPIC_ONLY],  # independent of standing
     }
     return {
         "topic": topic.examples.topic,
@@ -69,8 +69,9 @@ def _oracle(topic: TopicCrawls, alpha: float) -> "Oracle":
 class Oracle:
     """A strategy that knows the topic and the standing of every page before it is fetched.
 
-    priority = alpha * is_on_topic + (1 - alpha) * standing. It is greedy: it knows what a link leads to, not what lies
-    behind that; so it is a benchmark, not an upper bound.
+    priority = alpha * is_on_topic + (1 - alpha) * standing
+
+    It is greedy: it knows the target of a link, but not where that leads; so it is a benchmark, not an upper bound.
     """
 
     name = "oracle"

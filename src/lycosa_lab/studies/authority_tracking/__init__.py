@@ -20,8 +20,8 @@ from .figures import by_rate_figure, over_time_figure
 from .shared import WINDOW, TrackingInputs, day_length, inputs_of, is_default, require_timed, world_seed, worlds_of
 from .tables import MEASURES, PAIRS, combination_rows, over_time_rows, point_row, run_rows, runs_of
 
-EXPAND = 0.5  # share of the looks that are at new pages
-SOURCES = 5  # of the best linked pages, looked at first, so that no crawl is caught in a corner
+EXPAND = 0.5  # share of the fetches for new pages
+SOURCES = 5  # best linked pages that are fetched first, so that no crawl is stuck in a small component
 
 
 class AuthorityTracking:
@@ -99,7 +99,7 @@ class AuthorityTracking:
             "runs": size["runs"],
             "worlds": len(seeds) or 1,
         }
-        # The lift is the higher the heavier the tail of in-degrees, which in that world was set with lifts in view.
+        # The lift grows with the tail of in-degrees, which in that world was chosen to match the lifts.
         kind: Kind = "calibration" if world.name == BlogPosts.name else "paper"
         return Findings(
             claims=[

@@ -1,4 +1,4 @@
-"""What all jobs share: the links of a world as they come and go, the moments at which to look, the targets."""
+"""The inputs of all jobs: the links of a world over time, the times of measurement, and the targets."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,20 +14,20 @@ from lycosa_lab.worlds import StudyWorld
 from lycosa_lab.worlds.blogs import BlogPosts
 from lycosa_lab.worlds.timed_graphs import DAY, TimedLinkGraph, WindowedGraph
 
-DAYS = 24  # as many as a world that lasts too long is cut into
-MAX_DAYS = 60  # days; a world that lasts longer is taken to have DAYS longer ones
+DAYS = 24  # number of longer "days" into which a long world is divided
+MAX_DAYS = 60  # a world that lasts longer is divided into DAYS longer ones
 WINDOW = 7  # days
-FIRST_DAY = 1  # day on which the crawl begins
+FIRST_DAY = 1  # on which the crawl starts
 POINTS_A_DAY = 2
-WELL_LINKED = 20  # pages that have most links both ways
+WELL_LINKED = 20  # pages with the most links in both directions
 
 
 class TrackingInputs(Struct, frozen=True):
-    """What all crawls of one world share."""
+    """The inputs of all crawls of one world."""
 
     graph: WindowedGraph
     day: float  # seconds
-    targets: int  # at each moment, or fewer where fewer pages are linked to
+    targets: int  # at each time, or fewer if fewer pages are linked
     moments: list[TrackingMoment]
     begin: float  # when the crawl begins
     well_linked: NDArray[np.signedinteger[Any]]  # pages at the time it begins
@@ -45,7 +45,7 @@ def world_seed(seed: int, run: int) -> int:
 
 
 def worlds_of(world: StudyWorld, size: Size, seed: int) -> Iterator[TimedLinkGraph]:
-    """For each run a generated world where the study runs on its default one, else the world that was given."""
+    """For each run, a generated world if the study runs on its default world, else the given one."""
     first = require_timed(world)
     yield first
     if isinstance(first, BlogPosts) and is_default(first, size, seed):
@@ -76,7 +76,7 @@ def require_timed(world: StudyWorld) -> TimedLinkGraph:
 
 
 def day_length(world: TimedLinkGraph) -> float:
-    """The length of a day in seconds; refuses a world in which there are no targets for part of the time."""
+    """The length of a day in seconds; UsageError for a world without targets for part of the time."""
     times = world.timed.times
     if not len(times):
         raise UsageError(

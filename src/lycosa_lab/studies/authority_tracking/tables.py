@@ -92,7 +92,7 @@ def over_time_rows(runs: Runs, crawls: float) -> list[Row]:
 
 
 def run_rows(runs: Runs, crawls: float, firsts: Sequence[Plain], world_seeds: Sequence[int]) -> list[Row]:
-    """How the combination that the paper finds best did in each run; seeds of worlds where each had its own."""
+    """The results of the paper's best combination in each run, with the seeds of the worlds if they differ."""
     found = {what: second_half(runs, crawls, BEST, what) for what in MEASURES}
     return [
         {

@@ -1,4 +1,4 @@
-"""Whether peers that remember who answered find things with fewer messages than peers that walk about.
+"""Whether peers that remember who answered need fewer messages than random walks.
 
 Shao: Exploring social networks in computer systems (Princeton University 2007), sections 5.4 and 5.5.
 """
@@ -22,7 +22,7 @@ from .figures import all_figures
 from .runs import run_clusters, run_replication, run_searches
 from .tables import replica_rows, replication_rows, summary_rows, window_rows
 
-LEAST_QUERIES = 100
+MIN_QUERIES = 100
 
 
 class BuddyNet:
@@ -56,8 +56,8 @@ class BuddyNet:
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
         own = peers_of(world)
-        if len(own.sharing.trace) < LEAST_QUERIES:
-            raise UsageError(f"buddynet needs {LEAST_QUERIES} downloads or more; give a larger world")
+        if len(own.sharing.trace) < MIN_QUERIES:
+            raise UsageError(f"buddynet needs {MIN_QUERIES} downloads or more; give a larger world")
         searches = [
             {"what": "search", "run": run, "churns": churns, "queries": size["queries"], "seed": 1_000 * seed + run}
             for run in range(size["runs"])
@@ -137,7 +137,7 @@ def peers_of(world: StudyWorld) -> PeerNetwork:
 
 
 def worlds_of(world: PeerNetwork, runs: int) -> list[PeerNetwork]:
-    """For each run a world of its own where it is generated, else the one that was given."""
+    """For each run, a world of its own if it is generated, else the given one."""
     if not isinstance(world, FileSharing) or not world.settings:
         return [world]
     first = int(world.settings["seed"])
@@ -145,6 +145,6 @@ def worlds_of(world: PeerNetwork, runs: int) -> list[PeerNetwork]:
 
 
 def _counts(values: Any) -> list[dict[str, Plain]]:
-    """How many peers or files have each number."""
+    """A histogram: the number of peers or files with each value."""
     numbers, counts = np.unique(values, return_counts=True)
     return [{"number": number, "count": count} for number, count in zip(numbers.tolist(), counts.tolist(), strict=True)]

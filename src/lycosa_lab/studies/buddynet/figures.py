@@ -17,7 +17,7 @@ from .runs import ALGORITHMS, BUDDYNET, LISTED, WALK
 from .tables import PAPER as PUBLISHED
 from .tables import PAPER_HIT_RATE, PAPER_TRANSFERS, column_of, mean_of
 
-NAMED = 6  # interests that have a colour
+MAX_COLOURS = 6  # of interests
 
 
 def all_figures(
@@ -173,7 +173,7 @@ def _clusters(cluster: Mapping[str, Plain]) -> Figure:
         each: _distance_from_middle(places, interests, each)
         for each in sorted({each for each in interests if each >= 0})
     }
-    farthest = sorted(far, key=lambda each: -far[each])[:NAMED]
+    farthest = sorted(far, key=lambda each: -far[each])[:MAX_COLOURS]
     colours = dict(zip(farthest, COLOURS, strict=False))
     width, height, edge = 760.0, 520.0, 30.0
     xs, ys = ([place[axis] for place in places] for axis in (0, 1))
@@ -188,13 +188,13 @@ def _clusters(cluster: Mapping[str, Plain]) -> Figure:
     return Figure(
         title,
         "Every dot is a peer; near each other are those with the same buddies. Coloured are peers with one interest"
-        f" only, of the {NAMED} interests whose peers stand farthest from the middle.",
+        f" only, of the {MAX_COLOURS} interests whose peers stand farthest from the middle.",
         figure(width, height, parts, title=title),
     )
 
 
 def _distance_from_middle(places: Sequence[Sequence[float]], interests: Sequence[int], interest: int) -> float:
-    """How far from the middle those with this interest alone stand, together."""
+    """The distance from the centre of the centroid of peers with only this interest."""
     own = [place for place, each in zip(places, interests, strict=True) if each == interest]
     return math.hypot(*(sum(place[axis] for place in own) / len(own) for axis in (0, 1)))
 

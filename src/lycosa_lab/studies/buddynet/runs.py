@@ -14,13 +14,13 @@ from lycosa_peers.messages import Contact
 
 WALK, SHORTCUTS, BUDDYNET = "random-walk", "interest-shortcuts", "buddynet"
 LISTED, INDEXED, FLOOD = "walk+list", "walk+index", "flood"
-INDEXED_BY_ALL = "walk+index, held by all"  # also by those who never ask
+INDEXED_BY_ALL = "walk+index, held by all"  # including those that never ask
 ALGORITHMS = (WALK, SHORTCUTS, LISTED, INDEXED, INDEXED_BY_ALL, BUDDYNET)
-SAME_RUN = {SHORTCUTS: LISTED}  # without indexes only those answer who are there, and nobody is ever demoted
-FLOODS = 100  # queries at most: it learns nothing, and costs more than all others
-WINDOWS = 20  # into which the queries are cut
-LEAST_NEIGHBOURS = 4
-SETTINGS = {  # of the networks in which copies are varied
+SAME_RUN = {SHORTCUTS: LISTED}  # identical without indexes: only live peers answer, and nobody is ever demoted
+FLOODS = 100  # limit of queries: it learns nothing, and costs more than all others
+WINDOWS = 20  # of queries
+MIN_NEIGHBOURS = 4
+SETTINGS = {  # of the networks with varied replication
     1_000: {"files": 6_000, "categories": 20, "interests": 1, "neighbours": 4},
     5_000: {"files": 262_404, "categories": 300, "interests": 5, "neighbours": 3},
 }
@@ -31,7 +31,7 @@ def run_searches(world: PeerNetwork, job: Plain) -> Plain:
     """All algorithms on one network; measured over the second half of the queries."""
     trace = world.sharing.trace.select(np.arange(min(job["queries"], len(world.sharing.trace))))
     seed, churns = job["seed"], job["churns"]
-    network = network_in(world.graph, trace, churns=churns, least=LEAST_NEIGHBOURS, seed=seed)
+    network = network_in(world.graph, trace, churns=churns, least=MIN_NEIGHBOURS, seed=seed)
     holders = world.sharing.holders()
     questions = questions_of(trace, holders, seed=seed)
     rows, windows, run = [], {}, {"run": job["run"], "churns": churns}
@@ -63,7 +63,7 @@ def run_searches(world: PeerNetwork, job: Plain) -> Plain:
 
 
 def measured(outcomes: Outcomes, begin: int) -> dict[str, Plain]:
-    """The metrics over the queries from one on; shares of index transfers before and after it."""
+    """The metrics over the queries from `begin` on; shares of index transfers before and after it."""
     paths, stages = outcomes.paths[begin:], outcomes.stages[begin:]
     transfers = outcomes.transfers
     return {
@@ -96,11 +96,11 @@ def in_windows(outcomes: Outcomes) -> list[dict[str, Plain]]:
 
 
 def run_replication(job: Plain) -> Plain:
-    """Random walk and BuddyNet where all peers ask and share; measured over the last third of the queries."""
+    """Random walk and BuddyNet when all peers ask and share; measured over the last third of the queries."""
     own = replicated_network(
         job["peers"], factor=job["factor"], queries=job["queries"], seed=job["seed"], **SETTINGS[job["peers"]]
     )
-    network = network_in(own.graph, own.trace, churns=False, least=LEAST_NEIGHBOURS, seed=job["seed"])
+    network = network_in(own.graph, own.trace, churns=False, least=MIN_NEIGHBOURS, seed=job["seed"])
     questions = questions_of(own.trace, own.holders, seed=job["seed"])
     begin = 2 * len(own.trace) // 3
     found = {name: measured(simulated(network, questions, name, seed=job["seed"]), begin) for name in (WALK, BUDDYNET)}
@@ -108,10 +108,10 @@ def run_replication(job: Plain) -> Plain:
 
 
 def run_clusters(job: Plain) -> Plain:
-    """Buddy lists at the end of the queries, where all peers ask and share, and the interests that buddies share."""
+    """The final buddy lists when all peers ask and share, and the interests that buddies share."""
     settings, seed = SETTINGS[CLUSTERED], job["seed"]
     own = replicated_network(CLUSTERED, factor=CLUSTER_FACTOR, queries=job["queries"], seed=seed, **settings)
-    network = network_in(own.graph, own.trace, churns=False, least=LEAST_NEIGHBOURS, seed=seed)
+    network = network_in(own.graph, own.trace, churns=False, least=MIN_NEIGHBOURS, seed=seed)
     lists = simulated(network, questions_of(own.trace, own.holders, seed=seed), BUDDYNET, seed=seed).lists
     links, liked = buddy_links(lists), interest_matrix(own.interests, settings["categories"])
     shared, by_chance, p = shared_interests(links, liked, seed=seed)
@@ -130,7 +130,7 @@ def run_clusters(job: Plain) -> Plain:
 
 
 def buddy_list_example() -> list[dict[str, Plain]]:
-    """A list of four after each of some responses, as in the paper's figure 5.6."""
+    """A list of four buddies after each of some responses, as in the paper's figure 5.6."""
     known = BuddyList(4)
     for name in ("1", "1", "1", "3", "3", "2", "4"):
         known.answered(Contact(name))
@@ -146,7 +146,7 @@ def _shown(when: str, known: BuddyList) -> dict[str, Plain]:
 
 
 def _neighbourhood(world: PeerNetwork, outcomes: Outcomes) -> dict[str, Plain]:
-    """The peer with most indexes: its neighbours, its buddies, and those whose index it holds."""
+    """The peer with the most indexes: its neighbours, its buddies, and those whose index it holds."""
     lists = outcomes.lists
     peer = int(lists.is_held.sum(axis=1).argmax())
     size = int(lists.sizes[peer])

@@ -9,7 +9,7 @@ from lycosa_lab.tables import nan_if_none, rounded
 
 from .runs import ALGORITHMS, BUDDYNET, FLOOD, INDEXED, LISTED, SHORTCUTS, WALK
 
-# messages, path length, share that got a response; table 5.2 and, where peers come and go, 5.3; 5.4 for the parts
+# messages, path length, share answered; tables 5.2 (static), 5.3 (churn) and 5.4 (factors)
 PAPER = {
     (False, WALK): (3_842, 88, 0.97),
     (False, SHORTCUTS): (1_370, 31, 0.98),
@@ -21,7 +21,7 @@ PAPER = {
     (True, BUDDYNET): (2_299, 26, 0.92),
 }
 PAPER_HITS = {(False, LISTED): 0.85, (False, BUDDYNET): 0.86}
-# of the walk and of buddies: messages, path length; and the hit rate
+# messages and path length of walk and BuddyNet; and the hit rate
 PAPER_REPLICATION = {
     (1_000, 0.01): ((2_015, 172), (130, 8.02), 0.50),
     (1_000, 1.0): ((428, 31), (2.47, 0.4), 0.998),
@@ -36,7 +36,7 @@ WITH_ERRORS = ("messages", "path_length", "answered")
 
 
 def values_of(runs: Sequence[Row], algorithm: str, churns: bool, metric: str) -> list[float]:
-    """One number a run, in their order."""
+    """One number per run, in order."""
     rows = [row for row in runs if row["algorithm"] == algorithm and row["churns"] is churns]
     return [nan_if_none(row[metric]) for row in sorted(rows, key=lambda row: row["run"])]
 

@@ -1,4 +1,4 @@
-"""Claims of the paper and questions it leaves open, computed, with the reasons why a claim fails."""
+"""The claims of the paper and open questions, computed, with reasons why a claim fails."""
 
 from lycosa_lab.results import Claim
 from lycosa_lab.statistics import SIGNIFICANT, PairedTest, finite_or_none, summary
@@ -173,7 +173,7 @@ def _against(tables: CollaborativeTables, name: str) -> str:
 
 
 def _dry(tables: CollaborativeTables, kind: str) -> str:
-    """The share of a crawl after which the log ran dry, where it did."""
+    """The share of a crawl after which the log ran dry, if it did, in words."""
     crawled = summary(
         outcome["crawls"][kind]["crawled"] / outcome["pages"]
         for outcome in tables.outcomes
@@ -183,7 +183,7 @@ def _dry(tables: CollaborativeTables, kind: str) -> str:
 
 
 def _beside(tables: CollaborativeTables, kind: str, over: str) -> str:
-    """The same for predicates that are no topics."""
+    """The same for predicates that are not topics."""
     return "".join(
         f"; {outcome['aim']}: {outcome['crawls'][kind]['harvest']:.1%} against {outcome['crawls'][over]['harvest']:.1%}"
         for outcome in tables.others

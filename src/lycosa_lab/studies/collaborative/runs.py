@@ -41,9 +41,9 @@ TENTHS = 10
 
 
 def lift_of(steps: Sequence[Step], pages: int) -> Plain:
-    """The lift curve of a crawl that was to fetch so many pages, P(U) by tenths, and totals.
+    """The lift curve of a crawl of `pages` pages, P(U) by tenths, and totals.
 
-    Pages that a crawl did not fetch because it ran dry count as ones that do not satisfy.
+    Missing pages of a crawl that ran dry count as not satisfying.
     """
     good = [0]
     for step in steps[:pages]:
@@ -78,7 +78,7 @@ class PredicateJob:
         self._crawls: dict[str, Plain] = {}
 
     def work(self) -> Plain:
-        """All crawls for a topic; for other kinds of predicates only those by readers, by links and by both."""
+        """All crawls for a topic; for other predicates only those by readers, by links and by both."""
         if self._pages:
             seed = self._random.randrange(1 << 31)
             self._crawl_by_readers_and_links(seed)
@@ -102,7 +102,7 @@ class PredicateJob:
             self._crawl(kind, Intelligent(), start)
 
     def _crawl_by_variants(self, seed: int) -> None:
-        """By readers with other random draws, by one factor alone, and by variants of the log."""
+        """Crawls by readers with other random draws, with a single factor, and with variants of the log."""
         for number, kind in enumerate(DRAWS[1:], 1):
             self._crawl(kind, Collaborative(self._inputs.access_log, seed=seed + number))
         for factor in ALONE:

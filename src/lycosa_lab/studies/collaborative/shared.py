@@ -1,4 +1,4 @@
-"""What all jobs share: names of the compared crawls, the predicates to crawl for, and the log in its variants."""
+"""The inputs of all jobs: names of the compared crawls, the predicates, and the log with its variants."""
 
 import random
 import re
@@ -22,7 +22,7 @@ from lycosa_lab.worlds import Access, StudyWorld
 from lycosa_lab.worlds.documents import DocumentWorld
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 
-COLLABORATIVE: Final = "collaborative"  # with all three factors and the whole log, from no seeds
+COLLABORATIVE: Final = "collaborative"  # all three factors, the whole log, no seeds
 DRAWS: Final = (COLLABORATIVE, "collaborative, draw 2", "collaborative, draw 3")  # from other random pages of the log
 COMBINED: Final = "combined"  # likewise
 INTELLIGENT: Final = "intelligent"  # the best of several runs from random pages
@@ -33,19 +33,19 @@ SIGNATURE: Final = "signature"
 TEMPORAL: Final = "temporal"
 ALONE: Final = (FREQUENCY, SIGNATURE, TEMPORAL)
 
-TWO_READERS: Final = "2 readers"  # pages that fewer people read are not in the log
+TWO_READERS: Final = "2 readers"  # without pages that fewer people read
 FIVE_READERS: Final = "5 readers"
 TEN_READERS: Final = "10 readers"
-TENTH: Final = "10 % of readers"  # the others are not in the log
+TENTH: Final = "10 % of readers"  # without the others
 HUNDREDTH: Final = "1 % of readers"
-FADING: Final = "half-life, a quarter"  # of the time of the log, in which an access loses half its weight
+FADING: Final = "half-life, a quarter"  # of the duration of the log, in which an access loses half its weight
 FADING_FAST: Final = "half-life, a twentieth"
 SCARCE: Final = (TWO_READERS, FIVE_READERS, TEN_READERS, TENTH, HUNDREDTH)
 AGED: Final = (FADING, FADING_FAST)
 
-SHUFFLED: Final = "collaborative, shuffled"  # accesses randomly dealt out among the readers
+SHUFFLED: Final = "collaborative, shuffled"  # accesses permuted among the readers
 
-COLLABORATIVE_LISTED: Final = "collaborative, listed"  # these from pages that the directory lists and that satisfy
+COLLABORATIVE_LISTED: Final = "collaborative, listed"  # these start from listed pages that satisfy the predicate
 INTELLIGENT_LISTED: Final = "intelligent, listed"
 COMBINED_LISTED: Final = "combined, listed"
 BEST_FIRST_LISTED: Final = "best-first, listed"
@@ -56,10 +56,10 @@ LISTED: Final = (COLLABORATIVE_LISTED, INTELLIGENT_LISTED, COMBINED_LISTED, BEST
 TOPIC, FIELD, EITHER, WORD, ADDRESS = "topic", "field", "either of two", "word", "address"
 TOPICAL = (TOPIC, FIELD, EITHER)
 MIN_TOPIC_PAGES = 200  # pages of a topic or field
-FIELD_COUNT = 2  # whole fields, unless there are not topics enough
-MAX_PATH_SHARE = 0.1  # share of URLs above which a part of their paths is too common
-MIN_WORD_LENGTH = 4  # letters of a word that may be distinctive
-SAMPLE_SIZE = 1_500  # pages of the log that are read to estimate how many satisfy a predicate
+FIELD_COUNT = 2  # whole fields, unless there are too few topics
+MAX_PATH_SHARE = 0.1  # of URLs; a path part that more have is too common
+MIN_WORD_LENGTH = 4  # letters of a distinctive word
+SAMPLE_SIZE = 1_500  # pages of the log read to estimate how many satisfy a predicate
 SEED_COUNT = 10  # of a crawl from seeds
 MIN_CRAWL_PAGES = 50  # of a crawl
 _NO_WORDS = page_of_text(Url(""), "", "").words
@@ -67,9 +67,9 @@ _PART = re.compile(r"[a-z]{3,}")
 
 
 class CrawlPredicate(Struct, frozen=True):
-    """What a crawl looks for.
+    """The predicate of a crawl.
 
-    needs_text: whether a page must be read to decide, where the URL alone will not do.
+    needs_text: whether the text of a page is needed to decide, not only its URL.
     """
 
     name: str
@@ -81,7 +81,7 @@ class CrawlPredicate(Struct, frozen=True):
         return self.model.relevance(page) >= 0.5
 
     def holds_at(self, url: Url) -> bool:
-        """Whether it holds of the page at a URL, unless it needs the text."""
+        """Whether it holds for a URL, if it does not need the text."""
         return self.holds(Page(url, "", "", "", _NO_WORDS, ()))
 
 
@@ -113,7 +113,7 @@ class TopicSizes:
             self.fields[field_of(name)].append(name)
 
     def size(self, *names: str) -> int:
-        """The pages on any of some topics, by the labels of pages or by what is listed."""
+        """The number of pages on any of some topics, by labels of pages or by listings."""
         listed = set[Url]().union(*(self._listed[name] for name in names))
         return max(sum(self._labels[name] for name in names), len(listed))
 
@@ -130,7 +130,7 @@ def choose_predicates(world: StudyWorld, size: Size) -> list[Plain]:
     """The predicates of the study, as plain data: the first topics that are large enough, the two largest fields,
     either of two topics, a word, and a part of URLs.
 
-    Where there are too few topics, more fields take their place.
+    If there are too few topics, more fields are used.
     """
     topics = TopicSizes(world)
     leaves = [name for name in topics.names if topics.size(name) >= MIN_TOPIC_PAGES][: size["topics"]]
@@ -155,9 +155,9 @@ def choose_predicates(world: StudyWorld, size: Size) -> list[Plain]:
 
 
 def predicate_of(job: Plain, world: StudyWorld, sample: Sequence[Url]) -> CrawlPredicate:
-    """The predicate that plain data describe, in a world.
+    """The predicate described by plain data.
 
-    sample: pages of the log, from whose URLs the part to look for is chosen.
+    sample: pages of the log, from whose URLs the path part is chosen.
     """
     kind, about = job["kind"], job["about"]
     if kind == WORD:
@@ -172,7 +172,7 @@ def predicate_of(job: Plain, world: StudyWorld, sample: Sequence[Url]) -> CrawlP
 
 
 def distinctive_word(world: StudyWorld, topic: str) -> str:
-    """The word whose share among the descriptions of pages on a topic most exceeds that among all others."""
+    """The word whose share in descriptions of pages on a topic most exceeds its share in others."""
     inside, outside = Counter[str](), Counter[str]()
     counts = [0, 0]
     for category in world.directory():
@@ -192,7 +192,7 @@ def distinctive_word(world: StudyWorld, topic: str) -> str:
 
 
 def common_path_part(urls: Iterable[Url]) -> str:
-    """The most frequent part of the paths of URLs that at most a tenth of them have."""
+    """The most frequent path part that at most a tenth of the URLs have."""
     paths = [{str(found) for found in _PART.findall(url.split("/", 3)[-1])} for url in urls]
     counts = Counter(part for parts in paths for part in parts)
     rare = {part: count for part, count in counts.items() if count <= MAX_PATH_SHARE * len(paths)}
@@ -206,7 +206,7 @@ class CollaborativeInputs:
     """The log, its variants, and limits of the crawls."""
 
     access_log: AccessLog
-    variants: Mapping[str, AccessLog]  # less of the log, by the name of the crawl that uses it
+    variants: Mapping[str, AccessLog]  # reduced logs, by the name of the crawl that uses them
     sample: Sequence[Url]  # random pages of the log
     pages: int  # of a crawl, at most
     seed: int
@@ -238,7 +238,7 @@ def prepare(world: StudyWorld, size: Size, seed: int) -> CollaborativeInputs:
 
 
 def access_log_of(world: StudyWorld, size: Size, seed: int) -> AccessLog:
-    """The world's own log, where it has readers."""
+    """The world's own log, if it has readers."""
     accesses: Sequence[Access] = ()
     if isinstance(world, SyntheticWorld):
         accesses = list(world.accesses(users=size["readers"], days=size["days"], seed=seed))
@@ -265,7 +265,7 @@ def shuffled(access_log: AccessLog, seed: int) -> AccessLog:
 
 
 def count_targets(access_log: AccessLog, predicate: CrawlPredicate, world: StudyWorld, sample: Sequence[Url]) -> int:
-    """How many pages of a log satisfy a predicate; estimated from a sample where they must be read."""
+    """The number of pages of a log that satisfy a predicate; estimated from a sample if texts are needed."""
     if not predicate.needs_text:
         return sum(map(predicate.holds_at, access_log.urls))
     found = sum(page is not None and predicate.holds(page) for page in map(world.read, sample))
@@ -273,7 +273,7 @@ def count_targets(access_log: AccessLog, predicate: CrawlPredicate, world: Study
 
 
 def random_starts(access_log: AccessLog, rng: random.Random, count: int) -> list[list[Url]]:
-    """The seeds of so many crawls, the pages of random accesses; no page is a seed of two."""
+    """Disjoint seeds for `count` crawls: the pages of random accesses."""
     walks = access_log.walks
     drawn: dict[int, None] = {}
     wanted = min(count * SEED_COUNT, len(access_log.urls))

@@ -52,10 +52,10 @@ def second_tenth(crawl: Plain) -> float:
 
 
 class CollaborativeTables:
-    """The outcomes by kind of crawl; predicates that too few pages of the log satisfy are left out.
+    """The outcomes by kind of crawl, without predicates that too few pages of the log satisfy.
 
-    Means and tests are over topics, as in the paper; words and addresses are shown beside them. `intelligent` is the
-    best of the runs from several starts, by P(U) at the end.
+    Means and tests are over topics, as in the paper; words and addresses are reported separately. `intelligent` is the
+    best of the runs from several starts, by final P(U).
     """
 
     def __init__(self, outcomes: Sequence[Plain]):
@@ -70,11 +70,11 @@ class CollaborativeTables:
 
     @property
     def kinds(self) -> list[str]:
-        """Every kind of crawl that any predicate has, in the order in which they were made."""
+        """Every kind of crawl of any predicate, in order."""
         return list(dict.fromkeys(kind for outcome in self.outcomes for kind in outcome["crawls"]))
 
     def values(self, kind: str, value: Value = harvest) -> list[float]:
-        """Of the crawl for every topic; NaN where there is none."""
+        """Of the crawl for every topic; NaN if there is none."""
         return [
             value(outcome["crawls"][kind]) if kind in outcome["crawls"] else float("nan") for outcome in self.outcomes
         ]

@@ -1,8 +1,8 @@
-"""Which strategy finds a topic with the fewest pages, and does the crawl say honestly how well?
+"""Which strategy finds a topic with the fewest pages, and is the reported harvest rate true?
 
 Every strategy that needs neither a log nor a map crawls for topics whose pages the world knows, by the code of
-`lycosa crawl` (`lycosa_lab.live_crawl`): with the judge of relevance that a user's crawl has, trained again on the way,
-and with standing learnt from the in-links of the world.
+`lycosa crawl` (`lycosa_lab.live_crawl`): with the relevance judge of a user's crawl, retrained as it goes, and with
+standing learnt from the in-links of the world.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,8 +24,8 @@ from .tasks import topics_of
 
 
 class League:
-    """The study, of these strategies or of all that need neither a log nor a map; the default and best-first are among
-    them."""
+    """The study, of these strategies or of all that need neither a log nor a map; always with the default and
+    best-first."""
 
     name = "league"
     summary = "Which strategy finds a topic with the fewest pages, and whether the crawl says honestly how well."
@@ -34,7 +34,7 @@ class League:
             "held_out": 5,  # topics for the final table
             "development": 1,  # topics that parameters may be fitted to
             "examples": 5,
-            "negatives": 20,  # where there are any
+            "negatives": 20,  # if there are any
             "budgets": [0.025, 0.05, 0.1],  # pages of a crawl, as a share of the web
             "longest": 150,  # pages of a crawl; larger budgets are left out
             "world_pages": 1_500,
@@ -58,7 +58,7 @@ class League:
             raise UsageError(
                 f"no strategy of the league is called {unknown[0]!r}; there are {', '.join(league_strategies())}"
             )
-        if self.strategies:  # a run of other strategies is another run
+        if self.strategies:  # so that runs of other strategies are kept apart
             self.scales = {name: {**size, "strategies": self.strategies} for name, size in self.scales.items()}
 
     def default_world(self, size: Size) -> Mapping[str, Plain]:

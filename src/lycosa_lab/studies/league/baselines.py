@@ -1,6 +1,6 @@
-"""Two crawlers outside of the registry, by which the strategies are measured: an oracle, and a short script.
+"""Two baselines outside the registry: an oracle, and a short script.
 
-Both go from link to link as the others do, without a session, a judge or an archive.
+Both follow links as the others do, without a session, a judge or an archive.
 """
 
 import heapq
@@ -16,16 +16,16 @@ from lycosa.vocabulary.text import tokens_of
 from .tasks import LeagueTask
 
 ORACLE, SCRIPT = "oracle", "script"
-_BACKGROUND = 200  # pages drawn at random, from which the script knows which words are common
-_WORDS = 60  # that the script looks for
-_HIGHEST_ANCHOR = 2.0  # what an anchor can count
-_DENSITY_WEIGHT = 10.0  # of the words of linking pages, beside those of anchors
+_BACKGROUND = 200  # random pages, from which the script learns which words are common
+_WORDS = 60  # of the topic, for the script
+_MAX_ANCHOR_SCORE = 2.0  # what an anchor can count
+_DENSITY_WEIGHT = 10.0  # of linking pages, relative to anchors
 
 
 def oracle(task: LeagueTask, pages: int) -> list[Url]:
-    """The pages in the order of a crawler that knows the truth but has to follow links.
+    """The pages in the order of a crawler that knows the truth but must follow links.
 
-    It fetches a page on the topic if a link leads to one, else the first page of the shortest way to the nearest.
+    It fetches a page on the topic if a link leads to one, else the first page on the shortest path to the nearest one.
     """
     links, wanted = task.web.links, set(task.truth)
     order: list[Url] = []
@@ -49,7 +49,7 @@ def oracle(task: LeagueTask, pages: int) -> list[Url]:
 
 
 def _toward(waiting: Iterable[Url], wanted: set[Url], links: Mapping[Url, Sequence[Url]], known: set[Url]) -> Url:
-    """The waiting page from which the fewest links lead to a wanted one; the first where none does."""
+    """The waiting page with the shortest path to a wanted one; the first if there is no path."""
     first = {url: url for url in waiting}
     queue = deque(first)
     while queue and wanted:
@@ -66,8 +66,8 @@ def _toward(waiting: Iterable[Url], wanted: set[Url], links: Mapping[Url, Sequen
 class Script:
     """Best first by words of the topic: in anchors and URLs, and how dense they are on the linking pages.
 
-    The words are the 60 of highest tf·idf over the examples, those that two of them share first; it learns nothing on
-    the way. What somebody would write in an hour: a crawler that does not beat it has nothing to offer.
+    The words are the 60 of highest tf·idf over the examples, preferring those that two examples share; it does not
+    learn. It is what somebody would write in an hour, and so a minimum standard for every strategy.
     """
 
     def __init__(self, task: LeagueTask, reader: Reader, *, seed: int):
@@ -101,7 +101,7 @@ class Script:
         while queue and len(order) < pages:
             _, _, url = heapq.heappop(queue)
             if url in done:
-                continue  # an entry of lower priority than the one by which it was fetched
+                continue  # an outdated entry of lower priority
             done.add(url)
             page = self._task.web.read(url, self._reader)
             if page is None:
@@ -116,7 +116,7 @@ class Script:
                     tokens_of(f"{link.anchor} {target.partition('://')[2].partition('/')[2].replace('_', ' ')}")
                 )
                 value = sum(self._weights.get(word, 0.0) for word in words)
-                anchors[target] = max(anchors[target], min(value, _HIGHEST_ANCHOR))
+                anchors[target] = max(anchors[target], min(value, _MAX_ANCHOR_SCORE))
                 parents[target].append(density)
                 worth = anchors[target] + _DENSITY_WEIGHT * sum(parents[target]) / len(parents[target])
                 number += 1

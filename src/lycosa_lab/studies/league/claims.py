@@ -1,4 +1,4 @@
-"""What is claimed of the default strategy, on held-out topics."""
+"""Claims about the default strategy, on held-out topics."""
 
 from lycosa_lab.results import Claim
 from lycosa_lab.statistics import finite_or_none, summary
@@ -7,7 +7,7 @@ from .baselines import ORACLE, SCRIPT
 from .tables import AREA, CPU, OFF, STANDING, LeagueTables
 
 BEST_FIRST = "best-first"
-HONEST = 0.10  # mean difference between the harvest that a crawl claims and the true one
+HONEST = 0.10  # largest mean difference between reported and true harvest rate
 NEAR_ORACLE = 0.75  # of the oracle's area
 MOST_CPU = 1.25  # times that of best-first
 

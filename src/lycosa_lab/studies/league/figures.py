@@ -12,7 +12,7 @@ from .claims import BEST_FIRST
 from .tables import AREA, LeagueTables
 from .tasks import STARTS
 
-_MOST_CURVES = 8
+_MAX_CURVES = 8
 
 
 def all_figures(tables: LeagueTables, default: str, *, seed: int) -> dict[str, Figure]:
@@ -68,8 +68,8 @@ def _bars(tables: LeagueTables, ranked: Sequence[str], default: str, *, seed: in
 
 
 def _chosen(ranked: Sequence[str], default: str) -> list[str]:
-    """The curves to draw: what the default is measured by, and the best of the others."""
+    """The curves to draw: the default, its baselines, and the best of the others."""
     wanted = dict.fromkeys((default, ORACLE, SCRIPT, BEST_FIRST, "breadth-first"))
     always = [name for name in wanted if name in ranked]
     others = [name for name in ranked if name not in always]
-    return always + others[: _MOST_CURVES - len(always)]
+    return always + others[: _MAX_CURVES - len(always)]

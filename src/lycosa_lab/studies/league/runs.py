@@ -38,12 +38,12 @@ class LeagueInputs:
     strategies: Sequence[str]
     pages: WorldPages
     in_links: InLinkCounts
-    theta: float  # median ln(1 + in-links): a page of so many has standing 0.5
+    theta: float  # median ln(1 + in-links), at which standing is 0.5
     size: Size
     seed: int
 
     def standing(self, url: Url) -> float:
-        """The true standing of a page, 1 / (1 + e^(θ - ln(1 + in-links))); 0 where in-links are unknown."""
+        """The true standing of a page, 1 / (1 + e^(θ - ln(1 + in-links))); 0 if in-links are unknown."""
         status = self.in_links.status(url)
         return 0.0 if status is None else 1.0 / (1.0 + exp(self.theta - status))
 
@@ -58,14 +58,14 @@ def prepare(world: StudyWorld, strategies: Sequence[str], size: Size, seed: int)
 
 
 def budgets_of(web_pages: int, size: Size) -> dict[float, int]:
-    """The pages of a crawl by the share of the web that they are; shares beyond the longest crawl are left out."""
+    """The budgets in pages, by share of the web, without those beyond the longest crawl."""
     budgets = {share: round(share * web_pages) for share in size["budgets"]}
     within = {share: pages for share, pages in budgets.items() if pages <= size["longest"]}
     return within or {min(budgets): size["longest"]}
 
 
 def run_topic(inputs: LeagueInputs, topic: LeagueTopic) -> Plain:
-    """All tasks of a topic, one after the other, so that they share the pages parsed."""
+    """All tasks of a topic, in one job, so that they share parsed pages."""
     web, size, seed = TopicWeb(inputs.pages, topic), inputs.size, inputs.seed
     facts = {"topic": topic.name, "held_out": topic.is_held_out, "pages": len(topic.pages), "web": len(web.urls)}
     budgets = budgets_of(len(web.urls), size)
@@ -90,7 +90,7 @@ def run_topic(inputs: LeagueInputs, topic: LeagueTopic) -> Plain:
 def _crawls(
     inputs: LeagueInputs, task: LeagueTask, orders: Mapping[str, Sequence[Url]], budgets: Mapping[float, int]
 ) -> Plain:
-    """The figures of the crawl by every strategy, and of the orders of those outside of the registry."""
+    """The figures of the crawls by every strategy, and of the orders of the baselines."""
     live = {name: _live_figures(inputs, task, name, budgets) for name in inputs.strategies}
     return live | {name: _figures(inputs, task, order, frozenset(order), budgets) for name, order in orders.items()}
 
@@ -120,7 +120,7 @@ def _live_figures(inputs: LeagueInputs, task: LeagueTask, strategy: str, budgets
 
 
 def _in_link_table(inputs: LeagueInputs, task: LeagueTask, folder: Path) -> Path:
-    """The in-links of all pages of the task's web, as a user would give them."""
+    """A file with the in-links of all pages of the task's web, as a user would give it."""
     path = folder / "in-links.csv"
     with path.open("w", encoding="utf-8") as file:
         file.write("url,in_links\n")
@@ -133,15 +133,15 @@ def _in_link_table(inputs: LeagueInputs, task: LeagueTask, folder: Path) -> Path
 def _figures(
     inputs: LeagueInputs, task: LeagueTask, requested: Sequence[Url], kept: frozenset[Url], budgets: Mapping[float, int]
 ) -> Plain:
-    """The figures of a crawl over the pages that it requested, examples and negatives left out.
+    """The figures of a crawl over the pages that it requested, without examples and negatives.
 
-    A budget of n pages counts the examples, so n less their number are looked at. With found(i) the pages of the truth
-    among the first i,
+    A budget of n pages includes the examples, which are subtracted. With found(i) the number of true pages among the
+    first i,
 
         area = Σ found(i) / Σ min(i, truth),    recall = found / truth,
         relevant × standing = Σ standing of the pages found / pages.
 
-    A page that was fetched and not kept is not found.
+    A page that was fetched but not kept is not found.
     """
     given = {*task.examples, *task.negatives}
     order = [url for url in requested if url not in given]
@@ -172,5 +172,5 @@ def _figures(
 
 
 def _pages_to(wanted: float, found: Sequence[int], steps: int) -> int:
-    """After how many pages so many are found; all pages where they never are."""
+    """The number of pages until so many are found; all pages if they never are."""
     return next((step for step in range(1, steps + 1) if found[step] >= wanted), steps)

@@ -24,7 +24,7 @@ MEASURES = (*_AT_A_BUDGET[:2], PRECISION, *_AT_A_BUDGET[2:], "claimed harvest", 
 
 
 class LeagueTables:
-    """The outcomes of all tasks; those that could not be set are left out."""
+    """The outcomes of all tasks, without those that could not be set up."""
 
     def __init__(self, outcomes: Sequence[Plain]):
         self.left_out = [outcome for outcome in outcomes if not outcome["crawls"]]
@@ -32,7 +32,7 @@ class LeagueTables:
         self.strategies: list[str] = list(self._outcomes[0]["crawls"]) if self._outcomes else []
 
     def tasks(self, *, held_out: bool, **settings: str) -> list[Plain]:
-        """The tasks on held-out topics, or on those for development, of one start or one kind of examples if said."""
+        """The tasks on held-out or development topics, optionally of one start or one kind of examples."""
         return [
             outcome
             for outcome in self._outcomes
@@ -172,7 +172,7 @@ def _picker(measure: str, budget: str | None) -> Callable[[Plain], float]:
 
 
 def _stretched(curve: Sequence[float]) -> list[float]:
-    """A curve at POINTS + 1 places from nothing fetched to everything; a short crawl has fewer points of its own."""
+    """A curve resampled to POINTS + 1 points, from nothing to everything fetched; short crawls have fewer points."""
     values = [0.0, *curve]
     last = len(values) - 1
     return [values[round(last * place / POINTS)] for place in range(POINTS + 1)]

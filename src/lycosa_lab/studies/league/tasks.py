@@ -1,4 +1,4 @@
-"""What is crawled for: topics whose pages the world knows, the web that crawls for one see, examples and starts."""
+"""The tasks of the league: topics with known pages, the web visible to their crawls, examples and starts."""
 
 import random
 from collections import defaultdict, deque
@@ -18,10 +18,10 @@ from lycosa_lab.worlds import StudyWorld
 from lycosa_lab.worlds.wikipedia_schools import FRONT_PAGE, HOME_PAGE, index_pages, without_related_subjects
 
 FEWEST_PAGES, MOST_PAGES = 30, 600  # of a topic
-FEWEST_TO_FIND = 10  # pages of a topic that links lead to; a task with fewer is left out
-UNIVERSITY = 400  # pages from which on a site of WebKB counts as one: there are four
-FAR = 3  # links between the start and the topic, where a world has no front page
-PAGES_KEPT = 2_500  # parsed, of one process
+FEWEST_TO_FIND = 10  # reachable pages of a topic; a task with fewer is left out
+UNIVERSITY = 400  # least number of pages of a university site in WebKB; there are four
+FAR = 3  # links between the start and the topic, if a world has no front page
+PAGES_KEPT = 2_500  # cached per process
 DEVELOPMENT_SUBJECTS = ("Art", "Business_Studies", "Citizenship", "Countries", "IT", "Religion")
 _DEVELOPMENT_SHARE = 3  # one in so many topics, by the hash of its name
 _NO_TOPICS = frozenset(("universities/other", "universities/department"))
@@ -29,16 +29,16 @@ _NO_TOPICS = frozenset(("universities/other", "universities/department"))
 WITHIN, AFAR = "within", "afar"
 STARTS = (WITHIN, AFAR)
 POSITIVES, NEGATIVES = "positives", "negatives"
-GIVEN = (POSITIVES, NEGATIVES)  # what the user gives: pages on the topic alone, or also pages that are not
+GIVEN = (POSITIVES, NEGATIVES)  # what the user gives: only pages on the topic, or also pages off the topic
 
 
 @dataclass(frozen=True)
 class LeagueTopic:
     """A topic of a world.
 
-    hidden: pages that would give the topic away.
-    site: the one site on which it is crawled for; None for the whole world.
-    front_page: where a crawl from afar starts; None for a page some links away.
+    hidden: pages that would reveal the topic, such as lists of its pages.
+    site: the only site to crawl; None for the whole world.
+    front_page: start of a crawl from afar; None for a page some links away.
     """
 
     name: str
@@ -50,9 +50,9 @@ class LeagueTopic:
 
 
 def is_held_out(world: str, topic: str) -> bool:
-    """Whether a topic serves the final table alone, and nothing may be fitted to it.
+    """Whether a topic is reserved for the final table, so that nothing may be fitted to it.
 
-    Of Wikipedia for Schools, the topics below six subjects are for development, of WebKB none; of other worlds, those
+    In Wikipedia for Schools, the topics below six subjects are for development, in WebKB none; in other worlds, those
     whose names hash to a multiple of three.
     """
     if world == "wikipedia-schools":
@@ -61,7 +61,7 @@ def is_held_out(world: str, topic: str) -> bool:
 
 
 def topics_of(world: StudyWorld, *, held_out: int, development: int, fewest: int = FEWEST_PAGES) -> list[LeagueTopic]:
-    """The topics of a league, at most so many of each kind, chosen by the hashes of their names.
+    """The topics of a league, at most so many of each kind, chosen by hashes of their names.
 
     fewest: pages of a topic.
     """
@@ -77,7 +77,7 @@ def topics_of(world: StudyWorld, *, held_out: int, development: int, fewest: int
 
 
 def _leaves(world: StudyWorld) -> Iterator[LeagueTopic]:
-    """The categories as the world itself assigns its pages to them."""
+    """The categories of the world's own pages."""
     for name, pages in _pages_by(world, world.topic).items():
         yield LeagueTopic(name, frozenset(pages), is_held_out(world.name, name))
 
@@ -134,7 +134,7 @@ def _pages_by(world: StudyWorld, kind: Callable[[Url], str | None]) -> dict[str,
 
 
 class WorldPages:
-    """The pages of a world without what would spoil a crawl: robots metas, and lines that give subjects away."""
+    """The pages of a world without robots metas, and without lines that reveal subjects."""
 
     def __init__(self, world: StudyWorld):
         self.world = world
@@ -158,7 +158,7 @@ class WorldPages:
 
 
 class TopicWeb:
-    """The web that crawls for a topic see: the pages of its site or of all sites, less those that give it away."""
+    """The web visible to crawls for a topic: the pages of its site or of all sites, without hidden ones."""
 
     def __init__(self, pages: WorldPages, topic: LeagueTopic):
         self.topic = topic
@@ -210,11 +210,11 @@ class TopicWeb:
         return subjects
 
     def reachable(self, seeds: Iterable[Url]) -> set[Url]:
-        """What links lead to from the seeds, these among it."""
+        """The pages reachable from the seeds, including these."""
         return set(_distances(seeds, self.links))
 
     def far_page(self, rng: random.Random) -> Url | None:
-        """A page from which the topic is `FAR` links away, or fewer where there is none, but leads to half of it."""
+        """A page `FAR` links away from the topic (or fewer, if there is none) from which half of it is reachable."""
         backward: dict[Url, list[Url]] = defaultdict(list)
         for url, targets in self.links.items():
             for target in targets:
@@ -245,9 +245,9 @@ def _distances(seeds: Iterable[Url], links: Mapping[Url, Sequence[Url]]) -> dict
 
 @dataclass(frozen=True)
 class LeagueTask:
-    """A topic to crawl for, with what the crawler is given.
+    """A topic to crawl for, with the input of the crawler.
 
-    truth: the pages to find, examples left out: those of the topic to which links lead from the seeds.
+    truth: the pages to find: those of the topic that are reachable from the seeds, without examples.
     """
 
     web: TopicWeb
@@ -260,9 +260,9 @@ class LeagueTask:
 
 
 def task_of(web: TopicWeb, start: str, given: str, *, examples: int, negatives: int, seed: int) -> LeagueTask | None:
-    """A task on a topic; None where links lead to too few of its pages. All tasks of a topic share their examples."""
+    """A task on a topic; None if too few of its pages are reachable. All tasks of a topic share their examples."""
     topic, rng = web.topic, random.Random(f"{seed} {web.topic.name}")
-    linking = sorted(url for url in topic.pages if web.links.get(url))  # an example without links leads nowhere
+    linking = sorted(url for url in topic.pages if web.links.get(url))  # examples must have links
     good = sorted(rng.sample(linking, min(examples, len(linking))))
     bad = sorted(rng.sample(sorted(set(web.urls) - topic.pages), negatives))
     seeds = good

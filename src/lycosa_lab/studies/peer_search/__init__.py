@@ -1,7 +1,7 @@
-"""Whether people who crawl for themselves find, by asking each other, what one index of everything would find.
+"""Whether people with collections of their own find, by asking each other, what a central index would find.
 
-A study beyond the papers. Collections are crawled from a world, each about one topic or two; peers over them search as
-`lycosa peer search` does, on a simulated wire, and for comparison in processes on loopback.
+A study beyond the papers. Collections are crawled from a world, each on one or two topics; peers search them like
+`lycosa peer search`, on a simulated network and, for comparison, in processes on loopback.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,10 +43,10 @@ class PeerSearch:
             "pages": 100,  # of each collection
             "runs": 3,
             "queries": 300,  # of each run
-            "limit": 30,  # hits that are enough
+            "limit": 30,  # hits at which a search ends
             "processes": 10,
             "real_queries": 50,
-            "practice": 100,  # queries by which those that run as processes have learnt
+            "practice": 100,  # queries for training before the comparison with processes
             "world_pages": 8_000,
         },
         "paper": {

@@ -48,7 +48,7 @@ def recall_claim(searches: Sequence[Row], by_peer: Sequence[Row], limit: int) ->
 
 
 def walk_of_equal_cost(searches: Sequence[Row], own: Row, limit: int) -> Row:
-    """The walk with the fewest walkers that takes as many messages or more; the one with most, where none does."""
+    """The walk with the fewest walkers that takes at least as many messages; the largest if none does."""
     walks = sorted(ways_of(searches, WALK, limit), key=lambda row: int(row["walkers"]))
     return next((row for row in walks if row["messages"] >= own["messages"]), walks[-1])
 

@@ -1,4 +1,4 @@
-"""Queries asked in every way: of nodes on the simulated network, and of processes on loopback for comparison."""
+"""Runs the queries with every algorithm on the simulated network, and with processes on loopback for comparison."""
 
 import asyncio
 import time
@@ -24,27 +24,27 @@ from lycosa_peers.state_files import StateFiles
 from .shared import CachedContent, OpenCollections, PeerSearchInputs, Question, best_of
 from .tables import BUDDYNET, EVERYBODY, FLOOD, LISTED, STAGES, WALK, WINDOWS
 
-LEAST_NEIGHBOURS = 4
+MIN_NEIGHBOURS = 4
 WALKERS = (2, 4, 8, 16, 32)
 DEFAULT_LIMIT = 10  # hits at which a search ends unless the user gives another limit
 LATENCY = (0.02, 0.08)  # seconds that a message takes between two homes
-PAUSE = 6.0  # seconds between two queries, whoever asks them
+PAUSE = 6.0  # seconds between two queries
 TICK = 0.005  # seconds: resolution of the duration of a search
 
 LOOPBACK_LATENCY = 0.001  # seconds that a message takes in the simulation of processes on loopback
-AT_REST = 0.2  # seconds after which no message is under way any more
-DEADLINE = 10.0  # seconds of a search among processes; long, so that a busy machine does not cut it short
+QUIET_SECONDS = 0.2  # after which no message is in flight any more
+DEADLINE = 10.0  # seconds; long enough for a busy machine
 UNKNOWN_WORD = "zzyzxqj"  # that no page has
 
 
 class SearchOutcome(Struct, frozen=True):
     """The result of one query."""
 
-    urls: tuple[str, ...]  # the best hits, as the asker ranks them
+    urls: tuple[str, ...]  # the best hits, by the asker's ranking
     recall: float  # of the best pages of the central index
     messages: int  # received by all peers together
     seconds: float  # until the search ended
-    stages: dict[str, int]  # how many of `urls` were first found at which stage
+    stages: dict[str, int]  # number of `urls` first found at each stage
 
 
 def options_of(algorithm: str, *, walkers: int = DEFAULTS.walkers) -> NodeOptions:
@@ -64,7 +64,7 @@ def options_of(algorithm: str, *, walkers: int = DEFAULTS.walkers) -> NodeOption
 def overlay_of(peers: int, seed: int) -> list[list[int]]:
     """The neighbours of each peer in a network that grew by preferential attachment."""
     graph = preferential_attachment(
-        peers, min_degree=min(LEAST_NEIGHBOURS, peers - 1), rng=np.random.default_rng([seed, 8])
+        peers, min_degree=min(MIN_NEIGHBOURS, peers - 1), rng=np.random.default_rng([seed, 8])
     )
     return [graph.targets[begin:end].tolist() for begin, end in zip(graph.offsets, graph.offsets[1:], strict=False)]
 
@@ -83,7 +83,7 @@ def network_of(
     nodes = [Node(me, content, options=options, seed=seed) for me, content in zip(who, contents, strict=True)]
     for node, neighbours in zip(nodes, overlay, strict=True):
         for neighbour in neighbours:
-            node.neighbours.remember(who[neighbour])  # keeps its address, too
+            node.neighbours.remember(who[neighbour])  # with its address
         node.connect(who[neighbour] for neighbour in neighbours)
     return SimulatedNetwork(nodes, latency=latency, seed=seed)
 
@@ -122,7 +122,7 @@ def recall(urls: Iterable[str], best: Sequence[str]) -> float:
 
 
 def stages_of(urls: Sequence[str], answers: Iterable[Answer]) -> dict[str, int]:
-    """How many of the URLs were first found at which stage of the search."""
+    """The number of URLs first found at each stage of the search."""
     first: dict[str, str] = {}
     for answer in answers:
         for hit in answer.hits:
@@ -181,7 +181,7 @@ def _measured(outcomes: Sequence[SearchOutcome]) -> dict[str, Plain]:
 
 
 def _ask_everybody(contents: Sequence[CachedContent], question: Question, limit: int) -> SearchOutcome:
-    """The result of asking every peer directly: an upper bound, which shows what merging alone loses."""
+    """The result of asking every peer directly: an upper bound, which shows the loss by merging."""
     answers = []
     for peer, content in enumerate(contents):
         found = content.find(question.words, limit)
@@ -224,9 +224,9 @@ def compare_with_processes(
     inputs: PeerSearchInputs, *, peers: int, queries: int, practice: int, limit: int, seed: int
 ) -> Plain:
     """The same queries to simulated nodes and to processes on loopback, in two rounds: with peers that know only their
-    neighbours, and with peers that have learnt by queries in a simulation.
+    neighbours, and with peers that have learnt from queries in a simulation.
 
-    `reason` is why there is no comparison: the machine has no loopback.
+    `reason` says why there is no comparison, if the machine has no loopback.
     """
     places = [inputs.place(peer) for peer in range(peers)]
     try:
@@ -259,7 +259,7 @@ def compare_with_processes(
 
 
 def _save_memories(network: SimulatedNetwork, kept: Sequence[PeerFolder]) -> None:
-    """Saves the state of each node where the process of the same peer restores it from."""
+    """Saves the state of each node in the folder of the peer's process."""
     nodes: Sequence[Node] = list(network.nodes.values())
     for node, place in zip(nodes, kept, strict=True):
         StateFiles(place).save(node)
@@ -270,7 +270,7 @@ def _ask_simulated(
 ) -> _Round:
     for node, state in zip(network.nodes.values(), states, strict=True):
         node.restore(state)
-    outcomes = ask_all(network, questions, limit=limit, pause=AT_REST)
+    outcomes = ask_all(network, questions, limit=limit, pause=QUIET_SECONDS)
     return _Round(
         [each.urls for each in outcomes],
         float(np.mean([each.messages for each in outcomes])),
@@ -281,9 +281,9 @@ def _ask_simulated(
 async def _ask_processes(
     processes: Processes, questions: Sequence[Question], names: Sequence[str], limit: int
 ) -> _Round:
-    for peer in range(len(names)):  # opens connections; no answer, so nothing is learnt
+    for peer in range(len(names)):  # opens connections; without answers, nothing is learnt
         await processes.search(peer, UNKNOWN_WORD, limit=limit, deadline=DEADLINE)
-    await asyncio.sleep(AT_REST)
+    await asyncio.sleep(QUIET_SECONDS)
     before, issued = await processes.counts(), 0
     urls, seconds = [], []
     for question in questions:
@@ -292,7 +292,7 @@ async def _ask_processes(
         seconds.append(time.monotonic() - began)
         issued += searched.answers.issued
         urls.append(best_of(question.words, searched.answers.answers, names[question.asker]))
-    await asyncio.sleep(AT_REST)
+    await asyncio.sleep(QUIET_SECONDS)
     after = await processes.counts()
     travelled = sum(after[what] - before[what] for what in ("passed_on", "responses"))
     return _Round(urls, (issued + travelled) / len(questions), seconds)
@@ -318,7 +318,7 @@ def _mean_overlap(some: _Round, others: _Round) -> float:
 
 
 def overlap(some: Sequence[str], others: Sequence[str]) -> float:
-    """The share of hits that two answers have in common.
+    """The share of hits that two results have in common.
 
     >>> overlap(["a", "b"], ["b"]), overlap([], [])
     (0.5, 1.0)

@@ -1,4 +1,4 @@
-"""What all jobs share: collections on disk, the central index of all of them, and the queries."""
+"""The inputs of all jobs: collections on disk, the central index of all of them, and the queries."""
 
 import random
 import tempfile
@@ -26,9 +26,9 @@ from lycosa_peers.search import Answer, Stage
 from lycosa_peers.shared_collection import CollectionSummary, SharedCollection
 
 BEST = 10  # hits that count
-OWN_TOPIC = 0.8  # of the queries of a peer; the others are about any topic
+OWN_TOPIC = 0.8  # share of a peer's queries on its own topics; others are on any topic
 WORDS = 2  # of a query
-_ATTEMPTS = 50  # for each question, to draw words that occur together on a page
+_ATTEMPTS = 50  # to draw words that occur together on a page
 _CENTRAL = "central"
 
 
@@ -73,7 +73,7 @@ def prepare(world: StudyWorld, size: Size, seed: int) -> PeerSearchInputs:
 
 
 class CachedContent:
-    """A collection that does not change: its answers are cached, each with as many hits as are ever wanted."""
+    """A collection that does not change, with cached answers of at most `most` hits."""
 
     def __init__(self, content: SharedCollection, most: int):
         self._content = content
@@ -147,8 +147,8 @@ class OpenCollections:
         return best_of(words, [Answer(Contact(_CENTRAL), _CENTRAL, Stage.HOME, found.hits, found.statistics)], _CENTRAL)
 
     def questions(self, many: int, seed: int) -> list[Question]:
-        """The queries of random peers: two words of a description in the directory, mostly of a topic of their own, for
-        which the central index has a page."""
+        """Queries of random peers: two words of a description in the directory, mostly of their own topics, for which
+        the central index has a page."""
         rng = random.Random(f"{seed} questions")
         asked: list[Question] = []
         for _ in range(_ATTEMPTS * many):

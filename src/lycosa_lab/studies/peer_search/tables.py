@@ -8,7 +8,7 @@ from lycosa_lab.statistics import summary
 
 BUDDYNET, LISTED, WALK, FLOOD, EVERYBODY = "buddynet", "walk+list", "random-walk", "flood", "everybody"
 STAGES = ("home", "indexes", "buddies", "walking")
-WINDOWS = 10  # into which the queries of a run are cut
+WINDOWS = 10  # of queries per run
 Way = tuple[str, int, int]  # algorithm, walkers, and the number of hits at which a search ends
 
 
@@ -17,7 +17,7 @@ def way_of(row: Row) -> Way:
 
 
 def summary_rows(by_peer: Sequence[Row]) -> list[Row]:
-    """Means over peers of their means over runs, the standard errors of these beside."""
+    """Means over peers of their means over runs, with standard errors."""
     rows: list[Row] = []
     for way in dict.fromkeys(map(way_of, by_peer)):
         same = [row for row in by_peer if way_of(row) == way]

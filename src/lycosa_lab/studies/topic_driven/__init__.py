@@ -1,4 +1,4 @@
-"""Three crawlers judged in three ways.
+"""Three crawlers, evaluated in three ways.
 
 Menczer, Pant, Ruiz, Srinivasan: Evaluating topic-driven web crawlers (SIGIR 2001).
 """

@@ -73,7 +73,7 @@ def pagerank_last(tables: TopicDrivenTables, tests: Sequence[Row], *, hosts: int
 
 
 def _why_not_last(tables: TopicDrivenTables, hosts: int) -> str:
-    """A likely reason why PageRank is not last, where the outcomes show one."""
+    """A likely reason why PageRank is not last, if the outcomes show one."""
     if hosts == 1:
         return (
             "; on one host its rank graph, which leaves out links within a site, has no links,"
@@ -110,7 +110,7 @@ def methods_agree(tables: TopicDrivenTables, tests: Sequence[Row]) -> Claim:
 
 
 def _differences_text(tables: TopicDrivenTables, orders: Mapping[str, Sequence[str]], tests: Sequence[Row]) -> str:
-    """The pairs of crawlers on whose order the methods differ, with the p of each method."""
+    """The pairs of crawlers whose order differs between methods, with the p-value of each method."""
     differences = []
     for pair in combinations(CRAWLERS, 2):
         if len({order.index(pair[0]) < order.index(pair[1]) for order in orders.values()}) > 1:

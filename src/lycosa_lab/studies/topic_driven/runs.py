@@ -17,7 +17,7 @@ CRAWLERS = (BEST_FIRST, INFOSPIDERS, PAGERANK)
 
 @dataclass(frozen=True)
 class TopicDrivenInputs:
-    """What the crawls of all topics share, and the pages on which classifiers are trained."""
+    """The inputs of the crawls of all topics, and the training pages of classifiers."""
 
     shared: ComparisonInputs
     examples: Mapping[str, Sequence[TermCounts]]  # topic -> its seeds

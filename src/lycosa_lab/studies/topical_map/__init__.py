@@ -1,4 +1,4 @@
-"""What a crawl gains by a map of an earlier one.
+"""The gain of a crawl from a map of an earlier one.
 
 Shao: Exploring social networks in computer systems (Princeton, 2007), chapter 4 and section 6.2.1.
 """
@@ -61,5 +61,5 @@ class TopicalMap:
 
 
 def later_world(world: StudyWorld) -> StudyWorld | None:
-    """The world half a year later; None where it does not change."""
+    """The world half a year later; None if it does not change."""
     return world.at(HALF_A_YEAR) if isinstance(world, SyntheticWorld) else None

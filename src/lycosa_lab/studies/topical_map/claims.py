@@ -1,4 +1,4 @@
-"""Claims of the paper and questions it leaves open, computed, with the reasons why a claim fails."""
+"""The claims of the paper and open questions, computed, with reasons why a claim fails."""
 
 from collections.abc import Sequence
 
@@ -29,10 +29,10 @@ from .shared import (
 )
 from .tables import MapTables
 
-SMALL = 0.02  # of the pages of a crawl, which a map for a related topic has
+SMALL = 0.02  # share of the pages of a crawl that a map for a related topic has
 STUDY = "topical-map"
 OPTIMAL = 0.9  # share of good pages at the start that is near optimal
-FADES = 0.8  # of a crawl, after which a map that is half a year old helped no more with one topic of the paper
+FADING_POINT = 0.8  # share of a crawl after which a half-year-old map no longer helped with one topic of the paper
 
 
 def all_claims(tables: MapTables) -> list[Claim]:
@@ -52,13 +52,13 @@ def all_claims(tables: MapTables) -> list[Claim]:
 def _of_the_paper(
     name: str, *, text: str, paper: str, measured: str, holds: bool | None, p: float | None = None, why: str = ""
 ) -> Claim:
-    """A claim of the paper; `why` is its reason where it does not hold."""
+    """A claim of the paper; `why` is the reason if it does not hold."""
     reason = why if holds is False else ""
     return Claim(f"{STUDY}.{name}", "paper", text, paper, measured, holds, p, reason)
 
 
 def _beyond_the_paper(name: str, *, text: str, measured: str, p: float | None) -> Claim:
-    """What the paper leaves open, reported."""
+    """A result on a question that the paper leaves open."""
     return Claim(f"{STUDY}.{name}", "beyond", text, None, measured, None, p)
 
 
@@ -167,7 +167,7 @@ def survives_change(tables: MapTables) -> Claim:
     if not tables.has(MAPPED_LATER):
         return claim
     test, fresh = tables.gain(MAPPED_LATER, BASELINE_LATER), tables.gain(MAPPED, BASELINE)
-    place = max(0, round(FADES * len(tables.points)) - 1)
+    place = max(0, round(FADING_POINT * len(tables.points)) - 1)
     before = _paired_gain(tables.outcomes, MAPPED_LATER, BASELINE_LATER, place).difference
     dead = tables.mean(MAPPED_LATER, lambda crawl: crawl["dead"] / max(1, crawl["downloads"]))
     holds = test.is_gain
@@ -255,7 +255,7 @@ def _good_share(crawl: Plain) -> float:
 
 
 def _new_share(crawl: Plain) -> float:
-    """The share of good pages among new ones; NaN where there is none."""
+    """The share of good pages among new ones; NaN if there is none."""
     return float(crawl["new_good"] / crawl["new"]) if crawl["new"] else float("nan")
 
 

@@ -1,4 +1,4 @@
-"""All crawls of one topic: traces of requests, their page counts, and the maps drawn from the first crawl."""
+"""All crawls of one topic: traces of requests, page counts, and the maps built from the first crawl."""
 
 from collections.abc import Sequence, Set
 from typing import NamedTuple
@@ -40,16 +40,16 @@ from .shared import (
 
 POINTS = 60  # of every curve
 BINS = 20  # of the histogram of probabilities
-START = 0.1  # of the downloads of a crawl that count as its start
+START = 0.1  # share of the downloads of a crawl that counts as its start
 CURVES = ("good", "seen", "new", "new_good")
 
 
 class PageRequest(NamedTuple):
-    """One page asked for."""
+    """One request."""
 
     url: Url
-    digest: int | None  # of the text; None where there is no page
-    is_copy: bool  # served from the copies of an earlier crawl, at no download
+    digest: int | None  # of the text; None if there is no page
+    is_copy: bool  # served from copies of an earlier crawl, without a download
 
 
 Trace = Sequence[PageRequest]
@@ -65,7 +65,7 @@ def run_crawl(
     copies: JudgedPages | None = None,
     copied: Set[Url] = frozenset(),
 ) -> Trace:
-    """All requests of a crawl up to so many downloads; a request for a missing page counts as a download.
+    """All requests of a crawl, up to `downloads`; a request for a missing page counts as a download.
 
     copies: the pages of an earlier crawl, used instead of a download for the URLs `copied`.
     """
@@ -100,8 +100,8 @@ def run_crawl(
 def crawl_counts(trace: Trace, pages: JudgedPages, topic: str, seen: Set[Url], *, downloads: int) -> Plain:
     """Totals of a crawl, and curves of them over its downloads; copies do not count as downloads.
 
-    A page is good by its text now, whatever an old copy has; it is new where the first crawl did not fetch it. Missing
-    pages are neither.
+    A page is good by its current text, not by an old copy; it is new if the first crawl did not fetch it. Missing pages
+    are neither.
 
     seen: the pages of the first crawl.
     """
@@ -138,7 +138,7 @@ def _start(trace: Trace, pages: JudgedPages, topic: str, downloads: int) -> floa
 
 
 class DrawnMap(NamedTuple):
-    """A topical map and the pages that its node numbers stand for."""
+    """A topical map, and the URLs of its nodes."""
 
     name: str
     map: TopicMap
@@ -146,7 +146,7 @@ class DrawnMap(NamedTuple):
     links: int  # hyperlinks among the pages
 
     def for_crawl(self, *, related: Sequence[str] = ()) -> UrlMap:
-        """The map as a crawl uses it; pages on related topics lead to the portals, too."""
+        """The map for a crawl; pages on related topics also lead to the portals."""
         return crawl_map_from(self.map, self.urls, related=related)
 
 
@@ -161,7 +161,7 @@ def map_of(
 
 
 def links_among(urls: Sequence[Url], pages: JudgedPages) -> NDArray[np.int64]:
-    """The hyperlinks among some pages, one a row, as places in the sequence of URLs."""
+    """The hyperlinks among some pages, one per row, as indices into `urls`."""
     number = {url: place for place, url in enumerate(urls)}
     found = [
         (source, number[link.target])
@@ -176,7 +176,7 @@ def links_among(urls: Sequence[Url], pages: JudgedPages) -> NDArray[np.int64]:
 class TopicJob:
     """The crawls of one topic; all of them share the judged pages.
 
-    later: the world half a year later, None where it does not change.
+    later: the world half a year later, None if it does not change.
     """
 
     def __init__(self, world: StudyWorld, later: StudyWorld | None, inputs: MapInputs, topic: MapTopic):
@@ -189,7 +189,7 @@ class TopicJob:
         self._maps: list[Plain] = []
 
     def work(self) -> Plain:
-        """Makes all crawls; their counts, and the maps by which they went."""
+        """Runs all crawls; returns their counts, and the maps that they used."""
         topic = self._topic
         self._first = [request.url for request in self._crawl(FIRST, BaselineFocused(), topic.first)]
         self._good = [url for url in self._first if self._now.is_good(url, topic.name)]
@@ -232,8 +232,8 @@ class TopicJob:
             self._crawl(made.name, Mapped(crawl_map=made.for_crawl()))
 
     def _crawl_by_related_map(self) -> None:
-        """With a map of the pages on the topic that a crawl of a related one met: alone, and together with the pages of
-        the first crawl."""
+        """Crawls with a map of the pages on the topic found by a crawl of a related topic: alone, and together with the
+        pages of the first crawl."""
         name, related = self._topic.name, self._inputs.topic(self._topic.related)
         crawled = run_crawl(BaselineFocused(), related.first, self._now, related.name, downloads=self._downloads)
         met = [request.url for request in crawled if self._now.is_good(request.url, name)]
@@ -262,7 +262,7 @@ class TopicJob:
         pages: JudgedPages | None = None,
         copied: bool = False,
     ) -> Trace:
-        """Crawls from the given seeds, else from the other ones, and keeps the counts."""
+        """Crawls from the given seeds, by default the other ones, and keeps the counts."""
         pages = self._now if pages is None else pages
         name, first = self._topic.name, frozenset(self._first)
         trace = run_crawl(

@@ -1,4 +1,4 @@
-"""What all jobs share: the crawls that are compared, topics and seeds, a taxonomy, and pages judged by it."""
+"""The inputs of all jobs: names of the compared crawls, topics and seeds, a taxonomy, and pages judged by it."""
 
 import random
 from collections import defaultdict
@@ -46,7 +46,7 @@ _NO_WORDS = page_of_text(Url(""), "", "").words
 
 
 class JudgedPage(Struct, frozen=True, gc=False):
-    """What is kept of a page: links, probabilities and a sketch."""
+    """The links, probabilities and sketch of a page."""
 
     page: Page  # links and digest alone, no text
     probabilities: Floats  # P(topic | page) of each topic
@@ -54,7 +54,7 @@ class JudgedPage(Struct, frozen=True, gc=False):
 
 
 class JudgedPages:
-    """The pages of a world on one day, each read and judged once; links to pages that no day has are left out.
+    """The pages of a world on one day, each parsed and judged once; links to pages that exist on no day are dropped.
 
     days: the world on all days on which it is crawled, this one first.
     """
@@ -104,7 +104,7 @@ class JudgedPages:
         return self.probability(url, topic) > GOOD
 
     def topic(self, url: Url) -> str | None:
-        """The most probable topic of a page; None where none has P > 0.5."""
+        """The most probable topic of a page; None if none has P > 0.5."""
         judged = self.judge(url)
         if judged is None:
             return None
@@ -118,7 +118,7 @@ class MapTopic(Struct, frozen=True):
     name: str
     first: tuple[Url, ...]  # seeds of the first crawl, from which the map is drawn
     other: tuple[Url, ...]  # seeds of all crawls that are compared; disjoint from the first
-    related: str  # a topic under the same top, from a crawl of which a small map is drawn
+    related: str  # a topic of the same top category, from whose crawl a small map is built
 
 
 @dataclass(frozen=True)

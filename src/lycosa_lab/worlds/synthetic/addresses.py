@@ -62,7 +62,7 @@ class Addresses:
         return extended
 
     def number(self, url: str) -> int | None:
-        """The page at a URL, None where there is none."""
+        """The page at a URL, None if there is none."""
         found = _ARTICLE(url)
         if found:
             page = int(found[1])

@@ -149,7 +149,7 @@ def _concatenate(column: Floats, more: Floats) -> Floats:
 
 
 def _latest(start: int, changes: int, parts: int, share: float, *, at_least_one: bool = False) -> Ints:
-    """For each part of a page the number of the last change that replaced it, 0 where none did.
+    """For each part of a page the number of the last change that replaced it, 0 if none did.
 
     share: the probability that a change replaces a part; at_least_one: each change replaces one part or more.
     """

@@ -151,7 +151,7 @@ class SyntheticWorld:
         return self.addresses.url(number)
 
     def number(self, url: Url) -> int | None:
-        """The number of the page at a URL, None where there is none."""
+        """The number of the page at a URL, None if there is none."""
         number = self.addresses.number(url)
         if number is None or self._snapshot is None or self._snapshot.exists[number]:
             return number

@@ -1,0 +1,190 @@
+"""Two collections, or two runs, beside each other: figures, harvest, and the pages that only one of them has."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from heapq import heappush, heappushpop
+from pathlib import Path
+from threading import Lock
+
+from msgspec import Struct
+
+from lycosa.collection import Collection
+from lycosa.run.open import open_for_reading
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import RELEVANT, Url
+from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.urls import host_of
+
+from .lines import run_kind
+from .overviews import harvest_points, stamp_of
+
+ONLY = 20  # pages named that only one side has
+RUNS = 50  # the latest of a collection that can be chosen
+_MAX_KEPT = 16  # comparisons
+_END = 1 << 62  # a number that no page has
+
+Sighting = tuple[Url, float | None]  # URL and relevance
+
+
+class ComparedRun(Struct, frozen=True):
+    """A run that can be chosen."""
+
+    number: int
+    what: str
+    at: float
+    pages: int
+
+
+class OnlyPage(Struct, frozen=True):
+    url: str
+    title: str
+    relevance: float | None
+
+
+class Side(Struct, frozen=True):
+    """One of the two that are compared: a collection, or one run of it."""
+
+    name: str
+    run: int | None
+    strategy: str
+    pages: int
+    relevant: int
+    harvest_rate: float
+    hosts: int
+    curve: list[tuple[float, float]]  # pages and the share of relevant ones among all so far
+    runs: list[ComparedRun]  # of the collection
+    only: int  # pages that the other side has not
+    only_relevant: int
+    only_pages: list[OnlyPage]  # the most relevant of them
+
+
+class Comparison(Struct, frozen=True):
+    """Two sides, and what they share."""
+
+    one: Side
+    other: Side
+    both: int  # pages
+    both_relevant: int  # by the model of either
+    overlap: float  # pages that both have, of all that either has
+
+
+class Comparisons:
+    """Compares; keeps what it found until a collection changes."""
+
+    def __init__(self) -> None:
+        self._kept: dict[object, Comparison] = {}
+        self._lock = Lock()
+
+    def compare(self, one: tuple[str, Path, int | None], other: tuple[str, Path, int | None]) -> Comparison:
+        """Compares two collections, given by name and folder, or a run of each, given by number."""
+        key = (one, other, str(stamp_of(one[1])), str(stamp_of(other[1])))
+        with self._lock:  # one at a time: each reads two catalogs through
+            if key not in self._kept:
+                while len(self._kept) >= _MAX_KEPT:
+                    self._kept.pop(next(iter(self._kept)))
+                self._kept[key] = _compare(one, other)
+            return self._kept[key]
+
+
+class _Tally:
+    """Counts the pages of one side while both are read in the order of their URLs."""
+
+    def __init__(self) -> None:
+        self.pages = self.relevant = self.only = self.only_relevant = 0
+        self.hosts: set[str] = set()
+        self._best: list[tuple[float, Url]] = []
+
+    def add(self, url: Url, relevance: float | None, *, is_only_here: bool) -> None:
+        is_relevant = (relevance or 0.0) >= RELEVANT
+        self.pages += 1
+        self.relevant += is_relevant
+        self.hosts.add(host_of(url))
+        if is_only_here:
+            self.only += 1
+            self.only_relevant += is_relevant
+            put = heappush if len(self._best) < ONLY else heappushpop
+            put(self._best, (relevance or 0.0, url))
+
+    def best(self) -> list[Url]:
+        return [url for _, url in sorted(self._best, key=lambda each: (-each[0], each[1]))]
+
+
+def _compare(one: tuple[str, Path, int | None], other: tuple[str, Path, int | None]) -> Comparison:
+    with ExitStack() as stack:
+        opened = [stack.enter_context(open_for_reading(folder)) for _, folder, _ in (one, other)]
+        ranges = [_range(collection, run) for collection, (_, _, run) in zip(opened, (one, other), strict=True)]
+        streams = [
+            collection.catalog.in_url_order(first=first, before=before)
+            for collection, (first, before) in zip(opened, ranges, strict=True)
+        ]
+        tallies = _Tally(), _Tally()
+        both = both_relevant = 0
+        for mine, theirs in merged(*streams):
+            if mine is not None:
+                tallies[0].add(*mine, is_only_here=theirs is None)
+            if theirs is not None:
+                tallies[1].add(*theirs, is_only_here=mine is None)
+            if mine is not None and theirs is not None:
+                both += 1
+                both_relevant += max(mine[1] or 0.0, theirs[1] or 0.0) >= RELEVANT
+        sides = [
+            _side(name, run, collection, numbers, tally)
+            for (name, _, run), collection, numbers, tally in zip((one, other), opened, ranges, tallies, strict=True)
+        ]
+    either = sides[0].pages + sides[1].pages - both
+    return Comparison(sides[0], sides[1], both, both_relevant, both / either if either else 0.0)
+
+
+def merged(one: Iterator[Sighting], other: Iterator[Sighting]) -> Iterator[tuple[Sighting | None, Sighting | None]]:
+    """Pairs the entries of two streams that are in the order of their URLs.
+
+    >>> list(merged(iter([("a", 1.0), ("b", 0.5)]), iter([("b", 0.2), ("c", 0.1)])))
+    [(('a', 1.0), None), (('b', 0.5), ('b', 0.2)), (None, ('c', 0.1))]
+    """
+    mine, theirs = next(one, None), next(other, None)
+    while mine is not None or theirs is not None:
+        if theirs is None or (mine is not None and mine[0] < theirs[0]):
+            yield mine, None
+            mine = next(one, None)
+        elif mine is None or theirs[0] < mine[0]:
+            yield None, theirs
+            theirs = next(other, None)
+        else:
+            yield mine, theirs
+            mine, theirs = next(one, None), next(other, None)
+
+
+def _range(collection: Collection, run: int | None) -> tuple[int, int]:
+    """The numbers of the pages of a run: the first, and the one behind the last."""
+    if run is None:
+        return 0, _END
+    runs = collection.catalog.runs()
+    if not 1 <= run <= len(runs):
+        raise UsageError(f"{collection.folder.name} has no run {run}; it has {len(runs)}")
+    return runs[run - 1].first_page, runs[run].first_page if run < len(runs) else _END
+
+
+def _side(name: str, run: int | None, collection: Collection, numbers: tuple[int, int], tally: _Tally) -> Side:
+    catalog = collection.catalog
+    runs = catalog.runs()
+    first, before = numbers
+    chosen = runs if run is None else [runs[run - 1]]
+    ends = [*(each.first_page for each in runs[1:]), catalog.last_number() + 1]
+    found = ((url, catalog.page(url)) for url in tally.best())
+    return Side(
+        name=name,
+        run=run,
+        strategy=", ".join(dict.fromkeys(run_kind(each) for each in chosen)) if chosen else "",
+        pages=tally.pages,
+        relevant=tally.relevant,
+        harvest_rate=tally.relevant / tally.pages if tally.pages else 0.0,
+        hosts=len(tally.hosts),
+        curve=harvest_points(catalog.relevant_in_order(first=first, before=before))[0],
+        runs=[
+            ComparedRun(number, run_kind(each), each.at, max(0, end - each.first_page))
+            for number, (each, end) in enumerate(zip(runs, ends, strict=True), 1)
+        ][-RUNS:],
+        only=tally.only,
+        only_relevant=tally.only_relevant,
+        only_pages=[OnlyPage(url, visible(row.title), row.relevance) for url, row in found if row is not None],
+    )

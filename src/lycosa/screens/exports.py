@@ -1,0 +1,203 @@
+"""The pages of a collection as a file that the browser saves: made while it is sent, so that memory does not grow."""
+
+import io
+import re
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from queue import Empty, Full, Queue
+from threading import BoundedSemaphore, Event, Thread
+from typing import Any
+
+from anyio.to_thread import run_sync
+from msgspec import Struct
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from lycosa.collection.export import exporter_for
+from lycosa.collection.queries import Selection
+from lycosa.run.export import ExportContent, labels_of, rows, selection_of
+from lycosa.run.open import open_for_reading
+from lycosa.vocabulary.errors import LycosaError, UsageError
+
+FORMATS = {  # what the screens offer: formats that are written from beginning to end
+    "jsonl": ("JSON, a page a line", "application/x-ndjson"),
+    "csv": ("table for spreadsheets (CSV)", "text/csv; charset=utf-8"),
+    "urls": ("URLs alone", "text/plain; charset=utf-8"),
+}
+CONTENTS = {"": "facts alone", "text": "with the text", "markdown": "with the text as Markdown"}
+MAX_PAGES = 1_000_000
+AT_A_TIME = 2
+_CHUNK = 1 << 16  # bytes
+_CHUNKS = 8  # that wait to be sent
+_PATIENCE = 1.0  # seconds after which it is looked whether the other side is still there
+
+
+class ExportRequest(Struct, frozen=True):
+    """Which pages, and what of them."""
+
+    format: str = "jsonl"
+    content: str = ""  # one of CONTENTS
+    most: int | None = None  # pages, the most relevant ones
+    host: str = ""
+    language: str = ""
+    min_relevance: float | None = None
+    label: str = ""
+    since: str = ""
+
+    def check(self) -> None:
+        if self.format not in FORMATS:
+            raise UsageError(f"no such format here; there are {', '.join(FORMATS)}, and more by: lycosa export")
+        if self.content not in CONTENTS:
+            raise UsageError("an export has the facts alone, or with the text, or with it as Markdown")
+
+    def selection(self, folder: Path) -> Selection:
+        return selection_of(
+            folder,
+            hosts=(self.host,) if self.host else (),
+            languages=(self.language,) if self.language else (),
+            min_relevance=self.min_relevance,
+            top=None if self.most is None else max(1, min(self.most, MAX_PAGES)),
+            label=self.label or None,
+            since=self.since or None,
+            now=time.time(),
+        )
+
+
+class ExportView(Struct, frozen=True):
+    """The screen on which an export is chosen."""
+
+    asked: ExportRequest
+    pages: int  # that are chosen
+    total: int  # in the collection
+    most: int  # that are written at most
+
+
+def export_view(folder: Path, asked: ExportRequest) -> ExportView:
+    asked.check()
+    with open_for_reading(folder) as collection:
+        catalog = collection.catalog
+        return ExportView(asked, catalog.count_selected(asked.selection(folder)), catalog.count(), MAX_PAGES)
+
+
+class Exports:
+    """Writes exports, a few at a time."""
+
+    def __init__(self) -> None:
+        self._room = BoundedSemaphore(AT_A_TIME)
+
+    def open(self, folder: Path, asked: ExportRequest) -> "ExportStream":
+        """Begins an export; whoever takes it has to read or to close it. What is wrong with it is said here."""
+        asked.check()
+        wanted = asked.selection(folder)
+        with open_for_reading(folder):
+            pass  # a collection that cannot be opened is refused before anything is sent
+        if not self._room.acquire(blocking=False):
+            raise LycosaError(f"{AT_A_TIME} exports are being written already; try again when one is done")
+        return ExportStream(partial(_write, folder, asked, wanted), self._room)
+
+
+class ExportStream:
+    """The bytes of an export, written by a thread no faster than they are read."""
+
+    def __init__(self, write: Callable[["_Pipe"], None], room: BoundedSemaphore):
+        self._pipe = _Pipe()
+        self._write = write
+        self._room = room
+        self._failure: LycosaError | None = None
+        self._thread = Thread(target=self._run, name="export", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            with suppress(_GoneError):
+                try:
+                    self._write(self._pipe)
+                except LycosaError as error:
+                    self._failure = error
+                self._pipe.end()
+        finally:
+            self._room.release()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while (chunk := await run_sync(self._pipe.chunk)) is not None:
+            yield chunk
+        if self._failure is not None:
+            raise self._failure  # so that the connection breaks, and no part is taken for the whole
+
+    def close(self) -> None:
+        """Ends the thread, whether all was read or not."""
+        self._pipe.is_gone.set()
+
+    def join(self) -> None:
+        """Waits until the thread has ended."""
+        self._thread.join()
+
+
+class ExportResponse(StreamingResponse):
+    """Sends an export as a file to save, and closes it however that ends."""
+
+    def __init__(self, stream: ExportStream, name: str, asked: ExportRequest):
+        plain = re.sub("[^A-Za-z0-9_-]", "_", name)[:60] or "pages"
+        suffix = "txt" if asked.format == "urls" else asked.format
+        headers = {"Content-Disposition": f'attachment; filename="{plain}.{suffix}"'}
+        super().__init__(aiter(stream), media_type=FORMATS[asked.format][1], headers=headers)
+        self._stream = stream
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._stream.close()
+
+
+class _GoneError(Exception):
+    """Nobody reads any more."""
+
+
+class _Pipe(io.RawIOBase):
+    """What an exporter writes to: some chunks wait, and then the writer does."""
+
+    def __init__(self) -> None:
+        self.is_gone = Event()
+        self._chunks: Queue[bytes | None] = Queue(_CHUNKS)
+        self._buffer = bytearray()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._buffer += data
+        if len(self._buffer) >= _CHUNK:
+            self._put(bytes(self._buffer))
+            self._buffer.clear()
+        return len(data)
+
+    def end(self) -> None:
+        if self._buffer:
+            self._put(bytes(self._buffer))
+        self._put(None)
+
+    def chunk(self) -> bytes | None:
+        """The next chunk; None after the last."""
+        while not self.is_gone.is_set():
+            with suppress(Empty):
+                return self._chunks.get(timeout=_PATIENCE)
+        return None
+
+    def _put(self, chunk: bytes | None) -> None:
+        while not self.is_gone.is_set():
+            with suppress(Full):
+                self._chunks.put(chunk, timeout=_PATIENCE)
+                return
+        raise _GoneError
+
+
+def _write(folder: Path, asked: ExportRequest, wanted: Selection, out: _Pipe) -> None:
+    content = ExportContent(text=asked.content == "text", markdown=asked.content == "markdown")
+    with open_for_reading(folder) as collection:
+        found = islice(rows(collection, wanted, content, labels_of(folder)), MAX_PAGES)
+        exporter_for(asked.format, content.columns)(found, out)  # type: ignore[arg-type]  # it only writes

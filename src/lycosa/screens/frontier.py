@@ -1,0 +1,81 @@
+"""What waits to be fetched, the best first."""
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from lycosa.frontier.durable import best_waiting, count_waiting, waiting_hosts
+from lycosa.run.open import open_for_reading
+from lycosa.run.reasons import Factor, factors_of, in_words
+from lycosa.run.steering import read_steering
+from lycosa.vocabulary.text import visible
+
+from .lines import HOSTS, paged
+
+WAITING_PER_PAGE = 50
+MAX_WAITING = 10_000  # that can be paged through
+
+
+class WaitingLine(Struct, frozen=True):
+    url: str
+    priority: float
+    depth: int
+    found_on: str
+    anchor: str
+    why: str
+    factors: list[Factor]
+
+
+class WaitingHost(Struct, frozen=True):
+    host: str
+    waiting: int
+    best: float
+
+
+class FrontierView(Struct, frozen=True):
+    """What waits to be fetched."""
+
+    total: int
+    host: str
+    page: int
+    last_page: int
+    waiting: list[WaitingLine]
+    hosts: list[WaitingHost]
+    blocked: list[str]
+    boosted: list[str]
+
+
+def frontier_view(folder: Path, *, host: str = "", page: int = 1) -> FrontierView:
+    """A page of what waits, the best first."""
+    with open_for_reading(folder) as collection:
+        connection = collection.catalog.connection
+        hosts = [WaitingHost(*each) for each in waiting_hosts(connection, HOSTS)]
+        total = count_waiting(connection)
+        of_host = next((each.waiting for each in hosts if each.host == host), None)
+        within = total if not host else of_host if of_host is not None else MAX_WAITING
+        page, last_page, start = paged(page, min(within, MAX_WAITING), WAITING_PER_PAGE)
+        rows = best_waiting(connection, offset=start, limit=WAITING_PER_PAGE, host=host or None)
+    if host and of_host is None:
+        last_page = page if len(rows) < WAITING_PER_PAGE else page + 1
+    steered = read_steering(folder)
+    return FrontierView(
+        total=total,
+        host=host,
+        page=page,
+        last_page=last_page,
+        waiting=[
+            WaitingLine(
+                each.url,
+                each.priority,
+                each.depth,
+                each.found_on or "",
+                visible(each.anchor, 200),
+                visible(in_words(each.because, most=3), 400),
+                factors_of(each.because),
+            )
+            for each in rows
+        ],
+        hosts=hosts,
+        blocked=[visible(each, 200) for each in steered.blocked[:100]],
+        boosted=[visible(each, 200) for each in steered.boosted[:100]],
+    )

@@ -1,0 +1,97 @@
+"""Lines that several screens show: every text is one safe line, every list a page of a longer one."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from lycosa.collection.rows import PageRow, RunRow
+from lycosa.collection.search_index import Hit
+from lycosa.run.reasons import in_words
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.urls import normalise
+
+HOSTS = 25  # lines of a count
+
+
+class Counted(Struct, frozen=True):
+    name: str
+    count: int
+
+
+class PageLine(Struct, frozen=True):
+    """A page in a list."""
+
+    number: int
+    url: str
+    host: str
+    title: str
+    language: str
+    relevance: float | None
+    standing: float | None
+    at: float
+    state: str
+    label: str  # good, bad or empty
+    why: str
+
+
+class HitLine(Struct, frozen=True):
+    url: str
+    host: str
+    title: str
+    snippet: str  # words that matched stand between « and »
+    relevance: float | None
+    label: str
+
+
+def url_of(text: str) -> Url:
+    """A URL that somebody sent."""
+    url = normalise(text[:4_000])
+    if url is None:
+        raise UsageError("not a URL; write http://… or https://…")
+    return url
+
+
+def without_paths(message: str, folder: Path) -> str:
+    """A message for the user with the collection called by its name."""
+    return visible(message.replace(str(folder), folder.name), 500)
+
+
+def paged(page: int, total: int, size: int) -> tuple[int, int, int]:
+    """The page that can be shown, the last one, and the number of the first entry."""
+    last = max(1, -(-total // size))
+    page = max(1, min(page, last))
+    return page, last, (page - 1) * size
+
+
+def counted(counts: Mapping[str, int]) -> list[Counted]:
+    return [Counted(visible(name, 120), count) for name, count in list(counts.items())[:HOSTS]]
+
+
+def page_line(row: PageRow, labels: Mapping[Url, str], *, most: int | None = 2) -> PageLine:
+    return PageLine(
+        number=row.number,
+        url=row.url,
+        host=row.host,
+        title=visible(row.title),
+        language=visible(row.language, 20),
+        relevance=row.relevance,
+        standing=row.standing,
+        at=row.at,
+        state=row.state,
+        label=labels.get(row.url, ""),
+        why=visible(in_words(row.because, most=most), 600),
+    )
+
+
+def hit_line(hit: Hit, labels: Mapping[Url, str]) -> HitLine:
+    return HitLine(
+        hit.url, hit.host, visible(hit.title), visible(hit.snippet, 500), hit.relevance, labels.get(Url(hit.url), "")
+    )
+
+
+def run_kind(run: RunRow) -> str:
+    """By which strategy pages were fetched, or by which policy they were seen again."""
+    return visible(f"refresh by {run.refresh.get('policy')}" if isinstance(run.refresh, dict) else run.strategy, 60)

@@ -1,0 +1,64 @@
+"""The links of a page: where it leads, and which pages of the collection lead to it."""
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from lycosa.collection.queries import Selection
+from lycosa.run.open import open_for_reading
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.text import visible
+
+NEIGHBOURS = 50  # of each kind
+
+
+class LinkLine(Struct, frozen=True):
+    url: str
+    anchor: str
+    relevance: float | None
+    is_stored: bool
+
+
+class NeighboursView(Struct, frozen=True):
+    """The screen of the links of one page."""
+
+    url: str
+    title: str
+    links: int  # in all
+    leads_to: list[LinkLine]  # the first links
+    linked_from: list[LinkLine]  # the first pages that link to it
+    has_more_in_links: bool
+
+
+def neighbours_view(folder: Path, url: Url) -> NeighboursView:
+    """The first links of a page, and the first to it, for which the table of links is read through."""
+    with open_for_reading(folder) as collection:
+        catalog = collection.catalog
+        row = catalog.page(url)
+        if row is None:
+            raise UsageError("the collection has no such page")
+        links = catalog.links(row.number)
+        shown = links[:NEIGHBOURS]
+        wanted = Selection(urls=frozenset(link.target for link in shown))
+        known = {each.url: each for each in catalog.facts(wanted, "oldest", NEIGHBOURS)}
+        parents = catalog.parents(row.url, limit=NEIGHBOURS + 1)
+    return NeighboursView(
+        url=row.url,
+        title=visible(row.title),
+        links=len(links),
+        leads_to=[
+            LinkLine(
+                link.target,
+                visible(link.anchor, 200),
+                known[link.target].relevance if link.target in known else None,
+                link.target in known,
+            )
+            for link in shown
+        ],
+        linked_from=[
+            LinkLine(each.url, visible(each.anchor, 200), each.relevance, is_stored=True)
+            for each in parents[:NEIGHBOURS]
+        ],
+        has_more_in_links=len(parents) > NEIGHBOURS,
+    )

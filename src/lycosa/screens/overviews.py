@@ -1,0 +1,309 @@
+"""A collection at a glance, its overview, and its crawl as it goes."""
+
+import time
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from lycosa.recipe import FILE_NAME, load_recipe
+from lycosa.run.control import CrawlRequest, ask
+from lycosa.run.export import labels_of
+from lycosa.run.open import open_for_reading
+from lycosa.run.overview import Overview, overview
+from lycosa.run.trust import concerns, is_trusted
+from lycosa.vocabulary.errors import LycosaError
+from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.text import visible
+
+from .lines import Counted, PageLine, counted, page_line, paged, run_kind, without_paths
+
+COLLECTIONS_PER_PAGE = 24
+LATEST = 12  # pages on the overview
+RUNS = 10
+POINTS = 60  # of a sparkline
+STEPS = 200  # of a harvest curve
+_STATUS_WITHIN = 2.0  # seconds for a crawl to say how it is
+_KEPT_FOR = 3.0  # seconds in which an overview is not made again, however fast the collection changes
+_MAX_KEPT = 64  # overviews
+
+CrawlPhase = Literal["none", "running", "paused", "busy"]
+
+
+class CrawlFigures(Struct, frozen=True):
+    """What a crawl that runs says of itself; busy where it runs and has not answered in time."""
+
+    phase: CrawlPhase = "none"
+    pages: int | None = None
+    relevant: int | None = None
+    waiting: int | None = None
+    budget: int | None = None
+    requests: int | None = None  # of this run
+    holds: int | None = None  # hosts that rest
+
+
+class CollectionCard(Struct, frozen=True):
+    """A collection at a glance."""
+
+    name: str
+    topic: str = ""
+    pages: int = 0
+    relevant: int = 0
+    harvest_rate: float = 0.0
+    harvest_low: float = 0.0
+    harvest_high: float = 0.0
+    is_measured: bool = False  # else the rate is the model's estimate
+    waiting: int = 0
+    hosts: int = 0
+    bytes: int = 0
+    oldest_look: float | None = None
+    latest_look: float | None = None
+    looked_again: int = 0
+    changed: int = 0
+    vanished: int = 0
+    curve: list[float] = []  # share of relevant pages in equal parts of the crawl
+    crawl: CrawlFigures = CrawlFigures()
+    is_trusted: bool = True  # False where the recipe names what only that of a trusted folder may
+    problem: str = ""  # why nothing can be shown
+
+
+class CollectionList(Struct, frozen=True):
+    collections: list[CollectionCard]
+    total: int
+    page: int
+    last_page: int
+
+
+class LeftOutLine(Struct, frozen=True):
+    what: str
+    remedy: str
+
+
+class RunLine(Struct, frozen=True):
+    at: float
+    kind: str
+    first_page: int
+    stopped_at: float | None
+    stopped: str
+
+
+class ChangeLine(Struct, frozen=True):
+    url: str
+    title: str
+    change: str
+    at: float
+
+
+class CollectionView(Struct, frozen=True):
+    """The screen of one collection."""
+
+    card: CollectionCard
+    curve: list[tuple[float, float]]  # pages and the share of relevant ones among all so far
+    latest_curve: list[tuple[float, float]]  # the same among the latest
+    hosts: list[Counted]
+    languages: list[Counted]
+    outcomes: list[Counted]
+    left_out: list[LeftOutLine]
+    runs: list[RunLine]
+    changes: list[ChangeLine]
+    latest: list[PageLine]
+    recall: float | None
+    recall_low: float | None
+    recall_high: float | None
+
+
+class LiveView(Struct, frozen=True):
+    """A crawl as it goes."""
+
+    phase: Literal["none", "starting", "running", "paused", "busy"]
+    pages: int
+    relevant: int
+    waiting: int
+    budget: int | None
+    next_budget: int  # that is offered
+    speed: float  # pages a second
+    requests: int | None
+    holds: int | None
+    curve: list[tuple[float, float]]
+    latest_curve: list[tuple[float, float]]
+    latest: list[PageLine]
+    outcomes: list[Counted]
+
+
+class Overviews:
+    """Makes the views; keeps the overviews of collections that have not changed."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Path, tuple[object, float, Overview, list[bool]]] = {}
+
+    def cards(self, folders: Mapping[str, Path], page: int) -> CollectionList:
+        """The collections of a page of the list."""
+        names = list(folders)
+        page, last_page, start = paged(page, len(names), COLLECTIONS_PER_PAGE)
+        shown = names[start : start + COLLECTIONS_PER_PAGE]
+        return CollectionList([self.card(name, folders[name]) for name in shown], len(names), page, last_page)
+
+    def card(self, name: str, folder: Path, crawl: CrawlFigures | None = None) -> CollectionCard:
+        """A collection at a glance; one that cannot be opened says why."""
+        crawl = crawl or crawl_figures(folder)
+        topic, is_fine = "", True
+        try:
+            recipe = load_recipe(folder, to_read=True)
+            topic = visible(recipe.topic.text, 300)
+            is_fine = not concerns(folder, recipe) or is_trusted(folder)
+            found, relevant = self._overview(folder)
+        except LycosaError as error:
+            return CollectionCard(
+                name, topic, crawl=crawl, is_trusted=is_fine, problem=without_paths(str(error), folder)
+            )
+        facts, fresh = found.facts, found.facts.freshness
+        return CollectionCard(
+            name=name,
+            topic=topic,
+            pages=facts.pages,
+            relevant=facts.relevant,
+            harvest_rate=found.harvest_rate,
+            harvest_low=found.harvest[0],
+            harvest_high=found.harvest[1],
+            is_measured=found.is_measured,
+            waiting=found.waiting,
+            hosts=len(facts.hosts),
+            bytes=facts.bytes,
+            oldest_look=fresh.oldest_look,
+            latest_look=fresh.latest_look,
+            looked_again=fresh.looked_again,
+            changed=fresh.changed,
+            vanished=fresh.vanished,
+            curve=shares(relevant, POINTS),
+            crawl=crawl,
+            is_trusted=is_fine,
+        )
+
+    def collection(self, name: str, folder: Path) -> CollectionView:
+        found, relevant = self._overview(folder)
+        facts, labels = found.facts, labels_of(folder)
+        with open_for_reading(folder) as collection:
+            latest = [page_line(row, labels) for row in collection.catalog.latest_pages(LATEST)]
+        curve, latest_curve = harvest_points(relevant)
+        recall = found.recall
+        return CollectionView(
+            card=self.card(name, folder),
+            curve=curve,
+            latest_curve=latest_curve,
+            hosts=counted(facts.hosts),
+            languages=counted(facts.languages),
+            outcomes=counted(found.outcomes),
+            left_out=[LeftOutLine(visible(each.what, 300), visible(each.remedy, 300)) for each in found.left_out][:50],
+            runs=[
+                RunLine(
+                    run.at,
+                    run_kind(run),
+                    run.first_page,
+                    run.stopped_at,
+                    visible(run.stop_reason or "", 200),
+                )
+                for run in facts.runs[: -RUNS - 1 : -1]
+            ],
+            changes=[ChangeLine(each.url, visible(each.title), each.change, each.at) for each in found.changes],
+            latest=latest,
+            recall=recall.recall if recall else None,
+            recall_low=recall.recall_low if recall else None,
+            recall_high=recall.recall_high if recall else None,
+        )
+
+    def live(self, name: str, folder: Path, crawl: CrawlFigures, *, speed: float, is_starting: bool) -> LiveView:
+        """A crawl as it goes, and what the collection has so far."""
+        card = self.card(name, folder, crawl)
+        pages = max(card.pages, crawl.pages or 0)
+        curves: tuple[list[tuple[float, float]], list[tuple[float, float]]] = ([], [])
+        latest: list[PageLine] = []
+        outcomes: list[Counted] = []
+        if not card.problem:
+            found, relevant = self._overview(folder)
+            curves, outcomes = harvest_points(relevant), counted(found.outcomes)
+            with open_for_reading(folder) as collection:
+                latest = [page_line(row, {}) for row in collection.catalog.latest_pages(LATEST)]
+        return LiveView(
+            phase="starting" if is_starting and crawl.phase == "none" else crawl.phase,
+            pages=pages,
+            relevant=crawl.relevant if crawl.relevant is not None else card.relevant,
+            waiting=crawl.waiting if crawl.waiting is not None else card.waiting,
+            budget=crawl.budget,
+            next_budget=max(500, -(-(pages + 1) // 500) * 500),
+            speed=speed,
+            requests=crawl.requests,
+            holds=crawl.holds,
+            curve=curves[0],
+            latest_curve=curves[1],
+            latest=latest,
+            outcomes=outcomes,
+        )
+
+    def _overview(self, folder: Path) -> tuple[Overview, list[bool]]:
+        """The overview of a collection, and whether each page is relevant; kept until its files change."""
+        stamp, now = stamp_of(folder), time.monotonic()
+        kept = self._kept.get(folder)
+        if kept is not None and (kept[0] == stamp or now - kept[1] < _KEPT_FOR):
+            return kept[2], kept[3]
+        with open_for_reading(folder) as collection:
+            found, relevant = overview(collection), collection.catalog.relevant_in_order()
+        while len(self._kept) >= _MAX_KEPT:
+            self._kept.pop(next(iter(self._kept)), None)
+        self._kept[folder] = (stamp, now, found, relevant)
+        return found, relevant
+
+
+def stamp_of(folder: Path) -> object:
+    """What changes when the catalog, the labels or the recipe do."""
+    stamps = []
+    for name in ("catalog.sqlite", "catalog.sqlite-wal", "labels.txt", "sample.txt", FILE_NAME):
+        try:
+            facts = (folder / name).lstat()
+            stamps.append((facts.st_ino, facts.st_mtime_ns, facts.st_size))
+        except OSError:
+            stamps.append((0, 0, 0))
+    return stamps
+
+
+def crawl_figures(folder: Path) -> CrawlFigures:
+    """How the crawl of a collection is, by its own word; nothing where none runs."""
+    try:
+        reply = ask(folder, CrawlRequest("status"), within=_STATUS_WITHIN)
+    except LycosaError:
+        return CrawlFigures("busy")
+    if reply is None:
+        return CrawlFigures()
+    status: Mapping[str, Plain] = reply.status if isinstance(reply.status, dict) else {}
+    numbers = {
+        key: value
+        for key in ("pages", "relevant", "waiting", "budget", "requests", "holds")
+        if isinstance(value := status.get(key), int)
+    }
+    return CrawlFigures("paused" if status.get("paused") else "running", **numbers)
+
+
+def shares(relevant: list[bool], points: int) -> list[float]:
+    """The share of relevant pages in equal parts of a crawl.
+
+    >>> shares([True, True, False, True], 2)
+    [1.0, 0.5]
+    """
+    count = min(points, len(relevant))
+    edges = [len(relevant) * part // count for part in range(count + 1)] if count else []
+    return [sum(relevant[start:end]) / (end - start) for start, end in pairwise(edges)]
+
+
+def harvest_points(relevant: list[bool]) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
+    """The share of relevant pages among all so far, and among the latest, over a crawl."""
+    window = max(20, min(500, len(relevant) // 20))
+    step = max(1, -(-len(relevant) // STEPS))
+    sums, so_far, latest = [0], [], []
+    for number, is_relevant in enumerate(relevant, 1):
+        sums.append(sums[-1] + is_relevant)
+        if number % step == 0 or number == len(relevant):
+            start = max(0, number - window)
+            so_far.append((float(number), sums[-1] / number))
+            latest.append((float(number), (sums[-1] - sums[start]) / (number - start)))
+    return so_far, latest

@@ -1,0 +1,133 @@
+"""All that is known of one URL: the stored copy, its text and versions, and the way that led to it."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from lycosa.collection import Collection
+from lycosa.collection.rows import PageRow
+from lycosa.frontier.durable import waiting_candidate
+from lycosa.run.explanation import way_to
+from lycosa.run.export import labels_of
+from lycosa.run.open import html_of, main_text_of, open_for_reading
+from lycosa.run.reasons import Factor, factors_of, in_words
+from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.records import Candidate, Url
+from lycosa.vocabulary.text import visible
+
+from .lines import HitLine, PageLine, hit_line, page_line
+from .versions import VERSIONS, VersionLine, version_line
+
+SIMILAR = 6
+PARAGRAPHS = 200
+_MAX_TEXT = 40_000  # characters
+_MAX_STORED = 5_000_000  # characters of a stored page
+
+_LEADS_ELSEWHERE = re.compile(r"<(?:link|base|meta)(?=[\s/>])[^>]*+>?", re.IGNORECASE)
+
+
+class WayStep(Struct, frozen=True):
+    """A page on the way to another one, and why it was fetched."""
+
+    url: str
+    title: str
+    is_stored: bool
+    relevance: float | None = None
+    standing: float | None = None
+    priority: float | None = None
+    depth: int | None = None
+    anchor: str = ""
+    why: str = ""
+    factors: list[Factor] = []
+
+
+class PageView(Struct, frozen=True):
+    """The screen of one URL."""
+
+    url: str
+    state: str  # stored, vanished, waiting or unknown
+    page: PageLine | None
+    duplicate_of: str | None
+    truncated: str
+    text: list[str]  # paragraphs
+    way: list[WayStep]  # from a seed; the last one is the page itself
+    versions: list[VersionLine]
+    similar: list[HitLine]
+    label: str
+
+
+def page_view(folder: Path, url: Url) -> PageView:
+    """All that is known of a URL."""
+    labels = labels_of(folder)
+    with open_for_reading(folder) as collection:
+        catalog = collection.catalog
+        row = catalog.page(url)
+        if row is None:
+            waiting = waiting_candidate(catalog.connection, url)
+            way = [_step(waiting)] if waiting is not None else []
+            state = "waiting" if waiting is not None else "unknown"
+            return PageView(url, state, None, None, "", [], way, [], [], labels.get(url, ""))
+        text = main_text_of(collection.archive.fetch_at(row.place))[:_MAX_TEXT] if row.place else ""
+        return PageView(
+            url=row.url,
+            state="stored" if row.vanished_at is None else "vanished",
+            page=page_line(row, labels, most=None),
+            duplicate_of=row.duplicate_of,
+            truncated=row.truncated,
+            text=[visible(each, 4_000) for each in text.splitlines() if each.strip()][:PARAGRAPHS],
+            way=[*map(_step, way_to(catalog, row)), _step(row)],
+            versions=[version_line(look) for look in catalog.looks(row.number)[-VERSIONS:]],
+            similar=_similar(collection, row.url, labels),
+            label=labels.get(row.url, ""),
+        )
+
+
+def _similar(collection: Collection, url: Url, labels: Mapping[Url, str]) -> list[HitLine]:
+    try:
+        return [hit_line(hit, labels) for hit in collection.search.similar(url, limit=SIMILAR)]
+    except LycosaError:  # the index is of an older version, or damaged: the page can be shown without
+        return []
+
+
+def stored_html(folder: Path, url: Url, look: int | None = None) -> str:
+    """A page as it is held, or as it was when it was seen for the n-th time, without what could act or load."""
+    with open_for_reading(folder) as collection:
+        row = collection.catalog.page(url)
+        place = row.place if row else None
+        if row is not None and look is not None:
+            place = next((each.place for each in collection.catalog.looks(row.number) if each.look == look), None)
+        if place is None:
+            raise UsageError("the collection has no such page")
+        return inert_html(html_of(collection.archive.fetch_at(place))[:_MAX_STORED])
+
+
+def inert_html(html: str) -> str:
+    """HTML without the elements that lead elsewhere: those that name other files, a base, or another page to load.
+
+    All else that could act or load is kept from it by the headers of the answer. A blank takes the place of each, so
+    that nothing around it grows together.
+
+    >>> inert_html('<p>Bees<LINK rel=preconnect href="//other.example/">, <li<base >nk>')
+    '<p>Bees , <li nk>'
+    """
+    return _LEADS_ELSEWHERE.sub(" ", html)
+
+
+def _step(found: PageRow | Candidate | Url) -> WayStep:
+    if isinstance(found, str):
+        return WayStep(found, "", is_stored=False)
+    is_page = isinstance(found, PageRow)
+    return WayStep(
+        url=found.url,
+        title=visible(found.title) if isinstance(found, PageRow) else "",
+        is_stored=is_page,
+        relevance=found.relevance if isinstance(found, PageRow) else None,
+        standing=found.standing if isinstance(found, PageRow) else None,
+        priority=found.priority,
+        depth=found.depth,
+        anchor=visible(found.anchor, 200),
+        why=visible(in_words(found.because), 1_000),
+        factors=factors_of(found.because),
+    )

@@ -1,0 +1,80 @@
+"""What a request asks for, in its query: what means nothing is as if it were not given."""
+
+from collections.abc import Container
+from typing import get_args
+
+from starlette.requests import Request
+
+from lycosa.run.export import LABELS
+from lycosa.vocabulary.records import Url
+
+from .exports import ExportRequest
+from .lines import url_of
+from .search import PERIODS, Order, SearchRequest
+
+_MAX_QUERY = 1_000  # characters
+
+
+def url(request: Request) -> Url:
+    """Raises UsageError where there is none."""
+    return url_of(request.query_params.get("url", ""))
+
+
+def text(request: Request, name: str, most: int = 300) -> str:
+    return request.query_params.get(name, "")[:most]
+
+
+def whole(request: Request, name: str) -> int | None:
+    given = request.query_params.get(name, "")
+    return int(given) if given.isascii() and given.isdigit() and len(given) < 9 else None
+
+
+def page(request: Request) -> int:
+    """The page of a list; the first where none is named."""
+    number = whole(request, "page")
+    return 1 if number is None else number
+
+
+def share(request: Request, name: str) -> float | None:
+    try:
+        number = float(request.query_params.get(name, ""))
+    except ValueError:
+        return None
+    return number if 0.0 <= number <= 1.0 else None
+
+
+def search_request(request: Request) -> SearchRequest:
+    return SearchRequest(
+        query=text(request, "q", _MAX_QUERY),
+        host=text(request, "host"),
+        language=text(request, "language", 20),
+        min_relevance=share(request, "min_relevance"),
+        min_standing=share(request, "min_standing"),
+        since=_one_of(request, "since", PERIODS),
+        label=_one_of(request, "label", LABELS),
+        order=_order(request),
+        page=page(request),
+    )
+
+
+def export_request(request: Request) -> ExportRequest:
+    return ExportRequest(
+        format=text(request, "format", 20) or "jsonl",
+        content=text(request, "content", 20),
+        most=whole(request, "most") or None,
+        host=text(request, "host"),
+        language=text(request, "language", 20),
+        min_relevance=share(request, "min_relevance"),
+        label=_one_of(request, "label", LABELS),
+        since=_one_of(request, "since", PERIODS),
+    )
+
+
+def _one_of(request: Request, name: str, known: Container[str]) -> str:
+    given = request.query_params.get(name, "")
+    return given if given in known else ""
+
+
+def _order(request: Request) -> Order:
+    given = request.query_params.get("order", "")
+    return next((order for order in get_args(Order) if order == given), "")

@@ -1,0 +1,174 @@
+"""Peers of a collection, and their answers, where it is served among peers: by the commands of `lycosa peer`."""
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from lycosa.run.trust import require_trust
+from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.text import visible
+
+from .lines import Counted, without_paths
+
+FOLDER = "peer"  # of a collection that is served among peers
+HITS = 20
+PEERS = 50
+COUNTS = 30
+_WITHIN = 30.0  # seconds for a command to end
+_DEADLINE = 5.0  # seconds for peers to answer
+_MAX_ANSWER = 16 << 20  # bytes
+
+Text = Annotated[str, Meta(max_length=10_000)]
+T = TypeVar("T")
+
+
+class _Peer(Struct, frozen=True):
+    name: Text
+    address: Text = ""
+    count: int = 0
+    is_down: bool = False
+
+
+class _Status(Struct, frozen=True):
+    name: Text
+    address: Text = ""
+    group: Text | None = None
+    pages: int = 0
+    buddies: list[_Peer] = []
+    neighbours: list[_Peer] = []
+    counts: dict[str, int] = {}
+    is_running: bool = False
+
+
+class _Hit(Struct, frozen=True):
+    url: Text
+    title: Text = ""
+    snippet: Text = ""
+    relevance: float | None = None
+    at_home: bool = False
+    is_checked: bool = True
+    providers: list[list[Any]] = []
+
+
+class _PeerResults(Struct, frozen=True):
+    hits: list[_Hit] = []
+    answered: list[Text] = []
+    messages: int = 0
+    seconds: float = 0.0
+
+
+class PeerLine(Struct, frozen=True):
+    name: str
+    address: str
+    kind: str  # buddy or neighbour
+    answers: int
+    is_down: bool
+
+
+class PeerHitLine(Struct, frozen=True):
+    url: str
+    title: str
+    snippet: str
+    relevance: float | None
+    providers: list[str]
+    at_home: bool
+    is_checked: bool  # False where nobody has looked whether it is as a stranger claims
+
+
+class PeersView(Struct, frozen=True):
+    """The screen of the peers of a collection."""
+
+    is_configured: bool
+    is_running: bool = False
+    name: str = ""
+    address: str = ""
+    group: str = ""  # empty: open to anybody
+    pages: int = 0  # that others are told of
+    peers: list[PeerLine] = []
+    counts: list[Counted] = []
+    problem: str = ""
+    query: str = ""
+    hits: list[PeerHitLine] | None = None  # None where nothing was asked
+    answered: list[str] = []
+    messages: int = 0
+    seconds: float = 0.0
+
+
+def is_configured(folder: Path) -> bool:
+    """Whether a collection was served among peers."""
+    path = folder / FOLDER
+    return path.is_dir() and not path.is_symlink()
+
+
+def peers_view(folder: Path, query: str = "") -> PeersView:
+    """Who the peer of a collection knows, and what they answer to a query."""
+    if not is_configured(folder):
+        return PeersView(is_configured=False)
+    require_trust(folder)
+    try:
+        status = _told(folder, _Status, "show", str(folder), "--json")
+    except LycosaError as error:
+        return PeersView(is_configured=True, problem=without_paths(str(error), folder))
+    found = None
+    if query.strip():
+        if not status.is_running:
+            raise UsageError("no peer of the collection runs; start it with: lycosa peer serve")
+        asked = ("search", "--json", "--deadline", f"{_DEADLINE:g}", "--limit", str(HITS), "--", str(folder), query)
+        found = _told(folder, _PeerResults, *asked)
+    return PeersView(
+        is_configured=True,
+        is_running=status.is_running,
+        name=visible(status.name, 80),
+        address=visible(status.address, 100),
+        group=visible(status.group or "", 80),
+        pages=status.pages,
+        peers=[*_lines(status.buddies, "buddy"), *_lines(status.neighbours, "neighbour")],
+        counts=[
+            Counted(visible(name.replace("_", " "), 60), count) for name, count in list(status.counts.items())[:COUNTS]
+        ],
+        query=query,
+        hits=None if found is None else [_hit(hit) for hit in found.hits[:HITS]],
+        answered=[] if found is None else [visible(name, 80) for name in found.answered[:PEERS]],
+        messages=0 if found is None else found.messages,
+        seconds=0.0 if found is None else found.seconds,
+    )
+
+
+def _lines(peers: Sequence[_Peer], kind: str) -> list[PeerLine]:
+    return [
+        PeerLine(visible(each.name, 80), visible(each.address, 100), kind, each.count, each.is_down)
+        for each in peers[:PEERS]
+    ]
+
+
+def _hit(hit: _Hit) -> PeerHitLine:
+    return PeerHitLine(
+        url=visible(hit.url, 2_000),
+        title=visible(hit.title),
+        snippet=visible(hit.snippet, 500),
+        relevance=hit.relevance,
+        providers=[visible(str(each[0]), 80) for each in hit.providers[:5] if each],
+        at_home=hit.at_home,
+        is_checked=hit.is_checked,
+    )
+
+
+def _told(folder: Path, kind: type[T], *words: str) -> T:
+    """What a command of `lycosa peer` prints; what it complains of is raised."""
+    command = [sys.executable, "-P", "-m", "lycosa", "peer", *words]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_WITHIN, check=False)
+    except subprocess.TimeoutExpired:
+        raise LycosaError("the peer of the collection does not answer; try again") from None
+    if done.returncode:
+        lines = done.stderr[-10_000:].decode("utf-8", "replace").strip().splitlines()
+        raise LycosaError(without_paths(lines[-1].removeprefix("lycosa: "), folder) if lines else "the peer failed")
+    try:
+        return msgspec.json.decode(done.stdout[:_MAX_ANSWER], type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise LycosaError("the peer of the collection is of another version; restart it") from None

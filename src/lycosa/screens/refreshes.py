@@ -1,0 +1,113 @@
+"""What refreshes have found: which pages changed, appeared and vanished."""
+
+import math
+from pathlib import Path
+
+from msgspec import Struct
+
+from lycosa.collection import Collection
+from lycosa.collection.rows import RunRow
+from lycosa.run.open import open_for_reading
+from lycosa.run.refresh import EXPAND
+from lycosa.vocabulary.records import Change
+from lycosa.vocabulary.text import visible
+
+from .lines import Counted, paged, run_kind
+from .overviews import CrawlFigures
+
+CHANGES_PER_PAGE = 50
+RUNS = 20  # the latest refreshes that can be chosen
+NEW = "new"
+KINDS = (Change.CHANGED.value, NEW, Change.VANISHED.value, Change.RETURNED.value)  # that are listed
+_BUDGET = 100  # requests that are offered, at least
+
+
+class RefreshLine(Struct, frozen=True):
+    """A refresh that can be chosen."""
+
+    number: int  # among the runs of the collection
+    at: float
+    what: str
+    stopped: str
+
+
+class RefreshedPage(Struct, frozen=True):
+    url: str
+    title: str
+    at: float
+
+
+class RefreshView(Struct, frozen=True):
+    """The screen of refreshes."""
+
+    phase: str  # of the crawl or refresh that runs
+    pages: int
+    next_budget: int  # requests that are offered
+    expand: float  # share of the requests for new pages that is offered
+    runs: list[RefreshLine]  # the latest first
+    run: int | None  # the number of the one that is shown
+    counts: list[Counted]  # pages by what became of them
+    kind: str
+    changed: list[RefreshedPage]
+    total: int  # of this kind
+    page: int
+    last_page: int
+
+
+def refresh_view(
+    folder: Path, crawl: CrawlFigures, *, is_starting: bool, run: int | None = None, kind: str = "", page: int = 1
+) -> RefreshView:
+    """What the latest refresh found, or the one that is asked for."""
+    with open_for_reading(folder) as collection:
+        catalog = collection.catalog
+        runs = catalog.runs()
+        refreshes = [number for number, each in enumerate(runs, 1) if each.refresh is not None]
+        number = run if run in refreshes else refreshes[-1] if refreshes else None
+        counts = _counts(collection, runs, number) if number is not None else {}
+        kind = kind if kind in KINDS else next((each for each in KINDS if counts.get(each)), KINDS[0])
+        page, last_page, start = paged(page, counts.get(kind, 0), CHANGES_PER_PAGE)
+        changed = _changed(collection, runs, number, kind, start) if number is not None else []
+        pages = catalog.count()
+    return RefreshView(
+        phase="starting" if is_starting and crawl.phase == "none" else crawl.phase,
+        pages=pages,
+        next_budget=max(_BUDGET, pages // 10),
+        expand=EXPAND,
+        runs=[
+            RefreshLine(
+                each, runs[each - 1].at, run_kind(runs[each - 1]), visible(runs[each - 1].stop_reason or "", 200)
+            )
+            for each in refreshes[: -RUNS - 1 : -1]
+        ],
+        run=number,
+        counts=[Counted(visible(name, 40), count) for name, count in counts.items()],
+        kind=kind,
+        changed=changed,
+        total=counts.get(kind, 0),
+        page=page,
+        last_page=last_page,
+    )
+
+
+def _period(runs: list[RunRow], number: int) -> tuple[float, float]:
+    """When a run began, and when the next one did."""
+    return runs[number - 1].at, runs[number].at if number < len(runs) else math.inf
+
+
+def _counts(collection: Collection, runs: list[RunRow], number: int) -> dict[str, int]:
+    catalog = collection.catalog
+    found = catalog.count_changes(*_period(runs, number))
+    following = runs[number].first_page if number < len(runs) else catalog.last_number() + 1
+    new = max(0, following - runs[number - 1].first_page)
+    return {NEW: new, **found} if new else found
+
+
+def _changed(collection: Collection, runs: list[RunRow], number: int, kind: str, start: int) -> list[RefreshedPage]:
+    catalog = collection.catalog
+    if kind == NEW:
+        first = runs[number - 1].first_page
+        before = runs[number].first_page if number < len(runs) else math.inf
+        rows = catalog.pages(after=first - 1 + start, limit=CHANGES_PER_PAGE)
+        return [RefreshedPage(row.url, visible(row.title), row.at) for row in rows if row.number < before]
+    found = catalog.changes(kind, *_period(runs, number), offset=start, limit=CHANGES_PER_PAGE)
+    return [RefreshedPage(each.url, visible(each.title), each.at) for each in found]

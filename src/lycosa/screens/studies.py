@@ -1,0 +1,225 @@
+"""Studies of the lab: the results in the folder that `lycosa lab run --out` has written, read as data."""
+
+import os
+from collections import deque
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.files import read_regular_file
+from lycosa.vocabulary.text import visible
+
+from .library import Library, is_collection, is_plain
+from .lines import paged
+
+RESULTS_FILE = "results.json"
+STUDIES_PER_PAGE = 50
+ROWS = 60  # of a table
+COLUMNS = 30
+TABLES = 30
+FIGURES = 40
+CLAIMS = 200
+_MAX_STUDIES = 500
+_MAX_DEPTH = 4  # folders below the folder
+_MAX_ENTRIES = 20_000  # that are looked at
+_MAX_RESULTS = 64 << 20  # bytes of the results of a study
+_MAX_FIGURE = 4 << 20
+_MAX_CELL = 120  # characters
+
+Text = Annotated[str, Meta(max_length=100_000)]
+
+
+class StudyClaim(Struct, frozen=True):
+    """A statement that a run supports or refutes."""
+
+    id: Text
+    kind: Text
+    says: Text
+    measured: Text = ""
+    paper: Text | None = None
+    holds: bool | None = None  # None for what is only reported
+    p: float | None = None
+    reason: Text = ""
+
+
+class _Results(Struct, frozen=True):
+    study: Text
+    scale: Text = ""
+    seed: int = 0
+    seconds: float = 0.0
+    world: dict[str, Any] = {}
+    claims: list[StudyClaim] = []
+    tables: dict[str, list[dict[str, Any]]] = {}
+
+
+class StudyLine(Struct, frozen=True):
+    """A study in a list."""
+
+    path: str  # of its folder
+    study: str
+    scale: str
+    seed: int
+    hold: int  # claims
+    fail: int
+    reported: int
+
+
+class StudyList(Struct, frozen=True):
+    studies: list[StudyLine]
+    total: int
+    page: int
+    last_page: int
+
+
+class StudyTable(Struct, frozen=True):
+    name: str
+    columns: list[str]
+    rows: list[list[str]]
+    total: int  # rows
+
+
+class StudyView(Struct, frozen=True):
+    """The screen of one study."""
+
+    line: StudyLine
+    world: list[tuple[str, str]]
+    seconds: float
+    claims: list[StudyClaim]
+    figures: list[str]  # names of files
+    tables: list[StudyTable]
+
+
+class Studies:
+    """Finds and reads the studies of a folder; keeps the lines of those that have not changed."""
+
+    def __init__(self, library: Library):
+        self._root = library.root
+        self._lines: dict[Path, tuple[object, StudyLine | None]] = {}
+
+    def page(self, page: int) -> StudyList:
+        lines = [line for folder in self._folders() if (line := self._line(folder)) is not None]
+        page, last_page, start = paged(page, len(lines), STUDIES_PER_PAGE)
+        return StudyList(lines[start : start + STUDIES_PER_PAGE], len(lines), page, last_page)
+
+    def study(self, path: str) -> StudyView:
+        folder = self._folder(path)
+        results = _read(folder)
+        if results is None:
+            raise UsageError("the results of this study cannot be read; run it again: lycosa lab run")
+        return StudyView(
+            line=self._described(folder, results),
+            world=[(visible(name, 60), _cell(value)) for name, value in list(results.world.items())[:COLUMNS]],
+            seconds=results.seconds,
+            claims=[_inert(claim) for claim in results.claims[:CLAIMS]],
+            figures=_figures(folder),
+            tables=[_table(name, rows) for name, rows in list(results.tables.items())[:TABLES]],
+        )
+
+    def figure(self, path: str, name: str) -> bytes:
+        """A figure of a study, as SVG."""
+        folder = self._folder(path)
+        if name not in _figures(folder):
+            raise UsageError("the study has no such figure")
+        try:
+            return read_regular_file(folder / name, _MAX_FIGURE)
+        except OSError:
+            raise UsageError("the figure cannot be read") from None
+
+    def _folder(self, path: str) -> Path:
+        for folder in self._folders():
+            if folder.relative_to(self._root).as_posix() == path:
+                return folder
+        raise UsageError("there is no such study here")
+
+    def _folders(self) -> list[Path]:
+        """The folders with results, in alphabetical order; no link is followed, and no collection looked into."""
+        found, left = list[Path](), _MAX_ENTRIES
+        waiting = deque([(self._root, 0)])
+        while waiting and left > 0 and len(found) < _MAX_STUDIES:
+            folder, depth = waiting.popleft()
+            for entry in _entries(folder, left):
+                left -= 1
+                if entry.name == RESULTS_FILE and entry.is_file(follow_symlinks=False) and depth:
+                    found.append(folder)
+                elif depth < _MAX_DEPTH and is_plain(entry.name) and entry.is_dir(follow_symlinks=False):
+                    below = Path(entry.path)
+                    if not is_collection(below):
+                        waiting.append((below, depth + 1))
+        return sorted(found)
+
+    def _line(self, folder: Path) -> StudyLine | None:
+        try:
+            facts = (folder / RESULTS_FILE).lstat()
+        except OSError:
+            return None
+        stamp = facts.st_mtime_ns, facts.st_size
+        if self._lines.get(folder, (None, None))[0] != stamp:
+            results = _read(folder)
+            self._lines[folder] = stamp, self._described(folder, results) if results is not None else None
+        return self._lines[folder][1]
+
+    def _described(self, folder: Path, results: _Results) -> StudyLine:
+        verdicts = [claim.holds for claim in results.claims]
+        return StudyLine(
+            path=folder.relative_to(self._root).as_posix(),
+            study=visible(results.study, 100),
+            scale=visible(results.scale, 40),
+            seed=results.seed,
+            hold=verdicts.count(True),
+            fail=verdicts.count(False),
+            reported=verdicts.count(None),
+        )
+
+
+def _entries(folder: Path, most: int) -> Iterator["os.DirEntry[str]"]:
+    try:
+        with os.scandir(folder) as entries:
+            for number, entry in enumerate(entries):
+                if number >= most:
+                    return
+                yield entry
+    except OSError:
+        return
+
+
+def _read(folder: Path) -> _Results | None:
+    """The results in a folder; None where the file is none of a study."""
+    try:
+        return msgspec.json.decode(read_regular_file(folder / RESULTS_FILE, _MAX_RESULTS), type=_Results)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _figures(folder: Path) -> list[str]:
+    names = (entry.name for entry in _entries(folder, _MAX_ENTRIES) if entry.is_file(follow_symlinks=False))
+    return sorted(name for name in names if name.endswith(".svg") and is_plain(name))[:FIGURES]
+
+
+def _inert(claim: StudyClaim) -> StudyClaim:
+    return StudyClaim(
+        id=visible(claim.id, 120),
+        kind=visible(claim.kind, 40),
+        says=visible(claim.says, 1_000),
+        measured=visible(claim.measured, 1_000),
+        paper=None if claim.paper is None else visible(claim.paper, 1_000),
+        holds=claim.holds,
+        p=claim.p,
+        reason=visible(claim.reason, 1_000),
+    )
+
+
+def _table(name: str, rows: Sequence[dict[str, Any]]) -> StudyTable:
+    shown = rows[:ROWS]
+    columns = list(dict.fromkeys(key for row in shown for key in row))[:COLUMNS]
+    cells = [[_cell(row.get(column)) for column in columns] for row in shown]
+    return StudyTable(visible(name, 100), [visible(column, 60) for column in columns], cells, len(rows))
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return "–" if value is None else visible(str(value)[: 8 * _MAX_CELL], _MAX_CELL)

@@ -1,0 +1,156 @@
+"""Maps of topics: the atlases in the folder, their topics, portals, and which topics cite which."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Struct
+
+from lycosa.maps import Atlas, TopicFacts
+from lycosa.pictures.heat_map import heat_map
+from lycosa.pictures.wheel import wheel
+from lycosa.recipe import load_recipe
+from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.files import first_bytes
+from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.urls import host_of, path_of
+
+from .library import Library, is_plain
+from .lines import Counted
+
+TOPICS = 50  # of an atlas that are shown
+PORTALS = 50  # of a topic
+RELATED = 20
+SOURCES = 10
+_MAX_ATLASES = 100
+_MAX_ENTRIES = 10_000  # of the folder that are looked at
+_MAX_DRAWN = 50_000  # pages of a topic whose portals are read into memory
+_HEADER = b"SQLite format 3\0"
+
+
+class TopicLine(Struct, frozen=True):
+    """A topic of an atlas."""
+
+    name: str
+    pages: int
+    portals: int
+    dead: int
+    drawn_at: float
+    reach: str
+    related: list[str]
+    sources: list[Counted]  # collections, by the pages they were the last to see
+
+
+class AtlasList(Struct, frozen=True):
+    atlases: list[str]  # names of files
+
+
+class AtlasView(Struct, frozen=True):
+    """The screen of one atlas."""
+
+    name: str
+    topics: list[TopicLine]
+    more_topics: int
+    topic: str  # whose portals are shown
+    portals: list[Counted]  # by their spokes
+    is_too_large: bool  # for its portals to be shown
+    left_out: list[Counted]  # why pages are not shown
+    citing: list[list[int]]  # links between topics, by the order of `cited`
+    cited: list[str]
+
+
+def atlas_list(library: Library) -> AtlasList:
+    """The atlases in the folder."""
+    found = []
+    with os.scandir(library.root) as entries:
+        for number, entry in enumerate(entries):
+            if number >= _MAX_ENTRIES:
+                break
+            if is_plain(entry.name) and entry.is_file(follow_symlinks=False) and _is_atlas(Path(entry.path)):
+                found.append(entry.name)
+    return AtlasList(sorted(found)[:_MAX_ATLASES])
+
+
+def _is_atlas(path: Path) -> bool:
+    try:
+        if first_bytes(path, len(_HEADER)) != _HEADER:
+            return False
+        with Atlas(path):
+            return True
+    except (LycosaError, OSError):
+        return False
+
+
+def atlas_of(library: Library, folder: Path) -> str:
+    """The name of the atlas that the recipe of a collection goes by, if it is in the folder of the screens."""
+    with suppress(LycosaError, OSError, ValueError):
+        named = load_recipe(folder, to_read=True).map.atlas
+        path = (folder / named).resolve() if named else None
+        if path is not None and path.parent == library.root and _is_atlas(path):
+            return path.name
+    return ""
+
+
+def atlas_view(library: Library, name: str, topic: str = "") -> AtlasView:
+    """The topics of an atlas, and the portals of one of them, by default of the largest."""
+    path = library.root / name
+    if not is_plain(name) or path.is_symlink() or not path.is_file():
+        raise UsageError("there is no such atlas here")
+    with Atlas(path) as atlas:
+        facts = [atlas.facts(each) for each in atlas.topics()]
+        by_name = {each.name: each for each in facts}
+        if topic and topic not in by_name:
+            raise UsageError("the atlas has no map of this topic")
+        facts.sort(key=lambda each: (-each.pages, each.name))
+        shown = by_name[topic] if topic else facts[0] if facts else None
+        is_too_large = shown is not None and shown.pages > _MAX_DRAWN
+        portals = list[Counted]()
+        if shown is not None and not is_too_large:
+            drawn = atlas.crawl_map(shown.name)
+            portals = [Counted(portal, len(drawn.spokes[portal])) for portal in drawn.portals[:PORTALS]]
+        citations = atlas.citations()
+        left_out = dict(atlas.left_out)
+    return AtlasView(
+        name=name,
+        topics=[_topic_line(each) for each in facts[:TOPICS]],
+        more_topics=max(0, len(facts) - TOPICS),
+        topic=shown.name if shown is not None else "",
+        portals=portals,
+        is_too_large=is_too_large,
+        left_out=[Counted(visible(reason, 100), count) for reason, count in left_out.items()],
+        citing=[[int(count) for count in row[:TOPICS]] for row in citations.links[:TOPICS]],
+        cited=[visible(each, 80) for each in citations.topics[:TOPICS]],
+    )
+
+
+def _topic_line(facts: TopicFacts) -> TopicLine:
+    return TopicLine(
+        name=facts.name,
+        pages=facts.pages,
+        portals=facts.portals,
+        dead=facts.dead,
+        drawn_at=facts.drawn_at,
+        reach=facts.reach,
+        related=[visible(each, 80) for each in facts.related[:RELATED]],
+        sources=[Counted(visible(name, 80), count) for name, count in list(facts.sources.items())[:SOURCES]],
+    )
+
+
+def map_picture(view: AtlasView) -> str:
+    """Portals and their spokes as SVG."""
+    return wheel([(host_of(each.name) + path_of(each.name), each.count) for each in view.portals])
+
+
+def citations_picture(view: AtlasView) -> str:
+    """Which topics cite which, as SVG; empty where none does."""
+    if not any(any(row) for row in view.citing):
+        return ""
+    return heat_map(
+        view.citing,
+        names=view.cited,
+        title="links between topics",
+        x_title="cited topic",
+        y_title="citing topic",
+        width=640,
+        height=560,
+    )

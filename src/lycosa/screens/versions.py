@@ -1,0 +1,121 @@
+"""What changed between two stored versions of a page."""
+
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from lycosa.collection import Collection
+from lycosa.collection.rows import ObservationRow
+from lycosa.run.open import main_text_of, open_for_reading
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.text import visible
+
+VERSIONS = 50  # the latest, that can be chosen
+AROUND = 2  # sentences shown around a change
+_MAX_SENTENCES = 1_000  # of a version; what compares them takes quadratic time, and more for hostile ones
+_MAX_SENTENCE = 600  # characters
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")
+
+
+class VersionLine(Struct, frozen=True):
+    """One time that a page was seen."""
+
+    look: int
+    at: float
+    change: str
+    bytes: int | None
+    links: int | None
+    new_links: int
+    is_stored: bool
+
+
+class DiffLine(Struct, frozen=True):
+    kind: Literal["same", "added", "removed", "gap"]
+    text: str
+
+
+class VersionsView(Struct, frozen=True):
+    """Two versions of a page beside each other."""
+
+    url: str
+    title: str
+    versions: list[VersionLine]  # that are stored, oldest first
+    old: int | None  # looks that are compared; None where there are no two versions
+    new: int | None
+    added: int  # sentences
+    removed: int
+    lines: list[DiffLine]
+    is_cut: bool  # whether a version has more sentences than are compared
+
+
+def versions_view(folder: Path, url: Url, old: int | None = None, new: int | None = None) -> VersionsView:
+    """The difference between two versions, by default the latest ones."""
+    with open_for_reading(folder) as collection:
+        row = collection.catalog.page(url)
+        if row is None:
+            raise UsageError("the collection has no such page")
+        looks = [each for each in collection.catalog.looks(row.number) if each.place is not None][-VERSIONS:]
+        stored = [version_line(look) for look in looks]
+        if len(looks) < 2:
+            return VersionsView(row.url, visible(row.title), stored, None, None, 0, 0, [], False)
+        newer = _chosen(looks, new, looks[-1])
+        before = [each for each in looks if each.look < newer.look]
+        older = _chosen(looks, old, before[-1] if before else looks[0])
+        texts = [_sentences(collection, each) for each in (older, newer)]
+    lines = diff(*(sentences[:_MAX_SENTENCES] for sentences in texts))
+    return VersionsView(
+        url=row.url,
+        title=visible(row.title),
+        versions=stored,
+        old=older.look,
+        new=newer.look,
+        added=sum(line.kind == "added" for line in lines),
+        removed=sum(line.kind == "removed" for line in lines),
+        lines=lines,
+        is_cut=any(len(sentences) > _MAX_SENTENCES for sentences in texts),
+    )
+
+
+def version_line(look: ObservationRow) -> VersionLine:
+    return VersionLine(
+        look.look, look.at, visible(look.change, 40), look.bytes, look.links, look.new_links, look.place is not None
+    )
+
+
+def diff(old: Sequence[str], new: Sequence[str]) -> list[DiffLine]:
+    """The sentences that were added or removed, with some around them.
+
+    >>> [(line.kind, line.text) for line in diff(["One.", "Two."], ["One.", "Three."])]
+    [('same', 'One.'), ('removed', 'Two.'), ('added', 'Three.')]
+    """
+    lines: list[DiffLine] = []
+    opcodes = SequenceMatcher(None, old, new).get_opcodes()
+    for place, (what, old_start, old_end, new_start, new_end) in enumerate(opcodes):
+        if what == "equal":
+            same = [DiffLine("same", text) for text in old[old_start:old_end]]
+            head = AROUND if place else 0
+            tail = AROUND if place + 1 < len(opcodes) else 0
+            if len(same) > head + tail:
+                hidden = len(same) - head - tail
+                gap = DiffLine("gap", f"{hidden} {'sentence' if hidden == 1 else 'sentences'} as before")
+                same = [*same[:head], gap, *same[len(same) - tail :]]
+            lines += same
+        else:
+            lines += [DiffLine("removed", text) for text in old[old_start:old_end]]
+            lines += [DiffLine("added", text) for text in new[new_start:new_end]]
+    return lines
+
+
+def _chosen(looks: Sequence[ObservationRow], wanted: int | None, otherwise: ObservationRow) -> ObservationRow:
+    return next((each for each in looks if each.look == wanted), otherwise)
+
+
+def _sentences(collection: Collection, look: ObservationRow) -> list[str]:
+    text = main_text_of(collection.archive.fetch_at(look.place)) if look.place is not None else ""
+    parts = (part for line in text.splitlines() for part in _SENTENCE_END.split(line))
+    return [visible(part, _MAX_SENTENCE) for part in parts if part.strip()]

@@ -1,0 +1,175 @@
+"""Screens that other machines reach, by a password, and screens that are published."""
+
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+
+from crawling import lycosa
+from lycosa.screens.gate import LOGIN, ScreenAccess
+from screens.serving import PORT, Browser
+from screens.test_safety import GETS, POSTS, SCREENS
+
+PASSWORD = "correct horse battery"
+REMOTE = f"http://192.0.2.7:{PORT}"
+PUBLIC = "https://bees.example"
+
+
+@pytest.fixture
+def remote(root):
+    return Browser(root, has_cookie=False, base=REMOTE, password=PASSWORD, is_remote=True)
+
+
+@pytest.fixture
+def public(root):
+    return Browser(root, has_cookie=False, base=PUBLIC, read_only=True, public_url=PUBLIC)
+
+
+def log_in(browser, password=PASSWORD, **headers):
+    return browser.post(LOGIN, {"password": password}, **headers)
+
+
+# ---------------------------------------------------------------- by a password
+
+
+@pytest.mark.parametrize("path", GETS.values())
+def test_nothing_is_shown_before_the_password(remote, path):
+    answer = remote.get(path)
+    if path.startswith("/static/"):  # which the page that asks for it needs
+        assert answer.status_code == 200
+    elif path.startswith(("/api/", "/metrics")):
+        assert answer.status_code == 403
+    else:
+        assert (answer.status_code, answer.headers["location"]) == (303, LOGIN)
+
+
+@pytest.mark.parametrize(("path", "fields"), POSTS.values(), ids=lambda each: str(each)[:30])
+def test_nothing_is_changed_before_the_password(remote, path, fields):
+    assert remote.post(path, fields).status_code == 403
+    assert remote.launched == []
+
+
+def test_the_password_becomes_a_cookie(remote):
+    assert 'type="password"' in remote.get(LOGIN).text
+    assert log_in(remote, "wrong").status_code == 403
+    answer = log_in(remote)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    cookie = answer.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    assert PASSWORD not in cookie
+    assert remote.get("/c/bees").status_code == 200
+
+
+def test_a_password_is_not_taken_from_another_site(remote):
+    for headers in ({"origin": "http://evil.example"}, {"origin": "null"}, {"sec_fetch_site": "cross-site"}):
+        assert log_in(remote, **headers).status_code == 403, headers
+    assert log_in(remote, host=f"evil.example:{PORT}").status_code == 421
+    assert remote.get("/c/bees").status_code == 303
+
+
+def test_passwords_cannot_be_guessed_fast(root):
+    now = [0.0]
+    slow = Browser(root, has_cookie=False, base=REMOTE, password=PASSWORD, is_remote=True)
+    slow.gate._clock = lambda: now[0]
+    statuses = [log_in(slow, f"guess {number}").status_code for number in range(8)]
+    assert statuses == [403] * 5 + [429] * 3
+    assert log_in(slow).status_code == 429  # not even the right one
+    now[0] = 61.0
+    assert log_in(slow).status_code == 303
+
+
+def test_addresses_in_figures_are_answered_and_names_are_not(root):
+    remote = ScreenAccess(PORT, is_remote=True)
+    for host in (f"192.0.2.7:{PORT}", f"[2001:db8::1]:{PORT}", f"127.0.0.1:{PORT}", f"localhost:{PORT}"):
+        assert remote.origins(host) == {f"http://{host}"}
+    for host in (f"evil.example:{PORT}", "192.0.2.7", "192.0.2.7:1", f"192.0.2.7.nip.io:{PORT}", ""):
+        assert remote.origins(host) == frozenset()
+    assert ScreenAccess(PORT).origins(f"192.0.2.7:{PORT}") == frozenset()  # without --listen
+
+
+# ---------------------------------------------------------------- published
+
+
+@pytest.mark.parametrize("path", [path for path in GETS.values() if path != "/c/bees/peers"])
+def test_everybody_may_read_what_is_published(public, path):
+    assert public.get(path).status_code == 200
+    assert public.get(path, host="evil.example").status_code == 421
+    assert public.get(path, sec_fetch_site="cross-site").status_code == 403
+    following = {"sec_fetch_site": "cross-site", "sec_fetch_mode": "navigate"}
+    assert public.get(path, **following, sec_fetch_dest="document").status_code == 200  # a link
+    assert public.get(path, **following, sec_fetch_dest="iframe").status_code == 403
+
+
+@pytest.mark.parametrize(("path", "fields"), POSTS.values(), ids=lambda each: str(each)[:30])
+def test_nothing_is_changed_of_what_is_published(public, path, fields):
+    assert public.post(path, fields).status_code == 403
+    assert public.ask("POST", path, authorization=f"Bearer {public.gate.token}").status_code == 403
+    assert public.launched == []
+
+
+def test_published_screens_offer_nothing_to_change_and_ask_no_peers(public):
+    for path in SCREENS:
+        if path not in ("/new", "/c/bees/peers"):
+            text = public.get(path).text
+            assert 'method="post"' not in text, path
+            assert "published, read-only" in text
+    assert public.get("/c/bees/peers").status_code == 400
+
+
+SECRETS = """
+[requests]
+delay = 0
+proxy = "http://user:SECRET@proxy.example:80"
+cookies = "SECRET-cookies.txt"
+headers = { Authorization = "SECRET" }
+"""
+
+
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_published_screens_show_no_secrets_of_a_recipe(root, tmp_path, is_damaged):
+    root = Path(copytree(root, tmp_path / "copy"))
+    recipe = (root / "bees" / "lycosa.toml").read_text()
+    without = recipe.partition("[requests]")[0]
+    mistake = "SECRET = 1\n" if is_damaged else ""
+    (root / "bees" / "lycosa.toml").write_text(without + SECRETS + mistake)
+    public = Browser(root, has_cookie=False, base=PUBLIC, read_only=True, public_url=PUBLIC)
+    answers = [public.get(path) for path in GETS.values()]
+    assert (public.get("/c/bees/search?q=honey").status_code == 200) != is_damaged
+    for answer in answers:
+        assert "SECRET" not in answer.text, answer.url
+        assert str(tmp_path) not in answer.text, answer.url
+    if is_damaged:  # whose owner is told
+        assert "SECRET" in Browser(root).get("/").text
+
+
+def test_a_cookie_of_a_published_site_is_sent_by_https_alone(root):
+    public = Browser(root, has_cookie=False, base=PUBLIC, read_only=True, public_url=PUBLIC, password=PASSWORD)
+    assert public.get("/c/bees").status_code == 303  # with a password, not everybody
+    assert "secure" in log_in(public).headers["set-cookie"].lower()
+
+
+# ---------------------------------------------------------------- options
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--listen", "0.0.0.0"), ("--password-file",)),
+        (("--listen", "example.org"), ("figures",)),
+        (("--listen", "0.0.0.0", "--password-file", "short"), ("too short",)),
+        (("--password-file", "missing"), ("missing", "another file")),
+        (("--password-file", "empty"), ("no password",)),
+        (("--public-url", PUBLIC), ("--read-only",)),
+        (("--read-only", "--public-url", "https://bees.example/path"), ("whole site",)),
+        (("--read-only", "--public-url", "https://user@bees.example"), ("whole site",)),
+        (("--read-only", "--public-url", "ftp://bees.example"), ("whole site",)),
+        (("--read-only", "--public-url", "https://bees.example:x"), ("whole site",)),
+    ],
+    ids=str,
+)
+def test_what_would_let_others_in_by_mistake_is_refused_in_a_line(tmp_path, monkeypatch, options, words):
+    (tmp_path / "short").write_text("secret\n")
+    (tmp_path / "empty").write_text("\n")
+    monkeypatch.chdir(tmp_path)
+    assert lycosa("ui", tmp_path, "--no-browser", "--port", 0, *options).is_one_clear_line(2, *words)

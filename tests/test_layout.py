@@ -37,7 +37,13 @@ HOMES = {  # each heavy library can be replaced by changing the files named here
     "scipy": ["lycosa_lab/statistics.py"],
     "selectolax": ["lycosa/reading/"],
     "starlette": ["lycosa/screens/"],
-    "sqlite3": ["lycosa/collection/", "lycosa/frontier/", "lycosa/logs/", "lycosa/maps/"],
+    "sqlite3": [
+        "lycosa/collection/",
+        "lycosa/frontier/",
+        "lycosa/logs/",
+        "lycosa/maps/",
+        "lycosa/vocabulary/databases.py",
+    ],
     "Stemmer": ["lycosa/reading/terms.py"],
     "tantivy": ["lycosa/collection/search_index.py"],
     "threadpoolctl": ["lycosa/run/session.py"],
@@ -91,6 +97,12 @@ def test_nothing_is_unpickled(imports_of):
     assert {name: imports & careless for name, imports in imports_of.items() if imports & careless} == {}
 
 
+def test_every_database_is_opened_in_one_place():
+    """Where it is checked what lies beside it; those in memory have nothing beside them."""
+    opening = {path for path in MODULES if "sqlite3.connect(" in path.read_text().replace('connect(":memory:")', "")}
+    assert opening == {SOURCE / "lycosa" / "vocabulary" / "databases.py"}
+
+
 def test_every_module_is_called_after_what_it_holds():
     names = {path.stem.strip("_") for path in [*MODULES, *(path.parent for path in MODULES)]}
     assert names & UNTELLING == set()
@@ -100,6 +112,47 @@ def test_every_module_of_a_run_has_tests_of_its_own():
     modules = {path.stem for path in (SOURCE / "lycosa" / "run").glob("[!_]*.py")}
     tested = {path.stem.removeprefix("test_") for path in (ROOT / "tests" / "run").glob("test_*.py")}
     assert modules - tested == set()
+
+
+def test_a_name_is_imported_as_it_is_called():
+    """Two names for one thing have to be looked up. numpy has its customary ones, and `struct.Struct` stands beside
+    that of msgspec."""
+    customary = {("numpy", "np"), ("numpy.typing", "npt"), ("Struct", "Packing")}
+    renamed = {
+        f"{path.relative_to(SOURCE).as_posix()}: {alias.name} as {alias.asname}"
+        for path in (SOURCE / "lycosa").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+        if alias.asname and (alias.name, alias.asname) not in customary
+    }
+    assert renamed == set()
+
+
+def test_what_explains_a_candidate_decides_nothing():
+    """`because` is written, handed on and shown (`vocabulary/explanations.py`, `run/reasons.py`), never asked."""
+    read = {
+        f"{path.relative_to(SOURCE).as_posix()}:{node.lineno}"
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and _is_because(node.value))
+        or (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "get"
+            and _is_because(node.func.value)
+        )
+        or (
+            isinstance(node, ast.Compare)
+            and any(isinstance(op, ast.In | ast.NotIn) for op in node.ops)
+            and any(map(_is_because, node.comparators))
+        )
+    }
+    assert read == set()
+
+
+def _is_because(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "because"
 
 
 def test_importing_lycosa_loads_nothing_heavy():

@@ -21,6 +21,9 @@ PATHS = {
     "crawl": "/c/best-first/crawl",
     "teach": "/c/best-first/teach",
     "frontier": "/c/best-first/frontier",
+    "compare": "/compare?one=hunter&other=best-first",
+    "refresh": "/c/hunter/refresh",
+    "export": "/c/hunter/export",
     "new": "/new",
 }
 FLAGS = [

@@ -6,10 +6,10 @@ import signal
 def main() -> None:
     """Runs the command line; Ctrl-C while modules are still being imported ends it silently."""
     before = signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from lycosa.cli import main as run
+    from lycosa import cli
 
     signal.signal(signal.SIGINT, before)
-    run()
+    cli.main()
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from lycosa.pictures.html_page import for_each_screen, html_page, section
 from lycosa.recipe import Recipe, load_recipe
 from lycosa.relevance.harvest import Calibration, harvest_interval
 from lycosa.run.omissions import omissions_in_words
-from lycosa.run.reasons import in_words, outcome_counts
+from lycosa.run.reasons import in_words
 from lycosa.run.review import Measured, measured
 from lycosa.run.session import REPORT_FILE
 from lycosa.run.topic import calibration_of
@@ -32,6 +32,7 @@ from lycosa.vocabulary.explanations import is_found_by_readers, weight_of_releva
 from lycosa.vocabulary.records import RELEVANT
 from lycosa.vocabulary.text import byte_size, grouped, visible
 from lycosa.vocabulary.urls import normalise, site_of
+from lycosa.web.outcomes import outcome_counts
 
 PLACES_SHOWN = 25  # hosts, and sites
 PAGES_SHOWN = 50

@@ -20,7 +20,7 @@ def words(number: int, *codes: int, at: float = 1.0) -> KeptWords:
 
 
 def opened(folder: Path, made_by: str = "1 words") -> PageWords:
-    return PageWords(folder / page_words.FILE, made_by=made_by)
+    return PageWords(folder / page_words.WORDS_FILE, made_by=made_by)
 
 
 def numbers(kept: PageWords, after: int = 0) -> list[int]:
@@ -86,7 +86,7 @@ def test_what_was_made_otherwise_or_is_damaged_is_made_anew(tmp_path: Path, dama
     kept.commit()
     kept.close()
     if damage is not None:
-        (tmp_path / page_words.FILE).write_bytes(damage)
+        (tmp_path / page_words.WORDS_FILE).write_bytes(damage)
     again = opened(tmp_path, made_by="2 stems" if damage is None else "1 words")
     assert numbers(again) == []
     again.put(words(3, 1))

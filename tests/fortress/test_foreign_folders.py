@@ -19,7 +19,7 @@ from lycosa.run import topic as topics
 from lycosa.run.control import CrawlRequest, ask
 from lycosa.run.session import Session
 from lycosa.run.taxonomies import examples_in_folders
-from lycosa.run.trust import ID_FILE, concerns, is_trusted, note_made_here, trust
+from lycosa.run.trust import ID_FILE, concerns, is_made_here, is_trusted, note_made_here, trust_collection
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.errors import UsageError
 from lycosa_peers.peer_folder import PeerFolder
@@ -63,9 +63,9 @@ def test_a_pipe_is_not_waited_for(foreign, name):
 
 def test_a_number_is_another_each_time_a_folder_is_trusted(foreign):
     (foreign / ID_FILE).write_text("0" * 32 + "\n")
-    trust(foreign)
+    trust_collection(foreign)
     first = (foreign / ID_FILE).read_text()
-    trust(foreign)
+    trust_collection(foreign)
     assert len({"0" * 32 + "\n", first, (foreign / ID_FILE).read_text()}) == 3
     assert is_trusted(foreign)
 
@@ -73,7 +73,7 @@ def test_a_number_is_another_each_time_a_folder_is_trusted(foreign):
 def test_what_is_trusted_cannot_be_said_in_another_way(foreign):
     recipe = foreign / "lycosa.toml"
     recipe.write_text('[requests.headers]\nA = "1\\nrequests.headers.B = 2"\n')
-    trust(foreign)
+    trust_collection(foreign)
     assert is_trusted(foreign)
     recipe.write_text('[requests.headers]\nA = "1"\nB = "2"\n')
     assert not is_trusted(foreign)
@@ -126,6 +126,16 @@ def test_a_crawl_is_asked_by_its_own_socket_alone(foreign, tmp_path):
         for listener in (other, port):
             with pytest.raises(BlockingIOError):
                 listener.accept()
+
+
+def test_the_address_of_a_crawl_does_not_come_with_a_folder(foreign):
+    deep = foreign.rename(foreign.with_name("d" * 120))  # too long a path for a socket
+    with socket.create_server(("127.0.0.1", 0)) as port:
+        port.setblocking(False)
+        (deep / "control.json").write_text(f'{{"port": {port.getsockname()[1]}, "token": "x"}}')
+        assert ask(deep, CrawlRequest("status")) is None
+        with pytest.raises(BlockingIOError):
+            port.accept()
 
 
 def test_what_a_folder_says_does_not_steer_the_terminal(foreign):
@@ -194,6 +204,28 @@ def test_a_copy_of_ones_own_folder_that_came_back_has_no_links(tmp_path, foreign
     (copy / "report.html").symlink_to(precious)
     assert lycosa("report", copy).is_one_clear_line(1, "is a link", f"lycosa trust {copy}")
     assert precious.read_text() == PRECIOUS
+
+
+def test_a_copy_in_the_place_of_ones_own_folder_is_not_taken_for_it(foreign):
+    note_made_here(foreign)
+    packed = foreign.with_name("packed")
+    shutil.copytree(foreign, packed)
+    (packed / "lycosa.toml").write_text('[topic]\nfunction = "os:abort"\n')
+    for _ in range(5):  # a file system may give the new folder the inode of the old one, or not
+        shutil.rmtree(foreign)
+        shutil.copytree(packed, foreign)
+        assert not is_made_here(foreign)
+        assert not is_trusted(foreign)
+
+
+def test_an_id_that_was_unpacked_over_the_own_one_is_another(foreign):
+    note_made_here(foreign)
+    moved = foreign.rename(foreign.with_name("moved"))
+    assert is_made_here(moved)
+    number = (moved / ID_FILE).read_bytes()
+    (moved / ID_FILE).unlink()
+    (moved / ID_FILE).write_bytes(number)
+    assert not is_made_here(moved)
 
 
 def test_a_taxonomy_reads_nothing_outside_of_its_folder(tmp_path):

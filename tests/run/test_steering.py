@@ -46,7 +46,7 @@ def test_what_is_forgotten_is_not_named_any_more(tmp_path: Path) -> None:
     steering.boost(tmp_path, HIVE)
     steering.label(tmp_path, {HIVE: True})
     steering.block(tmp_path, "ads.example")
-    steering.forget(tmp_path, lambda what: what == HIVE)
+    steering.forget_steering(tmp_path, lambda what: what == HIVE)
     assert (tmp_path / STEERING_FILE).read_text() == "block ads.example\n"
 
 

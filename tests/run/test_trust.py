@@ -20,7 +20,7 @@ from lycosa.run.trust import (
     own_file,
     polite_recipe,
     require_trust,
-    trust,
+    trust_collection,
 )
 from lycosa.run.upkeep import rebuild
 from lycosa.vocabulary.clock import SimulatedClock
@@ -111,7 +111,7 @@ def test_a_number_that_nobody_here_has_given_is_worth_nothing(foreign: Path) -> 
 def test_what_is_trusted_is_listed(foreign: Path) -> None:
     (foreign / "lycosa.toml").write_text(NAMING["a proxy"])
     assert "requests.proxy = http://proxy.example:3128" in done("trust", foreign).out
-    assert trust(foreign) == ["requests.proxy = http://proxy.example:3128"]
+    assert trust_collection(foreign) == ["requests.proxy = http://proxy.example:3128"]
 
 
 def test_a_file_outside_is_opened_only_for_a_trusted_collection(foreign: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_file_outside_is_opened_only_for_a_trusted_collection(foreign: Path) -
     for name in ("../seeds.txt", "/etc/hosts", "away/hosts", "examples/../../x"):
         with pytest.raises(RecipeError, match="lycosa trust"):
             own_file(foreign, name)
-    trust(foreign)
+    trust_collection(foreign)
     assert own_file(foreign, "/etc/hosts") == Path("/etc/hosts")
 
 
@@ -224,14 +224,14 @@ def test_the_code_in_a_folder_is_trusted_as_it_was(foreign: Path) -> None:
     (foreign / "mine").mkdir()
     code = foreign / "mine" / "judge.py"
     code.write_text("def relevance(page):\n    return 1.0\n")
-    assert any("judge.py = code, SHA-256" in named for named in trust(foreign))
+    assert any("judge.py = code, SHA-256" in named for named in trust_collection(foreign))
     require_trust(foreign)
     (foreign / "notes.txt").write_text("anything else")
     require_trust(foreign)
     code.write_text("def relevance(page):\n    return 0.0\n")
     with pytest.raises(UsageError, match="lycosa trust"):
         require_trust(foreign)
-    trust(foreign)
+    trust_collection(foreign)
     (foreign / "mine" / "__pycache__").mkdir()
     (foreign / "mine" / "__pycache__" / "judge.cpython-311.pyc").write_bytes(b"anything")
     with pytest.raises(UsageError, match="lycosa trust"):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from lycosa.standing.model_tree import DEEPEST, MAX_CELLS, ModelTree
+from lycosa.standing.model_tree import MAX_CELLS, MAX_DEPTH, ModelTree
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Plain
 
@@ -232,7 +232,7 @@ def test_a_saved_tree_predicts_as_before(seed: int, smooth: bool) -> None:
 
 PLAIN: dict[str, Plain] = ModelTree().fit(ZERO_TO_NINE, STEP).to_plain()
 ROOT, LEFT, RIGHT = PLAIN["nodes"]
-ENDLESS = [{**ROOT, "rows": 5 + level} for level in range(2 * DEEPEST, 0, -1)]
+ENDLESS = [{**ROOT, "rows": 5 + level} for level in range(2 * MAX_DEPTH, 0, -1)]
 
 
 def with_nodes(*nodes: Plain) -> Plain:

@@ -7,23 +7,26 @@ import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from subprocess import Popen
 from urllib.parse import quote
 
 import pytest
 import uvicorn
 
-from crawling import PATIENCE, begin, kill
+from crawling import PATIENCE, begin, kill, rows, wait_until
 from lycosa.run.review import read_sample
 from lycosa.run.steering import read_steering
 from lycosa.run.topic import read_labels
 from lycosa.screens.app import make_app
 from lycosa.screens.crawls import Crawls
+from lycosa.screens.gate import ScreenAccess
 from lycosa.screens.library import Library
 from lycosa.vocabulary.records import Url
 from lycosa_lab.worlds.server import WorldServer
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 from screens.serving import WORLD, folder_of_collections
+from screens.test_safety import SCREENS
 from story.test_hostile_text import HOME
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -104,18 +107,70 @@ def test_a_page_is_found_read_and_judged_by_the_keyboard(served, page):
 def test_no_screen_is_wider_than_the_window(served, page, width):
     base = served[1].partition("/?")[0]
     page.set_viewport_size({"width": width, "height": 800})
-    for path in (
-        "/",
-        "/c/bees",
-        "/c/bees/search?q=honey",
-        f"/c/bees/page?url={quote(HOME + 'markup', safe='')}",
-        "/c/bees/frontier",
-        "/c/bees/crawl",
-        "/c/bees/teach",
-        "/new",
-    ):
+    for path in SCREENS:
         page.goto(base + path)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+
+
+LACKING = """() => {
+  const luminance = (text) => {
+    const [r, g, b] = text.match(/[\\d.]+/g).map(Number).map((each) => each / 255)
+      .map((each) => each <= 0.03928 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const paper = (element) => {
+    for (let each = element; each; each = each.parentElement) {
+      const colour = getComputedStyle(each).backgroundColor;
+      if (!colour.includes("rgba(0, 0, 0, 0)")) return colour;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  const named = (element) => (element.textContent || "").trim() || element.getAttribute("aria-label") || element.title
+    || element.labels && element.labels.length;
+  const lacking = [];
+  for (const element of document.querySelectorAll("main *, header *, footer *")) {
+    const style = getComputedStyle(element);
+    if (element.closest("svg") || style.visibility === "hidden" || !element.getClientRects().length) continue;
+    const hasText = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    if (hasText) {
+      const [one, other] = [luminance(style.color), luminance(paper(element))].sort((a, b) => b - a);
+      const isLarge = parseFloat(style.fontSize) >= 24;
+      const isFaint = (one + 0.05) / (other + 0.05) < (isLarge ? 3 : 4.5);
+      if (isFaint) lacking.push(`contrast: ${element.outerHTML.slice(0, 90)}`);
+    }
+    if (element.matches("a, button, select, textarea, input:not([type=hidden])") && !named(element))
+      lacking.push(`name: ${element.outerHTML.slice(0, 90)}`);
+    if (element.matches("a, button, select, textarea, input:not([type=hidden])") && element.tabIndex < 0)
+      lacking.push(`keyboard: ${element.outerHTML.slice(0, 90)}`);
+  }
+  for (const image of document.querySelectorAll("img:not([alt]), iframe:not([title]), svg[role=img]:not(:has(title))"))
+    lacking.push(`name: ${image.outerHTML.slice(0, 90)}`);
+  if (document.querySelectorAll("h1").length !== 1 || !document.documentElement.lang) lacking.push("one h1, and lang");
+  return lacking;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_screen_can_be_read_and_is_reached_by_the_keyboard(served, page, scheme):
+    """Contrast of at least 4.5 (AA); all that can be pressed or filled in has a name, and is in the tab order."""
+    base = served[1].partition("/?")[0]
+    page.emulate_media(color_scheme=scheme)
+    for path in SCREENS:
+        page.goto(base + path)
+        assert page.evaluate(LACKING) == [], path
+
+
+WEIGHT = 200_000  # bytes of a screen with all that it loads, but for the stored copy of a page
+
+
+def test_no_screen_weighs_more_than_it_may_or_asks_anybody_else(served, page):
+    base = served[1].partition("/?")[0]
+    loaded = "[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]"
+    for path in SCREENS:
+        page.goto(base + path)
+        parts = page.evaluate(f"{loaded}.map(each => [each.name, each.decodedBodySize])")
+        assert [name for name, _ in parts if not name.startswith(f"{base}/")] == []
+        assert 0 < sum(size for name, size in parts if "/stored?" not in name) < WEIGHT, path
 
 
 def test_a_stored_page_runs_nothing_and_asks_nobody(served, page):
@@ -221,8 +276,59 @@ def test_a_collection_is_made_crawled_paused_taught_and_steered_in_the_browser(c
         page.fill("[name=what]", host)
         page.click("[value=block]")
         page.wait_for_selector(f"text=blocked: {host}")
+        stored = len(_urls(tmp_path / "bees"))
+        page.goto(f"{base}/c/bees/crawl")
+        page.fill("[name=pages]", "100000")
+        page.click("[value=start]")
+        page.wait_for_selector("#live [value=stop]", timeout=60_000)
+        wait_until(lambda: len(_urls(tmp_path / "bees")) > stored)
+        page.click("[value=stop]")
+        page.wait_for_selector("#live [value=start]", timeout=60_000)
+        _find_and_explain(page, base)
+        _refresh(page, base, tmp_path / "bees")
+        page.goto(f"{base}/c/bees/export")
+        page.select_option("[name=format]", "urls")
+        with page.expect_download() as download:
+            page.click("text=Save")
+        assert set(Path(download.value.path()).read_text().split()) == _urls(tmp_path / "bees")
         context.close()
     assert read_steering(tmp_path / "bees").blocked == (host,)
+
+
+def _urls(folder):
+    return {url for (url,) in rows(folder, "SELECT url FROM pages")}
+
+
+def _find_and_explain(page, base):
+    """Searches for a word that is there, sorts the answers, and reads why the first was fetched."""
+    page.goto(f"{base}/c/bees/search")
+    word = re.search(r"[a-z]{5,}", page.inner_text("ol.hits li >> nth=0 >> p"))[0]
+    page.fill("[name=q]", word)
+    page.wait_for_selector("ol.hits mark")
+    page.select_option("[name=order]", "oldest")
+    page.wait_for_url("**order=oldest**")
+    page.click("ol.hits a.item >> nth=0")
+    page.wait_for_selector("ol.way li.here")
+    page.click("text=pages that link here")
+    page.wait_for_selector("text=Linked from")
+
+
+def _refresh(page, base, folder):
+    """Sees some pages again, and reads what was found; the made-up web does not change."""
+    page.goto(f"{base}/c/bees/refresh")
+    page.fill("[name=requests]", "10")
+    page.fill("[name=expand]", "0")
+    page.click("[value=start]")
+    wait_until(lambda: _runs_that_ended(folder) > 0)
+    page.goto(f"{base}/c/bees/refresh")
+    seen = dict(rows(folder, "SELECT change, count(*) FROM looks WHERE look > 1 GROUP BY 1"))
+    assert sum(seen.values()) == 10
+    kinds, counts = (page.locator(f"dl.figures {each}").all_inner_texts() for each in ("dt", "dd"))
+    assert dict(zip(kinds, map(int, counts), strict=True)) == seen
+
+
+def _runs_that_ended(folder):
+    return rows(folder, "SELECT count(*) FROM runs WHERE refresh IS NOT NULL AND stopped_at IS NOT NULL")[0][0]
 
 
 @contextlib.contextmanager
@@ -242,7 +348,7 @@ def _served_here(root, resolve):
     crawls = Crawls(launch=lambda words, **options: Popen([*words, "--resolve", resolve, "--delay", "0"], **options))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
-        gate = make_app(Library(root), port=port, crawls=crawls)
+        gate = make_app(Library(root), ScreenAccess(port), crawls=crawls)
         config = uvicorn.Config(gate, log_level="critical", lifespan="off", timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=lambda: server.run(sockets=[listening]))

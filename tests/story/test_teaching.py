@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from crawling import PATIENCE, begin, copied, done, end, kill, listing, lycosa, pages, rows, skipped, wait_until
-from lycosa.run.control import ADDRESS_FILE, SOCKET_FILE
+from lycosa.run.control import SOCKET_FILE, address_file
 from lycosa_lab.worlds.made_up_web import MadeUpWeb
 from lycosa_lab.worlds.server import WorldServer
 
@@ -190,16 +190,16 @@ def test_without_unix_sockets_a_token_that_only_the_owner_reads_opens_a_port(fol
     deep.mkdir(parents=True)
     folder = folder.rename(deep / "c")  # too long a path for a socket
     process = begin("crawl", folder, "--pages", 400, "--delay", 0, "--resolve", served.resolve, "--concurrency", 4)
-    wait_until(lambda: (folder / ADDRESS_FILE).exists() and len(served.requests) > 20, process)
-    assert stat.S_IMODE((folder / ADDRESS_FILE).stat().st_mode) == 0o600
-    address = json.loads((folder / ADDRESS_FILE).read_text())
+    wait_until(lambda: address_file(folder).exists() and len(served.requests) > 20, process)
+    assert stat.S_IMODE(address_file(folder).stat().st_mode) == 0o600
+    address = json.loads(address_file(folder).read_text())
     with socket.create_connection(("127.0.0.1", address["port"]), timeout=PATIENCE) as connection:
         connection.sendall(b'{"do":"budget","pages":1,"token":"guessed"}\n')
         assert json.loads(connection.makefile("rb").readline()) == {"error": "the token is wrong"}
     assert done("control", folder, "status").out.startswith("running: ")
     done("control", folder, "budget", 60)
     assert end(process).code == 0
-    assert not (folder / ADDRESS_FILE).exists()
+    assert not address_file(folder).exists()
 
 
 @pytest.mark.parametrize(

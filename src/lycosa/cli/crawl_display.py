@@ -14,11 +14,11 @@ from lycosa import api
 from lycosa.collection.export import iso
 from lycosa.relevance.harvest import harvest_interval
 from lycosa.run.crawl import NOTHING_LEFT, Status
+from lycosa.run.explanation import explain_no_pages
 from lycosa.run.guides import layers
 from lycosa.run.live import Visits
 from lycosa.run.omissions import omissions_in_words
 from lycosa.run.review import measured
-from lycosa.run.seed_outcomes import explain_no_pages
 from lycosa.run.session import Session
 from lycosa.run.topic import calibration_of
 from lycosa.vocabulary.contracts import Strategy

@@ -52,7 +52,7 @@ def _shown(line: str) -> str:
 
 
 def _unknown(omissions: Omissions | None) -> list[str]:
-    """Why a URL may be unknown that a page links to."""
+    """Why a URL may be unknown although a page links to it."""
     if omissions is None:
         return []
     lines = ["  not known here: no link to it was found on the pages of the collection"]
@@ -145,7 +145,7 @@ def _why(found: PageRow | Candidate) -> str:
 
 
 def _versions(looks: list[ObservationRow]) -> list[str]:
-    """What became of a page, look by look; consecutive looks that brought no version and ended alike share a line."""
+    """The checks of a page, one per line; consecutive ones with the same result and no new version share a line."""
     if not looks:
         return []
     versions = sum(look.digest is not None for look in looks)

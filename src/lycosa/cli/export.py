@@ -112,7 +112,7 @@ def _export_wacz(name: Path, out: Path, *, quiet: bool) -> None:
 
 
 def _content(format: str, asked: ExportContent) -> ExportContent:
-    """What of the pages a format holds, given what was asked for."""
+    """The content of a format, given the options."""
     asked.check()
     if format == "urls" and asked != ExportContent():
         raise UsageError("--format urls writes nothing but URLs; for texts and links choose jsonl, csv or parquet")
@@ -152,12 +152,12 @@ def _write(found: Iterator[Row], format: str, out: Path, content: ExportContent,
 
 
 def _is_watched(out: Path) -> bool:
-    """Whether the rows themselves appear on the terminal, where a progress bar would be in their way."""
+    """Whether the rows themselves are written to the terminal, where a progress bar would interfere."""
     return out == STANDARD_OUTPUT and sys.stdout.isatty()
 
 
 def _counted(found: Iterator[Row], pages: int, progress: ProgressBar) -> Iterator[Row]:
-    """The rows, with a sign of life now and then."""
+    """The rows, with progress updates."""
     done, last = 0, None
     for row in found:
         yield row

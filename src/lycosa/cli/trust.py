@@ -2,7 +2,7 @@
 
 import typer
 
-from lycosa.run.trust import trust as trust_collection
+from lycosa.run.trust import trust_collection
 from lycosa.vocabulary.text import visible
 
 from .options import Name

@@ -29,7 +29,6 @@ _FILES = (
     "forgotten.txt",
     "seeds.txt",
     "report.html",
-    "control.json",
 )
 _SUFFIXES = ("", "-wal", "-shm", "-journal", ".new")
 _FOLDERS = ("archive", "search", "search.new", "search.old", "rebuilt-search", "examples", "peer")

@@ -1,6 +1,7 @@
 """WARC files of other programs: the HTML pages in them, as fetches."""
 
 import math
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
@@ -15,7 +16,7 @@ from lycosa.vocabulary.media_types import HTML_TYPES, media_type
 from lycosa.vocabulary.records import Fetch, Outcome
 from lycosa.vocabulary.urls import normalise
 
-from .event_records import Decode
+from .event_records import Decode, Headers
 from .warc import CHUNK, next_member
 
 
@@ -31,6 +32,9 @@ def refuse_arc(path: Path, start: bytes) -> None:
         )
 
 
+_LONGEST_CHUNKED = 8  # bytes sent for each of a body, where it comes a byte at a time
+_LONGEST_HEAD = 1_000  # bytes of the line before a chunk
+_CHUNK_HEAD = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*+(?:;[^\r\n]*+)?+\r?\n")
 FIRST_WEB_PAGE = 631_152_000.0  # 1990, in seconds since the epoch
 
 
@@ -85,9 +89,9 @@ class ForeignFetches:
         if record.record_type != WarcRecordType.response or not record.is_http:
             return None
         try:
-            record.parse_http(auto_decode="transfer")
+            record.parse_http(auto_decode="none")
             headers = tuple((str(name), str(value)) for name, value in record.http_headers.items())
-            body = record.reader.read(self._max_bytes + 1)
+            body = self._body(record, headers)
             status, reason = record.http_headers.status_code, record.http_headers.reason_phrase or ""
             at = record.record_date.timestamp()
         except (OSError, ValueError, AttributeError, OverflowError):
@@ -116,6 +120,35 @@ class ForeignFetches:
             return replace(fetch, content=fetch.body)
         content, cut = self._decode(fetch.body, encoding, self._max_bytes)
         return replace(fetch, content=content, truncated=fetch.truncated or ("length" if cut else ""))
+
+    def _body(self, record: Any, headers: Headers) -> bytes:
+        """The body, up to a byte more than is wanted."""
+        most = self._max_bytes + 1
+        if not any(name.lower() == "transfer-encoding" and "chunked" in value.lower() for name, value in headers):
+            return bytes(record.reader.read(most))
+        return unchunked(bytes(record.reader.read(_LONGEST_CHUNKED * most)), most)
+
+
+def unchunked(data: bytes, limit: int) -> bytes:
+    """The first bytes of a body that was sent in chunks, as far as these are whole; one that has none, as it is.
+
+    Not by fastwarc, which reads the line before a chunk whole, however long it is.
+
+    >>> unchunked(b"3\\r\\nbee\\r\\n1; x=y\\r\\ns\\r\\n0\\r\\n\\r\\n", 100), unchunked(b"<p>bees", 3)
+    (b'bees', b'<p>')
+    """
+    parts: list[bytes] = []
+    at = size = 0
+    while size < limit:
+        head = _CHUNK_HEAD.match(data, at, at + _LONGEST_HEAD)
+        if head is None:
+            break
+        parts.append(data[head.end() : head.end() + int(head[1], 16)])
+        if not parts[-1]:
+            break
+        size += len(parts[-1])
+        at = head.end() + int(head[1], 16) + 2
+    return b"".join(parts)[:limit] if parts else data[:limit]
 
 
 def _require_warc(path: Path) -> None:

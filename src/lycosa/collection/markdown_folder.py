@@ -23,7 +23,7 @@ def write_markdown_folder(rows: Iterator[dict[str, Any]], folder: Path, columns:
 
 
 def file_name(number: int, title: str, url: str) -> str:
-    """A name that no title and no URL can lead astray: the page's own number, then letters and digits of ASCII.
+    """A safe file name for any title and URL: the page's number, then ASCII letters and digits.
 
     >>> file_name(7, "../../Wolf spiders: CON", "http://a.example/"), file_name(8, "蜂蜜", "http://a.example/honey.html")
     ('000007-wolf-spiders-con.md', '000008-honey-html.md')

@@ -1,4 +1,4 @@
-"""The words of pages, kept beside the catalog, so that pages are judged again without being read from the archive."""
+"""A cache of the words of pages, so that pages can be scored again without reading the archive."""
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
@@ -10,18 +10,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lycosa.vocabulary.databases import open_database
 from lycosa.vocabulary.records import Codes, Url
 
-FILE = "words.sqlite"
-MAX_KEPT = 20_000  # pages whose words are kept, the latest; some 6 KB each
+WORDS_FILE = "words.sqlite"
+MAX_KEPT = 20_000  # latest pages whose words are kept; some 6 KB each
 _SCHEMA = """
 CREATE TABLE counts (number INTEGER PRIMARY KEY, at REAL NOT NULL, codes BLOB, counts BLOB, vector BLOB);
 CREATE TABLE terms (url TEXT PRIMARY KEY, at REAL NOT NULL, words TEXT NOT NULL, counts BLOB);
 CREATE TABLE made_by (what TEXT);
 """
-_LONGEST_ROW = 2_000_000  # bytes; the words of longer pages are not kept
-_TRIM_EVERY = 1_000  # pages that are kept
-_READ_AT_ONCE = 100  # pages
+_MAX_ROW = 2_000_000  # bytes; the words of longer pages are not kept
+_TRIM_EVERY = 1_000  # pages added
+_READ_BATCH = 100  # pages
 
 
 class KeptWords(NamedTuple):
@@ -35,11 +36,11 @@ class KeptWords(NamedTuple):
 
 
 class PageWords:
-    """A cache: what is not in it, or of another version of the page, is read from the archive by whoever asks.
+    """A cache of words: callers read what is missing, or of another version of the page, from the archive.
 
-    A page is identified by its number and the time of its fetch. Where the file cannot be used, nothing is kept.
+    A page is identified by its number and the time of its fetch. If the file cannot be used, nothing is cached.
 
-    made_by: what the words depend on; those made otherwise are dropped.
+    made_by: what the words depend on; a file with another value is discarded.
     """
 
     def __init__(self, path: Path, *, made_by: str):
@@ -51,18 +52,16 @@ class PageWords:
     def _opened(self) -> sqlite3.Connection | None:
         for _ in range(2):
             with suppress(sqlite3.Error):
-                connection = sqlite3.connect(self._path)
-                connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_ROW)
-                connection.execute("PRAGMA trusted_schema = OFF")
-                connection.execute("PRAGMA page_size = 32768")  # several rows to a page, and little room left over
+                connection = open_database(self._path, mode="rwc", longest_value=_MAX_ROW)
+                connection.execute("PRAGMA page_size = 32768")  # several rows per page, and little waste
                 connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute("PRAGMA synchronous = OFF")  # whatever a crash takes is read again
-                connection.execute("PRAGMA secure_delete = ON")  # as pages are to be forgotten
+                connection.execute("PRAGMA synchronous = OFF")  # what a crash destroys is computed again
+                connection.execute("PRAGMA secure_delete = ON")  # for forgotten pages
                 if not _statements(connection):
                     connection.executescript(_SCHEMA)
                     connection.execute("INSERT INTO made_by VALUES (?)", (self._made_by,))
                     connection.commit()
-                # Of somebody else's, a view or a trigger might compute without end.
+                # In an untrusted file, a view or a trigger could run for ever.
                 is_ours = _statements(connection) == _own_statements()
                 if is_ours and connection.execute("SELECT what FROM made_by").fetchone() == (self._made_by,):
                     return connection
@@ -72,10 +71,10 @@ class PageWords:
 
     @staticmethod
     def remove(path: Path) -> None:
-        """Deletes the file, as long as nobody has it open."""
-        for each in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+        """Deletes the file, which must not be open."""
+        for suffix in ("", "-wal", "-shm", "-journal"):
             with suppress(OSError):
-                each.unlink(missing_ok=True)
+                path.with_name(f"{path.name}{suffix}").unlink(missing_ok=True)
 
     def put(self, words: KeptWords) -> None:
         """Keeps the words of a page."""
@@ -90,7 +89,7 @@ class PageWords:
             self._write("DELETE FROM counts WHERE number <= (SELECT max(number) FROM counts) - ?", MAX_KEPT)
 
     def count(self) -> int:
-        """Of how many pages words are kept."""
+        """The number of pages whose words are kept."""
         if self._connection is not None:
             with suppress(sqlite3.Error):
                 return int(self._connection.execute("SELECT count(*) FROM counts").fetchone()[0])
@@ -100,7 +99,8 @@ class PageWords:
         """The words of the pages with a higher number, in order."""
         while rows := self._some_after(number):
             for number, at, codes, counts, vector in rows:
-                if len(codes) % 8 == 0 and len(counts) * 4 == len(codes):
+                are_bytes = all(isinstance(each, bytes) for each in (codes, counts, vector))
+                if are_bytes and len(codes) % 8 == len(vector) % 4 == 0 and len(counts) * 4 == len(codes):
                     times, vector_of_page = np.frombuffer(counts, "<u2"), np.frombuffer(vector, "<f4")
                     yield KeptWords(number, at, np.frombuffer(codes, "<u8"), times, vector_of_page)
 
@@ -108,16 +108,16 @@ class PageWords:
         sql = "SELECT number, at, codes, counts, vector FROM counts WHERE number > ? ORDER BY number LIMIT ?"
         if self._connection is not None:
             with suppress(sqlite3.Error):
-                return self._connection.execute(sql, (number, _READ_AT_ONCE)).fetchall()
+                return self._connection.execute(sql, (number, _READ_BATCH)).fetchall()
         return []
 
     def put_terms(self, url: Url, at: float, terms: Mapping[str, int]) -> None:
-        """Keeps the terms of a page that models are trained on."""
+        """Keeps the terms of a training page."""
         counts = np.fromiter(terms.values(), "<u4", len(terms)).tobytes()
         self._write("INSERT OR REPLACE INTO terms VALUES (?, ?, ?, ?)", url, at, " ".join(terms), counts)
 
     def terms(self, url: Url, at: float) -> dict[str, int] | None:
-        """The terms of this version of a page, in their order, if they were kept."""
+        """The terms of this version of a page, in order, if they were kept."""
         if self._connection is None:
             return None
         try:
@@ -125,13 +125,13 @@ class PageWords:
             row = self._connection.execute(sql, (url, at)).fetchone()
         except (sqlite3.Error, UnicodeEncodeError):
             return None
-        if row is None or len(row[1]) % 4:
+        if row is None or not isinstance(row[0], str) or not isinstance(row[1], bytes) or len(row[1]) % 4:
             return None
         words, counts = row[0].split(" ") if row[0] else [], np.frombuffer(row[1], "<u4").tolist()
         return dict(zip(words, counts, strict=True)) if len(words) == len(counts) else None
 
     def forget(self, is_forgotten: Callable[[Url], bool], numbers: set[int]) -> None:
-        """Removes the words of URLs that are forgotten, and those of all pages but these."""
+        """Removes the words of forgotten URLs, and those of all but the given pages."""
         if self._connection is None:
             return
         try:
@@ -158,7 +158,7 @@ class PageWords:
             self._connection = None
 
     def _write(self, sql: str, *values: object) -> None:
-        """Writes a row; where that fails, such as on a full disk, nothing is kept from then on."""
+        """Writes a row; if that fails, as on a full disk, nothing is kept from then on."""
         if self._connection is not None:
             try:
                 self._connection.execute(sql, values)
@@ -167,7 +167,7 @@ class PageWords:
 
 
 def _statements(connection: sqlite3.Connection) -> list[str]:
-    """What a file consists of; no more than is needed to tell whether it is ours."""
+    """The first statements of the schema of a file, enough to tell whether it is ours."""
     found = connection.execute("SELECT coalesce(sql, '') FROM sqlite_master ORDER BY name LIMIT 10")
     return [statement for (statement,) in found]
 

@@ -12,6 +12,7 @@ from contextlib import closing
 from functools import cache
 from pathlib import Path
 
+from lycosa.vocabulary.databases import open_database
 from lycosa.vocabulary.errors import CollectionError
 
 VERSION_1 = """
@@ -205,22 +206,14 @@ def connect(path: Path, writable: bool, migrations: Sequence[str]) -> sqlite3.Co
 
 
 def _opened(path: Path, writable: bool) -> sqlite3.Connection:
-    connection = _connected(path, writable)
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
-    connection.execute("PRAGMA trusted_schema = OFF")
-    return connection
-
-
-def _connected(path: Path, writable: bool) -> sqlite3.Connection:
     if writable:
-        return sqlite3.connect(path)
-    address = path.absolute().as_uri()
-    connection = sqlite3.connect(f"{address}?mode=ro", uri=True)
+        return open_database(path, mode="rwc", longest_value=_LONGEST_VALUE)
+    connection = open_database(path, mode="ro", longest_value=_LONGEST_VALUE)
     try:
         version_of(connection)
     except sqlite3.OperationalError:
         connection.close()
         if path.with_name(path.name + "-wal").exists():
             raise
-        return sqlite3.connect(f"{address}?immutable=1", uri=True)  # a read-only folder
+        return open_database(path, mode="immutable", longest_value=_LONGEST_VALUE)  # a read-only folder
     return connection

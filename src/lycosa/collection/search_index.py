@@ -28,6 +28,7 @@ _RUN_SEPARATOR = " x "  # so that no phrase spans two runs
 OTHER = "other"  # languages without a stemmer
 _WEIGHTS = {"title": (0.5, 2.0), "body": (0.25, 1.0)}  # of the unstemmed word, and of its stem
 _MAX_META = 100_000_000  # bytes of the list of segments
+_OWN_FILE = re.compile(r"[0-9a-f]{32}(?:\.\w+)+|meta\.json")  # a file name that tantivy makes
 _CANDIDATES = 10  # pages examined per requested page
 MAX_EXAMINED = 1_000  # results that can be paged through, sorted, or filtered by what is not in the index
 MAX_FACETED = 200  # results whose facets are counted
@@ -196,8 +197,8 @@ class SearchIndex:
                 of_host = tantivy.Query.term_query(self._schema, "host", replace_surrogates(host))
                 filters.append((tantivy.Occur.Must, of_host))
             found = self._best(searcher, tantivy.Query.boolean_query(filters), limit, min_relevance)
-        snippets = _Snippets(searcher, self._schema, wanted, list(group.terms()))
-        return [self._hit(searcher.doc(address), snippets, score) for score, address in found]
+            snippets = _Snippets(searcher, self._schema, wanted, list(group.terms()))
+            return [self._hit(searcher.doc(address), snippets, score) for score, address in found]
 
     def find(
         self,
@@ -231,19 +232,19 @@ class SearchIndex:
             most = MAX_EXAMINED if choose is not None else min(MAX_EXAMINED, max(MAX_FACETED, offset + limit))
             found = searcher.search(everything, limit=most, count=True)
             documents = [(score, searcher.doc(address)) for score, address in found.hits]
-        total = int(found.count or 0)
-        if choose is not None:
-            by_url = {document.get_first("url") or "": (score, document) for score, document in documents}
-            documents = [by_url[url] for url in choose(list(by_url))]
-            total = len(documents)
-        snippets = _Snippets(searcher, self._schema, wanted, list(group.terms()))
-        shown = documents[offset : offset + limit]
-        return SearchResults(
-            tuple(self._hit(document, snippets, score) for score, document in shown),
-            total,
-            is_partial=choose is not None and int(found.count or 0) > MAX_EXAMINED,
-            first=tuple(document.get_first("url") or "" for _, document in documents[:MAX_FACETED]),
-        )
+            total = int(found.count or 0)
+            if choose is not None:
+                by_url = {document.get_first("url") or "": (score, document) for score, document in documents}
+                documents = [by_url[url] for url in choose(list(by_url))]
+                total = len(documents)
+            snippets = _Snippets(searcher, self._schema, wanted, list(group.terms()))
+            shown = documents[offset : offset + limit]
+            return SearchResults(
+                tuple(self._hit(document, snippets, score) for score, document in shown),
+                total,
+                is_partial=choose is not None and int(found.count or 0) > MAX_EXAMINED,
+                first=tuple(document.get_first("url") or "" for _, document in documents[:MAX_FACETED]),
+            )
 
     def _best(self, searcher: Any, query: Any, limit: int, min_relevance: float | None) -> list[tuple[float, Any]]:
         """The best hits with their scores, of pages of at least this relevance."""
@@ -277,10 +278,10 @@ class SearchIndex:
                 return []
             wanted = tantivy.Query.boolean_query([(tantivy.Occur.Must, query) for query in asked])
             found = searcher.search(wanted, limit=_CANDIDATES * limit, count=False).hits
-        documents = ((searcher.doc(address), score) for score, address in found)
-        shown = islice((each for each in documents if where(each[0].get_first("url") or "")), limit)
-        snippets = _Snippets(searcher, self._schema, wanted, terms)
-        return [self._hit(document, snippets, score) for document, score in shown]
+            documents = ((searcher.doc(address), score) for score, address in found)
+            shown = islice((each for each in documents if where(each[0].get_first("url") or "")), limit)
+            snippets = _Snippets(searcher, self._schema, wanted, terms)
+            return [self._hit(document, snippets, score) for document, score in shown]
 
     def similar(self, url: str, *, limit: int = 10) -> list[Hit]:
         """The pages most similar to a page, by its words of the highest tf · idf; without itself."""
@@ -293,10 +294,10 @@ class SearchIndex:
                 self._schema, {"body": [text]}, min_doc_frequency=1, min_term_frequency=1
             )
             found = searcher.search(wanted, limit=limit + 1, count=False).hits
-        documents = ((searcher.doc(address), score) for score, address in found)
-        others = [(document, score) for document, score in documents if document.get_first("url") != url][:limit]
-        snippets = _Snippets(searcher, self._schema, wanted, [])
-        return [self._hit(document, snippets, score) for document, score in others]
+            documents = ((searcher.doc(address), score) for score, address in found)
+            others = [(document, score) for document, score in documents if document.get_first("url") != url][:limit]
+            snippets = _Snippets(searcher, self._schema, wanted, [])
+            return [self._hit(document, snippets, score) for document, score in others]
 
     def _hit(self, document: Any, snippets: "_Snippets", score: float | None) -> Hit:
         url = document.get_first("url") or ""
@@ -369,6 +370,7 @@ class SearchIndex:
             if self.is_outdated():
                 name = self._folder.parent
                 raise CollectionError(f"the search index of {name} is of an older version; run: lycosa rebuild {name}")
+            self._refuse_other_files()
             index = tantivy.Index(self._schema, path=str(self._usable_folder()), reuse=True)
             index.register_tokenizer("plain", _PLAIN)
             index.register_tokenizer("folded", _FOLDED)
@@ -376,6 +378,19 @@ class SearchIndex:
                 index.register_tokenizer(f"stems_{code}", analyzer)
             self._open_index = index
         return self._open_index
+
+    def _refuse_other_files(self) -> None:
+        """Refuses a list of the index's files with others in it: tantivy deletes those that it does not use."""
+        try:
+            listed = json.loads(read_regular_file(self._folder / ".managed.json", _MAX_META))
+        except FileNotFoundError:
+            return
+        except (ValueError, RecursionError):
+            listed = None
+        if not isinstance(listed, list) or not all(
+            isinstance(each, str) and _OWN_FILE.fullmatch(each) for each in listed
+        ):
+            raise ValueError("its list of files is not as tantivy writes it")
 
     def _usable_folder(self) -> Path:
         """The folder, or if it is read-only, a temporary one of links to its files: tantivy locks even for reading."""
@@ -413,6 +428,10 @@ class SearchIndex:
             raise CollectionError(
                 f"the search index of {name} cannot be used ({what}); run: lycosa rebuild {name}"
             ) from error
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":  # of Rust, which has no name that could be imported
+                raise
+            raise CollectionError(f"the search index of {name} is damaged; run: lycosa rebuild {name}") from error
 
 
 def _composed(text: str) -> str:

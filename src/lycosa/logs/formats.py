@@ -65,6 +65,7 @@ class Format(Protocol):
 
 
 _MAX_CACHED = 10_000
+_LONGEST_CACHED = 256  # bytes of method, status and type together
 _NCSA = re.compile(
     rb"(\S++) \S++ ([^\[]*+)\[([^\]]{20,30}+)\] "
     rb'"([A-Za-z_-]++) ([^\s"\\]*+(?:\\.[^\s"\\]*+)*+)(?: HTTP/[\d.]++)?" (\d{3}|-)(?:\s|$)'
@@ -77,8 +78,13 @@ class RequestClasses(dict[tuple[bytes, bytes, bytes], int]):
     def __missing__(self, parts: tuple[bytes, bytes, bytes]) -> int:
         if len(self) >= _MAX_CACHED:
             self.clear()
-        found = self[parts] = classify_request(*parts)
+        found = self.classify(*parts)
+        if sum(map(len, parts)) <= _LONGEST_CACHED:
+            self[parts] = found
         return found
+
+    def classify(self, first: bytes, second: bytes, third: bytes) -> int:
+        return classify_request(first, second, third)
 
 
 class Squid:
@@ -103,12 +109,9 @@ class Squid:
 
 
 class _SquidRequestClasses(RequestClasses):
-    def __missing__(self, parts: tuple[bytes, bytes, bytes]) -> int:
-        if len(self) >= _MAX_CACHED:
-            self.clear()
-        result, method, kind = parts  # some write more after the type
-        found = self[parts] = classify_request(method, result.rpartition(b"/")[2], kind.split(None, 1)[0])
-        return found
+    def classify(self, first: bytes, second: bytes, third: bytes) -> int:
+        result, method, kind = first, second, third  # some write more after the type
+        return classify_request(method, result.rpartition(b"/")[2], kind.split(None, 1)[0])
 
 
 class Ncsa:

@@ -131,6 +131,7 @@ def _claimed_size(file: BinaryIO) -> int:
 # ---------------------------------------------------------------- numbers of users and pages, and parsing
 
 MAX_CACHED = 1 << 19  # spellings of users or URLs whose numbers are cached
+_LONGEST_CACHED = 256  # bytes of a spelling; nearly all are shorter, and lines may be long
 MAX_EXAMPLES = 2  # of dropped lines, for each reason
 _NOBODY = {b"": -1, b"-": -1}
 _EARLIEST = 631_152_000.0  # 1990: no log is older
@@ -155,7 +156,8 @@ class UserNumbers:
             self.cache.clear()
             self.cache.update(_NOBODY)
         found = self._numbers.setdefault(self._hashed(spelling), len(self._numbers))
-        self.cache[spelling] = found
+        if len(spelling) <= _LONGEST_CACHED:
+            self.cache[spelling] = found
         return found
 
     def new(self) -> list[bytes]:
@@ -186,7 +188,8 @@ class PageNumbers:
             cache.clear()
         url = page_url(spelling, site=self._site, by_extension=not is_stated)
         found = url if isinstance(url, Drop) else self._numbers.setdefault(url, len(self._numbers))
-        cache[spelling] = int(found)
+        if len(spelling) <= _LONGEST_CACHED:
+            cache[spelling] = int(found)
         return int(found)
 
     def new(self) -> list[Url]:

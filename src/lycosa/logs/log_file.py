@@ -15,10 +15,11 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from lycosa.vocabulary.databases import open_database
 from lycosa.vocabulary.errors import LycosaError, UsageError, cannot_write
 
 from .access_log import AccessLog, Numbers, UrlColumn
@@ -27,6 +28,7 @@ from .entries import DESCRIPTIONS
 
 APPLICATION = int.from_bytes(b"LyLo", "big")  # in the header of the file
 VERSION = 1
+_LONGEST_VALUE = 1_000_000_000  # bytes
 TABLES = {
     "settings": "CREATE TABLE settings (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
     "imports": """CREATE TABLE imports (
@@ -60,6 +62,13 @@ TABLES = {
     minutes BLOB NOT NULL,
     counts BLOB NOT NULL
 )""",
+}
+
+_COLUMNS = {
+    "users": ("hashes",),
+    "urls": ("text", "ends"),
+    "accesses": ("users", "urls", "moments"),
+    "minutes": ("users", "minutes", "counts"),
 }
 
 
@@ -102,11 +111,9 @@ def _damaged(path: Path) -> UsageError:
     return UsageError(f"the log {path} is damaged; take another copy, or import the files again")
 
 
-def _connection(path: Path, mode: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=1.0)
+def _connection(path: Path, mode: Literal["rwc", "rw"]) -> sqlite3.Connection:
+    connection = open_database(path, mode=mode, longest_value=_LONGEST_VALUE, timeout=1.0, commits_itself=True)
     try:
-        connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute("PRAGMA cell_size_check = ON")
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except BaseException:
         connection.close()
@@ -162,6 +169,23 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         raise UsageError(f"the log {path} is cut off; take another copy, or import the files again")
     if dict(found) != TABLES:  # a view or a trigger could do anything
         raise UsageError(f"the log {path} has other tables than a log has; take another copy")
+    _check_sizes(connection, path)
+
+
+def _check_sizes(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuses columns that take more bytes than the file has, as pages that lead back to each other make them."""
+    total = 0
+    for table, columns in _COLUMNS.items():
+        bytes_of_row = " + ".join(f"length({column})" for column in columns)
+        others = " + ".join(f"(typeof({column}) <> 'blob')" for column in columns)
+        size, wrong = connection.execute(
+            f"SELECT coalesce(sum({bytes_of_row}), 0), coalesce(sum({others}), 0) FROM {table}"
+        ).fetchone()
+        if wrong:
+            raise _damaged(path)
+        total += size
+    if total > path.stat().st_size:
+        raise _damaged(path)
 
 
 # ---------------------------------------------------------------- hashes of users
@@ -260,17 +284,21 @@ class LogFile:
                 yield blob[start : start + HASH_BYTES]
 
     def groups(self) -> Numbers:
-        return np.array([user for (user,) in self.connection.execute("SELECT user FROM groups")], np.int32)
+        numbers = np.array([user for (user,) in self.connection.execute("SELECT user FROM groups")], np.int64)
+        if not _within(numbers, 1 << 31):
+            raise _damaged(self.path)
+        return numbers.astype(np.int32)
 
     def urls(self) -> UrlColumn:
         texts, ends, length = [], [], 0
         for text, blob in self.connection.execute("SELECT text, ends FROM urls ORDER BY number"):
-            these = self._column(blob, "<i8") + length
-            length += len(self._column(text, "<u1"))
-            if (len(these) and these[-1] != length) or (np.diff(these, prepend=length - len(text)) < 8).any():
+            these, size = self._column(blob, "<i8"), len(self._column(text, "<u1"))
+            # Each is looked at by itself as well: differences of huge numbers wrap around.
+            if not _within(these, size + 1) or (np.diff(these, prepend=0) < 8).any() or these[-1:].sum() != size:
                 raise _damaged(self.path)
             texts.append(text)
-            ends.append(these)
+            ends.append(these + length)
+            length += size
         column = UrlColumn(b"".join(texts), np.concatenate([np.zeros(0, np.int64), *ends]))
         _check_urls(self.path, column)
         return column
@@ -301,7 +329,7 @@ class LogFile:
         groups = self.groups()
         if len(groups):
             single = np.ones(count, np.bool_)
-            single[groups[(groups >= 0) & (groups < count)]] = False
+            single[groups[groups < count]] = False
             rows = rows.only(single[rows.users])
         return AccessLog.of_columns(urls, count, rows.users, rows.pages, rows.moments / 1000).without_unused()
 
@@ -361,7 +389,7 @@ def _check_urls(path: Path, column: UrlColumn) -> None:
 def _counts(path: Path, text: object) -> dict[str, int]:
     try:
         counts = json.loads(text) if isinstance(text, str) else None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise _damaged(path) from None
     if not isinstance(counts, dict) or not all(
         reason in DESCRIPTIONS.values() and isinstance(count, int) for reason, count in counts.items()

@@ -1,7 +1,7 @@
-"""Topical crawl maps: what one crawl learns of where the pages of a topic are, for the next one to use.
+"""Topical crawl maps: the pages of a topic found by earlier crawls, for later crawls to use.
 
-`draw_map` ties the pages of a topic together, an `Atlas` keeps such maps in a file, a `UrlMap` is what a crawl has of
-one in memory, and a `CitationMatrix` shows which topics are related.
+`draw_map` ties the pages of a topic together, an `Atlas` keeps such maps in a file, a `UrlMap` is a map in memory for a
+crawl, and a `CitationMatrix` shows which topics are related.
 """
 
 from .atlas import Atlas, Sighting, TopicFacts, merge_atlases

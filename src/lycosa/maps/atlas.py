@@ -1,6 +1,6 @@
-"""An atlas: the maps of some topics in one file, which crawls extend and which can be given to others.
+"""An atlas: the maps of some topics in one file, which crawls extend and which can be shared.
 
-Whoever made the file, reading it is bounded, and URLs that no crawl may request are left out.
+The file is untrusted: reading it is bounded, and URLs that no crawl may request are left out.
 """
 
 import math
@@ -47,11 +47,11 @@ class TopicFacts(Struct, frozen=True):
     reach: str
     similar: bool  # whether similar pages are preferably tied
     related: tuple[str, ...]
-    sources: Mapping[str, int]  # how many pages each collection was the last to see
+    sources: Mapping[str, int]  # number of pages last seen by each collection
 
 
 class Sighting(Struct, frozen=True, gc=False):
-    """A page on a topic: when it was last seen alive, by whom, and the sketch of its text where there is one."""
+    """A page on a topic: when it was last seen alive, by which collection, and the sketch of its text, if any."""
 
     at: float
     source: str
@@ -104,7 +104,7 @@ class AtlasReader:
         return tuple(met for (met,) in self._rows(sql, self._topic(topic), MAX_TOPICS) if is_name(met))
 
     def citations(self) -> CitationMatrix:
-        """Which topics cite which, by all collections together."""
+        """The links between topics, over all collections."""
         return sum_citations(self.citations_by_source().values())
 
     def citations_by_source(self) -> dict[str, dict[tuple[str, str], int]]:
@@ -197,11 +197,11 @@ class AtlasReader:
 class Atlas(AtlasReader):
     """Maps of topics, with who saw each page last, and when it was last seen alive or dead.
 
-    A writable one replaces its file when its context ends well; else the file stays as it was.
+    A writable atlas replaces its file when its context ends without an error.
 
     allow_private: whether private addresses may be in a map; atlases that others see should have none.
     start: the atlas to begin with, instead of the one at the path.
-    now: a writable atlas sets later timestamps to this, as no later sighting could replace one from the future.
+    now: a writable atlas reduces later timestamps to this, because no sighting could replace one from the future.
     """
 
     def __init__(
@@ -243,8 +243,8 @@ class Atlas(AtlasReader):
         """Adds pages on a topic with the hyperlinks among them, and draws its map again, without dead pages.
 
         links: by URL; those from or to pages that are not on the topic are ignored.
-        seed, reach, similar: how the map is drawn; as before where they are None.
-        dead: when pages were found gone; those not seen alive since are dead.
+        seed, reach, similar: how the map is drawn; None for the previous values.
+        dead: the time at which pages were found to be gone; those not seen alive since are dead.
         """
         number, seed, reach, similar = self._settings(topic, at, seed, reach, similar)
         members = self._members(number)
@@ -263,9 +263,7 @@ class Atlas(AtlasReader):
         sources |= {page: by_name[good[url].source] for url, page in last_seen.items()}
         living, hyperlinks = self._alive_pages(frozenset(numbers.values()))
         drawn = draw_map(
-            [
-                numbers[url] for url in sorted(numbers) if numbers[url] in living
-            ],  # in an order that does not depend on history
+            [numbers[url] for url in sorted(numbers) if numbers[url] in living],  # in an order independent of history
             hyperlinks,
             seed=seed,
             reach=reach,
@@ -274,7 +272,7 @@ class Atlas(AtlasReader):
         self._write_members(number, drawn.portals, drawn.portal_of, sources)
 
     def merge(self, other: "Atlas") -> None:
-        """Adds all that another atlas knows, and draws all maps again."""
+        """Adds everything in another atlas, and draws all maps again."""
         brought = {topic: other.sightings(topic) for topic in other.topics()}
         numbers = self._add_pages({url: seen for good in brought.values() for url, seen in good.items()})
         for url, at in other.deaths():
@@ -326,13 +324,13 @@ class Atlas(AtlasReader):
         return ((url, at) for url, at in rows if is_timestamp(at) and self._is_allowed(url))
 
     def mark_dead(self, url: Url, at: float) -> None:
-        """Notes that a page is gone: no crawl is sent to it until it is seen alive again."""
+        """Records that a page is gone: no crawl is sent to it until it is seen alive again."""
         self._execute(
             "UPDATE pages SET dead_at = max(coalesce(dead_at, ?1), ?1) WHERE url = ?2", min(at, self._now), url
         )
 
     def add_related(self, topic: str, met: Iterable[str]) -> None:
-        """Notes that a crawl for `topic` is sent to its portals from pages of these topics."""
+        """Records that a crawl for `topic` is sent to its portals from pages of these topics."""
         number = self._topic(topic)
         for each in met:
             self._execute("INSERT OR IGNORE INTO related VALUES (?, ?)", number, _required_name(each))
@@ -447,7 +445,7 @@ class Atlas(AtlasReader):
 def merge_atlases(
     first: Path, second: Path, out: Path, *, now: float, allow_private: bool = False
 ) -> Mapping[str, int]:
-    """Writes what both know into one atlas, which may be one of the two; returns how much was left out, by reason."""
+    """Merges two atlases into one, which may be one of the two; returns what was left out, counted by reason."""
     with (
         Atlas(second, allow_private=allow_private) as other,
         Atlas(out, writable=True, allow_private=allow_private, start=first, now=now) as merged,

@@ -1,7 +1,7 @@
-"""The file of an atlas: its tables, opening it safely though a stranger made it, and replacing it atomically.
+"""The file of an atlas: its tables, opening it safely although it is untrusted, and replacing it atomically.
 
-A file is never changed in place: a writer works on a copy beside it, which then takes its name. So a reader sees one
-state, a kill leaves the file as it was, and the file alone can be copied and sent.
+A file is never changed in place: a writer works on a copy, which then replaces it. So readers see a consistent state, a
+kill leaves the file as it was, and the single file can be copied and sent.
 """
 
 import shutil
@@ -9,7 +9,9 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
+from lycosa.vocabulary.databases import open_database
 from lycosa.vocabulary.errors import LycosaError, UsageError, cannot_write
 from lycosa.vocabulary.files import atomic_write
 
@@ -68,7 +70,7 @@ TIMESTAMP_COLUMNS = (
 
 
 def open_atlas_file(path: Path) -> sqlite3.Connection:
-    """Opens an atlas for reading; refuses files that are no atlas, or cut off."""
+    """Opens an atlas for reading; UsageError for other or truncated files."""
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
@@ -80,7 +82,7 @@ def open_atlas_file(path: Path) -> sqlite3.Connection:
     if size > MAX_FILE:
         raise UsageError(f"{path} is larger than {MAX_FILE >> 30} GB, which no atlas is")
     with atlas_errors(path):
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+        connection = _connection(path, "immutable")
         try:
             _check(connection, path, size)
         except BaseException:
@@ -103,11 +105,10 @@ def rewrite_atlas_file(path: Path, *, start: Path | None = None) -> Iterator[sql
             with begin.open("rb") as before:
                 shutil.copyfileobj(before, file, 1 << 20)
             file.flush()
-        connection = sqlite3.connect(file.name)
+        connection = _connection(Path(file.name), "rw")
         try:
-            connection.execute("PRAGMA journal_mode = OFF")  # on failure the old file is still there
+            connection.execute("PRAGMA journal_mode = OFF")  # on failure, the old file is still there
             connection.execute("PRAGMA synchronous = OFF")
-            _guard(connection)
             if begin is None:
                 _create(connection)
             yield connection
@@ -146,17 +147,13 @@ def _create(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
-def _guard(connection: sqlite3.Connection) -> None:
-    """Limits what the contents of a hostile file can do."""
-    connection.execute("PRAGMA trusted_schema = OFF")
-    connection.execute("PRAGMA cell_size_check = ON")
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_ROW)
+def _connection(path: Path, mode: Literal["immutable", "rw"]) -> sqlite3.Connection:
+    connection = open_database(path, mode=mode, longest_value=MAX_ROW)
     connection.text_factory = _text
+    return connection
 
 
 def _check(connection: sqlite3.Connection, path: Path, size: int) -> None:
-    _guard(connection)
-
     def pragma(name: str) -> int:
         return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
 

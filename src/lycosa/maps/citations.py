@@ -1,4 +1,4 @@
-"""Which topics cite which: the links between pages of different topics, counted."""
+"""Citations between topics: counts of the links between pages of different topics."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -14,7 +14,7 @@ OTHERS = "others"  # the topic of pages on no named topic; related to none
 
 
 class CitationMatrix(Struct, frozen=True):
-    """How many links lead from pages of each topic to pages of each.
+    """The number of links from pages of each topic to pages of each topic.
 
     Chakrabarti, Joshi, Punera, Pennock: The structure of broad topics on the Web (WWW 2002).
     """
@@ -35,8 +35,8 @@ class CitationMatrix(Struct, frozen=True):
     def lift(self) -> Floats:
         """Observed over expected links between topics; 1 within a topic, for OTHERS, and where none are expected.
 
-        Expected is the number of links if those that leave a topic were spread over the others as the links of all
-        other topics are: out(i) · (in(j) − n(i, j) + ½) / (total − out(i) − in(i) + ½ · topics).
+        The expected number assumes that the links leaving a topic are distributed over the others like the links of all
+        other topics: out(i) · (in(j) − n(i, j) + ½) / (total − out(i) − in(i) + ½ · topics).
         """
         counts, expected = self._observed_and_expected()
         return np.where(expected > 0, counts / np.where(expected > 0, expected, 1.0), 1.0)

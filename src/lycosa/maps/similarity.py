@@ -1,4 +1,4 @@
-"""How similar the texts of pages are, estimated from a sketch of 128 bytes per page."""
+"""The similarity of texts, estimated from a sketch of 128 bytes per page."""
 
 from collections.abc import Mapping
 
@@ -42,7 +42,7 @@ class SketchSimilarity:
         self._rows = rows
 
     def __call__(self, some: Integers, others: Integers) -> Floats:
-        """Of pages by number, pairwise."""
+        """The pairwise similarity of pages, given by number."""
         left, right = (self._rows[np.searchsorted(self._numbers, numbers)] for numbers in (some, others))
         cosines: Floats = np.einsum("ij,ij->i", left, right).astype(np.float64)
         return np.maximum(cosines, 0.0)

@@ -1,4 +1,4 @@
-"""The map of a topic: pages of past crawls, tied together so that a crawl which meets one of them finds them all.
+"""The map of a topic: pages of past crawls, tied together so that a crawl that finds one of them finds them all.
 
 A tie is a link that the map adds to those of the Web. Some pages are portals, which are all tied to one another; every
 other page is a spoke, tied to one portal.
@@ -19,11 +19,11 @@ from lycosa.vocabulary.records import Url
 
 from .subgraph import Floats, Integers, Links, Subgraph
 
-PORTAL_SHARE, MIN_PORTALS = 0.02, 10  # of all pages are portals at first, and at least so many
+PORTAL_SHARE, MIN_PORTALS = 0.02, 10  # initial share of portals, and their least number
 Reach = Literal["near", "far", "mixed"]
 REACHES: tuple[Reach, ...] = get_args(Reach)
-Similarity = Callable[[Integers, Integers], Floats]  # of pages and pages, pairwise: 0 to 1
-Score = Callable[[Integers, Integers], Floats]  # of ties between portals, by rank, and nodes, by index: pairwise
+Similarity = Callable[[Integers, Integers], Floats]  # of pairs of pages: 0 to 1
+Score = Callable[[Integers, Integers], Floats]  # of pairs of a portal (by rank) and a node (by index)
 REPAIR_ROUNDS = 20  # of random exchanges of ties that break a rule, before the rest is solved exactly
 MAX_IMPROVEMENT_ROUNDS = 60  # of exchanges that raise the score
 MIN_EXCHANGES = 0.001  # of the ties: a round with fewer exchanges is the last
@@ -158,10 +158,10 @@ def _map_of(graph: Subgraph, portals: Integers, ties: "SpokeAssignment") -> Topi
 
 
 class SpokeAssignment:
-    """Ties each node of a subgraph that is no portal to one portal, evenly, under the two rules of a map.
+    """Ties each node of a subgraph that is not a portal to one portal, evenly, under the two rules of a map.
 
     Rule 1: a portal has fewer spokes than out-links. Rule 2: no node is tied to a portal that links to it, as that tie
-    would add nothing. Within these rules all portals have equally many spokes, except where rule 1 allows fewer.
+    would add nothing. Within these rules, all portals have equally many spokes, unless rule 1 allows fewer.
 
     `ranks[i]` is the portal of `nodes[i]`, as an index into the portals.
     """
@@ -208,7 +208,7 @@ class SpokeAssignment:
             some, others = order[:half], order[half : 2 * half]
             before = score(self.ranks[some], self.nodes[some]) + score(self.ranks[others], self.nodes[others])
             after = score(self.ranks[others], self.nodes[some]) + score(self.ranks[some], self.nodes[others])
-            better = np.flatnonzero(after > before + 1e-9)  # not by rounding, or equal pairs would be swapped for ever
+            better = np.flatnonzero(after > before + 1e-9)  # beyond rounding, or equal pairs would swap for ever
             self._exchange(some[better], others[better])
             if len(better) <= MIN_EXCHANGES * half and half > 1 / MIN_EXCHANGES:
                 break
@@ -225,7 +225,7 @@ class SpokeAssignment:
         self.ranks[some], self.ranks[others] = self.ranks[others], self.ranks[some]
 
     def _quotas(self) -> Integers:
-        """How many spokes each portal gets: min(capacity, level), with one level for all, and the remainder by lot."""
+        """The number of spokes of each portal: min(capacity, level), with a common level; the remainder is random."""
         count, capacity = len(self.nodes), self._capacity
         low, high = 0, count
         while low < high:  # bisection for the highest level at which there are nodes enough
@@ -266,7 +266,7 @@ class SpokeAssignment:
         def consider(node: int) -> None:
             linking = self._graph.parents(int(self.nodes[node])).tolist()
             parents = {self._rank_of[parent] for parent in linking if parent in self._rank_of}
-            for rank in sorted(unseen - parents):  # in one order, so that a map depends on nothing but its seed
+            for rank in sorted(unseen - parents):  # in a fixed order, so that a map depends only on its seed
                 moved[rank] = node
                 queue.append(rank)
             unseen.intersection_update(parents)  # only these portals can still be new to other nodes
@@ -298,8 +298,8 @@ class SpokeAssignment:
 class Nearness:
     """How near pages are to portals: 1 within NEAR links from the portal, 1/2 within FAIRLY_NEAR, 0 beyond.
 
-    Portals are taken 64 at a time: each is one bit of a word that every page has, and following all links once is one
-    `or` over the words. So two tables of bits hold all pairs of portals and pages.
+    Portals are processed 64 at a time: each is one bit of a word per page, and following all links once is one `or`
+    over the words. So two bit tables hold all pairs of portals and pages.
     """
 
     def __init__(self, graph: Subgraph, portals: Integers):

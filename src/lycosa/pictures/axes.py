@@ -11,7 +11,7 @@ NAME_LIMIT = 40  # characters of a name in a legend
 
 
 def is_drawable(value: float) -> bool:
-    """Whether a number has a place on an axis: not NaN, not infinite, nor so large that sums overflow."""
+    """Whether a number can be drawn on an axis: finite, and not so large that sums overflow."""
     return abs(value) < 1e300
 
 

@@ -31,7 +31,7 @@ OPACITIES = (1.0, 0.0, 0.45, 0.15, 0.7)  # of the bars, so that they can be dist
 
 @dataclass(frozen=True)
 class Bar:
-    """A named value; the first `part` of it is drawn dark, all of it where that is None."""
+    """A named value; the first `part` of it is drawn dark, or all of it if that is None."""
 
     label: str
     value: float
@@ -174,7 +174,7 @@ def histogram(
     width: float = 760.0,
     height: float = 280.0,
 ) -> str:
-    """Equal bins from low to high; those from `split` on are drawn dark, with a line where they begin."""
+    """Equal bins from low to high; those above `split` are drawn dark, with a line at the split."""
     if not any(counts):
         return empty_figure(width, height, title=title)
     top, bottom = (34.0 if y_title else 12.0), height - (48 if x_title else 30)

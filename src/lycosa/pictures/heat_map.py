@@ -76,7 +76,7 @@ def _ticks_beside(scale: Scale, x: float, *, title: str) -> list[str]:
 
 
 def _names(names: Sequence[str], x_scale: Scale, y_scale: Scale, *, titles: tuple[str, str]) -> list[str]:
-    """The names of rows and columns, of many every n-th, and the titles of the axes."""
+    """The names of rows and columns (every n-th, if there are many), and the titles of the axes."""
     wide, tall = (x_scale.end - x_scale.start) / len(names), (y_scale.start - y_scale.end) / len(names)
     every = max(1, math.ceil(TEXT_SIZE / tall), math.ceil(TEXT_SIZE / wide))
     parts = []

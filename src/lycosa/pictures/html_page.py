@@ -17,7 +17,7 @@ def html_page(title: str, *, kicker: str, body: str, lead: str = "", footer: str
 
 
 def for_each_screen(draw: Callable[[float], str]) -> str:
-    """A chart drawn twice by its width, for wide screens and for narrow ones, of which a page shows one."""
+    """A chart drawn for wide and for narrow screens, of which the page shows one."""
     return f'<div class="wide">{draw(760.0)}</div><div class="narrow">{draw(400.0)}</div>'
 
 

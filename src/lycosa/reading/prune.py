@@ -45,6 +45,7 @@ FEW_TAGS = 1000
 SHORT_PAGE = 32_000  # characters; even if all are in one tag, parsed in 0.1 s
 LONG_TAG = 1000  # characters
 MAX_DEPTH = 200  # of nested blocks
+MAX_LISTS = 10  # of nested lists, each of which indents its content
 MAX_HREF = 4000  # characters
 _MAX_NOSCRIPT = 100  # elements, each of which the parser may leave open
 _MAX_ATTRIBUTES = 40
@@ -59,6 +60,7 @@ _BLOCKS = names(
     "address article aside blockquote button center details dialog dir div dl fieldset figcaption figure footer "
     "frameset h1 h2 h3 h4 h5 h6 header hgroup main menu nav ol pre section summary table template ul"
 )
+_LISTS = names("ol ul menu dir")
 _KEPT = names(  # close each other or have no content
     "a li p tbody td tfoot th thead tr area base br frame hr img link meta head"
 )
@@ -135,6 +137,7 @@ class _Pruner:
 
     def __init__(self) -> None:
         self._open: list[str] = []
+        self._open_lists = 0
         self._too_deep = 0  # open blocks that were dropped
         self._noscripts = 0
         self._seen: set[str] = set()
@@ -227,11 +230,13 @@ class _Pruner:
                 return " "
             if self._open and self._open[-1] == name:
                 self._open.pop()
-        elif len(self._open) >= MAX_DEPTH:
+                self._open_lists -= name in _LISTS
+        elif len(self._open) >= MAX_DEPTH or (name in _LISTS and self._open_lists >= MAX_LISTS):
             self._too_deep += 1
             return " "
         else:
             self._open.append(name)
+            self._open_lists += name in _LISTS
         return _plain(tag, name)
 
 

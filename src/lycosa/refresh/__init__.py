@@ -1,7 +1,7 @@
 """Refresh: which pages of a collection to fetch again, within a budget of requests.
 
-`POLICIES` is the dictionary of the policies by name. All of them choose from a `HistoryTable`, which `history_of` makes
-of past observations; `change_rates` estimates how fast pages change.
+`POLICIES` lists the policies by name. They choose from a `HistoryTable`, which `history_of` makes from past
+observations; `change_rates` estimates how fast pages change.
 """
 
 import inspect
@@ -39,7 +39,7 @@ POLICIES: Mapping[str, Callable[..., RefreshPolicy]] = {
 
 
 def policy_for(name: str, **options: Any) -> RefreshPolicy:
-    """The policy of this name, Lycosa's own or that of a plug-in; each takes `seed`, some take more."""
+    """The policy of this name, built-in or of a plug-in; each takes `seed`, some take more options."""
     make = find_by_name(POLICIES, "lycosa.refresh", name, what="refresh policy")
     known = inspect.signature(make).parameters
     if unknown := [option for option in options if option not in known]:

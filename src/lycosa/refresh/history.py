@@ -1,10 +1,10 @@
-"""What is known of pages that were fetched before: the table from which refresh policies choose.
+"""The histories of pages: the table from which refresh policies choose.
 
     history_of(observations, *, importance={}, unknown_rate=…) -> HistoryTable
     Observation(url, at, changed=False, out_links=0, new_links=0, link_score=0.0)
 
-The observations of a page come in the order of time; those of several pages may be mixed. A request that brought no
-page is not an observation. The rows of the table are the pages in the order of their first observation.
+The observations of a page are in order of time; those of several pages may be mixed. A request that returned no page is
+not an observation. The rows of the table are the pages in the order of their first observation.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,9 +32,9 @@ class HistoryTable:
     fetches: Ints  # number of fetches
     changes: Ints  # number of fetches that found it changed
     rate: Floats  # changes per unit of time, as estimated
-    out_links: Ints  # links seen on it to date
+    out_links: Ints  # links seen on it so far
     yielded: Floats  # new links per unit of time at the latest fetch; NaN before the second
-    link_score: Floats  # in-links known so far of the targets of those new links, summed; NaN before the second
+    link_score: Floats  # sum of the known in-links of those new links' targets; NaN before the second
 
     def __len__(self) -> int:
         return len(self.urls)
@@ -55,14 +55,14 @@ class HistoryTable:
 
 
 class Observation(NamedTuple):
-    """A fetch that brought a page, or found it unchanged."""
+    """A fetch that returned a page, or found it unchanged."""
 
     url: Url
     at: float  # time, in the unit of the table
     changed: bool = False  # since the observation before; ignored in the first
     out_links: int = 0  # links on the page
     new_links: int = 0  # of these, links that the observation before did not have
-    link_score: float = 0.0  # in-links known so far of the targets of the new links, summed
+    link_score: float = 0.0  # sum of the known in-links of the new links' targets
 
 
 def history_of(

@@ -2,7 +2,7 @@
 
 A policy chooses rows of a `HistoryTable`. Of a page, μ is the importance, Δ the estimated changes per unit of time,
 and τ the time since the last fetch. The first five policies are those of Kumar, Lang, Marlow, Tomkins: Efficient
-discovery of authoritative resources (ICDE 2008); their `weight` can also be asked of the history of a single page.
+discovery of authoritative resources (ICDE 2008); their `weight` also applies to the history of a single page.
 """
 
 from typing import Any, Protocol
@@ -11,11 +11,11 @@ import numpy as np
 
 from .history import Floats, HistoryTable, Ints
 
-FLOOR = 0.01  # of the mean: no page's importance or change rate counts for less, so that each gets its turn
+FLOOR = 0.01  # share of the mean: lower bound of importance and change rate, so that each page gets its turn
 _MAX_STEPS = 60  # of Newton's method; about six suffice
-_HUGE = 1e100  # more than any column really holds
+_HUGE = 1e100  # larger than any real value
 _TOLERANCE = 1e-9  # share of the budget by which the crawl rates may miss it
-_SERIES_BELOW = 0.02  # where 1 − (1 + x)e^{−x} is taken from its series, as the terms nearly cancel
+_SERIES_BELOW = 0.02  # below, 1 − (1 + x)e^{−x} is computed from its series, since the terms nearly cancel
 
 
 class RefreshPolicy(Protocol):
@@ -29,11 +29,11 @@ class RefreshPolicy(Protocol):
 
 
 class LinkHistory(Protocol):
-    """What the first five policies know: of one page, or as columns of many."""
+    """The input of the first five policies: of one page, or columns of many."""
 
     @property
     def out_links(self) -> Any:
-        """Links seen on the page to date."""
+        """Links seen on the page so far."""
 
     @property
     def yielded(self) -> Any:
@@ -41,7 +41,7 @@ class LinkHistory(Protocol):
 
     @property
     def link_score(self) -> Any:
-        """In-links known so far of the targets of those new links, summed; NaN before the second."""
+        """Sum of the known in-links of those new links' targets; NaN before the second."""
 
 
 # ---------------------------------------------------------------- policies
@@ -60,9 +60,9 @@ class Uniform:
 
 
 class OutLinks:
-    """A page with probability proportional to the links seen on it to date: OR of Kumar et al.
+    """A page with probability proportional to the links seen on it so far: OR of Kumar et al.
 
-    Pages on which none was seen come when no others are left.
+    Pages without links are chosen when no others are left.
     """
 
     name = "or"
@@ -151,7 +151,7 @@ class CrawlValue:
     """The page of the highest crawl value (μ/Δ)(1 − (1 + Δτ)e^{−Δτ}) (Azar, Horvitz, Lubetzky, Peres, Shahaf: Tractable
     near-optimal policies for crawling, PNAS 2018; Busa-Fekete et al. 2025).
 
-    Equal values, as of pages that never change or have no importance, go by age.
+    Ties, as of pages that never change or have no importance, are broken by age.
     """
 
     name = "crawl-value"
@@ -277,7 +277,7 @@ def weighted_sample(weights: Floats, budget: int, random: np.random.Generator) -
     Rows without a weight (zero, negative, NaN) come when no others are left, in random order.
     """
     weights = np.where(weights > 0, np.minimum(weights, np.finfo(np.float64).max), 0.0)
-    # Each row waits for a time that is exponential with its weight as rate; the order of arrival is such a sample.
+    # Each row gets an exponential time with its weight as rate; the order of these times is such a sample.
     waits = random.exponential(size=len(weights))
     with np.errstate(divide="ignore", over="ignore"):
         keys = np.log(waits) - np.log(weights)  # logarithms, so that no weight is too small or too large
@@ -285,7 +285,7 @@ def weighted_sample(weights: Floats, budget: int, random: np.random.Generator) -
 
 
 def highest(values: Floats, budget: int, random: np.random.Generator, *, then: Floats | None = None) -> Ints:
-    """The rows of the highest values (NaN counts as lowest), equals by the higher `then`, else in random order."""
+    """The rows of the highest values (NaN counts as lowest); ties by the higher `then`, else in random order."""
     values = np.where(np.isnan(values), -np.inf, values)
     ties = [] if then is None else [-then]
     return smallest(budget, -values, *ties, random.random(len(values)))

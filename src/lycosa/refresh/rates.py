@@ -1,8 +1,8 @@
 """Change rates of pages, estimated from fetches at irregular intervals.
 
-A fetch shows only whether a page has changed since the fetch before, not how often. Where changes are a Poisson process
-of rate a, the likelihood is highest where Σ Δ/(e^{aΔ} − 1) over the intervals Δ that saw a change equals the sum of
-those that saw none. (Cho, Garcia-Molina: Estimating frequency of change, TOIT 2003.)
+A fetch shows only whether a page has changed since the last fetch, not how often. If changes are a Poisson process of
+rate a, the likelihood is maximal when Σ Δ/(e^{aΔ} − 1) over the intervals Δ with a change equals the sum of the
+intervals without. (Cho, Garcia-Molina: Estimating frequency of change, TOIT 2003.)
 """
 
 import numpy as np
@@ -40,7 +40,7 @@ def change_rates(
 
 
 def typical_rate(intervals: Floats, changed: Bools, *, unknown_rate: float = UNKNOWN_RATE) -> float:
-    """One rate for all intervals together, as if they were those of one page; the unknown one where there are none."""
+    """One rate for all intervals together, as if of one page; `unknown_rate` if there are none."""
     together = maximum_likelihood_rates(
         np.zeros(len(intervals), dtype=np.int64),
         intervals,

@@ -1,10 +1,12 @@
 """Commands to a running crawl, by a Unix socket in its folder that only the owner may open.
 
 Where Unix sockets are not available, or the path is too long for one, a port on the loopback address is used instead,
-with a token that only the owner can read. A connection carries one request and one reply, each a line of JSON.
+with a token. Both are kept among the user's own files, since a collection could bring an address of its own. A
+connection carries one request and one reply, each a line of JSON.
 """
 
 import asyncio
+import hashlib
 import hmac
 import os
 import secrets
@@ -19,6 +21,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from lycosa.recipe import load_recipe
+from lycosa.user_config import data_folder
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.files import atomic_write, read_regular_file
@@ -30,7 +33,6 @@ from .training import Learnt, TopicTrainer
 from .upkeep import require_learning
 
 SOCKET_FILE = "control.sock"
-ADDRESS_FILE = "control.json"  # instead of a socket
 MAX_LABELS = 10_000  # at once
 _MAX_LINE = 32 << 20  # bytes: MAX_LABELS labels with URLs of 2 000 characters
 _MAX_PATH = 100  # bytes of the path of a socket
@@ -80,7 +82,7 @@ class CrawlControl:
         folder = self._session.folder
         await self.close()  # removes what a killed process left behind; we hold the lock of the collection
         path = _socket_path(folder)
-        with suppress(OSError):
+        with suppress(OSError, UsageError):  # also where the user has no folder of their own
             if path is not None:
                 before = os.umask(0o177)
                 try:
@@ -91,16 +93,18 @@ class CrawlControl:
                 self._token = secrets.token_urlsafe(32)
                 self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=_MAX_LINE)
                 port = self._server.sockets[0].getsockname()[1]
-                with atomic_write(folder / ADDRESS_FILE, private=True) as file:
+                address_file(folder).parent.mkdir(parents=True, exist_ok=True)
+                with atomic_write(address_file(folder), private=True) as file:
                     file.write(msgspec.json.encode(_Address(port, self._token)))
 
     async def close(self) -> None:
         if self._server is not None:
             self._server.close()
             self._server = None
-        for name in (SOCKET_FILE, ADDRESS_FILE):
-            with suppress(OSError):
-                (self._session.folder / name).unlink(missing_ok=True)
+        with suppress(OSError):
+            (self._session.folder / SOCKET_FILE).unlink(missing_ok=True)
+        with suppress(OSError, UsageError):
+            address_file(self._session.folder).unlink(missing_ok=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._connections += 1
@@ -259,8 +263,8 @@ def _by_port(folder: Path) -> tuple[socket.socket, str] | None:
     if _socket_path(folder) is not None:
         return None  # here, a crawl would use a socket
     try:
-        address = msgspec.json.decode(read_regular_file(folder / ADDRESS_FILE, 1_000), type=_Address)
-    except (OSError, msgspec.DecodeError):
+        address = msgspec.json.decode(read_regular_file(address_file(folder), 1_000), type=_Address)
+    except (OSError, UsageError, msgspec.DecodeError):
         return None
     return _connected(socket.AF_INET, ("127.0.0.1", address.port), address.token)
 
@@ -275,6 +279,12 @@ def _connected(
         connection.close()
         return None
     return connection, token
+
+
+def address_file(folder: Path) -> Path:
+    """Where the port and the token of a crawl are kept that has no socket."""
+    name = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:32]
+    return data_folder() / "crawls" / f"{name}.json"
 
 
 def _socket_path(folder: Path) -> str | None:

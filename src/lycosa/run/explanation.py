@@ -1,17 +1,22 @@
 """What is known of a URL: whether it is stored, waits or was left out, and the path of links to it."""
 
+from collections.abc import Iterable, Iterator
+
 from lycosa.collection import Collection
 from lycosa.collection.queries import Queries
 from lycosa.collection.rows import FetchRow, PageRow
 from lycosa.frontier.durable import waiting_candidate
 from lycosa.standing.authority import AuthorityTable
 from lycosa.user_config import authority_file
-from lycosa.vocabulary.records import Fetch, Plain, Url
-from lycosa.web.outcomes import was_requested
+from lycosa.vocabulary.records import Fetch, LeftOut, Outcome, Plain, Url
+from lycosa.vocabulary.text import visible
+from lycosa.web.outcomes import outcome_in_words, was_requested
 
 from .forgotten import is_forgotten, read_forgotten
 
 _MAX_CHAIN_LENGTH = 50  # pages of the path
+_MAX_SEEDS = 5  # named
+_MAX_HOPS = 5  # redirects followed
 
 
 def facts_about(collection: Collection, url: Url) -> Plain:
@@ -59,3 +64,32 @@ def way_to(catalog: Queries, page: PageRow) -> list[PageRow | Url]:
         way.append(parent or found_on)
         found_on = parent.found_on if parent else None
     return way[::-1]
+
+
+def explain_no_pages(collection: Collection, seeds: Iterable[Url]) -> str:
+    """The outcomes of the first seeds, in one line."""
+    named = list(dict.fromkeys(seeds))
+    parts = [f"{visible(seed, 200)}: {', '.join(_steps(collection, seed))}" for seed in named[:_MAX_SEEDS]]
+    if len(named) > _MAX_SEEDS:
+        parts.append(f"and {len(named) - _MAX_SEEDS:,} more seeds")
+    return "; ".join(parts)
+
+
+def _steps(collection: Collection, seed: Url) -> Iterator[str]:
+    """The outcome of each fetch from a seed on, following redirects."""
+    catalog, url = collection.catalog, seed
+    for _ in range(_MAX_HOPS):
+        fetches = catalog.fetches(url)
+        if not fetches:
+            skip = catalog.skip(url)
+            yield f"not fetched ({skip.reason})" if skip else "not fetched yet"
+            return
+        last = fetches[-1]
+        left_out = LeftOut.parse(last.left_out)
+        yield f"left out ({left_out})" if left_out else outcome_in_words(last.outcome, last.status, last.detail)
+        if last.outcome is not Outcome.MOVED or last.place is None:
+            return
+        location = collection.archive.fetch_at(last.place).location
+        if location is None:
+            return
+        url = location

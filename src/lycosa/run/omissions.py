@@ -8,8 +8,8 @@ from lycosa.collection.rows import Omissions
 from lycosa.recipe import FILE_NAME, Recipe
 from lycosa.vocabulary.records import LeftOut, LeftOutReason, SkipReason
 from lycosa.vocabulary.text import counted, visible
+from lycosa.web.outcomes import type_in
 
-_NOT_HTML = "not HTML but "  # prefix of the detail of such a fetch
 _MAX_NAMED = 4  # languages, types
 
 
@@ -157,7 +157,7 @@ def _links(found: Omissions, recipe: Recipe) -> Iterator[Omission]:
 
 def _type_of(detail: str) -> str:
     """The media type in the detail of a fetch that is not HTML; "PDF" for the most frequent one."""
-    kind = detail.removeprefix(_NOT_HTML) if detail.startswith(_NOT_HTML) else detail or "unknown"
+    kind = type_in(detail) or "unknown"
     return {"application/pdf": "PDF"}.get(kind, visible(kind, 60))
 
 

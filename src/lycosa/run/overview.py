@@ -10,9 +10,9 @@ from lycosa.collection.rows import LatestChange, Summary
 from lycosa.frontier.durable import count_waiting
 from lycosa.recipe import load_recipe
 from lycosa.relevance.harvest import harvest_interval
+from lycosa.web.outcomes import outcome_counts
 
 from .omissions import Omission, omissions_in_words
-from .reasons import outcome_counts
 from .recall import RecallEstimate, current_recall
 from .review import Measured, measured
 from .topic import calibration_of

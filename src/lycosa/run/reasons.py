@@ -1,13 +1,11 @@
 """The reasons for fetching a URL (`Candidate.because`) in words."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from math import exp, isfinite
 
 from msgspec import Struct
 
-from lycosa.vocabulary.records import Outcome, Plain
-from lycosa.web.outcomes import outcome_name
+from lycosa.vocabulary.records import Plain
 
 _PHRASES = {
     "seed": "a seed",
@@ -44,14 +42,6 @@ _FOR_PROGRAMS = frozenset(
     ("alpha", "topicality_lately", "utility", "worth")
 )  # intermediate results; shown by --json only
 _ORDER = {what: position for position, what in enumerate(_PHRASES)}
-
-
-def outcome_counts(fetches: Iterable[tuple[Outcome, int | None, int]]) -> dict[str, int]:
-    """The number of fetches by outcome, in words, most frequent first."""
-    counts: Counter[str] = Counter()
-    for outcome, status, count in fetches:
-        counts[outcome_name(outcome, status)] += count
-    return dict(counts.most_common())
 
 
 def in_words(because: Mapping[str, Plain], *, most: int | None = None) -> str:

@@ -15,8 +15,7 @@ from threadpoolctl import threadpool_limits
 from lycosa import __version__
 from lycosa.collection.events import Attempt, Event, RunStart, Scores
 from lycosa.collection.journal import Upkeep, end_journal, read_journal, write_journal
-from lycosa.collection.page_words import FILE as WORDS_FILE
-from lycosa.collection.page_words import MAX_KEPT, PageWords
+from lycosa.collection.page_words import MAX_KEPT, WORDS_FILE, PageWords
 from lycosa.collection.queries import CROWDED
 from lycosa.collection.rows import ExampleRow, PageRow
 from lycosa.frontier.admission import Admission, Scope
@@ -61,8 +60,7 @@ from .guides import Guide, layers
 from .open import open_collection, reader_of
 from .recall import OUT_OF_REACH, RECALL_BEHIND, RECALL_STATE, RecallEstimate, RecallEstimator, restored_recall
 from .review import drop_from_sample
-from .steering import Steering, read_steering
-from .steering import forget as forget_steering
+from .steering import Steering, forget_steering, read_steering
 from .topic import MODEL_FILE, TopicJudge, examples_of, forget_labels
 from .topical_map import map_of_run
 from .trust import check_collection, harmless, is_trusted, plain_file, require_trust

@@ -89,7 +89,7 @@ def undo(folder: Path) -> SteeringCommand | None:
     return last
 
 
-def forget(folder: Path, is_forgotten: Callable[[str], bool]) -> None:
+def forget_steering(folder: Path, is_forgotten: Callable[[str], bool]) -> None:
     """Removes forgotten URLs and hosts from the file, and all labels, which can then no longer be undone."""
     steps = _read(folder)
     kept = [step for step in steps if step.do != "label" and not is_forgotten(step.what)]

@@ -17,6 +17,7 @@ from lycosa.collection.page_words import MAX_KEPT, KeptWords
 from lycosa.reading import Reader
 from lycosa.recipe import StandingSource
 from lycosa.relevance.counted import CountedTerms, PageCounts
+from lycosa.relevance.embedding import shipped_table
 from lycosa.relevance.function import code_digest
 from lycosa.relevance.positive_unlabelled import MAX_UNLABELLED
 from lycosa.relevance.registry import TrainedRelevance
@@ -473,12 +474,18 @@ class _CrawledPages:
         for number, url, at, _ in rows:
             while words is not None and words.number < number:
                 words = next(kept, None)
-            if words is not None and (words.number, words.at) == (number, at):
+            if words is not None and (words.number, words.at) == (number, at) and _has_vector_or_none(words):
                 yield url, PageCounts(words.codes, words.counts, words.vector)
             elif (page := session.page(url)) is not None:
                 counts = PageCounts.of(page).with_vector()
                 session.words.put(KeptWords(number, at, *counts))
                 yield url, counts
+
+
+def _has_vector_or_none(words: KeptWords) -> bool:
+    """Whether a page's vector is of the table's dimensions, or not made yet: who kept it may be somebody else."""
+    vector = words.vector
+    return not len(vector) or (len(vector) == shipped_table().dimensions and bool(np.isfinite(vector).all()))
 
 
 class _SavedStanding(Struct, frozen=True):

@@ -6,8 +6,8 @@ any other folder, a recipe can make a crawl more polite than the default, never 
 
 A folder has a random number in the file `.id`; what is known of that number is kept among the user's own files, where
 no collection writes. A folder that was made here stays trusted when its recipe changes, since its user wrote it, and
-when it is moved on its disk. A folder that was declared trusted, or a copy of one made here, is trusted as long as
-these settings of its recipe, and any code inside it, stay the same.
+when it is moved on its disk, as long as `.id` is the file that was written then. A folder that was declared trusted, or
+a copy of one made here, is trusted as long as these settings of its recipe, and any code inside it, stay the same.
 """
 
 import hashlib
@@ -52,6 +52,7 @@ class _KnownFolder(Struct, frozen=True):
     inode: int
     made_here: bool
     digest: str  # of the settings that need trust, when it was made or trusted
+    id_changed: int = 0  # ctime of its file `.id`, in nanoseconds
 
 
 def note_made_here(folder: Path) -> None:
@@ -60,7 +61,7 @@ def note_made_here(folder: Path) -> None:
         _note(folder, made_here=True, digest=_digest([]))
 
 
-def trust(folder: Path) -> list[str]:
+def trust_collection(folder: Path) -> list[str]:
     """Trusts a collection in its present state; returns what the user thereby accepts: code, outside files, proxies and
     headers of the recipe, code files in the folder, and settings less polite than the defaults."""
     recipe = load_recipe(folder, to_read=True)
@@ -308,7 +309,8 @@ def _note(folder: Path, *, made_here: bool, digest: str) -> None:
     with id_file.open("x", encoding="ascii") as file:
         file.write(f"{number}\n")
     facts = folder.stat()
-    known = _KnownFolder(str(folder.resolve()), facts.st_dev, facts.st_ino, made_here, digest)
+    changed = id_file.stat().st_ctime_ns
+    known = _KnownFolder(str(folder.resolve()), facts.st_dev, facts.st_ino, made_here, digest, changed)
     with atomic_write(path, private=True) as out:
         out.write(msgspec.json.encode(known))
 
@@ -336,6 +338,11 @@ def _file(number: str) -> Path:
 
 
 def _is_same_folder(facts: stat_result, folder: Path, known: _KnownFolder) -> bool:
-    """Whether it is the folder itself, not a copy; the device number may change when a disk is mounted again."""
+    """Whether it is the folder itself, not a copy; the device number may change when a disk is mounted again.
+
+    A copy that replaces the folder often gets the same inode, which is free again. It does not get the ctime of the
+    file `.id`, which nobody can set.
+    """
     is_there = str(folder.resolve()) == known.folder
-    return facts.st_ino == known.inode and (facts.st_dev == known.device or is_there)
+    is_first = (folder / ID_FILE).lstat().st_ctime_ns == known.id_changed
+    return is_first and facts.st_ino == known.inode and (facts.st_dev == known.device or is_there)

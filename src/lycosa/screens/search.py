@@ -191,6 +191,7 @@ def _listed(collection: Collection, row: PageRow, labels: Mapping[Url, str]) -> 
 
 def _facets(first: Sequence[PageFacts], labels: Mapping[Url, str], now: float) -> list[Facet]:
     """The facets of some pages, each with the values that any of them has."""
+    begins = {period: moment_of(period, now=now) for period in PERIODS}
     shares = {name: [getattr(each, name) or 0.0 for each in first] for name in ("relevance", "standing")}
     found = [
         ("host", "Hosts", _most_common(each.host for each in first)),
@@ -210,7 +211,7 @@ def _facets(first: Sequence[PageFacts], labels: Mapping[Url, str], now: float) -
             "since",
             "Fetched",
             [
-                FacetValue(value, text, sum(each.at >= moment_of(value, now=now) for each in first))
+                FacetValue(value, text, sum(each.at >= begins[value] for each in first))
                 for value, text in PERIODS.items()
             ],
         ),

@@ -1,8 +1,7 @@
-"""How much a page matters, estimated from the page alone by a model trained on pages whose in-links are known.
+"""The importance of a page, estimated from the page alone by a model trained on pages with known in-links.
 
 In-links come from a table (`read_in_links`), a graph (`read_graph_in_links`) or are counted (`count_in_links`); `learn`
-trains the model, whose `standing(page)` is 0 to 1; where there is nothing to learn from, `prior` is the model that
-comes with Lycosa.
+trains the model, whose `standing(page)` is 0 to 1; without training data, `prior` is the built-in model.
 """
 
 from .features import FEATURES, Background, FeatureExtractor, Traffic

@@ -1,7 +1,7 @@
-"""Public lists of how much sites and pages matter, in one memory-mapped table for all collections of a user.
+"""Public lists that rank sites and pages, in one memory-mapped table for all collections of a user.
 
-A file of a header of 4096 bytes, then the keys in order (64 bits: 61 of a hash, 3 of the list), then a code for each
-(16 bits: the logarithm of the rank). Ten million ranks take 100 MB, of which a lookup reads some pages.
+The file has a header of 4096 bytes, then the sorted keys (64 bits: 61 of a hash, 3 of the list), then a code for each
+(16 bits: the logarithm of the rank). Ten million ranks take 100 MB, of which a lookup reads a few memory pages.
 """
 
 import shutil
@@ -26,7 +26,7 @@ from lycosa.vocabulary.urls import hostname_of, is_node, site_of
 
 from .model import StandingModel
 
-SOURCES = (  # their places are the last three bits of a key
+SOURCES = (  # the index is the last three bits of a key
     "Common Crawl domains",
     "Common Crawl hosts",
     "Majestic Million",
@@ -36,10 +36,10 @@ SOURCES = (  # their places are the last three bits of a key
     "Wikipedia external links",
     "ranked domains",
 )
-PAGES = "Wikipedia external links"  # the one list of pages; others are of hosts and domains
+PAGES = "Wikipedia external links"  # the only list of pages; others are of hosts and domains
 LARGEST_RANK = 1 << 30
-WEIGHT = 0.1  # log odds of standing for one step of ln(rank): that of a domain's reach, as fitted for links
-TEMPORARY = ".authority-"  # how folders begin that are only there while a list is read
+WEIGHT = 0.1  # log odds of standing per unit of ln(rank): the weight of a domain's reach, as fitted for links
+TEMPORARY = ".authority-"  # prefix of temporary folders used while a list is read
 _HEADER = 4096  # bytes
 _KIND = "lycosa authority table, 1"
 _BUCKETS = 64  # by the first bits of the keys; one is held in memory at a time
@@ -69,7 +69,7 @@ class _Header(Struct, frozen=True):
 
 
 class Rank(Struct, frozen=True):
-    """What a list says of a URL."""
+    """The rank of a URL in a list."""
 
     source: str
     name: str  # of the host, the registered domain, or the URL that is in the list
@@ -82,7 +82,7 @@ class Rank(Struct, frozen=True):
 
 
 def key_of_name(name: str) -> int:
-    """The hash of the name of a host or domain; its last three bits are free for the list."""
+    """The hash of a host or domain name; its last three bits are left for the list."""
     return int(xxhash.xxh3_64_intdigest(f"n:{name}".encode())) & ~7
 
 
@@ -105,7 +105,7 @@ def rank_of(code: int) -> int:
 
 
 class AuthorityTable:
-    """The table in a file, for lookups; unknown names stand at the floor, the last rank of the longest list."""
+    """The table in a file, for lookups; unknown names get the last rank of the longest list."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -132,9 +132,8 @@ class AuthorityTable:
         return sorted(found, key=lambda each: each.rank)
 
     def value(self, url: Url) -> float:
-        """ln(m / rank) by the best rank of a URL, its host or its domain, m being half the last rank of all lists.
-
-        That is 0 in the middle, and -ln 2 for what no list has.
+        """ln(m / rank) by the best rank of a URL, its host or its domain, where m is half the last rank of all lists: 0
+        in the middle, and -ln 2 for unlisted URLs.
         """
         if is_node(url):
             return 0.0
@@ -238,16 +237,16 @@ Fill = Callable[[RowBuckets], SourceFacts | None]
 
 
 def rewrite(path: Path, source: str, fill: Fill) -> SourceFacts | None:
-    """Replaces what the table has of a list by what `fill` gives; None, and no rows, removes the list.
+    """Replaces the rows of a list by those of `fill`; if it returns None, without rows, the list is removed.
 
-    Memory holds one of 64 parts of the table at a time. A kill, or an error, leaves the table as it was; two that write
-    wait for each other.
+    One of 64 parts of the table is in memory at a time. A kill or an error leaves the table as it was; concurrent
+    writers wait for each other.
     """
     number = SOURCES.index(source)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path) as file:
-            for left in path.parent.glob(f"{TEMPORARY}*"):  # of a process that was killed
+            for left in path.parent.glob(f"{TEMPORARY}*"):  # left by a killed process
                 shutil.rmtree(left, ignore_errors=True)
             old = AuthorityTable.load(path)
             with TemporaryDirectory(prefix=TEMPORARY, dir=path.parent) as temporary:

@@ -1,8 +1,8 @@
-"""Seven features of a page, computed from the page alone, that go with its standing.
+"""Seven features of a page that correlate with its standing, computed from the page alone.
 
-They are those of Pant and Srinivasan (Predicting Web Page Status, 2010), skewed counts as ln(1 + x), and finite numbers
-for any page. Two of them are relative to tables: `Background` has the document frequencies of words, `Traffic` the
-reach of domains.
+They are those of Pant and Srinivasan (Predicting Web Page Status, 2010), with skewed counts as ln(1 + x), and finite
+for any page. Two of them use tables: `Background` has the document frequencies of words, `Traffic` the reach of
+domains.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ from lycosa.vocabulary.urls import host_of, is_node, path_of, site_of
 
 from .model_tree import Floats, whole
 
-CHARACTERISTIC = 10  # terms of a page, those of the highest tf·idf, that its specificity is taken from
+CHARACTERISTIC = 10  # number of terms with the highest tf·idf that determine the specificity of a page
 FEATURES = {  # name -> what it is, in the order of all rows of features
     "information volume": "ln(1 + words), stop words, numbers and single letters not counted",
     "information location": "folders between the host and the file name of the URL",
@@ -38,8 +38,7 @@ _NO_CODE = np.uint64((1 << 64) - 1)
 class Background:
     """Inverse document frequencies over some pages: IDF(w) = 1 + ln((1 + pages) / (1 + pages with w)).
 
-    Words of no page count like those of one, so that a page of the background itself, all of whose words occur in it,
-    is measured like any other.
+    Words of no page count like those of one page, so that pages of the background itself are measured like others.
 
     containing: word -> number of pages with it; words of one page may be left out.
     """
@@ -87,7 +86,7 @@ class Background:
 
     @classmethod
     def from_plain(cls, plain: Plain) -> "Background":
-        """The background that `to_plain` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+        """The inverse of `to_plain`. Raises KeyError, TypeError or ValueError for anything else."""
         pages, saved = whole(plain["pages"], 0, _MAX_PAGES), plain["containing"]
         if not isinstance(saved, dict) or len(saved) > MAX_TERMS:
             raise ValueError(f"the background is not a table of up to {MAX_TERMS} words")
@@ -180,7 +179,7 @@ def information_specificity(
 ) -> float:
     """Mean IDF of the `characteristic` terms of a page that have the highest tf·idf; 0 for a page without terms.
 
-    How the publications choose the characteristic terms is not public; this procedure is our own. Terms that tie for
+    The publications do not say how they choose the characteristic terms; this procedure is our own. Terms that tie for
     the last places share them.
     """
     codes, counts = counted

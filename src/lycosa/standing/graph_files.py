@@ -38,16 +38,16 @@ class Graph(Struct, frozen=True):
     names: tuple[str, ...] | Int32Array | None = None  # texts, or the numbers of the file if these differ
 
     def __len__(self) -> int:
-        """How many nodes there are."""
+        """The number of nodes."""
         return len(self.offsets) - 1
 
     def in_degrees(self) -> Int32Array:
-        """How many links lead to each node."""
+        """The number of links to each node."""
         return np.bincount(self.targets, minlength=len(self)).astype(np.int32)
 
 
 def read_graph_in_links(path: Path) -> dict[Url, int]:
-    """How many links of a graph lead to each of its URLs; the graph must name its nodes by URLs."""
+    """The number of in-links of each URL of a graph, whose nodes must be named by URLs."""
     graph = read_graph(path)
     if not isinstance(graph.names, tuple):
         raise RecipeError(f"{path}: a graph of numbers, which tells nothing of pages; name one with URLs")
@@ -56,7 +56,7 @@ def read_graph_in_links(path: Path) -> dict[Url, int]:
 
 
 def read_graph(path: Path) -> Graph:
-    """The graph in a file; which of the three formats it has is recognised by its first words."""
+    """The graph in a file of one of the three formats, recognised by its first words."""
     start = graph_file_start(path)
     lines = (line.split() for line in start.splitlines() if line.strip() and not line.startswith((b"#", b"%")))
     first = next(lines, [])
@@ -162,7 +162,7 @@ def _pairs_by_line(path: Path, first: int, block: bytes) -> RowArray:
 
 
 def compact_numbers(sources: Int32Array, targets: Int32Array) -> tuple[int, Int32Array | None]:
-    """How many nodes there are and, if their numbers leave gaps, the sorted numbers that occur."""
+    """The number of nodes and, if their numbers have gaps, the sorted numbers that occur."""
     highest = int(max(sources.max(), targets.max()))
     if highest > _MAX_TABLE:
         names = np.union1d(sources, targets)

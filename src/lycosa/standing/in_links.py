@@ -10,10 +10,10 @@ from lycosa.vocabulary.urls import key_of
 
 
 def count_in_links(links: Iterable[tuple[Url, Url]]) -> dict[Url, int]:
-    """How many other pages link to each page, from the links' sources and targets in any order.
+    """The number of other pages that link to each page, from sources and targets of links in any order.
 
-    Links within a site count, as they do in the publications; those of a page to itself do not, and a page that links
-    twice counts once. Pages that are only sources have 0.
+    Links within a site count, as in the publications; self-links do not, and a page that links twice counts once. Pages
+    that are only sources have 0.
     """
     numbers: dict[Url, int] = {}
     keys, targets = array("q"), array("q")

@@ -1,4 +1,4 @@
-"""The standing model: what it predicts, how it is trained, and the one that comes with Lycosa."""
+"""The standing model: prediction, training, and the built-in model."""
 
 import json
 from collections import Counter
@@ -18,7 +18,7 @@ from lycosa.vocabulary.records import Codes, Page, Plain, Url
 from .features import CHARACTERISTIC, FEATURES, Background, FeatureExtractor, Traffic
 from .model_tree import Floats, ModelTree, whole
 
-LARGEST_STATUS = 50.0  # ln(1 + in-links) of more links than there can be
+LARGEST_STATUS = 50.0  # upper bound of ln(1 + in-links)
 MAX_CHARACTERISTIC = 10_000
 FEWEST_PAGES = 10
 MAX_PAGES = 20_000  # that a model is trained on
@@ -53,7 +53,7 @@ class StandingModel:
         *seen, (lowest, highest) = self.seen
         features = zip(self.features.of(page), seen, strict=True)
         estimate = self.tree.predict_one([max(low, min(high, value)) for value, (low, high) in features])
-        return max(lowest, min(highest, estimate))  # in this order it is a number even where the estimate is NaN
+        return max(lowest, min(highest, estimate))  # this order gives a number even if the estimate is NaN
 
     def predictions(self, rows: ArrayLike) -> Floats:
         """The same for rows of features."""
@@ -156,7 +156,7 @@ class StandingModel:
 
 
 def median_prediction(model: StandingModel, pages: Iterable[Page]) -> float:
-    """The theta for which half of the pages have a standing above 0.5; that of the model where there are none."""
+    """The theta for which half of the pages have a standing above 0.5; the model's own if there are no pages."""
     predictions = list(map(model.prediction, pages))
     return float(np.median(predictions)) if predictions else model.theta
 
@@ -179,10 +179,10 @@ def _texts(values: Plain) -> tuple[str, ...]:
 
 @cache
 def prior() -> StandingModel:
-    """The model that comes with Lycosa, for crawls without training data; prior.json documents how it was made.
+    """The built-in model, for crawls without training data; prior.json documents how it was made.
 
-    It uses five features. Words and reach differ too much from one web to another: it has no background, so that all
-    pages have the same specificity, and no table of traffic.
+    It uses five features. Words and reach differ too much between webs: it has no background, so that all pages have
+    the same specificity, and no table of traffic.
     """
     text = files(__package__).joinpath("prior.json").read_text(encoding="utf-8")
     model = StandingModel.from_plain(json.loads(text)["model"], source="the model that comes with Lycosa")
@@ -198,11 +198,12 @@ def learn(
 ) -> StandingModel:
     """The model trained on pages with their status, ln(1 + in-links).
 
-    The pages are also the background of document frequencies; theta is their median prediction. Where
-    nothing can be learnt (fewer than 10 pages, all of one status, all alike), the model is the prior one, and its
-    notes give the reason. Pages past the first 20 000 are left out.
+    The pages are also the background of document frequencies; theta is their median prediction. If nothing can be
+    learnt (fewer than 10 pages, all of one status, or identical features), the built-in model is returned, with the
+    reason in its notes. Only the first 20 000 pages are used.
 
-    background: further pages for the document frequencies, such as bad examples: where all are on one topic, the words
+    background: further pages for the document frequencies, such as bad examples: if all pages are on one topic, the
+    words
         of any other seem special.
     traffic: registered domain -> reach.
     characteristic: number of characteristic terms of a page.
@@ -250,7 +251,7 @@ def labelled(pages: Iterable[Page], in_links: Mapping[Url, float]) -> Iterator[t
 
 
 def _problem(table: Floats, statuses: list[float]) -> str:
-    """Why nothing can be learnt from these pages; empty if it can."""
+    """Why nothing can be learnt from these pages; empty if something can."""
     if len(statuses) < FEWEST_PAGES:
         return f"the in-links of {len(statuses)} pages are known, and {FEWEST_PAGES} are needed"
     if min(statuses) == max(statuses):

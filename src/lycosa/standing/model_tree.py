@@ -1,7 +1,7 @@
 """M5′ model trees: regression trees with a linear model at each leaf.
 
-`ModelTree` is the estimator; below it are the nodes, how a tree is grown and pruned, how a split is chosen, and how
-the linear model of a node is fitted.
+`ModelTree` is the estimator; below it are the nodes, growing and pruning, the choice of splits, and the fitting of the
+linear models.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,15 +19,15 @@ Floats = NDArray[np.float64]
 MAX_CELLS = 10_000_000  # rows times attributes of the training data, and nodes times attributes of a tree
 LARGEST = 1e50  # absolute value of an attribute or a target; beyond it sums of squares may overflow
 LARGEST_COEFFICIENT = 1e150  # absolute value of a number in a saved tree
-DEEPEST = 200  # levels; a split leaves at least a fifth on each side, so ten million rows need less than 80
-SMOOTHING = 15.0  # rows that the model one level up counts for
-FEWEST_TO_SPLIT = 4  # rows
-SAME_ENOUGH = 0.05  # of the standard deviation of all targets: rows that vary less are not split
-EXACT_ENOUGH = 1e-5  # of the same: a linear model of a smaller error needs no subtree
-CLEARLY = 1e-6  # by which the gain of a later attribute must exceed that of an earlier one
+MAX_DEPTH = 200  # levels; a split leaves at least a fifth on each side, so ten million rows need less than 80
+SMOOTHING = 15.0  # weight of the model one level up, in rows
+MIN_SPLIT_ROWS = 4  # rows
+MIN_SPREAD = 0.05  # share of the standard deviation of all targets; rows that vary less are not split
+MIN_ERROR = 1e-5  # likewise; a linear model with a smaller error needs no subtree
+MIN_GAIN_MARGIN = 1e-6  # by which the gain of a later attribute must exceed that of an earlier one
 RIDGE = 1e-8  # on standardised attributes, so that equal attributes share their weight
-TOO_STEEP = 1.5  # standard deviations of the target per standard deviation of an attribute: a sign of collinearity
-SMALLEST_SPREAD = 1e-50  # standard deviation of an attribute that counts as varying
+MAX_STANDARDISED_WEIGHT = 1.5  # a larger one is a sign of collinear attributes
+MIN_DEVIATION = 1e-50  # of an attribute that counts as varying
 _KIND = "model tree, 1"
 
 
@@ -96,7 +96,7 @@ class ModelTree:
         self._width = 0
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> "ModelTree":  # noqa: N803
-        """Learn from the rows of X and their targets y; what was learnt before is forgotten."""
+        """Trains on the rows of X and their targets y; any earlier tree is discarded."""
         table, target = _table(X), np.asarray(y, dtype=np.float64)
         if not table.size:
             raise ValueError(f"a table of {table.shape[0]} rows and {table.shape[1]} attributes teaches nothing")
@@ -124,7 +124,7 @@ class ModelTree:
         return predictions
 
     def predict_one(self, row: Sequence[float]) -> float:
-        """The prediction for one row, quicker than by way of an array."""
+        """The prediction for one row; faster than with an array."""
         self._check_width(len(row))
         for value in row:
             if not -LARGEST <= value <= LARGEST:
@@ -298,8 +298,8 @@ def _read(nodes: Iterator[Plain], attributes: int, depth: int) -> TreeNode:
     plain = next(nodes, None)
     if plain is None:
         raise ValueError("a node is missing")
-    if depth > DEEPEST:
-        raise ValueError(f"it is deeper than {DEEPEST} levels")
+    if depth > MAX_DEPTH:
+        raise ValueError(f"it is deeper than {MAX_DEPTH} levels")
     rows = whole(plain["rows"], 1, 1 << 53)
     weights = tuple((whole(which, 0, attributes - 1), _number(weight)) for which, weight in plain["weights"])
     if len({which for which, _ in weights}) != len(weights):
@@ -338,7 +338,7 @@ def grow(columns: Floats, target: Floats) -> TreeNode:
 def _grow(columns: Floats, target: Floats, spread: float, rows: NDArray[np.intp]) -> _Grown:
     here, wanted = columns[:, rows], target[rows]
     best = None
-    if len(rows) >= FEWEST_TO_SPLIT and float(wanted.std()) >= SAME_ENOUGH * spread > 0.0:
+    if len(rows) >= MIN_SPLIT_ROWS and float(wanted.std()) >= MIN_SPREAD * spread > 0.0:
         best = best_split(here, wanted)
     if best is None:
         mean = float(wanted.mean())
@@ -356,7 +356,7 @@ def _grow(columns: Floats, target: Floats, spread: float, rows: NDArray[np.intp]
     parameters = left.parameters + right.parameters + 1
     whole = _Grown(TreeNode(len(rows), line, split), parameters, left.error + right.error, tested)
     expected = _expected_error(alone)
-    return alone if expected <= _expected_error(whole) or expected < EXACT_ENOUGH * spread else whole
+    return alone if expected <= _expected_error(whole) or expected < MIN_ERROR * spread else whole
 
 
 def _expected_error(grown: _Grown) -> float:
@@ -371,7 +371,7 @@ def best_split(columns: Floats, target: Floats) -> tuple[int, float] | None:
 
     With n rows, n_1 of them up to the cut, and s(…) the fifth root of the variance of the target:
     gain = s(all) - n_1 / n * s(left) - n_2 / n * s(right). At least a fifth of the rows and one more go to each side.
-    A cut that gains nothing is taken where there is no better one: its parts may be split well.
+    A cut without gain is taken if there is no better one: its parts may have good splits.
 
     columns: one row per attribute.
     """
@@ -387,7 +387,7 @@ def best_split(columns: Floats, target: Floats) -> tuple[int, float] | None:
     places = gains.argmax(axis=1)
     best, best_gain = -1, -np.inf
     for attribute, gain in enumerate(gains[np.arange(len(gains)), places].tolist()):
-        if gain > best_gain + CLEARLY:
+        if gain > best_gain + MIN_GAIN_MARGIN:
             best, best_gain = attribute, gain
     if best < 0:
         return None
@@ -399,8 +399,8 @@ def best_split(columns: Floats, target: Floats) -> tuple[int, float] | None:
 def _gains(targets: Floats, least: int) -> Floats:
     """The gains with least + 1, least + 2, … rows on the left, for the targets in the order of each attribute.
 
-    Where one part is constant, rounding decides between equals (a variance of 1e-16 is 6e-4 to the power 1/5), so the
-    sums run in the order that gives the same results as Weka.
+    If one part is constant, rounding breaks ties (the fifth root of a variance of 1e-16 is 6e-4), so the sums are in
+    the order that gives the same results as Weka.
     """
     rows = targets.shape[1]
     squares = targets * targets
@@ -433,16 +433,16 @@ def _spread(sums: Floats, squared: Floats, counts: Floats) -> Floats:
 def fit_line(columns: Floats, target: Floats, attributes: list[int]) -> Line:
     """Least squares with backward elimination, over some attributes.
 
-    First the attribute of the largest standardised weight is dropped while that is above `TOO_STEEP`; then the one of
-    the smallest, as long as Akaike's criterion falls: AIC = squared error / full squared error * (rows - full
-    parameters) + 2 * parameters.
+    First the attribute of the largest standardised weight is dropped while that is above `MAX_STANDARDISED_WEIGHT`;
+    then the one of the smallest, as long as Akaike's criterion falls: AIC = squared error / full squared error * (rows
+    - full parameters) + 2 * parameters.
     """
     rows = len(target)
     taken = columns[attributes]
     means = taken.mean(axis=1)
     taken = taken - means[:, None]
     deviations = np.sqrt((taken * taken).sum(axis=1) / max(1, rows - 1))
-    varying = deviations > np.maximum(1e-12 * np.abs(means), SMALLEST_SPREAD)
+    varying = deviations > np.maximum(1e-12 * np.abs(means), MIN_DEVIATION)
     if not varying.all():
         attributes = [attribute for attribute, varies in zip(attributes, varying.tolist(), strict=True) if varies]
         taken, means, deviations = taken[varying], means[varying], deviations[varying]
@@ -451,7 +451,7 @@ def fit_line(columns: Floats, target: Floats, attributes: list[int]) -> Line:
     chosen = list(range(len(attributes)))
     weights = problem.solve(chosen)
     deviation = float(np.sqrt(problem.target @ problem.target / max(1, rows - 1)))
-    while chosen and float(np.abs(weights).max()) > TOO_STEEP * deviation:
+    while chosen and float(np.abs(weights).max()) > MAX_STANDARDISED_WEIGHT * deviation:
         del chosen[int(np.abs(weights).argmax())]
         weights = problem.solve(chosen)
     chosen, weights = problem.simplify(chosen, weights)

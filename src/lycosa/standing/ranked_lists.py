@@ -1,6 +1,6 @@
-"""Public lists of ranks, each recognised by its first lines, read into the authority table.
+"""Imports public rank lists, recognised by their first lines, into the authority table.
 
-Plain, gzipped, or a zip of one file. Rows that name no host are passed over and counted; errors name file and line.
+Plain, gzipped, or a zip of one file. Rows without a host are skipped and counted; errors name file and line.
 """
 
 import csv
@@ -38,7 +38,7 @@ from .authority import (
     rewrite,
 )
 
-TOP = 10_000_000  # rows of a list that are kept, the best
+TOP = 10_000_000  # best rows of a list that are kept
 MAX_LINE = 10_000  # bytes
 _BATCH = 65_536  # rows
 _MAX_TUPLE = 100_000  # bytes of one row of a dump
@@ -53,11 +53,11 @@ Progress = Callable[[int], None]  # rows read
 
 class ImportedList(Struct, frozen=True):
     facts: SourceFacts
-    passed_over: int  # rows that name no host, or have no rank
+    passed_over: int  # rows without a host or rank
 
 
 class _Columns(NamedTuple):
-    """Where a line has what is needed."""
+    """The columns of a list."""
 
     source: str
     separator: str
@@ -69,7 +69,7 @@ class _Columns(NamedTuple):
 
 
 def import_list(path: Path, table: Path, *, top: int = TOP, progress: Progress = lambda rows: None) -> ImportedList:
-    """Reads a list into the table, instead of what the table has of such a list; the format is recognised."""
+    """Imports a list into the table, replacing an earlier version of it; the format is detected."""
     start = _first_lines(path)
     if "externallinks" in "\n".join(start) and any(line.startswith(("-- ", "/*", "CREATE", "DROP")) for line in start):
         return _import_dump(path, table, top=top, progress=progress)
@@ -118,7 +118,7 @@ def _add(buckets: RowBuckets, keys: list[int], codes: list[int]) -> None:
 
 
 def _recognised(path: Path, start: list[str]) -> _Columns:
-    """The list that a file is, by its header, or without one by its first lines."""
+    """The kind of list, by its header or first lines."""
     first = start[0] if start else ""
     named = [field.strip().strip('"#').lower() for field in re.split("[\t,]", first)]
     if "harmonicc_pos" in named and "host_rev" in named:
@@ -167,7 +167,7 @@ def _row(line: str, columns: _Columns) -> tuple[str, int] | None:
 
 
 def _host(name: str) -> str | None:
-    """A name as URLs have it."""
+    """A host name in normalised form."""
     if len(name) <= 253 and _NAME.fullmatch(name):
         return name
     if not name or len(name) > 253 or name.isascii():
@@ -214,7 +214,7 @@ def _import_dump(path: Path, table: Path, *, top: int, progress: Progress) -> Im
 
 
 def _ranked(links: RowBuckets, buckets: RowBuckets, source: int, top: int, name: str) -> SourceFacts:
-    """Ranks URLs by how many pages link to them: as many more than have a higher count, and one."""
+    """Ranks URLs by the number of linking pages: 1 + the number of URLs with a higher count."""
     counted: dict[int, int] = {}  # how many URLs have so many links
     for number in range(64):
         _, counts = np.unique(links.rows(number)["key"], return_counts=True)
@@ -264,7 +264,7 @@ def _url_of(domain: bytes, path: bytes) -> str | None:
 
 @contextmanager
 def _text(path: Path) -> Iterator[BufferedIOBase]:
-    """The text of a file, unpacked."""
+    """The text of a file, decompressed."""
     if not path.is_file():
         raise UsageError(f"{path} is not a file; give a list of ranks")
     try:

@@ -19,7 +19,7 @@ from .features import LARGEST_REACH
 MAX_ROWS = 2_000_000
 MAX_LINE_LENGTH = 10_000  # bytes
 MAX_IN_LINKS = 10**15
-_COUNTED = 5  # lines of a table of reach that count 1, 2, 3, … are too many to be chance
+_MIN_CONSECUTIVE = 5  # lines with the numbers 1, 2, 3, … from which a table is one of ranks, not reach
 _URL_NAMES = {"url", "page", "address"}
 _DOMAIN_NAMES = {"domain", "site", "host"}
 _IN_LINK_NAMES = {"in_links", "in-links", "in links", "inlinks", "links", "count"}
@@ -48,7 +48,7 @@ def read_traffic(path: Path) -> dict[str, float]:
     looks_ranked = 0  # lines that count 1, 2, 3 from the first
     for line, domain, text in _rows(path, "domain,reach", _DOMAIN_NAMES, _REACH_NAMES):
         looks_ranked += looks_ranked == len(reach) and text == str(len(reach) + 1)
-        if looks_ranked == _COUNTED:
+        if looks_ranked == _MIN_CONSECUTIVE:
             raise UsageError(
                 f"{path}:{line}: these numbers are ranks, the first being the best, and reach is the other way round; "
                 "read the list with: lycosa standing import FILE"

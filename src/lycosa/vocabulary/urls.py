@@ -83,7 +83,7 @@ def _cleaned(url: str) -> Url | None:
         return None
     if "%" in tail:
         url = f"{scheme}://{authority}{slash}{_ESCAPE.sub(_tidy_escape, tail)}"
-    return Url(url[:-1] if url.endswith("?") else url)
+    return Url(url[:-1] if url.find("?") == len(url) - 1 else url)  # a query that is empty
 
 
 def _tidy_escape(match: re.Match[str]) -> str:

@@ -1,6 +1,7 @@
 """Classifies HTTP responses, live and simulated, as outcomes, and counts the fetches of a run."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC
 
@@ -16,6 +17,7 @@ DEFAULT_WAIT = 30.0  # seconds until a busy host is requested again, without Ret
 MAX_WAIT = 86_400.0  # seconds; a longer Retry-After is reduced to this
 SNIFFED = 512  # bytes of content examined if there is no content type
 
+_NOT_HTML = "not HTML but "
 _PAGE_STATUSES = frozenset({200, 203})
 _MOVED_STATUSES = frozenset({301, 302, 303, 307, 308})
 _BUSY_STATUSES = frozenset({429, 503})
@@ -50,7 +52,7 @@ def classify(
         content_type = header(headers, "content-type")
         if is_html(content_type) or (not content_type and looks_like_html(start)):
             return _PAGE
-        return Verdict(Outcome.UNWANTED, detail=f"not HTML but {media_type(content_type) or 'of no stated type'}")
+        return Verdict(Outcome.UNWANTED, detail=f"{_NOT_HTML}{media_type(content_type) or 'of no stated type'}")
     summary = f"HTTP {status} {reason}".rstrip()
     if status == 304:
         return Verdict(Outcome.UNCHANGED)
@@ -107,6 +109,14 @@ def outcome_name(outcome: Outcome, status: int | None) -> str:
     return f"{name} ({status})" if status is not None else name
 
 
+def outcome_counts(fetches: Iterable[tuple[Outcome, int | None, int]]) -> dict[str, int]:
+    """The number of fetches by outcome, in words, most frequent first."""
+    counts: Counter[str] = Counter()
+    for outcome, status, count in fetches:
+        counts[outcome_name(outcome, status)] += count
+    return dict(counts.most_common())
+
+
 def outcome_in_words(outcome: Outcome, status: int | None, detail: str) -> str:
     """The same, with the reason if known.
 
@@ -120,7 +130,16 @@ def outcome_in_words(outcome: Outcome, status: int | None, detail: str) -> str:
         return name
     if outcome is Outcome.MOVED:
         return f"{name} {detail}"
-    return f"{name}: {detail.removeprefix('not HTML but ')}"
+    return f"{name}: {type_in(detail)}"
+
+
+def type_in(detail: str) -> str:
+    """The media type in the detail of a fetch that brought no HTML; another detail as it is.
+
+    >>> type_in("not HTML but image/png")
+    'image/png'
+    """
+    return detail.removeprefix(_NOT_HTML)
 
 
 def is_page_status(status: int) -> bool:

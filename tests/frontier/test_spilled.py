@@ -249,3 +249,17 @@ def test_a_file_of_entries_that_were_taken_is_written_anew(monkeypatch: pytest.M
     assert len(entries._file) < 20_000
     assert entries.take(slot, 100) == list(range(2_000, 1_990, -1))
     assert len(entries.slots) == len(entries) == 0
+
+
+def test_a_candidate_that_was_prefetched_before_it_was_saved_is_complete() -> None:
+    connection = sqlite3.connect(":memory:")
+    frontier = DurableFrontier(connection, in_memory=4, clock=SimulatedClock(), admission=Admission(), delay=0.0)
+    put = [
+        Candidate(url(host, 0), 1 - host / 100, url(99, 0), f"anchor {host}", {"page": 0.5}, 2) for host in range(40)
+    ]
+    frontier.put(put)
+    taken = []
+    while (candidate := frontier.take(0.0)) is not None:
+        taken.append(candidate)
+        frontier.save()
+    assert taken == put

@@ -93,11 +93,8 @@ def _foreign_archive(path: Path) -> Path:
 
 
 def _plain(value: Any) -> Any:
-    """A value without what varies, its numbers to nine digits, JSON read, arrays unpacked.
-
-    Numbers of arrays are kept to six digits: the last ones depend on the processor, and on how many threads multiply.
-    """
-    if isinstance(value, list) and len(value) == 3 and value[0] == "float64":
+    """A value without what varies, its numbers to nine digits, JSON read, arrays of numbers unpacked."""
+    if isinstance(value, list) and len(value) == 3 and value[0] in ("float32", "float64"):
         return [*value[:2], [float(f"{number:.6g}") for number in unpacked(value).ravel().tolist()]]
     if isinstance(value, str | bytes) and value[:1] in ("{", "[", b"{", b"["):
         value = json.loads(value)

@@ -157,7 +157,7 @@ async def _watch_crawl(session: Session, visits: Visits, progress: Progress, *, 
 
     session.recall()  # from here on it is kept up with page by page, which is cheaper than to read all links in the end
     await watch(session, visits, seen)
-    if latest is not None:
+    if latest is not None and progress.shows_figures:
         show(latest)  # once more: pages may have been scored again since
 
 

@@ -27,7 +27,7 @@ _COLUMNS = "arrival, url, priority, CAST(candidate AS BLOB)"
 _BATCH = 32  # rows
 _SELECT_ONE = f"SELECT {_COLUMNS} FROM frontier WHERE arrival = ?"
 _SELECT_SOME = f"SELECT {_COLUMNS} FROM frontier WHERE arrival IN ({', '.join('?' * _BATCH)})"
-IN_MEMORY = 100_000  # entries
+IN_MEMORY = 30_000  # entries; each takes up to a kilobyte if it is alone on its host
 
 
 class _RetriesAndHops(Struct):
@@ -57,6 +57,8 @@ class DurableFrontier(MemoryFrontier):
         self._connection = connection
         self._changed: dict[int, Candidate | None] = {}  # None for rows to delete
         self._found: dict[int, Row] = {}  # prefetched rows, by arrival
+        self._ahead: dict[int, Row] = {}  # prefetched rows of the best entries of dormant hosts, by arrival
+        self._ahead_used, self._ahead_size = 0, 1
         self._encode = msgspec.json.Encoder().encode
         self._decode = msgspec.json.Decoder(Candidate).decode
         connection.execute(_TABLE)
@@ -86,11 +88,13 @@ class DurableFrontier(MemoryFrontier):
     def _recall(self, entry: QueueEntry) -> Candidate:
         if candidate := self._changed.get(entry.order):
             return candidate
-        if row := self._found.get(entry.order):
+        if row := self._ahead.get(entry.order) or self._found.get(entry.order):
             stored = row[3]
         else:
             rows = self._connection.execute("SELECT candidate FROM frontier WHERE arrival = ?", (entry.order,))
             stored = (rows.fetchone() or (None,))[0]
+        if isinstance(stored, Candidate):  # prefetched before it was saved
+            return stored
         try:
             return self._decode(stored)
         except (
@@ -137,13 +141,29 @@ class DurableFrontier(MemoryFrontier):
         return _entry_of(row)
 
     def _read_back(self, orders: list[int]) -> list[QueueEntry]:
-        rows = list(self._rows_of(orders))
-        if len(rows) == 1:
-            self._found = {rows[0][0]: rows[0]}  # it is probably recalled next
+        if len(orders) == 1:  # of a dormant host: it is probably recalled next
+            rows = self._dormant_row(orders[0])
+        else:
+            rows = list(self._rows_of(orders))
         entries = sorted(map(_entry_of, rows))
         for entry in entries:
             self._waiting[entry.url] = entry
         return entries
+
+    def _dormant_row(self, order: int) -> "list[Row]":
+        """The row of an arrival, empty if there is none; prefetches the rows that are probably needed next."""
+        assert self._spilled is not None
+        row = self._ahead.get(order)
+        if row is None:
+            # Prefetches more if most of the last rows were used; in some crawls, better links arrive in between.
+            was_useful = 2 * self._ahead_used >= len(self._ahead)
+            self._ahead_size = min(2 * self._ahead_size, _BATCH) if was_useful else max(self._ahead_size // 2, 1)
+            next_orders = self._spilled.probable_next(self._ahead_size - 1)
+            self._ahead = {row[0]: row for row in self._rows_of({order, *next_orders})}
+            self._ahead_used = 0
+            row = self._ahead.get(order)
+        self._ahead_used += 1
+        return [] if row is None else [row]
 
     def _rows_of(self, orders: Iterable[int]) -> "Iterator[Row]":
         """The rows of these arrivals, in any order."""

@@ -163,6 +163,7 @@ class HostQueues:
             self._remove_queue(host, queue)
             if queue.slot:
                 spilled.rest(queue.slot)
+        self._drop_outdated_listings()
         spilled.compact()
 
     def _spill_after(self, host: Host, queue: _HostQueue, count: int) -> Iterator[QueueEntry]:
@@ -455,6 +456,12 @@ class HostQueues:
             heapify(queue.entries)
         self._rebuild_listings()
 
+    def _drop_outdated_listings(self) -> None:
+        """Rebuilds the listings if most are outdated."""
+        listings = len(self._idle) + len(self._blocked) + len(self._resting) + len(self._leaving) + self._parkings
+        if listings > 4 * len(self._queues) + _MAX_LISTINGS:
+            self._rebuild_listings()
+
     def _rebuild_listings(self) -> None:
         self._clear_listings()
         for host, queue in list(self._queues.items()):
@@ -521,9 +528,7 @@ class HostQueues:
                 if queue is not None and not queue.busy and queue.not_before == moment:
                     queue.not_before = 0.0
                     self._list(host, queue)
-        listings = len(self._idle) + len(self._blocked) + len(self._resting) + len(self._leaving) + self._parkings
-        if listings > 4 * len(self._queues) + _MAX_LISTINGS:
-            self._rebuild_listings()
+        self._drop_outdated_listings()
 
     def _best_idle(self) -> Host | None:
         """The idle host with the best entry, which is then at the top of its heap; parks hosts whose limit is full."""

@@ -148,11 +148,17 @@ class MemoryFrontier:
         if self._spilled and not self._spilled.has_all_ranks:
             candidates = list(candidates)
             self._look_up(candidates)
+        has_spilled = self._has_spilled
+        waiting, merge = self._waiting, self._merge
         for candidate in candidates:
             url = candidate.url
-            entry = self._waiting.get(url) or self._find_spilled(url)
+            entry = waiting.get(url)
+            if entry is None and has_spilled:
+                entry = self._find_spilled(url)
             if entry is not None:
-                self._offer_again(entry, candidate)
+                merged = merge(url, -entry.rank, candidate.priority)
+                if merged != -entry.rank:
+                    self._rank_again(entry, candidate, merged)
             elif url not in self._in_flight and not self.is_settled(url):
                 if refused := self._admission.refusal(candidate):
                     if refused.reason is not SkipReason.SITE:  # that one may be proposed again
@@ -176,18 +182,15 @@ class MemoryFrontier:
         key = hash(url)
         return self._settled[key] > 0 or key in self._refused
 
-    def _offer_again(self, entry: QueueEntry, offered: Candidate) -> None:
+    def _rank_again(self, entry: QueueEntry, offered: Candidate, merged: float) -> None:
         """Re-ranks a waiting URL; the offered candidate replaces it, except for failed attempts and redirects."""
-        waiting = -entry.rank
-        merged = self._merge(offered.url, waiting, offered.priority)
-        if merged != waiting:
-            if not self._leave_spilled(entry):
-                self._count_stale()
-            self._forget(entry)
-            if entry.retries_and_hops:
-                attempts, hops = entry.retries_and_hops
-                offered = replace(offered, priority=merged, attempts=attempts, hops=hops)
-            self._enqueue(offered if merged == offered.priority else replace(offered, priority=merged))
+        if not self._leave_spilled(entry):
+            self._count_stale()
+        self._forget(entry)
+        if entry.retries_and_hops:
+            attempts, hops = entry.retries_and_hops
+            offered = replace(offered, priority=merged, attempts=attempts, hops=hops)
+        self._enqueue(offered if merged == offered.priority else replace(offered, priority=merged))
 
     def _enqueue(self, candidate: Candidate) -> None:
         self._last_order += 1
@@ -387,6 +390,11 @@ class MemoryFrontier:
 
     # Entries that are not in memory.
 
+    @property
+    def _has_spilled(self) -> bool:
+        """Whether entries may be spilled."""
+        return self._spilled is not None and not self._spilled.is_unused
+
     def _spill(self) -> None:
         """Spills entries if too many are in memory."""
         if self._spilled is not None and len(self._waiting) > self._in_memory:
@@ -395,7 +403,7 @@ class MemoryFrontier:
 
     def _leave_spilled(self, entry: QueueEntry) -> bool:
         """Removes an entry that may be spilled; returns whether it was."""
-        if self._spilled is None or self._spilled.waiting[hash(entry.url)] != entry.order:
+        if self._spilled is None or self._spilled.is_unused or self._spilled.waiting[hash(entry.url)] != entry.order:
             return False
         self._spilled.discard(hash(entry.url))
         return True

@@ -72,6 +72,11 @@ class SpilledEntries:
         """The number of current entries."""
         return len(self.waiting)
 
+    @property
+    def is_unused(self) -> bool:
+        """Whether no entry was ever added since `clear`, so that no lookup can find one."""
+        return len(self._hosts) == 1
+
     def has_entries(self, slot: int) -> bool:
         """Whether a slot is in use."""
         return self._ranks[slot] != inf
@@ -218,6 +223,10 @@ class SpilledEntries:
                 heappop(near)
             if self._all_up_to[0] == inf or not self._list_best():
                 return None
+
+    def probable_next(self, count: int) -> list[int]:
+        """The orders of some of the best entries of dormant hosts: the first items of a heap are among the smallest."""
+        return [order for _, order, _ in self._near[:count]]
 
     def _list(self, slot: int) -> None:
         listing = self._ranks[slot], self._orders[slot], slot

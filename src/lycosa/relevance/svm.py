@@ -112,10 +112,10 @@ class LinearModel:
     def _distance(self, codes: Codes, counts: Codes) -> float:
         if not len(codes):
             return max(-30.0, min(30.0, self._bias))
-        places = self._codes.searchsorted(codes)
-        places[self._codes[places] != codes] = len(self._codes) - 1
-        values = self._idfs[places] * (1.0 + np.log(counts))
-        distance = self._bias + float(self._weights[places] @ values) / sqrt(float(values @ values))
+        places = self._places.of(codes)
+        values = self._idfs.take(places)
+        values *= 1.0 + np.log(counts)
+        distance = self._bias + float(self._weights.take(places) @ values) / sqrt(float(values @ values))
         if self.meaning is not None:
             distance += self.meaning.along(codes, counts)
         return max(-30.0, min(30.0, distance))
@@ -205,9 +205,10 @@ class _CodeIndex:
 
     def of(self, codes: Codes) -> Columns:
         """The index of each code; the last index if it is not in the table."""
-        places: Columns = self._of_slots.take((codes >> self._shift).astype(np.intp))
+        places: Columns = self._of_slots.take((codes >> self._shift).view(np.int64)).astype(np.intp)
         (shared,) = (places < 0).nonzero()
-        places[shared] = self._codes.searchsorted(codes[shared])
+        if len(shared):
+            places[shared] = self._codes.searchsorted(codes[shared])
         places[self._codes.take(places) != codes] = len(self._codes) - 1
         return places
 

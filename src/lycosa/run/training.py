@@ -63,6 +63,7 @@ _MIN_PAGES_TO_MISS = 10  # of which none has a word of the topic, before the use
 _MAX_NAMED = 5  # words of the topic
 MAX_REJUDGED = 2_000  # latest pages, scored again by their word counts
 _SCORING_BATCH = 200  # pages
+_MIN_CHANGE = 1e-6  # of a relevance, to be recorded: smaller ones depend on how the processor rounds
 _MIN_ANNOUNCED = 1_000  # pages to read from the archive for which there is a message
 _PREDICATE = "predicate"  # state: the predicate by which pages were scored
 _STEM = "stem"  # state: whether they were scored by stems
@@ -323,7 +324,11 @@ class TopicTrainer:
         session = self._session
         catalog = session.collection.catalog
         known = {url: relevance for _, url, _, relevance in catalog.judged(latest=len(relevances))}
-        moved = {url: relevance for url, relevance in relevances.items() if relevance != known.get(Url(url))}
+        moved = {
+            url: relevance
+            for url, relevance in relevances.items()
+            if (before := known.get(Url(url))) is None or abs(relevance - before) > _MIN_CHANGE
+        }
         session.record(Scores(session.clock.now(), reason, moved))
         session.checkpoint()
         session.status.recount(catalog.relevant_in_order())

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 _SHARDS = 16  # by the four highest bits, so that merging copies a sixteenth at a time
 _SHARD_SHIFT = 60  # bits
 _KEYS_PER_FENCE = 16  # about
-_MIN_RECENT, _MAX_RECENT = 1_024, 8_192  # keys in the dictionary of a shard; in between, a sixteenth
+_MIN_RECENT, _MAX_RECENT = 1_024, 4_096  # keys in the dictionary of a shard, which takes ten times the memory
+_RECENT_SHARE = 32  # in between, one of so many keys
 _SENTINEL = np.iinfo(np.int64).max  # sentinel after all keys, with the number 0
 
 
@@ -173,4 +174,4 @@ class _Shard:
         fences = np.append(np.searchsorted(self.keys, starts), len(self.keys) - 1)
         self.fences = array("I", fences.astype(np.uint32).tobytes())
         self.recent = {}
-        self.most_recent = min(max(_MIN_RECENT, len(self.keys) // 16), _MAX_RECENT)
+        self.most_recent = min(max(_MIN_RECENT, len(self.keys) // _RECENT_SHARE), _MAX_RECENT)

@@ -85,7 +85,10 @@ class Fetch(Struct, frozen=True, gc=False):
 
     def header(self, name: str) -> str | None:
         """The last value of a header, by its lower-case name."""
-        return next((value for key, value in reversed(self.headers) if key.lower() == name), None)
+        for key, value in reversed(self.headers):
+            if key.lower() == name:
+                return value
+        return None
 
 
 class Words(Protocol):

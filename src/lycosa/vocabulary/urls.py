@@ -22,6 +22,7 @@ _PLAIN_PATH = re.compile(f"(/|\\.\\./)?{_PATH}").fullmatch
 _NAME = "(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\\.)+[a-z]{2,}"
 _ADDRESS = "(?:OCTET\\.){3}OCTET".replace("OCTET", "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])")
 _PLAIN_URL = re.compile(f"https?://(?:{_NAME}|{_ADDRESS})(?::(?:[1-9][0-9]{{3}}|[1-5][0-9]{{4}}))?/{_PATH}").fullmatch
+_MAX_CACHED_HREF = 200  # characters
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
@@ -59,15 +60,28 @@ class Joiner:
         self._starts = {"/": self._origin + "/", "../": self._origin + parent, None: self._origin + directory}
 
     def __call__(self, href: str) -> Url | None:
+        # These mean the same on every page of a site, and most of them occur on many of its pages.
+        if href.startswith(("/", "http://", "https://")) and len(href) <= _MAX_CACHED_HREF:
+            return _joined_to_origin(self._origin, href)
         plain = href.partition("#")[0]
         if plain and (found := _PLAIN_PATH(plain)):
             return Url(self._starts[found[1]] + plain[found.end(1) :] if found[1] else self._starts[None] + plain)
-        if _PLAIN_URL(plain):
-            return Url(plain)
-        try:
-            return _cleaned(ada_url.join_url(self._base, href))
-        except ValueError:
-            return None
+        return _joined(self._base, href)
+
+
+@lru_cache(maxsize=10_000)
+def _joined_to_origin(origin: str, href: str) -> Url | None:
+    plain = href.partition("#")[0]
+    if _PLAIN_PATH(plain):
+        return Url(origin + plain)
+    return Url(plain) if _PLAIN_URL(plain) else _joined(origin + "/", href)
+
+
+def _joined(base: str, href: str) -> Url | None:
+    try:
+        return _cleaned(ada_url.join_url(base, href))
+    except ValueError:
+        return None
 
 
 def _cleaned(url: str) -> Url | None:
@@ -139,7 +153,7 @@ def _known_suffixes() -> PublicSuffixList:
     return PublicSuffixList(accept_unknown=False)
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=16_384)
 def site_of(url_or_host: str) -> str:
     """The registered domain; for an IP address, the address."""
     name = hostname_of(url_or_host) if "://" in url_or_host else hostname_of(f"http://{url_or_host}")

@@ -198,7 +198,7 @@ class _CodeIndex:
         self._codes = codes
         self._shift = np.uint64(64 - max(18, len(codes).bit_length() + 4))
         slots = codes >> self._shift
-        self._of_slots = np.full(int(slots[-1]) + 1, len(codes) - 1, np.intp)
+        self._of_slots = np.full(int(slots[-1]) + 1, len(codes) - 1, np.int32)
         self._of_slots[slots[:-1]] = np.arange(len(codes) - 1)
         shared = slots[1:][slots[1:] == slots[:-1]]
         self._of_slots[shared] = -1

@@ -23,9 +23,10 @@
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from lycosa.collection import Collection
+from lycosa.collection.queries import Order
 from lycosa.collection.rows import ObservationRow, PageRow, Summary
 from lycosa.collection.search_index import Hit
 from lycosa.frontier.admission import Scope
@@ -74,7 +75,6 @@ __all__ = [
     "refresh",
 ]
 
-Order = Literal["number", "relevance"]
 Tell = Callable[[str], None]
 
 
@@ -98,7 +98,7 @@ class _Readable:
         min_relevance: float | None = None,
         limit: int | None = None,
     ) -> Iterator[PageRow]:
-        """The pages in order of arrival, or most relevant first."""
+        """The pages in order of arrival, most relevant or most important first, or by URL."""
         return self._collection().catalog.pages(order, host=host, min_relevance=min_relevance, limit=limit)
 
     def page(self, url: str) -> PageRow | None:

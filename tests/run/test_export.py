@@ -131,6 +131,15 @@ def test_passages_are_of_one_text(content):
         content.check()
 
 
+def test_rows_come_in_the_order_asked_for_and_the_top_ones_are_the_first_of_it(folder):
+    everything = chosen(folder)
+    best = urls(sorted(everything, key=lambda row: (-row["relevance"], row["number"])))
+    assert urls(chosen(folder, order="relevance")) == best != urls(everything)
+    assert urls(chosen(folder, order="url")) == sorted(urls(everything))
+    assert urls(chosen(folder, order="number", top=3)) == urls(everything)[:3]
+    assert urls(chosen(folder, order="importance", top=3)) == urls(everything)[:3]  # not known: as they were fetched
+
+
 @pytest.mark.parametrize(
     ("filters", "said"),
     [
@@ -138,6 +147,7 @@ def test_passages_are_of_one_text(content):
         ({"languages": ["english"]}, "--language"),
         ({"label": "fine"}, "good, bad"),
         ({"since": "yesterday"}, "2026-11-16"),
+        ({"order": "size"}, "number, relevance, importance, url"),
         ({"since": "99999999999999999999d"}, "--since"),
     ],
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from crawling import archives, collection, copied, listing, pages, rows, waiting
-from lycosa.run.session import REPORT_FILE
+from lycosa.run.session import REPORT_FILE, Session
 from lycosa.run.topic import LABELS_FILE, MODEL_FILE
 from lycosa.run.training import Learnt
 from lycosa.run.upkeep import ImportedArchive, forget, import_archive, label, rebuild
@@ -90,6 +90,26 @@ def test_a_label_of_a_page_at_hand_trains_the_model_anew(learning: Path) -> None
     assert after[url] < before[url]
     assert (learning / MODEL_FILE).read_bytes() != model
     assert (learning / LABELS_FILE).read_text() == f"bad {url}\n"
+
+
+def test_what_waits_is_ranked_by_labels_when_the_next_session_opens(tmp_path, monkeypatch) -> None:
+    folder = collection(tmp_path / "hunting", [TOPICAL_SEED], topic='examples = "good.txt"\nnegatives = "bad.txt"')
+    listing(folder / "good.txt", GOOD[:4])
+    listing(folder / "bad.txt", BAD[:5])
+    crawl(folder, TOPICAL, 15, strategy="hunter")
+    waited = waiting(folder)
+    page = next(url for url in pages(folder) if url in GOOD[4:])
+    assert label(folder, {Url(page): False}, **QUIETLY) == Learnt(judged=15, missing=0)
+    assert waiting(folder) == waited
+    monkeypatch.setattr(Session, "_archived_visits", None)  # would be called to read the pages again
+    with opened(folder) as session:
+        session.checkpoint()
+    ranked = waiting(folder)
+    assert ranked.keys() == waited.keys()
+    assert ranked != waited
+    with opened(folder) as session:
+        session.checkpoint()
+    assert waiting(folder) == ranked  # once is enough
 
 
 def test_a_label_of_a_page_that_was_not_fetched_waits_for_the_next_crawl(learning: Path) -> None:

@@ -1,5 +1,6 @@
 """A topic that is said otherwise judges what is there anew, and no name of a strategy locks a collection."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,20 @@ def test_another_function_judges_the_pages_that_are_there(tmp_path, monkeypatch)
     crawl(folder)
     assert relevant(folder) == {"bees"}
     say(folder, ":bees", ":soup")
+    assert "the function of the topic may have changed: re-scoring 13 pages" in crawl(folder).err
+    assert relevant(folder) == {"soup"}
+
+
+def test_other_code_of_the_same_function_judges_the_pages_that_are_there(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    code = "def judge(page): return float('{}' in page.text)\n"
+    (tmp_path / "one_judge.py").write_text(code.format("honey"), encoding="utf-8")
+    folder = collection(tmp_path / "c", [HOME], topic='function = "one_judge:judge"')
+    crawl(folder)
+    assert relevant(folder) == {"bees"}
+    assert "re-scoring" not in crawl(folder).err
+    (tmp_path / "one_judge.py").write_text(code.format("butter"), encoding="utf-8")
+    monkeypatch.delitem(sys.modules, "one_judge")
     assert "the function of the topic may have changed: re-scoring 13 pages" in crawl(folder).err
     assert relevant(folder) == {"soup"}
 

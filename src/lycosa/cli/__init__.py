@@ -72,8 +72,8 @@ class Commands(TyperGroup):
 
     def resolve_command(self, context: Any, args: list[str]) -> Any:
         name = args[0]
-        if not name.startswith("-") and name not in (names := self.list_commands(context)):
-            nearest = get_close_matches(name, names)  # click knows those only that were loaded
+        if not name.startswith("-") and name not in COMMANDS and name not in plugins("lycosa.commands"):
+            nearest = get_close_matches(name, self.list_commands(context))  # click knows those only that were loaded
             hint = f" Did you mean {' or '.join(repr(each) for each in nearest)}?" if nearest else ""
             raise click.UsageError(f"No such command {name!r}.{hint}", context)
         return super().resolve_command(context, args)

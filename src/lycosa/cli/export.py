@@ -21,7 +21,7 @@ from lycosa.vocabulary.files import atomic_write, new_folder
 from lycosa.vocabulary.text import counted
 
 from .job_progress import ProgressBar
-from .options import Hosts, Label, Languages, MinRelevance, Name, Quiet, Since, standard_output, tell
+from .options import Hosts, Label, Languages, MinRelevance, Name, Quiet, Since, SortOrder, standard_output, tell
 
 STANDARD_OUTPUT = Path("-")  # as the name of a file
 
@@ -52,18 +52,19 @@ def export(
     ] = None,
     min_relevance: MinRelevance = None,
     top: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Only the N most relevant pages, the best first.")
+        int | None, typer.Option(metavar="N", min=1, help="Only the first N pages: the most relevant, or by --order.")
     ] = None,
     host: Hosts = None,
     language: Languages = None,
     label: Label = None,
     since: Since = None,
+    order: SortOrder = None,
     quiet: Quiet = False,
 ) -> None:
     """Export the pages of a collection for other programs. All or some of them, with or without their text."""
     if format == WACZ:
         content = ExportContent(text=text, markdown=markdown, html=html, links=links, chunks=chunks)
-        if content != ExportContent() or any((host, language, label, since, top)) or min_relevance is not None:
+        if content != ExportContent() or any((host, language, label, since, top, order)) or min_relevance is not None:
             raise UsageError("--format wacz holds the whole archive: give it no other option than --out and --quiet")
         _export_wacz(name, out or Path(f"{name.name}.wacz"), quiet=quiet)
         return
@@ -82,6 +83,7 @@ def export(
             top=top,
             label=label,
             since=since,
+            order=order,
             now=WallClock().now(),
         )
         pages = collection.catalog.count_selected(wanted)

@@ -56,6 +56,12 @@ Since = Annotated[
     str | None,
     typer.Option(metavar="DATE", help="Only pages fetched, new or changed, since then: 2026-11-16 (UTC), 7d or 12h."),
 ]
+SortOrder = Annotated[
+    str | None,
+    typer.Option(
+        "--order", metavar="ORDER", help="Sort by number (the order of fetching), relevance, importance or url."
+    ),
+]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print a line per page.")]
 
 

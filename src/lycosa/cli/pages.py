@@ -9,22 +9,23 @@ from lycosa.collection.export import Row
 from lycosa.run.export import TableOptions
 from lycosa.vocabulary.text import counted, visible
 
-from .options import Hosts, Json, Label, Languages, MinRelevance, Name, Since, print_json
+from .options import Hosts, Json, Label, Languages, MinRelevance, Name, Since, SortOrder, print_json
 
 
 def pages(
     name: Name,
-    top: Annotated[int, typer.Option(metavar="N", min=1, help="Pages shown, the most relevant first.")] = 30,
+    top: Annotated[int, typer.Option(metavar="N", min=1, help="Pages shown: the most relevant, or by --order.")] = 30,
     min_relevance: MinRelevance = None,
     host: Hosts = None,
     language: Languages = None,
     label: Label = None,
     since: Since = None,
+    order: SortOrder = None,
     as_json: Json = False,
 ) -> None:
-    """List the pages of a collection. The most relevant come first."""
+    """List the pages of a collection. The most relevant come first, unless --order says otherwise."""
     wanted = TableOptions(
-        host=host or (), language=language or (), min_relevance=min_relevance, label=label, since=since
+        host=host or (), language=language or (), min_relevance=min_relevance, label=label, since=since, order=order
     )
     with api.open(name) as collection:
         rows = list(collection.rows(**(wanted | {"top": top})))

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -100,8 +101,11 @@ class Catalog(Queries):
         with self._errors():
             self.connection = connect(path, writable, migrations)
             self._last_number = self.last_number()
-            urls = self._urls("SELECT url FROM pages") if writable else ()
-            self._page_keys = KeySet(map(key_of, urls))  # so that new pages, the common case, need no query
+
+    @cached_property
+    def _page_keys(self) -> KeySet:
+        """The keys of all pages, so that new pages, the common case, need no query."""
+        return KeySet(map(key_of, self._urls("SELECT url FROM pages")))
 
     def add(self, event: Event, place: RecordLocation | None) -> int | None:
         """Adds an event; returns the number of the page that must be updated in the search index, if any."""

@@ -31,7 +31,7 @@ class KeptWords(NamedTuple):
     number: int
     at: float  # when it was fetched
     codes: Codes
-    counts: Codes
+    counts: NDArray[np.unsignedinteger]
     vector: NDArray[np.float32]
 
 
@@ -101,8 +101,8 @@ class PageWords:
             for number, at, codes, counts, vector in rows:
                 are_bytes = all(isinstance(each, bytes) for each in (codes, counts, vector))
                 if are_bytes and len(codes) % 8 == len(vector) % 4 == 0 and len(counts) * 4 == len(codes):
-                    times: Codes = np.frombuffer(counts, "<u2").astype(np.uint64)
-                    yield KeptWords(number, at, np.frombuffer(codes, "<u8"), times, np.frombuffer(vector, "<f4"))
+                    times, vector_of_page = np.frombuffer(counts, "<u2"), np.frombuffer(vector, "<f4")
+                    yield KeptWords(number, at, np.frombuffer(codes, "<u8"), times, vector_of_page)
 
     def _some_after(self, number: int) -> list[tuple[int, float, bytes, bytes, bytes]]:
         sql = "SELECT number, at, codes, counts, vector FROM counts WHERE number > ? ORDER BY number LIMIT ?"

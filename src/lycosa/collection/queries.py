@@ -64,8 +64,14 @@ _UNSUCCESSFUL = "('failed', 'refused')"  # looks that got no answer about the pa
 _AT_ONCE = 256  # rows that are checked together
 T = TypeVar("T")
 R = TypeVar("R", bound=Struct)
+Order = Literal["number", "relevance", "importance", "url"]
+ORDERS: dict[Order, str] = {  # pages of which it is not known come last
+    "number": "number",
+    "relevance": "relevance DESC, number",
+    "importance": "standing DESC, number",
+    "url": "url",
+}
 FactsOrder = Literal["relevance", "standing", "newest", "oldest"]
-_ORDERS = {"number": "number", "relevance": "relevance DESC, number"}
 _FACTS_ORDERS: dict[FactsOrder, str] = {
     "relevance": "relevance DESC, number",
     "standing": "standing DESC, number",
@@ -85,7 +91,8 @@ class Selection(Struct, frozen=True):
     min_standing: float | None = None
     since: float | None = None  # the version held was fetched then, in seconds since the epoch, or later
     urls: frozenset[Url] | None = None  # one of these
-    top: int | None = None  # so many, the most relevant first; without it all, in the order of their arrival
+    top: int | None = None  # the first so many
+    order: Order = "number"
 
     def of_any_number(self) -> "Selection":
         """The same without the limit."""
@@ -159,7 +166,7 @@ class Queries:
 
     def pages(
         self,
-        order: Literal["number", "relevance"] = "number",
+        order: Order = "number",
         *,
         host: str | None = None,
         min_relevance: float | None = None,
@@ -177,7 +184,7 @@ class Queries:
             values.append(min_relevance)
         values.append(-1 if limit is None else limit)
         where = " AND ".join(wanted)
-        sql = f"SELECT {read_page.columns} FROM pages WHERE {where} ORDER BY {_ORDERS[order]} LIMIT ?"
+        sql = f"SELECT {read_page.columns} FROM pages WHERE {where} ORDER BY {ORDERS[order]} LIMIT ?"
         return self._records(read_page, sql, *values)
 
     def latest_pages(self, limit: int, *, before: int | None = None) -> list[PageRow]:
@@ -203,8 +210,7 @@ class Queries:
     def selected(self, wanted: Selection) -> Iterator[PageRow]:
         """The pages of a selection."""
         where, values = wanted.where()
-        order = _ORDERS["number" if wanted.top is None else "relevance"]
-        sql = f"SELECT {read_page.columns} FROM pages WHERE {where} ORDER BY {order} LIMIT ?"
+        sql = f"SELECT {read_page.columns} FROM pages WHERE {where} ORDER BY {ORDERS[wanted.order]} LIMIT ?"
         return self._records(read_page, sql, *values, -1 if wanted.top is None else wanted.top)
 
     def count_selected(self, wanted: Selection) -> int:

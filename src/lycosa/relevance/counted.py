@@ -22,7 +22,7 @@ class PageCounts(NamedTuple):
     """The input of a linear model."""
 
     codes: Codes  # of its terms
-    counts: Codes  # of each term
+    counts: NDArray[np.unsignedinteger]  # of each term
     vector: Vector  # of its words, by the built-in table of word vectors; empty if not computed
 
     @classmethod
@@ -34,7 +34,7 @@ class PageCounts(NamedTuple):
         """The same with the vector, which takes longer to compute than everything else."""
         if len(self.vector):
             return self
-        return self._replace(vector=shipped_table().of_counts(self.codes, self.counts))
+        return self._replace(vector=shipped_table().of_counts(self.codes, self.counts.astype(np.uint64)))
 
 
 class CountedTerms(Mapping[str, int]):

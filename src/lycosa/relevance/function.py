@@ -1,8 +1,12 @@
 """Relevance by a function of the user, which is imported only for trusted recipes."""
 
 import importlib
+import importlib.util
 import math
 from collections.abc import Callable
+from pathlib import Path
+
+import xxhash
 
 from lycosa.vocabulary.errors import LycosaError, RecipeError
 from lycosa.vocabulary.records import Page
@@ -43,3 +47,15 @@ def load_function(path: str) -> Function:
     if not callable(found):
         raise RecipeError(f"{path} is not a function but a {type(found).__name__}")
     return Function(path, found)
+
+
+def code_digest(path: str) -> str:
+    """Of the file that holds the function which "package.module:function" names; empty where there is no such file.
+
+    What that file imports is not in it.
+    """
+    spec = importlib.util.find_spec(path.partition(":")[0])
+    try:
+        return xxhash.xxh3_128_hexdigest(Path(spec.origin).read_bytes()) if spec is not None and spec.origin else ""
+    except OSError:
+        return ""

@@ -182,9 +182,16 @@ class Predicate(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     def asks_for_topic(self) -> bool:
         return self.topic is True or any(part.asks_for_topic for _, part in self.parts())
 
+    def functions(self) -> Iterator[str]:
+        """The user's functions in it, as package.module:function."""
+        if self.function is not None:
+            yield self.function
+        for _, part in self.parts():
+            yield from part.functions()
+
     @property
     def runs_code(self) -> bool:
-        return self.function is not None or any(part.runs_code for _, part in self.parts())
+        return any(True for _ in self.functions())
 
     def kind(self) -> str:
         """The kind of predicate. Raises RecipeError if there is none or more than one."""

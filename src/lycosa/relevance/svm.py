@@ -32,6 +32,7 @@ _MIN_GAP = 0.05  # between the mean distances of good and bad; below, there is n
 _NEWTON_STEPS = 100
 _TOLERANCE = 1e-9  # Newton's method ends at a smaller step
 _NO_CODE = np.uint64((1 << 64) - 1)
+_DAMPENED = 1.0 + np.log(np.maximum(np.arange(1 << 16), 1))  # by count
 _KIND = "linear, sublinear tf-idf, 1"
 
 Terms = Mapping[str, int]
@@ -81,14 +82,19 @@ class LinearModel:
 
     def relevances_of(self, pages: Sequence[PageCounts]) -> list[float]:
         """The relevance of many pages: equal to `relevance_of` up to rounding, ten times as fast."""
+        if not pages:
+            return []
         lengths = np.array([len(page.codes) for page in pages], np.intp)
-        rows = np.repeat(np.arange(len(pages)), lengths)
-        codes = np.concatenate([page.codes for page in pages]) if pages else np.empty(0, np.uint64)
-        counts = np.concatenate([page.counts for page in pages]) if pages else np.empty(0, np.uint64)
-        places = self._places.of(codes)
-        values = self._idfs[places] * (1.0 + np.log(counts.astype(np.float64)))
-        sizes = np.sqrt(np.bincount(rows, values * values, len(pages)))
-        distances = self._bias + np.bincount(rows, self._weights[places] * values, len(pages)) / np.maximum(sizes, 1e-9)
+        places = self._places.of(np.concatenate([page.codes for page in pages]))
+        values = self._idfs.take(places)
+        values *= _dampened(np.concatenate([page.counts for page in pages]))
+        squares, sums = np.zeros(len(pages)), np.zeros(len(pages))
+        begins, has_words = (np.cumsum(lengths) - lengths)[lengths > 0], lengths > 0
+        if len(begins):
+            squares[has_words] = np.add.reduceat(values * values, begins)
+            values *= self._weights.take(places)
+            sums[has_words] = np.add.reduceat(values, begins)
+        distances = self._bias + sums / np.maximum(np.sqrt(squares), 1e-9)
         if self.meaning is not None:
             vectors = np.array([page.with_vector().vector for page in pages])
             distances += self.meaning.along_vectors(vectors) * (lengths > 0)
@@ -173,6 +179,11 @@ class LinearModel:
             problem = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise CollectionError(f"cannot use {source}: {problem}; delete it to have it trained again") from None
         return cls(terms, bias=bias, idf_of_new=idf_of_new, meaning=meaning)
+
+
+def _dampened(counts: NDArray[np.unsignedinteger]) -> Floats:
+    """1 + ln count for each count; from a table for 16-bit counts, as kept words have."""
+    return _DAMPENED.take(counts) if counts.dtype == np.uint16 else 1.0 + np.log(counts.astype(np.float64))
 
 
 class _CodeIndex:

@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypedDict, get_args
 
 from msgspec import Struct
 
 from lycosa.collection import Collection, PageRow
 from lycosa.collection.export import COLUMNS, Row, export_row
 from lycosa.collection.json_text import replace_surrogates
-from lycosa.collection.queries import Selection
+from lycosa.collection.queries import Order, Selection
 from lycosa.reading import markdown_of, passages
 from lycosa.recipe import is_host, load_recipe
 from lycosa.vocabulary.errors import RecipeError, UsageError
@@ -73,6 +73,7 @@ class TableOptions(TypedDict, total=False):
     top: int | None
     label: str | None
     since: str | float | datetime | None
+    order: str | None
 
 
 def table_request(folder: Path, options: TableOptions, *, now: float) -> tuple[Selection, ExportContent]:
@@ -94,6 +95,7 @@ def table_request(folder: Path, options: TableOptions, *, now: float) -> tuple[S
         top=options.get("top"),
         label=options.get("label"),
         since=options.get("since"),
+        order=options.get("order"),
         now=now,
     )
     return wanted, content
@@ -112,9 +114,13 @@ def selection_of(
     top: int | None = None,
     label: str | None = None,
     since: str | float | datetime | None = None,
+    order: str | None = None,
     now: float,
 ) -> Selection:
-    """The selection for flags or keywords of the user; UsageError for wrong values."""
+    """The selection for flags or keywords of the user; UsageError for wrong values.
+
+    Without an order, pages come as they were fetched, and the top ones most relevant first.
+    """
     for host in hosts:
         if not is_host(host):
             raise UsageError(f"--host: not a host: {host[:100]!r}; write its name alone, such as www.example.org")
@@ -123,6 +129,10 @@ def selection_of(
             raise UsageError(f"--language: not a code: {language[:100]!r}; write two letters, such as en, or unknown")
     if label is not None and label not in LABELS:
         raise UsageError(f"--label: no label {label[:100]!r}; there are {', '.join(LABELS)}")
+    orders: dict[str, Order] = {name: name for name in get_args(Order)}
+    order = order or ("number" if top is None else "relevance")
+    if order not in orders:
+        raise UsageError(f"--order: no order {order[:100]!r}; there are {', '.join(orders)}")
     return Selection(
         hosts=tuple(host.lower() for host in hosts),
         languages=tuple("" if each == _UNKNOWN_LANGUAGE else each.lower() for each in languages),
@@ -130,6 +140,7 @@ def selection_of(
         since=None if since is None else moment_of(since, now=now),
         urls=None if label is None else frozenset(url for url, each in labels_of(folder).items() if each == label),
         top=top,
+        order=orders[order],
     )
 
 

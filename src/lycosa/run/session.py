@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from lycosa import __version__
 from lycosa.collection.events import Attempt, Event, RunStart, Scores
 from lycosa.collection.journal import Upkeep, end_journal, read_journal, write_journal
-from lycosa.collection.page_words import WORDS_FILE, PageWords
+from lycosa.collection.page_words import MAX_KEPT, WORDS_FILE, PageWords
 from lycosa.collection.queries import CROWDED
 from lycosa.collection.rows import ExampleRow, PageRow
 from lycosa.frontier.admission import Admission, Scope
@@ -28,7 +28,7 @@ from lycosa.recipe import Recipe, UtilityOptions, make_strategy, read_seeds, use
 from lycosa.relevance.counted import CountedTerms
 from lycosa.standing import Traffic, read_traffic
 from lycosa.standing.authority import AuthorityTable
-from lycosa.strategies.base import BaseStrategy
+from lycosa.strategies.base import BaseStrategy, SupportsRejudge
 from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy
 from lycosa.user_config import authority_file
 from lycosa.vocabulary.clock import Clock
@@ -66,6 +66,7 @@ from .topical_map import map_of_run
 from .trust import check_collection, harmless, is_trusted, plain_file, require_trust
 
 _RANKS_BEHIND = "ranks_behind"  # state: the frontier is not yet re-ranked after a change of scores or strategy
+_BY_SCORES = "scores"  # its value if nothing but scores has changed
 REPORT_FILE = "report.html"
 STANDING_FILE = "standing.json"
 _PROGRESS_INTERVAL = 5.0  # seconds between messages while the archive is read
@@ -86,8 +87,7 @@ class Session:
     is_upkeep: whether this is maintenance only, which must be possible for untrusted collections: whatever needs trust
         is left out of the recipe.
     ranks: whether to re-rank the frontier if that is due, and to estimate recall on closing, which read the whole
-    archive
-        and all links; otherwise, the next session does it.
+        archive and all links; otherwise, the next session does it, and strategy and frontier are restored on first use.
     """
 
     def __init__(
@@ -123,11 +123,13 @@ class Session:
         self._recall: RecallEstimator | None = None  # None if it must be restored from the catalog
         self._is_recall_behind = bool(self.collection.catalog.get_state(RECALL_BEHIND))  # in the catalog
         self._ranks = ranks
+        self._frontier: DurableFrontier | None = None
         self.map = Guide("map", find=partial(map_of_run, folder=folder), tell=tell)
         self.log = Guide("access log", find=partial(log_of_run, folder=folder), tell=tell)
         try:
             with self.collection.catalog.guarded():
-                self.loop = self._restored_loop()
+                self._restore_settings()
+                self._loop = self._restored_loop() if ranks else None
             if self.collection.settled:
                 tell(self.collection.settled)
             if self.collection.index_was_outdated:
@@ -185,8 +187,8 @@ class Session:
         forgotten = read_forgotten(self.folder)
         return [url for url in urls if not is_forgotten(url, forgotten)]
 
-    def _restored_loop(self) -> Loop:
-        """Strategy and frontier as they were at the last checkpoint."""
+    def _restore_settings(self) -> None:
+        """What the last run went by, and how far it came."""
         catalog, recipe = self.collection.catalog, self.recipe
         self._seeds: list[Url] = catalog.get_state("seeds", list[CheckedUrl]) or []
         last = catalog.get_state("strategy", str) or recipe.strategy
@@ -195,7 +197,6 @@ class Session:
         self._utility = utility_for(self.strategy_name, _utility_of(utility))
         self.map.activate(catalog.get_state("map"), self.strategy_name)
         self.log.activate(catalog.get_state("logs"), self.strategy_name)
-        strategy = self._restored_strategy()
         self._scope = catalog.get_state("scope", Scope) or Scope()  # of the last run, flags included
         self._quotas = _quotas_of(catalog.get_state("quotas"))  # of the last run too
         self._admission = Admission(
@@ -207,7 +208,39 @@ class Session:
         )
         self._steering = _steering_of(catalog.get_state("steering"))
         self._admission.blocked = self._steering.blocked
-        self.frontier = DurableFrontier(
+        pages, relevant, size = catalog.totals()
+        self.status = Status(
+            pages=pages,
+            relevant=relevant,
+            pages_since_relevant=catalog.pages_since_relevant(),
+            bytes_kept=size,
+            began=self.clock.now(),
+        )
+
+    @property
+    def loop(self) -> Loop:
+        """The loop, with strategy and frontier as they were at the last checkpoint."""
+        if self._loop is None:
+            with self.collection.catalog.guarded():
+                self._loop = self._restored_loop()
+        return self._loop
+
+    @property
+    def frontier(self) -> DurableFrontier:
+        """What waits, as it was at the last checkpoint."""
+        if self._frontier is None:
+            with self.collection.catalog.guarded():
+                self._frontier = self._restored_frontier()
+        return self._frontier
+
+    @property
+    def is_restored(self) -> bool:
+        """Whether the frontier was read, and may have changed since."""
+        return self._frontier is not None
+
+    def _restored_frontier(self) -> DurableFrontier:
+        catalog, recipe = self.collection.catalog, self.recipe
+        frontier = DurableFrontier(
             catalog.connection,
             clock=self.clock,
             admission=self._admission,
@@ -218,24 +251,19 @@ class Session:
             boosted=self._steering.boosted,
         )
         for host, until in (catalog.get_state("holds", dict[str, Moment]) or {}).items():
-            self.hold(Host(host), until)
-        self.frontier.restore_settled(catalog.visited())
+            frontier.hold(Host(host), self._bounded(until))
+        frontier.restore_settled(catalog.visited())
         self._admission.pages.restore(catalog.pages_of_hosts())
-        pages, relevant, size = catalog.totals()
-        self.status = Status(
-            pages=pages,
-            relevant=relevant,
-            pages_since_relevant=catalog.pages_since_relevant(),
-            bytes_kept=size,
-            began=self.clock.now(),
-        )
+        return frontier
+
+    def _restored_loop(self) -> Loop:
         return Loop(
-            strategy,
+            self._restored_strategy(),
             self.frontier,
             journal=self,
             observe=self._observe,
             clock=self.clock,
-            retries=recipe.requests.retries,
+            retries=self.recipe.requests.retries,
         )
 
     @cached_property
@@ -322,9 +350,28 @@ class Session:
 
     # ------------------------------------------------------------ from the archive
 
-    def rank_later(self) -> None:
-        """Has the next session that ranks re-rank the frontier, since pages were scored again."""
-        self.collection.catalog.put_state(_RANKS_BEHIND, True)
+    def rank_later(self, *, by_scores: bool = False) -> None:
+        """Has the next session that ranks re-rank the frontier.
+
+        by_scores: whether nothing but scores has changed, so that a `SupportsRejudge` need not see the pages again.
+        """
+        catalog = self.collection.catalog
+        if not by_scores or not catalog.get_state(_RANKS_BEHIND):
+            catalog.put_state(_RANKS_BEHIND, _BY_SCORES if by_scores else True)
+
+    def _rank(self) -> None:
+        """Re-ranks the frontier if that is due."""
+        catalog, strategy = self.collection.catalog, self.loop.strategy
+        behind = catalog.get_state(_RANKS_BEHIND)
+        if not behind:
+            return
+        if behind == _BY_SCORES and isinstance(strategy, SupportsRejudge):
+            judged = catalog.judged(latest=MAX_KEPT)
+            relevances: dict[str, float] = {url: relevance for _, url, _, relevance in judged if relevance is not None}
+            self.record_skips(self.loop.put(strategy.rejudge(relevances)))
+        else:
+            self.rerank()
+        catalog.put_state(_RANKS_BEHIND, False)
 
     def _catch_up(self, *, ranks: bool) -> None:
         """Applies the events of the archive that the catalog lacks."""
@@ -348,9 +395,8 @@ class Session:
             if applied % 1_000 == 0:
                 self.tell(f"{applied} events of the archive read again")
                 self.checkpoint()
-        if ranks and catalog.get_state(_RANKS_BEHIND):
-            self.rerank()
-            catalog.put_state(_RANKS_BEHIND, False)
+        if ranks:
+            self._rank()
         if applied:
             self._recall, self._is_recall_behind = None, True
             self.checkpoint()
@@ -362,7 +408,10 @@ class Session:
 
     def hold(self, host: Host, until: float) -> None:
         """Holds a host until the given time; for a day at most, as the clock may have changed."""
-        self.frontier.hold(host, min(until, self.clock.now() + MAX_WAIT))
+        self.frontier.hold(host, self._bounded(until))
+
+    def _bounded(self, until: float) -> float:
+        return min(until, self.clock.now() + MAX_WAIT)
 
     def begin_run(self, run: RunStart) -> list[str]:
         """Takes over seeds and strategy of a run; returns the changes for which the frontier must be re-ranked."""
@@ -708,6 +757,22 @@ class Session:
     def checkpoint(self) -> None:
         """Saves everything, so that after a kill only later events are read from the archive."""
         catalog, cpu_before = self.collection.catalog, time.process_time()
+        if self.is_restored:
+            self._save_loop()
+        if self._recall is not None and self._is_recall_behind:
+            catalog.put_state(RECALL_STATE, msgspec.to_builtins(self._recall.estimate()))
+            if catalog.get_state(RECALL_BEHIND):
+                catalog.put_state(RECALL_BEHIND, False)
+            self._is_recall_behind = False
+        self.collection.checkpoint()
+        self.words.commit()
+        self._unsaved = 0
+        self._checkpointed_at, self._cpu_at_checkpoint = time.monotonic(), time.process_time()
+        self._cpu_of_checkpoint = self._cpu_at_checkpoint - cpu_before
+
+    def _save_loop(self) -> None:
+        """Saves the frontier and the state of the strategy in the catalog."""
+        catalog = self.collection.catalog
         self._write_frontier()
         catalog.put_state("strategy", self.strategy_name)
         if self._options or catalog.get_state("options"):
@@ -720,16 +785,6 @@ class Session:
         holds, forgotten = self.frontier.holds(self.clock.now() + SHORT_HOLD), read_forgotten(self.folder)
         kept = {host: until for host, until in holds.items() if not is_forgotten_name(host, forgotten)}
         catalog.put_state("holds", kept)
-        if self._recall is not None and self._is_recall_behind:
-            catalog.put_state(RECALL_STATE, msgspec.to_builtins(self._recall.estimate()))
-            if catalog.get_state(RECALL_BEHIND):
-                catalog.put_state(RECALL_BEHIND, False)
-            self._is_recall_behind = False
-        self.collection.checkpoint()
-        self.words.commit()
-        self._unsaved = 0
-        self._checkpointed_at, self._cpu_at_checkpoint = time.monotonic(), time.process_time()
-        self._cpu_of_checkpoint = self._cpu_at_checkpoint - cpu_before
 
     def _write_frontier(self) -> None:
         with self.collection.catalog.guarded():

@@ -18,6 +18,7 @@ from lycosa.reading import Reader
 from lycosa.recipe import StandingSource
 from lycosa.relevance.counted import CountedTerms, PageCounts
 from lycosa.relevance.embedding import shipped_table
+from lycosa.relevance.function import code_digest
 from lycosa.relevance.positive_unlabelled import MAX_UNLABELLED
 from lycosa.relevance.registry import TrainedRelevance
 from lycosa.relevance.svm import LinearModel
@@ -155,11 +156,14 @@ class TopicTrainer:
     def _use_predicate(self) -> None:
         """Scores every page again if the predicate of the recipe has changed since the last run."""
         session, catalog = self._session, self._session.collection.catalog
-        predicate = msgspec.json.decode(msgspec.json.encode(session.recipe.topic.predicate))  # as read from the catalog
-        if self._judge is not None and predicate != catalog.get_state(_PREDICATE):
+        predicate = session.recipe.topic.predicate
+        spelt = msgspec.json.decode(msgspec.json.encode(predicate))  # as read from the catalog
+        if predicate is not None and predicate.runs_code:
+            spelt["code"] = [code_digest(function) for function in predicate.functions()]
+        if self._judge is not None and spelt != catalog.get_state(_PREDICATE):
             if session.status.pages:
-                self._judge_anew("the predicate has changed")
-            catalog.put_state(_PREDICATE, predicate)  # last: after a kill before here, the next run does it again
+                self._judge_anew("the predicate may have changed")
+            catalog.put_state(_PREDICATE, spelt)  # last: after a kill before here, the next run does it again
 
     def _use_stems(self) -> None:
         """Scores every page again if stemming has changed since the last time."""
@@ -183,9 +187,12 @@ class TopicTrainer:
 
     @property
     def _rule(self) -> Plain:
-        """The keywords and the function, as kept in the catalog; None if a model decides."""
+        """The keywords, or the function and its code, as kept in the catalog; None if a model decides."""
         topic = self._session.recipe.topic
-        return {"keywords": list(topic.keywords), "function": topic.function} if is_rule(topic) else None
+        if not is_rule(topic):
+            return None
+        code = {"code": code_digest(topic.function)} if topic.function else {}
+        return {"keywords": list(topic.keywords), "function": topic.function, **code}
 
     def _note_judge(self) -> None:
         """Saves how the pages were scored."""
@@ -303,13 +310,13 @@ class TopicTrainer:
     def _rejudge(self, most: int, reason: str) -> int:
         """Scores the latest `most` pages again by their word counts, and has the strategy, or else the next crawl,
         re-rank the frontier; returns the number of pages."""
-        session, strategy = self._session, self._session.loop.strategy
+        session = self._session
         assert self._judge is not None
         relevances = self._crawled.judged_by(self._judge, most)
-        if isinstance(strategy, SupportsRejudge):
+        if session.is_restored and isinstance(strategy := session.loop.strategy, SupportsRejudge):
             session.record_skips(session.loop.put(strategy.rejudge(relevances)))
         else:
-            session.rank_later()
+            session.rank_later(by_scores=True)
         self._record_relevances(relevances, reason)
         return len(relevances)
 

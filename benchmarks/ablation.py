@@ -26,7 +26,7 @@ import numpy as np
 from msgspec.structs import replace
 
 import lycosa.relevance.positive_unlabelled as judge
-import lycosa.run.training as training
+import lycosa.run.topic_training as training
 import lycosa.strategies.hunter as hunter
 from lycosa.reading import Reader
 from lycosa.strategies.hunter import FEATURES, Floats, Hunter

@@ -22,7 +22,7 @@ PARTS = ("train_if_due", "finish", "tell_unknown_words")
 def crawl(words: list[str]) -> None:
     """Runs a command of Lycosa's in this process, and prints what its parts cost."""
     from lycosa.cli import main as lycosa  # first: it says how many threads numpy may have
-    from lycosa.run.training import TopicTrainer
+    from lycosa.run.topic_training import TopicTrainer
 
     spent = dict.fromkeys(PARTS, 0.0)
 

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from lycosa.run.overview import Overview
     from lycosa.run.refresh import Plan, Refresh, Refreshed
     from lycosa.run.session import Session
-    from lycosa.run.training import Learnt
+    from lycosa.run.topic_training import Learnt
     from lycosa.run.upkeep import Forgotten, ImportedArchive
 
 __all__ = [

@@ -8,7 +8,7 @@ import pytest
 from crawling import collection, copied, listing, pages, site
 from lycosa.run.control import MAX_LABELS, CrawlControl, CrawlReply, CrawlRequest, ask
 from lycosa.run.topic import read_labels
-from lycosa.run.training import TopicTrainer
+from lycosa.run.topic_training import TopicTrainer
 from lycosa.vocabulary.errors import UsageError
 from sessions import crawl, opened
 from worlds import html

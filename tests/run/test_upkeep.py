@@ -8,7 +8,7 @@ import pytest
 from crawling import archives, collection, copied, listing, pages, rows, waiting
 from lycosa.run.session import REPORT_FILE, Session
 from lycosa.run.topic import LABELS_FILE, MODEL_FILE
-from lycosa.run.training import Learnt
+from lycosa.run.topic_training import Learnt
 from lycosa.run.upkeep import ImportedArchive, forget, import_archive, label, rebuild
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.errors import CollectionError, UsageError

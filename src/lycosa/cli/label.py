@@ -8,7 +8,7 @@ import typer
 
 from lycosa import api
 from lycosa.run.control import MAX_LABELS
-from lycosa.run.training import Learnt
+from lycosa.run.topic_training import Learnt
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.files import read_user_file
 from lycosa.vocabulary.records import Url

@@ -22,7 +22,7 @@ from lycosa.run.review import (
     choose,
     measured,
 )
-from lycosa.run.training import Learnt
+from lycosa.run.topic_training import Learnt
 from lycosa.run.upkeep import require_learning
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import counted, visible

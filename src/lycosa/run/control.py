@@ -29,7 +29,7 @@ from lycosa.vocabulary.records import Plain, Url
 
 from . import steering, upkeep
 from .session import Session, Tell
-from .training import Learnt, TopicTrainer
+from .topic_training import Learnt, TopicTrainer
 from .upkeep import require_learning
 
 SOCKET_FILE = "control.sock"

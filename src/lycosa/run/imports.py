@@ -14,7 +14,7 @@ from lycosa.web.encodings import decoded
 
 from .forgotten import is_forgotten, read_forgotten
 from .session import Session, Tell
-from .training import TopicTrainer
+from .topic_training import TopicTrainer
 
 AHEAD_SECONDS = 86_400.0  # by which the clock of others may be ahead of ours
 

@@ -37,8 +37,9 @@ from .host_slots import CurrentSlots
 from .options import Settings
 from .session import Session
 from .sitemaps import urls_in_sitemaps
+from .standing_training import StandingTrainer
+from .topic_training import TopicTrainer
 from .topical_map import open_map
-from .training import StandingTrainer, TopicTrainer
 
 
 def make_web(

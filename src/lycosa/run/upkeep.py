@@ -20,7 +20,7 @@ from .forgotten import add_forgotten
 from .imports import Importer
 from .session import REPORT_FILE, Session, Tell
 from .topic import is_rule
-from .training import Learnt, TopicTrainer
+from .topic_training import Learnt, TopicTrainer
 from .trust import check_collection
 
 _MAX_HOSTS = 5

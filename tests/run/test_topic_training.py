@@ -1,4 +1,4 @@
-"""The two models of a crawl: learnt from a rule, a file or examples, and learnt again as the collection grows."""
+"""The relevance model: trained from a rule, a file or examples, and trained again as the collection grows."""
 
 import asyncio
 from collections import Counter
@@ -12,18 +12,17 @@ from msgspec.structs import replace
 
 from crawling import collection, copied, listing, pages, rows, site, waiting
 from lycosa.reading.html import Parsed, parse_html
-from lycosa.recipe import StandingSource, load_recipe
+from lycosa.recipe import load_recipe
 from lycosa.relevance.predicates import Predicate
 from lycosa.relevance.registry import LinearTrainer
 from lycosa.relevance.svm import LinearModel
 from lycosa.run import upkeep
 from lycosa.run.forgotten import add_forgotten
-from lycosa.run.session import STANDING_FILE, Session
+from lycosa.run.session import Session
 from lycosa.run.topic import MODEL_FILE, Terms
-from lycosa.run.training import StandingTrainer, TopicTrainer
+from lycosa.run.topic_training import TopicTrainer
 from lycosa.strategies.hunter import Hunter
 from lycosa.vocabulary.clock import WallClock
-from lycosa.vocabulary.errors import CollectionError, LycosaError
 from lycosa.vocabulary.records import Change, Page, Url, Visit
 from sessions import crawl, opened
 from worlds import TOPICAL, TOPICAL_SEED, html, topic_of
@@ -286,7 +285,7 @@ def last_visit(session: Session) -> Visit:
 
 def test_what_waits_is_ranked_by_the_new_model(two_topics: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     crawl(two_topics, TWO_TOPICS, 19, is_killed=True)
-    monkeypatch.setattr("lycosa.run.training.RETRAIN_AT", (5, 10, 19))
+    monkeypatch.setattr("lycosa.run.topic_training.RETRAIN_AT", (5, 10, 19))
     with opened(two_topics) as session:
         trainer, _ = learnt(session)
         before, judged = waiting(two_topics), relevances(two_topics)
@@ -339,7 +338,7 @@ def test_the_same_pages_give_the_same_model_however_often_a_crawl_was_stopped(tm
 def test_a_sample_is_the_same_whether_its_pages_were_just_crawled_or_read_from_the_archive(
     two_topics: Path, trainings: list[Training], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lycosa.run.training.MAX_UNLABELLED", 10)
+    monkeypatch.setattr("lycosa.run.topic_training.MAX_UNLABELLED", 10)
     crawl(two_topics, TWO_TOPICS, 20)
     add_forgotten(two_topics, pages(two_topics)[6])
     with opened(two_topics) as session:
@@ -374,7 +373,7 @@ def test_pages_that_were_seen_changed_are_judged_by_their_new_words(two_topics: 
 def test_a_short_crawl_is_judged_once_more_at_its_end(
     two_topics: Path, trainings: list[Training], monkeypatch: pytest.MonkeyPatch, longest: int, sizes: list[int]
 ) -> None:
-    monkeypatch.setattr("lycosa.run.training.MAX_REJUDGED", longest)
+    monkeypatch.setattr("lycosa.run.topic_training.MAX_REJUDGED", longest)
     crawl(two_topics, TWO_TOPICS, 7)
     assert [each.pages for each in trainings] == sizes
     crawl(two_topics, TWO_TOPICS, 7)
@@ -420,78 +419,6 @@ def test_training_again_judges_all_pages_by_the_new_model(crawled: Path) -> None
     assert relevances(crawled) == pytest.approx(judged, rel=1e-6)
 
 
-# Standing
-
-
-def standings(folder: Path) -> list[float | None]:
-    return [value for (value,) in rows(folder, "SELECT standing FROM pages ORDER BY number")]
-
-
-def test_without_in_links_the_model_that_comes_with_it_is_used_and_told_of(crawled: Path) -> None:
-    told: list[str] = []
-    assert set(standings(crawled)) == {None}
-    with opened(crawled, tell=told.append) as session:
-        trainer = StandingTrainer(session)
-        trainer.judge_anew()
-        assert told == [], "there is no model to judge by"
-        trainer.learn()
-        trainer.judge_anew()
-        expected = [trainer.standing(page_in(session, row.url)) for row in session.collection.catalog.pages()]
-    assert told[0].startswith("No link data given")
-    assert told[1:] == ["Importance model updated: re-scoring 20 pages."]
-    assert standings(crawled) == expected
-    assert (crawled / STANDING_FILE).exists()
-
-
-def test_a_model_of_standing_is_learnt_once_from_the_same_tables(crawled: Path) -> None:
-    listing(crawled / "links.csv", [f"{url},{number}" for number, url in enumerate(TOPICAL)])
-    source = StandingSource(in_links="links.csv")
-    told: list[str] = []
-    for _ in range(2):
-        with opened(crawled, tell=told.append, standing=source, **by_examples(crawled)) as session:
-            trainer = StandingTrainer(session)
-            trainer.check()
-            trainer.learn()
-            trainer.judge_anew()
-    judged = [line for line in told if "re-scoring" in line]
-    assert len(judged) == 1
-    listing(crawled / "links.csv", [f"{url},{number % 3}" for number, url in enumerate(TOPICAL)])
-    with opened(crawled, tell=told.append, standing=source, **by_examples(crawled)) as session:
-        trainer = StandingTrainer(session)
-        trainer.learn()
-        trainer.judge_anew()
-    assert len([line for line in told if "re-scoring" in line]) == 2, "the table is another one"
-
-
-def test_theta_of_the_recipe_is_kept_to(crawled: Path) -> None:
-    with opened(crawled, standing=StandingSource(theta=2.5)) as session:
-        trainer = StandingTrainer(session)
-        trainer.learn()
-        assert trainer.model is not None and trainer.model.theta == 2.5
-
-
-def test_a_table_that_cannot_be_read_is_refused_before_anything_is_fetched(crawled: Path) -> None:
-    with (
-        opened(crawled, standing=StandingSource(in_links="none.csv")) as session,
-        pytest.raises(LycosaError, match=r"none\.csv"),
-    ):
-        StandingTrainer(session).check()
-
-
-def test_a_damaged_model_of_standing_is_told(crawled: Path) -> None:
-    (crawled / STANDING_FILE).write_text("{")
-    with opened(crawled) as session, pytest.raises(CollectionError, match="delete it to have it learnt again"):
-        StandingTrainer(session).learn()
-
-
-def test_with_a_hundred_pages_standing_is_learnt_anew(honey: Path) -> None:
-    told: list[str] = []
-    crawl(honey, HONEY, 99, strategy="adaptive")
-    crawl(honey, HONEY, 104, strategy="adaptive", tell=told.append)
-    assert "Importance model updated: re-scoring 100 pages." in told
-    assert None not in standings(honey)
-
-
 def test_a_label_neither_reads_pages_nor_the_list_of_public_suffixes(
     two_topics: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -501,7 +428,7 @@ def test_a_label_neither_reads_pages_nor_the_list_of_public_suffixes(
     page = Session.page
     monkeypatch.setattr(Session, "page", lambda session, url: read.append(url) or page(session, url))
     monkeypatch.setattr("lycosa.vocabulary.urls._suffixes", lambda: pytest.fail("sites are not needed"))
-    monkeypatch.setattr("lycosa.run.training._MIN_ANNOUNCED", 30)
+    monkeypatch.setattr("lycosa.run.topic_training._MIN_ANNOUNCED", 30)
     upkeep.label(two_topics, {url: True}, clock=WallClock(), tell=told.append)
     assert set(read) <= {url} and told == []
     (two_topics / "words.sqlite").unlink()

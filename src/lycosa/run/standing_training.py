@@ -1,0 +1,254 @@
+"""Trains the model of standing of a crawl, and trains it again as the collection grows."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+import xxhash
+from msgspec import Struct
+
+from lycosa.collection.errors import disk_errors
+from lycosa.collection.events import Scores
+from lycosa.reading import Reader
+from lycosa.recipe import StandingSource
+from lycosa.standing import (
+    StandingModel,
+    count_in_links,
+    labelled,
+    learn,
+    median_prediction,
+    prior,
+    read_graph_in_links,
+    read_in_links,
+    read_traffic,
+)
+from lycosa.standing.authority import AuthorityStanding
+from lycosa.strategies.base import SupportsRejudge
+from lycosa.vocabulary.contracts import Standing
+from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.files import atomic_write, read_regular_file
+from lycosa.vocabulary.records import Page, Plain, Url
+from lycosa.vocabulary.text import counted
+
+from .open import open_for_reading
+from .session import STANDING_FILE, Session
+from .trust import plain_file
+
+_MAX_BYTES = 100_000_000
+LEARN_AT = (100, 1_000)  # sizes of the collection at which the model is trained again; θ is fixed at the first
+MAX_PAGES = 2_000  # of the collection, read for training
+THETA_PAGES = 500  # θ is the median prediction over so many pages of the collection
+_BUILT_IN = "No link data given; estimating importance with the built-in model."
+
+
+class _SavedStanding(Struct, frozen=True):
+    sources: str  # fingerprint of the training data
+    model: Plain
+
+
+class StandingTrainer:
+    """Estimates the standing of pages, with a model that is trained again as the collection grows.
+
+    It is trained on pages whose in-links are known: good examples and, at 100 and 1 000 pages, those of the collection.
+    θ is the median prediction for the examples at first, for the collection's own pages from the hundredth on.
+    """
+
+    def __init__(self, session: Session):
+        self._session = session
+        self._source = session.recipe.standing
+        self.model: StandingModel | None = None  # None until it is trained or loaded
+        self._is_new = False
+        self._stage: int | None = None  # index into LEARN_AT; None before there is a model
+
+    @property
+    def judge(self) -> Standing | None:
+        """The current model, combined with the imported rank lists if there are any."""
+        if self.model is None or self._session.authority is None:
+            return self.model
+        return AuthorityStanding(self.model, self._session.authority)
+
+    def standing(self, page: Page) -> float:
+        """The standing of a page by the current model."""
+        judge = self.judge
+        assert judge is not None
+        return judge.standing(page)
+
+    def check(self) -> None:
+        """Raises if the tables of the recipe cannot be read, before anything is fetched."""
+        source, folder = self._source, self._session.folder
+        if source.in_links:
+            read_in_links(plain_file(folder / source.in_links))
+        if source.traffic:
+            read_traffic(plain_file(folder / source.traffic))
+
+    def learn(self) -> None:
+        """Loads the saved model, or trains one if its training data has changed."""
+        path = self._session.folder / STANDING_FILE
+        is_first, self._stage = self._stage is None, self._stage_now()
+        saved = _read_standing(path) if path.exists() else None
+        if saved is not None and saved.sources == self._fingerprint():
+            model = StandingModel.from_plain(saved.model, traffic=self._traffic(), source=str(path))
+        else:
+            model, self._is_new = self._learnt(), True
+        self.model = model
+        if is_first or self._is_new:
+            self._report(model, is_first=is_first)
+
+    def judge_anew(self) -> None:
+        """Estimates the standing of the stored pages, if the model is new or some pages have none."""
+        session, model, judge = self._session, self.model, self.judge
+        if model is None or judge is None:
+            return
+        if session.status.pages and (self._is_new or session.collection.catalog.has_pages_without_standing()):
+            session.tell(f"Importance model updated: re-scoring {counted(session.status.pages, 'page')}.")
+            standing = self._judge_pages(judge)
+            session.record(Scores(session.clock.now(), "how much pages matter is learnt anew", {}, standing))
+            session.checkpoint()
+        if self._is_new:
+            self._save(model)  # last: after a kill before here, the next run learns and judges again
+            self._is_new = False
+
+    def _judge_pages(self, model: Standing) -> dict[str, float]:
+        """The standing of every page; re-ranks the frontier."""
+        session, strategy = self._session, self._session.loop.strategy
+        if not isinstance(strategy, SupportsRejudge):
+            return session.rerank(standing=model)[1]
+        urls = (row.url for row in session.collection.catalog.pages())
+        pages = ((url, session.page(url)) for url in urls)
+        standing: dict[str, float] = {url: model.standing(page) for url, page in pages if page is not None}
+        session.record_skips(session.loop.put(strategy.rejudge({}, standing)))
+        return standing
+
+    def learn_if_due(self) -> None:
+        """Trains again when the collection reaches the next size in LEARN_AT."""
+        if self._stage is not None and self._stage < self._stage_now():
+            self.learn()
+            self.judge_anew()
+
+    def _stage_now(self) -> int:
+        """The number of sizes in LEARN_AT that are reached."""
+        learns_from_own_pages = bool(self._source.in_links or (self._source.graph and not self._source.collections))
+        return bisect_right(LEARN_AT if learns_from_own_pages else LEARN_AT[:1], self._session.status.pages)
+
+    def _report(self, model: StandingModel, *, is_first: bool) -> None:
+        source, tell = self._source, self._session.tell
+        authority = self._session.authority
+        if is_first and authority is not None:
+            lists = ", ".join(each.name for each in authority.sources)
+            tell(f"importance also by the rank of sites: {lists} ({len(authority):,} ranks)")
+        if not _name_of(source):
+            if is_first:
+                tell(_BUILT_IN)
+            if is_first and source.traffic:
+                tell(f"{source.traffic} is not used for pages: that model knows nothing of traffic; give in_links")
+        elif model.notes:
+            for note in model.notes:
+                tell(f"{_name_of(source)}: {note}")
+        elif self._is_new:
+            tell(f"importance is learned from {_name_of(source)}: {counted(model.pages, 'page')}")
+
+    def _save(self, model: StandingModel) -> None:
+        path = self._session.folder / STANDING_FILE
+        with disk_errors(path), atomic_write(path) as file:
+            file.write(msgspec.json.encode(_SavedStanding(self._fingerprint(), model.to_plain())))
+
+    def _traffic(self) -> dict[str, float] | None:
+        traffic = self._source.traffic
+        return read_traffic(plain_file(self._session.folder / traffic)) if traffic else None
+
+    def _learnt(self) -> StandingModel:
+        session, source = self._session, self._source
+        examples = {url: page for url in session.topic.examples.urls if (page := session.page(url)) is not None}
+        is_good = session.topic.examples.urls
+        if _name_of(source):
+            in_links = self._in_links()
+            pages = self._pages({url: page for url, page in examples.items() if is_good[url]})
+            model = learn(
+                labelled(pages, in_links),
+                background=[page for url, page in examples.items() if not is_good[url]],
+                traffic=self._traffic(),
+                characteristic=source.characteristic,
+            )
+        else:
+            model = prior()
+        if source.theta is not None:
+            return model.with_theta(source.theta)
+        sample = _pages_of(session, THETA_PAGES) if self._stage else examples.values()
+        return model.with_theta(median_prediction(model, sample))
+
+    def _in_links(self) -> dict[Url, int]:
+        source, folder = self._source, self._session.folder
+        if source.in_links:
+            return read_in_links(plain_file(folder / source.in_links))
+        if source.collections:
+            return count_in_links(pair for name in source.collections for pair in _links_of(folder / name))
+        return read_graph_in_links(plain_file(folder / source.graph))
+
+    def _pages(self, good: Mapping[Url, Page]) -> Iterator[Page]:
+        """The distinct pages for training."""
+        if self._source.collections and not self._source.in_links:
+            folders = [self._session.folder / name for name in self._source.collections]
+            yield from _archived_pages(folders, self._session.reader)
+            return
+        yield from good.values()
+        if self._stage:
+            yield from (page for page in _pages_of(self._session, MAX_PAGES) if page.url not in good)
+
+    def _fingerprint(self) -> str:
+        """A fingerprint of the training data: the recipe's settings, the state of the files they name, the examples,
+        the stage, and whether the background is stemmed."""
+        source, folder = self._source, self._session.folder
+        files = [source.in_links, source.traffic, source.graph]
+        files += [f"{name}/catalog.sqlite" for name in source.collections]
+        states = []
+        for name in filter(None, files):
+            path = folder / name
+            states.append((name, path.stat().st_size, path.stat().st_mtime_ns) if path.exists() else (name, 0, 0))
+        recipe = {key: value for key, value in msgspec.to_builtins(source).items() if key != "authority"}
+        inputs = [recipe, states, self._session.topic.examples.digest, self._stage]
+        if self._session.authority is not None:
+            inputs.append(self._session.authority.digest)
+        if self._session.recipe.topic.stem and _name_of(source):  # the built-in model uses no terms
+            inputs.append("stems")
+        return xxhash.xxh3_128_hexdigest(msgspec.json.encode(inputs))
+
+
+def _read_standing(path: Path) -> _SavedStanding:
+    try:
+        return msgspec.json.decode(read_regular_file(path, _MAX_BYTES), type=_SavedStanding)
+    except (OSError, msgspec.DecodeError, RecursionError) as error:
+        raise CollectionError(f"{path}: not a model of ours ({error}); delete it to have it learnt again") from None
+
+
+def _name_of(source: StandingSource) -> str:
+    """The source of in-links; empty if there is none."""
+    if source.in_links:
+        return source.in_links
+    if source.collections:
+        return f"{len(source.collections)} collection{'s' if len(source.collections) > 1 else ''}"
+    return source.graph
+
+
+def _pages_of(session: Session, most: int) -> Iterator[Page]:
+    """Up to `most` pages of the collection, evenly spaced."""
+    step = 1 + session.status.pages // most
+    for row in session.collection.catalog.pages():
+        if row.number % step == 0 and (page := session.page(row.url)) is not None:
+            yield page
+
+
+def _links_of(folder: Path) -> Iterator[tuple[Url, Url]]:
+    with open_for_reading(folder) as collection:
+        yield from collection.catalog.link_pairs()
+
+
+def _archived_pages(folders: list[Path], read: Reader) -> Iterator[Page]:
+    for folder in folders:
+        with open_for_reading(folder) as collection:
+            step = 1 + collection.catalog.count() * len(folders) // MAX_PAGES
+            for row in collection.catalog.pages():
+                if row.number % step == 0 and row.place is not None:
+                    page = read(collection.archive.fetch_at(row.place))
+                    if page is not None:
+                        yield page

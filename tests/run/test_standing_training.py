@@ -1,0 +1,102 @@
+"""The model of standing: trained on tables or built in, and trained again as the collection grows."""
+
+from pathlib import Path
+
+import pytest
+
+from crawling import collection, copied, listing, rows, site
+from lycosa.recipe import StandingSource, Topic
+from lycosa.run.session import STANDING_FILE
+from lycosa.run.standing_training import StandingTrainer
+from lycosa.vocabulary.errors import CollectionError, LycosaError
+from sessions import crawl, opened
+from worlds import TOPICAL, TOPICAL_SEED, topic_of
+
+BY_EXAMPLES = {"topic": Topic(examples="good.txt")}
+HONEY = site("honey.example", leaves=119)  # a hundred and twenty pages
+
+
+@pytest.fixture(scope="module")
+def crawled_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = collection(tmp_path_factory.mktemp("standing") / "bees", [TOPICAL_SEED], topic='keywords = ["hive"]')
+    crawl(folder, TOPICAL, 20, strategy="best-first")
+    listing(folder / "good.txt", [url for url in TOPICAL if topic_of(url) == "bees"][:6])
+    return folder
+
+
+@pytest.fixture
+def crawled(crawled_once: Path, tmp_path: Path) -> Path:
+    """Twenty pages, scored by keywords."""
+    return copied(crawled_once, tmp_path / "bees")
+
+
+def standings(folder: Path) -> list[float | None]:
+    return [value for (value,) in rows(folder, "SELECT standing FROM pages ORDER BY number")]
+
+
+def test_without_in_links_the_model_that_comes_with_it_is_used_and_told_of(crawled: Path) -> None:
+    told: list[str] = []
+    assert set(standings(crawled)) == {None}
+    with opened(crawled, tell=told.append) as session:
+        trainer = StandingTrainer(session)
+        trainer.judge_anew()
+        assert told == [], "there is no model to judge by"
+        trainer.learn()
+        trainer.judge_anew()
+        archived = [session.page(row.url) for row in session.collection.catalog.pages()]
+        expected = [trainer.standing(page) for page in archived if page is not None]
+    assert told[0].startswith("No link data given")
+    assert told[1:] == ["Importance model updated: re-scoring 20 pages."]
+    assert standings(crawled) == expected
+    assert (crawled / STANDING_FILE).exists()
+
+
+def test_a_model_of_standing_is_learnt_once_from_the_same_tables(crawled: Path) -> None:
+    listing(crawled / "links.csv", [f"{url},{number}" for number, url in enumerate(TOPICAL)])
+    source = StandingSource(in_links="links.csv")
+    told: list[str] = []
+    for _ in range(2):
+        with opened(crawled, tell=told.append, standing=source, **BY_EXAMPLES) as session:
+            trainer = StandingTrainer(session)
+            trainer.check()
+            trainer.learn()
+            trainer.judge_anew()
+    judged = [line for line in told if "re-scoring" in line]
+    assert len(judged) == 1
+    listing(crawled / "links.csv", [f"{url},{number % 3}" for number, url in enumerate(TOPICAL)])
+    with opened(crawled, tell=told.append, standing=source, **BY_EXAMPLES) as session:
+        trainer = StandingTrainer(session)
+        trainer.learn()
+        trainer.judge_anew()
+    assert len([line for line in told if "re-scoring" in line]) == 2, "the table is another one"
+
+
+def test_theta_of_the_recipe_is_kept_to(crawled: Path) -> None:
+    with opened(crawled, standing=StandingSource(theta=2.5)) as session:
+        trainer = StandingTrainer(session)
+        trainer.learn()
+        assert trainer.model is not None and trainer.model.theta == 2.5
+
+
+def test_a_table_that_cannot_be_read_is_refused_before_anything_is_fetched(crawled: Path) -> None:
+    with (
+        opened(crawled, standing=StandingSource(in_links="none.csv")) as session,
+        pytest.raises(LycosaError, match=r"none\.csv"),
+    ):
+        StandingTrainer(session).check()
+
+
+def test_a_damaged_model_of_standing_is_told(crawled: Path) -> None:
+    (crawled / STANDING_FILE).write_text("{")
+    with opened(crawled) as session, pytest.raises(CollectionError, match="delete it to have it learnt again"):
+        StandingTrainer(session).learn()
+
+
+def test_with_a_hundred_pages_standing_is_learnt_anew(tmp_path: Path) -> None:
+    told: list[str] = []
+    honey = collection(tmp_path / "honey", [next(iter(HONEY))], topic='examples = "good.txt"')
+    listing(honey / "good.txt", ["honey bees in their hive", *list(HONEY)[1:4]])
+    crawl(honey, HONEY, 99, strategy="adaptive")
+    crawl(honey, HONEY, 104, strategy="adaptive", tell=told.append)
+    assert "Importance model updated: re-scoring 100 pages." in told
+    assert None not in standings(honey)

@@ -16,7 +16,7 @@ from typing import Any
 from measure import EXAMPLES, LYCOSA, TOPIC, say, scratch
 from world import serving
 
-PARTS = ("train_if_due", "finish", "tell_unknown_words")
+PARTS = ("train_if_due", "finish", "report_unknown_words")
 
 
 def crawl(words: list[str]) -> None:

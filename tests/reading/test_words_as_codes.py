@@ -26,6 +26,19 @@ def test_codes_say_what_tokens_and_terms_say(text: str, stem: Stem, language: st
     assert list(zip(codes.tolist(), counts.tolist(), strict=True)) == expected
 
 
+@given(TEXT, st.booleans())
+@example("The spider's webs \u2014 \u00a9 \u4f60\u597d\u4e16\u754c and webs", True)
+def test_terms_are_placed_where_they_stand_in_the_text(text: str, stem: bool) -> None:
+    text = text.lower()  # which is longer than the text for a few letters
+    words = FoldedWords(folded(text), stem=stem)
+    codes, offsets = words.placed
+    counted = Counter(dict(zip(*(each.tolist() for each in words.counted), strict=True)))
+    assert Counter(codes.tolist()) == counted
+    for place, (code, start) in enumerate(zip(codes.tolist(), offsets.tolist(), strict=True)):
+        end = int(offsets[place + 1]) if place + 1 < len(offsets) else len(text)
+        assert code in words.codes_of([text[start : max(end, start + 2)]])[0].tolist()
+
+
 TEXTS = st.lists(
     st.text(max_size=60) | st.sampled_from(["the spiders hunting", "\x1f|", "", "\u6771\u4eac\u90fd webs", "K \u212a"])
 )

@@ -14,7 +14,11 @@ from lycosa.strategies.hunter import (
     Hunter,
     _NumberCache,
     _numbered,
+    _packed_words,
     _sites_of,
+    _unpacked_words,
+    _word_count,
+    _words_of,
 )
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Skip, SkipReason, Url, Visit
@@ -177,6 +181,58 @@ def test_a_state_of_another_version_is_told() -> None:
     state["table"]["arrays"]["_words"] = state["table"].pop("row_words")  # its name before
     with pytest.raises(KeyError):
         hunter().restore(state)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 6), st.integers(0, 16), st.integers(1, 100)), max_size=20),
+)
+def test_words_of_rows_are_restored_as_they_were(rows: list[tuple[int, int, int]]) -> None:
+    words = np.zeros((len(rows), 22), np.uint32)
+    for row, (in_anchor, around, step) in zip(words, rows, strict=True):
+        row[:in_anchor] = 1 + step * np.arange(in_anchor)
+        row[6 : 6 + around] = _word_count() - 1 - step * np.arange(around)
+    if rows:
+        assert np.array_equal(_unpacked_words(_packed_words(words)), words)
+
+
+def words_of_links(*htmls: str) -> list[list[list[int]]]:
+    """For each page, the numbered words of each link: those of all pages read at once."""
+    pages = [page_of_html(url_of(str(number)), html) for number, html in enumerate(htmls)]
+    rows = _words_of([(page, page.links) for page in pages], _NumberCache()).tolist()
+    found = []
+    for page in pages:
+        found.append([[word for word in row if word] for row in rows[: len(page.links)]])
+        del rows[: len(page.links)]
+    return found
+
+
+def test_a_link_has_the_words_of_its_anchor_and_the_whole_words_around_it() -> None:
+    far = "far " * 30
+    html = f'<title>title</title>{far}volcano near <a href="/a">hot lava</a> flows down <p>{far}'
+    ((words,),) = words_of_links(html)
+    near = [word for word in words if word != _numbered(codes_of(["far"]))[0]]
+    assert near == _numbered(codes_of(["hot", "lava", "volcano", "near", "flows"])).tolist()
+
+
+def test_an_image_has_the_words_that_stand_for_it() -> None:
+    html = 'before <a href="/a"><img alt="red lava"></a> after <a href="/b">blue  <b>ocean</b></a>'
+    ((image, link),) = words_of_links(html)
+    assert image[:2] == _numbered(codes_of(["red", "lava"])).tolist()
+    assert link[:2] == _numbered(codes_of(["blue", "ocean"])).tolist()
+
+
+PAGE_TEXTS = st.lists(
+    st.text(alphabet="ab é漢字,.\n", max_size=30)
+    | st.sampled_from(['<a href="/a">hot lava</a>', '<a href="/b">漢字 é</a>', '<a href="/c"><img alt="x y"></a>']),
+    max_size=8,
+).map("".join)
+
+
+@given(st.lists(PAGE_TEXTS, min_size=1, max_size=4))
+def test_links_of_many_pages_have_the_words_that_they_have_page_by_page(htmls: list[str]) -> None:
+    with_links = [html for html in htmls if "<a" in html]
+    if with_links:
+        assert words_of_links(*with_links) == [words_of_links(html)[0] for html in with_links]
 
 
 def test_what_is_skipped_is_forgotten_until_it_is_offered_again() -> None:

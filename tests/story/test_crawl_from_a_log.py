@@ -247,7 +247,9 @@ def test_a_log_that_went_missing_is_told_and_nothing_is_lost(tmp_path, strategy)
         assert "without the access log" in done("label", folder, ON_TOPIC[-1], "--good").err
         assert waiting(folder) == before
         (tmp_path / "elsewhere").rename(log)
-        assert "ranked again" in done(*crawl, "--pages", 60, "--concurrency", 1).err
+        assert (
+            "re-scoring 40 pages" in done(*crawl, "--pages", 60, "--concurrency", 1).err
+        )  # and so what waits is ranked
         ranked = waiting(folder)
         done("rebuild", folder)
         assert waiting(folder) == ranked

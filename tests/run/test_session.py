@@ -126,6 +126,39 @@ def test_strategy_and_frontier_come_back_as_they_were_at_the_checkpoint(bees: Pa
         assert states(session) == before
 
 
+class Clocks:
+    """The seconds that have passed, and those of them that the process has worked."""
+
+    def __init__(self) -> None:
+        self.wall = self.cpu = 0.0
+
+    def monotonic(self) -> float:
+        return self.wall
+
+    def process_time(self) -> float:
+        return self.cpu
+
+
+def test_a_crawl_that_works_little_is_saved_less_often(bees: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clocks, saved = Clocks(), list[float]()
+    monkeypatch.setattr("lycosa.run.session.time", clocks)
+    failed = Attempt(Candidate(BEES, 1.0), Fetch(BEES, Outcome.FAILED, at=NOW))
+    with opened(bees) as session:
+
+        def save() -> None:
+            clocks.cpu += 0.1
+            saved.append(clocks.wall)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(session.collection, "checkpoint", save)
+            session.checkpoint()
+            for second, work in ((1, 5.0), (3, 0.0), (4, 0.0), (8, 1.5), (19, 0.0), (22, 2.5)):
+                clocks.wall, clocks.cpu = float(second), clocks.cpu + work
+                session.record(failed)
+                session.checkpoint_if_due()
+    assert saved == [0.0, 3.0, 19.0, 22.0]
+
+
 def test_where_an_older_version_kept_less_of_a_strategy_what_waits_is_ranked_anew(crawled: Path) -> None:
     crawl(crawled, TOPICAL, SEEN + 2, strategy="adaptive")
     told: list[str] = []

@@ -8,7 +8,7 @@ trained again as the crawl grows.
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -18,6 +18,7 @@ from lycosa.collection.errors import disk_errors
 from lycosa.reading import Reader, page_of_html, page_of_text
 from lycosa.reading.decode import decode
 from lycosa.reading.language import language_of
+from lycosa.reading.terms import Stem
 from lycosa.recipe import FILE_NAME, Topic
 from lycosa.relevance.cosine import Cosine
 from lycosa.relevance.counted import CountedTerms
@@ -316,14 +317,10 @@ class TopicJudge:
         if not good:
             raise LycosaError(self._no_example())
         has_background = self.wants_background or len(bad) < MIN_BAD  # some may have been unreadable
-        behind = self._background if has_background else []
+        behind = [*_background_terms(self._reader.stem)] if has_background else []
         self.rounds = rounds
         self._model = find_trainer(self._topic.model).train(good, bad, unlabelled, behind)
         return self._model
-
-    @cached_property
-    def _background(self) -> list[CountedTerms]:
-        return [CountedTerms(self._terms(text)) for text in background()]
 
     def _terms_of(self, examples: Sequence[Example], recall: RecallTerms) -> list[Terms]:
         found = (self._terms_of_one(example, recall) for example in examples)
@@ -383,4 +380,14 @@ class TopicJudge:
         return page_of_html(url, decode(content, ""), stem=self._reader.stem)
 
     def _terms(self, text: str) -> Terms:
-        return page_of_text(Url("text:"), "", text, stem=self._reader.stem).terms
+        return _terms_of_text(text, self._reader.stem)
+
+
+def _terms_of_text(text: str, stem: Stem) -> Terms:
+    return page_of_text(Url("text:"), "", text, stem=stem).terms
+
+
+@cache
+def _background_terms(stem: Stem) -> tuple[CountedTerms, ...]:
+    """Those of the background, which is the same for every collection that a process opens."""
+    return tuple(CountedTerms(_terms_of_text(text, stem)) for text in background())

@@ -1,5 +1,6 @@
 """The command `lycosa`: a file per command, loaded when it is called; `main` turns errors into a line and a code."""
 
+import gc
 import os
 import sys
 from collections.abc import Mapping
@@ -84,7 +85,12 @@ class Commands(TyperGroup):
 
 def _make(name: str) -> Any:
     """A command with all its options, which takes some milliseconds to put together."""
-    loaded = typer.main.get_command(load_command(name))
+    gc.disable()  # modules are not garbage: to look through them for some takes a tenth of a short command
+    try:
+        loaded = typer.main.get_command(load_command(name))
+        gc.freeze()
+    finally:
+        gc.enable()
     loaded.name = name
     return loaded
 

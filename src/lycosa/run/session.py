@@ -112,7 +112,7 @@ class Session:
         self.clock = clock
         self.tell = tell
         self.reader = wrap_reader(reader_of(recipe, is_left_out=forgetter(folder)))
-        self.topic = TopicJudge(recipe.topic, folder, self.reader)
+        self.topic = TopicJudge(recipe.topic, folder, self.reader, self._cached_terms)
         self.collection = open_collection(
             folder, clock=clock, reader=self.reader, writable=True, afresh=afresh, index_later=True
         )
@@ -545,7 +545,8 @@ class Session:
         that one bad run cannot make a collection unusable."""
         if strategy in STRATEGIES or strategy == self.recipe.strategy:
             try:
-                find_strategy(strategy)(**check_options(strategy, options))
+                if options:  # a strategy without any is made when it is needed
+                    find_strategy(strategy)(**check_options(strategy, options))
             except UsageError as error:
                 self.tell(f"going on without the options of the run before: {error}")
                 return strategy, {}
@@ -655,6 +656,14 @@ class Session:
         """The saved word counts of scored pages."""
         made_by = f"1 {'stems' if self.recipe.topic.stem else 'words'} {__version__}"
         return PageWords(self.folder / WORDS_FILE, made_by=made_by)
+
+    def _cached_terms(self, name: Url, count: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
+        """The terms of an example file or of a built-in text, counted once."""
+        terms: Mapping[str, int] | None = self.words.terms(name, 0.0)
+        if terms is None:
+            terms = count()
+            self.words.put_terms(name, 0.0, terms)
+        return terms
 
     def terms(self, url: Url) -> CountedTerms | None:
         """The terms of a stored page or fetched example, for training."""

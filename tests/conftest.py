@@ -38,7 +38,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if mark := MARK_OF_FOLDER.get(item.path.relative_to(TESTS).parts[0]):
             item.add_marker(mark)
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
-    items.sort(key=lambda item: -slow[item.path])  # long files first: the last to end shall be short ones
+    items.sort(key=lambda item: (-slow[item.path], item.path))  # long files first: the last to end shall be short ones
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -62,6 +62,19 @@ def pytest_collection_finish() -> None:
     gc.freeze()  # what importing left is not looked at again each time
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    if worker := getattr(config, "workerinput", None):
+        _begin_elsewhere(config, int(worker["workerid"].removeprefix("gw")), int(worker["workercount"]))
     gone = [folder for folder in MARK_OF_FOLDER if not (TESTS / folder).is_dir()]
     assert not gone, f"{gone}: no such folders of tests any more; say in {__file__} which mark theirs carry now"
+
+
+def _begin_elsewhere(config: pytest.Config, number: int, count: int) -> None:
+    """Each of the processes that run all tests imports these from another place on, so that what takes longest in a new
+    checkout, to compile them, is done once and not by every process."""
+    if [Path(each).resolve() for each in config.args] == [TESTS]:
+        parts = sorted(
+            each for each in TESTS.iterdir() if each.name.startswith("test_") or any(each.rglob("test_*.py"))
+        )
+        first = len(parts) * number // count
+        config.args = [str(each) for each in (*parts[first:], *parts[:first])]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import lycosa
-from crawling import PATIENCE
+from crawling import PATIENCE, end
 from crawling import lycosa as command
 from lycosa.cli import app
 from lycosa.collection.export import exporter_for
@@ -24,6 +24,7 @@ from lycosa.vocabulary.errors import LycosaError, PluginError, UsageError
 from lycosa.vocabulary.plugins import plugins
 from lycosa_lab.worlds.made_up_web import MadeUpWeb
 from lycosa_lab.worlds.server import WorldServer
+from processes import Process
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "lycosa-plugin"
@@ -181,6 +182,7 @@ def test_a_command_of_a_package_is_one_of_ours(stranger: Path, capfd: pytest.Cap
     assert command("greeting").code == 2
 
 
+@pytest.mark.slow
 def test_the_lab_compares_it_with_others(stranger: Path, tmp_path: Path) -> None:
     where = ("--pages", 30, "--topics", 2, "--workers", 1, "--out", tmp_path / "lab", "--json")
     said = command("lab", "compare", "--strategies", "best-first,nowhere", *where)
@@ -255,7 +257,8 @@ from lycosa.strategies import find_strategy
 from lycosa.testing import check_strategy
 check_strategy(find_strategy({name!r}).make)
 """
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
+    ended = end(Process(code))
+    assert ended.code == 0, ended.err
 
 
 @pytest.mark.slow

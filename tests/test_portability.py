@@ -130,6 +130,7 @@ print("done")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", TEXTS)
 def test_both_detectors_know_the_languages_of_plain_texts(language: str) -> None:
     assert language_of(TEXTS[language]) == language

@@ -71,6 +71,7 @@ def test_compressed_files_are_stored_as_they_are_so_that_a_range_of_them_can_be_
     assert stored == {*(f"archive/{path.name}" for path in kept), "indexes/index.cdx.gz"}
 
 
+@pytest.mark.slow
 def test_the_index_leads_to_every_answer_in_the_order_of_its_keys(tmp_path):
     folder = filled(tmp_path / "c", [*every_kind_of_event(), *many(2500)], max_bytes=300_000)
     wacz = opened(packed(folder))

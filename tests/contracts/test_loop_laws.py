@@ -76,6 +76,7 @@ def random_world(seed: int) -> dict[Url, bytes]:
     return world
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STRATEGIES)
 @given(seed=st.integers(0, 2**32), buffer=st.integers(2, 50))
 @settings(max_examples=15, deadline=None)

@@ -56,12 +56,14 @@ PAGES = st.builds(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RELEVANCES)
 @given(page=PAGES)
 def test_relevance_lies_within_0_and_1(name: str, page: Page) -> None:
     judges_within_0_and_1(RELEVANCES[name], page)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RELEVANCES)
 @given(page=PAGES)
 def test_the_same_page_has_the_same_relevance(name: str, page: Page) -> None:

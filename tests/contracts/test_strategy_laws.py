@@ -52,6 +52,7 @@ def test_keeps_the_laws_that_plug_ins_are_held_to(name: str) -> None:
 NUMBERS = [nan, inf, -inf, -1.0, 0.0, 1e-300, 0.5, 1.0, 1e300]
 
 
+@pytest.mark.slow
 @every_strategy
 @pytest.mark.parametrize("value", NUMBERS)
 def test_a_number_that_makes_no_sense_is_refused_and_every_other_works(name: str, value: float) -> None:
@@ -101,6 +102,7 @@ def test_priorities_are_finite_and_on_the_scale_it_declares(name: str) -> None:
     testing.offers_priorities_on_its_scale(maker(name), TOPICAL_WORLD)
 
 
+@pytest.mark.slow
 @every_strategy
 @pytest.mark.parametrize("stop_after", [0, 1, 2, 7, 20])
 def test_stopped_after_any_visit_and_restored_it_goes_on_as_if_it_had_not(name: str, stop_after: int) -> None:

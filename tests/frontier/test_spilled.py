@@ -194,6 +194,7 @@ def found_on_pages(first: int, count: int) -> list[list[Candidate]]:
     ]
 
 
+@pytest.mark.slow
 def test_memory_and_statements_do_not_grow_with_what_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(key_table, "_MIN_RECENT", 32)  # few keys in dictionaries, as in large tables
     connection = sqlite3.connect(tmp_path / "frontier.sqlite")

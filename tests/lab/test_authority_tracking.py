@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lab.study_runs import run_small
+from lab.study_runs import copy_with_jobs_missing, run_small
 from lycosa.refresh import HistoryTable, policy_for
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
@@ -204,8 +204,12 @@ def test_compacting_leaves_out_pages_without_links_alone() -> None:
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory):
+    """With one seed, with the same one for every third job, and with another."""
     study, world = STUDIES["authority-tracking"], BlogPosts(nodes=60_000, links=8_000, seed=4)
-    return [run_small(study, world, seed=seed, out=tmp_path_factory.mktemp("out")) for seed in (5, 5, 6)]
+    place = tmp_path_factory.mktemp("out")
+    one = run_small(study, world, seed=5, out=place / "one")
+    same = run_small(study, world, seed=5, out=copy_with_jobs_missing(place / "one", place / "same"))
+    return [one, same, run_small(study, world, seed=6, out=place / "other")]
 
 
 def test_the_study_computes_its_claims_from_its_tables(results) -> None:

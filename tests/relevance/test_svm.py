@@ -98,6 +98,7 @@ def _assert_is_refused(plain: Plain) -> None:
     assert "\n" not in str(told.value)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not WEBKB.exists(), reason="the WebKB pages are not on this machine")
 def test_course_pages_of_universities_are_told_from_others() -> None:
     from lycosa.reading import page_of_html  # the folders are kept apart only where they are built

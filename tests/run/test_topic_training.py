@@ -314,6 +314,7 @@ def test_strategies_that_cannot_rank_again_have_the_archive_read_at_fewer_sizes(
     assert reranked == [20, 80]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_killed", [True, False])
 @pytest.mark.parametrize("size", [3, 23, 38])
 def test_a_crawl_that_was_ended_goes_on_as_if_it_had_not_been(tmp_path: Path, size: int, is_killed: bool) -> None:

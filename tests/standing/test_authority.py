@@ -209,6 +209,7 @@ def test_no_line_raises_anything_else(tmp_path_factory, lines):
     assert done.facts.rows >= 3
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 def test_memory_does_not_grow_with_the_list(tmp_path):
     """Eight times as many rows in a table make the process that imports them no more than a few megabytes larger."""

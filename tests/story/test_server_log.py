@@ -101,6 +101,7 @@ def test_what_cannot_be_done_is_one_clear_line(tmp_path, words, code, says):
     assert not (tmp_path / "made.log").exists()
 
 
+@pytest.mark.slow
 def test_an_import_killed_midway_counts_once_when_done_again(tmp_path):
     log, files = tmp_path / "site.log", [tmp_path / "first", tmp_path / "second"]
     files[0].write_text(line("10.0.0.1", "/first"))

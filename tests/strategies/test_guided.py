@@ -175,6 +175,7 @@ def test_with_readers_a_crawl_finds_what_is_on_the_topic_sooner(make) -> None:
     assert len(set(BEES) & set(guided[:22])) >= max(17, len(set(BEES) & set(alone[:22])))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", INNER)
 @pytest.mark.parametrize("seeds", [[], [TOPICAL_SEED]])
 @pytest.mark.parametrize("stop_after", [1, 8, 20])

@@ -109,6 +109,7 @@ def test_host_names_are_told_from_files(text):
     assert url is not None and url.startswith("https://")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["<a ", "<a href=", '<a href="', "<a x='", "<outline a ", "<a" + " b" * 9, "<a\n\n"])
 @pytest.mark.parametrize("start", ["<!DOCTYPE NETSCAPE-Bookmark-file-1>\n", "<opml>"])
 def test_a_hostile_file_is_read_in_one_pass(tmp_path, piece, start):

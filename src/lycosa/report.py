@@ -24,8 +24,8 @@ from lycosa.recipe import Recipe, load_recipe
 from lycosa.relevance.harvest import Calibration, harvest_interval
 from lycosa.run.omissions import omissions_in_words
 from lycosa.run.reasons import in_words
+from lycosa.run.removal import REPORT_FILE
 from lycosa.run.review import Measured, measured
-from lycosa.run.session import REPORT_FILE
 from lycosa.run.topic import calibration_of
 from lycosa.vocabulary.errors import CollectionError, cannot_write
 from lycosa.vocabulary.explanations import is_found_by_readers, weight_of_relevance

@@ -18,6 +18,7 @@ from lycosa.relevance.registry import LinearTrainer
 from lycosa.relevance.svm import LinearModel
 from lycosa.run import upkeep
 from lycosa.run.forgotten import add_forgotten
+from lycosa.run.reranker import Reranker
 from lycosa.run.session import Session
 from lycosa.run.topic import MODEL_FILE, Terms
 from lycosa.run.topic_training import TopicTrainer
@@ -74,13 +75,13 @@ def learnt(session: Session) -> tuple[TopicTrainer, int]:
 
 
 def page_in(session: Session, url: Url) -> Page:
-    page = session.page(url)
+    page = session.pages.page(url)
     assert page is not None
     return page
 
 
 def good_page(session: Session) -> Page:
-    return page_in(session, next(url for url in GOOD if session.page(url)))
+    return page_in(session, next(url for url in GOOD if session.pages.page(url)))
 
 
 def relevances(folder: Path) -> list[float | None]:
@@ -228,13 +229,13 @@ def trainings(monkeypatch: pytest.MonkeyPatch) -> list[Training]:
 def reranked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many pages there were whenever the archive was read to rank what waits."""
     sizes: list[int] = []
-    rerank = Session.rerank
+    rerank = Reranker.rerank
 
-    def noted(self: Session, **how: Any) -> Any:
-        sizes.append(self.status.pages)
+    def noted(self: Reranker, **how: Any) -> Any:
+        sizes.append(self._state.status.pages)
         return rerank(self, **how)
 
-    monkeypatch.setattr(Session, "rerank", noted)
+    monkeypatch.setattr(Reranker, "rerank", noted)
     return sizes
 
 
@@ -264,9 +265,9 @@ def test_a_model_is_trained_again_with_five_pages_and_whenever_they_have_doubled
     rejudged: list[int] = []
     rejudge = Hunter.rejudge
 
-    def noted(self: Hunter, relevances: Mapping[str, float]) -> Any:
+    def noted(self: Hunter, relevances: Mapping[str, float], standings: Mapping[str, float] | None) -> Any:
         rejudged.append(len(relevances))
-        return rejudge(self, relevances)
+        return rejudge(self, relevances, standings)
 
     monkeypatch.setattr(Hunter, "rejudge", noted)
     crawl(two_topics, TWO_TOPICS, 45, strategy="hunter")

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from crawling import archives, collection, copied, listing, pages, rows, waiting
-from lycosa.run.session import REPORT_FILE, Session
+from lycosa.run.removal import REPORT_FILE
+from lycosa.run.session import Session
 from lycosa.run.topic import LABELS_FILE, MODEL_FILE
 from lycosa.run.topic_training import Learnt
 from lycosa.run.upkeep import ImportedArchive, forget, import_archive, label, rebuild

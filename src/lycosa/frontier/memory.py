@@ -80,7 +80,7 @@ class MemoryFrontier:
 
     def block(self, hosts: tuple[str, ...]) -> list[Skip]:
         """Blocks these hosts and their subdomains; returns what waited there."""
-        self._admission.blocked = hosts
+        self._admission.block(hosts)
         skips = []
         for entry in [entry for entry in self._entries() if is_within(entry.url, hosts)] if hosts else ():
             skips.append(self._dropped(entry, SkipReason.SCOPE, "host blocked"))

@@ -111,7 +111,7 @@ class TopicTrainer:
                     f"{given} off-topic examples given (--negatives). Using built-in everyday text for now; scores are "
                     f"provisional: the model is retrained at {when} … pages."
                 )
-            for line in topic.warnings(session.page):
+            for line in topic.warnings(session.pages.page):
                 session.tell(line)
             self._train_first()
             self._tell_unknown_language()
@@ -194,7 +194,7 @@ class TopicTrainer:
         if topic.runs_code:
             return None
         model = topic.load()
-        if model is None and topic.are_examples_available(self._session.terms):
+        if model is None and topic.are_examples_available(self._session.pages.terms):
             self._train_first()
             return self._judge
         return topic.judge(model) if model is not None else None
@@ -224,8 +224,8 @@ class TopicTrainer:
         """
         session, topic = self._session, self._session.topic
         topic.read_examples()
-        missing = sum(session.terms(url) is None for url in topic.examples.urls)
-        if topic.runs_code or not topic.learns or not topic.has_good_page(session.terms):
+        missing = sum(session.pages.terms(url) is None for url in topic.examples.urls)
+        if topic.runs_code or not topic.learns or not topic.has_good_page(session.pages.terms):
             return Learnt(None, missing)
         self._crawled.read_again()  # a page that has become an example leaves the sample, and vice versa
         return Learnt(self.train_again(reason, is_saved=not missing), missing)
@@ -286,10 +286,10 @@ class TopicTrainer:
         session = self._session
         assert self._judge is not None
         relevances = self._crawled.judged_by(self._judge, most)
-        if session.is_restored and isinstance(strategy := session.loop.strategy, SupportsRejudge):
-            session.record_skips(session.loop.put(strategy.rejudge(relevances)))
+        if session.state.is_restored and isinstance(strategy := session.loop.strategy, SupportsRejudge):
+            session.reranker.rejudge(strategy, relevances)
         else:
-            session.rank_later(by_scores=True)
+            session.state.rank_later(by_scores=True)
         self._record_relevances(relevances, reason)
         return len(relevances)
 
@@ -326,7 +326,7 @@ class TopicTrainer:
     def _train(self) -> TrainedRelevance:
         session = self._session
         rounds = bisect_right(RETRAIN_AT, session.status.pages) if session.topic.wants_background else 0
-        model = session.topic.train(session.terms, self._crawled.sample() if rounds else [], rounds)
+        model = session.topic.train(session.pages.terms, self._crawled.sample() if rounds else [], rounds)
         self._judge = session.topic.judge(model)
         return model
 
@@ -356,7 +356,7 @@ class TopicTrainer:
             replace(each.visit, relevance=judge.relevance_of(*counts)) if (counts := each.counted) else each.visit
             for each in history
         ]
-        session.rank_by(visits)
+        session.reranker.rank_by(visits)
         relevances = {visit.page.url: visit.relevance for visit in visits if visit.page is not None and visit.is_kept}
         found: dict[str, float] = {url: relevance for url, relevance in relevances.items() if relevance is not None}
         session.status.recount([relevance >= RELEVANT for relevance in found.values()])
@@ -386,10 +386,10 @@ class _CrawledPages:
         self.is_new = self.was_added = True
         counts = PageCounts.of(page)
         counts = counts.with_vector() if with_vector else counts
-        session.words.put(KeptWords(session.collection.catalog.newest, at, *counts))
+        session.pages.words.put(KeptWords(session.collection.catalog.newest, at, *counts))
         if number % self._step() == 0 and page.url not in session.topic.examples.urls:
             self._sample[number] = CountedTerms(page.terms)
-            session.words.put_terms(page.url, at, page.terms)
+            session.pages.words.put_terms(page.url, at, page.terms)
 
     def read_again(self) -> None:
         """Discards the sample, because the text of a page has changed."""
@@ -411,7 +411,7 @@ class _CrawledPages:
                 self._session.collection.catalog.judged(), 1
             ):  # without forgotten ones
                 if number % step == 0 and number not in self._sample and url not in examples:
-                    self._sample[number] = self._session.terms(url) or {}
+                    self._sample[number] = self._session.pages.terms(url) or {}
             self._has_all = True
         return [terms for _, terms in sorted(self._sample.items()) if terms]
 
@@ -425,7 +425,7 @@ class _CrawledPages:
                 relevances.update(zip((url for url, _ in some), found, strict=True))
             return relevances
         urls = [url for _, url, *_ in self._session.collection.catalog.judged(latest=most)]
-        pages = ((url, self._session.page(url)) for url in urls)
+        pages = ((url, self._session.pages.page(url)) for url in urls)
         return {url: judge.relevance(page) for url, page in pages if page is not None}
 
     def missing(self, words: Mapping[str, str]) -> list[str]:
@@ -442,21 +442,21 @@ class _CrawledPages:
         """The latest `most` pages with their word counts."""
         session = self._session
         rows = session.collection.catalog.judged(latest=most)
-        missing = len(rows) - session.words.count()
+        missing = len(rows) - session.pages.words.count()
         if missing >= _MIN_ANNOUNCED:
             session.tell(
                 f"reading {counted(missing, 'page')} from the archive, once; the next time takes a second or so"
             )
-        kept = session.words.after(rows[0][0] - 1) if rows else iter(())
+        kept = session.pages.words.after(rows[0][0] - 1) if rows else iter(())
         words = next(kept, None)
         for number, url, at, _ in rows:
             while words is not None and words.number < number:
                 words = next(kept, None)
             if words is not None and (words.number, words.at) == (number, at) and _has_vector_or_none(words):
                 yield url, PageCounts(words.codes, words.counts, words.vector)
-            elif (page := session.page(url)) is not None:
+            elif (page := session.pages.page(url)) is not None:
                 counts = PageCounts.of(page).with_vector()
-                session.words.put(KeptWords(number, at, *counts))
+                session.pages.words.put(KeptWords(number, at, *counts))
                 yield url, counts
 
 

@@ -41,6 +41,7 @@ from .rows import (
     RefreshState,
     RowReader,
     RunRow,
+    ScoredPage,
     SkipRow,
     Status,
     Summary,
@@ -192,12 +193,10 @@ class Queries:
         sql = f"SELECT {read_page.columns} FROM pages WHERE number < ? ORDER BY number DESC LIMIT ?"
         return list(self._records(read_page, sql, before if before is not None else 1 << 62, limit))
 
-    def judged(self, *, latest: int | None = None) -> list[tuple[int, Url, float, float | None]]:
-        """Number, URL, fetch time and relevance of the latest pages, or of all, in order of arrival."""
+    def scored_pages(self, *, latest: int | None = None) -> list[ScoredPage]:
+        """The latest pages, or all, in order of arrival."""
         sql = "SELECT number, url, at, relevance FROM pages ORDER BY number DESC LIMIT ?"
-        return list(self._rows(tuple[Number, CheckedUrl, Moment, Score | None], sql, -1 if latest is None else latest))[
-            ::-1
-        ]
+        return list(self._rows(ScoredPage, sql, -1 if latest is None else latest))[::-1]
 
     def most_uncertain(self, limit: int) -> list[PageRow]:
         """The pages whose relevance is nearest to one half."""
@@ -454,7 +453,8 @@ class Queries:
 
     def last_fetch_at(self) -> float | None:
         """When the last request was made; None before the first."""
-        return next(self._rows(tuple[Moment | None], "SELECT max(at) FROM fetches"))[0]
+        ((moment,),) = self._rows(tuple[Moment | None], "SELECT max(at) FROM fetches")
+        return moment
 
     def count(self) -> int:
         """The number of pages."""
@@ -580,6 +580,6 @@ class Queries:
     def get_state(self, key: str, kind: type[T] | None = None) -> Any:
         """The value of a key, None if there is none; converted to `kind` if given."""
         with self._errors():
-            found = next(self._rows(tuple[str], "SELECT value FROM state WHERE key = ?", key), None)
-            value = None if found is None else from_json(found[0])
+            (found,) = next(self._rows(tuple[str], "SELECT value FROM state WHERE key = ?", key), (None,))
+            value = None if found is None else from_json(found)
             return value if kind is None or value is None else _checked(value, kind)

@@ -126,7 +126,8 @@ MIGRATIONS: Sequence[str] = (VERSION_1, VERSION_2, VERSION_3, VERSION_4)  # the 
 
 
 def version_of(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(version)
 
 
 def migrate(connection: sqlite3.Connection, migrations: Sequence[str] = MIGRATIONS) -> None:

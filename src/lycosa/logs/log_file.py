@@ -145,12 +145,13 @@ def _create(connection: sqlite3.Connection) -> None:
 
 
 def _has_tables(connection: sqlite3.Connection) -> bool:
-    return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+    return connection.execute("SELECT 1 FROM sqlite_master").fetchone() is not None
 
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:
     def pragma(name: str) -> int:
-        return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+        (value,) = connection.execute(f"PRAGMA {name}").fetchone()
+        return int(value)
 
     found = connection.execute(
         "SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_autoindex%' LIMIT ?", (len(TABLES) + 1,)

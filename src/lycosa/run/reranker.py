@@ -38,8 +38,8 @@ class Reranker:
         if due == "no":
             return
         if due == "by scores" and isinstance(strategy, SupportsRejudge):
-            judged = self._collection.catalog.judged(latest=MAX_KEPT)
-            self.rejudge(strategy, {url: relevance for _, url, _, relevance in judged if relevance is not None})
+            pages = self._collection.catalog.scored_pages(latest=MAX_KEPT)
+            self.rejudge(strategy, {page.url: page.relevance for page in pages if page.relevance is not None})
         else:
             self.rerank()
         self._state.end_ranking()

@@ -69,8 +69,8 @@ def choose(
     """
     catalog, labels = collection.catalog, examples_of(recipe.topic, folder).urls
     drawn = {each.url for each in read_sample(folder)}
-    rows = [row for row in catalog.judged() if row[1] not in drawn]
-    draws = [url for _, url, *_ in random.sample(rows, min(DRAWN_AT_RANDOM, size, len(rows)))]
+    rows = [row for row in catalog.scored_pages() if row.url not in drawn]
+    draws = [page.url for page in random.sample(rows, min(DRAWN_AT_RANDOM, size, len(rows)))]
     known = {url: labels[url] for url in draws if url in labels}
     left_out = {*labels, *passed_over, *draws}
     chosen = _informative(catalog, size - len(draws), left_out)

@@ -296,7 +296,7 @@ class TopicTrainer:
     def _record_relevances(self, relevances: dict[str, float], reason: str) -> None:
         session = self._session
         catalog = session.collection.catalog
-        known = {url: relevance for _, url, _, relevance in catalog.judged(latest=len(relevances))}
+        known = {page.url: page.relevance for page in catalog.scored_pages(latest=len(relevances))}
         moved = {
             url: relevance
             for url, relevance in relevances.items()
@@ -407,11 +407,10 @@ class _CrawledPages:
         self._sample = {number: terms for number, terms in self._sample.items() if number % step == 0}
         if not self._has_all:
             examples = self._session.topic.examples.urls
-            for number, (_, url, *_) in enumerate(
-                self._session.collection.catalog.judged(), 1
-            ):  # without forgotten ones
-                if number % step == 0 and number not in self._sample and url not in examples:
-                    self._sample[number] = self._session.pages.terms(url) or {}
+            pages = self._session.collection.catalog.scored_pages()
+            for number, page in enumerate(pages, 1):  # not by `page.number`, which has gaps where pages were forgotten
+                if number % step == 0 and number not in self._sample and page.url not in examples:
+                    self._sample[number] = self._session.pages.terms(page.url) or {}
             self._has_all = True
         return [terms for _, terms in sorted(self._sample.items()) if terms]
 
@@ -424,7 +423,7 @@ class _CrawledPages:
                 found = judge.relevances_of([words for _, words in some])
                 relevances.update(zip((url for url, _ in some), found, strict=True))
             return relevances
-        urls = [url for _, url, *_ in self._session.collection.catalog.judged(latest=most)]
+        urls = [page.url for page in self._session.collection.catalog.scored_pages(latest=most)]
         pages = ((url, self._session.pages.page(url)) for url in urls)
         return {url: judge.relevance(page) for url, page in pages if page is not None}
 
@@ -441,13 +440,13 @@ class _CrawledPages:
     def _latest(self, most: int) -> Iterator[tuple[Url, PageCounts]]:
         """The latest `most` pages with their word counts."""
         session = self._session
-        rows = session.collection.catalog.judged(latest=most)
+        rows = session.collection.catalog.scored_pages(latest=most)
         missing = len(rows) - session.pages.words.count()
         if missing >= _MIN_ANNOUNCED:
             session.tell(
                 f"reading {counted(missing, 'page')} from the archive, once; the next time takes a second or so"
             )
-        kept = session.pages.words.after(rows[0][0] - 1) if rows else iter(())
+        kept = session.pages.words.after(rows[0].number - 1) if rows else iter(())
         words = next(kept, None)
         for number, url, at, _ in rows:
             while words is not None and words.number < number:

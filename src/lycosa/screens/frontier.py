@@ -49,7 +49,7 @@ def frontier_view(folder: Path, *, host: str = "", page: int = 1) -> FrontierVie
     """A page of what waits, the best first."""
     with open_for_reading(folder) as collection:
         connection = collection.catalog.connection
-        hosts = [WaitingHost(*each) for each in waiting_hosts(connection, HOSTS)]
+        hosts = [WaitingHost(each.host, each.waiting, each.best_priority) for each in waiting_hosts(connection, HOSTS)]
         total = count_waiting(connection)
         of_host = next((each.waiting for each in hosts if each.host == host), None)
         within = total if not host else of_host if of_host is not None else MAX_WAITING

@@ -17,6 +17,7 @@ from lycosa.logs.imports import TABLE_FORMATS, ImportOptions, ImportOutcome, imp
 from lycosa.logs.summary import Activity, LogSummary, summarise
 from lycosa.pictures.lines import Series, line_chart
 from lycosa.vocabulary.errors import cannot_write
+from lycosa.vocabulary.files import write_file
 from lycosa.vocabulary.text import visible
 
 from .job_progress import ProgressBar, elapsed_notice
@@ -257,7 +258,7 @@ def _write_picture(out: Path, activity: Activity) -> None:
     )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(picture, encoding="utf-8")
+        write_file(path, picture)
     except OSError as error:
         raise cannot_write(path, error, way_out="give another --out") from None
     tell(f"wrote {path}")

@@ -17,6 +17,7 @@ from lycosa.cli.job_progress import elapsed_notice
 from lycosa.cli.options import Json, command, print_json, program, tell
 from lycosa.cli.typer_options import TYPER_OPTIONS
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.files import write_file
 from lycosa.vocabulary.text import counted, visible
 from lycosa_lab.worlds.calibration import Statistic, measure
 from lycosa_lab.worlds.made_up_web import MadeUpWeb
@@ -221,7 +222,7 @@ def _write_list(path: Path, urls: Sequence[str]) -> None:
     try:
         if path.exists() and path.read_text(encoding="utf-8", errors="replace") != text:
             raise UsageError(f"there is a {path} already; do this in an empty folder")
-        path.write_text(text, encoding="utf-8")
+        write_file(path, text)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}; do this in a folder of your own") from None
 

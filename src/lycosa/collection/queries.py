@@ -38,10 +38,10 @@ from .rows import (
     Omissions,
     PageFacts,
     PageRow,
+    PageScore,
     RefreshState,
     RowReader,
     RunRow,
-    ScoredPage,
     SkipRow,
     Status,
     Summary,
@@ -193,10 +193,10 @@ class Queries:
         sql = f"SELECT {read_page.columns} FROM pages WHERE number < ? ORDER BY number DESC LIMIT ?"
         return list(self._records(read_page, sql, before if before is not None else 1 << 62, limit))
 
-    def scored_pages(self, *, latest: int | None = None) -> list[ScoredPage]:
+    def page_scores(self, *, latest: int | None = None) -> list[PageScore]:
         """The latest pages, or all, in order of arrival."""
         sql = "SELECT number, url, at, relevance FROM pages ORDER BY number DESC LIMIT ?"
-        return list(self._rows(ScoredPage, sql, -1 if latest is None else latest))[::-1]
+        return list(self._rows(PageScore, sql, -1 if latest is None else latest))[::-1]
 
     def most_uncertain(self, limit: int) -> list[PageRow]:
         """The pages whose relevance is nearest to one half."""

@@ -24,7 +24,7 @@ Status = Annotated[int, Meta(ge=0, le=999)]
 # ---------------------------------------------------------------- rows that are read
 
 
-class ScoredPage(NamedTuple):
+class PageScore(NamedTuple):
     """A page of the collection, reduced to its relevance."""
 
     number: Number  # order of arrival, from 1

@@ -53,7 +53,7 @@ def remove_forgotten(
     if removed or was_killed:
         _remove_models(folder, topic)
     pages.forget_terms()
-    pages.words.forget(is_removed, {page.number for page in catalog.scored_pages()})
+    pages.words.forget(is_removed, {page.number for page in catalog.page_scores()})
     state.forget(forgotten)
     reranker.rerank()
     catalog.put_state("seeds", list(state.seeds))

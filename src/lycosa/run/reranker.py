@@ -38,7 +38,7 @@ class Reranker:
         if due == "no":
             return
         if due == "by scores" and isinstance(strategy, SupportsRejudge):
-            pages = self._collection.catalog.scored_pages(latest=MAX_KEPT)
+            pages = self._collection.catalog.page_scores(latest=MAX_KEPT)
             self.rejudge(strategy, {page.url: page.relevance for page in pages if page.relevance is not None})
         else:
             self.rerank()

@@ -69,7 +69,7 @@ def choose(
     """
     catalog, labels = collection.catalog, examples_of(recipe.topic, folder).urls
     drawn = {each.url for each in read_sample(folder)}
-    rows = [row for row in catalog.scored_pages() if row.url not in drawn]
+    rows = [row for row in catalog.page_scores() if row.url not in drawn]
     draws = [page.url for page in random.sample(rows, min(DRAWN_AT_RANDOM, size, len(rows)))]
     known = {url: labels[url] for url in draws if url in labels}
     left_out = {*labels, *passed_over, *draws}

@@ -296,7 +296,7 @@ class TopicTrainer:
     def _record_relevances(self, relevances: dict[str, float], reason: str) -> None:
         session = self._session
         catalog = session.collection.catalog
-        known = {page.url: page.relevance for page in catalog.scored_pages(latest=len(relevances))}
+        known = {page.url: page.relevance for page in catalog.page_scores(latest=len(relevances))}
         moved = {
             url: relevance
             for url, relevance in relevances.items()
@@ -407,7 +407,7 @@ class _CrawledPages:
         self._sample = {number: terms for number, terms in self._sample.items() if number % step == 0}
         if not self._has_all:
             examples = self._session.topic.examples.urls
-            pages = self._session.collection.catalog.scored_pages()
+            pages = self._session.collection.catalog.page_scores()
             for number, page in enumerate(pages, 1):  # not by `page.number`, which has gaps where pages were forgotten
                 if number % step == 0 and number not in self._sample and page.url not in examples:
                     self._sample[number] = self._session.pages.terms(page.url) or {}
@@ -423,7 +423,7 @@ class _CrawledPages:
                 found = judge.relevances_of([words for _, words in some])
                 relevances.update(zip((url for url, _ in some), found, strict=True))
             return relevances
-        urls = [page.url for page in self._session.collection.catalog.scored_pages(latest=most)]
+        urls = [page.url for page in self._session.collection.catalog.page_scores(latest=most)]
         pages = ((url, self._session.pages.page(url)) for url in urls)
         return {url: judge.relevance(page) for url, page in pages if page is not None}
 
@@ -440,7 +440,7 @@ class _CrawledPages:
     def _latest(self, most: int) -> Iterator[tuple[Url, PageCounts]]:
         """The latest `most` pages with their word counts."""
         session = self._session
-        rows = session.collection.catalog.scored_pages(latest=most)
+        rows = session.collection.catalog.page_scores(latest=most)
         missing = len(rows) - session.pages.words.count()
         if missing >= _MIN_ANNOUNCED:
             session.tell(

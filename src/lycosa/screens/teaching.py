@@ -144,7 +144,7 @@ class TeachingQueue:
 
     def _relevant(self) -> dict[int, bool]:
         with open_for_reading(self._folder) as collection:
-            return {page.number: (page.relevance or 0.0) >= RELEVANT for page in collection.catalog.scored_pages()}
+            return {page.number: (page.relevance or 0.0) >= RELEVANT for page in collection.catalog.page_scores()}
 
     def _view(self) -> TeachView:
         with open_for_reading(self._folder) as collection:

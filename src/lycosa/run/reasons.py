@@ -5,6 +5,7 @@ from math import exp, isfinite
 
 from msgspec import Struct
 
+from lycosa.vocabulary.explanations import CLOCK_START
 from lycosa.vocabulary.records import Plain
 
 _PHRASES = {
@@ -54,6 +55,15 @@ def in_words(because: Mapping[str, Plain], *, most: int | None = None) -> str:
     phrases = [_phrase(what, because[what], most) for what in ordered]
     shown = [phrase for phrase in phrases if not phrase.startswith("1 times ")]
     return ", ".join(shown) or (_NOTHING_KNOWN if because else "requested by the user")
+
+
+def shown_priority(priority: float, because: Mapping[str, Plain]) -> float:
+    """The priority for people: of `crawl-ai`, minus the time on its clock since the start of the crawl.
+
+    >>> round(shown_priority(-1_000_002.5, {"drawn": True}), 3), shown_priority(0.7, {"page": 0.7})
+    (-2.5, 0.7)
+    """
+    return priority + CLOCK_START if "drawn" in because else priority
 
 
 _MAX_FACTORS = 20  # of a link; a forged record may have more

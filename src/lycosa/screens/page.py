@@ -12,7 +12,7 @@ from lycosa.frontier.durable import waiting_candidate
 from lycosa.run.explanation import way_to
 from lycosa.run.export import labels_of
 from lycosa.run.open import html_of, main_text_of, open_for_reading
-from lycosa.run.reasons import Factor, factors_of, in_words
+from lycosa.run.reasons import Factor, factors_of, in_words, shown_priority
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.records import Candidate, Url
 from lycosa.vocabulary.text import visible
@@ -125,7 +125,7 @@ def _step(found: PageRow | Candidate | Url) -> WayStep:
         is_stored=is_page,
         relevance=found.relevance if isinstance(found, PageRow) else None,
         standing=found.standing if isinstance(found, PageRow) else None,
-        priority=found.priority,
+        priority=shown_priority(found.priority, found.because),
         depth=found.depth,
         anchor=visible(found.anchor, 200),
         why=visible(in_words(found.because), 1_000),

@@ -48,7 +48,7 @@ def cost_of(
     began = time.monotonic()
     with log.open("wb") as out:
         process = subprocess.Popen(
-            command, cwd=folder, stdout=out, stderr=subprocess.STDOUT, start_new_session=True, env=_with_bytecode()
+            command, cwd=folder, stdout=out, stderr=subprocess.STDOUT, start_new_session=True, env=with_bytecode()
         )
         next_word = began + 5
         while True:
@@ -72,7 +72,7 @@ def cost_of(
 
 
 @cache
-def _with_bytecode() -> dict[str, str]:
+def with_bytecode() -> dict[str, str]:
     """The environment, with Lycosa compiled as pip compiles what it installs: else each start of a checkout that may
     not write bytecode costs nearly a second, which no installation takes."""
     package = find_spec("lycosa")

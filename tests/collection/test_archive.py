@@ -34,8 +34,9 @@ from lycosa.collection import (
     RunStart,
     Scores,
     Stop,
+    cdxj,
 )
-from lycosa.collection.cdxj import surt
+from lycosa.collection.cdxj import index_path, surt
 from lycosa.collection.event_records import decode_event, encode_event, groups
 from lycosa.collection.warc import CHUNK, records
 from lycosa.collection.warc import record as warc_record
@@ -260,6 +261,30 @@ def test_cdxj_leads_to_the_answers(tmp_path):
             record = next(iter(ArchiveIterator(stream)))
         assert record.rec_headers.get_header("WARC-Target-URI") == entry["url"]
         assert record.http_headers.get_statuscode() == entry["status"]
+
+
+def test_cdxj_is_neither_read_nor_written_for_events_without_an_answer(tmp_path, monkeypatch):
+    written(tmp_path, [visit(HOME), visit(WOLF)])
+    path = the_file(tmp_path)
+    whole, inode = cdxj_of(path), index_path(path).stat().st_ino
+    with monkeypatch.context() as patched:
+        patched.setattr(cdxj, "write", lambda *_: pytest.fail("the index is written"))
+        patched.setattr(cdxj, "Entries", lambda *_: pytest.fail("the index is read"))
+        written(tmp_path, [Scores(9.0, "labels", {str(HOME): 0.5})])
+    assert (cdxj_of(path), index_path(path).stat().st_ino) == (whole, inode)
+    assert index_path(path).stat().st_mtime_ns >= path.stat().st_mtime_ns  # so that nobody takes it for outdated
+    written(tmp_path, [Scores(10.0, "labels", {str(HOME): 0.6}), visit(CARS)])
+    assert sorted([*whole, *(line for line in cdxj_of(path) if str(CARS) in line)]) == cdxj_of(path)
+    assert len(cdxj_of(path)) == 3
+
+
+def test_cdxj_that_a_kill_made_outdated_is_made_again_before_the_next_answer(tmp_path):
+    written(tmp_path, [visit(HOME)])
+    killed = archive_in(tmp_path)
+    killed.append(visit(WOLF))
+    killed.abandon()
+    written(tmp_path, [Scores(9.0, "labels", {str(HOME): 0.5}), visit(CARS)])
+    assert len(cdxj_of(the_file(tmp_path))) == 3
 
 
 def test_cdxj_is_made_again_after_going_on_or_when_missing(tmp_path):

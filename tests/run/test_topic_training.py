@@ -16,7 +16,7 @@ from lycosa.recipe import load_recipe
 from lycosa.relevance.predicates import Predicate
 from lycosa.relevance.registry import LinearTrainer
 from lycosa.relevance.svm import LinearModel
-from lycosa.run import upkeep
+from lycosa.run import topic, upkeep
 from lycosa.run.forgotten import add_forgotten
 from lycosa.run.reranker import Reranker
 from lycosa.run.session import Session
@@ -436,6 +436,24 @@ def test_a_label_neither_reads_pages_nor_the_list_of_public_suffixes(
     upkeep.label(two_topics, {url: False}, clock=WallClock(), tell=told.append)
     assert len(set(read)) == 40
     assert told == ["reading 40 pages from the archive, once; the next time takes a second or so"]
+
+
+def test_examples_in_files_and_the_background_are_counted_once(
+    two_topics: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (two_topics / "honey.html").write_text("<p>honey of the bees in their hive</p>")
+    with (two_topics / "good.txt").open("a") as examples:
+        examples.write("honey.html\n")
+    crawl(two_topics, TWO_TOPICS, 20)
+    url, counted = Url(pages(two_topics)[-1]), list[str]()
+    as_text, as_html = topic.page_of_text, topic.page_of_html
+    monkeypatch.setattr(topic, "page_of_text", lambda *a, **k: counted.append("text") or as_text(*a, **k))
+    monkeypatch.setattr(topic, "page_of_html", lambda *a, **k: counted.append("file") or as_html(*a, **k))
+    upkeep.label(two_topics, {url: True}, clock=WallClock(), tell=lambda line: None)
+    assert Counter(counted) == {"text": 2}, "examples that are texts are counted each time"
+    (two_topics / "honey.html").write_text("<p>wax of the bees</p>")
+    upkeep.label(two_topics, {url: False}, clock=WallClock(), tell=lambda line: None)
+    assert counted.count("file") == 1
 
 
 # What a strategy that cannot rank again by itself is led through

@@ -1,5 +1,6 @@
 """The command `lycosa`: a file per command, loaded when it is called; `main` turns errors into a line and a code."""
 
+import gc
 import os
 import sys
 from collections.abc import Mapping
@@ -65,7 +66,10 @@ class Commands(TyperGroup):
         if name not in COMMANDS and name not in plugins("lycosa.commands"):
             return None
         if name not in self.commands:
+            gc.disable()  # modules are not garbage: to look through them for some takes a tenth of a short command
             loaded = typer.main.get_command(load_command(name))
+            gc.freeze()
+            gc.enable()
             loaded.name = name
             self.add_command(loaded)
         return self.commands[name]

@@ -38,6 +38,7 @@ def show(name: Name, as_json: Json = False) -> None:
                 "recall_low": recall and recall.recall_low,
                 "recall_high": recall and recall.recall_high,
                 "relevant_left": recall and recall.relevant_left,
+                "recall_is_behind": found.is_recall_behind,
                 "mean_standing": facts.mean_standing,
                 "target": found.target,
                 "waiting": found.waiting,
@@ -80,7 +81,7 @@ def _lines(name: str, found: Overview) -> list[str]:
     rows = [
         ("harvest rate", rate),
         *([] if sample is None or not sample.called_relevant else [("precision", _precision(sample))]),
-        *([] if recall is None else [("recall", _recall(recall))]),
+        *([] if recall is None else [("recall", _recall(recall, is_behind=found.is_recall_behind))]),
         *([] if target in (None, 1.0) else [("target", f"mean relevance of {target:g} or more, importance beside it")]),
         *([] if facts.mean_standing is None else [("importance", f"{facts.mean_standing:.2f} on average")]),
         *_freshness_rows(facts.freshness, found.changes),
@@ -104,11 +105,12 @@ def _precision(sample: Measured) -> str:
     )
 
 
-def _recall(estimate: RecallEstimate) -> str:
+def _recall(estimate: RecallEstimate, *, is_behind: bool) -> str:
     left = round(estimate.relevant_left)
     return (
         f"{estimate.recall:.0%} of the relevant pages within reach ({estimate.recall_low:.0%}–"
-        f"{estimate.recall_high:.0%}), {'some' if left else 'none'} {f'{left} ' if left else ''}are left"
+        f"{estimate.recall_high:.0%}), {f'some {left:,}' if left else 'none'} are left"
+        f"{'; by the scores before the latest labels: the next crawl estimates it again' if is_behind else ''}"
     )
 
 

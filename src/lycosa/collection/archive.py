@@ -83,7 +83,8 @@ class Archive:
         self._out: BinaryIO | None = None
         self._path: Path | None = None
         self._size = 0
-        self._index = cdxj.Entries()
+        self._index: cdxj.Entries | None = None  # of the current file; None if no capture was added to it yet
+        self._is_index_whole = False  # whether the index file has every capture of the current file until then
         self.unreadable_records: dict[str, int] = {}  # per file, found by reads so far
         self.damaged_bytes: dict[str, int] = {}  # per file, between records, found by reads so far
         if writable:
@@ -117,11 +118,15 @@ class Archive:
         packed = encode_event(event, self._ids.__next__)
         with disk_errors(self._folder):
             out, path, first = self._file()
+            fetch = fetch_of(event)
+            is_capture = fetch is not None and cdxj.is_capture(fetch)
+            if is_capture and self._index is None:
+                self._index = cdxj.Entries(self._entries(path))
+                cdxj.index_path(path).unlink(missing_ok=True)  # about to become outdated
             offset = self._size + len(first)
             self._write(out, b"".join((first, *packed.members)))
         place = RecordLocation(path.name, offset, len(packed.members[0]))
-        fetch = fetch_of(event)
-        if fetch and cdxj.is_capture(fetch):
+        if fetch is not None and is_capture and self._index is not None:
             self._index.add(cdxj.line(fetch, packed.payload_digest, place))
         return place
 
@@ -155,11 +160,11 @@ class Archive:
         files = self.files()
         last = files[-1] if files else None
         if last and last.stat().st_size < self._max_bytes and _is_ours(last):
-            self._index = cdxj.Entries(self._entries(last))
-            cdxj.index_path(last).unlink(missing_ok=True)  # about to become outdated
             path, first = last, b""
+            self._is_index_whole = _is_fresh(cdxj.index_path(last), last)
         else:
             path, first = self._next_path(last)
+            self._is_index_whole = False
         self._out, self._path = path.open("ab", buffering=0), path
         self._size = path.stat().st_size
         return self._out, path, first
@@ -185,11 +190,14 @@ class Archive:
 
     def _finish(self) -> None:
         out, path, index = self._out, self._path, self._index
-        self._out, self._path, self._size, self._index = None, None, 0, cdxj.Entries()
+        self._out, self._path, self._size, self._index = None, None, 0, None
         if out and path:
             with out:
                 os.fsync(out.fileno())
-            cdxj.write(path, index)
+            if index is not None:
+                cdxj.write(path, index)
+            elif self._is_index_whole:
+                os.utime(cdxj.index_path(path))  # nothing to index was added, and so it is not outdated
 
     # ------------------------------------------------------------ reading
 
@@ -329,11 +337,11 @@ class Archive:
             cdxj.write(path, self.captures(path))
 
     def _entries(self, path: Path) -> Iterator[str]:
-        index = cdxj.index_path(path)
-        if not _is_fresh(index, path):
+        """The entries of the current file, before the next event."""
+        if not self._is_index_whole:
             yield from self.captures(path)
             return
-        with index.open(encoding="utf-8", newline="\n") as entries:
+        with cdxj.index_path(path).open(encoding="utf-8", newline="\n") as entries:
             yield from entries
 
     def captures(self, path: Path, end: float = math.inf) -> Iterator[str]:

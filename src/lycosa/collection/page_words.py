@@ -100,7 +100,7 @@ class PageWords:
         """The words of the pages with a higher number, in order."""
         while rows := self._some_after(number):
             for number, at, codes, counts, vector in rows:
-                are_bytes = all(isinstance(each, bytes) for each in (codes, counts, vector))
+                are_bytes = type(codes) is type(counts) is type(vector) is bytes
                 if are_bytes and len(codes) % 8 == len(vector) % 4 == 0 and len(counts) * 4 == len(codes):
                     times, vector_of_page = np.frombuffer(counts, "<u2"), np.frombuffer(vector, "<f4")
                     yield KeptWords(number, at, np.frombuffer(codes, "<u8"), times, vector_of_page)

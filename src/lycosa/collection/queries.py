@@ -198,6 +198,11 @@ class Queries:
         sql = "SELECT number, url, at, relevance FROM pages ORDER BY number DESC LIMIT ?"
         return list(self._rows(PageScore, sql, -1 if latest is None else latest))[::-1]
 
+    def every(self, step: int) -> Iterator[Url]:
+        """The URL of every `step`-th page, in order of arrival."""
+        numbered = "SELECT url, row_number() OVER (ORDER BY number) AS place FROM pages"
+        return self._urls(f"SELECT url FROM ({numbered}) WHERE place % ? = 0 ORDER BY place", step)
+
     def most_uncertain(self, limit: int) -> list[PageRow]:
         """The pages whose relevance is nearest to one half."""
         sql = (

@@ -2,7 +2,6 @@
 
 from lycosa.vocabulary.contracts import HostSlots
 from lycosa.vocabulary.records import Host
-from lycosa.web.http import max_fetches
 
 
 class CurrentSlots:
@@ -12,6 +11,8 @@ class CurrentSlots:
     """
 
     def __init__(self) -> None:
+        from lycosa.web.http import max_fetches  # loads libcurl, which only crawls need
+
         self._frontier: HostSlots | None = None
         self.max_fetches = max_fetches()  # that the limit of open files allows at a time
         self.has_lacked_files = False

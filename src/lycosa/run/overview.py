@@ -25,6 +25,7 @@ class Overview(Struct, frozen=True):
     waiting: int  # URLs
     changes: list[LatestChange]
     recall: RecallEstimate | None
+    is_recall_behind: bool  # whether pages were scored again since it was estimated
     sample: Measured | None
     harvest: tuple[float, float]  # the interval of the harvest rate, measured if possible, else estimated
     outcomes: dict[str, int]  # in words
@@ -47,11 +48,13 @@ def overview(collection: Collection) -> Overview:
     recipe = load_recipe(folder, to_read=True)
     facts = catalog.summary()
     sample = measured(folder, catalog)
+    recall, is_recall_behind = current_recall(catalog, facts.pages)
     return Overview(
         facts=facts,
         waiting=count_waiting(catalog.connection),
         changes=catalog.latest_changes(),
-        recall=current_recall(catalog),
+        recall=recall,
+        is_recall_behind=is_recall_behind,
         sample=sample,
         harvest=harvest_of(folder, facts.relevant, facts.pages, sample),
         outcomes=outcome_counts(catalog.outcomes_and_statuses()),

@@ -18,6 +18,7 @@ from lycosa.vocabulary.urls import key_of
 RECALL_STATE = "recall"  # key in the state of the catalog: the estimate of the last checkpoint
 RECALL_BEHIND = "recall_behind"  # likewise: whether pages were scored again since, so that the estimate is outdated
 OUT_OF_REACH = (SkipReason.SCOPE, SkipReason.QUOTA, SkipReason.TRAP, SkipReason.FORGOTTEN)
+_MAX_PAGES_READ = 2_000  # of a collection whose links are read to show its recall: half a second or so
 MIN_RELEVANT = 20  # relevant pages that must be found before a crawl stops by its recall
 SLOTS = 1 << 23  # one byte each; URLs are hashed into them
 MAX_RELEVANT_PARENTS, MAX_OTHER_PARENTS = 4, 3  # larger counts fall into the last cell
@@ -68,11 +69,15 @@ def saved_recall(state: Plain) -> RecallEstimate | None:
         return None  # the next run estimates again
 
 
-def current_recall(catalog: Queries) -> RecallEstimate | None:
-    """The estimate of the last checkpoint; None if pages were scored again since."""
-    if catalog.get_state(RECALL_BEHIND):
-        return restored_recall(catalog).estimate()
-    return saved_recall(catalog.get_state(RECALL_STATE))
+def current_recall(catalog: Queries, pages: int) -> tuple[RecallEstimate | None, bool]:
+    """The estimate of the last checkpoint, and whether pages were scored again since.
+
+    If they were, and the collection has few pages, it is estimated again, which reads all links.
+    """
+    is_behind = bool(catalog.get_state(RECALL_BEHIND))
+    if is_behind and pages <= _MAX_PAGES_READ:
+        return restored_recall(catalog).estimate(), False
+    return saved_recall(catalog.get_state(RECALL_STATE)), is_behind
 
 
 def restored_recall(catalog: Queries) -> "RecallEstimator":

@@ -118,7 +118,8 @@ def _permitted(
     archived run does; otherwise, the recipe's strategy is used. Options that are no longer valid are dropped."""
     if strategy in STRATEGIES or strategy == recipe.strategy:
         try:
-            find_strategy(strategy)(**check_options(strategy, options))
+            if options:  # a strategy without any is made when it is needed
+                find_strategy(strategy)(**check_options(strategy, options))
         except UsageError as error:
             tell(f"going on without the options of the run before: {error}")
             return strategy, {}

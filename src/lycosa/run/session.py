@@ -11,7 +11,7 @@ The journey of a crawl:
                 checkpoint is made on closing
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -80,7 +80,7 @@ class Session:
         self._ranks = ranks
         self._checkpoints = CheckpointSchedule()
         self.reader = wrap_reader(reader_of(recipe, is_left_out=forgetter(folder)))
-        self.topic = TopicJudge(recipe.topic, folder, self.reader)
+        self.topic = TopicJudge(recipe.topic, folder, self.reader, self._cached_terms)
         self.collection = collection = open_collection(
             folder, clock=clock, reader=self.reader, writable=True, afresh=afresh, index_later=True
         )
@@ -162,6 +162,9 @@ class Session:
             raise
         self.pages.words.close()
         self.collection.close()
+
+    def _cached_terms(self, name: Url, count: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
+        return self.pages.cached_terms(name, count)
 
     # ------------------------------------------------------------ seeds
 

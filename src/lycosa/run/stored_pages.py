@@ -1,5 +1,6 @@
 """Pages of a collection, read from its archive, and their terms, which are cached."""
 
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -48,6 +49,14 @@ class StoredPages:
                 self.words.put_terms(url, row.at, terms)
             self._counted[url, row.at] = CountedTerms(terms)
         return self._counted[url, row.at]
+
+    def cached_terms(self, name: Url, count: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
+        """The terms of an example file or of a built-in text, counted once."""
+        terms: Mapping[str, int] | None = self.words.terms(name, 0.0)
+        if terms is None:
+            terms = count()
+            self.words.put_terms(name, 0.0, terms)
+        return terms
 
     def page(self, url: Url) -> Page | None:
         """A stored page or fetched example, read from the archive."""

@@ -8,7 +8,7 @@ trained again as the crawl grows.
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import msgspec
@@ -48,6 +48,7 @@ _MAX_MODEL_BYTES = 100_000_000
 Terms = Mapping[str, int]
 Recall = Callable[[Url], Page | None]  # finds an example page that was fetched earlier
 RecallTerms = Callable[[Url], Terms | None]  # finds its terms
+CachedTerms = Callable[[Url, Callable[[], Terms]], Terms]  # counts the terms of a named text, unless they are kept
 
 
 class Examples(Struct, frozen=True):
@@ -178,8 +179,9 @@ def add_labels(folder: Path, labels: Mapping[Url, bool]) -> None:
 class TopicJudge:
     """The relevance judge of a collection, by its recipe. It is trained once the example pages are available."""
 
-    def __init__(self, topic: Topic, folder: Path, reader: Reader):
+    def __init__(self, topic: Topic, folder: Path, reader: Reader, cached: CachedTerms | None = None):
         self._topic = topic
+        self._cached: CachedTerms = cached or (lambda name, count: count())
         self._folder = folder
         self._reader = reader
         self.rounds = 0
@@ -323,7 +325,10 @@ class TopicJudge:
 
     @cached_property
     def _background(self) -> list[CountedTerms]:
-        return [CountedTerms(self._terms(text)) for text in background()]
+        return [
+            CountedTerms(self._cached(Url(f"background://{number}"), partial(self._terms, text)))
+            for number, text in enumerate(background(), 1)
+        ]
 
     def _terms_of(self, examples: Sequence[Example], recall: RecallTerms) -> list[Terms]:
         found = (self._terms_of_one(example, recall) for example in examples)
@@ -333,9 +338,14 @@ class TopicJudge:
         if example.kind == "url":
             return recall(Url(example.value))
         if example not in self._read:
-            page = self._page_of(example, lambda url: None)
-            self._read[example] = CountedTerms(page.terms) if page is not None else None
+            terms = self._terms_of_file(example) if example.kind == "file" else self._terms(example.value)
+            self._read[example] = CountedTerms(terms)
         return self._read[example]
+
+    def _terms_of_file(self, example: Example) -> Terms:
+        content = _content_of(self._folder / example.value)
+        name = hashlib.sha256(f"{_is_text(example)}".encode() + content).hexdigest()
+        return self._cached(Url(f"example://{name}"), lambda: self._page_in(example, content).terms)
 
     def _no_example(self) -> str:
         if self._topic.examples:
@@ -369,18 +379,29 @@ class TopicJudge:
     def _page_of(self, example: Example, recall: Recall) -> Page | None:
         if example.kind == "url":
             return recall(Url(example.value))
-        url = Url(f"example:{example.value}")
         if example.kind == "text":
-            return page_of_text(url, "", example.value, stem=self._reader.stem)
-        path = self._folder / example.value
-        try:
-            with open_regular_file(path, follow_link=True) as file:
-                content = file.read(1 << 20)
-        except OSError as error:
-            raise RecipeError(f"{path}: cannot be read: {error.strerror}") from None
-        if path.suffix.lower() in (".txt", ".md"):
+            return page_of_text(Url(f"example:{example.value}"), "", example.value, stem=self._reader.stem)
+        return self._page_in(example, _content_of(self._folder / example.value))
+
+    def _page_in(self, example: Example, content: bytes) -> Page:
+        url = Url(f"example:{example.value}")
+        if _is_text(example):
             return page_of_text(url, "", content.decode("utf-8", "replace"), stem=self._reader.stem)
         return page_of_html(url, decode(content, ""), stem=self._reader.stem)
 
     def _terms(self, text: str) -> Terms:
         return page_of_text(Url("text:"), "", text, stem=self._reader.stem).terms
+
+
+def _is_text(example: Example) -> bool:
+    """Whether an example file is plain text; otherwise, it is HTML."""
+    return Path(example.value).suffix.lower() in (".txt", ".md")
+
+
+def _content_of(path: Path) -> bytes:
+    """The first megabyte of an example file."""
+    try:
+        with open_regular_file(path, follow_link=True) as file:
+            return file.read(1 << 20)
+    except OSError as error:
+        raise RecipeError(f"{path}: cannot be read: {error.strerror}") from None

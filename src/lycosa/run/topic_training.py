@@ -1,8 +1,9 @@
 """Trains the relevance model of a crawl, and trains it again as the collection grows."""
 
 from bisect import bisect_right
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 
 from lycosa.collection.events import Scores
 from lycosa.collection.page_words import MAX_KEPT, KeptWords
+from lycosa.collection.rows import PageScore
 from lycosa.relevance.counted import CountedTerms, PageCounts
 from lycosa.relevance.embedding import shipped_table
 from lycosa.relevance.function import code_digest
@@ -254,8 +256,7 @@ class TopicTrainer:
         if topic.wants_background and self._ranks_again() and self._crawled.is_new and pages <= MAX_REJUDGED:
             self._train()
             assert self._judge is not None
-            relevances = self._crawled.judged_by(self._judge, MAX_REJUDGED)
-            self._record_relevances(relevances, "the topic is known better")
+            self._record_relevances(self._crawled.judged_by(self._judge, MAX_REJUDGED), "the topic is known better")
 
     def report_unknown_words(self) -> None:
         """Tells the user which words of the topic are on none of the latest pages."""
@@ -285,26 +286,24 @@ class TopicTrainer:
         re-rank the frontier; returns the number of pages."""
         session = self._session
         assert self._judge is not None
-        relevances = self._crawled.judged_by(self._judge, most)
+        rejudged = self._crawled.judged_by(self._judge, most)
         if session.state.is_restored and isinstance(strategy := session.loop.strategy, SupportsRejudge):
-            session.reranker.rejudge(strategy, relevances)
+            session.reranker.rejudge(strategy, rejudged.relevances)
         else:
             session.state.rank_later(by_scores=True)
-        self._record_relevances(relevances, reason)
-        return len(relevances)
+        self._record_relevances(rejudged, reason)
+        return len(rejudged.relevances)
 
-    def _record_relevances(self, relevances: dict[str, float], reason: str) -> None:
-        session = self._session
-        catalog = session.collection.catalog
-        known = {page.url: page.relevance for page in catalog.page_scores(latest=len(relevances))}
+    def _record_relevances(self, rejudged: "_Rejudged", reason: str) -> None:
+        session, before = self._session, rejudged.before
         moved = {
             url: relevance
-            for url, relevance in relevances.items()
-            if (before := known.get(Url(url))) is None or abs(relevance - before) > _MIN_CHANGE
+            for url, relevance in rejudged.relevances.items()
+            if (known := before[url]) is None or abs(relevance - known) > _MIN_CHANGE
         }
         session.record(Scores(session.clock.now(), reason, moved))
         session.checkpoint()
-        session.status.recount(catalog.relevant_in_order())
+        session.status.recount(session.collection.catalog.relevant_in_order())
 
     def _train_first(self) -> None:
         """Trains for the first time; pages that are there already are scored again."""
@@ -363,6 +362,13 @@ class TopicTrainer:
         return found
 
 
+class _Rejudged(NamedTuple):
+    """Pages scored again, by URL."""
+
+    relevances: dict[str, float]
+    before: dict[str, float | None]  # what the catalog has
+
+
 class _CrawledPages:
     """The word counts of pages of a collection: of a sample, for training, and of the latest, to score them again.
 
@@ -407,40 +413,39 @@ class _CrawledPages:
         self._sample = {number: terms for number, terms in self._sample.items() if number % step == 0}
         if not self._has_all:
             examples = self._session.topic.examples.urls
-            pages = self._session.collection.catalog.page_scores()
-            for number, page in enumerate(pages, 1):  # not by `page.number`, which has gaps where pages were forgotten
-                if number % step == 0 and number not in self._sample and page.url not in examples:
-                    self._sample[number] = self._session.pages.terms(page.url) or {}
+            for number, url in enumerate(self._session.collection.catalog.every(step), 1):
+                if number * step not in self._sample and url not in examples:
+                    self._sample[number * step] = self._session.pages.terms(url) or {}
             self._has_all = True
         return [terms for _, terms in sorted(self._sample.items()) if terms]
 
-    def judged_by(self, judge: Relevance, most: int) -> dict[str, float]:
+    def judged_by(self, judge: Relevance, most: int) -> _Rejudged:
         """The relevance of the latest pages: by their word counts if these suffice, else from the archived pages."""
+        rows = self._session.collection.catalog.page_scores(latest=most)
+        before: dict[str, float | None] = {row.url: row.relevance for row in rows}
         if isinstance(judge, LinearModel):
             relevances: dict[str, float] = {}
-            latest = self._latest(most)
+            latest = self._counts_of(rows)
             while some := list(islice(latest, _SCORING_BATCH)):
                 found = judge.relevances_of([words for _, words in some])
                 relevances.update(zip((url for url, _ in some), found, strict=True))
-            return relevances
-        urls = [page.url for page in self._session.collection.catalog.page_scores(latest=most)]
-        pages = ((url, self._session.pages.page(url)) for url in urls)
-        return {url: judge.relevance(page) for url, page in pages if page is not None}
+            return _Rejudged(relevances, before)
+        pages = ((row.url, self._session.pages.page(row.url)) for row in rows)
+        return _Rejudged({url: judge.relevance(page) for url, page in pages if page is not None}, before)
 
     def missing(self, words: Mapping[str, str]) -> list[str]:
         """The words, given with their terms, that occur on none of the latest pages."""
         codes = codes_of(words.values())
         are_missing = np.ones(len(codes), np.bool_)
-        for _, page in self._latest(MAX_REJUDGED):
+        for _, page in self._counts_of(self._session.collection.catalog.page_scores(latest=MAX_REJUDGED)):
             are_missing &= ~np.isin(codes, page.codes)
             if not are_missing.any():
                 break
         return [word for word, is_missing in zip(words, are_missing.tolist(), strict=True) if is_missing]
 
-    def _latest(self, most: int) -> Iterator[tuple[Url, PageCounts]]:
-        """The latest `most` pages with their word counts."""
+    def _counts_of(self, rows: Sequence[PageScore]) -> Iterator[tuple[Url, PageCounts]]:
+        """The word counts of the latest pages, given by their rows."""
         session = self._session
-        rows = session.collection.catalog.page_scores(latest=most)
         missing = len(rows) - session.pages.words.count()
         if missing >= _MIN_ANNOUNCED:
             session.tell(

@@ -112,6 +112,7 @@ class CollectionView(Struct, frozen=True):
     recall: float | None
     recall_low: float | None
     recall_high: float | None
+    is_recall_behind: bool  # whether pages were scored again since it was estimated
 
 
 class LiveView(Struct, frozen=True):
@@ -211,6 +212,7 @@ class Overviews:
             recall=recall.recall if recall else None,
             recall_low=recall.recall_low if recall else None,
             recall_high=recall.recall_high if recall else None,
+            is_recall_behind=found.is_recall_behind,
         )
 
     def live(self, name: str, folder: Path, crawl: CrawlFigures, *, speed: float, is_starting: bool) -> LiveView:

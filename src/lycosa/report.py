@@ -224,7 +224,7 @@ def _moment(at: float, form: str = "%Y-%m-%d %H:%M") -> str:
 
 
 def _top_page(page: PageRow) -> TopPage:
-    return TopPage(page.title, page.url, page.relevance, in_words(page.because, most=_REASONS_SHOWN))
+    return TopPage(page.title, page.url, page.relevance, in_words(page.because, max_factors=_REASONS_SHOWN))
 
 
 def report_page(data: ReportData) -> str:

@@ -162,7 +162,7 @@ def main() -> None:
     sys.exit(code)
 
 
-_LONGEST_MESSAGE = 4_000  # characters
+_MAX_MESSAGE_LENGTH = 4_000  # characters
 _KINDS = {  # of values, as click calls them, and as people do
     "integer range": "a whole number",
     "integer": "a whole number",
@@ -190,7 +190,7 @@ def _fail(message: str, code: int) -> int:
     from lycosa.vocabulary.text import visible  # brings numpy, which most commands load anyway and help does not
 
     with suppress(OSError):
-        typer.echo(visible(f"lycosa: {message}", _LONGEST_MESSAGE), err=True)  # it may quote what strangers wrote
+        typer.echo(visible(f"lycosa: {message}", _MAX_MESSAGE_LENGTH), err=True)  # it may quote what strangers wrote
     return code
 
 

@@ -187,8 +187,8 @@ def _found(page: Found | None, url: str) -> Found:
     return page
 
 
-def _within(number: int, most: int) -> int:
-    return max(1, min(number, most))
+def _within(number: int, maximum: int) -> int:
+    return max(1, min(number, maximum))
 
 
 def _hit(hit: Hit) -> dict[str, Any]:

@@ -19,7 +19,7 @@ REFRESHES_PER_SECOND = 8.0
 SECONDS_BETWEEN_LINES = 2.0
 SPARKS = "▁▂▃▄▅▆▇█"
 SPARKLINE = 32  # characters of the bar and the sparkline; fewer where the terminal is narrow
-_SHORTEST = 8
+_MIN_WIDTH = 8
 Form = Literal["live", "plain", "words", "silent"]  # words: messages only, no figures
 
 
@@ -155,7 +155,7 @@ class Progress:
         width = max(20, self._console.width - 1)
         amount = f"{pages} / {target} {counted}" if target is not None else f"{pages} {counted}"
         time_left = f"{_clock(left)} left" if left is not None else ""
-        graph = min(SPARKLINE, max(_SHORTEST, width - len(amount) - len(time_left) - 4))
+        graph = min(SPARKLINE, max(_MIN_WIDTH, width - len(amount) - len(time_left) - 4))
         head = Table.grid(padding=(0, 2))
         for _ in range(3):
             head.add_column(no_wrap=True, overflow="ellipsis")

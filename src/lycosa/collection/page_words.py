@@ -21,7 +21,7 @@ CREATE TABLE terms (url TEXT PRIMARY KEY, at REAL NOT NULL, words TEXT NOT NULL,
 CREATE TABLE made_by (what TEXT);
 """
 _MAX_ROW = 2_000_000  # bytes; the words of longer pages are not kept
-_TRIM_EVERY = 1_000  # pages added
+_TRIM_INTERVAL = 1_000  # pages added
 _READ_BATCH = 100  # pages
 
 
@@ -84,7 +84,7 @@ class PageWords:
             "INSERT OR REPLACE INTO counts VALUES (?, ?, ?, ?, ?)", words.number, words.at, codes, counts, vector
         )
         self._put_since_trimmed += 1
-        if self._put_since_trimmed >= _TRIM_EVERY:
+        if self._put_since_trimmed >= _TRIM_INTERVAL:
             self._put_since_trimmed = 0
             self._write("DELETE FROM counts WHERE number <= (SELECT max(number) FROM counts) - ?", MAX_KEPT)
 

@@ -62,7 +62,7 @@ from .rows import (
 
 _ALTERED = "('changed', 'vanished', 'returned')"
 _UNSUCCESSFUL = "('failed', 'refused')"  # looks that got no answer about the page
-_AT_ONCE = 256  # rows that are checked together
+_BATCH_SIZE = 256  # rows that are checked together
 T = TypeVar("T")
 R = TypeVar("R", bound=Struct)
 Order = Literal["number", "relevance", "importance", "url"]
@@ -144,7 +144,7 @@ class Queries:
         with self._errors():
             self._flush()
             cursor = self.connection.execute(sql, values)
-            while rows := cursor.fetchmany(_AT_ONCE):
+            while rows := cursor.fetchmany(_BATCH_SIZE):
                 yield from _checked(rows, list[kind])  # type: ignore[valid-type]
 
     def _records(self, read: RowReader[R], sql: str, *values: object) -> Iterator[R]:

@@ -300,7 +300,7 @@ class AccessLog:
         return _starts_of(users, self.users), urls[order], weights[order]
 
 
-def _starts_of(numbers: "np.ndarray[Any, np.dtype[Any]]", most: int) -> Places:
-    starts = np.zeros(most + 1, np.int64)
-    np.cumsum(np.bincount(numbers, minlength=most), out=starts[1:])
+def _starts_of(numbers: "np.ndarray[Any, np.dtype[Any]]", maximum: int) -> Places:
+    starts = np.zeros(maximum + 1, np.int64)
+    np.cumsum(np.bincount(numbers, minlength=maximum), out=starts[1:])
     return starts

@@ -65,7 +65,7 @@ class Format(Protocol):
 
 
 _MAX_CACHED = 10_000
-_LONGEST_CACHED = 256  # bytes of method, status and type together
+_MAX_CACHED_LENGTH = 256  # bytes of method, status and type together
 _NCSA = re.compile(
     rb"(\S++) \S++ ([^\[]*+)\[([^\]]{20,30}+)\] "
     rb'"([A-Za-z_-]++) ([^\s"\\]*+(?:\\.[^\s"\\]*+)*+)(?: HTTP/[\d.]++)?" (\d{3}|-)(?:\s|$)'
@@ -79,7 +79,7 @@ class RequestClasses(dict[tuple[bytes, bytes, bytes], int]):
         if len(self) >= _MAX_CACHED:
             self.clear()
         found = self.classify(*parts)
-        if sum(map(len, parts)) <= _LONGEST_CACHED:
+        if sum(map(len, parts)) <= _MAX_CACHED_LENGTH:
             self[parts] = found
         return found
 

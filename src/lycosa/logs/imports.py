@@ -131,9 +131,9 @@ def _claimed_size(file: BinaryIO) -> int:
 # ---------------------------------------------------------------- numbers of users and pages, and parsing
 
 MAX_CACHED = 1 << 19  # spellings of users or URLs whose numbers are cached
-_LONGEST_CACHED = 256  # bytes of a spelling; nearly all are shorter, and lines may be long
+_MAX_CACHED_LENGTH = 256  # bytes of a spelling; nearly all are shorter, and lines may be long
 MAX_EXAMPLES = 2  # of dropped lines, for each reason
-_NOBODY = {b"": -1, b"-": -1}
+_NO_USER = {b"": -1, b"-": -1}
 _EARLIEST = 631_152_000.0  # 1990: no log is older
 _CLOCK_TOLERANCE = 86_400.0  # seconds that a clock may be ahead
 _TOO_LONG = dropped_entry(Drop.TOO_LONG)
@@ -146,7 +146,7 @@ class UserNumbers:
         self._numbers = {each: number for number, each in enumerate(known)}
         self.known = len(self._numbers)
         self._hashed = hashed
-        self.cache = dict(_NOBODY)
+        self.cache = dict(_NO_USER)
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -154,9 +154,9 @@ class UserNumbers:
     def number(self, spelling: bytes) -> int:
         if len(self.cache) >= MAX_CACHED:
             self.cache.clear()
-            self.cache.update(_NOBODY)
+            self.cache.update(_NO_USER)
         found = self._numbers.setdefault(self._hashed(spelling), len(self._numbers))
-        if len(spelling) <= _LONGEST_CACHED:
+        if len(spelling) <= _MAX_CACHED_LENGTH:
             self.cache[spelling] = found
         return found
 
@@ -188,7 +188,7 @@ class PageNumbers:
             cache.clear()
         url = page_url(spelling, site=self._site, by_extension=not is_stated)
         found = url if isinstance(url, Drop) else self._numbers.setdefault(url, len(self._numbers))
-        if len(spelling) <= _LONGEST_CACHED:
+        if len(spelling) <= _MAX_CACHED_LENGTH:
             cache[spelling] = int(found)
         return int(found)
 

@@ -28,7 +28,7 @@ from .entries import DESCRIPTIONS
 
 APPLICATION = int.from_bytes(b"LyLo", "big")  # in the header of the file
 VERSION = 1
-_LONGEST_VALUE = 1_000_000_000  # bytes
+_MAX_VALUE_LENGTH = 1_000_000_000  # bytes
 TABLES = {
     "settings": "CREATE TABLE settings (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
     "imports": """CREATE TABLE imports (
@@ -112,7 +112,7 @@ def _damaged(path: Path) -> UsageError:
 
 
 def _connection(path: Path, mode: Literal["rwc", "rw"]) -> sqlite3.Connection:
-    connection = open_database(path, mode=mode, longest_value=_LONGEST_VALUE, timeout=1.0, commits_itself=True)
+    connection = open_database(path, mode=mode, longest_value=_MAX_VALUE_LENGTH, timeout=1.0, commits_itself=True)
     try:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except BaseException:

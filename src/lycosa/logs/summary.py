@@ -81,11 +81,11 @@ def summarise(path: Path, *, most_read: int = 10) -> LogSummary:
     )
 
 
-def _most_read(access_log: AccessLog, most: int) -> list[tuple[Url, int, int]]:
+def _most_read(access_log: AccessLog, limit: int) -> list[tuple[Url, int, int]]:
     starts, _ = access_log.users_by_url
     people = np.diff(starts)
     times_read = np.bincount(access_log.walks, minlength=len(people))
-    order = np.lexsort((-times_read, -people))[:most]
+    order = np.lexsort((-times_read, -people))[:limit]
     return [(access_log.urls[each], int(people[each]), int(times_read[each])) for each in order.tolist()]
 
 

@@ -275,7 +275,7 @@ class _Fetches:
         # not make a host slow.
         self._waited = 0.0
         self._begun: deque[tuple[float, asyncio.Task[None], Host]] = deque()  # with the value of `_waited` at its start
-        self._most = crawl.concurrency
+        self._max_in_flight = crawl.concurrency
         self._limit_to(crawl.slots.max_fetches)
 
     async def next(self) -> tuple[Candidate, Fetch] | None:
@@ -322,16 +322,16 @@ class _Fetches:
             self._tasks.add(task)
             self._begun.append((self._waited, task, host_of(candidate.url)))
 
-    def _limit_to(self, most: int) -> None:
+    def _limit_to(self, limit: int) -> None:
         """Lowers the number of concurrent fetches, because the process has too few file descriptors."""
         slots, concurrency = self._crawl.slots, self._crawl.concurrency
-        slots.max_fetches = min(most, slots.max_fetches)
-        if most < self._most:
-            self._most = most
+        slots.max_fetches = min(limit, slots.max_fetches)
+        if limit < self._max_in_flight:
+            self._max_in_flight = limit
             if not slots.has_warned:
                 slots.has_warned = True
                 self._crawl.tell(
-                    f"fetching {most} at a time instead of {concurrency}: this process may open few files (ulimit -n)"
+                    f"fetching {limit} at a time instead of {concurrency}: this process may open few files (ulimit -n)"
                 )
 
     def _has_free_slot(self) -> bool:
@@ -343,7 +343,7 @@ class _Fetches:
         """The number of fetches that may be in flight."""
         if self._status.is_paused:
             return 0
-        budget, wanted = self._crawl.current_budget, self._most
+        budget, wanted = self._crawl.current_budget, self._max_in_flight
         if budget.pages is not None and self._crawl.assess.memory is None:
             wanted = min(wanted, budget.pages - self._status.pages - len(self._landed))
         if budget.requests is not None:

@@ -45,14 +45,14 @@ _FOR_PROGRAMS = frozenset(
 _ORDER = {what: position for position, what in enumerate(_PHRASES)}
 
 
-def in_words(because: Mapping[str, Plain], *, most: int | None = None) -> str:
+def in_words(because: Mapping[str, Plain], *, max_factors: int | None = None) -> str:
     """The reasons in words, without factors of 1; a reason without a phrase is printed as it is.
 
-    most: limit of factors of a link, the strongest first.
+    max_factors: limit of factors of a link, the strongest first.
     """
     for_people = (what for what in because if what not in _FOR_PROGRAMS)
     ordered = sorted(for_people, key=lambda what: _ORDER.get(what, len(_ORDER)))
-    phrases = [_phrase(what, because[what], most) for what in ordered]
+    phrases = [_phrase(what, because[what], max_factors) for what in ordered]
     shown = [phrase for phrase in phrases if not phrase.startswith("1 times ")]
     return ", ".join(shown) or (_NOTHING_KNOWN if because else "requested by the user")
 
@@ -98,9 +98,9 @@ _LINK_EVIDENCE = {
 }
 
 
-def _link_evidence(parts: Mapping[str, Plain], most: int | None) -> str:
+def _link_evidence(parts: Mapping[str, Plain], max_factors: int | None) -> str:
     """The factors of a link, in words."""
-    factors = _factors(parts, _LINK_EVIDENCE)[:most]
+    factors = _factors(parts, _LINK_EVIDENCE)[:max_factors]
     return ", ".join(f"{factor} times as likely {evidence}" for factor, evidence in factors) or _NOTHING_KNOWN
 
 
@@ -150,12 +150,12 @@ def _weighed(how: Mapping[str, Plain]) -> str:
     return f"{known}, weighing {alpha:.2f} and {1 - alpha:.2f}"
 
 
-def _phrase(what: str, value: Plain, most: int | None) -> str:
+def _phrase(what: str, value: Plain, max_factors: int | None) -> str:
     try:
         if what == "readers":
             return _readers(value)
         if what == "parts":
-            return _link_evidence(value, most)
+            return _link_evidence(value, max_factors)
         if what == "standing_parts":
             return _standing_evidence(value)
         if what == "weighed":

@@ -87,10 +87,10 @@ def _informative(catalog: Queries, size: int, left_out: set[Url]) -> list[tuple[
     hosts: Counter[str] = Counter()
     originals = catalog.originals()
 
-    def take(rows: Iterable[PageRow], most: int, why: Why) -> list[tuple[Url, Why]]:
+    def take(rows: Iterable[PageRow], limit: int, why: Why) -> list[tuple[Url, Why]]:
         taken: list[tuple[Url, Why]] = []
         for row in rows:
-            if len(taken) == most:
+            if len(taken) == limit:
                 break
             is_copy = originals.get(row.url, row.url) != row.url
             if row.url not in left_out and not is_copy and hosts[row.host] < _PER_HOST:

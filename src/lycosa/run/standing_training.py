@@ -231,9 +231,9 @@ def _name_of(source: StandingSource) -> str:
     return source.graph
 
 
-def _pages_of(session: Session, most: int) -> Iterator[Page]:
-    """Up to `most` pages of the collection, evenly spaced."""
-    step = 1 + session.status.pages // most
+def _pages_of(session: Session, limit: int) -> Iterator[Page]:
+    """Up to `limit` pages of the collection, evenly spaced."""
+    step = 1 + session.status.pages // limit
     for row in session.collection.catalog.pages():
         if row.number % step == 0 and (page := session.pages.page(row.url)) is not None:
             yield page

@@ -281,12 +281,12 @@ class TopicTrainer:
         """Whether the strategy is a `SupportsRejudge`."""
         return isinstance(self._judge, LinearModel) and isinstance(self._session.loop.strategy, SupportsRejudge)
 
-    def _rejudge(self, most: int, reason: str) -> int:
-        """Scores the latest `most` pages again by their word counts, and has the strategy, or else the next crawl,
+    def _rejudge(self, limit: int, reason: str) -> int:
+        """Scores the latest `limit` pages again by their word counts, and has the strategy, or else the next crawl,
         re-rank the frontier; returns the number of pages."""
         session = self._session
         assert self._judge is not None
-        rejudged = self._crawled.judged_by(self._judge, most)
+        rejudged = self._crawled.judged_by(self._judge, limit)
         if session.state.is_restored and isinstance(strategy := session.loop.strategy, SupportsRejudge):
             session.reranker.rejudge(strategy, rejudged.relevances)
         else:
@@ -419,9 +419,9 @@ class _CrawledPages:
             self._has_all = True
         return [terms for _, terms in sorted(self._sample.items()) if terms]
 
-    def judged_by(self, judge: Relevance, most: int) -> _Rejudged:
+    def judged_by(self, judge: Relevance, limit: int) -> _Rejudged:
         """The relevance of the latest pages: by their word counts if these suffice, else from the archived pages."""
-        rows = self._session.collection.catalog.page_scores(latest=most)
+        rows = self._session.collection.catalog.page_scores(latest=limit)
         before: dict[str, float | None] = {row.url: row.relevance for row in rows}
         if isinstance(judge, LinearModel):
             relevances: dict[str, float] = {}

@@ -61,7 +61,7 @@ _MAX_NAMES = 500  # of collections to choose from
 _BETWEEN_EVENTS = 1.5  # seconds
 _EVENTS = 2_400  # of one connection: an hour; browsers connect again
 _MAX_STREAMS = 24  # connections that wait for events
-_INDEX_EVERY = 30.0  # seconds, at most
+_INDEX_INTERVAL = 30.0  # seconds, at most
 
 
 def make_app(library: Library, access: ScreenAccess, *, token: str = "", crawls: Crawls | None = None) -> Gate:
@@ -210,7 +210,7 @@ class Screens:
     async def page(self, request: Request) -> Response:
         folder = self._library.folder(request.path_params["name"])
         found = await self._threaded(page_view, folder, parameters.url(request))
-        name, said = request.path_params["name"], _SAID.get(request.query_params.get("said", ""), "")
+        name, said = request.path_params["name"], _STATUS_MESSAGES.get(request.query_params.get("said", ""), "")
         status = 404 if found.state == "unknown" else 200
         return self._drawn("page.html", status=status, view=found, name=name, tab="search", said=said)
 
@@ -541,7 +541,7 @@ class Screens:
     def _index_soon(self, folder: Path) -> None:
         """Adds the pages that a crawl left out of the search index; while another crawl runs, it is tried in vain."""
         began, task = self._indexing.get(folder, (-math.inf, None))
-        if (task is None or task.done()) and time.monotonic() - began > _INDEX_EVERY:
+        if (task is None or task.done()) and time.monotonic() - began > _INDEX_INTERVAL:
             adding = self._threaded(bring_index_up_to_date, folder, tell=lambda line: None)
             self._indexing[folder] = time.monotonic(), asyncio.create_task(adding)
 
@@ -564,7 +564,7 @@ class Screens:
         return LabelReply(url, label, await self._threaded(learn))
 
 
-_SAID = {
+_STATUS_MESSAGES = {
     "learnt": "Saved. The model has learnt from it, and the pages are judged again.",
     "waits": "Saved. The next crawl trains the model with it.",
 }

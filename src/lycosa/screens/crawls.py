@@ -20,8 +20,8 @@ from lycosa.vocabulary.text import visible, whole_number
 from .overviews import CrawlFigures, crawl_figures
 
 MAX_PAGES = 10**9
-_MAX_SAID = 20_000  # bytes of what a crawl that failed has said
-_KEPT_FOR = 0.8  # seconds in which a crawl is not asked again, however many screens there are
+_MAX_LOG_BYTES = 20_000  # bytes of what a crawl that failed has said
+_CACHE_SECONDS = 0.8  # seconds in which a crawl is not asked again, however many screens there are
 _REQUESTS = {each.do: each for each in (CrawlRequest("pause"), CrawlRequest("resume"), CrawlRequest("stop"))}
 _STEERING = {each.do: each for each in (CrawlRequest("block"), CrawlRequest("boost"), CrawlRequest("undo"))}
 
@@ -40,7 +40,7 @@ class Crawls:
         with self._lock:
             before = self._figures.get(folder)
         now = time.monotonic()
-        if before is not None and now - before[0] < _KEPT_FOR:
+        if before is not None and now - before[0] < _CACHE_SECONDS:
             return before[1], before[2]
         figures, speed = crawl_figures(folder), 0.0
         if before is not None and figures.pages is not None and before[1].pages is not None:
@@ -62,7 +62,7 @@ class Crawls:
             return ""
         try:
             with started[1].open("rb") as file:
-                said = file.read(_MAX_SAID).decode("utf-8", "replace")
+                said = file.read(_MAX_LOG_BYTES).decode("utf-8", "replace")
         except OSError:
             said = ""
         lines = [line for line in said.splitlines() if line.strip()]
@@ -70,14 +70,14 @@ class Crawls:
 
     def start(self, folder: Path, pages: str) -> None:
         """Starts a crawl up to so many pages, with what the recipe says otherwise."""
-        number = whole_number(pages, most=MAX_PAGES)
+        number = whole_number(pages, maximum=MAX_PAGES)
         if not number:
             raise UsageError("say how many pages the collection is to have, such as 500")
         self._begin(folder, "crawl", "--pages", str(number))
 
     def refresh(self, folder: Path, requests: str, expand: str) -> None:
         """Starts a refresh of so many requests, a share of which goes to new pages."""
-        number = whole_number(requests, most=MAX_PAGES)
+        number = whole_number(requests, maximum=MAX_PAGES)
         if not number:
             raise UsageError("say how many requests the refresh may make, such as 100")
         try:
@@ -106,7 +106,7 @@ class Crawls:
     def steer(self, folder: Path, action: str, pages: str = "") -> None:
         """Pauses, resumes or stops a crawl, or gives it another budget."""
         if action == "budget":
-            number = whole_number(pages, most=MAX_PAGES)
+            number = whole_number(pages, maximum=MAX_PAGES)
             if not number:
                 raise UsageError("say how many pages the collection is to have, such as 500")
             request = CrawlRequest("budget", pages=number)

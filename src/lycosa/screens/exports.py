@@ -30,10 +30,10 @@ FORMATS = {  # what the screens offer: formats that are written from beginning t
 }
 CONTENTS = {"": "facts alone", "text": "with the text", "markdown": "with the text as Markdown"}
 MAX_PAGES = 1_000_000
-AT_A_TIME = 2
+MAX_CONCURRENT_EXPORTS = 2
 _CHUNK = 1 << 16  # bytes
 _CHUNKS = 8  # that wait to be sent
-_PATIENCE = 1.0  # seconds after which it is looked whether the other side is still there
+_POLL_INTERVAL = 1.0  # seconds after which it is looked whether the other side is still there
 
 
 class ExportRequest(Struct, frozen=True):
@@ -87,7 +87,7 @@ class Exports:
     """Writes exports, a few at a time."""
 
     def __init__(self) -> None:
-        self._room = BoundedSemaphore(AT_A_TIME)
+        self._room = BoundedSemaphore(MAX_CONCURRENT_EXPORTS)
 
     def open(self, folder: Path, asked: ExportRequest) -> "ExportStream":
         """Begins an export; whoever takes it has to read or to close it. What is wrong with it is said here."""
@@ -96,7 +96,7 @@ class Exports:
         with open_for_reading(folder):
             pass  # a collection that cannot be opened is refused before anything is sent
         if not self._room.acquire(blocking=False):
-            raise LycosaError(f"{AT_A_TIME} exports are being written already; try again when one is done")
+            raise LycosaError(f"{MAX_CONCURRENT_EXPORTS} exports are being written already; try again when one is done")
         return ExportStream(partial(_write, folder, asked, wanted), self._room)
 
 
@@ -185,13 +185,13 @@ class _Pipe(io.RawIOBase):
         """The next chunk; None after the last."""
         while not self.is_gone.is_set():
             with suppress(Empty):
-                return self._chunks.get(timeout=_PATIENCE)
+                return self._chunks.get(timeout=_POLL_INTERVAL)
         return None
 
     def _put(self, chunk: bytes | None) -> None:
         while not self.is_gone.is_set():
             with suppress(Full):
-                self._chunks.put(chunk, timeout=_PATIENCE)
+                self._chunks.put(chunk, timeout=_POLL_INTERVAL)
                 return
         raise _GoneError
 

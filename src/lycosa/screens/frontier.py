@@ -70,7 +70,7 @@ def frontier_view(folder: Path, *, host: str = "", page: int = 1) -> FrontierVie
                 each.depth,
                 each.found_on or "",
                 visible(each.anchor, 200),
-                visible(in_words(each.because, most=3), 400),
+                visible(in_words(each.because, max_factors=3), 400),
                 factors_of(each.because),
             )
             for each in rows

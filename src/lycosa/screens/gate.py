@@ -40,10 +40,10 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 LOGIN = "/login"
-_FAILURES_OF_ONE = 5  # wrong passwords a minute of one address, after which none of it is looked at
+_MAX_FAILURES_PER_ADDRESS = 5  # wrong passwords a minute of one address, after which none of it is looked at
 _MAX_FAILURES = 100  # of all
 _NAMES = ("127.0.0.1", "localhost", "[::1]")
-_KEPT_AS_SENT = ("content-security-policy", "x-frame-options", "referrer-policy", "cache-control")
+_UNCHANGED_HEADERS = ("content-security-policy", "x-frame-options", "referrer-policy", "cache-control")
 
 
 class ScreenAccess(Struct, frozen=True):
@@ -145,7 +145,7 @@ class Gate:
             return PlainTextResponse("a page of another site sent this\n", 403)
         now, address = self._clock(), (scope.get("client") or ("",))[0]
         recent = [by for at, by in self._failures if now - at < 60.0]
-        if recent.count(address) >= _FAILURES_OF_ONE or len(recent) >= _MAX_FAILURES:
+        if recent.count(address) >= _MAX_FAILURES_PER_ADDRESS or len(recent) >= _MAX_FAILURES:
             return HTMLResponse(_login_page("Too many wrong passwords: try again in a minute."), 429)
         form = _form_of(await _read(receive))
         if form is None or not _is_same(form.get("password", ""), self.access.password):
@@ -256,7 +256,7 @@ def _with_headers(send: Send) -> Send:
                 *(
                     (name.lower().encode(), value.encode())
                     for name, value in wanted.items()
-                    if name.lower() not in _KEPT_AS_SENT or name.lower().encode() not in given
+                    if name.lower() not in _UNCHANGED_HEADERS or name.lower().encode() not in given
                 ),
             ]
         await send(message)

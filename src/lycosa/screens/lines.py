@@ -70,7 +70,7 @@ def counted(counts: Mapping[str, int]) -> list[Counted]:
     return [Counted(visible(name, 120), count) for name, count in list(counts.items())[:HOSTS]]
 
 
-def page_line(row: PageRow, labels: Mapping[Url, str], *, most: int | None = 2) -> PageLine:
+def page_line(row: PageRow, labels: Mapping[Url, str], *, max_factors: int | None = 2) -> PageLine:
     return PageLine(
         number=row.number,
         url=row.url,
@@ -82,7 +82,7 @@ def page_line(row: PageRow, labels: Mapping[Url, str], *, most: int | None = 2) 
         at=row.at,
         state=row.state,
         label=labels.get(row.url, ""),
-        why=visible(in_words(row.because, most=most), 600),
+        why=visible(in_words(row.because, max_factors=max_factors), 600),
     )
 
 

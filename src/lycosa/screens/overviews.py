@@ -26,7 +26,7 @@ RUNS = 10
 POINTS = 60  # of a sparkline
 STEPS = 200  # of a harvest curve
 _STATUS_WITHIN = 2.0  # seconds for a crawl to say how it is
-_KEPT_FOR = 3.0  # seconds in which an overview is not made again, however fast the collection changes
+_CACHE_SECONDS = 3.0  # seconds in which an overview is not made again, however fast the collection changes
 _MAX_KEPT = 64  # overviews
 
 CrawlPhase = Literal["none", "running", "paused", "busy"]
@@ -247,7 +247,7 @@ class Overviews:
         """The overview of a collection, and whether each page is relevant; kept until its files change."""
         stamp, now = stamp_of(folder), time.monotonic()
         kept = self._kept.get(folder)
-        if kept is not None and (kept[0] == stamp or now - kept[1] < _KEPT_FOR):
+        if kept is not None and (kept[0] == stamp or now - kept[1] < _CACHE_SECONDS):
             return kept[2], kept[3]
         with open_for_reading(folder) as collection:
             found, relevant = overview(collection), collection.catalog.relevant_in_order()

@@ -73,7 +73,7 @@ def page_view(folder: Path, url: Url) -> PageView:
         return PageView(
             url=row.url,
             state="stored" if row.vanished_at is None else "vanished",
-            page=page_line(row, labels, most=None),
+            page=page_line(row, labels, max_factors=None),
             duplicate_of=row.duplicate_of,
             truncated=row.truncated,
             text=[visible(each, 4_000) for each in text.splitlines() if each.strip()][:PARAGRAPHS],

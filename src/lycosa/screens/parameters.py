@@ -20,8 +20,8 @@ def url(request: Request) -> Url:
     return url_of(request.query_params.get("url", ""))
 
 
-def text(request: Request, name: str, most: int = 300) -> str:
-    return request.query_params.get(name, "")[:most]
+def text(request: Request, name: str, max_length: int = 300) -> str:
+    return request.query_params.get(name, "")[:max_length]
 
 
 def whole(request: Request, name: str) -> int | None:

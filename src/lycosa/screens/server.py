@@ -21,7 +21,7 @@ from .gate import ScreenAccess
 from .library import Library
 
 LOOPBACK = "127.0.0.1"
-LEAST_PASSWORD = 12  # characters
+MIN_PASSWORD_LENGTH = 12  # characters
 
 
 def serve(
@@ -44,8 +44,8 @@ def serve(
     is_remote = not ipaddress.ip_address(address).is_loopback
     if is_remote and not password:
         raise UsageError(f"--listen {address} lets other machines in: give a password with --password-file FILE")
-    if password and len(password) < LEAST_PASSWORD:
-        raise UsageError(f"the password is too short; give {LEAST_PASSWORD} characters or more")
+    if password and len(password) < MIN_PASSWORD_LENGTH:
+        raise UsageError(f"the password is too short; give {MIN_PASSWORD_LENGTH} characters or more")
     if public_url and not read_only:
         raise UsageError("--public-url publishes the screens: give --read-only as well")
     published = checked_public_url(public_url) if public_url else ""

@@ -175,11 +175,11 @@ class Studies:
         )
 
 
-def _entries(folder: Path, most: int) -> Iterator["os.DirEntry[str]"]:
+def _entries(folder: Path, limit: int) -> Iterator["os.DirEntry[str]"]:
     try:
         with os.scandir(folder) as entries:
             for number, entry in enumerate(entries):
-                if number >= most:
+                if number >= limit:
                     return
                 yield entry
     except OSError:

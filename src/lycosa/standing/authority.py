@@ -37,7 +37,7 @@ SOURCES = (  # the index is the last three bits of a key
     "ranked domains",
 )
 PAGES = "Wikipedia external links"  # the only list of pages; others are of hosts and domains
-LARGEST_RANK = 1 << 30
+MAX_RANK = 1 << 30
 WEIGHT = 0.1  # log odds of standing per unit of ln(rank): the weight of a domain's reach, as fitted for links
 TEMPORARY = ".authority-"  # prefix of temporary folders used while a list is read
 _HEADER = 4096  # bytes
@@ -94,14 +94,14 @@ def key_of_page(url: str) -> int:
 def code_of(rank: int) -> int:
     """A rank as 16 bits; the first is the highest.
 
-    >>> [rank_of(code_of(rank)) for rank in (1, 2, 999, 3_000)], code_of(LARGEST_RANK)
+    >>> [rank_of(code_of(rank)) for rank in (1, 2, 999, 3_000)], code_of(MAX_RANK)
     ([1, 2, 999, 3000], 0)
     """
-    return round(_CODES * (1.0 - log(min(max(rank, 1), LARGEST_RANK)) / log(LARGEST_RANK)))
+    return round(_CODES * (1.0 - log(min(max(rank, 1), MAX_RANK)) / log(MAX_RANK)))
 
 
 def rank_of(code: int) -> int:
-    return round(exp((1.0 - code / _CODES) * log(LARGEST_RANK)))
+    return round(exp((1.0 - code / _CODES) * log(MAX_RANK)))
 
 
 class AuthorityTable:

@@ -135,7 +135,7 @@ def port_of(url: str) -> int | None:
     (8080, None)
     """
     port = host_of(url).rpartition("]")[2].rpartition(":")[2]
-    return whole_number(port, most=65_535) if ":" in host_of(url) else None
+    return whole_number(port, maximum=65_535) if ":" in host_of(url) else None
 
 
 def path_of(url: str) -> str:

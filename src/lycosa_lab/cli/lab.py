@@ -20,7 +20,7 @@ from lycosa_lab.results import PAGE_FILE, Results, Row, format_value, read_resul
 from lycosa_lab.studies import STUDIES, study_named
 from lycosa_lab.studies.league import League
 from lycosa_lab.study import PACKAGES, Study, run
-from lycosa_lab.topics import FEWEST_ENTRIES
+from lycosa_lab.topics import MIN_ENTRIES
 from lycosa_lab.worlds.registry import open_world
 
 app = typer.Typer(name="lab", help="Studies that judge strategies on fixed worlds.", **TYPER_OPTIONS)
@@ -153,7 +153,7 @@ def _run(
 
 def _warn_of_fewer_topics(there: int, asked: int) -> None:
     if there < asked:
-        tell(f"the world has {there} topics with {FEWEST_ENTRIES} pages or more, not {asked}; these are compared")
+        tell(f"the world has {there} topics with {MIN_ENTRIES} pages or more, not {asked}; these are compared")
 
 
 def _slug(world: str) -> str:

@@ -46,7 +46,7 @@ try:
 except ModuleNotFoundError as missing:
     raise UsageError(f"peers need {missing.name}; install it with: pip install 'lycosa[peers]'") from missing
 
-LEAST_SECONDS = 0.05  # that a search may take
+MIN_SECONDS = 0.05  # that a search may take
 MAX_PER_PEER = 30  # hits requested of one peer, more than are shown, as its best may not be the best of all
 app = typer.Typer(name="peer", help="Search each other's collections.", **TYPER_OPTIONS)
 Join = Annotated[
@@ -145,7 +145,7 @@ def search(
     query: Annotated[str, typer.Argument(metavar="WORDS", help="Words that a page must all have.")],
     limit: Annotated[int, typer.Option(metavar="N", min=1, max=100, help="Hits shown, and enough to stop.")] = 10,
     deadline: Annotated[
-        float, typer.Option(metavar="SECONDS", min=LEAST_SECONDS, max=60, help="What came until then is the answer.")
+        float, typer.Option(metavar="SECONDS", min=MIN_SECONDS, max=60, help="What came until then is the answer.")
     ] = 2.0,
     take: Annotated[
         int, typer.Option(metavar="N", min=0, max=100, help="Take the best N pages of others into the collection.")
@@ -168,7 +168,7 @@ def search(
     async def searched() -> tuple[SearchProgress, str, Ranking, list[PeerPage], NotJoined]:
         async with open_peer(name, ClientOptions(joins, deadline / 2, group, no_group, allow_private, quiet)) as mine:
             waited = mine.joins.seconds if mine.joins else 0.0
-            left = max(LEAST_SECONDS, deadline - waited)
+            left = max(MIN_SECONDS, deadline - waited)
             request = PeerRequest(
                 "search", query, most=max(limit, min(3 * limit, MAX_PER_PEER)), enough=limit, deadline=left
             )

@@ -210,7 +210,7 @@ def _sample_libraries(
 
 
 def _sample_query_counts(people: int, *, minimum: int, mean: float | None, rng: Generator) -> Ints:
-    """How many queries each person sends: a power law from `minimum` on, with the exponent that gives `mean` if given."""
+    """The number of queries of each person: a power law from `minimum` on, with the exponent that gives `mean`."""
     exponent = QUERY_EXPONENT if mean is None else minimum / (mean - minimum + 0.5)
     counts = np.floor(minimum * (1.0 - rng.random(people)) ** (-1.0 / exponent))
     return np.minimum(counts, MAX_QUERIES).astype(np.int64)

@@ -58,7 +58,8 @@ def _honest(tables: LeagueTables, default: str) -> Claim:
     return Claim(
         id="league.claim-honest",
         kind="beyond",
-        text=f"The harvest rate that the default crawl states is within {MAX_HARVEST_ERROR:g} of the true one in the mean",
+        text=f"The harvest rate that the default crawl states is within {MAX_HARVEST_ERROR:g} of the true one in the"
+        " mean",
         paper=None,
         measured=f"off by {off:.3f}: {claimed:.3f} claimed, {true:.3f} true",
         holds=off <= MAX_HARVEST_ERROR,
@@ -70,7 +71,8 @@ def _cheap(tables: LeagueTables, default: str) -> Claim:
     return Claim(
         id="league.default-cost",
         kind="beyond",
-        text=f"A page costs the default crawl at most {MAX_CPU_RATIO:g} times the processor time that it costs best-first",
+        text=f"A page costs the default crawl at most {MAX_CPU_RATIO:g} times the processor time that it costs"
+        " best-first",
         paper=None,
         measured=f"{ours:.2f} ms a page, {theirs:.2f} ms by best-first: {ours / theirs:.2f} ×",
         holds=ours <= MAX_CPU_RATIO * theirs,

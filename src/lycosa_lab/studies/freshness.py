@@ -178,9 +178,9 @@ def _near_optimal(rows: Sequence[Row], main_budget: float) -> Claim:
     return Claim(
         id="freshness.crawl-value-near-optimal",
         kind="beyond",
-        text=f"The greedy crawl value keeps at least {NEARLY_OPTIMAL} of the weighted freshness of the best schedule that"
-        f" knows all change rates: with rates estimated from its own looks at a budget of {main_budget:.0%} of the pages a"
-        " day, and with known rates at every budget",
+        text=f"The greedy crawl value keeps at least {NEARLY_OPTIMAL} of the weighted freshness of the best schedule"
+        f" that knows all change rates: with rates estimated from its own looks at a budget of {main_budget:.0%} of the"
+        " pages a day, and with known rates at every budget",
         paper=None,
         measured=f"estimated {_shares_line(estimated, ESTIMATED, errors)}; known {_shares_line(known, KNOWN, errors)}",
         holds=not short,

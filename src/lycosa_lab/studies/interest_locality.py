@@ -295,8 +295,8 @@ def _suffices(rows: Sequence[Row], is_drawn: bool, kind: Kind) -> Claim:
     return Claim(
         id="interest-locality.small-list-suffices",
         kind=kind,
-        text=f"A list of the {CHOSEN} last used gives at least {SUFFICIENT_SHARE:.0%} of the hits of an unlimited one, for"
-        f" people who ask {ACTIVE} times or more",
+        text=f"A list of the {CHOSEN} last used gives at least {SUFFICIENT_SHARE:.0%} of the hits of an unlimited one,"
+        f" for people who ask {ACTIVE} times or more",
         paper="20 very close to unlimited; 2: median over .3, above .8 for the best tenth",
         measured=f"mean hit rate {measured}; {CHOSEN} has {share:.0%} of unlimited{f' ({meant})' if meant else ''}",
         holds=enough,

@@ -322,8 +322,8 @@ def _best_split(rows: Sequence[Row]) -> Claim:
         near = [row["expand"] for row in own if row["share_of_best"] >= SUFFICIENT_SHARE]
         splits.append(
             f"at {budget:.0%} a day {best['expand']:g} (at least {SUFFICIENT_SHARE:.0%} of its worth from {min(near):g}"
-            f" to {max(near):g}; {own[0]['share_of_best']:.0%} at {own[0]['expand']:g}, {own[-1]['share_of_best']:.0%} at"
-            f" {own[-1]['expand']:g})"
+            f" to {max(near):g}; {own[0]['share_of_best']:.0%} at {own[0]['expand']:g}, {own[-1]['share_of_best']:.0%}"
+            f" at {own[-1]['expand']:g})"
         )
     return Claim(
         id="one-budget.best-split",

@@ -214,7 +214,7 @@ class TopicWeb:
         return set(_distances(seeds, self.links))
 
     def far_page(self, rng: random.Random) -> Url | None:
-        """A page `START_DISTANCE` links from the topic, or fewer if there is none, from which half of it is reachable."""
+        """A page `START_DISTANCE` links from the topic, or fewer if there is none, that reaches half of the topic."""
         backward: dict[Url, list[Url]] = defaultdict(list)
         for url, targets in self.links.items():
             for target in targets:

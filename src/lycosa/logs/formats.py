@@ -1,4 +1,4 @@
-"""Formats of access logs: each makes an `Entry` of any line.
+"""Formats of access logs: each parses any line into an `Entry`.
 
 Squid's native format, NCSA common and combined, W3C extended, and tables whose first line names the columns.
 """
@@ -56,7 +56,7 @@ def parse_iso_time(text: str) -> float:
 
 
 class Format(Protocol):
-    """Makes an entry of a line."""
+    """Parses a line into an entry."""
 
     @property
     def name(self) -> str: ...

@@ -1,4 +1,4 @@
-"""The file of an imported log: an SQLite database, opened and checked, whoever made it.
+"""The file of an imported log: an SQLite database, which is checked because it may be untrusted.
 
 Columns are stored as blobs, little-endian. Users are known by a keyed hash. The key lies beside the log, in a file that
 only its owner may read, and joins later imports to the same users. Without it nobody can find out whether a given
@@ -91,7 +91,7 @@ def _open_database(path: Path, *, writable: bool = False) -> Iterator[sqlite3.Co
 
 @contextmanager
 def _log_errors(path: Path) -> Iterator[None]:
-    """Raises errors of disk and database as one line for the user."""
+    """Context that raises errors of disk and database as LycosaError."""
     try:
         yield
     except sqlite3.Error as error:
@@ -174,7 +174,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _check_sizes(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuses columns that take more bytes than the file has, as pages that lead back to each other make them."""
+    """Refuses columns larger than the file, which cyclic pages of a crafted database cause."""
     total = 0
     for table, columns in _COLUMNS.items():
         bytes_of_row = " + ".join(f"length({column})" for column in columns)
@@ -196,7 +196,7 @@ HASH_BYTES = 16
 
 
 def key_path(log: Path) -> Path:
-    """Where the key of a log lies."""
+    """The path of the key of a log."""
     return log.with_name(f"{log.name}.key")
 
 
@@ -357,7 +357,7 @@ def open_log(path: Path, *, writable: bool = False) -> Iterator[LogFile]:
 
 
 def open_access_log(path: Path | str, *, min_users: int = 1) -> AccessLog:
-    """Who read what, of a log that `lycosa logs import` made, less pages read by fewer than `min_users` people.
+    """The accesses of an imported log, without pages read by fewer than `min_users` users.
 
     A log that was imported with a higher number keeps to that.
     """

@@ -1,4 +1,4 @@
-"""A log in numbers, for `lycosa logs show`."""
+"""Figures of a log, for `lycosa logs show`."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ class Activity:
 
 @dataclass(frozen=True)
 class LogSummary:
-    """What a log holds, in numbers."""
+    """Figures of a log."""
 
     files: Sequence[ImportedFile]
     min_users: int
@@ -49,7 +49,7 @@ class LogSummary:
 
 
 def summarise(path: Path, *, most_read: int = 10) -> LogSummary:
-    """What the log holds; pages read by too few people are only counted."""
+    """The figures of a log; pages read by too few users are only counted."""
     with open_log(path) as log:
         files, groups = log.imports(), len(log.groups())
         least = log.settings().get(MIN_USERS, 1)

@@ -1,4 +1,4 @@
-"""What waits to be fetched, the best first."""
+"""The waiting URLs, best first."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ class WaitingHost(Struct, frozen=True):
 
 
 class FrontierView(Struct, frozen=True):
-    """What waits to be fetched."""
+    """The screen of the frontier."""
 
     total: int
     host: str
@@ -46,7 +46,7 @@ class FrontierView(Struct, frozen=True):
 
 
 def frontier_view(folder: Path, *, host: str = "", page: int = 1) -> FrontierView:
-    """A page of what waits, the best first."""
+    """A page of the waiting URLs, best first."""
     with open_for_reading(folder) as collection:
         connection = collection.catalog.connection
         hosts = [WaitingHost(each.host, each.waiting, each.best_priority) for each in waiting_hosts(connection, HOSTS)]

@@ -1,4 +1,4 @@
-"""All that is known of one URL: the stored copy, its text and versions, and the way that led to it."""
+"""Everything about one URL: the stored copy, its text and versions, and the path of links to it."""
 
 import re
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ _LEADS_ELSEWHERE = re.compile(r"<(?:link|base|meta)(?=[\s/>])[^>]*+>?", re.IGNOR
 
 
 class WayStep(Struct, frozen=True):
-    """A page on the way to another one, and why it was fetched."""
+    """A page on the path to another one, and why it was fetched."""
 
     url: str
     title: str
@@ -59,7 +59,7 @@ class PageView(Struct, frozen=True):
 
 
 def page_view(folder: Path, url: Url) -> PageView:
-    """All that is known of a URL."""
+    """Everything about a URL."""
     labels = labels_of(folder)
     with open_for_reading(folder) as collection:
         catalog = collection.catalog
@@ -92,7 +92,7 @@ def _similar(collection: Collection, url: Url, labels: Mapping[Url, str]) -> lis
 
 
 def stored_html(folder: Path, url: Url, look: int | None = None) -> str:
-    """A page as it is held, or as it was when it was seen for the n-th time, without what could act or load."""
+    """The stored HTML of a page, latest or of its n-th check, without elements that load other files."""
     with open_for_reading(folder) as collection:
         row = collection.catalog.page(url)
         place = row.place if row else None

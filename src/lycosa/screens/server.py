@@ -1,4 +1,4 @@
-"""Serves the screens, on the loopback address unless another is given, and opens them in the browser."""
+"""Serves the screens, by default on the loopback address, and opens them in the browser."""
 
 import ipaddress
 import os
@@ -37,8 +37,8 @@ def serve(
 ) -> None:
     """Serves the collections of a folder until it is interrupted.
 
-    listen: an address other than that of the loopback, which needs a password.
-    public_url: by which a proxy publishes it; it has to be read-only.
+    listen: an address other than the loopback address; requires a password.
+    public_url: under which a proxy publishes the screens; requires read_only.
     """
     address = checked_address(listen) if listen else LOOPBACK
     is_remote = not ipaddress.ip_address(address).is_loopback
@@ -89,7 +89,7 @@ def serve(
 
 
 def checked_address(text: str) -> str:
-    """An address to listen on, in figures."""
+    """A numeric address to listen on; raises UsageError for anything else."""
     try:
         return str(ipaddress.ip_address(text.strip("[]")))
     except ValueError:
@@ -99,7 +99,7 @@ def checked_address(text: str) -> str:
 
 
 def checked_public_url(text: str) -> str:
-    """The origin of a URL by which screens are published.
+    """The origin of the URL under which a proxy publishes the screens.
 
     >>> checked_public_url("https://Bees.example/")
     'https://bees.example'
@@ -133,7 +133,7 @@ def _listen(address: str, port: int) -> socket.socket:
 
 
 def _open(address: str) -> Path:
-    """Opens the browser by a file that only its owner may read, as everybody sees the words of a command."""
+    """Opens the browser by a file that only its owner can read, because other users can see command lines."""
     number, name = tempfile.mkstemp(prefix="lycosa-", suffix=".html")
     with os.fdopen(number, "w", encoding="utf-8") as file:
         file.write(

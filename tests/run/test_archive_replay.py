@@ -56,6 +56,6 @@ def test_rebuilding_afresh_comes_to_the_same(crawled: Path) -> None:
     with opened(crawled) as session:
         before, recipe = states(session), session.recipe
     waited = waiting(crawled)
-    with Session(crawled, recipe, clock=SimulatedClock(NOW), afresh=True) as session:
+    with Session(crawled, recipe, clock=SimulatedClock(NOW), rebuild=True) as session:
         assert states(session) == before
     assert waiting(crawled) == pytest.approx(waited)

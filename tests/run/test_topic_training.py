@@ -20,6 +20,7 @@ from lycosa.run import topic, upkeep
 from lycosa.run.forgotten import add_forgotten
 from lycosa.run.reranker import Reranker
 from lycosa.run.session import Session
+from lycosa.run.stored_pages import StoredPages
 from lycosa.run.topic import MODEL_FILE, Terms
 from lycosa.run.topic_training import TopicTrainer
 from lycosa.strategies.hunter import Hunter
@@ -426,8 +427,8 @@ def test_a_label_neither_reads_pages_nor_the_list_of_public_suffixes(
     crawl(two_topics, TWO_TOPICS, 40)
     url, told = Url(pages(two_topics)[-1]), list[str]()
     read: list[Url] = []
-    page = Session.page
-    monkeypatch.setattr(Session, "page", lambda session, url: read.append(url) or page(session, url))
+    page = StoredPages.page
+    monkeypatch.setattr(StoredPages, "page", lambda pages, url: read.append(url) or page(pages, url))
     monkeypatch.setattr("lycosa.vocabulary.urls._suffixes", lambda: pytest.fail("sites are not needed"))
     monkeypatch.setattr("lycosa.run.topic_training._MIN_ANNOUNCED", 30)
     upkeep.label(two_topics, {url: True}, clock=WallClock(), tell=told.append)
@@ -472,7 +473,7 @@ def test_a_new_crawl_by_links_alone_is_judged_and_ranked_anew_without_reading_th
         raise AssertionError("the archive was read")
 
     told: list[str] = []
-    monkeypatch.setattr(Session, "_archived_visits", read)
+    monkeypatch.setattr(Reranker, "_archived_visits", read)
     crawl(by_good_pages(tmp_path / "bees"), TOPICAL, 25, strategy="best-first", tell=told.append)
     assert "20 pages collected, model retrained: re-scoring 20 pages" in told
 

@@ -56,7 +56,7 @@ class CrawlState:
     Frontier and loop are restored on first use, because that reads every waiting URL.
 
     journal: records the events of the loop.
-    recall: is told of every visit.
+    recall: gets every visit.
     """
 
     def __init__(

@@ -63,7 +63,7 @@ class Session:
         *,
         clock: Clock,
         tell: Tell = lambda line: None,
-        afresh: bool = False,
+        rebuild: bool = False,
         wrap_reader: Callable[[Reader], Reader] = lambda reader: reader,
         ranks: bool = True,
         is_upkeep: bool = False,
@@ -82,7 +82,7 @@ class Session:
         self.reader = wrap_reader(reader_of(recipe, is_left_out=forgetter(folder)))
         self.topic = TopicJudge(recipe.topic, folder, self.reader, self._cached_terms)
         self.collection = collection = open_collection(
-            folder, clock=clock, reader=self.reader, writable=True, afresh=afresh, index_later=True
+            folder, clock=clock, reader=self.reader, writable=True, rebuild=rebuild, index_later=True
         )
         try:
             self.pages = StoredPages(folder, collection, self.reader, stem=recipe.topic.stem)

@@ -50,7 +50,7 @@ class Forgotten(Struct, frozen=True):
 def rebuild(folder: Path, *, clock: Clock, tell: Tell) -> int:
     """Rebuilds catalog, search index and frontier from the archive; returns the number of pages."""
     with Session(
-        folder, load_recipe(folder, tell=tell), clock=clock, tell=tell, afresh=True, is_upkeep=True
+        folder, load_recipe(folder, tell=tell), clock=clock, tell=tell, rebuild=True, is_upkeep=True
     ) as session:
         for file, records in session.collection.archive.unreadable_records.items():
             tell(

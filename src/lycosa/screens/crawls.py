@@ -62,10 +62,10 @@ class Crawls:
             return ""
         try:
             with started[1].open("rb") as file:
-                said = file.read(_MAX_LOG_BYTES).decode("utf-8", "replace")
+                output = file.read(_MAX_LOG_BYTES).decode("utf-8", "replace")
         except OSError:
-            said = ""
-        lines = [line for line in said.splitlines() if line.strip()]
+            output = ""
+        lines = [line for line in output.splitlines() if line.strip()]
         return visible(lines[-1].replace(f"{folder.parent}/", ""), 500) if lines else "the crawl has failed"
 
     def start(self, folder: Path, pages: str) -> None:

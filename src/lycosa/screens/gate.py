@@ -120,8 +120,8 @@ class Gate:
         """Whether no page of another site made the request; links to public screens are allowed."""
         if fields.get("sec-fetch-site", "none") in ("none", "same-origin"):
             return True
-        goes_there = fields.get("sec-fetch-mode") == "navigate" and fields.get("sec-fetch-dest") == "document"
-        return self.access.is_open and goes_there
+        is_navigation = fields.get("sec-fetch-mode") == "navigate" and fields.get("sec-fetch-dest") == "document"
+        return self.access.is_open and is_navigation
 
     def _is_for_all(self, scope: Scope) -> bool:
         """Whether a path is public."""

@@ -246,8 +246,8 @@ def rewrite(path: Path, source: str, fill: Fill) -> SourceFacts | None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path) as file:
-            for left in path.parent.glob(f"{TEMPORARY}*"):  # left by a killed process
-                shutil.rmtree(left, ignore_errors=True)
+            for leftover in path.parent.glob(f"{TEMPORARY}*"):  # of a killed process
+                shutil.rmtree(leftover, ignore_errors=True)
             old = AuthorityTable.load(path)
             with TemporaryDirectory(prefix=TEMPORARY, dir=path.parent) as temporary:
                 folder = Path(temporary)
@@ -279,9 +279,9 @@ def _write(file: BinaryIO, folder: Path, parts: Iterable[NDArray[Any]], sources:
     counts = np.zeros(len(SOURCES), np.int64)
     with (folder / "keys").open("w+b") as keys, (folder / "codes").open("w+b") as codes:
         for part in parts:
-            for name, beside in (("key", keys), ("code", codes)):
+            for name, column in (("key", keys), ("code", codes)):
                 data = part[name].tobytes()
-                beside.write(data)
+                column.write(data)
                 digest.update(data)
             counts += np.bincount((part["key"] & _SOURCE_BITS).astype(np.int64), minlength=len(SOURCES))
             rows += len(part)
@@ -289,6 +289,6 @@ def _write(file: BinaryIO, folder: Path, parts: Iterable[NDArray[Any]], sources:
         header = msgspec.json.encode(_Header(_KIND, rows, digest.hexdigest(), facts))
         assert len(header) < _HEADER
         file.write(header.ljust(_HEADER))
-        for beside in (keys, codes):
-            beside.seek(0)
-            shutil.copyfileobj(beside, file, 1 << 20)
+        for column in (keys, codes):
+            column.seek(0)
+            shutil.copyfileobj(column, file, 1 << 20)

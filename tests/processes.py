@@ -18,7 +18,13 @@ from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["lycosa.cli", "lycosa_peers.cli.peer", "lycosa_lab.cli.world"])
+_CONTEXT.set_forkserver_preload(
+    [
+        *("lycosa.cli", "lycosa.cli.crawl", "lycosa.cli.refresh", "lycosa_peers.cli.peer", "lycosa_lab.cli.world"),
+        *("lycosa.run.control", "lycosa.run.live"),  # and what a crawl imports on its way
+        *("numpy.ma", "protego", "pycld2", "resiliparse.parse.encoding"),
+    ]
+)
 
 
 @atexit.register

@@ -5,13 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from lycosa.logs.access_log import AccessLog
 from lycosa.vocabulary.urls import path_of
 from lycosa_lab.worlds.documents import DocumentWorld
 from lycosa_lab.worlds.webkb import WebKB
 from lycosa_lab.worlds.wikipedia_schools import WikipediaSchools
 
-PAGES = Path(__file__).parents[3] / "shared/data/pages"
-SCHOOLS, UNIVERSITIES = PAGES / "wikipedia-schools-2007-html.tar.xz", PAGES / "webkb-4universities-html.tar.xz"
+DATA = Path(__file__).parents[3] / "shared/data"
+SCHOOLS = DATA / "pages/wikipedia-schools-2007-html.tar.xz"
+UNIVERSITIES = DATA / "pages/webkb-4universities-html.tar.xz"
+WALKS = DATA / "logs/wikispeedia-paths_unfinished.tsv.gz"
 
 
 def links_among_articles(world: DocumentWorld) -> int:
@@ -25,15 +28,30 @@ def links_among_articles(world: DocumentWorld) -> int:
     return sum(len(articles.intersection(map(bytes.decode, found))) for found in hrefs)
 
 
-@pytest.mark.skipif(not SCHOOLS.exists(), reason=f"{SCHOOLS.name} is not at hand")
-def test_the_encyclopaedia_is_whole() -> None:
+@pytest.fixture(scope="module")
+def encyclopaedia() -> WikipediaSchools:
+    """Read once for all tests, which takes many seconds; with its walks where these are at hand."""
+    if not SCHOOLS.exists():
+        pytest.skip(f"{SCHOOLS.name} is not at hand")
+    return WikipediaSchools(path=str(SCHOOLS), walks=str(WALKS) if WALKS.exists() else "")
+
+
+def test_the_encyclopaedia_is_whole(encyclopaedia: WikipediaSchools) -> None:
     """Others counted 136 573 links among its articles."""
-    world = WikipediaSchools(path=str(SCHOOLS))
-    assert len(world) == 5463
-    assert sum("/wp/index/subject." in url for url in world.urls()) == 146
-    assert len(world.directory()) == 129
-    assert len({category.name.partition("/")[0] for category in world.directory()}) == 15
-    assert links_among_articles(world) == pytest.approx(136_573, rel=0.001)
+    assert len(encyclopaedia) == 5463
+    assert sum("/wp/index/subject." in url for url in encyclopaedia.urls()) == 146
+    assert len(encyclopaedia.directory()) == 129
+    assert len({category.name.partition("/")[0] for category in encyclopaedia.directory()}) == 15
+    assert links_among_articles(encyclopaedia) == pytest.approx(136_573, rel=0.001)
+
+
+@pytest.mark.skipif(not WALKS.exists(), reason=f"{WALKS.name} is not at hand")
+def test_real_people_walked_through_the_encyclopaedia(encyclopaedia: WikipediaSchools) -> None:
+    """Others counted 11 485 people."""
+    access_log = AccessLog.of((access.user, access.url, access.at) for access in encyclopaedia.accesses())
+    assert access_log.users == 11_485
+    assert access_log.accesses == encyclopaedia.facts["accesses"] > 100_000
+    assert all(url in encyclopaedia for url in access_log.urls)
 
 
 @pytest.mark.skipif(not UNIVERSITIES.exists(), reason=f"{UNIVERSITIES.name} is not at hand")

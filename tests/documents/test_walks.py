@@ -6,16 +6,12 @@ from pathlib import Path
 import pytest
 
 from documents import small_webs
-from lycosa.logs.access_log import AccessLog
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
 from lycosa_lab.worlds.documents import DocumentWorld
 from lycosa_lab.worlds.registry import load_world, save_world
 from lycosa_lab.worlds.wikipedia_schools import WikipediaSchools, article_name, read_walks
 
-DATA = Path(__file__).parents[3] / "shared/data"
-SCHOOLS = DATA / "pages/wikipedia-schools-2007-html.tar.xz"
-WALKS = DATA / "logs/wikispeedia-paths_unfinished.tsv.gz"
 BEE, SHIP, SEA = (Url(f"http://e.example/{name}.htm") for name in ("Bee", "Ship", "Sea"))
 ARTICLES = {"Bee_(insect)": BEE, "Ship": SHIP, "Sea": SEA}
 LINES = (
@@ -91,13 +87,3 @@ def test_readers_stay_with_a_world_that_is_saved(tmp_path: Path) -> None:
     assert saved.accesses() == world.accesses()
     assert saved.facts == world.facts
     assert WikipediaSchools(path=str(archive)).accesses() == ()
-
-
-@pytest.mark.skipif(not (SCHOOLS.exists() and WALKS.exists()), reason="the archive and the walks are not at hand")
-def test_real_people_walked_through_the_encyclopaedia() -> None:
-    """Others counted 11 485 people."""
-    world = WikipediaSchools(path=str(SCHOOLS), walks=str(WALKS))
-    access_log = AccessLog.of((access.user, access.url, access.at) for access in world.accesses())
-    assert access_log.users == 11_485
-    assert access_log.accesses == world.facts["accesses"] > 100_000
-    assert all(url in world for url in access_log.urls)

@@ -554,7 +554,7 @@ def test_a_refresh_killed_at_random_moments_loses_nothing(tmp_path, seed):
             wait_until(lambda: len(served.requests) >= enough, process)  # noqa: B023
             time.sleep(chance.uniform(0.0, 0.05))
             kill(process)
-        said = apart("refresh", folder, "--budget", 400, "--policy", "fixed", "--expand", 0.1, *words)
+        said = apart("refresh", folder, "--budget", 180, "--policy", "fixed", "--expand", 0.1, *words)
         assert said.code == 0, said.err
     assert known <= set(pages(folder))
     assert passes_warcio_check(folder)

@@ -8,6 +8,9 @@ from hypothesis import strategies as st
 from lycosa.reading import page_of_html
 from lycosa.relevance.embedding import shipped_table
 from lycosa.strategies.hunter import (
+    _ANCHOR_WORDS,
+    _AROUND,
+    _AROUND_WORDS,
     FEATURES,
     MAX_LINKS_PER_PAGE,
     MAX_ROWS,
@@ -195,30 +198,26 @@ def test_words_of_rows_are_restored_as_they_were(rows: list[tuple[int, int, int]
         assert np.array_equal(_unpacked_words(_packed_words(words)), words)
 
 
-def words_of_links(*htmls: str) -> list[list[list[int]]]:
-    """For each page, the numbered words of each link: those of all pages read at once."""
-    pages = [page_of_html(url_of(str(number)), html) for number, html in enumerate(htmls)]
-    rows = _words_of([(page, page.links) for page in pages], _NumberCache()).tolist()
-    found = []
-    for page in pages:
-        found.append([[word for word in row if word] for row in rows[: len(page.links)]])
-        del rows[: len(page.links)]
-    return found
+def words_of_links(html: str) -> list[list[int]]:
+    """The codes of the words of each link of a page."""
+    page = page_of_html(url_of("x"), html)
+    rows = _words_of(page, page.links).reshape(len(page.links), -1).tolist() if page.links else []
+    return [[word for word in row if word] for row in rows]
 
 
 def test_a_link_has_the_words_of_its_anchor_and_the_whole_words_around_it() -> None:
     far = "far " * 30
     html = f'<title>title</title>{far}volcano near <a href="/a">hot lava</a> flows down <p>{far}'
-    ((words,),) = words_of_links(html)
-    near = [word for word in words if word != _numbered(codes_of(["far"]))[0]]
-    assert near == _numbered(codes_of(["hot", "lava", "volcano", "near", "flows"])).tolist()
+    (words,) = words_of_links(html)
+    near = [word for word in words if word != codes_of(["far"])[0]]
+    assert near == codes_of(["hot", "lava", "volcano", "near", "flows"]).tolist()
 
 
 def test_an_image_has_the_words_that_stand_for_it() -> None:
     html = 'before <a href="/a"><img alt="red lava"></a> after <a href="/b">blue  <b>ocean</b></a>'
-    ((image, link),) = words_of_links(html)
-    assert image[:2] == _numbered(codes_of(["red", "lava"])).tolist()
-    assert link[:2] == _numbered(codes_of(["blue", "ocean"])).tolist()
+    image, link = words_of_links(html)
+    assert image[:2] == codes_of(["red", "lava"]).tolist()
+    assert link[:2] == codes_of(["blue", "ocean"]).tolist()
 
 
 PAGE_TEXTS = st.lists(
@@ -228,11 +227,27 @@ PAGE_TEXTS = st.lists(
 ).map("".join)
 
 
-@given(st.lists(PAGE_TEXTS, min_size=1, max_size=4))
-def test_links_of_many_pages_have_the_words_that_they_have_page_by_page(htmls: list[str]) -> None:
-    with_links = [html for html in htmls if "<a" in html]
-    if with_links:
-        assert words_of_links(*with_links) == [words_of_links(html)[0] for html in with_links]
+@given(PAGE_TEXTS)
+def test_a_link_of_many_has_the_words_that_it_has_alone(html: str) -> None:
+    page = page_of_html(url_of("x"), html)
+    alone = [word for link in page.links for word in _words_of(page, [link]).tolist()]
+    assert (_words_of(page, page.links).tolist() if page.links else []) == alone
+
+
+@given(PAGE_TEXTS)
+def test_the_words_around_a_link_are_those_that_begin_near_it(html: str) -> None:
+    page = page_of_html(url_of("x"), html)
+    codes, offsets = (each.tolist() for each in page.words.placed)
+    text_at = len(page.title) + 1
+    for link in page.links:
+        start, end = text_at + link.position, text_at + link.position + len(link.anchor)
+        near = [
+            code
+            for code, offset in zip(codes, offsets, strict=True)
+            if max(start - _AROUND, text_at) <= offset < start or end <= offset < end + _AROUND
+        ]
+        row = _words_of(page, [link]).tolist()
+        assert row[_ANCHOR_WORDS:] == (near + [0] * _AROUND_WORDS)[:_AROUND_WORDS]
 
 
 def test_what_is_skipped_is_forgotten_until_it_is_offered_again() -> None:
@@ -330,11 +345,11 @@ def test_no_words_outweigh_that_there_is_hardly_a_page() -> None:
     assert parts["alive"] < -3.0
 
 
-@given(st.lists(st.integers(0, 2**64 - 1) | st.sampled_from([0, 1, 1 << 48, (1 << 48) + 1]), max_size=30))
+@given(st.lists(st.integers(0, 2**47 - 1) | st.sampled_from([0, 1, 1 << 31, (1 << 31) + 1]), max_size=30))
 def test_numbers_of_words_are_the_same_from_the_cache(codes: list[int]) -> None:
-    array, cache = np.array(codes, np.uint64), _NumberCache()
+    array, cache = np.array(codes, np.uint64) << np.uint64(17), _NumberCache()
     for _ in range(2):
-        assert cache.numbered(array).tolist() == _numbered(array).tolist()
+        assert cache.numbered(array).tolist() == (_numbered(array) * (array != 0)).tolist()
 
 
 def test_urls_are_told_apart_by_host_folder_type_and_query() -> None:

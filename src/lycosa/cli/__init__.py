@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from difflib import get_close_matches
 from errno import EINVAL, ELOOP, ENAMETOOLONG, ENOTDIR
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from io import StringIO, TextIOWrapper
@@ -66,13 +67,7 @@ class Commands(TyperGroup):
         if name not in COMMANDS and name not in plugins("lycosa.commands"):
             return None
         if name not in self.commands:
-            gc.disable()  # modules are not garbage: to look through them for some takes a tenth of a short command
-            loaded = typer.main.get_command(load_command(name))
-            gc.freeze()
-            gc.enable()
-            loaded.name = name
-            _describe_ranges(loaded)
-            self.add_command(loaded)
+            self.add_command(_made(name) if name in COMMANDS else _make(name))
         return self.commands[name]
 
     def resolve_command(self, context: Any, args: list[str]) -> Any:
@@ -86,6 +81,22 @@ class Commands(TyperGroup):
     def format_commands(self, context: Any, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS.get(name) or _of_plugin(name)) for name in self.list_commands(context)])
+
+
+def _make(name: str) -> Any:
+    """A command with all its options, which takes some milliseconds to put together."""
+    gc.disable()  # modules are not garbage: to look through them for some takes a tenth of a short command
+    try:
+        loaded = typer.main.get_command(load_command(name))
+        gc.freeze()
+    finally:
+        gc.enable()
+    loaded.name = name
+    _describe_ranges(loaded)
+    return loaded
+
+
+_made = cache(_make)  # for those of this distribution, which stay as they are; a process may give one more than once
 
 
 class _IntRange(click.IntRange):

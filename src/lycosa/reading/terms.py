@@ -169,7 +169,7 @@ class Terms:
             SEPARATOR if word in _LEFT_OUT_BYTES else stem or SEPARATOR
             for word, stem in zip(words, self._stemmer.stemWords(words), strict=True)
         ]
-        terms, _, _ = codes_in(b" ".join(stems))
+        terms = codes_in(b" ".join(stems)).codes
         terms[terms == SEPARATOR_CODE] = _NO_TERM
         return terms
 

@@ -16,12 +16,13 @@ from lycosa.vocabulary.records import Codes
 from lycosa.vocabulary.text import (
     SEPARATOR,
     SEPARATOR_CODE,
+    CodedWords,
     Indices,
-    Marks,
     codes_in,
     folded_one_by_one,
     is_spaced,
-    offsets_in,
+    offsets_in_characters,
+    offsets_of_pairs,
     words_in,
 )
 
@@ -55,16 +56,16 @@ class FoldedWords:
     @cached_property
     def codes(self) -> Codes:
         """The codes of all tokens, in order."""
-        return self._codes[0]
+        return self._coded.codes
 
     @property
     def length(self) -> int:
-        return len(self._codes[0])
+        return len(self._coded.codes)
 
     @cached_property
     def numbers(self) -> int:
         """How many tokens are numbers."""
-        return int(np.count_nonzero(self._codes[1]))
+        return int(np.count_nonzero(self._coded.are_numbers))
 
     @cached_property
     def counted(self) -> tuple[Codes, Codes]:
@@ -81,7 +82,9 @@ class FoldedWords:
     def placed(self) -> tuple[Codes, Indices]:
         """The codes of all terms in order, and the position of each in the text, in characters."""
         indices, codes = self._terms
-        return codes, offsets_in(self._data)[indices]
+        if self._spaced is not self._data:
+            return codes, offsets_of_pairs(self._data.decode())[indices]
+        return codes, offsets_in_characters(self._data, self._coded.starts[indices])
 
     def codes_of(self, texts: Sequence[str]) -> list[Codes]:
         """For each text, the codes of its terms in order, stemmed like those of the page."""
@@ -89,7 +92,7 @@ class FoldedWords:
         if not is_spaced(data):
             parts = data.split(SEPARATOR)[:-1]
             data = " ".join(word for part in parts for word in (*words_in(part), SEPARATOR.decode())).encode()
-        codes, are_numbers, are_too_long = codes_in(data)
+        codes, are_numbers, are_too_long, _ = codes_in(data)
         are_separators = codes == SEPARATOR_CODE
         terms = terms_by(self._algorithm).codes(data, codes, are_numbers, are_too_long | are_separators)
         indices = (terms != 0).nonzero()[0]
@@ -102,17 +105,17 @@ class FoldedWords:
         if not self._algorithm:
             return self
         words = FoldedWords(self._data)
-        words._codes = self._codes
+        words._coded = self._coded
         return words
 
     @cached_property
-    def _codes(self) -> tuple[Codes, Marks, Marks]:
+    def _coded(self) -> CodedWords:
         return codes_in(self._spaced)
 
     @cached_property
     def _terms(self) -> tuple[Indices, Codes]:
         """The indices of the tokens that have terms, and the codes of these terms."""
-        codes = terms_by(self._algorithm).codes(self._spaced, *self._codes)
+        codes = terms_by(self._algorithm).codes(self._spaced, *self._coded[:3])
         indices = (codes != 0).nonzero()[0]  # quicker than to select by marks
         return indices, codes[indices]
 

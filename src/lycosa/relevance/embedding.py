@@ -130,7 +130,7 @@ def shipped_table() -> Embedding:
 def read_table(file: IO[bytes]) -> Embedding:
     with np.load(file, allow_pickle=False) as arrays:
         # Codes are computed from the bytes: strings of 100,000 words would take 4 MB, and 20 % of the time.
-        codes, _, _ = codes_in(arrays["words"].tobytes().replace(b"\n", b" "))
+        codes = codes_in(arrays["words"].tobytes().replace(b"\n", b" ")).codes
         background = normalised(arrays["background"].astype(np.float32))
         return Embedding(codes, arrays["rows"].astype(np.intp), arrays["vectors"], arrays["scales"], background)
 

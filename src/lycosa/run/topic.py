@@ -8,7 +8,7 @@ trained again as the crawl grows.
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 
 import msgspec
@@ -18,6 +18,7 @@ from lycosa.collection.errors import disk_errors
 from lycosa.reading import Reader, page_of_html, page_of_text
 from lycosa.reading.decode import decode
 from lycosa.reading.language import language_of
+from lycosa.reading.terms import Stem
 from lycosa.recipe import FILE_NAME, Topic
 from lycosa.relevance.cosine import Cosine
 from lycosa.relevance.counted import CountedTerms
@@ -325,8 +326,9 @@ class TopicJudge:
 
     @cached_property
     def _background(self) -> list[CountedTerms]:
+        stem = self._reader.stem
         return [
-            CountedTerms(self._cached(Url(f"background://{number}"), partial(self._terms, text)))
+            CountedTerms(self._cached(Url(f"background://{number}"), partial(_background_terms, text, stem)))
             for number, text in enumerate(background(), 1)
         ]
 
@@ -390,7 +392,14 @@ class TopicJudge:
         return page_of_html(url, decode(content, ""), stem=self._reader.stem)
 
     def _terms(self, text: str) -> Terms:
-        return page_of_text(Url("text:"), "", text, stem=self._reader.stem).terms
+        return _terms_of_text(text, self._reader.stem)
+
+
+def _terms_of_text(text: str, stem: Stem) -> Terms:
+    return page_of_text(Url("text:"), "", text, stem=stem).terms
+
+
+_background_terms = cache(_terms_of_text)  # the same few texts for every collection that a process opens
 
 
 def _is_text(example: Example) -> bool:

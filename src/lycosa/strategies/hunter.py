@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lycosa.relevance.embedding import shipped_table
-from lycosa.vocabulary.records import Candidate, Codes, Link, Outcome, Page, Places, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, Codes, Link, Outcome, Page, Plain, Skip, Url, Visit
 from lycosa.vocabulary.urls import is_node, key_of
 
 from .base import (
@@ -48,6 +48,7 @@ FEATURES = (
 )
 ALIVE = "alive"  # what the log odds lose where there may be no page, by what became of URLs of the same pattern
 _PART_NAMES = (*FEATURES, ALIVE)
+_PAGE, _ANCHOR, _BESIDE, _LED, _HOST, _LINKS, _MEANING = 0, 1, 2, slice(3, 5), 5, 6, slice(7, 9)  # columns of features
 MAX_ROWS = 12_000  # links whose evidence is kept up to date, the latest; others keep the priority they had
 MAX_VISITED = 50_000  # of the latest pages, whose relevance is known where further pages link to them
 MAX_LINKS_PER_PAGE = 1_000  # of a page, that are scored one by one
@@ -55,16 +56,18 @@ PLACES = 1 << 16  # of hosts, and of words without a vector, which are hashed in
 _ANCHOR_WORDS, _AROUND_WORDS = 6, 16  # of a link, that count
 _PARTS = (0, _ANCHOR_WORDS)  # where the words of the anchor and those around it begin
 _PLACES_IN_ANCHOR, _PLACES_AROUND = np.arange(_ANCHOR_WORDS), np.arange(_AROUND_WORDS)
+_BYTES = 8  # of the code of a word
+_ANCHOR_BYTES, _AROUND_BYTES = _BYTES * _ANCHOR_WORDS, _BYTES * _AROUND_WORDS
 _AROUND = 60  # characters on each side of an anchor
 _ENOUGH = 4  # links to a visited page whose words count; those of further ones would say little more
-_MOST_UNREAD = 1_000_000  # characters of pages that are kept to read the words of their links later
 _ENOUGH_DEAD = 10  # links of a pattern that led to no page; what one more changes is below _OFFER_FROM
+_NUMBERS = np.uint64(1 << 17)  # more than there are numbers of words
+_NUMBER = _NUMBERS - np.uint64(1)
 _NO_LINK = (Url(""), None, "", 0)
 _NO_PAGE = frozenset((Outcome.GONE, Outcome.UNWANTED, Outcome.FORBIDDEN))
 _LOGIT_LIMIT = 8.0
 _EXAMPLE_LOGIT = 3.0  # of an example page, at least: its links come first
-_NEIGHBOURS = np.array((0.35, 0.6, 1.0, 1.0, 0.6, 0.35))  # weights of the three before and the three after
-_PLACES_BESIDE = np.array((-3, -2, -1, 1, 2, 3))
+_NEIGHBOURS = np.array((0.35, 0.6, 1.0, 0.0, 1.0, 0.6, 0.35))  # weights of the three before and the three after
 _SMOOTHING = {"neighbours": 1.5, "words": 2.0, "hosts": 5.0, "patterns": 0.5}  # pages that the base rate counts as
 _SUFFIXES = re.compile(r"(?:\.[A-Za-z][A-Za-z0-9]{0,4}){1,2}$")  # of a file name, that tell its type: .html, .jpg.htm
 _ROWS_PER_VISIT = 200  # scored again for each page visited, on average
@@ -351,8 +354,6 @@ class _LinkTable:
 
     All evidence is computed from the rows; when the oldest rows are dropped, their counts of words are kept. The ratios
     of words and hosts are those of the last time that all features were computed.
-    When a link leads to a URL that is already in the table, its words are read later, together with those of other
-    pages, which costs less.
 
     evidence: of the standing of these links; None if standing is not used.
     """
@@ -365,12 +366,10 @@ class _LinkTable:
         self._slots: Ints = np.zeros(capacity, np.int64)  # where each row leads
         self._parents: Ints = np.zeros(capacity, np.int64)  # the page of each row; those of a page side by side
         self._words: Words = np.zeros((capacity, _ANCHOR_WORDS + _AROUND_WORDS), np.uint32)  # numbered, see _numbered
-        # Per row: logit of the page's relevance, highest weight of a word of the anchor, nearness to the topic of the
-        # anchor and of the text around it, and the divisors of sums over the words of these two.
-        self._facts: Floats = np.zeros((capacity, 6))
-        self._has_words: Marks = np.zeros(capacity, np.bool_)
-        self._unread: list[tuple[Page, list[Link], Ints]] = []  # rows that have no words yet, by their pages
-        self._unread_size = 0  # characters of these pages
+        # Per row, in the columns of `FEATURES`: logit of the page's relevance, highest weight of a word of the anchor,
+        # nearness to the topic of the anchor and of the text around it; for what these words led to, the divisors of
+        # sums over them.
+        self._facts: Floats = np.zeros((capacity, len(FEATURES)))
         self._logits: list[float] = []  # of the relevance of each parent
         self._parent_urls: list[Url] = []
         self._slot_of: dict[Url, int] = {}
@@ -388,8 +387,8 @@ class _LinkTable:
         self._fetched = np.zeros(PLACES)  # links that were followed, by the folders and patterns of their URLs
         self._dead = np.zeros(PLACES)  # and that led to no page
         self._fetches, self._dead_fetches = 0, 0
-        self._word_weights = np.zeros(_word_count())
-        self._word_meanings = np.zeros((_word_count(), 2))  # nearness to the topic times what it counts, and the latter
+        # Of each word: its weight, its nearness to the topic times what it counts, the latter, and 1.
+        self._lexicon = _empty_lexicon()
         self._word_ratios = np.zeros(_word_count(), np.float32)
         self._host_ratios = np.zeros(PLACES, np.float32)
 
@@ -398,29 +397,26 @@ class _LinkTable:
 
     def use_model(self, model: WordWeights | None) -> None:
         """Uses new weights of words from now on."""
-        self._word_weights = np.zeros(_word_count())
+        self._lexicon = _empty_lexicon()
         if model is not None:
             codes, weights = model.weights_by_code()
-            self._word_weights[_numbered(codes)] = weights
-        self._word_meanings = np.zeros((_word_count(), 2))
+            self._lexicon[_numbered(codes), 0] = weights
         if model is not None and (meanings := model.meanings()) is not None:
             nearness, counts = meanings
-            self._word_meanings[PLACES:] = np.column_stack((nearness * counts, counts))
-        if self._count:
-            self._weigh_words(slice(0, self._count))
+            self._lexicon[PLACES:, 1], self._lexicon[PLACES:, 2] = nearness * counts, counts
+        self._weigh_all_words()
 
-    def _weigh_words(self, rows: slice | Ints) -> None:
-        words = self._words[rows]
-        facts = np.empty((len(words), 5))
-        lengths = np.add.reduceat(words > 0, _PARTS, axis=1, dtype=np.float64)
-        self._has_words[rows] = lengths.sum(axis=1) > 0.0
-        facts[:, 0] = self._word_weights.take(words[:, :_ANCHOR_WORDS]).max(axis=1)
-        np.maximum(facts[:, 0], 0.0, out=facts[:, 0])
-        sums = np.add.reduceat(self._word_meanings.take(words, axis=0), _PARTS, axis=1)
-        np.divide(sums[:, :, 0], np.maximum(sums[:, :, 1], 1e-9), out=facts[:, 1:3])
-        np.maximum(lengths, 1.0, out=facts[:, 3:])
-        np.sqrt(facts[:, 3], out=facts[:, 3])
-        self._facts[rows, 1:] = facts
+    def _weigh_all_words(self) -> None:
+        for start in range(0, self._count, MAX_LINKS_PER_PAGE):  # in parts, which bounds memory
+            self._weigh_words(slice(start, min(start + MAX_LINKS_PER_PAGE, self._count)))
+
+    def _weigh_words(self, rows: slice) -> None:
+        values = self._lexicon.take(self._words[rows], axis=0)
+        sums, facts = np.add.reduceat(values, _PARTS, axis=1), self._facts[rows]
+        values[:, :_ANCHOR_WORDS, 0].max(axis=1, initial=0.0, out=facts[:, _ANCHOR])
+        np.divide(sums[:, :, 1], np.maximum(sums[:, :, 2], 1e-9), out=facts[:, _MEANING])
+        np.maximum(sums[:, :, 3], 1.0, out=facts[:, _LED])
+        np.sqrt(facts[:, _LED.start], out=facts[:, _LED.start])
 
     # ------------------------------------------------------------ what happens
 
@@ -430,7 +426,8 @@ class _LinkTable:
         self._dead_fetches += is_dead
         for place in self._site(url)[1:]:
             self._fetched[place] += 1.0
-            self._dead[place] += is_dead
+            if is_dead:
+                self._dead[place] += 1.0
 
     def _site(self, url: Url) -> tuple[int, ...]:
         slot = self._slot_of.get(url)
@@ -503,7 +500,7 @@ class _LinkTable:
             self._pages, self._relevant = float(len(relevances)), sum(relevances.values())
 
     def _spread_logits(self) -> None:
-        self._facts[: self._count, 0] = np.array(self._logits)[self._parents[: self._count]]
+        self._facts[: self._count, _PAGE] = np.array(self._logits)[self._parents[: self._count]]
 
     def update_standings(self, standings: Mapping[str, float]) -> None:
         """Replaces the standings of pages, by URL."""
@@ -529,31 +526,18 @@ class _LinkTable:
         if new:
             self._add_slots(slice(first, len(self._links)), [link.target for link in new])
         self._slots[rows] = to = np.array([slot_of[link.target] for link in links], np.int64)
-        self._parents[rows], self._facts[rows, 0] = len(self._logits), logit
-        self._words[rows], self._has_words[rows] = 0, False
+        self._parents[rows], self._facts[rows, _PAGE] = len(self._logits), logit
         self._in_links[to] += 1
-        if new:
-            self._read_words([(page, new)], rows.start + (to >= first).nonzero()[0])
-        (known,) = ((to < first) & (np.isnan(self._outcomes.take(to)) | (self._in_links.take(to) <= _ENOUGH))).nonzero()
-        if len(known):
-            self._unread.append((page, [links[place] for place in known.tolist()], rows.start + known))
-            self._unread_size += len(page.text)
+        (read,) = ((to >= first) | np.isnan(self._outcomes.take(to)) | (self._in_links.take(to) <= _ENOUGH)).nonzero()
+        self._words[rows] = 0
+        if len(read):
+            words = _words_of(page, links if len(read) == len(links) else [links[place] for place in read.tolist()])
+            self._words[rows.start + read] = self._numbers.numbered(words).reshape(len(read), -1)
+        self._weigh_words(rows)
         self._logits.append(logit)
         self._parent_urls.append(url)
         self._count = rows.stop
-        if self._unread_size > _MOST_UNREAD:
-            self._read_all()
         return rows, slice(first, len(self._links))
-
-    def _read_all(self) -> None:
-        """Reads the words of all links that were left for later."""
-        unread, self._unread, self._unread_size = self._unread, [], 0
-        if unread:
-            self._read_words([each[:2] for each in unread], np.concatenate([rows for *_, rows in unread]))
-
-    def _read_words(self, pages: Sequence[tuple[Page, Sequence[Link]]], rows: Ints) -> None:
-        self._words[rows] = _words_of(pages, self._numbers)
-        self._weigh_words(rows)
 
     def _add_slots(self, slots: slice, urls: Sequence[Url]) -> None:
         """Adds URLs that are not in the table."""
@@ -564,7 +548,6 @@ class _LinkTable:
     def _drop_oldest(self, room: int) -> None:
         """Drops the oldest pages: those whose rows are all in the first quarter of the table, or among the first `room`
         rows if that is more. Their counts of words are kept."""
-        self._read_all()
         wanted = max(room, MAX_ROWS // 4)
         first = int(self._parents[wanted]) if wanted < self._count else len(self._logits)
         dropped = int(np.searchsorted(self._parents[: self._count], first))
@@ -580,13 +563,14 @@ class _LinkTable:
         self._slots[: self._count] = place[self._slots[: self._count]]
         self._parents[: self._count] -= first
         self._logits, self._parent_urls = self._logits[first:], self._parent_urls[first:]
-        self._slot_of = {url: int(place[slot]) for url, slot in self._slot_of.items() if still_used[slot]}
+        places, are_used = place.tolist(), still_used.tolist()
+        self._slot_of = {url: places[slot] for url, slot in self._slot_of.items() if are_used[slot]}
         before = len(self._links)
         if self._evidence is not None:
             (waiting,) = (self.is_waiting[:before] & ~still_used).nonzero()
             self._evidence.older.add([self._links[slot] for slot in waiting.tolist()], self._evidence.offered[waiting])
             self._evidence.keep(first, still_used)
-        self._links = [link for link, used in zip(self._links, still_used.tolist(), strict=True) if used]
+        self._links = [link for link, is_used in zip(self._links, are_used, strict=True) if is_used]
         for name in self._SLOTS:
             slots = getattr(self, name)
             slots[: len(self._links)] = slots[:before][still_used]
@@ -604,7 +588,6 @@ class _LinkTable:
 
         is_latest: whether the ratios of words and hosts are computed again; otherwise those of the last time are used.
         """
-        self._read_all()
         base = self._base_rate()
         if is_latest:
             self.update_ratios()
@@ -613,14 +596,16 @@ class _LinkTable:
         chosen, at = self._rows_of(slots, rows := slice(0, self._count))
         evidence = self._evidence_of(rows, chosen)
         counts = np.maximum(np.bincount(at, minlength=len(slots)), 1)
-        sums = np.empty((len(slots), evidence.shape[1]))
+        found = np.empty((len(slots), len(FEATURES)))
         for place, column in enumerate(evidence.T):
-            sums[:, place] = np.bincount(at, column, len(slots))
-        highest = np.zeros(len(slots))
-        np.maximum.at(highest, at, evidence[:, 1])
-        found = self._features(slots, sums / counts[:, None], highest, sums[:, 6:], base)
-        found[:, 6] = np.log(counts)
-        return found
+            found[:, place] = np.bincount(at, column, len(slots))
+        beside = found[:, [_BESIDE, _HOST]]
+        found /= counts[:, None]
+        found[:, _BESIDE], found[:, _HOST] = beside.T
+        found[:, _ANCHOR] = 0.0
+        np.maximum.at(found[:, _ANCHOR], at, evidence[:, _ANCHOR])
+        found[:, _LINKS] = np.log(counts)
+        return self._with_ratios(found, slots, base)
 
     def features_of_new(self, rows: slice, slots: slice) -> tuple[Ints, Floats]:
         """The waiting slots among new ones, and their features; each has a single row, of the page just added."""
@@ -628,34 +613,27 @@ class _LinkTable:
         if not len(waiting):
             return waiting, np.empty((0, len(FEATURES)))
         (chosen,) = ((to := self._slots[rows]) >= slots.start).nonzero()
-        chosen = chosen[self.is_waiting[to[chosen]]]
-        evidence = self._evidence_of(rows, chosen)
-        return waiting, self._features(waiting, evidence, evidence[:, 1], evidence[:, 6:], self._base_rate())
+        if len(chosen) > len(waiting):
+            chosen = chosen[self.is_waiting[to[chosen]]]
+        return waiting, self._with_ratios(self._evidence_of(rows, chosen), waiting, self._base_rate())
 
     def _evidence_of(self, rows: slice, chosen: Ints) -> Floats:
-        """The evidence of some rows, in columns that are summed over the rows of each URL.
+        """The features of some rows. In the columns of `neighbours` and `host` are, instead, the relevant and all
+        outcomes of the links beside them, which are summed over the rows of each URL.
 
         rows: a range of whole pages, from which `chosen` selects.
         """
-        outcomes = self._outcomes.take(self._slots[rows])
-        known = outcomes == outcomes  # all but NaN
+        found = self._facts[rows].take(chosen, axis=0)
         ratios = self._word_ratios.take(self._words[rows].take(chosen, axis=0))
-        found = np.empty((len(chosen), 8))
-        self._facts[rows].take(chosen, axis=0, out=found[:, :6], mode="clip")
-        found[:, 4:6] = np.add.reduceat(ratios, _PARTS, axis=1) / found[:, 4:6]
-        found[:, 6:] = _sums_of_neighbours(self._parents[rows], np.where(known, outcomes, 0.0), known, chosen).T
+        found[:, _LED] = np.add.reduceat(ratios, _PARTS, axis=1) / found[:, _LED]
+        outcomes = self._outcomes.take(self._slots[rows])
+        found[:, _BESIDE], found[:, _HOST] = _sums_of_neighbours(self._parents[rows], outcomes, chosen)
         return found
 
-    def _features(self, slots: Ints, means: Floats, highest: Floats, beside: Floats, base: float) -> Floats:
-        """The features of slots with one row each; for several rows, the caller adds that of `links`.
-
-        means, highest, beside: means of the evidence, maximum of the anchor's weight, sums over the neighbours.
-        """
-        found = np.empty((len(slots), len(FEATURES)))
-        found[:, 0], found[:, 1], found[:, 6] = means[:, 0], highest, 0.0
-        found[:, 2] = _log_odds_ratio(beside[:, 0], beside[:, 1], base, "neighbours")
-        found[:, 3:5], found[:, 7:] = means[:, 4:6], means[:, 2:4]
-        found[:, 5] = self._host_ratios.take(self._sites[:, 0].take(slots))
+    def _with_ratios(self, found: Floats, slots: Ints, base: float) -> Floats:
+        """The evidence, with the ratios of `neighbours` and `host` in place of sums."""
+        found[:, _BESIDE] = _log_odds_ratio(found[:, _BESIDE], found[:, _HOST], base, "neighbours")
+        found[:, _HOST] = self._host_ratios.take(self._sites[:, 0].take(slots))
         return found
 
     @property
@@ -695,7 +673,6 @@ class _LinkTable:
 
     def update_ratios(self) -> None:
         """Computes the log odds ratios of words and of hosts."""
-        self._read_all()
         base = self._base_rate()
         seen, good = self._seen.copy(), self._good.copy()
         self._count_words(seen, good, slice(0, self._count))
@@ -708,7 +685,7 @@ class _LinkTable:
     def _count_words(self, seen: Floats, good: Floats, rows: slice) -> None:
         """Adds the outcomes of rows to the counts of their words; a page with n links to it counts 1 / n for each."""
         outcomes = self._outcomes[self._slots[rows]]
-        (known,) = (~np.isnan(outcomes) & self._has_words[rows]).nonzero()
+        (known,) = (~np.isnan(outcomes) & self._words[rows].take(_PARTS, axis=1).any(axis=1)).nonzero()
         slots = self._slots[rows][known]
         share = 1.0 / np.bincount(slots)[slots] if len(slots) else np.empty(0)
         words = self._words[rows][known]
@@ -718,12 +695,11 @@ class _LinkTable:
 
     # ------------------------------------------------------------ its state
 
-    _ROWS = ("_slots", "_parents", "_words", "_has_words", "_facts")
+    _ROWS = ("_slots", "_parents", "_words", "_facts")
     _SLOTS = ("is_waiting", "is_new", "scores", "_in_links", "_outcomes", "_sites")
-    _NOT_SAVED = frozenset({"_words", "_has_words", "_facts"})  # computed from the rest, or packed on their own
+    _NOT_SAVED = frozenset({"_words", "_facts"})  # computed from the rest, or packed on their own
 
     def state(self) -> Plain:
-        self._read_all()
         lengths = {**dict.fromkeys(self._ROWS, self._count), **dict.fromkeys(self._SLOTS, len(self._links))}
         return {
             "arrays": {
@@ -749,7 +725,6 @@ class _LinkTable:
         }
 
     def restore(self, state: Plain) -> None:
-        self._unread, self._unread_size = [], 0
         self._links = [tuple(link) for link in state["links"]]
         for name in {*self._ROWS, *self._SLOTS} - self._NOT_SAVED:
             kept, column = unpacked(state["arrays"][name]), getattr(self, name)
@@ -757,8 +732,7 @@ class _LinkTable:
         words = _unpacked_words(state["row_words"])
         self._count = len(words)
         self._words[: self._count] = words
-        if self._count:
-            self._weigh_words(slice(0, self._count))
+        self._weigh_all_words()
         dropped = set(state["dropped"])
         self._slot_of = {link[0]: slot for slot, link in enumerate(self._links) if slot not in dropped}
         self._parent_urls, self._logits = list(state["parents"]), list(state["logits"])
@@ -776,53 +750,31 @@ class _LinkTable:
             self._evidence.restore(state["standing"])
 
 
-def _words_of(pages: Sequence[tuple[Page, Sequence[Link]]], numbers: "_NumberCache") -> Words:
-    """The numbered words of the anchors of links and of the text around them, a row per link.
+def _words_of(page: Page, links: Sequence[Link]) -> Codes:
+    """The codes of the words of anchors and of the text around them, of one link after the other; 0 in empty places.
 
     The words around an anchor are those that begin up to `_AROUND` characters before or after it.
     """
-    codes: list[Codes] = []
-    offsets: list[Places] = []  # as if all pages were one text
-    windows: list[tuple[int, int, int, int]] = []  # of each link: around it from, anchor from, to, around it to
-    ends: list[int] = []  # of the page of each link
-    apart: list[int] = []  # links whose anchors are not in the text, such as images
-    spoken: list[Codes] = []  # the words of those anchors
-    start = 0
-    for page, links in pages:
-        codes_of_page, offsets_of_page = page.words.placed
-        codes.append(codes_of_page)
-        offsets.append(offsets_of_page + start if start else offsets_of_page)
-        text_at = start + len(page.title) + 1  # a blank stands between title and text
-        start = text_at + len(page.text) + 1
-        ends += [start - 1] * len(links)
-        elsewhere = []
-        for link in links:
-            at, length = text_at + link.position, len(link.anchor)
-            if not page.text.startswith(link.anchor, link.position):
-                elsewhere.append(link.anchor)
-                apart.append(len(windows))
-            windows.append((max(at - _AROUND, text_at), at, at + length, at + length + _AROUND))
-        if elsewhere:
-            spoken += page.words.codes_of(elsewhere)
-    bounds, all_codes, all_offsets = np.array(windows, np.intp).T, codes[0], offsets[0]
-    if len(pages) > 1:
-        bounds, all_codes, all_offsets = np.minimum(bounds, ends), np.concatenate(codes), np.concatenate(offsets)
-    first, at, after, last = all_offsets.searchsorted(bounds)
-    before = (at - first)[:, None]
-    indices = np.empty((len(windows), _ANCHOR_WORDS + _AROUND_WORDS), np.intp)
-    are_words = np.empty(indices.shape, np.bool_)
-    np.add(first[:, None], _PLACES_AROUND, out=indices[:, _ANCHOR_WORDS:])
-    indices[:, _ANCHOR_WORDS:] += (before <= _PLACES_AROUND) * (after - at)[:, None]  # past the anchor
-    np.greater(before + (last - after)[:, None], _PLACES_AROUND, out=are_words[:, _ANCHOR_WORDS:])
+    codes, offsets = page.words.placed
+    words, text = codes.tobytes(), page.text
+    text_at = len(page.title) + 1  # a blank stands between title and text
+    windows: list[int] = []  # of each link: around it from, anchor from, to, around it to
+    for link in links:
+        at = text_at + link.position
+        after = at + len(link.anchor)
+        windows += (max(at - _AROUND, text_at), at, after, after + _AROUND)
+    places = iter((_BYTES * offsets.searchsorted(windows)).tolist())
+    rows: list[bytes] = []
+    apart: dict[int, str] = {}  # anchors that are not in the text, such as those of images, by their places in `rows`
+    for link, first, at, after, last in zip(links, places, places, places, places, strict=True):
+        if not text.startswith(link.anchor, link.position):
+            apart[len(rows)] = link.anchor
+        rows.append(words[at : min(after, at + _ANCHOR_BYTES)].ljust(_ANCHOR_BYTES, b"\0"))
+        rows.append((words[first:at] + words[after:last])[:_AROUND_BYTES].ljust(_AROUND_BYTES, b"\0"))
     if apart:
-        stops = len(all_codes) + np.cumsum([len(each) for each in spoken])
-        at[apart], after[apart] = np.append(len(all_codes), stops[:-1]), stops
-        all_codes = np.concatenate((all_codes, *spoken))
-    np.add(at[:, None], _PLACES_IN_ANCHOR, out=indices[:, :_ANCHOR_WORDS])
-    np.greater((after - at)[:, None], _PLACES_IN_ANCHOR, out=are_words[:, :_ANCHOR_WORDS])
-    rows = np.zeros(indices.shape, np.uint32)
-    rows[are_words] = numbers.numbered(all_codes.take(indices[are_words]))
-    return rows
+        for place, spoken in zip(apart, page.words.codes_of(list(apart.values())), strict=True):
+            rows[place] = spoken[:_ANCHOR_WORDS].tobytes().ljust(_ANCHOR_BYTES, b"\0")
+    return np.frombuffer(b"".join(rows), np.uint64)
 
 
 def _sites_of(url: str) -> tuple[int, int, int]:
@@ -850,30 +802,32 @@ def _place(name: str) -> int:
 
 
 def _numbered(codes: Codes) -> Words:
-    """Numbers of words: `PLACES` + row for words in the table of word vectors, a hash below `PLACES` for others."""
+    """Numbers of words: `PLACES` + row for words in the table of word vectors; for others, a hash from 1 to 65,535."""
     rows = shipped_table().rows_of(codes)
     numbers = np.where(rows < 0, codes % np.uint64(PLACES - 1) + np.uint64(1), (rows + PLACES).astype(np.uint64))
     return numbers.astype(np.uint32)
 
 
 class _NumberCache:
-    """A direct-mapped cache of the numbers of words: most words of a page were seen before."""
+    """A direct-mapped cache of the numbers of words: most words of a page were seen before.
+
+    The highest 16 bits of a code are its place; an entry is the code without its lowest 17 bits, and the number there.
+    Words whose codes differ in these bits alone have one number; of a million words, there are hardly two.
+    """
 
     def __init__(self) -> None:
-        self._codes: Codes = np.zeros(1 << 16, np.uint64)
-        self._numbers: Words = np.zeros(1 << 16, np.uint32)
-        self._codes[0] = 1 << 48  # the code of no word whose place this is: at first, no place is taken
+        self._entries: Codes = np.zeros(1 << 16, np.uint64)
 
     def numbered(self, codes: Codes) -> Words:
-        """The same as the function `_numbered`, cached."""
+        """The same as the function `_numbered`, cached; 0 for the code 0, which is that of no word."""
         places = (codes >> np.uint64(48)).view(np.int64)
-        numbers = self._numbers.take(places)
-        (missing,) = (self._codes.take(places) != codes).nonzero()
+        entries = self._entries.take(places)
+        (missing,) = ((entries ^ codes) >= _NUMBERS).nonzero()
         if len(missing):
-            places, codes = places[missing], codes[missing]
-            numbers[missing] = found = _numbered(codes)
-            self._codes[places], self._numbers[places] = codes, found
-        return numbers
+            wanted = codes[missing]
+            found = (wanted & ~_NUMBER) | (_numbered(wanted) * (wanted != 0))
+            entries[missing] = self._entries[places[missing]] = found
+        return (entries & _NUMBER).astype(np.uint32)
 
 
 def _word_count() -> int:
@@ -881,14 +835,26 @@ def _word_count() -> int:
     return PLACES + shipped_table().row_count
 
 
-def _sums_of_neighbours(parents: Ints, good: Floats, seen: Marks, chosen: Ints) -> Floats:
-    """For some rows, the sums of both arrays over neighbouring rows of the same parent, weighted by nearness."""
+def _empty_lexicon() -> Floats:
+    """See `_LinkTable._lexicon`; number 0 is no word."""
+    lexicon = np.zeros((_word_count(), 4))
+    lexicon[1:, 3] = 1.0
+    return lexicon
+
+
+def _sums_of_neighbours(parents: Ints, outcomes: Floats, chosen: Ints) -> tuple[Floats, Floats]:
+    """For some rows, how many outcomes of neighbouring rows of the same parent were relevant, and how many are known,
+    weighted by nearness."""
     reach = len(_NEIGHBOURS) // 2
-    places = np.arange(len(parents)) + reach * (parents - (parents[0] - 1))  # zeros between the rows of two pages
-    spread = np.zeros((2, int(places[-1]) + 1 + reach))
-    spread[0, places], spread[1, places] = good, seen
-    beside = spread.take(places.take(chosen)[:, None] + _PLACES_BESIDE, axis=1)
-    return np.asarray((beside * _NEIGHBOURS).sum(axis=2))
+    known = outcomes == outcomes  # all but NaN
+    good, seen, places = np.where(known, outcomes, 0.0), known.astype(np.float64), chosen
+    if parents[0] != parents[-1]:  # zeros between the rows of two pages
+        places = np.arange(len(parents)) + reach * (parents - parents[0])
+        spread = np.zeros((2, int(places[-1]) + 1))
+        spread[0, places], spread[1, places] = good, seen
+        (good, seen), places = spread, places.take(chosen)
+    places = places + reach
+    return np.convolve(good, _NEIGHBOURS).take(places), np.convolve(seen, _NEIGHBOURS).take(places)
 
 
 def _ratios_of_places(good: NDArray[Any], seen: NDArray[Any], base: float, kind: str) -> NDArray[np.float32]:

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from math import hypot, tanh
+from math import hypot, log, tanh
 from random import Random
 from typing import NamedTuple, Self
 
@@ -413,7 +413,7 @@ class InfoSpiders(BaseStrategy):
         """
         choices: dict[Url, _Choice] = {}
         revisit_cost = self._revisit_cost * self.cost
-        revisits = 0
+        revisits, random, recall = 0, self._random.random, self._memory.recall
         while agent.page is not None:
             if agent.page not in choices:
                 choices[agent.page] = self._choice(agent, agent.page)
@@ -421,11 +421,11 @@ class InfoSpiders(BaseStrategy):
             if not choice.links:
                 break
             if not at_once:
-                agent.turn += self._random.expovariate(1.0)
+                agent.turn -= log(1.0 - random())  # as `expovariate` draws it, without a call for each of many moves
             at_once = False
-            drawn = bisect_right(choice.cumulative, self._random.random(), hi=len(choice.cumulative) - 1)
+            drawn = bisect_right(choice.cumulative, random(), hi=len(choice.cumulative) - 1)
             agent.link = choice.links[drawn]
-            target = self._memory.recall(agent.page).targets[agent.link]
+            target = recall(agent.page).targets[agent.link]
             if choice.is_new[drawn]:
                 agent.target = target
                 self._wanted.append(self._candidate(agent, agent.page, target))

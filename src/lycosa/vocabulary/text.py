@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -148,23 +149,21 @@ def words_in(data: bytes) -> list[str]:
     return _with_pairs(_words_and_runs(data.decode()))
 
 
-def offsets_in(data: bytes) -> "Indices":
-    """The position of each word of a folded text, in characters.
+def offsets_in_characters(data: bytes, starts: "Indices") -> "Indices":
+    """Offsets in a text, given those in its UTF-8 bytes.
 
-    >>> offsets_in(folded("The spider's, ééé, web")).tolist()
+    >>> data = folded("The spider's, ééé, web")
+    >>> offsets_in_characters(data, codes_in(data).starts).tolist()
     [0, 4, 11, 14, 19]
     """
-    if not is_spaced(data):
-        return _offsets_of_pairs(data.decode())
-    characters = np.frombuffer(b" " + data + b" ", dtype=np.uint8)
-    starts = _edges(characters)[::2]  # in `data` itself, as a blank stands before it
     if data.isascii():
         return starts
-    return np.cumsum((characters & 0xC0) != 0x80)[starts] - 1  # bytes that begin a character, the blank aside
+    are_first = (np.frombuffer(data, np.uint8) & 0xC0) != 0x80  # bytes that begin a character
+    return np.asarray(np.cumsum(are_first)[starts] - 1)
 
 
-def _offsets_of_pairs(text: str) -> "Indices":
-    """The same for a text in a script without blanks between words."""
+def offsets_of_pairs(text: str) -> "Indices":
+    """The position of each word of a folded text with a script without blanks between words, in characters."""
     offsets: list[int] = []
     for match in _each_word_or_run(text):
         pairs = len(_with_pairs([match[0]]))
@@ -206,33 +205,41 @@ _HALF = np.uint64(32)
 _ZERO = np.uint8(ord("0"))
 
 
+class CodedWords(NamedTuple):
+    """The words of a folded text in order."""
+
+    codes: Codes
+    are_numbers: Marks
+    are_too_long: Marks
+    starts: Indices  # the offset of each, in bytes
+
+
 def codes_of(words: Iterable[str]) -> Codes:
     """The codes of some words."""
-    return codes_in(" ".join(words).encode("utf-8", "replace"))[0]
+    return codes_in(" ".join(words).encode("utf-8", "replace")).codes
 
 
-def codes_in(data: bytes) -> tuple[Codes, Marks, Marks]:
-    """The codes of the words of a folded text in order, which of them are numbers, and which are too long.
+def codes_in(data: bytes) -> CodedWords:
+    """The words of a folded text.
 
     A long text is processed in chunks, which bounds memory; of a word longer than a chunk, only the beginning counts.
     """
     if len(data) <= _CHUNK_SIZE:
-        return _codes_in(data)
+        return _codes_in(data, 0)
     stretches, start = [], 0
     while start < len(data):
         end = data.rfind(b" ", start, start + _CHUNK_SIZE)
         if end < 0:
-            stretches.append(_codes_in(data[start : start + _CHUNK_SIZE]))
+            stretches.append(_codes_in(data[start : start + _CHUNK_SIZE], start))
             end = data.find(b" ", start + _CHUNK_SIZE)
         elif end > start:
-            stretches.append(_codes_in(data[start:end]))
+            stretches.append(_codes_in(data[start:end], start))
         start = end + 1 if end >= 0 else len(data)
-    codes, are_numbers, are_too_long = map(np.concatenate, zip(*stretches, strict=True))
-    return codes, are_numbers, are_too_long
+    return CodedWords(*map(np.concatenate, zip(*stretches, strict=True)))
 
 
-def _codes_in(data: bytes) -> tuple[Codes, Marks, Marks]:
-    """The same for one chunk.
+def _codes_in(data: bytes, start: int) -> CodedWords:
+    """The same for one chunk, which begins at an offset.
 
     A code is a polynomial hash of the bytes of a word. Prefix sums are computed once for the whole text; the hash of a
     word is the difference of two prefix sums, divided by the power at its first byte.
@@ -254,7 +261,7 @@ def _codes_in(data: bytes) -> tuple[Codes, Marks, Marks]:
     ]  # unsigned: characters below "0" wrap around to large values
     bounds = zip(starts[begin_with_digit].tolist(), ends[begin_with_digit].tolist(), strict=True)
     are_numbers[begin_with_digit] = [data[start:end].isdigit() for start, end in bounds]
-    return codes, are_numbers, ends - starts > MAX_WORD_LENGTH
+    return CodedWords(codes, are_numbers, ends - starts > MAX_WORD_LENGTH, starts + (start - 1))  # less the blank
 
 
 def words_at(data: bytes, indices: Indices) -> list[bytes]:

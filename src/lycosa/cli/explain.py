@@ -24,7 +24,7 @@ _WHY = "  why: "
 
 
 def explain(name: Name, url: UrlArgument, as_json: Json = False) -> None:
-    """Explain why a page was fetched, skipped, or still waits. What it was when it was seen again, too."""
+    """Explain why a page was fetched, skipped, or still waits. Lists later visits, too, and what they found."""
     wanted = checked_url(url)
     with api.open(name) as collection:
         facts = collection.explain(wanted)

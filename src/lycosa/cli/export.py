@@ -29,7 +29,7 @@ def export(
         Path | None,
         typer.Option(
             metavar="FILE|FOLDER",
-            help="Where to; -: standard output. Without it: standard output, or a name after NAME and FORMAT.",
+            help="What to write, or - for standard output. Default: standard output, or a name after NAME and FORMAT.",
         ),
     ] = None,
     text: Annotated[bool, typer.Option("--text", help="Include the main text of each page.")] = False,

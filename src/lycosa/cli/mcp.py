@@ -41,9 +41,7 @@ def mcp(
     name: Name,
     allow_crawl: Annotated[
         int,
-        typer.Option(
-            metavar="N", min=0, help="Let the model fetch N more pages in all, of the URLs that wait; else none."
-        ),
+        typer.Option(metavar="N", min=0, help="Let the model fetch up to N more pages in all, from the waiting URLs."),
     ] = 0,
     **options: Unpack[FetchOptions],
 ) -> None:

@@ -48,7 +48,7 @@ from lycosa_lab.worlds.registry import open_world
 from measure import say
 
 EXAMPLES = 5
-FEWEST_PAGES = 15  # of a topic
+MIN_TOPIC_PAGES = 15  # of a topic
 FEWEST, MOST = 150, 200  # pages of a crawl: 2.5 times those there are to find, within these bounds
 
 
@@ -137,7 +137,7 @@ PARTS: Mapping[str, Callable[[], AbstractContextManager[None]]] = {
 
 def tasks_of(world: StudyWorld, *, held_out: bool, topics: int, seeds: Sequence[int]) -> Iterator[LeagueTask]:
     chosen = topics_of(
-        world, held_out=max(2, topics if held_out else 2), development=0 if held_out else topics, fewest=FEWEST_PAGES
+        world, held_out=max(2, topics if held_out else 2), development=0 if held_out else topics, fewest=MIN_TOPIC_PAGES
     )
     pages = WorldPages(world)
     for topic in (topic for topic in chosen if topic.is_held_out == held_out):

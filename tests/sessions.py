@@ -1,8 +1,10 @@
 """Collections that are crawled in this process, over webs in memory and in simulated time."""
 
 import asyncio
+import json
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AsyncExitStack, contextmanager, suppress
+from contextlib import AsyncExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +24,17 @@ NOW = 1.7e9  # seconds since the epoch at which a session begins
 
 @contextmanager
 def opened(
-    folder: Path, *, now: float = NOW, tell: Callable[[str], None] = lambda line: None, **changes: Any
+    folder: Path,
+    *,
+    now: float = NOW,
+    tell: Callable[[str], None] = lambda line: None,
+    ranks: bool = True,
+    **changes: Any,
 ) -> Iterator[Session]:
     """A session of the collection, with changes to its recipe; one fetch at a time, so that its order is settled."""
     recipe = load_recipe(folder)
     recipe = replace(recipe, requests=replace(recipe.requests, concurrency=1), **changes)
-    with Session(folder, recipe, clock=SimulatedClock(now), tell=tell) as session:
+    with Session(folder, recipe, clock=SimulatedClock(now), tell=tell, ranks=ranks) as session:
         yield session
 
 
@@ -67,3 +74,16 @@ async def visited(
     async with AsyncExitStack() as stack:
         visits = await run.visits(crawl, stack)
         return [visit.candidate.url async for visit in visits]
+
+
+def set_state(folder: Path, key: str, value: object) -> None:
+    """Changes a value in the state of a catalog."""
+    with closing(sqlite3.connect(folder / "catalog.sqlite")) as catalog, catalog:
+        catalog.execute("UPDATE state SET value = ? WHERE key = ?", (json.dumps(value), key))
+
+
+def states(session: Session) -> tuple[object, ...]:
+    """What a session continues with: strategy, its state, status, size of the frontier."""
+    status = session.status
+    counted = (status.pages, status.relevant, status.pages_since_relevant, status.bytes_kept)
+    return (session.state.settings.strategy, session.loop.strategy.state(), counted, len(session.frontier))

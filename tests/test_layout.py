@@ -103,6 +103,33 @@ def test_every_database_is_opened_in_one_place():
     assert opening == {SOURCE / "lycosa" / "vocabulary" / "databases.py"}
 
 
+IN_NEW_FOLDERS = {  # files of a folder that is renamed, or completed by its last file, when all are written
+    "lycosa/collection/dataset_folder.py",
+    "lycosa/collection/markdown_folder.py",
+    "lycosa_lab/worlds/documents.py",
+    "lycosa_lab/worlds/graphs.py",
+}
+
+
+def test_whole_files_are_written_atomically():
+    """By `vocabulary/files.py`, so that no reader and no kill ever meets half a file."""
+    plainly = {
+        path.relative_to(SOURCE).as_posix()
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if node.func.attr in ("write_text", "write_bytes") or (node.func.attr == "open" and _is_opened_to_replace(node))
+    }
+    scratch = {"lycosa/vocabulary/files.py", "lycosa_lab/peers/processes.py"}  # devices; a temporary folder
+    packed = {"lycosa/collection/wacz.py", "lycosa/relevance/embedding.py"}  # members of ZIP files
+    assert plainly == IN_NEW_FOLDERS | scratch | packed
+
+
+def _is_opened_to_replace(call: ast.Call) -> bool:
+    modes = [each.value for each in call.args if isinstance(each, ast.Constant)]
+    return any(mode in ("w", "wb", "wt") for mode in modes)
+
+
 def test_every_module_is_called_after_what_it_holds():
     names = {path.stem.strip("_") for path in [*MODULES, *(path.parent for path in MODULES)]}
     assert names & UNTELLING == set()

@@ -165,6 +165,23 @@ class _Readable:
         require_pandas()
         return self.to_arrow(**options).to_pandas()
 
+    def export(self, out: str | Path, *, format: str = "jsonl", **options: "Unpack[TableOptions]") -> int:
+        """Writes the pages to a file or, for some formats, a new folder; returns the number of pages.
+
+        format: as for `lycosa export`: "jsonl", "csv", "parquet", "urls", "markdown", "huggingface", "wacz" or that of
+            a plug-in. "wacz" holds the whole archive and takes no options.
+        options: the flags of `lycosa export`.
+        """
+        from lycosa.collection.export import WACZ
+        from lycosa.run.export import content_of, table_request, write_export, write_wacz_export
+
+        if format == WACZ:
+            if options:
+                raise UsageError(f"the format wacz holds the whole archive: leave out {', '.join(options)}")
+            return write_wacz_export(self._collection(), Path(out))
+        wanted, content = table_request(self.folder, options, now=WallClock().now())
+        return write_export(self._collection(), format, Path(out), wanted, content_of(format, content))
+
     def fetch(self, url: str) -> Fetch:
         """The response with a page: headers, body, time and address."""
         page = self.page(url)

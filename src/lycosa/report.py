@@ -24,11 +24,12 @@ from lycosa.recipe import Recipe, load_recipe
 from lycosa.relevance.harvest import Calibration, harvest_interval
 from lycosa.run.omissions import omissions_in_words
 from lycosa.run.reasons import in_words
+from lycosa.run.removal import REPORT_FILE
 from lycosa.run.review import Measured, measured
-from lycosa.run.session import REPORT_FILE
 from lycosa.run.topic import calibration_of
 from lycosa.vocabulary.errors import CollectionError, cannot_write
 from lycosa.vocabulary.explanations import is_found_by_readers, weight_of_relevance
+from lycosa.vocabulary.files import write_file
 from lycosa.vocabulary.records import RELEVANT
 from lycosa.vocabulary.text import byte_size, grouped, visible
 from lycosa.vocabulary.urls import normalise, site_of
@@ -117,7 +118,7 @@ def write_report(collection: Collection, out: Path | None = None) -> Path:
     place = out or collection.folder / REPORT_FILE
     page = html_report(collection)
     try:
-        place.write_text(page, encoding="utf-8")
+        write_file(place, page)
     except OSError as error:
         if out is None:
             raise CollectionError(f"cannot write {place}: {error.strerror}; make room, or give --out") from None
@@ -223,7 +224,7 @@ def _moment(at: float, form: str = "%Y-%m-%d %H:%M") -> str:
 
 
 def _top_page(page: PageRow) -> TopPage:
-    return TopPage(page.title, page.url, page.relevance, in_words(page.because, most=_REASONS_SHOWN))
+    return TopPage(page.title, page.url, page.relevance, in_words(page.because, max_factors=_REASONS_SHOWN))
 
 
 def report_page(data: ReportData) -> str:

@@ -10,7 +10,7 @@ from .measures import points_along
 from .results import Claim, Figure, Row
 from .statistics import PairedTest, finite_or_none, paired_t, summary
 from .tables import Scores, mean_curve, mean_rows, nan_if_none, pair_rows, rounded
-from .test_bed import ALPHA_POINTS, HIGHEST_STATUS, POINTS
+from .test_bed import ALPHA_POINTS, MAX_STATUS, POINTS
 
 TOPICALITY, STATUS, SITES, RELIABILITY = "topicality", "status", "sites", "reliability"
 AXES = {
@@ -171,7 +171,7 @@ class CrawlTables:
         title = f"Topicality and status: {setting}"
         chart = heat_map(
             counts,
-            y_range=(0.0, HIGHEST_STATUS),
+            y_range=(0.0, MAX_STATUS),
             title=title,
             x_title="relevance, by the evaluation classifier",
             y_title="ln(1 + in-links)",

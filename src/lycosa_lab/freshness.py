@@ -239,8 +239,8 @@ def best_intervals(importance: Floats, rate: Floats, per_day: float) -> Floats:
     A page fetched every I days is fresh for (1 − e^{−ΔI})/(ΔI) of the time. At the optimum the marginal value of a
     fetch is the same for every page, λ = (μ/Δ)(1 − (1 + ΔI)e^{−ΔI}), and λ is such that the fetches use up the budget.
     """
-    most = importance / rate  # the highest marginal value of a fetch of the page
-    shortfall = most.max() / most
+    highest = importance / rate  # marginal value of a fetch of the page
+    shortfall = highest.max() / highest
     low, high = float(_LEFT[0]), float(_LEFT[-1])  # λ = (1 − e^{−y}) times the highest of these; bisection is on y
     for _ in range(_ROUNDS):
         y = float(np.sqrt(low * high))
@@ -248,10 +248,10 @@ def best_intervals(importance: Floats, rate: Floats, per_day: float) -> Floats:
             low = y
         else:
             high = y
-    few, many = (1.0 / _intervals_at(y, shortfall, rate) for y in (high, low))
+    low_rates, high_rates = (1.0 / _intervals_at(y, shortfall, rate) for y in (high, low))
     # When a page starts to be fetched at all, rounding makes its rate jump up from 0 at a single marginal value.
-    missing, jump = per_day - few.sum(), (many - few).sum()
-    rates = few + (many - few) * (min(1.0, missing / jump) if jump > 0 else 0.0)
+    missing, jump = per_day - low_rates.sum(), (high_rates - low_rates).sum()
+    rates = low_rates + (high_rates - low_rates) * (min(1.0, missing / jump) if jump > 0 else 0.0)
     with np.errstate(divide="ignore"):
         intervals: Floats = 1.0 / rates
     return intervals

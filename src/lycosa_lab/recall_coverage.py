@@ -18,7 +18,7 @@ from lycosa_lab.page_cache import PageCache
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 
 BUDGETS = (0.03, 0.06, 0.12, 0.25, 0.5, 0.8)  # shares of the pages within reach
-FEWEST_PAGES = 25  # of a topic
+MIN_TOPIC_PAGES = 25  # of a topic
 SEEDS = 5
 
 
@@ -72,7 +72,7 @@ def topic_world(seed: int) -> TopicWorld:
     by_topic: dict[str | None, list[Url]] = defaultdict(list)
     for url in world.urls():
         by_topic[world.topic(url)].append(url)
-    on_topic = rng.choice([urls for urls in by_topic.values() if len(urls) >= FEWEST_PAGES])
+    on_topic = rng.choice([urls for urls in by_topic.values() if len(urls) >= MIN_TOPIC_PAGES])
     seeds = rng.sample(on_topic, SEEDS)
     reachable = _reachable(world, seeds)
     return TopicWorld(world, seeds, frozenset(reachable.intersection(on_topic)), len(reachable))

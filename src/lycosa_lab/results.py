@@ -1,6 +1,7 @@
 """The findings of a study, and its files: results.json, a CSV file per table, an SVG file per figure, an HTML page."""
 
 import csv
+import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -11,7 +12,7 @@ from msgspec import Struct
 
 from lycosa.pictures.html_page import html_page, section
 from lycosa.vocabulary.errors import LycosaError, UsageError
-from lycosa.vocabulary.files import atomic_write
+from lycosa.vocabulary.files import write_file
 from lycosa.vocabulary.records import Plain
 
 RESULTS_FILE = "results.json"
@@ -70,11 +71,9 @@ def write_results(out: Path, results: Results, figures: Mapping[str, Figure], *,
         for name, rows in results.tables.items():
             _write_csv(out / f"{name}.csv", rows)
         for name, figure in figures.items():
-            (out / f"{name}.svg").write_text(figure.svg, encoding="utf-8")
-        (out / PAGE_FILE).write_text(_html(results, figures, summary), encoding="utf-8")
-        encoded = msgspec.json.format(msgspec.json.encode(results), indent=1)
-        with atomic_write(out / RESULTS_FILE) as file:
-            file.write(encoded)
+            write_file(out / f"{name}.svg", figure.svg)
+        write_file(out / PAGE_FILE, _html(results, figures, summary))
+        write_file(out / RESULTS_FILE, msgspec.json.format(msgspec.json.encode(results), indent=1))
     except OSError as error:
         raise LycosaError(f"cannot write into {out}: {error.strerror}; make room or give another --out") from None
 
@@ -93,10 +92,11 @@ def read_results(folders: Sequence[Path], *, warn: Callable[[str], None]) -> Ite
 
 def _write_csv(path: Path, rows: Sequence[Row]) -> None:
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    with path.open("w", encoding="utf-8", newline="") as out:
-        writer = csv.DictWriter(out, columns)
-        writer.writeheader()
-        writer.writerows(rows)
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, columns)
+    writer.writeheader()
+    writer.writerows(rows)
+    write_file(path, out.getvalue())
 
 
 def verdict(claim: Claim) -> str:

@@ -12,7 +12,7 @@ from lycosa.vocabulary.errors import UsageError
 
 SIGNIFICANT = 0.05  # p below which a difference counts as significant
 ROUNDING = 1e-12  # relative differences below this count as equal
-SMALLEST = 1e-150  # least difference whose square does not underflow
+MIN_DIFFERENCE = 1e-150  # least difference whose square does not underflow
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 
@@ -97,7 +97,7 @@ def paired_t(first: Sequence[float], second: Sequence[float]) -> PairedTest:
     if n < 2:
         return PairedTest(float(differences.mean()) if n else math.nan, math.nan, math.nan, n)
     difference = float(differences.mean())
-    rounding = max(ROUNDING * float(max(np.abs(a).max(), np.abs(b).max())), SMALLEST)
+    rounding = max(ROUNDING * float(max(np.abs(a).max(), np.abs(b).max())), MIN_DIFFERENCE)
     if np.abs(differences).max() <= rounding:
         return PairedTest(difference, 0.0, 1.0, n)
     if np.ptp(differences) <= rounding:

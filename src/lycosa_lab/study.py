@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import msgspec
 
 from lycosa.vocabulary.errors import LycosaError, UsageError
-from lycosa.vocabulary.files import atomic_write
+from lycosa.vocabulary.files import atomic_write, write_file
 from lycosa.vocabulary.records import Plain
 from lycosa_lab.worlds import StudyWorld
 
@@ -138,7 +138,7 @@ def _parts_folder(out: Path, run_facts: Mapping[str, Any]) -> Path:
         if earlier != described:
             if any(parts.iterdir()):
                 raise UsageError(f"{out} holds {_difference(earlier, described)}; give another --out, or remove {out}")
-            run_file.write_bytes(described)
+            write_file(run_file, described)
     except OSError as error:
         raise UsageError(f"cannot write into {out}: {error.strerror}; give another --out") from None
     return parts

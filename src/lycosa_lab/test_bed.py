@@ -52,14 +52,14 @@ SCALES: Mapping[str, dict[str, Any]] = {  # shared by the studies on this test b
         "world_pages": 1_000_000,
     },
 }
-FEWEST_EXAMPLES = 10  # good training pages; topics with fewer are left out
+MIN_EXAMPLES = 10  # good training pages; topics with fewer are left out
 SPARSE = 20  # pages per directory entry, from which a directory counts as sparse
 PAGES_CACHED = 200  # what crawls need of a page is kept elsewhere
 FOLDS = 5  # of the cross-validation
 POINTS = 20  # of the curves of a crawl: every 500 pages of 10 000
 ALPHA_POINTS = 100
 CELLS = 20  # of the map of topicality and status, each way
-HIGHEST_STATUS = 8.0  # on the map: some 3 000 in-links; few pages have more
+MAX_STATUS = 8.0  # on the map: some 3 000 in-links; few pages have more
 
 StatusOf = Callable[[Url], float | None]  # ln(1 + in-links), None if nobody knows
 _NO_WORDS = page_of_text(Url(""), "", "").words
@@ -130,7 +130,7 @@ def examples_of(world: StudyWorld, *, topics: int, each: int, seed: int) -> list
             break
     if len(chosen) < 2:
         raise UsageError(
-            f"the world {world.name} has {len(chosen)} topics with at least {4 * FEWEST_EXAMPLES} pages, and 2 are"
+            f"the world {world.name} has {len(chosen)} topics with at least {4 * MIN_EXAMPLES} pages, and 2 are"
             " needed; worlds with topics are synthetic, wikipedia-schools, webkb and debian-docs"
         )
     return chosen
@@ -171,7 +171,7 @@ def _examples(
     rng.shuffle(bad)
     each = min(each, len(good) // 2)
     worst = min(each, len(bad) // 2)
-    if each < FEWEST_EXAMPLES or worst < 1:
+    if each < MIN_EXAMPLES or worst < 1:
         return None
     return TopicExamples(
         category.name,
@@ -393,9 +393,9 @@ class TopicCrawls:
         """A histogram of topicality (columns) and status (rows); pages above the highest status are left out."""
         cells = [[0] * CELLS for _ in range(CELLS)]
         for topicality, status in points:
-            if status is not None and 0.0 <= status < HIGHEST_STATUS:
+            if status is not None and 0.0 <= status < MAX_STATUS:
                 column = min(CELLS - 1, int(topicality * CELLS))
-                cells[int(status / HIGHEST_STATUS * CELLS)][column] += 1
+                cells[int(status / MAX_STATUS * CELLS)][column] += 1
         return cells
 
     def true_standing(self, url: Url) -> float:

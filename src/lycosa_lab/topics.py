@@ -17,7 +17,7 @@ from lycosa.vocabulary.urls import site_of
 from lycosa_lab.worlds import Category, StudyWorld
 
 SEEDS = 10
-FEWEST_ENTRIES = 5
+MIN_ENTRIES = 5
 
 
 class DirectoryTopic(Struct, frozen=True):
@@ -33,12 +33,12 @@ class DirectoryTopic(Struct, frozen=True):
         return page_of_text(Url(f"topic:{self.name}"), "", self.description, stem="porter")
 
 
-def topics_of(world: StudyWorld, most: int, *, seeds: int = SEEDS) -> list[DirectoryTopic]:
+def topics_of(world: StudyWorld, limit: int, *, seeds: int = SEEDS) -> list[DirectoryTopic]:
     """The first leaves of the directory that list at least five pages: their first pages are the seeds."""
-    chosen = [category for category in world.directory() if len(category.entries) >= FEWEST_ENTRIES][:most]
+    chosen = [category for category in world.directory() if len(category.entries) >= MIN_ENTRIES][:limit]
     if len(chosen) < 2:
         raise UsageError(
-            f"the world {world.name} has {len(chosen)} topics with {FEWEST_ENTRIES} pages or more, and at least 2 are"
+            f"the world {world.name} has {len(chosen)} topics with {MIN_ENTRIES} pages or more, and at least 2 are"
             " needed; worlds with topics are synthetic, wikipedia-schools, webkb and debian-docs"
         )
     return [_topic(category, seeds) for category in chosen]

@@ -27,7 +27,7 @@ def parse_endpoint(text: str) -> Endpoint | None:
         host = host[1:-1]
     elif ":" in host:
         return None
-    number = whole_number(port, most=65_535)
+    number = whole_number(port, maximum=65_535)
     if not colon or not host or len(host) > 253 or number is None:
         return None
     if not all(letter.isalnum() or letter in ".-:" for letter in host) or not host.isascii():

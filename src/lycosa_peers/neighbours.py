@@ -12,9 +12,9 @@ NETWORK_SHARE = 4  # at most one in so many neighbours may be a stranger of the 
 class Neighbours:
     """Neighbours in the order in which they joined, which of them are down, and other known peers."""
 
-    def __init__(self, *, least: int, most: int):
-        self.least = least
-        self.most = most
+    def __init__(self, *, min_size: int, max_size: int):
+        self.min_size = min_size
+        self.max_size = max_size
         self.names: list[PeerName] = []
         self._addresses: dict[PeerName, str] = {}  # of the neighbours
         self.down: dict[PeerName, None] = {}  # in the order in which they went down
@@ -59,18 +59,20 @@ class Neighbours:
         strangers = [each for each in self.names if each not in trusted]
         of_network = Counter(self.networks.get(each, "") for each in strangers)
         own = self.networks.get(name, "")
-        if name not in trusted and own and of_network[own] >= max(1, self.most // NETWORK_SHARE):
+        if name not in trusted and own and of_network[own] >= max(1, self.max_size // NETWORK_SHARE):
             return False
-        if len(self.names) < self.most:
+        if len(self.names) < self.max_size:
             return True
         down = next((each for each in self.down if name in trusted or each not in trusted), None)
         if down is not None:
             self.remove(down)
             return True
-        most = max(of_network.values(), default=0)
-        if name not in trusted and most <= of_network[own] + 1:
+        largest = max(of_network.values(), default=0)
+        if name not in trusted and largest <= of_network[own] + 1:
             return False
-        latest = next((each for each in reversed(strangers) if of_network[self.networks.get(each, "")] == most), None)
+        latest = next(
+            (each for each in reversed(strangers) if of_network[self.networks.get(each, "")] == largest), None
+        )
         if latest is not None:
             self.remove(latest)
         return latest is not None
@@ -129,7 +131,7 @@ class Neighbours:
     @property
     def missing(self) -> int:
         """The number of neighbours that it lacks."""
-        return self.least - (len(self.names) - len(self.down))
+        return self.min_size - (len(self.names) - len(self.down))
 
     @property
     def pending_joins(self) -> set[PeerName]:

@@ -380,8 +380,8 @@ class SharedCollection:
         plain = _plain(f"{text.title} {text.text}")
         if 2 * hit.length + 20 < len(text.hashes):
             return False
-        told = tokens_of(hit.title if fetch.truncated else f"{hit.title} {hit.snippet}")
-        if sum(_plain(word) in plain for word in told) < _MIN_TRUE_SHARE * len(told):
+        shown = tokens_of(hit.title if fetch.truncated else f"{hit.title} {hit.snippet}")
+        if sum(_plain(word) in plain for word in shown) < _MIN_TRUE_SHARE * len(shown):
             return False
         if fetch.truncated:  # the words may be in the missing part; a page that claims to be that long ranks low
             return True

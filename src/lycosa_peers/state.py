@@ -37,7 +37,7 @@ class NodeState:
         self.held = HeldIndexes(
             refresh_checkpoints=options.refresh_checkpoints, request_at_once=options.indexes == "neighbours"
         )
-        self.neighbours = Neighbours(least=options.neighbours, most=options.most_neighbours)
+        self.neighbours = Neighbours(min_size=options.neighbours, max_size=options.most_neighbours)
         self.reputation = Reputation(
             tolerance=options.tolerance, ban_seconds=options.ban_seconds, per_peer=options.capacity_per_peer
         )

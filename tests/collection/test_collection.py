@@ -67,7 +67,7 @@ def test_a_rebuild_gives_the_same_collection(tmp_path, batch):
     with collection_in(tmp_path, writable=False) as collection:
         before = facts(collection)
         assert collection.search.search("", host="host2.example", min_relevance=0.99)[0].url == url(2)
-    with collection_in(tmp_path, afresh=True) as collection:
+    with collection_in(tmp_path, rebuild=True) as collection:
         assert replay(collection) == 21
     with collection_in(tmp_path, writable=False) as collection:
         assert facts(collection) == before

@@ -37,7 +37,7 @@ def killed_rebuild(folder: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> 
     def dying(move: Callable[[Path, Path], Path]) -> Callable[[Path, Path], Path]:
         return lambda path, target: die() if path.name == step else move(path, target)
 
-    collection = collection_in(folder, afresh=True)
+    collection = collection_in(folder, rebuild=True)
     for event, place in collection.unapplied():
         assert isinstance(event, Visit)
         collection.apply(replace(event, page=page_of(event.candidate.url, title="Title")), place)
@@ -84,7 +84,7 @@ def test_a_rebuild_killed_while_it_is_installed_is_finished_by_the_next(folder, 
 
 
 def test_a_rebuild_killed_on_its_way_changes_nothing(folder):
-    collection = collection_in(folder, afresh=True)
+    collection = collection_in(folder, rebuild=True)
     events = collection.unapplied()
     collection.apply(*next(events))
     collection.catalog.close()
@@ -98,7 +98,7 @@ def test_a_rebuild_killed_on_its_way_changes_nothing(folder):
 
 
 def test_while_another_process_rebuilds_what_there_is_can_be_read(folder):
-    rebuilding = collection_in(folder, afresh=True)
+    rebuilding = collection_in(folder, rebuild=True)
     with collection_in(folder, writable=False) as opened:
         assert opened.catalog.count() == 2
     assert read_journal(folder) == Upkeep("rebuild")

@@ -102,7 +102,7 @@ def test_search_knows_the_newest_words_and_nothing_that_has_vanished(tmp_path):
 def test_a_rebuild_gives_the_same_history(folder, batch):
     with collection_in(folder) as collection:
         before = tables(collection)
-    with collection_in(folder, afresh=True, batch=batch) as collection:
+    with collection_in(folder, rebuild=True, batch=batch) as collection:
         replayed(collection)
         assert tables(collection) == before
 

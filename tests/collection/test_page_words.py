@@ -59,7 +59,7 @@ def test_terms_are_read_back_in_their_order(tmp_path_factory: pytest.TempPathFac
 
 def test_the_oldest_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_words, "MAX_KEPT", 10)
-    monkeypatch.setattr(page_words, "_TRIM_EVERY", 5)
+    monkeypatch.setattr(page_words, "_TRIM_INTERVAL", 5)
     kept = opened(tmp_path)
     for number in range(1, 41):
         kept.put(words(number, number))

@@ -69,7 +69,7 @@ def test_coming_back_by_choice_is_told_from_coming_back_by_chance() -> None:
 
 def test_only_those_who_ask_often_are_judged() -> None:
     trace = served((3, 1), (4, 1), (3, 2), (3, 1))
-    assert [rows.tolist() for rows in rows_by_consumer(trace, least=2)] == [[0, 2, 3]]
+    assert [rows.tolist() for rows in rows_by_consumer(trace, minimum=2)] == [[0, 2, 3]]
 
 
 def claims_on(world: Any, out: Path) -> Mapping[str, Any]:

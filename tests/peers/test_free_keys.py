@@ -92,7 +92,7 @@ def test_strangers_leave_some_of_the_capacity_to_friends():
 
 
 def test_neighbours_of_one_network_are_few_and_a_friend_always_finds_a_place():
-    neighbours = Neighbours(least=4, most=8)
+    neighbours = Neighbours(min_size=4, max_size=8)
     for number in range(20):
         neighbours.networks[f"s{number}"] = "192.0.2.1"
         neighbours.add(Contact(f"s{number}"))

@@ -4,7 +4,7 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.reading.fingerprint import MIN_WORDS, NEAR, NearDuplicates, digest_of, fingerprint_of
+from lycosa.reading.fingerprint import MAX_HAMMING_DISTANCE, MIN_WORDS, NearDuplicates, digest_of, fingerprint_of
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import codes_of
 
@@ -55,7 +55,9 @@ def test_pages_with_another_word_date_or_footer_are_copies() -> None:
             "footer": [*page[:-5], "updated", "by", "the", "night", "editor"],
         }
         for change, tokens in changed.items():
-            found[change] += _distance(fingerprint_of(codes_of(page)), fingerprint_of(codes_of(tokens))) <= NEAR
+            found[change] += (
+                _distance(fingerprint_of(codes_of(page)), fingerprint_of(codes_of(tokens))) <= MAX_HAMMING_DISTANCE
+            )
     assert found["word"] >= 190 and found["date"] >= 170 and found["footer"] >= 170
 
 
@@ -83,7 +85,7 @@ def test_near_means_few_bits(fingerprint: int, bits: set[int]) -> None:
     seen.add(fingerprint, Url("http://site.example/"))
     other = fingerprint ^ sum(1 << bit for bit in bits)
     if other:
-        assert (seen.find(other) is not None) == (len(bits) <= NEAR)
+        assert (seen.find(other) is not None) == (len(bits) <= MAX_HAMMING_DISTANCE)
 
 
 def test_a_block_remembers_a_bounded_number_of_pages() -> None:
@@ -110,7 +112,9 @@ class _ByDictionary:
     def find(self, fingerprint: int) -> Url | None:
         for place in range(0, 64, 16):
             shared = [other for other in self._pages if (other ^ fingerprint) >> place & 0xFFFF == 0]
-            near = [other for other in shared[-self._block_size :] if _distance(fingerprint, other) <= NEAR]
+            near = [
+                other for other in shared[-self._block_size :] if _distance(fingerprint, other) <= MAX_HAMMING_DISTANCE
+            ]
             if near:
                 return self._pages[near[0]]
         return None

@@ -106,7 +106,7 @@ def test_topics_without_a_difference_are_told_apart_no_better_than_by_chance() -
 
 def test_of_very_many_pages_some_are_drawn_and_the_seed_says_which() -> None:
     examples = many_topics(2, 40, seed=2)
-    few, again, others = (Taxonomy.train(examples, most=10, seed=seed).to_plain() for seed in (1, 1, 2))
+    few, again, others = (Taxonomy.train(examples, limit=10, seed=seed).to_plain() for seed in (1, 1, 2))
     assert few == again != others
     assert few["topics"]["topic 0"]["pages"] == 10
 

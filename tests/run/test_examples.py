@@ -46,7 +46,7 @@ def test_examples_that_can_be_had_are_recorded_and_of_the_others_it_is_told_why(
         fetched(session)
         named = {example.url: example.good for example in session.collection.catalog.examples()}
         assert named == {HIVE: True, OLD: True, SHIP: False}
-        assert session.page(OLD).title == "Wax", "a redirect leads to the page of the example"
+        assert session.pages.page(OLD).title == "Wax", "a redirect leads to the page of the example"
     assert told == ["fetching 4 example pages", f"example {GONE}: not found (404)"]
 
 

@@ -3,14 +3,16 @@
 import io
 import json
 import tracemalloc
+import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+import lycosa
 from collection.samples import collection_in, fetched, visit
-from crawling import collection, listing, pages
+from crawling import collection, done, listing, pages
 from lycosa.collection import arrow_tables
 from lycosa.collection.export import COLUMNS, exporter_for
 from lycosa.collection.queries import Selection
@@ -187,6 +189,48 @@ def test_memory_does_not_grow_with_the_pages(tmp_path, monkeypatch, format):
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
     assert peaks[1] < 1.2 * peaks[0] + 1_000_000, "the pages of the larger one take 10 MB"
+
+
+FLAGS = {
+    "jsonl": (["--text", "--top", "5"], {"text": True, "top": 5}),
+    "csv": (["--host", "bees.example", "--links"], {"host": "bees.example", "links": True}),
+    "urls": (["--min-relevance", "0.5"], {"min_relevance": 0.5}),
+}
+
+
+@pytest.mark.parametrize("format", FLAGS)
+def test_python_and_the_command_line_export_the_same_bytes(folder, tmp_path, format):
+    flags, options = FLAGS[format]
+    by_command, by_python = tmp_path / "command", tmp_path / "python"
+    done("export", folder, "--format", format, *flags, "--out", by_command)
+    with lycosa.open(folder) as opened:
+        assert opened.export(by_python, format=format, **options) == opened.count(**options) > 0
+    assert by_python.read_bytes() == by_command.read_bytes()
+
+
+def test_python_exports_folders_and_whole_archives_too(folder, tmp_path):
+    with lycosa.open(folder) as opened:
+        assert opened.export(str(tmp_path / "notes"), format="markdown", top=3) == 3
+        assert len(list((tmp_path / "notes").glob("*.md"))) == 3
+        assert opened.export(tmp_path / "all.wacz", format="wacz") == len(opened)
+        assert zipfile.is_zipfile(tmp_path / "all.wacz")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"format": "wacz", "text": True}, "leave out text"),
+        ({"format": "urls", "text": True}, "nothing but URLs"),
+        ({"format": "no such"}, "no such"),
+        ({"txet": True}, "txet"),
+        ({"out": Path("no", "such", "folder", "file")}, "cannot write"),
+    ],
+)
+def test_an_export_that_cannot_be_is_refused_before_anything_is_written(folder, tmp_path, asked, said):
+    out = tmp_path / "out"
+    with lycosa.open(folder) as opened, pytest.raises((lycosa.LycosaError, TypeError), match=said):
+        opened.export(**{"out": out, **asked})
+    assert not out.exists()
 
 
 def test_rows_survive_json():

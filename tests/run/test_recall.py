@@ -1,15 +1,39 @@
 """What is estimated to be left follows from which pages link where, and from nothing else."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from crawling import waiting
 from lycosa.reading.reader import page_of_text
-from lycosa.run.recall import MIN_RELEVANT, RecallEstimate, RecallEstimator, saved_recall
-from lycosa.vocabulary.records import Candidate, Change, Fetch, LeftOut, LeftOutReason, Link, Outcome, Url, Visit
+from lycosa.run.recall import (
+    MIN_RELEVANT,
+    RECALL_BEHIND,
+    RecallEstimate,
+    RecallEstimator,
+    RecallTracker,
+    current_recall,
+    restored_recall,
+    saved_recall,
+)
+from lycosa.vocabulary.records import (
+    Candidate,
+    Change,
+    Fetch,
+    LeftOut,
+    LeftOutReason,
+    Link,
+    Outcome,
+    Skip,
+    SkipReason,
+    Url,
+    Visit,
+)
+from sessions import opened
 
 
 def url(number: int) -> Url:
@@ -109,3 +133,33 @@ def test_an_estimate_is_read_back_from_the_state_of_a_catalog() -> None:
     assert saved_recall(None) is None
     saved = {"found": 2, "relevant_left": 1.0, "recall": 0.5, "recall_low": 0.25, "recall_high": 0.75}
     assert saved_recall(saved) == RecallEstimate(2, 1.0, 0.5, 0.25, 0.75)
+
+
+def test_a_tracker_counts_visits_as_the_catalog_would(crawled: Path) -> None:
+    with opened(crawled) as session:
+        catalog = session.collection.catalog
+        tracker = RecallTracker(catalog)
+        before = tracker.estimate()
+        assert before == restored_recall(catalog).estimate()
+        for event, _ in session.collection.archive.events():
+            if isinstance(event, Visit):
+                tracker.add(event)
+        assert tracker.estimate() == before, "which were all counted"
+        tracker.leave_out([Skip(Candidate(each, 0.5), SkipReason.SCOPE) for each in waiting(crawled)])
+        assert tracker.estimate().relevant_left < before.relevant_left
+        tracker.invalidate()
+        assert tracker.estimate() == before
+
+
+def test_an_outdated_estimate_is_renewed_or_noted_as_such(crawled: Path) -> None:
+    with opened(crawled) as session:
+        catalog = session.collection.catalog
+        tracker = RecallTracker(catalog)
+        tracker.invalidate()
+        tracker.finish(estimates=False)
+        assert catalog.get_state(RECALL_BEHIND)
+        later = RecallTracker(catalog)
+        later.finish(estimates=True)
+        later.save()
+        assert not catalog.get_state(RECALL_BEHIND)
+        assert current_recall(catalog, 12) == (restored_recall(catalog).estimate(), False)

@@ -6,7 +6,7 @@ import pytest
 
 from crawling import collection, copied, listing, rows, site
 from lycosa.recipe import StandingSource, Topic
-from lycosa.run.session import STANDING_FILE
+from lycosa.run.removal import STANDING_FILE
 from lycosa.run.standing_training import StandingTrainer
 from lycosa.vocabulary.errors import CollectionError, LycosaError
 from sessions import crawl, opened
@@ -43,7 +43,7 @@ def test_without_in_links_the_model_that_comes_with_it_is_used_and_told_of(crawl
         assert told == [], "there is no model to judge by"
         trainer.learn()
         trainer.judge_anew()
-        archived = [session.page(row.url) for row in session.collection.catalog.pages()]
+        archived = [session.pages.page(row.url) for row in session.collection.catalog.pages()]
         expected = [trainer.standing(page) for page in archived if page is not None]
     assert told[0].startswith("No link data given")
     assert told[1:] == ["Importance model updated: re-scoring 20 pages."]

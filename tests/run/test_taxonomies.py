@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lycosa.reading import page_of_text
-from lycosa.run.taxonomies import LARGEST_EXAMPLE, examples_in_folders, load_taxonomy, save_taxonomy
+from lycosa.run.taxonomies import MAX_EXAMPLE_BYTES, examples_in_folders, load_taxonomy, save_taxonomy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
 
@@ -54,7 +54,7 @@ def test_pages_may_be_html_and_lie_deeper_and_everything_else_is_passed_over(top
 
 
 def test_of_a_long_example_the_beginning_counts(topics: Path) -> None:
-    (topics / "bees" / "long.txt").write_text("honey " * (LARGEST_EXAMPLE // 6 + 1) + "unread")
+    (topics / "bees" / "long.txt").write_text("honey " * (MAX_EXAMPLE_BYTES // 6 + 1) + "unread")
     long = examples_in_folders(topics)["bees"][-1]
     assert "honey" in long.terms and "unread" not in long.terms
 

@@ -18,7 +18,9 @@ from lycosa.relevance.registry import LinearTrainer
 from lycosa.relevance.svm import LinearModel
 from lycosa.run import topic, upkeep
 from lycosa.run.forgotten import add_forgotten
+from lycosa.run.reranker import Reranker
 from lycosa.run.session import Session
+from lycosa.run.stored_pages import StoredPages
 from lycosa.run.topic import MODEL_FILE, Terms
 from lycosa.run.topic_training import TopicTrainer
 from lycosa.strategies.hunter import Hunter
@@ -74,13 +76,13 @@ def learnt(session: Session) -> tuple[TopicTrainer, int]:
 
 
 def page_in(session: Session, url: Url) -> Page:
-    page = session.page(url)
+    page = session.pages.page(url)
     assert page is not None
     return page
 
 
 def good_page(session: Session) -> Page:
-    return page_in(session, next(url for url in GOOD if session.page(url)))
+    return page_in(session, next(url for url in GOOD if session.pages.page(url)))
 
 
 def relevances(folder: Path) -> list[float | None]:
@@ -228,13 +230,13 @@ def trainings(monkeypatch: pytest.MonkeyPatch) -> list[Training]:
 def reranked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many pages there were whenever the archive was read to rank what waits."""
     sizes: list[int] = []
-    rerank = Session.rerank
+    rerank = Reranker.rerank
 
-    def noted(self: Session, **how: Any) -> Any:
-        sizes.append(self.status.pages)
+    def noted(self: Reranker, **how: Any) -> Any:
+        sizes.append(self._state.status.pages)
         return rerank(self, **how)
 
-    monkeypatch.setattr(Session, "rerank", noted)
+    monkeypatch.setattr(Reranker, "rerank", noted)
     return sizes
 
 
@@ -264,9 +266,9 @@ def test_a_model_is_trained_again_with_five_pages_and_whenever_they_have_doubled
     rejudged: list[int] = []
     rejudge = Hunter.rejudge
 
-    def noted(self: Hunter, relevances: Mapping[str, float]) -> Any:
+    def noted(self: Hunter, relevances: Mapping[str, float], standings: Mapping[str, float] | None) -> Any:
         rejudged.append(len(relevances))
-        return rejudge(self, relevances)
+        return rejudge(self, relevances, standings)
 
     monkeypatch.setattr(Hunter, "rejudge", noted)
     crawl(two_topics, TWO_TOPICS, 45, strategy="hunter")
@@ -426,8 +428,8 @@ def test_a_label_neither_reads_pages_nor_the_list_of_public_suffixes(
     crawl(two_topics, TWO_TOPICS, 40)
     url, told = Url(pages(two_topics)[-1]), list[str]()
     read: list[Url] = []
-    page = Session.page
-    monkeypatch.setattr(Session, "page", lambda session, url: read.append(url) or page(session, url))
+    page = StoredPages.page
+    monkeypatch.setattr(StoredPages, "page", lambda pages, url: read.append(url) or page(pages, url))
     monkeypatch.setattr("lycosa.vocabulary.urls._suffixes", lambda: pytest.fail("sites are not needed"))
     monkeypatch.setattr("lycosa.run.topic_training._MIN_ANNOUNCED", 30)
     upkeep.label(two_topics, {url: True}, clock=WallClock(), tell=told.append)
@@ -472,7 +474,7 @@ def test_a_new_crawl_by_links_alone_is_judged_and_ranked_anew_without_reading_th
         raise AssertionError("the archive was read")
 
     told: list[str] = []
-    monkeypatch.setattr(Session, "_archived_visits", read)
+    monkeypatch.setattr(Reranker, "_archived_visits", read)
     crawl(by_good_pages(tmp_path / "bees"), TOPICAL, 25, strategy="best-first", tell=told.append)
     assert "20 pages collected, model retrained: re-scoring 20 pages" in told
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from crawling import archives, collection, copied, listing, pages, rows, waiting
-from lycosa.run.session import REPORT_FILE, Session
+from lycosa.run.removal import REPORT_FILE
+from lycosa.run.reranker import Reranker
 from lycosa.run.topic import LABELS_FILE, MODEL_FILE
 from lycosa.run.topic_training import Learnt
 from lycosa.run.upkeep import ImportedArchive, forget, import_archive, label, rebuild
@@ -101,7 +102,7 @@ def test_what_waits_is_ranked_by_labels_when_the_next_session_opens(tmp_path, mo
     page = next(url for url in pages(folder) if url in GOOD[4:])
     assert label(folder, {Url(page): False}, **QUIETLY) == Learnt(judged=15, missing=0)
     assert waiting(folder) == waited
-    monkeypatch.setattr(Session, "_archived_visits", None)  # would be called to read the pages again
+    monkeypatch.setattr(Reranker, "_archived_visits", None)  # would be called to read the pages again
     with opened(folder) as session:
         session.checkpoint()
     ranked = waiting(folder)

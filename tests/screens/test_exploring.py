@@ -256,10 +256,10 @@ def test_what_cannot_be_exported_is_said_in_a_line(browser):
 def test_exports_are_few_at_a_time_and_one_that_nobody_reads_ends(root, monkeypatch):
     monkeypatch.setattr(exports, "_CHUNK", 1)
     monkeypatch.setattr(exports, "_CHUNKS", 1)
-    monkeypatch.setattr(exports, "_PATIENCE", 0.01)
+    monkeypatch.setattr(exports, "_POLL_INTERVAL", 0.01)
     before = set(threading.enumerate())  # threads of other tests may end meanwhile
     several = Exports()
-    opened = [several.open(root / "bees", ExportRequest()) for _ in range(exports.AT_A_TIME)]
+    opened = [several.open(root / "bees", ExportRequest()) for _ in range(exports.MAX_CONCURRENT_EXPORTS)]
     with pytest.raises(exports.LycosaError, match="being written already"):
         several.open(root / "bees", ExportRequest())
     for stream in opened:

@@ -228,7 +228,7 @@ def test_an_overview_is_made_again_when_the_collection_changes(root, monkeypatch
     monkeypatch.setattr(
         overviews, "overview", lambda collection, real=overviews.overview: made.append(1) or real(collection)
     )
-    monkeypatch.setattr(overviews, "_KEPT_FOR", 0.0)
+    monkeypatch.setattr(overviews, "_CACHE_SECONDS", 0.0)
     screens = overviews.Overviews()
     for _ in range(3):
         screens.card("bees", root / "bees")

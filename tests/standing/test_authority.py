@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.standing.authority import LARGEST_RANK, AuthorityTable, Rank, code_of, rank_of, rewrite
+from lycosa.standing.authority import MAX_RANK, AuthorityTable, Rank, code_of, rank_of, rewrite
 from lycosa.standing.ranked_lists import import_list
 from lycosa.vocabulary.errors import UsageError
 
@@ -137,7 +137,7 @@ def test_a_page_may_count_for_more_than_its_site(tmp_path):
     assert table.value("http://site1.example/bees") == pytest.approx(log(500))
 
 
-@given(st.integers(1, LARGEST_RANK))
+@given(st.integers(1, MAX_RANK))
 def test_a_rank_is_kept_within_a_fiftieth_of_a_percent(rank):
     assert abs(rank_of(code_of(rank)) - rank) <= max(0, rank * 2e-4) + (rank > 3_000)
     assert rank > 3_000 or rank_of(code_of(rank)) == rank

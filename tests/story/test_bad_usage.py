@@ -1,5 +1,6 @@
 """What is typed or written wrong: one line that names the way out, exit code 2, nothing asked of anybody."""
 
+import re
 import socket
 
 import pytest
@@ -39,6 +40,8 @@ def test_a_flag_that_makes_no_sense_is_told_with_what_would(folder, words, told)
         (["--page", "3"], "No such option '--page'. Did you mean '--pages'?"),
         (["--pages", "ten"], "Invalid value for '--pages': 'ten' is not a whole number."),
         (["--delay", "long"], "Invalid value for '--delay': 'long' is not a number."),
+        (["--pages", "-4"], "Invalid value for '--pages': -4 is out of range: it must be at least 1."),
+        (["--target", "3"], "Invalid value for '--target': 3.0 is out of range: it must be between 0 and 1."),
     ],
 )
 def test_a_word_that_is_no_flag_or_no_number_is_answered_in_plain_words(folder, words, told):
@@ -52,7 +55,18 @@ def test_flags_of_groups_of_commands_are_answered_alike(tmp_path):
         2,
         "Error: No such option '--categry'. Did you mean '--category'?",
     )
+    said = lycosa("world", "serve", "w", "--port", "-4")
+    assert said.err.splitlines()[-1] == (
+        "Error: Invalid value for '--port': -4 is out of range: it must be between 0 and 65535."
+    )
     assert lycosa("world", "show", tmp_path / "nowhere").is_one_clear_line(2, "there is no world")
+
+
+@pytest.mark.parametrize("command", ["crawl", "world serve", "world practice", "lab compare", "peer search", "demo"])
+def test_help_says_ranges_of_numbers_in_words(command):
+    said = done(*command.split(), "--help").out
+    assert "at least" in said or "between" in said
+    assert not re.search(r"RANGE|INTEGER|FLOAT|TEXT|<=|>=", said)
 
 
 def test_the_help_of_a_command_says_what_its_arguments_are():

@@ -28,6 +28,7 @@ from lycosa.vocabulary.files import (
     numbered_lines,
     output_file,
     read_user_file,
+    write_file,
 )
 
 WRITERS = [atomic_write, output_file]
@@ -44,6 +45,26 @@ def test_a_file_takes_its_name_when_it_is_whole(tmp_path, write):
     assert path.read_bytes() == b"after"
     assert link.is_symlink()
     assert sorted(tmp_path.iterdir()) == [link, path]
+
+
+@pytest.mark.parametrize("content", ["näher\r\n", b"\xff\n"])
+def test_a_whole_file_is_written_as_it_is(tmp_path, content):
+    write_file(tmp_path / "table", content)
+    assert (tmp_path / "table").read_bytes() == (content.encode() if isinstance(content, str) else content)
+
+
+def test_a_full_disk_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+    path = tmp_path / "table"
+    path.write_bytes(b"before")
+
+    def full(number: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("lycosa.vocabulary.files.os.fsync", full)
+    with pytest.raises(OSError):
+        write_file(path, "after")
+    assert path.read_bytes() == b"before"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize("write", WRITERS)

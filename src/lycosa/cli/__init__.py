@@ -28,7 +28,7 @@ from .typer_options import TYPER_OPTIONS
 COMMANDS = {  # those that are no module here are entry points of other packages
     "new": "Make a collection: a folder with a recipe (lycosa.toml).",
     "try": "Show what a crawl would make of one page.",
-    "crawl": "Crawl, or go on crawling.",
+    "crawl": "Start or continue a crawl.",
     "refresh": "Revisit pages to find changes, and fetch new ones.",
     "show": "Show what a collection holds.",
     "search": "Search the pages of a collection.",
@@ -45,7 +45,7 @@ COMMANDS = {  # those that are no module here are entry points of other packages
     "rebuild": "Rebuild the catalog from the archive.",
     "forget": "Remove a page or a host for good.",
     "trust": "Trust a collection that was made elsewhere.",
-    "map": "Maps that crawls draw for the next: build, show, merge, export.",
+    "map": "Maps drawn from crawls, for later ones: build, show, merge, export.",
     "seeds": "Find URLs to start from: search engines, indexes, sitemaps.",
     "standing": "Lists of the importance of sites: import, show, remove.",
     "logs": "Access logs, to prefer pages that people visited: import, show.",
@@ -92,10 +92,39 @@ def _make(name: str) -> Any:
     finally:
         gc.enable()
     loaded.name = name
+    _describe_ranges(loaded)
     return loaded
 
 
 _made = cache(_make)  # for those of this distribution, which stay as they are; a process may give one more than once
+
+
+class _IntRange(click.IntRange):
+    def _describe_range(self) -> str:
+        return _range_in_words(self.min, self.max)
+
+
+class _FloatRange(click.FloatRange):
+    def _describe_range(self) -> str:
+        return _range_in_words(self.min, self.max)
+
+
+def _range_in_words(least: float | None, most: float | None) -> str:
+    if least is None:
+        return f"at most {most}"
+    return f"at least {least}" if most is None else f"between {least} and {most}"
+
+
+def _describe_ranges(command: Any) -> None:
+    """Has the help of a command, and of all below it, say ranges of numbers in words, where click writes 0<=x<=1."""
+    for parameter in command.params:
+        kind = parameter.type
+        if type(kind) is click.IntRange:
+            parameter.type = _IntRange(kind.min, kind.max, kind.min_open, kind.max_open, kind.clamp)
+        elif type(kind) is click.FloatRange:
+            parameter.type = _FloatRange(kind.min, kind.max, kind.min_open, kind.max_open, kind.clamp)
+    for below in getattr(command, "commands", {}).values():
+        _describe_ranges(below)
 
 
 def _of_plugin(name: str) -> str:
@@ -173,7 +202,7 @@ def main() -> None:
     sys.exit(code)
 
 
-_LONGEST_MESSAGE = 4_000  # characters
+_MAX_MESSAGE_LENGTH = 4_000  # characters
 _KINDS = {  # of values, as click calls them, and as people do
     "integer range": "a whole number",
     "integer": "a whole number",
@@ -192,6 +221,7 @@ def _refuse(error: click.ClickException) -> int:
     text = shown.getvalue()
     for kind, words in _KINDS.items():
         text = text.replace(f"is not a valid {kind}.", f"is not {words}.")
+    text = text.replace("is not in the range ", "is out of range: it must be ")
     with suppress(OSError):
         typer.echo(text, err=True, nl=False)
     return error.exit_code
@@ -201,7 +231,7 @@ def _fail(message: str, code: int) -> int:
     from lycosa.vocabulary.text import visible  # brings numpy, which most commands load anyway and help does not
 
     with suppress(OSError):
-        typer.echo(visible(f"lycosa: {message}", _LONGEST_MESSAGE), err=True)  # it may quote what strangers wrote
+        typer.echo(visible(f"lycosa: {message}", _MAX_MESSAGE_LENGTH), err=True)  # it may quote what strangers wrote
     return code
 
 

@@ -12,9 +12,9 @@ from lycosa.vocabulary.text import counted, visible, whole_number
 
 from .options import Json, Name, print_json, tell
 
-_ALONE = ("status", "pause", "resume", "stop", "undo")
-_WITH_WHAT = {"budget": "PAGES", "block": "HOST", "boost": "HOST or URL"}
-_COMMANDS = ", ".join((*_ALONE, *(f"{name} {what}" for name, what in _WITH_WHAT.items())))
+_COMMANDS_WITHOUT_ARGUMENT = ("status", "pause", "resume", "stop", "undo")
+_ARGUMENT_OF = {"budget": "PAGES", "block": "HOST", "boost": "HOST or URL"}
+_COMMANDS = ", ".join((*_COMMANDS_WITHOUT_ARGUMENT, *(f"{name} {what}" for name, what in _ARGUMENT_OF.items())))
 
 
 def control(
@@ -39,16 +39,16 @@ def control(
 
 
 def _request(command: str, what: str) -> CrawlRequest:
-    if command in _ALONE:
+    if command in _COMMANDS_WITHOUT_ARGUMENT:
         if what:
             raise UsageError(f"{command} takes nothing after it, and there is {visible(what, 50)!r}")
         return CrawlRequest(cast(Any, command))
-    if command not in _WITH_WHAT:
+    if command not in _ARGUMENT_OF:
         raise UsageError(f"no command {visible(command, 50)!r}; there are {_COMMANDS}")
     if not what:
-        raise UsageError(f"{command} what? write: {command} {_WITH_WHAT[command]}")
+        raise UsageError(f"{command} what? write: {command} {_ARGUMENT_OF[command]}")
     if command == "budget":
-        pages = whole_number(what, most=10**12)
+        pages = whole_number(what, maximum=10**12)
         if not pages:
             raise UsageError(f"not a number of pages: {visible(what, 50)!r}; write one such as 500")
         return CrawlRequest("budget", pages=pages)

@@ -22,7 +22,7 @@ def crawl(
     quiet: Quiet = False,
     **options: Unpack[CrawlOptions],
 ) -> None:
-    """Crawl, or go on crawling. Ctrl-C is safe: the same command goes on where it stopped."""
+    """Start or continue a crawl. Ctrl-C is safe: the same command continues where it stopped."""
     crawling = api.crawl(name, tell=tell, **options)
     for seed in options.get("seeds", ()):
         if (url := bare_host(seed)) is not None:

@@ -1,4 +1,4 @@
-"""A crawl as its user sees it: progress, lines, JSON, a log, and Ctrl-C."""
+"""Output of a crawl: progress, messages, JSON, a log; and the handling of Ctrl-C."""
 
 import asyncio
 import logging
@@ -37,7 +37,7 @@ _ERRORS = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))  # a page t
 
 
 def run(crawl: api.Run, *, progress: Progress, as_json: bool = False, quiet: bool = False) -> bool:
-    """Crawls to the end, and unless `quiet` says how it ended; returns whether somebody interrupted it."""
+    """Runs a crawl and, unless `quiet`, prints how it ended; returns whether the user interrupted it."""
     why_nothing, folder, crawl.tell = "", crawl.folder, progress.say
     with crawl.session() as session:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
@@ -81,8 +81,8 @@ def _relevant_share(session: Session) -> str:
 
 
 async def watch(session: Session, crawl: Visits, seen: Callable[[Visit], None]) -> None:
-    """Runs a crawl to its end, which Ctrl-C brings near, and shows every visit."""
-    with _interrupts(session.status):
+    """Runs a crawl until it ends or Ctrl-C stops it; calls `seen` with every visit."""
+    with _handle_interrupts(session.status):
         async with crawl as visits:
             async for visit in visits:
                 _log_page(visit)
@@ -90,8 +90,8 @@ async def watch(session: Session, crawl: Visits, seen: Callable[[Visit], None]) 
 
 
 @contextmanager
-def _interrupts(status: Status) -> Iterator[None]:
-    """Ctrl-C stops the crawl after the page at hand, and says so at once, even while pages are scored again."""
+def _handle_interrupts(status: Status) -> Iterator[None]:
+    """Context in which Ctrl-C stops the crawl after the current page, with an immediate message."""
     loop = asyncio.get_running_loop()
 
     def interrupt(number: int, frame: object) -> None:
@@ -155,7 +155,7 @@ async def _watch_crawl(session: Session, visits: Visits, progress: Progress, *, 
         if progress.shows_figures:
             show(visit)
 
-    session.recall()  # from here on it is kept up with page by page, which is cheaper than to read all links in the end
+    session.recall()  # updated with each page from here on, which is cheaper than reading all links at the end
     await watch(session, visits, seen)
     if latest is not None and progress.shows_figures:
         show(latest)  # once more: pages may have been scored again since
@@ -164,7 +164,7 @@ async def _watch_crawl(session: Session, visits: Visits, progress: Progress, *, 
 def _standing_facts(
     strategy: Strategy, visit: Visit, mean_standing: float | None, *, is_estimate: bool
 ) -> StandingFacts:
-    """What a strategy uses at present that weighs relevance against standing, and what led it to a visit."""
+    """The current weights of a strategy that combines relevance and standing, and its reasons for a visit."""
     *_, strategy = layers(strategy)
     if getattr(strategy, "alpha", None) is None:
         return StandingFacts(mean_standing, is_estimate=is_estimate)

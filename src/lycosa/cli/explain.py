@@ -9,7 +9,7 @@ from lycosa import api
 from lycosa.collection.rows import FetchRow, ObservationRow, Omissions, PageRow
 from lycosa.run.explanation import fetch_was_made
 from lycosa.run.forgotten import FORGOTTEN_FILE
-from lycosa.run.reasons import in_words
+from lycosa.run.reasons import in_words, shown_priority
 from lycosa.vocabulary.records import Candidate, LeftOut, LeftOutReason, Outcome, Plain, Url
 from lycosa.vocabulary.text import counted, visible
 from lycosa.vocabulary.urls import checked_url
@@ -24,7 +24,7 @@ _WHY = "  why: "
 
 
 def explain(name: Name, url: UrlArgument, as_json: Json = False) -> None:
-    """Explain why a page was fetched, skipped, or still waits. What it was when it was seen again, too."""
+    """Explain why a page was fetched, skipped, or still waits. Lists later visits, too, and what they found."""
     wanted = checked_url(url)
     with api.open(name) as collection:
         facts = collection.explain(wanted)
@@ -141,7 +141,8 @@ def _why(found: PageRow | Candidate) -> str:
     as_what = f" as “{found.anchor}”" if found.anchor else ""
     link = f"linked{as_what} from {found.found_on}; " if found.found_on else ""
     reasons = visible(link + in_words(found.because), _MAX_REASONS)
-    return f"{_WHY}{reasons}; score {found.priority:.3f}, {counted(found.depth, 'click')} from a seed"
+    score = shown_priority(found.priority, found.because)
+    return f"{_WHY}{reasons}; score {score:.3f}, {counted(found.depth, 'click')} from a seed"
 
 
 def _versions(looks: list[ObservationRow]) -> list[str]:

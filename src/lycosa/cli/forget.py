@@ -15,8 +15,8 @@ def forget(
 ) -> None:
     """Remove a page or a host for good.
 
-    It goes from archive, catalog and search index, and is not fetched again. Pages of others that name it stay as their
-    servers sent them; forget them too where they shall go. There is no undo.
+    It is removed from archive, catalog and search index, and never fetched again. Other pages that link to it stay as
+    their servers sent them; forget those too if they must go. There is no undo.
     """
     done = api.forget(name, what, tell=tell)
     line = f"{counted(done.pages, 'page')} forgotten"
@@ -26,6 +26,6 @@ def forget(
             line += f". Hosts that end so, each to be forgotten by its whole name: {', '.join(done.hosts_like_it)}"
     typer.echo(line)
     if done.was_known:
-        typer.echo("other pages that link to it stay as their servers sent them; forget them too where they shall go")
+        typer.echo("other pages that link to it stay as their servers sent them; forget those too if they must go")
     if done.report is not None:
         typer.echo(f"{done.report} deleted, as it may name what was forgotten; lycosa report {name} writes it again")

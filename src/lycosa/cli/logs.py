@@ -17,6 +17,7 @@ from lycosa.logs.imports import TABLE_FORMATS, ImportOptions, ImportOutcome, imp
 from lycosa.logs.summary import Activity, LogSummary, summarise
 from lycosa.pictures.lines import Series, line_chart
 from lycosa.vocabulary.errors import cannot_write
+from lycosa.vocabulary.files import write_file
 from lycosa.vocabulary.text import visible
 
 from .job_progress import ProgressBar, elapsed_notice
@@ -36,19 +37,17 @@ def import_(
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Access logs, plain or gzipped.")],
     into: Annotated[Path, typer.Option(metavar="NAME.log", help="The log to make, or to add to.")],
     site: Annotated[
-        str | None, typer.Option(metavar="URL", help="The site of a server's log, whose lines have paths only.")
+        str | None, typer.Option(metavar="URL", help="Site of a server's log whose lines have only paths.")
     ] = None,
     format_: Annotated[
         str | None,
-        typer.Option(
-            "--format", metavar="FORMAT", help=f"{', '.join((*FORMATS, *TABLE_FORMATS))}; detected unless given."
-        ),
+        typer.Option("--format", metavar="FORMAT", help=f"{', '.join((*FORMATS, *TABLE_FORMATS))}. Default: detected."),
     ] = None,
     columns: Annotated[
         str | None,
         typer.Option(
             metavar="user=…,url=…,time=…",
-            help="Of a table: the names of its columns; also status=…, method=…, type=… where it has them.",
+            help="Column names of a table; also status=…, method=… and type=… if it has them.",
         ),
     ] = None,
     most_a_day: Annotated[
@@ -66,7 +65,7 @@ def import_(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Import access logs. Page views that succeeded are kept; people only as keyed hashes."""
+    """Import access logs. Only successful page views are kept, and people only as keyed hashes."""
     options = ImportOptions(
         site=site,
         format=format_,
@@ -143,7 +142,7 @@ def _plain(outcome: ImportOutcome) -> dict[str, object]:
 def show(
     log: Annotated[Path, typer.Argument(metavar="NAME.log", help="An imported log.")],
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR|FILE.svg", help="Write a picture of how much was read when.")
+        Path | None, typer.Option(metavar="DIR|FILE.svg", help="Write a chart of when pages were read.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -257,7 +256,7 @@ def _write_picture(out: Path, activity: Activity) -> None:
     )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(picture, encoding="utf-8")
+        write_file(path, picture)
     except OSError as error:
         raise cannot_write(path, error, way_out="give another --out") from None
     tell(f"wrote {path}")

@@ -29,7 +29,7 @@ from .job_progress import ProgressBar, elapsed_notice
 from .options import Json, Quiet, print_json, program, tell
 from .typer_options import TYPER_OPTIONS
 
-app = typer.Typer(name="map", help="Maps of topics, drawn from crawls, for the next ones to use.", **TYPER_OPTIONS)
+app = typer.Typer(name="map", help="Maps of topics, drawn from crawls, for later crawls to use.", **TYPER_OPTIONS)
 AtlasArgument = Annotated[Path, typer.Argument(metavar="ATLAS", help="The file of the maps.")]
 AllowPrivate = Annotated[
     bool, typer.Option("--allow-private", help="Keep pages at private addresses; only in maps of your own.")
@@ -49,29 +49,37 @@ def build(
         ),
     ] = None,
     above: Annotated[
-        float, typer.Option(metavar="CHANCE", min=0, max=1, help="Map pages that are more likely on the topic.")
+        float,
+        typer.Option(
+            metavar="CHANCE", min=0, max=1, help="Map pages that are on the topic with a higher probability than this."
+        ),
     ] = MIN_PROBABILITY,
     related: Annotated[
-        list[str] | None, typer.Option(metavar="TOPIC", help="Topics to map too; auto: by their links; or none.")
+        list[str] | None,
+        typer.Option(metavar="TOPIC", help="Related topics to map, too; auto: chosen by links; or none."),
     ] = None,
     reach: Annotated[
-        str | None, typer.Option(metavar="REACH", help=f"Pages are tied to portals: {', '.join(REACHES)}. [mixed]")
+        str | None,
+        typer.Option(metavar="REACH", help=f"Which portals pages are tied to: {', '.join(REACHES)}. [mixed]"),
     ] = None,
     similar: Annotated[
-        bool | None, typer.Option("--similar/--not-similar", help="Rather tie pages with similar texts.")
+        bool | None, typer.Option("--similar/--not-similar", help="Prefer ties between pages with similar texts.")
     ] = None,
     taxonomy: Annotated[
         Path | None,
-        typer.Option(metavar="PATH", help="Tells topics apart: a folder of examples for each, or made by map topics."),
+        typer.Option(
+            metavar="FILE|FOLDER",
+            help="Recognises topics: a folder with a folder of examples for each, or a file made by map topics.",
+        ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(metavar="N", min=0, max=2**63 - 1, help="Of what is drawn by chance.")
+        int | None, typer.Option(metavar="N", min=0, max=2**63 - 1, help="Seed of the random choices.")
     ] = None,
     allow_private: AllowPrivate = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Draw maps from collections. An atlas that is there is extended."""
+    """Draw maps from collections. An existing atlas is extended."""
     wanted = AtlasPlan(
         topics=tuple(dict.fromkeys(topics or ())),
         above=above,
@@ -127,7 +135,7 @@ def _reach(given: str | None) -> Reach | None:
 def show(
     atlas: AtlasArgument,
     topic: Annotated[
-        str | None, typer.Option(metavar="TOPIC", help="Of which to draw the map; else the largest.")
+        str | None, typer.Option(metavar="TOPIC", help="Topic whose map to draw. Default: the largest.")
     ] = None,
     svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a picture of the map.")] = None,
     matrix: Annotated[
@@ -136,7 +144,7 @@ def show(
     allow_private: AllowPrivate = False,
     as_json: Json = False,
 ) -> None:
-    """Show what an atlas holds. Its topics, their size, portals and where they came from."""
+    """Show what an atlas contains. Its topics, their size, portals and where they came from."""
     with elapsed_notice("reading the atlas", quiet=as_json), Atlas(atlas, allow_private=allow_private) as opened:
         topics = [opened.facts(each) for each in opened.topics()]
         if topic is not None and topic not in opened.topics():
@@ -186,7 +194,7 @@ def _picture(topic: str | None, topics: list[TopicFacts], maps: Mapping[str, Url
 @app.command("merge")
 def merge(
     first: Annotated[Path, typer.Argument(metavar="A", help="An atlas.")],
-    second: Annotated[Path, typer.Argument(metavar="B", help="Another one.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Another atlas.")],
     out: Annotated[Path, typer.Option("--out", metavar="ATLAS", help="The file to write; may be A or B.")],
     allow_private: AllowPrivate = False,
     as_json: Json = False,
@@ -210,7 +218,7 @@ def merge(
 def export(
     atlas: AtlasArgument,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The table to write, as CSV; -: standard output.")],
-    topic: Annotated[str | None, typer.Option(metavar="TOPIC", help="Only of this map.")] = None,
+    topic: Annotated[str | None, typer.Option(metavar="TOPIC", help="Only the map of this topic.")] = None,
     clique: Annotated[
         bool, typer.Option("--clique/--no-clique", help="Every tie between portals, or one row for each portal.")
     ] = True,
@@ -248,7 +256,9 @@ def export(
 
 @app.command("topics")
 def learn_topics(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Has a folder of example pages for each topic.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="A folder with a folder of example pages for each topic.")
+    ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The taxonomy to write.")],
     as_json: Json = False,
 ) -> None:

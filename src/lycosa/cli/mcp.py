@@ -41,9 +41,7 @@ def mcp(
     name: Name,
     allow_crawl: Annotated[
         int,
-        typer.Option(
-            metavar="N", min=0, help="Let the model fetch N more pages in all, of the URLs that wait; else none."
-        ),
+        typer.Option(metavar="N", min=0, help="Let the model fetch up to N more pages in all, from the waiting URLs."),
     ] = 0,
     **options: Unpack[FetchOptions],
 ) -> None:
@@ -187,8 +185,8 @@ def _found(page: Found | None, url: str) -> Found:
     return page
 
 
-def _within(number: int, most: int) -> int:
-    return max(1, min(number, most))
+def _within(number: int, maximum: int) -> int:
+    return max(1, min(number, maximum))
 
 
 def _hit(hit: Hit) -> dict[str, Any]:

@@ -28,12 +28,12 @@ def new(
     seeds: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="URLs to start from, one a line; or bookmarks, or OPML. Without: the example URLs."
+            metavar="FILE", help="URLs to start from, one a line; or bookmarks, or OPML. Default: the example URLs."
         ),
     ] = None,
     seed: Annotated[list[str] | None, typer.Option(metavar="URL", help="A URL to start from. Repeatable.")] = None,
     contact: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Your e-mail address or web page, told to the hosts you ask.")
+        str, typer.Option(metavar="ADDRESS", help="Your e-mail address or web page, sent to hosts with every request.")
     ] = "",
     in_links: Annotated[
         Path | None,

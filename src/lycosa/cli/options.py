@@ -36,18 +36,16 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 _TERMINAL_CONTROLS = re.compile(
     "[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 )  # and C0, which JSON escapes anyway
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 
 PageLog = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a line per page to FILE.")]
-Hosts = Annotated[
-    list[str] | None, typer.Option("--host", metavar="HOST", help="Only pages of this host; may be repeated.")
-]
+Hosts = Annotated[list[str] | None, typer.Option("--host", metavar="HOST", help="Only pages of this host. Repeatable.")]
 Languages = Annotated[
     list[str] | None,
-    typer.Option("--language", metavar="CODE", help="Only pages in this language, such as en; may be repeated."),
+    typer.Option("--language", metavar="CODE", help="Only pages in this language, such as en. Repeatable."),
 ]
 MinRelevance = Annotated[
-    float | None, typer.Option(metavar="N", min=0, max=1, help="Only pages at least this relevant, from 0 to 1.")
+    float | None, typer.Option(metavar="N", min=0, max=1, help="Only pages at least this relevant.")
 ]
 Label = Annotated[
     str | None, typer.Option(metavar="good|bad", help="Only pages marked so by lycosa label, or given as examples.")

@@ -1,4 +1,4 @@
-"""How a crawl is doing, on standard error: a live display on a terminal, plain lines elsewhere, or less."""
+"""Progress of a crawl on standard error: a live display on a terminal, plain lines elsewhere."""
 
 import time
 from collections import deque
@@ -19,12 +19,12 @@ REFRESHES_PER_SECOND = 8.0
 SECONDS_BETWEEN_LINES = 2.0
 SPARKS = "▁▂▃▄▅▆▇█"
 SPARKLINE = 32  # characters of the bar and the sparkline; fewer where the terminal is narrow
-_SHORTEST = 8
+_MIN_WIDTH = 8
 Form = Literal["live", "plain", "words", "silent"]  # words: messages only, no figures
 
 
 class StandingFacts(NamedTuple):
-    """What is known of relevance and standing, as far as a strategy weighs them; None for what is not known."""
+    """Relevance and standing as a strategy weighs them; None if unknown."""
 
     mean_standing: float | None = None  # of the pages of this run
     recent_relevance: float | None = None  # mean relevance of the latest pages
@@ -35,7 +35,7 @@ class StandingFacts(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """Where a crawl stands after a visit."""
+    """The progress of a crawl after a visit."""
 
     pages: int = 0
     target: int | None = None  # pages
@@ -106,15 +106,15 @@ class Progress:
 
     @property
     def shows_figures(self) -> bool:
-        """Whether there is any use in `update`, whose figures have to be found at every page."""
+        """Whether `update` shows anything; if not, the caller need not compute the figures."""
         return self._form not in ("words", "silent")
 
     def freeze(self) -> None:
-        """Leaves the display as it is, so that what is said from now on stands below it."""
+        """Stops updating the display; later messages appear below it."""
         self.__exit__(None, None, None)
 
     def say(self, line: str) -> None:
-        """Prints a line above the display, or after the figures of the moment."""
+        """Prints a message above the live display, or after the current figures."""
         if self._form == "plain" and not self._is_shown:
             self._show()
         if self._form != "silent":
@@ -151,11 +151,11 @@ class Progress:
         (pages, target, relevant, speed, waiting, errors, left, title, url, facts, counted, notes, read, recall) = (
             self._figures
         )
-        self._mark(pages, relevant)
+        self._add_point(pages, relevant)
         width = max(20, self._console.width - 1)
         amount = f"{pages} / {target} {counted}" if target is not None else f"{pages} {counted}"
         time_left = f"{_clock(left)} left" if left is not None else ""
-        graph = min(SPARKLINE, max(_SHORTEST, width - len(amount) - len(time_left) - 4))
+        graph = min(SPARKLINE, max(_MIN_WIDTH, width - len(amount) - len(time_left) - 4))
         head = Table.grid(padding=(0, 2))
         for _ in range(3):
             head.add_column(no_wrap=True, overflow="ellipsis")
@@ -176,8 +176,8 @@ class Progress:
         last = Text(visible(title or url, width), style="dim", no_wrap=True, overflow="ellipsis")
         return Group(head, *(line for row in (harvest, traffic, reasons) for line in _lines(row, width)), last)
 
-    def _mark(self, pages: int, relevant: int) -> None:
-        """Adds the harvest rate since the last point to the sparkline, once enough pages have come for one."""
+    def _add_point(self, pages: int, relevant: int) -> None:
+        """Adds a point to the sparkline, the harvest rate since the last one, after every ten pages."""
         pages_before, relevant_before = self._marked
         if relevant < relevant_before:  # scored again: what was drawn before holds no longer
             self._rates.clear()
@@ -192,7 +192,7 @@ def _sparkline(rates: Iterable[float]) -> str:
 
 
 def _lines(row: Iterable[Text], width: int) -> list[Text]:
-    """What stands in a row, on as few lines as have room for it; nothing is broken in two."""
+    """Wraps the parts of a row into as few lines as possible, without breaking a part."""
     lines: list[Text] = []
     for part in row:
         if lines and lines[-1].cell_len + 2 + part.cell_len <= width:

@@ -9,6 +9,6 @@ from .options import Name, tell
 
 
 def rebuild(name: Name) -> None:
-    """Rebuild the catalog from the archive. The search index and the waiting URLs, too."""
+    """Rebuild the catalog from the archive. Rebuilds the search index and the waiting URLs, too."""
     pages = api.rebuild(name, tell=tell)
     typer.echo(f"{name}: {counted(pages, 'page')}")

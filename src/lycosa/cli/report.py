@@ -14,7 +14,8 @@ from .options import Name
 def report(
     name: Name,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to; without it, NAME/report.html; -: standard output.")
+        Path | None,
+        typer.Option(metavar="FILE", help="File to write, or - for standard output. Default: NAME/report.html."),
     ] = None,
 ) -> None:
     """Write a report: one HTML page with charts. It needs no network and no script."""

@@ -22,7 +22,7 @@ def search(
     limit: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="Hits shown.")] = 10,
     host: Annotated[str | None, typer.Option(metavar="HOST", help="Only pages of this host.")] = None,
     min_relevance: Annotated[
-        float | None, typer.Option(metavar="N", min=0, max=1, help="Only pages at least so relevant.")
+        float | None, typer.Option(metavar="N", min=0, max=1, help="Only pages at least this relevant.")
     ] = None,
     as_json: Json = False,
 ) -> None:

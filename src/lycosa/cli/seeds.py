@@ -31,15 +31,15 @@ def seeds(
     hosts: Annotated[
         list[str] | None, typer.Argument(metavar="[HOST…]", help="Sites whose pages are wanted: names or URLs.")
     ] = None,
-    words: Annotated[str, typer.Option(metavar="WORDS", help="What to ask a SearXNG for.")] = "",
+    words: Annotated[str, typer.Option(metavar="WORDS", help="Words to search for with SearXNG.")] = "",
     searxng: Annotated[
-        str | None, typer.Option(metavar="URL", help="Your SearXNG, which answers in JSON; also in config.toml.")
+        str | None, typer.Option(metavar="URL", help="Your SearXNG, with JSON enabled; may also be set in config.toml.")
     ] = None,
     common_crawl: Annotated[bool, typer.Option("--common-crawl", help="Ask the newest index of Common Crawl.")] = False,
     wayback: Annotated[bool, typer.Option("--wayback", help="Ask the index of the Wayback Machine.")] = False,
     sitemap: Annotated[bool, typer.Option("--sitemap", help="Read the sitemaps of the hosts.")] = False,
     llms_txt: Annotated[bool, typer.Option("--llms-txt", help="Read /llms.txt of the hosts.")] = False,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, max=100_000, help="URLs of each way.")] = 1_000,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=100_000, help="Most URLs from each source.")] = 1_000,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to FILE, for lycosa new --seeds.")] = None,
     delay: Annotated[
         float, typer.Option(metavar="SECONDS", min=0, help="Pause between two requests to one host.")
@@ -49,9 +49,9 @@ def seeds(
     as_json: Json = False,
     **options: Unpack[RequestOptions],
 ) -> None:
-    """Find URLs to start from. By words through a SearXNG of yours, of hosts through indexes, sitemaps and llms.txt.
+    """Find URLs to start from. By words, through your own SearXNG; of hosts, through indexes, sitemaps and llms.txt.
 
-    Without a choice: SearXNG for --words, sitemap and llms.txt for hosts. A way that fails says so; the others go on.
+    By default: SearXNG for --words; sitemaps and llms.txt for hosts. A source that fails says so; the others continue.
     """
     engine = searxng if searxng is not None else load_user_config().searxng if words else ""
     if words and not engine:

@@ -131,8 +131,8 @@ def _moment(at: float) -> str:
     return datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M")
 
 
-def _counts(counts: dict[str, int], most: int = 6) -> str:
-    shown = [f"{what or 'unknown'} {count}" for what, count in list(counts.items())[:most]]
-    if len(counts) > most:
-        shown.append(f"and {len(counts) - most} more")
+def _counts(counts: dict[str, int], limit: int = 6) -> str:
+    shown = [f"{what or 'unknown'} {count}" for what, count in list(counts.items())[:limit]]
+    if len(counts) > limit:
+        shown.append(f"and {len(counts) - limit} more")
     return ", ".join(shown) or "none"

@@ -30,9 +30,9 @@ def import_(
     top: Annotated[int, typer.Option(metavar="N", min=1, max=100_000_000, help="Rows of a list that are kept.")] = TOP,
     quiet: Quiet = False,
 ) -> None:
-    """Read lists of ranks. Common Crawl, Majestic, Tranco, CrUX, Open PageRank, Wikipedia's external links.
+    """Import lists of ranks. Common Crawl, Majestic, Tranco, CrUX, Open PageRank, Wikipedia's external links.
 
-    A file is recognised by its first lines; a newer list takes the place of an older one. Nothing is downloaded.
+    A file is recognised by its first lines; a newer list replaces an older one. Nothing is downloaded.
     """
     table = authority_file()
     for file in files:
@@ -49,7 +49,7 @@ def show(
     url: Annotated[str | None, typer.Argument(metavar="[URL]", help="What the lists say of this page.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show which lists there are. With a URL, what they say of the page, its host and its domain."""
+    """Show the imported lists. With a URL, what they say of the page, its host and its domain."""
     table = AuthorityTable.load(authority_file())
     if url is not None:
         wanted = checked_url(url if "://" in url else f"https://{url}")
@@ -77,7 +77,7 @@ def show(
 
 @app.command("remove")
 def remove(name: Annotated[str, typer.Argument(metavar="LIST", help=f"One of: {', '.join(SOURCES)}.")]) -> None:
-    """Take a list out of the table."""
+    """Remove a list."""
     table = AuthorityTable.load(authority_file())
     known = [source.name for source in table.sources] if table else []
     if name not in known:

@@ -9,7 +9,7 @@ from .options import Name
 
 
 def trust(name: Name) -> None:
-    """Trust a collection that was made elsewhere. Its recipe may then name code, files outside, proxies and headers."""
+    """Trust a collection that was made elsewhere. Its recipe may then use code, files outside, proxies and headers."""
     named = trust_collection(name)
     if not named:
         typer.echo(f"{name} is trusted; its recipe names no code, no file outside, no proxy and no header")

@@ -238,7 +238,7 @@ class Catalog(Queries):
                     read = []  # unreadable parts of a damaged row are dropped, as they may be traces
                 kept = [seed for seed in read if not is_forgotten(seed)]
                 ask("UPDATE runs SET seeds = ? WHERE rowid = ?", (_json(kept), rowid))
-            self._last_number = ask("SELECT coalesce(max(number), 0) FROM pages").fetchone()[0]
+            (self._last_number,) = ask("SELECT coalesce(max(number), 0) FROM pages").fetchone()
         self.put_state("indexed_up_to", min(self.indexed_up_to(), self._last_number))
         return gone
 
@@ -383,7 +383,7 @@ class Catalog(Queries):
     def _number_of(self, url: Url) -> int | None:
         with self._errors():
             found = self.connection.execute("SELECT number FROM pages WHERE url = ?", (url,)).fetchone()
-        return int(found[0]) if found else None
+        return int(*found) if found else None
 
     def _number(self, url: Url, key: int, page: Page) -> int:
         """The number of a page to be written: that of the page with its URL, or the next."""

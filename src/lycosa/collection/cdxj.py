@@ -16,7 +16,7 @@ from .events import RecordLocation, is_revisit
 from .warc import date_of, gzipped
 
 _WWW = re.compile(r"www\d*\.")
-_DIGITS_ALONE = str.maketrans("", "", "-T:")
+_REMOVE_PUNCTUATION = str.maketrans("", "", "-T:")
 _BLOCK_LINES = 500  # compressed together
 _SLASHES = re.compile(r"//+")
 _SAFE = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "#%")
@@ -74,7 +74,7 @@ def line(fetch: Fetch, payload_digest: str, place: RecordLocation) -> str:
         "offset": str(place.offset),
         "filename": place.file,
     }
-    moment = date_of(fetch.at)[:19].translate(_DIGITS_ALONE)
+    moment = date_of(fetch.at)[:19].translate(_REMOVE_PUNCTUATION)
     return f"{surt(fetch.url)} {moment} {msgspec.json.encode(facts).decode()}\n"
 
 

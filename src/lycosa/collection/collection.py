@@ -64,21 +64,21 @@ class Collection:
         searchable: Searchable,
         batch: int,
         lock: Lock | None,
-        afresh: bool = False,
+        rebuild: bool = False,
         index_later: bool = False,
     ):
         self.folder = folder
         self.archive = archive
         self.catalog = catalog
         self.search = SearchIndex(
-            folder / (_REBUILT_SEARCH if afresh else _SEARCH), text_of=self._text_at, relevance_of=self._relevance_of
+            folder / (_REBUILT_SEARCH if rebuild else _SEARCH), text_of=self._text_at, relevance_of=self._relevance_of
         )
         self._searchable = searchable
         self._batch = batch
         self._clock = clock
         self._index_committed_at = clock.now()
         self._lock = lock
-        self._is_afresh = afresh  # a new catalog and index, not installed yet
+        self._is_rebuild = rebuild  # a new catalog and index, not installed yet
         self._added: set[int] = set()  # numbers of pages added to the index since its last commit
         self._index_later = index_later
         self._texts: dict[int, SearchableText] = {}  # of pages that are not indexed yet, by number
@@ -100,14 +100,14 @@ class Collection:
         searchable: Searchable,
         software: str,
         writable: bool = False,
-        afresh: bool = False,
+        rebuild: bool = False,
         index_later: bool = False,
         max_bytes: int = 1 << 30,
         batch: int = 10_000,
     ) -> "Collection":
         """Opens a folder; one writer at a time.
 
-        afresh: starts a new catalog and index, to which no event is applied yet; they replace the existing ones when
+        rebuild: starts a new catalog and index, to which no event is applied yet; they replace the existing ones when
         the collection is closed, so that an interrupted rebuild changes nothing.
         """
         if not folder.is_dir():
@@ -119,8 +119,8 @@ class Collection:
         lock = _acquire_lock(folder) if writable else None
         try:
             settled = _settle_rebuild(folder) if writable else ""
-            afresh = afresh and writable
-            if afresh:
+            rebuild = rebuild and writable
+            if rebuild:
                 write_journal(folder, Upkeep("rebuild"))
             archive = Archive(
                 folder / "archive",
@@ -130,7 +130,7 @@ class Collection:
                 writable=writable,
                 max_bytes=max_bytes,
             )
-            catalog = Catalog(folder / (_REBUILT_CATALOG if afresh else _CATALOG), writable=writable)
+            catalog = Catalog(folder / (_REBUILT_CATALOG if rebuild else _CATALOG), writable=writable)
             collection = cls(
                 folder,
                 archive,
@@ -139,8 +139,8 @@ class Collection:
                 searchable=searchable,
                 batch=batch,
                 lock=lock,
-                afresh=afresh,
-                index_later=index_later and not afresh,
+                rebuild=rebuild,
+                index_later=index_later and not rebuild,
             )
             collection._applied = catalog.position()
             collection.settled = settled
@@ -239,10 +239,10 @@ class Collection:
                     self._commit_index()
                 self.archive.close()
             self.search.close()
-            if self._is_afresh:
+            if self._is_rebuild:
                 self.catalog.close()
                 write_journal(self.folder, Upkeep("rebuild", "installing"))
-                self._is_afresh = False
+                self._is_rebuild = False
                 _install_rebuilt(self.folder)
                 end_journal(self.folder)
         finally:
@@ -253,7 +253,7 @@ class Collection:
         self.search.abandon()
         self.catalog.close()
         self.archive.abandon()
-        if self._is_afresh:
+        if self._is_rebuild:
             _drop_rebuilt(self.folder)
             end_journal(self.folder)
         if self._lock:

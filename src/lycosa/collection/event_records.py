@@ -375,7 +375,7 @@ def _fetch_of(group: EventRecords, note: FetchNote, url: Url, decode: Decode) ->
     if group.response and group.response.block:
         first_line, headers, body = _http(group.response.block, "utf-8" if note.utf8 else "latin-1")
         _, code, reason = (*first_line.split(" ", 2), "", "")[:3]
-        status = whole_number(code, most=999)
+        status = whole_number(code, maximum=999)
     if group.request:
         _, request_headers, _ = _http(group.request.block, "utf-8" if note.utf8 else "latin-1")
         request_headers = request_headers[note.host_added :]

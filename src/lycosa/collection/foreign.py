@@ -32,8 +32,8 @@ def refuse_arc(path: Path, start: bytes) -> None:
         )
 
 
-_LONGEST_CHUNKED = 8  # bytes sent for each of a body, where it comes a byte at a time
-_LONGEST_HEAD = 1_000  # bytes of the line before a chunk
+_MAX_CHUNKED_RATIO = 8  # bytes sent for each of a body, where it comes a byte at a time
+_MAX_CHUNK_HEADER = 1_000  # bytes of the line before a chunk
 _CHUNK_HEAD = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*+(?:;[^\r\n]*+)?+\r?\n")
 FIRST_WEB_PAGE = 631_152_000.0  # 1990, in seconds since the epoch
 
@@ -126,7 +126,7 @@ class ForeignFetches:
         most = self._max_bytes + 1
         if not any(name.lower() == "transfer-encoding" and "chunked" in value.lower() for name, value in headers):
             return bytes(record.reader.read(most))
-        return unchunked(bytes(record.reader.read(_LONGEST_CHUNKED * most)), most)
+        return unchunked(bytes(record.reader.read(_MAX_CHUNKED_RATIO * most)), most)
 
 
 def unchunked(data: bytes, limit: int) -> bytes:
@@ -140,7 +140,7 @@ def unchunked(data: bytes, limit: int) -> bytes:
     parts: list[bytes] = []
     at = size = 0
     while size < limit:
-        head = _CHUNK_HEAD.match(data, at, at + _LONGEST_HEAD)
+        head = _CHUNK_HEAD.match(data, at, at + _MAX_CHUNK_HEADER)
         if head is None:
             break
         parts.append(data[head.end() : head.end() + int(head[1], 16)])

@@ -21,7 +21,7 @@ CREATE TABLE terms (url TEXT PRIMARY KEY, at REAL NOT NULL, words TEXT NOT NULL,
 CREATE TABLE made_by (what TEXT);
 """
 _MAX_ROW = 2_000_000  # bytes; the words of longer pages are not kept
-_TRIM_EVERY = 1_000  # pages added
+_TRIM_INTERVAL = 1_000  # pages added
 _READ_BATCH = 100  # pages
 
 
@@ -84,7 +84,7 @@ class PageWords:
             "INSERT OR REPLACE INTO counts VALUES (?, ?, ?, ?, ?)", words.number, words.at, codes, counts, vector
         )
         self._put_since_trimmed += 1
-        if self._put_since_trimmed >= _TRIM_EVERY:
+        if self._put_since_trimmed >= _TRIM_INTERVAL:
             self._put_since_trimmed = 0
             self._write("DELETE FROM counts WHERE number <= (SELECT max(number) FROM counts) - ?", MAX_KEPT)
 
@@ -92,7 +92,8 @@ class PageWords:
         """The number of pages whose words are kept."""
         if self._connection is not None:
             with suppress(sqlite3.Error):
-                return int(self._connection.execute("SELECT count(*) FROM counts").fetchone()[0])
+                (count,) = self._connection.execute("SELECT count(*) FROM counts").fetchone()
+                return int(count)
         return 0
 
     def after(self, number: int) -> Iterator[KeptWords]:
@@ -122,12 +123,12 @@ class PageWords:
             return None
         try:
             sql = "SELECT words, counts FROM terms WHERE url = ? AND at = ?"
-            row = self._connection.execute(sql, (url, at)).fetchone()
+            joined, packed = self._connection.execute(sql, (url, at)).fetchone() or (None, None)
         except (sqlite3.Error, UnicodeEncodeError):
             return None
-        if row is None or not isinstance(row[0], str) or not isinstance(row[1], bytes) or len(row[1]) % 4:
+        if not isinstance(joined, str) or not isinstance(packed, bytes) or len(packed) % 4:
             return None
-        words, counts = row[0].split(" ") if row[0] else [], np.frombuffer(row[1], "<u4").tolist()
+        words, counts = joined.split(" ") if joined else [], np.frombuffer(packed, "<u4").tolist()
         return dict(zip(words, counts, strict=True)) if len(words) == len(counts) else None
 
     def forget(self, is_forgotten: Callable[[Url], bool], numbers: set[int]) -> None:

@@ -38,6 +38,7 @@ from .rows import (
     Omissions,
     PageFacts,
     PageRow,
+    PageScore,
     RefreshState,
     RowReader,
     RunRow,
@@ -61,7 +62,7 @@ from .rows import (
 
 _ALTERED = "('changed', 'vanished', 'returned')"
 _UNSUCCESSFUL = "('failed', 'refused')"  # looks that got no answer about the page
-_AT_ONCE = 256  # rows that are checked together
+_BATCH_SIZE = 256  # rows that are checked together
 T = TypeVar("T")
 R = TypeVar("R", bound=Struct)
 Order = Literal["number", "relevance", "importance", "url"]
@@ -143,7 +144,7 @@ class Queries:
         with self._errors():
             self._flush()
             cursor = self.connection.execute(sql, values)
-            while rows := cursor.fetchmany(_AT_ONCE):
+            while rows := cursor.fetchmany(_BATCH_SIZE):
                 yield from _checked(rows, list[kind])  # type: ignore[valid-type]
 
     def _records(self, read: RowReader[R], sql: str, *values: object) -> Iterator[R]:
@@ -192,12 +193,10 @@ class Queries:
         sql = f"SELECT {read_page.columns} FROM pages WHERE number < ? ORDER BY number DESC LIMIT ?"
         return list(self._records(read_page, sql, before if before is not None else 1 << 62, limit))
 
-    def judged(self, *, latest: int | None = None) -> list[tuple[int, Url, float, float | None]]:
-        """Number, URL, fetch time and relevance of the latest pages, or of all, in order of arrival."""
+    def page_scores(self, *, latest: int | None = None) -> list[PageScore]:
+        """The latest pages, or all, in order of arrival."""
         sql = "SELECT number, url, at, relevance FROM pages ORDER BY number DESC LIMIT ?"
-        return list(self._rows(tuple[Number, CheckedUrl, Moment, Score | None], sql, -1 if latest is None else latest))[
-            ::-1
-        ]
+        return list(self._rows(PageScore, sql, -1 if latest is None else latest))[::-1]
 
     def every(self, step: int) -> Iterator[Url]:
         """The URL of every `step`-th page, in order of arrival."""
@@ -459,7 +458,8 @@ class Queries:
 
     def last_fetch_at(self) -> float | None:
         """When the last request was made; None before the first."""
-        return next(self._rows(tuple[Moment | None], "SELECT max(at) FROM fetches"))[0]
+        ((moment,),) = self._rows(tuple[Moment | None], "SELECT max(at) FROM fetches")
+        return moment
 
     def count(self) -> int:
         """The number of pages."""
@@ -585,6 +585,6 @@ class Queries:
     def get_state(self, key: str, kind: type[T] | None = None) -> Any:
         """The value of a key, None if there is none; converted to `kind` if given."""
         with self._errors():
-            found = next(self._rows(tuple[str], "SELECT value FROM state WHERE key = ?", key), None)
-            value = None if found is None else from_json(found[0])
+            (found,) = next(self._rows(tuple[str], "SELECT value FROM state WHERE key = ?", key), (None,))
+            value = None if found is None else from_json(found)
             return value if kind is None or value is None else _checked(value, kind)

@@ -5,7 +5,7 @@ the end of this file, and links as `Link`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -22,6 +22,15 @@ Status = Annotated[int, Meta(ge=0, le=999)]
 
 
 # ---------------------------------------------------------------- rows that are read
+
+
+class PageScore(NamedTuple):
+    """A page of the collection, reduced to its relevance."""
+
+    number: Number  # order of arrival, from 1
+    url: CheckedUrl
+    at: Moment  # when it was fetched
+    relevance: Score | None
 
 
 class PageRow(Struct, frozen=True, gc=False):

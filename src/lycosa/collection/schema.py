@@ -115,7 +115,7 @@ _FRONTIER = (
     "CREATE TABLE frontier ( arrival INTEGER PRIMARY KEY, url TEXT NOT NULL, priority REAL NOT NULL,"
     " candidate BLOB NOT NULL )"
 )
-_LONGEST_VALUE = 1 << 28  # bytes of one text or row
+_MAX_VALUE_LENGTH = 1 << 28  # bytes of one text or row
 _COMMENT = re.compile(r"--[^\n]*")
 _MAX_OBJECTS = 1_000
 _PLAIN_INDEX = re.compile(
@@ -126,7 +126,8 @@ MIGRATIONS: Sequence[str] = (VERSION_1, VERSION_2, VERSION_3, VERSION_4)  # the 
 
 
 def version_of(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(version)
 
 
 def migrate(connection: sqlite3.Connection, migrations: Sequence[str] = MIGRATIONS) -> None:
@@ -207,13 +208,13 @@ def connect(path: Path, writable: bool, migrations: Sequence[str]) -> sqlite3.Co
 
 def _opened(path: Path, writable: bool) -> sqlite3.Connection:
     if writable:
-        return open_database(path, mode="rwc", longest_value=_LONGEST_VALUE)
-    connection = open_database(path, mode="ro", longest_value=_LONGEST_VALUE)
+        return open_database(path, mode="rwc", longest_value=_MAX_VALUE_LENGTH)
+    connection = open_database(path, mode="ro", longest_value=_MAX_VALUE_LENGTH)
     try:
         version_of(connection)
     except sqlite3.OperationalError:
         connection.close()
         if path.with_name(path.name + "-wal").exists():
             raise
-        return open_database(path, mode="immutable", longest_value=_LONGEST_VALUE)  # a read-only folder
+        return open_database(path, mode="immutable", longest_value=_MAX_VALUE_LENGTH)  # a read-only folder
     return connection

@@ -60,12 +60,13 @@ class Admission:
         sites: frozenset[str] = frozenset(),  # of the seeds
         forgotten: frozenset[int] = frozenset(),  # keys of URLs and hosts that the user had removed
         quotas: Quotas | None = None,
+        blocked: tuple[str, ...] = (),  # hosts blocked by the user
     ):
         self.pages = QuotaUsage(quotas)
         self.set_scope(scope or Scope(), sites=sites)
         self._traps = traps or Traps()
         self._forgotten = forgotten
-        self.blocked: tuple[str, ...] = ()  # hosts blocked by the user
+        self._blocked = blocked
         self._of_host = KeyTable()  # by the hash of the name, like the following: there may be millions
         self._of_path = KeyTable()
         self._of_sites = _SiteCounts()
@@ -76,6 +77,10 @@ class Admission:
         self._sites = sites
         self._urls = _any_of(scope.urls)
         self._exclude_urls = _any_of(scope.exclude_urls)
+
+    def block(self, hosts: tuple[str, ...]) -> None:
+        """Replaces the blocked hosts."""
+        self._blocked = hosts
 
     def refusal(self, candidate: Candidate) -> Skip | None:
         """The skip of a URL that may not wait; None for an admitted one, which is then counted."""
@@ -119,7 +124,7 @@ class Admission:
             return SkipReason.SCOPE, "host not included"
         if scope.exclude_hosts and is_within(url, scope.exclude_hosts):
             return SkipReason.SCOPE, "host excluded"
-        if self.blocked and is_within(url, self.blocked):
+        if self._blocked and is_within(url, self._blocked):
             return SkipReason.SCOPE, "host blocked"
         if self._urls and not self._urls.match(url):
             return SkipReason.SCOPE, "URL not included"

@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -28,6 +28,15 @@ _BATCH = 32  # rows
 _SELECT_ONE = f"SELECT {_COLUMNS} FROM frontier WHERE arrival = ?"
 _SELECT_SOME = f"SELECT {_COLUMNS} FROM frontier WHERE arrival IN ({', '.join('?' * _BATCH)})"
 IN_MEMORY = 30_000  # entries; each takes up to a kilobyte if it is alone on its host
+
+
+class FrontierRow(NamedTuple):
+    """A row of the table."""
+
+    arrival: Count
+    url: CheckedUrl
+    priority: Score
+    candidate: Any  # JSON, or a `Candidate` that has no row yet
 
 
 class _RetriesAndHops(Struct):
@@ -56,16 +65,16 @@ class DurableFrontier(MemoryFrontier):
         super().__init__(spilled=SpilledEntries(_folder_of(connection)), in_memory=in_memory, **options)
         self._connection = connection
         self._changed: dict[int, Candidate | None] = {}  # None for rows to delete
-        self._found: dict[int, Row] = {}  # prefetched rows, by arrival
-        self._ahead: dict[int, Row] = {}  # prefetched rows of the best entries of dormant hosts, by arrival
+        self._found: dict[int, FrontierRow] = {}  # prefetched rows, by arrival
+        self._ahead: dict[int, FrontierRow] = {}  # prefetched rows of the best entries of dormant hosts, by arrival
         self._ahead_used, self._ahead_size = 0, 1
         self._encode = msgspec.json.Encoder().encode
         self._decode = msgspec.json.Decoder(Candidate).decode
         connection.execute(_TABLE)
         for row in _rows(connection):
             self._queue(_entry_of(row))
-            self._admission.count(row[1])
-            self._last_order = row[0]
+            self._admission.count(row.url)
+            self._last_order = row.arrival
             self._spill()
         self._saved_order = self._last_order  # later arrivals have no row yet
 
@@ -89,10 +98,10 @@ class DurableFrontier(MemoryFrontier):
         if candidate := self._changed.get(entry.order):
             return candidate
         if row := self._ahead.get(entry.order) or self._found.get(entry.order):
-            stored = row[3]
+            stored = row.candidate
         else:
             rows = self._connection.execute("SELECT candidate FROM frontier WHERE arrival = ?", (entry.order,))
-            stored = (rows.fetchone() or (None,))[0]
+            (stored,) = rows.fetchone() or (None,)
         if isinstance(stored, Candidate):  # prefetched before it was saved
             return stored
         try:
@@ -117,7 +126,7 @@ class DurableFrontier(MemoryFrontier):
             return
         self.save()
         for row in _rows(self._connection):
-            if self._spilled.waiting[hash(row[1])] == row[0]:
+            if self._spilled.waiting[hash(row.url)] == row.arrival:
                 yield _entry_of(row)
 
     def _look_up(self, candidates: Sequence[Candidate]) -> None:
@@ -126,7 +135,7 @@ class DurableFrontier(MemoryFrontier):
         orders = {order_of[hash(each.url)] for each in candidates}
         orders.discard(0)
         if len(orders) > 1:
-            self._found = {row[0]: row for row in self._rows_of(orders)}
+            self._found = {row.arrival: row for row in self._rows_of(orders)}
 
     def _find_spilled(self, url: Url) -> QueueEntry | None:
         assert self._spilled is not None
@@ -150,7 +159,7 @@ class DurableFrontier(MemoryFrontier):
             self._waiting[entry.url] = entry
         return entries
 
-    def _dormant_row(self, order: int) -> "list[Row]":
+    def _dormant_row(self, order: int) -> list[FrontierRow]:
         """The row of an arrival, empty if there is none; prefetches the rows that are probably needed next."""
         assert self._spilled is not None
         row = self._ahead.get(order)
@@ -159,26 +168,27 @@ class DurableFrontier(MemoryFrontier):
             was_useful = 2 * self._ahead_used >= len(self._ahead)
             self._ahead_size = min(2 * self._ahead_size, _BATCH) if was_useful else max(self._ahead_size // 2, 1)
             next_orders = self._spilled.probable_next(self._ahead_size - 1)
-            self._ahead = {row[0]: row for row in self._rows_of({order, *next_orders})}
+            self._ahead = {row.arrival: row for row in self._rows_of({order, *next_orders})}
             self._ahead_used = 0
             row = self._ahead.get(order)
         self._ahead_used += 1
         return [] if row is None else [row]
 
-    def _rows_of(self, orders: Iterable[int]) -> "Iterator[Row]":
+    def _rows_of(self, orders: Iterable[int]) -> Iterator[FrontierRow]:
         """The rows of these arrivals, in any order."""
         saved = []
         for order in orders:
             if candidate := self._changed.get(order):
-                yield order, candidate.url, candidate.priority, candidate
+                yield FrontierRow(order, candidate.url, candidate.priority, candidate)
             else:
                 saved.append(order)
         if len(saved) == 1:
-            yield from self._connection.execute(_SELECT_ONE, saved)
+            yield from map(FrontierRow._make, self._connection.execute(_SELECT_ONE, saved))
             return
         for start in range(0, len(saved), _BATCH):
             some = saved[start : start + _BATCH]
-            yield from self._connection.execute(_SELECT_SOME, some + [None] * (_BATCH - len(some)))
+            found = self._connection.execute(_SELECT_SOME, some + [None] * (_BATCH - len(some)))
+            yield from map(FrontierRow._make, found)
 
     def _forget_spilled(self) -> None:
         assert self._spilled is not None
@@ -197,13 +207,10 @@ class DurableFrontier(MemoryFrontier):
         rows = self._connection.execute(
             f"SELECT {_COLUMNS} FROM frontier ORDER BY priority, arrival DESC LIMIT ?", (count + len(in_flight),)
         )
-        return [_entry_of(row) for row in rows if row[0] not in in_flight][:count]
+        return [_entry_of(row) for row in map(FrontierRow._make, rows) if row.arrival not in in_flight][:count]
 
 
-Row = tuple[int, Url, float, Any]  # arrival, URL, priority, and the candidate, encoded or not
-
-
-def _entry_of(row: Row) -> QueueEntry:
+def _entry_of(row: FrontierRow) -> QueueEntry:
     arrival, url, priority, candidate = row
     try:
         saved = candidate if isinstance(candidate, Candidate) else _retries_and_hops_of(candidate)
@@ -215,16 +222,16 @@ def _entry_of(row: Row) -> QueueEntry:
 
 def _folder_of(connection: sqlite3.Connection) -> Path | None:
     """The folder of a database; None for one in memory."""
-    path = connection.execute("PRAGMA database_list").fetchone()[2]
+    _number, _name, path = connection.execute("PRAGMA database_list").fetchone()
     return Path(path).parent if path else None
 
 
-def _rows(connection: sqlite3.Connection) -> Iterator[Row]:
+def _rows(connection: sqlite3.Connection) -> Iterator[FrontierRow]:
     """Every row of the table; raises sqlite3.DatabaseError for a damaged one."""
     cursor = connection.execute(f"SELECT {_COLUMNS} FROM frontier")
     while rows := cursor.fetchmany(256):
         try:
-            yield from msgspec.convert(rows, list[tuple[Count, CheckedUrl, Score, Any]])
+            yield from msgspec.convert(rows, list[FrontierRow])
         except msgspec.ValidationError as error:
             raise sqlite3.DatabaseError(f"the frontier is damaged: {error}") from None
 
@@ -233,7 +240,8 @@ def count_waiting(connection: sqlite3.Connection) -> int:
     """The number of waiting URLs in a database, for readers."""
     if not _has_table(connection):
         return 0
-    return int(connection.execute("SELECT count(*) FROM frontier").fetchone()[0])
+    (count,) = connection.execute("SELECT count(*) FROM frontier").fetchone()
+    return int(count)
 
 
 def waiting_urls(connection: sqlite3.Connection) -> Iterator[Url]:
@@ -248,7 +256,7 @@ def waiting_candidate(connection: sqlite3.Connection, url: Url) -> Candidate | N
         return None
     row = connection.execute("SELECT candidate FROM frontier WHERE url = ?", (url,)).fetchone()
     try:
-        return msgspec.json.decode(row[0], type=Candidate) if row else None
+        return None if row is None else msgspec.json.decode(*row, type=Candidate)
     except (msgspec.DecodeError, TypeError, RecursionError) as error:
         raise CollectionError(f"the frontier is damaged ({error}); run: lycosa rebuild NAME") from None
 
@@ -272,13 +280,21 @@ def best_waiting(
         raise CollectionError(f"the frontier is damaged ({error}); run: lycosa rebuild NAME") from None
 
 
-def waiting_hosts(connection: sqlite3.Connection, limit: int = 50) -> list[tuple[str, int, float]]:
+class HostBacklog(NamedTuple):
+    """The waiting URLs of a host."""
+
+    host: str
+    waiting: int  # URLs
+    best_priority: float
+
+
+def waiting_hosts(connection: sqlite3.Connection, limit: int = 50) -> list[HostBacklog]:
     """Hosts with the number and the best priority of their waiting URLs, most first; scans the table."""
     if not _has_table(connection):
         return []
     sql = f"SELECT {_HOST}, count(*), max(priority) FROM frontier GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?"
     try:
-        return msgspec.convert(connection.execute(sql, (limit,)).fetchall(), list[tuple[str, int, float]])
+        return msgspec.convert(connection.execute(sql, (limit,)).fetchall(), list[HostBacklog])
     except msgspec.ValidationError as error:
         raise CollectionError(f"the frontier is damaged ({error}); run: lycosa rebuild NAME") from None
 

@@ -80,7 +80,7 @@ class MemoryFrontier:
 
     def block(self, hosts: tuple[str, ...]) -> list[Skip]:
         """Blocks these hosts and their subdomains; returns what waited there."""
-        self._admission.blocked = hosts
+        self._admission.block(hosts)
         skips = []
         for entry in [entry for entry in self._entries() if is_within(entry.url, hosts)] if hosts else ():
             skips.append(self._dropped(entry, SkipReason.SCOPE, "host blocked"))
@@ -99,21 +99,21 @@ class MemoryFrontier:
             was, now = _is_boosted(entry.url, *before), self._is_boosted(entry.url)
             if was != now:
                 candidate = self._recall(entry)
-                priority = self._lifted(candidate.priority) if now else self._lowered(candidate.priority)
+                change = self._boosted_priority if now else self._unboosted_priority
                 if not self._leave_spilled(entry):
                     self._count_stale()
                 self._forget(entry)
-                self._enqueue(replace(candidate, priority=priority))
+                self._enqueue(replace(candidate, priority=change(candidate.priority)))
         self._spill()
 
     def _is_boosted(self, url: Url) -> bool:
         return _is_boosted(url, self._boosted_hosts, self._boosted_urls)
 
-    def _lifted(self, priority: float) -> float:
+    def _boosted_priority(self, priority: float) -> float:
         """A priority above all others, order-preserving: between 0.9 and 1 on the scale from 0 to 1."""
         return 0.9 + 0.1 * priority if self._hosts.slack < inf else priority + _BOOST_OFFSET
 
-    def _lowered(self, priority: float) -> float:
+    def _unboosted_priority(self, priority: float) -> float:
         return 10.0 * (priority - 0.9) if self._hosts.slack < inf else priority - _BOOST_OFFSET
 
     def set_quotas(self, quotas: Quotas) -> None:
@@ -142,7 +142,7 @@ class MemoryFrontier:
         skips: list[Skip] = []
         if self._boosted_hosts or self._boosted_urls:
             candidates = [
-                replace(each, priority=self._lifted(each.priority)) if self._is_boosted(each.url) else each
+                replace(each, priority=self._boosted_priority(each.priority)) if self._is_boosted(each.url) else each
                 for each in candidates
             ]
         if self._spilled and not self._spilled.has_all_ranks:
@@ -243,7 +243,7 @@ class MemoryFrontier:
         return self._drop_full(host_of(url)) if is_kept else []
 
     def _drop_full(self, host: Host) -> list[Skip]:
-        """Drops what waits on a host, or on all hosts of its site, if the quota is used up."""
+        """Drops the waiting URLs of a host, or of all hosts of its site, if the quota is used up."""
         pages = self._admission.pages
         hosts = [host] if pages.is_host_full(host) else []
         if pages.is_site_full(host):
@@ -262,13 +262,13 @@ class MemoryFrontier:
         self._enqueue(candidate)
 
     def postpone(self, candidate: Candidate) -> None:
-        entry = self._land(candidate.url)
+        entry = self._end_flight(candidate.url)
         if entry is not None:
             self._queue(entry)
 
     def _remove(self, url: Url) -> None:
         """Removes a URL that is in flight or waiting."""
-        entry = self._land(url)
+        entry = self._end_flight(url)
         if entry is None and (entry := self._waiting.pop(url, None)):
             self._count_stale()
         if entry is None and self._spilled is not None and (order := self._spilled.waiting[hash(url)]):
@@ -277,20 +277,20 @@ class MemoryFrontier:
         if entry is not None:
             self._forget(entry)
 
-    def _land(self, url: Url) -> QueueEntry | None:
+    def _end_flight(self, url: Url) -> QueueEntry | None:
         entry = self._in_flight.pop(url, None)
         if entry is not None:
             host = host_of(url)
             self._hosts.release(host, self._clock.now())
             if self._has_site_quota:
-                self._land_on(site_of(host))
+                self._release_site(site_of(host))
         return entry
 
     def _resume_all(self, site: str) -> None:
         for host in self._sites.suspended.pop(site, ()):
             self._hosts.resume(host)
 
-    def _land_on(self, site: str) -> None:
+    def _release_site(self, site: str) -> None:
         """Resumes the suspended hosts of a site, best first, when one of its fetches completes. All are resumed,
         because any of them may have nothing left by its turn."""
         sites = self._sites

@@ -171,7 +171,7 @@ class LadderQueue:
 
     def __iter__(self) -> Iterator[Candidate]:
         """All candidates, older first among equals."""
-        heap = (entry[2] for entry in sorted(self._near))
+        heap = (candidate for _, _, candidate in sorted(self._near))
         return chain(heap, *(rung.candidates for rung in self._rungs), self._undealt.candidates)
 
     def push(self, candidates: Iterable[Candidate]) -> None:
@@ -192,7 +192,7 @@ class LadderQueue:
             self._deal()
         if len(near) > 2 * _RUNG:
             near.sort()
-            rung = _Rung(array("d", [entry[0] for entry in near]), [entry[2] for entry in near])
+            rung = _Rung(array("d", [key for key, _, _ in near]), [candidate for _, _, candidate in near])
             near.clear()
             self._climb(rung)
 

@@ -133,7 +133,8 @@ class SpilledEntries:
         if entry.retries_and_hops:
             self._retries_and_hops[entry.order] = entry.retries_and_hops
         has_room = len(self.waiting) < _MAX_RANKED
-        self._rank_of[key] = _BITS.unpack(_DOUBLE.pack(entry.rank))[0] + 1 if has_room else 0
+        (bits,) = _BITS.unpack(_DOUBLE.pack(entry.rank))
+        self._rank_of[key] = bits + 1 if has_room else 0
         self.add(slot, entry.rank, entry.order, key)
 
     def add(self, slot: int, rank: float, order: int, key: int) -> None:
@@ -165,7 +166,7 @@ class SpilledEntries:
             count = max(count, min(self._sort(slot) // 8, _MAX_TAKEN))
         taken: list[int] = []
         records = self._records(self._places[slot])
-        for place, (rank, order, key, _) in records:
+        for place, rank, order, key in records:
             if self.waiting[key] != order:
                 continue
             if len(taken) == count:
@@ -198,17 +199,17 @@ class SpilledEntries:
         self._ranks[slot], self._orders[slot], _ = records[0]
         self._is_sorted[slot] = 1
 
-    def _records(self, place: int) -> Iterator[tuple[int, tuple[float, int, int, int]]]:
-        """The records of a list from an offset on, each with its offset, including outdated ones."""
+    def _records(self, place: int) -> Iterator[tuple[int, float, int, int]]:
+        """The records of a list from an offset on, including outdated ones: offset, rank, order and key of each."""
         start, data = 0, b""
         while place != _END:
             at = place - start
             if not 0 <= at < len(data):
                 start, at = place, 0
                 data = self._file.read(place, _SIZE * _READ_AHEAD)
-            record = _RECORD.unpack_from(data, at)
-            yield place, record
-            place = record[3]
+            rank, order, key, next_place = _RECORD.unpack_from(data, at)
+            yield place, rank, order, key
+            place = next_place
 
     # ------------------------------------------------------------ dormant hosts
 
@@ -259,11 +260,12 @@ class SpilledEntries:
         if len(self._file) < _WASTE + 4 * _SIZE * len(self.waiting):
             return
         old, self._file = self._file, ScratchFile(self._folder)
-        for slot, rank in enumerate(self._ranks):
-            if rank == inf:
+        for slot, best_rank in enumerate(self._ranks):
+            if best_rank == inf:
                 continue
             new, self._file = self._file, old
-            kept = sorted(r[:3] for _, r in self._records(self._places[slot]) if self.waiting[r[2]] == r[1])
+            records = self._records(self._places[slot])
+            kept = sorted((rank, order, key) for _, rank, order, key in records if self.waiting[key] == order)
             self._file = new
             if kept:
                 self._write(slot, kept)

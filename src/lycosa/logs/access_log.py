@@ -161,7 +161,7 @@ class AccessLog:
         return digest.hexdigest()
 
     def id_of(self, url: str) -> int | None:
-        """The number of a URL, or None if nobody read it; nobody reads the nodes of a graph."""
+        """The number of a URL, or None if no user read it; integers, as nodes of graphs have, are never in a log."""
         return None if is_node(url) else self._urls.id_of(url)
 
     def positions_of(self, url_id: int) -> tuple[Numbers, Numbers]:
@@ -172,22 +172,22 @@ class AccessLog:
         return users, (places - self._starts[users]).astype(np.int32)
 
     def users_of(self, url_id: int) -> Numbers:
-        """Everybody who read a URL, once and in order."""
+        """The distinct users who read a URL, in order."""
         starts, users, _ = self._users_by_url
         return users[starts[url_id] : starts[url_id + 1]]
 
     def user_weights(self, url_id: int) -> Reals:
-        """For each of `users_of`, the weight of the latest time they read it."""
+        """For each of `users_of`, the weight of their latest access."""
         starts, _, weights = self._users_by_url
         return weights[starts[url_id] : starts[url_id + 1]]
 
     def urls_of(self, user: int) -> Numbers:
-        """Every URL that a user read, once and in order of the numbers."""
+        """The distinct URLs that a user read, in order of their numbers."""
         starts, urls, _ = self._urls_by_user
         return urls[starts[user] : starts[user + 1]]
 
     def url_weights(self, user: int) -> Reals:
-        """For each of `urls_of`, the weight of the latest time it was read."""
+        """For each of `urls_of`, the weight of its latest access."""
         starts, _, weights = self._urls_by_user
         return weights[starts[user] : starts[user + 1]]
 
@@ -232,7 +232,7 @@ class AccessLog:
         return self._urls_by_user[2]
 
     def with_at_least(self, users: int) -> "AccessLog":
-        """Without the pages that fewer users read, and without those who read nothing else."""
+        """The log without pages of fewer users, and without users who then have no access left."""
         if users <= 1:
             return self
         enough = np.diff(self._users_by_url[0]) >= users
@@ -262,13 +262,13 @@ class AccessLog:
         return aged
 
     def without_unused(self) -> "AccessLog":
-        """Without URLs that nobody read and users who read nothing."""
+        """The log without URLs and users that have no access."""
         everybody = (np.diff(self._starts) > 0).all()
         everything = (np.bincount(self._walks, minlength=len(self._urls)) > 0).all()
         return self if everybody and everything else self._only(np.ones(self.accesses, np.bool_))
 
     def _only(self, kept: Mask) -> "AccessLog":
-        """The kept accesses, with those users and URLs that have one."""
+        """The selected accesses, with the users and URLs that have any."""
         lengths = np.bincount(self.walk_users[kept], minlength=self.users)
         starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths[lengths > 0], dtype=np.int64)))
         ids = np.flatnonzero(np.bincount(self._walks[kept], minlength=len(self._urls)))
@@ -300,7 +300,7 @@ class AccessLog:
         return _starts_of(users, self.users), urls[order], weights[order]
 
 
-def _starts_of(numbers: "np.ndarray[Any, np.dtype[Any]]", most: int) -> Places:
-    starts = np.zeros(most + 1, np.int64)
-    np.cumsum(np.bincount(numbers, minlength=most), out=starts[1:])
+def _starts_of(numbers: "np.ndarray[Any, np.dtype[Any]]", maximum: int) -> Places:
+    starts = np.zeros(maximum + 1, np.int64)
+    np.cumsum(np.bincount(numbers, minlength=maximum), out=starts[1:])
     return starts

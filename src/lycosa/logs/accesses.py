@@ -118,7 +118,7 @@ def sum_by_key(keys: Places, counts: Numbers) -> tuple[Places, Numbers]:
 
 @dataclass
 class MinuteCounts:
-    """Adds up minutes as they come; memory grows with the pairs of user and minute, not with the accesses."""
+    """Accumulates counts per user and minute; memory grows with these pairs, not with the accesses."""
 
     _parts: list[Minutes] = field(default_factory=list)
     _waiting: int = 0
@@ -131,7 +131,7 @@ class MinuteCounts:
             self._waiting = 0
 
     def total(self) -> Minutes:
-        """The sum of all that was added; may be called once, as it is not kept."""
+        """The sum of everything added; may be called only once."""
         parts, self._parts = self._parts, []
         return Minutes.merged(parts)
 

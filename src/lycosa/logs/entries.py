@@ -1,4 +1,4 @@
-"""What a format makes of a line of a log, and why a line is no page view.
+"""The parsed entry of a log line, and the reasons for dropping a line.
 
 Every line is either used or dropped for one of these reasons, the first that applies in the order of `Drop`.
 """
@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class Drop(IntEnum):
-    """Why a line is dropped. Negative, since it stands instead of the number of a page."""
+    """Why a line is dropped. Negative, because it replaces the number of a page."""
 
     EMPTY = -1
     TOO_LONG = -2

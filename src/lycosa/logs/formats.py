@@ -1,4 +1,4 @@
-"""Formats of access logs: each makes an `Entry` of any line.
+"""Formats of access logs: each parses any line into an `Entry`.
 
 Squid's native format, NCSA common and combined, W3C extended, and tables whose first line names the columns.
 """
@@ -56,7 +56,7 @@ def parse_iso_time(text: str) -> float:
 
 
 class Format(Protocol):
-    """Makes an entry of a line."""
+    """Parses a line into an entry."""
 
     @property
     def name(self) -> str: ...
@@ -65,7 +65,7 @@ class Format(Protocol):
 
 
 _MAX_CACHED = 10_000
-_LONGEST_CACHED = 256  # bytes of method, status and type together
+_MAX_CACHED_LENGTH = 256  # bytes of method, status and type together
 _NCSA = re.compile(
     rb"(\S++) \S++ ([^\[]*+)\[([^\]]{20,30}+)\] "
     rb'"([A-Za-z_-]++) ([^\s"\\]*+(?:\\.[^\s"\\]*+)*+)(?: HTTP/[\d.]++)?" (\d{3}|-)(?:\s|$)'
@@ -79,7 +79,7 @@ class RequestClasses(dict[tuple[bytes, bytes, bytes], int]):
         if len(self) >= _MAX_CACHED:
             self.clear()
         found = self.classify(*parts)
-        if sum(map(len, parts)) <= _LONGEST_CACHED:
+        if sum(map(len, parts)) <= _MAX_CACHED_LENGTH:
             self[parts] = found
         return found
 

@@ -1,4 +1,4 @@
-"""Importing access logs: files become page views in a log, each file wholly or not at all, and each once.
+"""Imports access logs: the page views of each file are added to a log, atomically and only once.
 
 A file is read in blocks of lines (`LogText`), a format makes an entry of each line, entries become numbers of users and
 pages (`ParsedFile`), and what is left without groups and repetitions is stored. `import_logs` does it for many files.
@@ -36,7 +36,7 @@ MAX_LINE = 1 << 16  # bytes; longer lines are dropped
 
 
 class Block(NamedTuple):
-    """Whole lines without their ends; or none, and that all that was read so far is known from an earlier import."""
+    """Complete lines without line ends; or none, if everything read so far is known from an earlier import."""
 
     lines: list[bytes]
     known_so_far: bool = False
@@ -131,9 +131,9 @@ def _claimed_size(file: BinaryIO) -> int:
 # ---------------------------------------------------------------- numbers of users and pages, and parsing
 
 MAX_CACHED = 1 << 19  # spellings of users or URLs whose numbers are cached
-_LONGEST_CACHED = 256  # bytes of a spelling; nearly all are shorter, and lines may be long
+_MAX_CACHED_LENGTH = 256  # bytes of a spelling; nearly all are shorter, and lines may be long
 MAX_EXAMPLES = 2  # of dropped lines, for each reason
-_NOBODY = {b"": -1, b"-": -1}
+_NO_USER = {b"": -1, b"-": -1}
 _EARLIEST = 631_152_000.0  # 1990: no log is older
 _CLOCK_TOLERANCE = 86_400.0  # seconds that a clock may be ahead
 _TOO_LONG = dropped_entry(Drop.TOO_LONG)
@@ -146,7 +146,7 @@ class UserNumbers:
         self._numbers = {each: number for number, each in enumerate(known)}
         self.known = len(self._numbers)
         self._hashed = hashed
-        self.cache = dict(_NOBODY)
+        self.cache = dict(_NO_USER)
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -154,9 +154,9 @@ class UserNumbers:
     def number(self, spelling: bytes) -> int:
         if len(self.cache) >= MAX_CACHED:
             self.cache.clear()
-            self.cache.update(_NOBODY)
+            self.cache.update(_NO_USER)
         found = self._numbers.setdefault(self._hashed(spelling), len(self._numbers))
-        if len(spelling) <= _LONGEST_CACHED:
+        if len(spelling) <= _MAX_CACHED_LENGTH:
             self.cache[spelling] = found
         return found
 
@@ -165,12 +165,12 @@ class UserNumbers:
         return list(islice(self._numbers, self.known, None))
 
     def keep(self) -> None:
-        """Notes that the new users are in the log now."""
+        """Marks the new users as stored."""
         self.known = len(self._numbers)
 
 
 class PageNumbers:
-    """A number for every page, or a Drop for what is none; new pages follow those that the log has.
+    """A number for every page, or a Drop for URLs that are no pages; new pages follow those that the log has.
 
     There are two caches by spelling, as a URL that the log says is a page needs not look like one.
     """
@@ -188,7 +188,7 @@ class PageNumbers:
             cache.clear()
         url = page_url(spelling, site=self._site, by_extension=not is_stated)
         found = url if isinstance(url, Drop) else self._numbers.setdefault(url, len(self._numbers))
-        if len(spelling) <= _LONGEST_CACHED:
+        if len(spelling) <= _MAX_CACHED_LENGTH:
             cache[spelling] = int(found)
         return int(found)
 
@@ -197,7 +197,7 @@ class PageNumbers:
         return list(islice(self._numbers, self.known, None))
 
     def keep(self, read: Iterable[int]) -> None:
-        """Notes that some of the new pages are in the log now, numbered in this order; the others are forgotten."""
+        """Marks some of the new pages as stored, numbered in this order; the others are dropped."""
         new = self.new()
         for each in new:
             del self._numbers[each]
@@ -219,7 +219,7 @@ class DroppedLine:
 
 @dataclass
 class ParsedFile:
-    """The page views of one file as columns of numbers, and how many lines were dropped why."""
+    """The page views of one file as columns of numbers, and the number of dropped lines by reason."""
 
     known_lines: int = 0  # lines before the first of these, imported earlier
     lines: int = 0
@@ -231,12 +231,12 @@ class ParsedFile:
     _before: float = -np.inf  # the time of the last line that had one
 
     def accesses(self) -> Accesses:
-        """All page views in the order of the lines; may be called once, as they are not kept."""
+        """All page views in the order of the lines; may be called only once."""
         blocks, self._blocks = self._blocks, []
         return Accesses.joined(*blocks)
 
     def add(self, lines: Sequence[bytes], read: Format, users: UserNumbers, pages: PageNumbers, *, now: float) -> None:
-        """Parses the next lines; the one loop that sees every line, so it is kept fast."""
+        """Parses the next lines; a hot loop, as it runs for every line."""
         entries: Iterable[Entry] = map(read, lines)
         if max(map(len, lines), default=0) > MAX_LINE:
             entries = (read(line) if len(line) <= MAX_LINE else _TOO_LONG for line in lines)
@@ -295,7 +295,7 @@ class ParsedFile:
 
 
 def _example_of(why: Drop, entry: Entry) -> str:
-    """The part of a line that is wrong: a date as it is, of anything else the shape."""
+    """The invalid part of a line: a date as it is, anything else as its shape."""
     _, at, _, part = entry
     if why in (Drop.TOO_LONG, Drop.NO_USER):
         return ""
@@ -420,7 +420,7 @@ Count = Callable[[int, int], None]  # done, of how many
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """How files are to be read; None for the setting of the log, or else the default."""
+    """How to read files; None means the setting of the log, or else the default."""
 
     site: str | None = None  # the host whose paths a server's log has
     format: str | None = None
@@ -509,7 +509,7 @@ class NumberCache:
         self._pages: PageNumbers | None = None
 
     def of(self, log: LogFile, imports: int) -> tuple[UserNumbers, PageNumbers]:
-        """The numbers of a log into which so many files were imported; one more is to follow."""
+        """The numbers of a log with this number of imported files, before the next import."""
         if self._users is None or self._pages is None or imports != self._imports:
             self._users = UserNumbers(log.hashes(), user_hash_function(key_path(log.path)))
             self._pages = PageNumbers(log.urls(), self._origin)
@@ -517,7 +517,7 @@ class NumberCache:
         return self._users, self._pages
 
     def invalidate(self) -> None:
-        """Has the numbers read again, as nothing was added to the log after all."""
+        """Has the numbers read again, because the transaction failed."""
         self._imports = -1
 
 

@@ -1,4 +1,4 @@
-"""The file of an imported log: an SQLite database, opened and checked, whoever made it.
+"""The file of an imported log: an SQLite database, which is checked because it may be untrusted.
 
 Columns are stored as blobs, little-endian. Users are known by a keyed hash. The key lies beside the log, in a file that
 only its owner may read, and joins later imports to the same users. Without it nobody can find out whether a given
@@ -28,7 +28,7 @@ from .entries import DESCRIPTIONS
 
 APPLICATION = int.from_bytes(b"LyLo", "big")  # in the header of the file
 VERSION = 1
-_LONGEST_VALUE = 1_000_000_000  # bytes
+_MAX_VALUE_LENGTH = 1_000_000_000  # bytes
 TABLES = {
     "settings": "CREATE TABLE settings (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
     "imports": """CREATE TABLE imports (
@@ -91,7 +91,7 @@ def _open_database(path: Path, *, writable: bool = False) -> Iterator[sqlite3.Co
 
 @contextmanager
 def _log_errors(path: Path) -> Iterator[None]:
-    """Raises errors of disk and database as one line for the user."""
+    """Context that raises errors of disk and database as LycosaError."""
     try:
         yield
     except sqlite3.Error as error:
@@ -112,7 +112,7 @@ def _damaged(path: Path) -> UsageError:
 
 
 def _connection(path: Path, mode: Literal["rwc", "rw"]) -> sqlite3.Connection:
-    connection = open_database(path, mode=mode, longest_value=_LONGEST_VALUE, timeout=1.0, commits_itself=True)
+    connection = open_database(path, mode=mode, longest_value=_MAX_VALUE_LENGTH, timeout=1.0, commits_itself=True)
     try:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except BaseException:
@@ -145,12 +145,13 @@ def _create(connection: sqlite3.Connection) -> None:
 
 
 def _has_tables(connection: sqlite3.Connection) -> bool:
-    return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+    return connection.execute("SELECT 1 FROM sqlite_master").fetchone() is not None
 
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:
     def pragma(name: str) -> int:
-        return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+        (value,) = connection.execute(f"PRAGMA {name}").fetchone()
+        return int(value)
 
     found = connection.execute(
         "SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_autoindex%' LIMIT ?", (len(TABLES) + 1,)
@@ -173,7 +174,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _check_sizes(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuses columns that take more bytes than the file has, as pages that lead back to each other make them."""
+    """Refuses columns larger than the file, which cyclic pages of a crafted database cause."""
     total = 0
     for table, columns in _COLUMNS.items():
         bytes_of_row = " + ".join(f"length({column})" for column in columns)
@@ -195,7 +196,7 @@ HASH_BYTES = 16
 
 
 def key_path(log: Path) -> Path:
-    """Where the key of a log lies."""
+    """The path of the key of a log."""
     return log.with_name(f"{log.name}.key")
 
 
@@ -356,7 +357,7 @@ def open_log(path: Path, *, writable: bool = False) -> Iterator[LogFile]:
 
 
 def open_access_log(path: Path | str, *, min_users: int = 1) -> AccessLog:
-    """Who read what, of a log that `lycosa logs import` made, less pages read by fewer than `min_users` people.
+    """The accesses of an imported log, without pages read by fewer than `min_users` users.
 
     A log that was imported with a higher number keeps to that.
     """

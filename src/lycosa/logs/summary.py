@@ -1,4 +1,4 @@
-"""A log in numbers, for `lycosa logs show`."""
+"""Figures of a log, for `lycosa logs show`."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ class Activity:
 
 @dataclass(frozen=True)
 class LogSummary:
-    """What a log holds, in numbers."""
+    """Figures of a log."""
 
     files: Sequence[ImportedFile]
     min_users: int
@@ -49,7 +49,7 @@ class LogSummary:
 
 
 def summarise(path: Path, *, most_read: int = 10) -> LogSummary:
-    """What the log holds; pages read by too few people are only counted."""
+    """The figures of a log; pages read by too few users are only counted."""
     with open_log(path) as log:
         files, groups = log.imports(), len(log.groups())
         least = log.settings().get(MIN_USERS, 1)
@@ -81,11 +81,11 @@ def summarise(path: Path, *, most_read: int = 10) -> LogSummary:
     )
 
 
-def _most_read(access_log: AccessLog, most: int) -> list[tuple[Url, int, int]]:
+def _most_read(access_log: AccessLog, limit: int) -> list[tuple[Url, int, int]]:
     starts, _ = access_log.users_by_url
     people = np.diff(starts)
     times_read = np.bincount(access_log.walks, minlength=len(people))
-    order = np.lexsort((-times_read, -people))[:most]
+    order = np.lexsort((-times_read, -people))[:limit]
     return [(access_log.urls[each], int(people[each]), int(times_read[each])) for each in order.tolist()]
 
 

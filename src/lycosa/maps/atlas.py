@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from itertools import islice
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from msgspec import Struct
@@ -56,6 +56,15 @@ class Sighting(Struct, frozen=True, gc=False):
     at: float
     source: str
     sketch: bytes | None = None
+
+
+class _Member(NamedTuple):
+    """A page of a topic."""
+
+    page: int
+    url: Url
+    source: int
+    alive_at: Any  # unchecked
 
 
 class AtlasReader:
@@ -174,11 +183,11 @@ class AtlasReader:
         return portals, spokes
 
     def _topic(self, name: str) -> int:
-        found = list(self._rows("SELECT number FROM topics WHERE name = ?", name))
-        if not found:
+        (number,) = next(self._rows("SELECT number FROM topics WHERE name = ?", name), (None,))
+        if number is None:
             there = ", ".join(self.topics()[:20]) or "none"
             raise UsageError(f"the atlas {self.path} has no map of {name!r}; there are {there}")
-        return int(found[0][0])
+        return int(number)
 
     def _is_allowed(self, url: object) -> bool:
         reason = why_url_refused(url, allow_private=self._allow_private)
@@ -251,10 +260,10 @@ class Atlas(AtlasReader):
         new = self._add_pages(good)
         for url in dead.keys() & new.keys():
             self.mark_dead(url, dead[url])
-        numbers = {url: page for page, url, *_ in members} | new
+        numbers = {member.url: member.page for member in members} | new
         self._add_links((numbers[one], numbers[other]) for one, other in links if one in numbers and other in numbers)
-        sources = {page: source for page, _, source, _ in members}
-        seen_at = {page: at for page, _, _, at in members if is_timestamp(at)}
+        sources = {member.page: member.source for member in members}
+        seen_at = {member.page: member.alive_at for member in members if is_timestamp(member.alive_at)}
         latest: dict[str, float] = {}
         for sighting in good.values():
             latest[sighting.source] = max(sighting.at, latest.get(sighting.source, sighting.at))
@@ -392,9 +401,10 @@ class Atlas(AtlasReader):
         )
         return {url: number for url, number in self._rows("SELECT url, number FROM pages") if url in kept}
 
-    def _members(self, topic: int) -> list[tuple[int, Url, int, Any]]:
+    def _members(self, topic: int) -> list[_Member]:
         sql = "SELECT page, url, source, alive_at FROM members JOIN pages ON number = page WHERE topic = ? LIMIT ?"
-        return [row for row in self._rows(sql, topic, MAX_PAGES) if self._is_allowed(row[1])]
+        members = map(_Member._make, self._rows(sql, topic, MAX_PAGES))
+        return [member for member in members if self._is_allowed(member.url)]
 
     def _alive_pages(self, wanted: Collection[int]) -> tuple[dict[int, bytes | None], Integers]:
         """Of some pages those that are not dead, with their sketches, and an array of their links."""

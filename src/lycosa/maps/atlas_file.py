@@ -155,7 +155,8 @@ def _connection(path: Path, mode: Literal["immutable", "rw"]) -> sqlite3.Connect
 
 def _check(connection: sqlite3.Connection, path: Path, size: int) -> None:
     def pragma(name: str) -> int:
-        return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+        (value,) = connection.execute(f"PRAGMA {name}").fetchone()
+        return int(value)
 
     if pragma("application_id") != APPLICATION:
         raise UsageError(f"{path} is a database, but not an atlas; name another file ({_MADE_BY})")

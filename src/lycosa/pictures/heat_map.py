@@ -30,12 +30,12 @@ def heat_map(
 
     A colour bar is at the right. With `names`, these label rows and columns instead of the ranges.
     """
-    most = max((count for row in counts for count in row), default=0)
-    if most <= 0 or not (x_range[0] < x_range[1] and y_range[0] < y_range[1]):
+    maximum = max((count for row in counts for count in row), default=0)
+    if maximum <= 0 or not (x_range[0] < x_range[1] and y_range[0] < y_range[1]):
         return empty_figure(width, height, title=title)
     left, below = (NAMES_LEFT, NAMES_BELOW) if names else (60.0, 30.0)
     top, bottom = (34.0 if y_title else 16.0), height - below - (18.0 if x_title else 0.0)
-    key = width - KEY_WIDTH - 10 - DIGIT * max(4, len(number_label(float(most))))
+    key = width - KEY_WIDTH - 10 - DIGIT * max(4, len(number_label(float(maximum))))
     x_scale = Scale(*x_range, left, key - 14)
     y_scale = Scale(*y_range, bottom, top)
     parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER)]
@@ -45,7 +45,7 @@ def heat_map(
         for column, count in enumerate(cells):
             if count > 0:
                 x, y = x_scale.start + column * wide, bottom - (row + 1) * tall
-                parts.append(element("rect", x=x, y=y, width=wide, height=tall, fill=_shade(count, most)))
+                parts.append(element("rect", x=x, y=y, width=wide, height=tall, fill=_shade(count, maximum)))
     parts.append(
         element("rect", x=x_scale.start, y=top, width=x_scale.end - x_scale.start, height=bottom - top, **_FRAME)
     )
@@ -54,12 +54,12 @@ def heat_map(
     else:
         parts += _ticks_beside(y_scale, x_scale.start, title=y_title)
         parts += x_axis(x_scale, bottom, title=x_title)
-    parts += _key(most, x=key, top=top, bottom=bottom)
+    parts += _key(maximum, x=key, top=top, bottom=bottom)
     return figure(width, height, parts, title=title or f"{y_title} by {x_title}")
 
 
-def _shade(count: float, most: float) -> str:
-    share = math.log(count) / math.log(most) if most > 1 else 1.0
+def _shade(count: float, maximum: float) -> str:
+    share = math.log(count) / math.log(maximum) if maximum > 1 else 1.0
     mixed = (round(light + share * (dark - light)) for light, dark in zip(LIGHT, DARK, strict=True))
     return "#" + "".join(f"{part:02x}" for part in mixed)
 
@@ -94,20 +94,25 @@ def _names(names: Sequence[str], x_scale: Scale, y_scale: Scale, *, titles: tupl
     return parts
 
 
-def _key(most: int, *, x: float, top: float, bottom: float) -> list[str]:
+def _key(maximum: int, *, x: float, top: float, bottom: float) -> list[str]:
     """The colour bar, with the counts of some shades."""
     tall = (bottom - top) / KEY_STEPS
     parts = []
     for step in range(KEY_STEPS):
-        count = float(most) ** (step / (KEY_STEPS - 1))
+        count = float(maximum) ** (step / (KEY_STEPS - 1))
         parts.append(
             element(
-                "rect", x=x, y=bottom - (step + 1) * tall, width=KEY_WIDTH, height=tall + 0.5, fill=_shade(count, most)
+                "rect",
+                x=x,
+                y=bottom - (step + 1) * tall,
+                width=KEY_WIDTH,
+                height=tall + 0.5,
+                fill=_shade(count, maximum),
             )
         )
     parts.append(element("rect", x=x, y=top, width=KEY_WIDTH, height=bottom - top, **_FRAME))
     for share in (0.0, 0.5, 1.0):
         y = bottom - share * (bottom - top)
-        label = number_label(float(round(float(most) ** share)))
+        label = number_label(float(round(float(maximum) ** share)))
         parts.append(text(x + KEY_WIDTH + 4, y + 4.5 * (2 * share), label, fill=FAINT))
     return parts

@@ -17,7 +17,7 @@ from lycosa.vocabulary.key_table import KeyTable
 from lycosa.vocabulary.records import Codes, Url
 from lycosa.vocabulary.scratch_file import ScratchFile
 
-NEAR = 3  # bits in which the fingerprints of near-duplicates may differ
+MAX_HAMMING_DISTANCE = 3  # bits in which the fingerprints of near-duplicates may differ
 MIN_WORDS = 20  # pages of fewer words have no fingerprint
 _SHINGLE = 4  # words; single words would make half of a topic's pages near-duplicates
 _PARTS = 64
@@ -53,7 +53,7 @@ def fingerprint_of(words: Codes) -> int:
 
 
 class NearDuplicates:
-    """Finds an earlier page whose fingerprint differs in at most `NEAR` bits.
+    """Finds an earlier page whose fingerprint differs in at most `MAX_HAMMING_DISTANCE` bits.
 
     Two such fingerprints agree in at least one of four blocks of 16 bits, so only pages that share a block are
     compared. For each value of a block, only the latest `block_size` pages are compared, which bounds the cost of
@@ -80,7 +80,7 @@ class NearDuplicates:
         for place, block in enumerate(_blocks_of(fingerprint)):
             number, oldest, left = self._latest[block], 0, self._block_size
             while number and left:
-                if (fingerprint ^ fingerprints[number - 1]).bit_count() <= NEAR:
+                if (fingerprint ^ fingerprints[number - 1]).bit_count() <= MAX_HAMMING_DISTANCE:
                     oldest = number
                 number = previous[4 * number - 4 + place]
                 left -= 1

@@ -24,7 +24,7 @@ _MAX_TAGS = 20_000  # read for the main text: its extraction is quadratic in the
 BOILERPLATE_TAGS = ["nav", "footer", "aside"]
 _BOILERPLATE_ROLES = "[role=navigation], [role=contentinfo], [role=complementary]"
 _ROBOTS_NAMES = ("robots", "lycosa")
-_WORD_OF_ROBOTS = re.compile(r"[^\s,;]+")  # separated by commas, or wrongly by semicolons
+_ROBOTS_DIRECTIVE = re.compile(r"[^\s,;]+")  # separated by commas, or wrongly by semicolons
 INVISIBLE_TAGS = ["script", "style", "noscript", "template", "iframe", "noframes", "noembed"]
 
 # Inserted before each link, so that one pass over the tree gives the text and the offset of every link. This control
@@ -150,7 +150,7 @@ def _canonical(tree: LexborHTMLParser, base: Url) -> Url | None:
 def _robots_words(metas: Iterable[Mapping[str, str | None]]) -> Iterator[str]:
     for meta in metas:
         if _lower(meta, "name") in _ROBOTS_NAMES:
-            yield from _WORD_OF_ROBOTS.findall(_lower(meta, "content"))
+            yield from _ROBOTS_DIRECTIVE.findall(_lower(meta, "content"))
 
 
 class _Links:

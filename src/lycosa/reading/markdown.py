@@ -253,7 +253,7 @@ def _last_tag(node: LexborNode) -> str | None:
 
 def _start_of(node: LexborNode) -> int:
     start = (node.attributes.get("start") or "").strip()
-    number = whole_number(start, most=10**8)
+    number = whole_number(start, maximum=10**8)
     return 1 if number is None else number
 
 

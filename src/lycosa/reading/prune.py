@@ -65,7 +65,7 @@ _KEPT = names(  # close each other or have no content
     "a li p tbody td tfoot th thead tr area base br frame hr img link meta head"
 )
 _READ_ATTRIBUTES = names("alt aria-label class content hidden href http-equiv lang name rel role src start title")
-_LONGEST_NAME = max(map(len, _READ_ATTRIBUTES))
+_MAX_NAME_LENGTH = max(map(len, _READ_ATTRIBUTES))
 _ONCE = frozenset(("html", "body"))  # the parser merges the attributes of later ones into the first
 
 _LONG = re.compile(f"<[^>]{{{LONG_TAG}}}")
@@ -112,7 +112,7 @@ _VOID = names("area base br col embed hr img input link meta param source track 
 _NOT_SHOWN = frozenset(("script", "style", "iframe", "noembed", "noframes"))
 _MAX_OPEN = 500  # elements within SVG and MathML
 _META = re.compile(f"(?ai:<meta)(?=[{_BLANK}/])")
-_LONGEST_META = 2000  # characters
+_MAX_META_LENGTH = 2000  # characters
 _ROBOTS_NAMES = ("robots", "lycosa")
 
 
@@ -347,7 +347,7 @@ def _is_closed(tag: re.Match[str]) -> bool:
 def _doubtful_directives(html: str) -> Iterator[str]:
     """The robots directives in the rest of a page, if everything that looks like a tag were one."""
     for found in _META.finditer(html):
-        tag = _FOREIGN_MARKUP.match(html, found.start(), found.end() + _LONGEST_META)
+        tag = _FOREIGN_MARKUP.match(html, found.start(), found.end() + _MAX_META_LENGTH)
         attributes = _attributes(tag) if tag is not None else {}
         if unescape(attributes.get("name", "")).strip().lower() in _ROBOTS_NAMES:
             yield f'<meta name="robots" content="{_unquoted(attributes.get("content", ""))}">'
@@ -371,7 +371,7 @@ def _plain(tag: re.Match[str], name: str) -> str:
         return f"<{name}{plain}"
     read: dict[str, str] = {}
     for key, value in _ATTRIBUTE.findall(tag["attributes"]):
-        if len(key) <= _LONGEST_NAME and (key := key.lower()) in _READ_ATTRIBUTES and len(value) <= MAX_HREF + 2:
+        if len(key) <= _MAX_NAME_LENGTH and (key := key.lower()) in _READ_ATTRIBUTES and len(value) <= MAX_HREF + 2:
             read.setdefault(key, value)
     written = "".join(f' {key}="{_unquoted(value)}"' for key, value in read.items())
     return f"<{name}{written}>"

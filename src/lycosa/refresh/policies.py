@@ -13,7 +13,7 @@ from .history import Floats, HistoryTable, Ints
 
 FLOOR = 0.01  # share of the mean: lower bound of importance and change rate, so that each page gets its turn
 _MAX_STEPS = 60  # of Newton's method; about six suffice
-_HUGE = 1e100  # larger than any real value
+_UPPER_BOUND = 1e100  # larger than any real value
 _TOLERANCE = 1e-9  # share of the budget by which the crawl rates may miss it
 _SERIES_BELOW = 0.02  # below, 1 − (1 + x)e^{−x} is computed from its series, since the terms nearly cancel
 
@@ -190,7 +190,7 @@ class LambdaCrawl:
         rate, mean_rate = _relative_to_mean(pages.rate)
         ages = ages * mean_rate  # in the mean time between changes, the unit of `rate` from here on
         per_time = _crawl_rate_of(budget, ages) if self._per_time is None else self._per_time / mean_rate
-        overdue = ages * crawl_rates(importance, rate, min(max(per_time, 1 / _HUGE), _HUGE))
+        overdue = ages * crawl_rates(importance, rate, min(max(per_time, 1 / _UPPER_BOUND), _UPPER_BOUND))
         return highest(overdue, budget, self._random, then=importance)
 
 
@@ -257,9 +257,9 @@ def _rates_at(urgency: Floats, rate: Floats, log_price: float) -> Floats:
 
 def _relative_to_mean(column: Floats) -> tuple[Floats, float]:
     """A column in multiples of its mean, none below FLOOR; and the mean, or ones and 1 if the mean is zero."""
-    column = np.where(column > 0, np.minimum(column, _HUGE), 0.0)
+    column = np.where(column > 0, np.minimum(column, _UPPER_BOUND), 0.0)
     mean = float(column.mean())
-    return (np.maximum(column / mean, FLOOR), mean) if mean > 1 / _HUGE else (np.ones(len(column)), 1.0)
+    return (np.maximum(column / mean, FLOOR), mean) if mean > 1 / _UPPER_BOUND else (np.ones(len(column)), 1.0)
 
 
 def _crawl_rate_of(budget: int, ages: Floats) -> float:

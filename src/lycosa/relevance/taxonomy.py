@@ -50,26 +50,26 @@ class Taxonomy:
 
     @classmethod
     def train(
-        cls, examples: Mapping[str, Iterable[Page]], *, seed: int = 0, smoothing: float = 1.0, most: int = MAX_PAGES
+        cls, examples: Mapping[str, Iterable[Page]], *, seed: int = 0, smoothing: float = 1.0, limit: int = MAX_PAGES
     ) -> "Taxonomy":
-        """A taxonomy trained on pages of each topic; of a topic with more than `most`, on a random sample."""
+        """A taxonomy trained on pages of each topic; of a topic with more than `limit`, on a random sample."""
         random = Random(seed)
         learnt = {
-            topic: _sample([page for page in pages if _has_words(page)], most, random)
+            topic: _sample([page for page in pages if _has_words(page)], limit, random)
             for topic, pages in examples.items()
         }
         return cls._of(learnt, smoothing)
 
     @classmethod
     def accuracy(
-        cls, examples: Mapping[str, Iterable[Page]], *, seed: int = 0, smoothing: float = 1.0, most: int = MAX_PAGES
+        cls, examples: Mapping[str, Iterable[Page]], *, seed: int = 0, smoothing: float = 1.0, limit: int = MAX_PAGES
     ) -> dict[str, float]:
         """The share of pages of each topic that are classified as it: trained on two thirds, tested on the others."""
         random = Random(seed)
         learnt: dict[str, list[Page]] = {}
         tried: dict[str, list[Page]] = {}
         for topic, given in examples.items():
-            pages = _sample([page for page in given if _has_words(page)], most, random)
+            pages = _sample([page for page in given if _has_words(page)], limit, random)
             if len(pages) < 2:
                 raise RecipeError(f"the topic {topic!r} has too few pages to learn from some and try others; give two")
             random.shuffle(pages)
@@ -190,21 +190,21 @@ class _BagOfWords:
         self.counts: Counts = np.bincount(places, weights, minlength=len(self.codes)).astype(np.int64)
 
 
-def _commonest(bags: Sequence[_BagOfWords], most: int) -> Codes:
+def _commonest(bags: Sequence[_BagOfWords], limit: int) -> Codes:
     """The words that are in the most pages, as sorted codes."""
     codes, places = np.unique(np.concatenate([bag.codes for bag in bags]), return_inverse=True)
-    if len(codes) <= most:
+    if len(codes) <= limit:
         return codes
     containing = np.bincount(places, np.concatenate([bag.containing for bag in bags]), minlength=len(codes))
-    return np.sort(codes[np.argsort(-containing, kind="stable")[:most]])
+    return np.sort(codes[np.argsort(-containing, kind="stable")[:limit]])
 
 
 def _has_words(page: Page) -> bool:
     return len(page.words.counted[0]) > 0
 
 
-def _sample(pages: list[Page], most: int, random: Random) -> list[Page]:
-    return pages if len(pages) <= most else random.sample(pages, most)
+def _sample(pages: list[Page], limit: int, random: Random) -> list[Page]:
+    return pages if len(pages) <= limit else random.sample(pages, limit)
 
 
 def _codes(saved: Plain) -> Codes:
@@ -216,7 +216,7 @@ def _codes(saved: Plain) -> Codes:
     return codes
 
 
-def _integers(saved: Plain, least: int, most: int) -> Counts:
-    if not isinstance(saved, list) or not all(type(number) is int and least <= number <= most for number in saved):
-        raise ValueError(f"there is more than whole numbers from {least} to {most}")
+def _integers(saved: Plain, minimum: int, limit: int) -> Counts:
+    if not isinstance(saved, list) or not all(type(number) is int and minimum <= number <= limit for number in saved):
+        raise ValueError(f"there is more than whole numbers from {minimum} to {limit}")
     return np.array(saved, np.int64)

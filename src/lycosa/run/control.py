@@ -28,7 +28,8 @@ from lycosa.vocabulary.files import atomic_write, read_regular_file
 from lycosa.vocabulary.records import Plain, Url
 
 from . import steering, upkeep
-from .session import Session, Tell
+from .run_settings import Tell
+from .session import Session
 from .topic_training import Learnt, TopicTrainer
 from .upkeep import require_learning
 
@@ -166,7 +167,7 @@ class CrawlControl:
                 reply = CrawlReply(undone=str(step), learnt=learnt)
             case "status":
                 reply = CrawlReply(status=self._facts())
-        session.steer()
+        session.state.steer()
         status.woken.set()
         return reply
 
@@ -207,7 +208,7 @@ def carry_out(folder: Path, request: CrawlRequest, *, tell: Tell) -> CrawlReply 
     if request.do in ("block", "boost"):
         with Session(folder, load_recipe(folder), clock=WallClock(), tell=tell, ranks=False) as session:
             (steering.block if request.do == "block" else steering.boost)(folder, request.what)
-            session.steer()
+            session.state.steer()
         return None
     if request.do == "undo":
         step = upkeep.undo(folder, clock=WallClock(), tell=tell)

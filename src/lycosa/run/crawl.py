@@ -72,7 +72,7 @@ class Status:
         self.began = began
         self.requests = FetchCounts()
         self.stop_reason = ""  # empty until the crawl stops
-        self.woken = asyncio.Event()  # set by an interrupt, and whenever a fetch lands
+        self.woken = asyncio.Event()  # set by an interrupt, and whenever a fetch completes
         self.is_paused = False  # by the user: no new fetches
         self.page_budget: int | None = None  # set by the user during the run; overrides the budget's
         self._interrupted = False
@@ -212,9 +212,10 @@ class Crawl:
         self.slots.use(self.loop.frontier)
         fetches, refusals = _Fetches(self), _Refusals(self)
         try:
-            while (landed := await fetches.next()) is not None:
-                self.status.requests.count(landed[1])
-                visit = refusals.step(*landed)
+            while (completed := await fetches.next()) is not None:
+                candidate, fetch = completed
+                self.status.requests.count(fetch)
+                visit = refusals.step(candidate, fetch)
                 if visit is not None:
                     self.observe(visit)
                     yield visit
@@ -268,14 +269,14 @@ class _Fetches:
         self._clock = crawl.clock
         self._began = crawl.clock.now() if crawl.status.began is None else crawl.status.began
         self._taken = 0
-        self._bug: BaseException | None = None  # raised by the web, which should return outcomes instead
+        self._bug: BaseException | None = None  # an exception of the web, which should return outcomes instead
         self._tasks: set[asyncio.Task[None]] = set()
-        self._landed: deque[tuple[Candidate, Fetch]] = deque()
+        self._completed: deque[tuple[Candidate, Fetch]] = deque()
         # The duration of a fetch is measured in seconds of waiting: time spent parsing pages or training a model does
         # not make a host slow.
         self._waited = 0.0
         self._begun: deque[tuple[float, asyncio.Task[None], Host]] = deque()  # with the value of `_waited` at its start
-        self._most = crawl.concurrency
+        self._max_in_flight = crawl.concurrency
         self._limit_to(crawl.slots.max_fetches)
 
     async def next(self) -> tuple[Candidate, Fetch] | None:
@@ -298,15 +299,15 @@ class _Fetches:
     async def _next_of_many(self) -> tuple[Candidate, Fetch] | None:
         while not self._is_over():
             self._launch()
-            if not self._landed:
+            if not self._completed:
                 await self._wait()
             elif self._taken % _MAX_STEPS == 0:
                 await asyncio.sleep(0)
             if self._bug is not None:
                 raise self._bug
-            if self._landed:
+            if self._completed:
                 self._taken += 1
-                return self._landed.popleft()
+                return self._completed.popleft()
         return None
 
     def _launch(self) -> None:
@@ -317,21 +318,21 @@ class _Fetches:
             self._begun.popleft()
         now, take = self._clock.now(), self._crawl.loop.frontier.take
         while self._has_free_slot() and (candidate := take(now)):
-            task = asyncio.create_task(self._land(candidate, self._waited))
+            task = asyncio.create_task(self._complete(candidate, self._waited))
             task.add_done_callback(self._end)
             self._tasks.add(task)
             self._begun.append((self._waited, task, host_of(candidate.url)))
 
-    def _limit_to(self, most: int) -> None:
+    def _limit_to(self, limit: int) -> None:
         """Lowers the number of concurrent fetches, because the process has too few file descriptors."""
         slots, concurrency = self._crawl.slots, self._crawl.concurrency
-        slots.max_fetches = min(most, slots.max_fetches)
-        if most < self._most:
-            self._most = most
+        slots.max_fetches = min(limit, slots.max_fetches)
+        if limit < self._max_in_flight:
+            self._max_in_flight = limit
             if not slots.has_warned:
                 slots.has_warned = True
                 self._crawl.tell(
-                    f"fetching {most} at a time instead of {concurrency}: this process may open few files (ulimit -n)"
+                    f"fetching {limit} at a time instead of {concurrency}: this process may open few files (ulimit -n)"
                 )
 
     def _has_free_slot(self) -> bool:
@@ -343,11 +344,11 @@ class _Fetches:
         """The number of fetches that may be in flight."""
         if self._status.is_paused:
             return 0
-        budget, wanted = self._crawl.current_budget, self._most
+        budget, wanted = self._crawl.current_budget, self._max_in_flight
         if budget.pages is not None and self._crawl.assess.memory is None:
-            wanted = min(wanted, budget.pages - self._status.pages - len(self._landed))
+            wanted = min(wanted, budget.pages - self._status.pages - len(self._completed))
         if budget.requests is not None:
-            wanted = min(wanted, budget.requests - self._status.requests.fetches - len(self._landed))
+            wanted = min(wanted, budget.requests - self._status.requests.fetches - len(self._completed))
         return wanted
 
     async def _fetch(self, candidate: Candidate) -> Fetch:
@@ -355,11 +356,11 @@ class _Fetches:
         known = memory.past(candidate.url) if memory and candidate.lane == REFRESH else None
         return await self._crawl.web.fetch(candidate.url, known=known)
 
-    async def _land(self, candidate: Candidate, began: float) -> None:
+    async def _complete(self, candidate: Candidate, began: float) -> None:
         fetch = await self._fetch(candidate)
         if fetch.outcome is not Outcome.POSTPONED and was_requested(fetch):
             self._crawl.loop.frontier.observe(host_of(candidate.url), self._waited - began)
-        self._landed.append((candidate, fetch))
+        self._completed.append((candidate, fetch))
         self._tasks.discard(cast("asyncio.Task[None]", asyncio.current_task()))  # frees its slot
         self._status.woken.set()
 

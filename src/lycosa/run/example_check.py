@@ -8,7 +8,7 @@ from lycosa.vocabulary.records import Page
 from lycosa.vocabulary.text import visible
 from lycosa.vocabulary.urls import host_of
 
-ENOUGH_EXAMPLES = 5
+MIN_EXAMPLES = 5
 _SAME_TEMPLATE = 0.6  # mean share of common words of two examples, from which there is a warning
 _MAX_COMPARED = 20  # examples
 
@@ -18,9 +18,9 @@ def example_warnings(good: Sequence[Page], bad: Sequence[Page], *, topic: str) -
 
     topic: the topic in words, if given.
     """
-    if 0 < len(good) < ENOUGH_EXAMPLES and not topic:
+    if 0 < len(good) < MIN_EXAMPLES and not topic:
         count = "one example" if len(good) == 1 else f"{len(good)} examples"
-        yield f"only {count}: scores are rough; give {ENOUGH_EXAMPLES} or more, or add the topic in words (--topic)"
+        yield f"only {count}: scores are rough; give {MIN_EXAMPLES} or more, or add the topic in words (--topic)"
     yield from _contradictions(good, bad)
     yield from _languages(good)
     yield from _template(good)

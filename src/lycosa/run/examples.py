@@ -15,8 +15,9 @@ from lycosa.web.outcomes import outcome_in_words
 from lycosa.web.robots import TextWeb
 
 from .crawl import Assessor, Crawl, EverySeedRefusedError, Status
+from .crawl_state import SHORT_HOLD
 from .host_slots import CurrentSlots
-from .session import SHORT_HOLD, Session
+from .session import Session
 
 _MAX_AGE = 86_400  # seconds for which an example page is not fetched again
 _MAX_BYTES = 64_000_000  # bytes of example pages kept in memory
@@ -51,7 +52,7 @@ class _SeedsOnly(BaseStrategy):
 
 async def fetch_examples(session: Session, web: Web, slots: CurrentSlots | None = None) -> None:
     """Fetches the example pages that are not in the session's collection, and records those that were found."""
-    missing = {url: good for url, good in session.topic.examples.urls.items() if session.page(url) is None}
+    missing = {url: good for url, good in session.topic.examples.urls.items() if session.pages.page(url) is None}
     if missing:
         session.tell(f"fetching {counted(len(missing), 'example page')}")
     reached: set[Url] = set()
@@ -67,7 +68,7 @@ async def fetch_examples(session: Session, web: Web, slots: CurrentSlots | None 
                     reason = outcome_in_words(fetch.outcome, fetch.status, fetch.detail)
                     session.tell(f"example {example.url}: {reason}")
         except EverySeedRefusedError:
-            if not session.topic.has_good_page(session.terms):
+            if not session.topic.has_good_page(session.pages.terms):
                 raise
     for url in missing.keys() - reached:
         session.tell(f"example {url}: not reached")

@@ -1,20 +1,25 @@
-"""The content of an export: pages, columns, and texts, which are read from the archive one by one."""
+"""Exports: which pages and which of their texts they hold, and writing them to a file, a folder or a stream."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypedDict, get_args
+from typing import Any, BinaryIO, TypedDict, get_args
 
 from msgspec import Struct
 
+from lycosa import __version__
 from lycosa.collection import Collection, PageRow
-from lycosa.collection.export import COLUMNS, Row, export_row
+from lycosa.collection.dataset_folder import About
+from lycosa.collection.export import COLUMNS, FOLDER_FORMATS, Row, check_format, export_row, exporter_for
 from lycosa.collection.json_text import replace_surrogates
 from lycosa.collection.queries import Order, Selection
+from lycosa.collection.wacz import write_wacz
 from lycosa.reading import markdown_of, passages
 from lycosa.recipe import is_host, load_recipe
-from lycosa.vocabulary.errors import RecipeError, UsageError
+from lycosa.vocabulary.errors import RecipeError, UsageError, cannot_write
+from lycosa.vocabulary.files import atomic_write, new_folder
 from lycosa.vocabulary.records import Url
 
 from .open import html_of, main_text_of
@@ -25,6 +30,13 @@ LABELS = ("good", "bad")
 _UNKNOWN_LANGUAGE = "unknown"  # as `lycosa show` calls it
 _TIME_AGO = re.compile(r"([0-9]{1,6})([dh])")
 _SECONDS = {"d": 86_400.0, "h": 3_600.0}
+
+
+Progress = Callable[[int, int], None]
+
+
+def _no_progress(done: int, pages: int) -> None:
+    """Drops a progress update."""
 
 
 class ExportContent(Struct, frozen=True):
@@ -74,6 +86,84 @@ class TableOptions(TypedDict, total=False):
     label: str | None
     since: str | float | datetime | None
     order: str | None
+
+
+def content_of(format: str, asked: ExportContent) -> ExportContent:
+    """The content of an export in a format; UsageError if the format cannot hold what was asked for."""
+    check_format(format)
+    asked.check()
+    if format == "urls" and asked != ExportContent():
+        raise UsageError("--format urls writes nothing but URLs; for texts and links choose jsonl, csv or parquet")
+    if format == "markdown":
+        if asked not in (ExportContent(), ExportContent(markdown=True)):
+            raise UsageError("--format markdown writes each page as Markdown; for other texts choose jsonl or parquet")
+        return ExportContent(markdown=True)
+    return ExportContent(text=True) if format == "huggingface" and asked == ExportContent() else asked
+
+
+def write_export(
+    collection: Collection,
+    format: str,
+    out: Path | BinaryIO,
+    wanted: Selection,
+    content: ExportContent,
+    *,
+    progress: Progress = _no_progress,
+) -> int:
+    """Writes the selected pages to a file, a new folder or a stream; returns their number.
+
+    content: by `content_of`.
+    progress: called with the number of pages written and of all.
+    """
+    folder = collection.folder
+    pages = collection.catalog.count_selected(wanted)
+    found = _counted(rows(collection, wanted, content, labels_of(folder)), pages, progress)
+    if format in FOLDER_FORMATS:
+        if not isinstance(out, Path):
+            raise UsageError(f"--format {format} writes a folder: name it with --out")
+        about = About(folder.absolute().name, load_recipe(folder, to_read=True).topic.text, f"Lycosa {__version__}")
+        with _write_errors(out), new_folder(out) as made:
+            FOLDER_FORMATS[format](found, made, content.columns, about)
+    else:
+        with _opened(out) as file:
+            exporter_for(format, content.columns)(found, file)
+    return pages
+
+
+def write_wacz_export(collection: Collection, out: Path | BinaryIO, *, progress: Progress = _no_progress) -> int:
+    """Writes the whole archive as a WACZ file; returns the number of its pages."""
+    topic = load_recipe(collection.folder, to_read=True).topic.text
+    with _opened(out) as file:
+        return write_wacz(collection, file, software=f"lycosa/{__version__}", description=topic, progress=progress)
+
+
+@contextmanager
+def _opened(out: Path | BinaryIO) -> Iterator[BinaryIO]:
+    if isinstance(out, Path):
+        with _write_errors(out), atomic_write(out) as file:
+            yield file
+    else:
+        yield out
+
+
+@contextmanager
+def _write_errors(out: Path) -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise cannot_write(out, error, way_out="give another --out") from None
+
+
+def _counted(found: Iterator[Row], pages: int, progress: Progress) -> Iterator[Row]:
+    """The rows, with progress updates."""
+    done, last = 0, None
+    for row in found:
+        yield row
+        if row["number"] != last:
+            done, last = done + 1, row["number"]
+            progress(done, pages)
 
 
 def table_request(folder: Path, options: TableOptions, *, now: float) -> tuple[Selection, ExportContent]:

@@ -13,7 +13,8 @@ from lycosa.vocabulary.records import Candidate, Fetch, Plain, Url
 from lycosa.web.encodings import decoded
 
 from .forgotten import is_forgotten, read_forgotten
-from .session import Session, Tell
+from .run_settings import Tell
+from .session import Session
 from .topic_training import TopicTrainer
 
 AHEAD_SECONDS = 86_400.0  # by which the clock of others may be ahead of ours

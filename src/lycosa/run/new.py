@@ -13,6 +13,7 @@ from lycosa.relevance.examples import Example, examples_in, read_examples
 from lycosa.standing import read_in_links, read_traffic
 from lycosa.user_config import checked_contact
 from lycosa.vocabulary.errors import CollectionError, UsageError
+from lycosa.vocabulary.files import write_file
 from lycosa.vocabulary.records import Url
 
 from .trust import note_made_here
@@ -60,14 +61,14 @@ def new_collection(
         }
         if urls:
             named["seeds"] = "seeds.txt"
-            (folder / "seeds.txt").write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
+            write_file(folder / "seeds.txt", "".join(f"{url}\n" for url in urls))
         text = recipe_text(name=folder.name, topic_text=" ".join(topic.split()), contact=contact, **named)
         tables = {
             "in_links": _keep_table(folder, "in-links.csv", in_links),
             "traffic": _keep_table(folder, "traffic.csv", traffic),
         }
         text = _with_values(text, {**msgspec.to_builtins(scope), **tables})
-        (folder / FILE_NAME).write_text(text, encoding="utf-8")
+        write_file(folder / FILE_NAME, text)
         note_made_here(folder)
     except OSError as error:
         raise CollectionError(f"cannot write {folder}: {error.strerror}") from None
@@ -109,7 +110,7 @@ def _keep_examples(folder: Path, name: str, examples: list[Example]) -> str:
         else:
             lines.append(example.value)
     (folder / "examples").mkdir(exist_ok=True)
-    (folder / "examples" / f"{name}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    write_file(folder / "examples" / f"{name}.txt", "".join(f"{line}\n" for line in lines))
     return f"examples/{name}.txt"
 
 

@@ -26,7 +26,7 @@ def open_collection(
     clock: Clock,
     reader: Reader,
     writable: bool = False,
-    afresh: bool = False,
+    rebuild: bool = False,
     index_later: bool = False,
 ) -> Collection:
     """Opens the collection in a folder."""
@@ -43,7 +43,7 @@ def open_collection(
         software=f"lycosa/{__version__}",
         searchable=searchable,
         writable=writable,
-        afresh=afresh,
+        rebuild=rebuild,
         index_later=index_later,
     )
 

@@ -50,7 +50,7 @@ class RequestOptions(TypedDict, total=False):
     """The options of every command that makes requests."""
 
     contact: Annotated[
-        str | None, Flag("Your e-mail address or web page, told to the hosts you ask, in this run.", "ADDRESS")
+        str | None, Flag("Your e-mail address or web page, sent to hosts with every request of this run.", "ADDRESS")
     ]
     allow_private: Annotated[bool, Flag("Also connect to loopback and private addresses.")]
     resolve: Annotated[
@@ -66,7 +66,7 @@ class FetchOptions(RequestOptions, total=False):
     per_address: Annotated[
         int | None,
         Flag(
-            "Most requests at a time to one address or registered domain; 0: no limit. [4; with --delay 0 none]",
+            "Most concurrent requests to one address or registered domain; 0: no limit. [4; with --delay 0 none]",
             "N",
             min=0,
         ),
@@ -146,7 +146,10 @@ class CrawlOptions(FetchOptions, ScopeOptions, total=False):
     target: Annotated[
         float | None,
         Flag(
-            "Mean relevance to keep; what it leaves free goes to importance. 1: the topic alone.", "SHARE", min=0, max=1
+            "Mean relevance to keep up; beyond it, importance decides. 1: the topic alone decides.",
+            "SHARE",
+            min=0,
+            max=1,
         ),
     ]
     atlas: Annotated[

@@ -5,6 +5,7 @@ from math import exp, isfinite
 
 from msgspec import Struct
 
+from lycosa.vocabulary.explanations import CLOCK_START
 from lycosa.vocabulary.records import Plain
 
 _PHRASES = {
@@ -44,16 +45,25 @@ _FOR_PROGRAMS = frozenset(
 _ORDER = {what: position for position, what in enumerate(_PHRASES)}
 
 
-def in_words(because: Mapping[str, Plain], *, most: int | None = None) -> str:
+def in_words(because: Mapping[str, Plain], *, max_factors: int | None = None) -> str:
     """The reasons in words, without factors of 1; a reason without a phrase is printed as it is.
 
-    most: limit of factors of a link, the strongest first.
+    max_factors: limit of factors of a link, the strongest first.
     """
     for_people = (what for what in because if what not in _FOR_PROGRAMS)
     ordered = sorted(for_people, key=lambda what: _ORDER.get(what, len(_ORDER)))
-    phrases = [_phrase(what, because[what], most) for what in ordered]
+    phrases = [_phrase(what, because[what], max_factors) for what in ordered]
     shown = [phrase for phrase in phrases if not phrase.startswith("1 times ")]
     return ", ".join(shown) or (_NOTHING_KNOWN if because else "requested by the user")
+
+
+def shown_priority(priority: float, because: Mapping[str, Plain]) -> float:
+    """The priority for people: of `crawl-ai`, minus the time on its clock since the start of the crawl.
+
+    >>> round(shown_priority(-1_000_002.5, {"drawn": True}), 3), shown_priority(0.7, {"page": 0.7})
+    (-2.5, 0.7)
+    """
+    return priority + CLOCK_START if "drawn" in because else priority
 
 
 _MAX_FACTORS = 20  # of a link; a forged record may have more
@@ -88,9 +98,9 @@ _LINK_EVIDENCE = {
 }
 
 
-def _link_evidence(parts: Mapping[str, Plain], most: int | None) -> str:
+def _link_evidence(parts: Mapping[str, Plain], max_factors: int | None) -> str:
     """The factors of a link, in words."""
-    factors = _factors(parts, _LINK_EVIDENCE)[:most]
+    factors = _factors(parts, _LINK_EVIDENCE)[:max_factors]
     return ", ".join(f"{factor} times as likely {evidence}" for factor, evidence in factors) or _NOTHING_KNOWN
 
 
@@ -140,12 +150,12 @@ def _weighed(how: Mapping[str, Plain]) -> str:
     return f"{known}, weighing {alpha:.2f} and {1 - alpha:.2f}"
 
 
-def _phrase(what: str, value: Plain, most: int | None) -> str:
+def _phrase(what: str, value: Plain, max_factors: int | None) -> str:
     try:
         if what == "readers":
             return _readers(value)
         if what == "parts":
-            return _link_evidence(value, most)
+            return _link_evidence(value, max_factors)
         if what == "standing_parts":
             return _standing_evidence(value)
         if what == "weighed":

@@ -10,8 +10,9 @@ from math import exp, log1p, sqrt
 import msgspec
 from msgspec import Struct
 
+from lycosa.collection.catalog import Catalog
 from lycosa.collection.queries import Queries
-from lycosa.vocabulary.records import RELEVANT, Outcome, Plain, SkipReason, Url, Visit
+from lycosa.vocabulary.records import RELEVANT, Outcome, Plain, Skip, SkipReason, Url, Visit
 from lycosa.vocabulary.urls import key_of
 
 RECALL_STATE = "recall"  # key in the state of the catalog: the estimate of the last checkpoint
@@ -208,6 +209,55 @@ class RecallEstimator:
         spread = exp(_Z * DISPERSION * sqrt(log1p(variance / (left + 1.0) ** 2)))
         most, least = (left + 1.0) * spread - 1.0, max(0.0, (left + 1.0) / spread - 1.0)
         return RecallEstimate(found, left, found / (found + left), found / (found + most), found / (found + least))
+
+
+class RecallTracker:
+    """The estimate of recall of an open collection, kept up to date with each visit.
+
+    It is restored from the catalog on first use, because that reads all links.
+    """
+
+    def __init__(self, catalog: Catalog):
+        self._catalog = catalog
+        self._estimator: RecallEstimator | None = None  # None if it must be restored
+        self._is_outdated = bool(catalog.get_state(RECALL_BEHIND))  # the saved estimate
+
+    def estimate(self) -> RecallEstimate | None:
+        """The current estimate; None before the first relevant page."""
+        if self._estimator is None:
+            self._estimator = restored_recall(self._catalog)
+        return self._estimator.estimate()
+
+    def add(self, visit: Visit) -> None:
+        self._is_outdated = True
+        if self._estimator is not None:
+            self._estimator.add(visit)
+
+    def leave_out(self, skips: Iterable[Skip]) -> None:
+        """Excludes the skipped URLs that are out of reach."""
+        if self._estimator is not None:
+            for skip in skips:
+                if skip.reason in OUT_OF_REACH:
+                    self._estimator.leave_out(skip.candidate.url)
+
+    def invalidate(self) -> None:
+        """Has the estimate restored from the catalog when it is next needed."""
+        self._estimator, self._is_outdated = None, True
+
+    def finish(self, *, estimates: bool) -> None:
+        """Brings an outdated estimate up to date before the last checkpoint, or else notes that it is outdated."""
+        if self._is_outdated and estimates:
+            self.estimate()
+        elif self._is_outdated:
+            self._catalog.put_state(RECALL_BEHIND, True)
+
+    def save(self) -> None:
+        """Writes the estimate to the catalog; the caller commits."""
+        if self._estimator is not None and self._is_outdated:
+            self._catalog.put_state(RECALL_STATE, msgspec.to_builtins(self._estimator.estimate()))
+            if self._catalog.get_state(RECALL_BEHIND):
+                self._catalog.put_state(RECALL_BEHIND, False)
+            self._is_outdated = False
 
 
 def _unseen(found: int, waiting_left: float, by_parents: Sequence[float]) -> float:

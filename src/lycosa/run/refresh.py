@@ -233,7 +233,7 @@ class Refresh(Visits):
             return no_visits()
         if session.loop.strategy.uses_standing:
             run.learn_standing()
-        run.begin(session.run_as_before(asdict(plan)))
+        run.begin(session.state.run_as_before(asdict(plan)))
         table = self._table(session.clock.now())
         chosen = self._chosen(table, plan.budget)
         self.tally.typical = typical_of(session.collection.catalog.refresh_states())
@@ -288,7 +288,7 @@ class Refresh(Visits):
 
     def _table(self, moment: float) -> HistoryTable:
         """The histories of the pages that may be fetched again at a given time."""
-        return history_in(self._session.collection.catalog, moment, is_wanted=self._session.is_in_scope)
+        return history_in(self._session.collection.catalog, moment, is_wanted=self._session.state.is_in_scope)
 
     def _chosen(self, table: HistoryTable, count: int, left_alone: Set[Host] = frozenset()) -> list[Candidate]:
         """`count` pages to fetch again, most urgent first, without pages chosen before and those of hosts in

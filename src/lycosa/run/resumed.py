@@ -38,7 +38,7 @@ class ResumedCrawl(Visits):
             return no_visits()
         if session.loop.strategy.uses_standing:
             run.learn_standing()
-        run.begin(session.run_as_before(None))
+        run.begin(session.state.run_as_before(None))
         crawl = run.crawl(web)
         parts = {field.name: getattr(crawl, field.name) for field in fields(crawl)}
         # No checkpoints and no training during the run: a checkpoint would lack the links that are set aside.
@@ -59,4 +59,4 @@ class _WaitingUrlsCrawl(Crawl):
                     async for visit in visits:
                         yield visit
         finally:
-            self.session.record_skips(self.loop.put(waiting.aside))
+            self.session.journal.record_skips(self.loop.put(waiting.aside))

@@ -69,8 +69,8 @@ def choose(
     """
     catalog, labels = collection.catalog, examples_of(recipe.topic, folder).urls
     drawn = {each.url for each in read_sample(folder)}
-    rows = [row for row in catalog.judged() if row[1] not in drawn]
-    draws = [url for _, url, *_ in random.sample(rows, min(DRAWN_AT_RANDOM, size, len(rows)))]
+    rows = [row for row in catalog.page_scores() if row.url not in drawn]
+    draws = [page.url for page in random.sample(rows, min(DRAWN_AT_RANDOM, size, len(rows)))]
     known = {url: labels[url] for url in draws if url in labels}
     left_out = {*labels, *passed_over, *draws}
     chosen = _informative(catalog, size - len(draws), left_out)
@@ -87,10 +87,10 @@ def _informative(catalog: Queries, size: int, left_out: set[Url]) -> list[tuple[
     hosts: Counter[str] = Counter()
     originals = catalog.originals()
 
-    def take(rows: Iterable[PageRow], most: int, why: Why) -> list[tuple[Url, Why]]:
+    def take(rows: Iterable[PageRow], limit: int, why: Why) -> list[tuple[Url, Why]]:
         taken: list[tuple[Url, Why]] = []
         for row in rows:
-            if len(taken) == most:
+            if len(taken) == limit:
                 break
             is_copy = originals.get(row.url, row.url) != row.url
             if row.url not in left_out and not is_copy and hosts[row.host] < _PER_HOST:

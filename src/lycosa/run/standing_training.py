@@ -32,7 +32,8 @@ from lycosa.vocabulary.records import Page, Plain, Url
 from lycosa.vocabulary.text import counted
 
 from .open import open_for_reading
-from .session import STANDING_FILE, Session
+from .removal import STANDING_FILE
+from .session import Session
 from .trust import plain_file
 
 _MAX_BYTES = 100_000_000
@@ -64,9 +65,9 @@ class StandingTrainer:
     @property
     def judge(self) -> Standing | None:
         """The current model, combined with the imported rank lists if there are any."""
-        if self.model is None or self._session.authority is None:
+        if self.model is None or self._session.state.strategies.authority is None:
             return self.model
-        return AuthorityStanding(self.model, self._session.authority)
+        return AuthorityStanding(self.model, self._session.state.strategies.authority)
 
     def standing(self, page: Page) -> float:
         """The standing of a page by the current model."""
@@ -115,9 +116,9 @@ class StandingTrainer:
         if not isinstance(strategy, SupportsRejudge):
             return session.rerank(standing=model)[1]
         urls = (row.url for row in session.collection.catalog.pages())
-        pages = ((url, session.page(url)) for url in urls)
+        pages = ((url, session.pages.page(url)) for url in urls)
         standing: dict[str, float] = {url: model.standing(page) for url, page in pages if page is not None}
-        session.record_skips(session.loop.put(strategy.rejudge({}, standing)))
+        session.reranker.rejudge(strategy, {}, standing)
         return standing
 
     def learn_if_due(self) -> None:
@@ -133,7 +134,7 @@ class StandingTrainer:
 
     def _report(self, model: StandingModel, *, is_first: bool) -> None:
         source, tell = self._source, self._session.tell
-        authority = self._session.authority
+        authority = self._session.state.strategies.authority
         if is_first and authority is not None:
             lists = ", ".join(each.name for each in authority.sources)
             tell(f"importance also by the rank of sites: {lists} ({len(authority):,} ranks)")
@@ -159,7 +160,7 @@ class StandingTrainer:
 
     def _learnt(self) -> StandingModel:
         session, source = self._session, self._source
-        examples = {url: page for url in session.topic.examples.urls if (page := session.page(url)) is not None}
+        examples = {url: page for url in session.topic.examples.urls if (page := session.pages.page(url)) is not None}
         is_good = session.topic.examples.urls
         if _name_of(source):
             in_links = self._in_links()
@@ -207,8 +208,8 @@ class StandingTrainer:
             states.append((name, path.stat().st_size, path.stat().st_mtime_ns) if path.exists() else (name, 0, 0))
         recipe = {key: value for key, value in msgspec.to_builtins(source).items() if key != "authority"}
         inputs = [recipe, states, self._session.topic.examples.digest, self._stage]
-        if self._session.authority is not None:
-            inputs.append(self._session.authority.digest)
+        if self._session.state.strategies.authority is not None:
+            inputs.append(self._session.state.strategies.authority.digest)
         if self._session.recipe.topic.stem and _name_of(source):  # the built-in model uses no terms
             inputs.append("stems")
         return xxhash.xxh3_128_hexdigest(msgspec.json.encode(inputs))
@@ -230,11 +231,11 @@ def _name_of(source: StandingSource) -> str:
     return source.graph
 
 
-def _pages_of(session: Session, most: int) -> Iterator[Page]:
-    """Up to `most` pages of the collection, evenly spaced."""
-    step = 1 + session.status.pages // most
+def _pages_of(session: Session, limit: int) -> Iterator[Page]:
+    """Up to `limit` pages of the collection, evenly spaced."""
+    step = 1 + session.status.pages // limit
     for row in session.collection.catalog.pages():
-        if row.number % step == 0 and (page := session.page(row.url)) is not None:
+        if row.number % step == 0 and (page := session.pages.page(row.url)) is not None:
             yield page
 
 

@@ -135,7 +135,7 @@ def _read(folder: Path) -> list[SteeringCommand]:
     for number, line in enumerate(lines, 1):
         word, _, what = line.partition(" ")
         do = _ACTIONS.get(word)
-        is_right = whole_number(what, most=10**9) is not None if do == "label" else bool(what)
+        is_right = whole_number(what, maximum=10**9) is not None if do == "label" else bool(what)
         if len(line) > _MAX_LINE or do is None or not is_right:
             raise CollectionError(f"{path}:{number}: write `block HOST` or `boost HOST`; mend or delete it")
         steps.append(SteeringCommand(do, what))

@@ -14,9 +14,9 @@ from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.files import is_inside, output_file, read_user_file
 from lycosa.vocabulary.records import Page, Url
 
-LARGEST_EXAMPLE = 2_000_000  # bytes read of a file
+MAX_EXAMPLE_BYTES = 2_000_000  # bytes read of a file
 _MAX_FILES = 100_000  # of one topic
-LARGEST_FILE = 500_000_000  # bytes of a saved taxonomy
+MAX_TAXONOMY_BYTES = 500_000_000  # bytes of a saved taxonomy
 _HTML, _TEXT = frozenset((".html", ".htm", ".xhtml")), frozenset((".txt", ".md", ".text"))
 
 
@@ -25,7 +25,7 @@ def load_taxonomy(path: Path, *, seed: int = 0) -> Taxonomy:
     if path.is_dir():
         return Taxonomy.train(examples_in_folders(path), seed=seed)
     try:
-        content = read_user_file(path, LARGEST_FILE)
+        content = read_user_file(path, MAX_TAXONOMY_BYTES)
     except OSError as error:
         raise UsageError(f"cannot read the taxonomy {path}: {error.strerror}") from None
     try:
@@ -81,7 +81,7 @@ def _pages_below(topic: Path, folder: Path) -> list[Path]:
 
 def _page(path: Path) -> Page:
     with path.open("rb") as file:
-        content = file.read(LARGEST_EXAMPLE)
+        content = file.read(MAX_EXAMPLE_BYTES)
     text = decode(content, "")
     url = Url(f"http://examples.invalid/{path.name}")
     return page_of_html(url, text) if path.suffix.lower() in _HTML else page_of_text(url, "", text)

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from lycosa.collection.events import Scores
 from lycosa.collection.page_words import MAX_KEPT, KeptWords
+from lycosa.collection.rows import PageScore
 from lycosa.relevance.counted import CountedTerms, PageCounts
 from lycosa.relevance.embedding import shipped_table
 from lycosa.relevance.function import code_digest
@@ -112,7 +113,7 @@ class TopicTrainer:
                     f"{given} off-topic examples given (--negatives). Using built-in everyday text for now; scores are "
                     f"provisional: the model is retrained at {when} … pages."
                 )
-            for line in topic.warnings(session.page):
+            for line in topic.warnings(session.pages.page):
                 session.tell(line)
             self._train_first()
             self._tell_unknown_language()
@@ -195,7 +196,7 @@ class TopicTrainer:
         if topic.runs_code:
             return None
         model = topic.load()
-        if model is None and topic.are_examples_available(self._session.terms):
+        if model is None and topic.are_examples_available(self._session.pages.terms):
             self._train_first()
             return self._judge
         return topic.judge(model) if model is not None else None
@@ -225,8 +226,8 @@ class TopicTrainer:
         """
         session, topic = self._session, self._session.topic
         topic.read_examples()
-        missing = sum(session.terms(url) is None for url in topic.examples.urls)
-        if topic.runs_code or not topic.learns or not topic.has_good_page(session.terms):
+        missing = sum(session.pages.terms(url) is None for url in topic.examples.urls)
+        if topic.runs_code or not topic.learns or not topic.has_good_page(session.pages.terms):
             return Learnt(None, missing)
         self._crawled.read_again()  # a page that has become an example leaves the sample, and vice versa
         return Learnt(self.train_again(reason, is_saved=not missing), missing)
@@ -280,16 +281,16 @@ class TopicTrainer:
         """Whether the strategy is a `SupportsRejudge`."""
         return isinstance(self._judge, LinearModel) and isinstance(self._session.loop.strategy, SupportsRejudge)
 
-    def _rejudge(self, most: int, reason: str) -> int:
-        """Scores the latest `most` pages again by their word counts, and has the strategy, or else the next crawl,
+    def _rejudge(self, limit: int, reason: str) -> int:
+        """Scores the latest `limit` pages again by their word counts, and has the strategy, or else the next crawl,
         re-rank the frontier; returns the number of pages."""
         session = self._session
         assert self._judge is not None
-        rejudged = self._crawled.judged_by(self._judge, most)
-        if session.is_restored and isinstance(strategy := session.loop.strategy, SupportsRejudge):
-            session.record_skips(session.loop.put(strategy.rejudge(rejudged.relevances)))
+        rejudged = self._crawled.judged_by(self._judge, limit)
+        if session.state.is_restored and isinstance(strategy := session.loop.strategy, SupportsRejudge):
+            session.reranker.rejudge(strategy, rejudged.relevances)
         else:
-            session.rank_later(by_scores=True)
+            session.state.rank_later(by_scores=True)
         self._record_relevances(rejudged, reason)
         return len(rejudged.relevances)
 
@@ -324,7 +325,7 @@ class TopicTrainer:
     def _train(self) -> TrainedRelevance:
         session = self._session
         rounds = bisect_right(RETRAIN_AT, session.status.pages) if session.topic.wants_background else 0
-        model = session.topic.train(session.terms, self._crawled.sample() if rounds else [], rounds)
+        model = session.topic.train(session.pages.terms, self._crawled.sample() if rounds else [], rounds)
         self._judge = session.topic.judge(model)
         return model
 
@@ -354,7 +355,7 @@ class TopicTrainer:
             replace(each.visit, relevance=judge.relevance_of(*counts)) if (counts := each.counted) else each.visit
             for each in history
         ]
-        session.rank_by(visits)
+        session.reranker.rank_by(visits)
         relevances = {visit.page.url: visit.relevance for visit in visits if visit.page is not None and visit.is_kept}
         found: dict[str, float] = {url: relevance for url, relevance in relevances.items() if relevance is not None}
         session.status.recount([relevance >= RELEVANT for relevance in found.values()])
@@ -391,10 +392,10 @@ class _CrawledPages:
         self.is_new = self.was_added = True
         counts = PageCounts.of(page)
         counts = counts.with_vector() if with_vector else counts
-        session.words.put(KeptWords(session.collection.catalog.newest, at, *counts))
+        session.pages.words.put(KeptWords(session.collection.catalog.newest, at, *counts))
         if number % self._step() == 0 and page.url not in session.topic.examples.urls:
             self._sample[number] = CountedTerms(page.terms)
-            session.words.put_terms(page.url, at, page.terms)
+            session.pages.words.put_terms(page.url, at, page.terms)
 
     def read_again(self) -> None:
         """Discards the sample, because the text of a page has changed."""
@@ -414,14 +415,14 @@ class _CrawledPages:
             examples = self._session.topic.examples.urls
             for number, url in enumerate(self._session.collection.catalog.every(step), 1):
                 if number * step not in self._sample and url not in examples:
-                    self._sample[number * step] = self._session.terms(url) or {}
+                    self._sample[number * step] = self._session.pages.terms(url) or {}
             self._has_all = True
         return [terms for _, terms in sorted(self._sample.items()) if terms]
 
-    def judged_by(self, judge: Relevance, most: int) -> _Rejudged:
+    def judged_by(self, judge: Relevance, limit: int) -> _Rejudged:
         """The relevance of the latest pages: by their word counts if these suffice, else from the archived pages."""
-        rows = self._session.collection.catalog.judged(latest=most)
-        before: dict[str, float | None] = {url: relevance for _, url, _, relevance in rows}
+        rows = self._session.collection.catalog.page_scores(latest=limit)
+        before: dict[str, float | None] = {row.url: row.relevance for row in rows}
         if isinstance(judge, LinearModel):
             relevances: dict[str, float] = {}
             latest = self._counts_of(rows)
@@ -429,37 +430,37 @@ class _CrawledPages:
                 found = judge.relevances_of([words for _, words in some])
                 relevances.update(zip((url for url, _ in some), found, strict=True))
             return _Rejudged(relevances, before)
-        pages = ((url, self._session.page(url)) for _, url, *_ in rows)
+        pages = ((row.url, self._session.pages.page(row.url)) for row in rows)
         return _Rejudged({url: judge.relevance(page) for url, page in pages if page is not None}, before)
 
     def missing(self, words: Mapping[str, str]) -> list[str]:
         """The words, given with their terms, that occur on none of the latest pages."""
         codes = codes_of(words.values())
         are_missing = np.ones(len(codes), np.bool_)
-        for _, page in self._counts_of(self._session.collection.catalog.judged(latest=MAX_REJUDGED)):
+        for _, page in self._counts_of(self._session.collection.catalog.page_scores(latest=MAX_REJUDGED)):
             are_missing &= ~np.isin(codes, page.codes)
             if not are_missing.any():
                 break
         return [word for word, is_missing in zip(words, are_missing.tolist(), strict=True) if is_missing]
 
-    def _counts_of(self, rows: Sequence[tuple[int, Url, float, float | None]]) -> Iterator[tuple[Url, PageCounts]]:
+    def _counts_of(self, rows: Sequence[PageScore]) -> Iterator[tuple[Url, PageCounts]]:
         """The word counts of the latest pages, given by their rows."""
         session = self._session
-        missing = len(rows) - session.words.count()
+        missing = len(rows) - session.pages.words.count()
         if missing >= _MIN_ANNOUNCED:
             session.tell(
                 f"reading {counted(missing, 'page')} from the archive, once; the next time takes a second or so"
             )
-        kept = session.words.after(rows[0][0] - 1) if rows else iter(())
+        kept = session.pages.words.after(rows[0].number - 1) if rows else iter(())
         words = next(kept, None)
         for number, url, at, _ in rows:
             while words is not None and words.number < number:
                 words = next(kept, None)
             if words is not None and (words.number, words.at) == (number, at) and _has_vector_or_none(words):
                 yield url, PageCounts(words.codes, words.counts, words.vector)
-            elif (page := session.page(url)) is not None:
+            elif (page := session.pages.page(url)) is not None:
                 counts = PageCounts.of(page).with_vector()
-                session.words.put(KeptWords(number, at, *counts))
+                session.pages.words.put(KeptWords(number, at, *counts))
                 yield url, counts
 
 

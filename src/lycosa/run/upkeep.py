@@ -18,7 +18,9 @@ from lycosa.vocabulary.urls import host_of, hostname_of, normalise
 from . import steering
 from .forgotten import add_forgotten
 from .imports import Importer
-from .session import REPORT_FILE, Session, Tell
+from .removal import REPORT_FILE
+from .run_settings import Tell
+from .session import Session
 from .topic import is_rule
 from .topic_training import Learnt, TopicTrainer
 from .trust import check_collection
@@ -48,7 +50,7 @@ class Forgotten(Struct, frozen=True):
 def rebuild(folder: Path, *, clock: Clock, tell: Tell) -> int:
     """Rebuilds catalog, search index and frontier from the archive; returns the number of pages."""
     with Session(
-        folder, load_recipe(folder, tell=tell), clock=clock, tell=tell, afresh=True, is_upkeep=True
+        folder, load_recipe(folder, tell=tell), clock=clock, tell=tell, rebuild=True, is_upkeep=True
     ) as session:
         for file, records in session.collection.archive.unreadable_records.items():
             tell(
@@ -99,7 +101,7 @@ def undo(folder: Path, *, clock: Clock, tell: Tell) -> steering.SteeringCommand 
         command = steering.undo(folder)
         if command is not None and command.do == "label":
             TopicTrainer(session).learn_labels("labels were taken back")
-        session.steer()
+        session.state.steer()
         return command
 
 

@@ -1,4 +1,4 @@
-"""The routes of the screens: each reads its parameters, has a view made in a thread, and draws or sends it."""
+"""The routes of the screens: each reads its parameters, computes a view in a thread, and renders it as HTML or JSON."""
 
 import asyncio
 import math
@@ -61,11 +61,11 @@ _MAX_NAMES = 500  # of collections to choose from
 _BETWEEN_EVENTS = 1.5  # seconds
 _EVENTS = 2_400  # of one connection: an hour; browsers connect again
 _MAX_STREAMS = 24  # connections that wait for events
-_INDEX_EVERY = 30.0  # seconds, at most
+_INDEX_INTERVAL = 30.0  # seconds, at most
 
 
 def make_app(library: Library, access: ScreenAccess, *, token: str = "", crawls: Crawls | None = None) -> Gate:
-    """The whole application, gate included."""
+    """The whole application, with access control."""
     screens = Screens(library, access, crawls or Crawls())
     routes = [
         Route("/", screens.collections),
@@ -122,7 +122,7 @@ def make_app(library: Library, access: ScreenAccess, *, token: str = "", crawls:
 
 
 class Screens:
-    """Answers requests that the gate has let through."""
+    """Handles requests that passed access control."""
 
     def __init__(self, library: Library, access: ScreenAccess, crawls: Crawls):
         self._library = library
@@ -141,7 +141,7 @@ class Screens:
             loader=jinja2.PackageLoader(__package__),
             autoescape=True,
             undefined=jinja2.StrictUndefined,
-            finalize=_inert,
+            finalize=_without_controls,
             trim_blocks=True,
             lstrip_blocks=True,
         )
@@ -150,8 +150,8 @@ class Screens:
             "percent": _percent,
             "size": byte_size,
             "moment": _moment,
-            "marked": _marked,
-            "web": _web,
+            "marked": _highlighted,
+            "web": _safe_link,
             "query_with": _query_with,
             "query_without": _query_without,
         }
@@ -165,7 +165,7 @@ class Screens:
             "root": library.root.name,
             "single": library.is_single,
             "read_only": access.read_only,
-            "reached": _reached(access),
+            "reached": _audience(access),
             "orders": ORDERS,
             "periods": PERIODS,
             "formats": {name: title for name, (title, _) in FORMATS.items()},
@@ -180,7 +180,7 @@ class Screens:
             self._limiter = anyio.CapacityLimiter(_THREADS)
         return await run_sync(partial(function, *arguments, **keywords), limiter=self._limiter)
 
-    def _drawn(self, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+    def _render(self, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
         return HTMLResponse(self._templates.get_template(template).render(**values), status)
 
     # ------------------------------------------------------------ screens
@@ -189,33 +189,33 @@ class Screens:
         found = await self._threaded(self._cards, parameters.page(request))
         atlases = await self._threaded(atlas_list, self._library)
         studies = await self._threaded(self._studies.page, 1)
-        return self._drawn("collections.html", view=found, atlases=len(atlases.atlases), studies=studies.total)
+        return self._render("collections.html", view=found, atlases=len(atlases.atlases), studies=studies.total)
 
     async def collection(self, request: Request) -> Response:
         name = request.path_params["name"]
         folder = self._library.folder(name)
         card = await self._threaded(self._card, name)
         if card.problem:
-            return self._drawn("problem.html", card=card, name=name, tab="overview")
+            return self._render("problem.html", card=card, name=name, tab="overview")
         found = await self._threaded(self._overviews.collection, name, folder)
         atlas = await self._threaded(atlas_of, self._library, folder)
         has_peers = is_configured(folder) and not self._access.read_only
-        return self._drawn("collection.html", view=found, name=name, tab="overview", atlas=atlas, has_peers=has_peers)
+        return self._render("collection.html", view=found, name=name, tab="overview", atlas=atlas, has_peers=has_peers)
 
     async def search(self, request: Request) -> Response:
         found = await self._search(request, is_typed="typed" in request.query_params)
         template = "results.html" if "part" in request.query_params else "search.html"
-        return self._drawn(template, view=found, name=request.path_params["name"], tab="search")
+        return self._render(template, view=found, name=request.path_params["name"], tab="search")
 
     async def page(self, request: Request) -> Response:
         folder = self._library.folder(request.path_params["name"])
         found = await self._threaded(page_view, folder, parameters.url(request))
-        name, said = request.path_params["name"], _SAID.get(request.query_params.get("said", ""), "")
+        name, said = request.path_params["name"], _STATUS_MESSAGES.get(request.query_params.get("said", ""), "")
         status = 404 if found.state == "unknown" else 200
-        return self._drawn("page.html", status=status, view=found, name=name, tab="search", said=said)
+        return self._render("page.html", status=status, view=found, name=name, tab="search", said=said)
 
     async def stored(self, request: Request) -> Response:
-        """The stored copy of a page, for a frame: in an origin of its own, without scripts, requests or cookies."""
+        """The stored copy of a page, for a sandboxed frame: opaque origin, no scripts, requests or cookies."""
         folder = self._library.folder(request.path_params["name"])
         html = await self._threaded(stored_html, folder, parameters.url(request), parameters.whole(request, "look"))
         headers = {
@@ -227,22 +227,22 @@ class Screens:
 
     async def frontier(self, request: Request) -> Response:
         found = await self._frontier(request)
-        return self._drawn("frontier.html", view=found, name=request.path_params["name"], tab="frontier")
+        return self._render("frontier.html", view=found, name=request.path_params["name"], tab="frontier")
 
     async def versions(self, request: Request) -> Response:
         found = await self._of_page(request, versions_view)
-        return self._drawn("versions.html", view=found, name=request.path_params["name"], tab="search")
+        return self._render("versions.html", view=found, name=request.path_params["name"], tab="search")
 
     async def neighbours(self, request: Request) -> Response:
         folder = self._library.folder(request.path_params["name"])
         found = await self._threaded(neighbours_view, folder, parameters.url(request))
-        return self._drawn("neighbours.html", view=found, name=request.path_params["name"], tab="search")
+        return self._render("neighbours.html", view=found, name=request.path_params["name"], tab="search")
 
     async def refresh(self, request: Request) -> Response:
         name = request.path_params["name"]
         found = await self._refresh(request)
-        problem = self._last_words(self._library.folder(name))
-        return self._drawn("refresh.html", view=found, name=name, tab="refresh", problem=problem)
+        problem = self._failure_output(self._library.folder(name))
+        return self._render("refresh.html", view=found, name=name, tab="refresh", problem=problem)
 
     async def start_refresh(self, request: Request) -> Response:
         name, form = request.path_params["name"], request.scope[FORM]
@@ -254,10 +254,10 @@ class Screens:
         name = request.path_params["name"]
         asked = parameters.export_request(request)
         found = await self._threaded(export_view, self._library.folder(name), asked)
-        return self._drawn("export.html", view=found, name=name, tab="export")
+        return self._render("export.html", view=found, name=name, tab="export")
 
     async def export_file(self, request: Request) -> Response:
-        """Pages as a file to save."""
+        """Pages as a download."""
         name, asked = request.path_params["name"], parameters.export_request(request)
         stream = await self._threaded(self._exports.open, self._library.folder(name), asked)
         return ExportResponse(stream, name, asked)
@@ -271,24 +271,24 @@ class Screens:
     async def compare(self, request: Request) -> Response:
         found = await self._comparison(request)
         names = self._library.names()[:_MAX_NAMES]
-        return self._drawn("compare.html", view=found, names=names)
+        return self._render("compare.html", view=found, names=names)
 
     async def atlases(self, request: Request) -> Response:
-        return self._drawn("atlases.html", view=await self._threaded(atlas_list, self._library))
+        return self._render("atlases.html", view=await self._threaded(atlas_list, self._library))
 
     async def atlas(self, request: Request) -> Response:
         found = await self._atlas(request)
         pictures = Markup(map_picture(found)), Markup(citations_picture(found))
-        return self._drawn("atlas.html", view=found, picture=pictures[0], citations=pictures[1])
+        return self._render("atlas.html", view=found, picture=pictures[0], citations=pictures[1])
 
     async def studies(self, request: Request) -> Response:
-        return self._drawn("studies.html", view=await self._threaded(self._studies.page, parameters.page(request)))
+        return self._render("studies.html", view=await self._threaded(self._studies.page, parameters.page(request)))
 
     async def study(self, request: Request) -> Response:
-        return self._drawn("study.html", view=await self._threaded(self._studies.study, request.path_params["path"]))
+        return self._render("study.html", view=await self._threaded(self._studies.study, request.path_params["path"]))
 
     async def figure(self, request: Request) -> Response:
-        """A picture of a study, for an image: scripts in it are not run, and it loads nothing."""
+        """A figure of a study, for an <img>: scripts in it do not run, and it loads nothing."""
         path, _, name = request.path_params["path"].rpartition("/")
         svg = await self._threaded(self._studies.figure, path, name)
         return Response(svg, media_type="image/svg+xml", headers={"Content-Security-Policy": FIGURE_POLICY})
@@ -297,7 +297,7 @@ class Screens:
         name = request.path_params["name"]
         folder = self._library.folder(name)
         found = await self._threaded(self._live, name, folder)
-        return self._drawn("crawl.html", view=found, name=name, tab="crawl", problem=self._last_words(folder))
+        return self._render("crawl.html", view=found, name=name, tab="crawl", problem=self._failure_output(folder))
 
     async def steer_crawl(self, request: Request) -> Response:
         name, form = request.path_params["name"], request.scope[FORM]
@@ -309,7 +309,7 @@ class Screens:
         return self._back(name, "crawl")
 
     async def events(self, request: Request) -> Response:
-        """The part of the crawl's screen that moves, by server-sent events; one event where `once` is asked."""
+        """The live part of the crawl's screen, by server-sent events; a single event with the parameter `once`."""
         name = request.path_params["name"]
         folder = self._library.folder(name)
 
@@ -342,7 +342,7 @@ class Screens:
     async def teach(self, request: Request) -> Response:
         name = request.path_params["name"]
         found = await self._threaded(self._queue(self._library.folder(name)).view)
-        return self._drawn("teach.html", view=found, name=name, tab="teach")
+        return self._render("teach.html", view=found, name=name, tab="teach")
 
     async def answer(self, request: Request) -> Response:
         name, form = request.path_params["name"], request.scope[FORM]
@@ -357,7 +357,7 @@ class Screens:
         return self._back(name, "frontier")
 
     async def new(self, request: Request) -> Response:
-        return self._drawn("new.html", form={}, problem="")
+        return self._render("new.html", form={}, problem="")
 
     async def create(self, request: Request) -> Response:
         form = request.scope[FORM]
@@ -365,7 +365,7 @@ class Screens:
             name = await self._threaded(create_collection, self._library, form)
         except LycosaError as error:
             message = self._message(error)
-            return self._drawn("new.html", status=400, form=form, problem=message)
+            return self._render("new.html", status=400, form=form, problem=message)
         return self._back(name, "crawl")
 
     async def label(self, request: Request) -> Response:
@@ -440,7 +440,7 @@ class Screens:
         return Response(self._files[name], media_type=_STATIC[name], headers=headers)
 
     async def failure(self, request: Request, error: Exception) -> Response:
-        """What is wrong, in a line: of a request, or of a collection."""
+        """An error of a request or a collection, as one line."""
         if isinstance(error, HTTPException):
             status, message = error.status_code, "There is nothing here." if error.status_code == 404 else error.detail
         elif isinstance(error, NoSuchCollectionError):
@@ -451,13 +451,13 @@ class Screens:
         if request.url.path.startswith("/api/"):
             return _json(ApiError(message), status)
         if "part" in request.query_params:
-            return self._drawn("failure_part.html", status=status, message=message)
-        return self._drawn("failure.html", status=status, message=message)
+            return self._render("failure_part.html", status=status, message=message)
+        return self._render("failure.html", status=status, message=message)
 
     # ------------------------------------------------------------ parts
 
     def _message(self, error: Exception) -> str:
-        """What is wrong, in a line; what could quote a recipe is not told to everybody."""
+        """The message of an error; one that could quote a recipe is hidden from anonymous readers."""
         if self._access.is_open and (isinstance(error, RecipeError) or not isinstance(error, UsageError)):
             return _UNREADABLE
         return visible(str(error).replace(f"{self._library.root}/", ""), 500)
@@ -465,8 +465,8 @@ class Screens:
     def _back(self, name: str, screen: str) -> Response:
         return RedirectResponse(f"/c/{self._templates.filters['urlencode'](name)}/{screen}", 303)
 
-    def _last_words(self, folder: Path) -> str:
-        return "" if self._access.is_open else self._crawls.last_words(folder)
+    def _failure_output(self, folder: Path) -> str:
+        return "" if self._access.is_open else self._crawls.failure_output(folder)
 
     async def _of_page(self, request: Request, view: Callable[..., T]) -> T:
         folder = self._library.folder(request.path_params["name"])
@@ -493,10 +493,10 @@ class Screens:
         if self._access.read_only:
             raise UsageError("read-only screens ask no peers")
         found = await self._threaded(peers_view, folder, query)
-        return self._drawn("peers.html", view=found, name=name, tab="overview")
+        return self._render("peers.html", view=found, name=name, tab="overview")
 
     async def _comparison(self, request: Request) -> Comparison | None:
-        """The two sides that are asked for; None where not both are named."""
+        """The comparison of the two requested sides; None unless both are named."""
         sides = []
         for side in ("one", "other"):
             name = parameters.text(request, side)
@@ -519,13 +519,13 @@ class Screens:
 
     def _cards(self, page: int) -> CollectionList:
         found = self._overviews.cards({name: self._library.folder(name) for name in self._library.names()}, page)
-        return replace(found, collections=[self._shown(card) for card in found.collections])
+        return replace(found, collections=[self._redacted(card) for card in found.collections])
 
     def _card(self, name: str) -> CollectionCard:
-        return self._shown(self._overviews.card(name, self._library.folder(name)))
+        return self._redacted(self._overviews.card(name, self._library.folder(name)))
 
-    def _shown(self, card: CollectionCard) -> CollectionCard:
-        """A card as it may be shown: what is wrong with a recipe could quote it, which is not for everybody."""
+    def _redacted(self, card: CollectionCard) -> CollectionCard:
+        """A card for display: an error that could quote the recipe is hidden from anonymous readers."""
         return replace(card, problem=_UNREADABLE) if card.problem and self._access.is_open else card
 
     def _all_cards(self) -> list[CollectionCard]:
@@ -535,13 +535,13 @@ class Screens:
         folder, asked = self._library.folder(request.path_params["name"]), parameters.search_request(request)
         found = await self._threaded(search_view, folder, asked, now=time.time(), is_typed=is_typed)
         if found.not_indexed and not self._access.read_only:
-            self._index_soon(folder)
+            self._index_later(folder)
         return found
 
-    def _index_soon(self, folder: Path) -> None:
-        """Adds the pages that a crawl left out of the search index; while another crawl runs, it is tried in vain."""
+    def _index_later(self, folder: Path) -> None:
+        """Adds the pages that a crawl left out to the search index, in the background; fails while a crawl runs."""
         began, task = self._indexing.get(folder, (-math.inf, None))
-        if (task is None or task.done()) and time.monotonic() - began > _INDEX_EVERY:
+        if (task is None or task.done()) and time.monotonic() - began > _INDEX_INTERVAL:
             adding = self._threaded(bring_index_up_to_date, folder, tell=lambda line: None)
             self._indexing[folder] = time.monotonic(), asyncio.create_task(adding)
 
@@ -564,7 +564,7 @@ class Screens:
         return LabelReply(url, label, await self._threaded(learn))
 
 
-_SAID = {
+_STATUS_MESSAGES = {
     "learnt": "Saved. The model has learnt from it, and the pages are judged again.",
     "waits": "Saved. The next crawl trains the model with it.",
 }
@@ -577,8 +577,8 @@ def _json(answer: Any, status: int = 200) -> Response:
     return Response(msgspec.json.encode(answer), status, media_type="application/json")
 
 
-def _reached(access: ScreenAccess) -> str:
-    """Who can read the screens, for their foot."""
+def _audience(access: ScreenAccess) -> str:
+    """Who can read the screens, for the footer."""
     if access.is_open:
         return "published, read-only"
     return "behind a password" if access.password else "this machine only"
@@ -587,30 +587,30 @@ def _reached(access: ScreenAccess) -> str:
 # ---------------------------------------------------------------- in templates
 
 
-def _inert(value: Any) -> Any:
-    """Text without characters that steer reading order or mean nothing; numbers and markup as they are."""
+def _without_controls(value: Any) -> Any:
+    """Removes control and bidirectional characters from text; numbers and markup stay as they are."""
     if isinstance(value, str) and not isinstance(value, Markup):
         return value if value.isprintable() and value.isascii() else visible(value, 10_000)
     return value
 
 
-def _web(url: str) -> str:
-    """A URL for a link: one of the Web, or none at all."""
+def _safe_link(url: str) -> str:
+    """A URL that is safe in a link: http or https; otherwise empty."""
     return url if url.startswith(("http://", "https://")) else "#"
 
 
-def _marked(snippet: str) -> Markup:
-    """A snippet with the words that matched marked."""
+def _highlighted(snippet: str) -> Markup:
+    """A snippet with its matches highlighted."""
     return Markup(re.sub("«([^«»]*+)»", r"<mark>\1</mark>", str(escape(visible(snippet, 600)))))
 
 
 def _query_with(asked: Mapping[str, str], name: str, value: str) -> str:
-    """Parameters as a query, with one of them anew."""
+    """The query string with one parameter replaced."""
     return urlencode({key: each for key, each in {**asked, name: value}.items() if each})
 
 
 def _query_without(asked: Mapping[str, str], name: str) -> str:
-    """Parameters as a query, without one of them."""
+    """The query string without one parameter."""
     return urlencode({key: each for key, each in asked.items() if each and key != name})
 
 

@@ -1,4 +1,4 @@
-"""Small pictures of the screens: SVG whose colours come from the style sheet, so that they suit dark screens too."""
+"""Small charts: SVG whose colours come from the style sheet, so that they suit dark mode too."""
 
 from collections.abc import Sequence
 from html import escape
@@ -36,7 +36,7 @@ def harvest_chart(
 def two_curves(
     one: Sequence[tuple[float, float]], other: Sequence[tuple[float, float]], *, width: float = _WIDTH
 ) -> Markup:
-    """The harvest rates of two crawls over each other, by pages."""
+    """The harvest rates of two crawls in one chart, by pages."""
     return _curves(one, other, title="Harvest rates of both by pages stored", width=width)
 
 
@@ -71,7 +71,7 @@ def _curves(
 
 
 def overlap_bar(only_one: int, both: int, only_other: int) -> Markup:
-    """How many pages only one of two has, both have, and only the other has, as lengths."""
+    """The number of pages of only the first, of both, and of only the second, as a stacked bar."""
     total = max(1, only_one + both + only_other)
     parts, x = [], 0.0
     for kind, count in (("one", only_one), ("both", both), ("two", only_other)):

@@ -1,4 +1,4 @@
-"""Two collections, or two runs, beside each other: figures, harvest, and the pages that only one of them has."""
+"""Two collections, or two runs, side by side: figures, harvest, and the pages that only one of them has."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -69,7 +69,7 @@ class Comparison(Struct, frozen=True):
 
 
 class Comparisons:
-    """Compares; keeps what it found until a collection changes."""
+    """Compares collections; results are cached until a collection changes."""
 
     def __init__(self) -> None:
         self._kept: dict[object, Comparison] = {}
@@ -155,7 +155,7 @@ def merged(one: Iterator[Sighting], other: Iterator[Sighting]) -> Iterator[tuple
 
 
 def _range(collection: Collection, run: int | None) -> tuple[int, int]:
-    """The numbers of the pages of a run: the first, and the one behind the last."""
+    """The page numbers of a run as a half-open range."""
     if run is None:
         return 0, _END
     runs = collection.catalog.runs()

@@ -1,4 +1,4 @@
-"""Crawls and refreshes that are started from the screens: processes of their own, which outlive the screens."""
+"""Crawls and refreshes started from the screens, as separate processes, which outlive the server."""
 
 import math
 import subprocess
@@ -20,14 +20,14 @@ from lycosa.vocabulary.text import visible, whole_number
 from .overviews import CrawlFigures, crawl_figures
 
 MAX_PAGES = 10**9
-_MAX_SAID = 20_000  # bytes of what a crawl that failed has said
-_KEPT_FOR = 0.8  # seconds in which a crawl is not asked again, however many screens there are
+_MAX_LOG_BYTES = 20_000  # bytes of the output of a failed crawl
+_CACHE_SECONDS = 0.8  # seconds; at most one status request per crawl and interval, however many screens there are
 _REQUESTS = {each.do: each for each in (CrawlRequest("pause"), CrawlRequest("resume"), CrawlRequest("stop"))}
 _STEERING = {each.do: each for each in (CrawlRequest("block"), CrawlRequest("boost"), CrawlRequest("undo"))}
 
 
 class Crawls:
-    """Starts, watches and steers the crawls of collections, those of terminals too."""
+    """Starts, monitors and controls the crawls of collections, including those started in a terminal."""
 
     def __init__(self, *, launch: Callable[..., "subprocess.Popen[bytes]"] = subprocess.Popen):
         self._launch = launch
@@ -36,11 +36,11 @@ class Crawls:
         self._lock = Lock()
 
     def figures(self, folder: Path) -> tuple[CrawlFigures, float]:
-        """How a crawl is, and how many pages a second it brings; asked once for all screens."""
+        """The progress of a crawl and its pages per second; cached, so that all screens share one request."""
         with self._lock:
             before = self._figures.get(folder)
         now = time.monotonic()
-        if before is not None and now - before[0] < _KEPT_FOR:
+        if before is not None and now - before[0] < _CACHE_SECONDS:
             return before[1], before[2]
         figures, speed = crawl_figures(folder), 0.0
         if before is not None and figures.pages is not None and before[1].pages is not None:
@@ -51,33 +51,33 @@ class Crawls:
         return figures, speed
 
     def is_starting(self, folder: Path) -> bool:
-        """Whether a crawl that was started here has not been heard of yet, and has not ended."""
+        """Whether a crawl was started here, has not reported yet, and has not ended."""
         started = self._started.get(folder)
         return started is not None and started[0].poll() is None
 
-    def last_words(self, folder: Path) -> str:
-        """What a crawl that was started here said when it failed; empty if it did not."""
+    def failure_output(self, folder: Path) -> str:
+        """The output of a crawl that was started here and failed; empty if it did not fail."""
         started = self._started.get(folder)
         if started is None or not started[0].poll():
             return ""
         try:
             with started[1].open("rb") as file:
-                said = file.read(_MAX_SAID).decode("utf-8", "replace")
+                output = file.read(_MAX_LOG_BYTES).decode("utf-8", "replace")
         except OSError:
-            said = ""
-        lines = [line for line in said.splitlines() if line.strip()]
+            output = ""
+        lines = [line for line in output.splitlines() if line.strip()]
         return visible(lines[-1].replace(f"{folder.parent}/", ""), 500) if lines else "the crawl has failed"
 
     def start(self, folder: Path, pages: str) -> None:
-        """Starts a crawl up to so many pages, with what the recipe says otherwise."""
-        number = whole_number(pages, most=MAX_PAGES)
+        """Starts a crawl up to a number of pages; everything else is as in the recipe."""
+        number = whole_number(pages, maximum=MAX_PAGES)
         if not number:
             raise UsageError("say how many pages the collection is to have, such as 500")
         self._begin(folder, "crawl", "--pages", str(number))
 
     def refresh(self, folder: Path, requests: str, expand: str) -> None:
-        """Starts a refresh of so many requests, a share of which goes to new pages."""
-        number = whole_number(requests, most=MAX_PAGES)
+        """Starts a refresh with a number of requests, a share of which goes to new pages."""
+        number = whole_number(requests, maximum=MAX_PAGES)
         if not number:
             raise UsageError("say how many requests the refresh may make, such as 100")
         try:
@@ -90,7 +90,7 @@ class Crawls:
         self._begin(folder, "refresh", "--budget", str(number), "--expand", f"{share:g}")
 
     def _begin(self, folder: Path, command: str, *options: str) -> None:
-        """Starts a command on a collection as a process of its own."""
+        """Starts a command on a collection as a separate process."""
         require_trust(folder)
         with self._lock:
             if self.is_starting(folder) or crawl_figures(folder).phase != "none":
@@ -104,9 +104,9 @@ class Crawls:
             self._started[folder] = (process, Path(name))
 
     def steer(self, folder: Path, action: str, pages: str = "") -> None:
-        """Pauses, resumes or stops a crawl, or gives it another budget."""
+        """Pauses, resumes or stops a crawl, or changes its page budget."""
         if action == "budget":
-            number = whole_number(pages, most=MAX_PAGES)
+            number = whole_number(pages, maximum=MAX_PAGES)
             if not number:
                 raise UsageError("say how many pages the collection is to have, such as 500")
             request = CrawlRequest("budget", pages=number)
@@ -119,7 +119,7 @@ class Crawls:
             self._figures.pop(folder, None)
 
     def close(self) -> None:
-        """Removes what was written beside; the crawls go on."""
+        """Removes the log files; the crawls continue."""
         for folder in list(self._started):
             self._forget(folder)
 
@@ -130,7 +130,7 @@ class Crawls:
 
 
 def prefer_or_block(folder: Path, action: str, what: str) -> None:
-    """Blocks or prefers a host, now or for the next crawl, or takes back what was said last."""
+    """Blocks or boosts a host, in a running crawl or the next one, or undoes the last command."""
     require_trust(folder)
     if action not in _STEERING:
         raise UsageError("a host can be blocked or preferred")

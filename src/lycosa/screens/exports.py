@@ -1,4 +1,4 @@
-"""The pages of a collection as a file that the browser saves: made while it is sent, so that memory does not grow."""
+"""Exports as downloads, generated while they are sent, in constant memory."""
 
 import io
 import re
@@ -30,18 +30,18 @@ FORMATS = {  # what the screens offer: formats that are written from beginning t
 }
 CONTENTS = {"": "facts alone", "text": "with the text", "markdown": "with the text as Markdown"}
 MAX_PAGES = 1_000_000
-AT_A_TIME = 2
+MAX_CONCURRENT_EXPORTS = 2
 _CHUNK = 1 << 16  # bytes
 _CHUNKS = 8  # that wait to be sent
-_PATIENCE = 1.0  # seconds after which it is looked whether the other side is still there
+_POLL_INTERVAL = 1.0  # seconds between checks whether the other side is still connected
 
 
 class ExportRequest(Struct, frozen=True):
-    """Which pages, and what of them."""
+    """Which pages to export, and which of their contents."""
 
     format: str = "jsonl"
     content: str = ""  # one of CONTENTS
-    most: int | None = None  # pages, the most relevant ones
+    most: int | None = None  # limit of pages; the most relevant ones
     host: str = ""
     language: str = ""
     min_relevance: float | None = None
@@ -73,7 +73,7 @@ class ExportView(Struct, frozen=True):
     asked: ExportRequest
     pages: int  # that are chosen
     total: int  # in the collection
-    most: int  # that are written at most
+    most: int  # limit of pages that are written
 
 
 def export_view(folder: Path, asked: ExportRequest) -> ExportView:
@@ -84,24 +84,24 @@ def export_view(folder: Path, asked: ExportRequest) -> ExportView:
 
 
 class Exports:
-    """Writes exports, a few at a time."""
+    """Starts exports, with a limit of concurrent ones."""
 
     def __init__(self) -> None:
-        self._room = BoundedSemaphore(AT_A_TIME)
+        self._room = BoundedSemaphore(MAX_CONCURRENT_EXPORTS)
 
     def open(self, folder: Path, asked: ExportRequest) -> "ExportStream":
-        """Begins an export; whoever takes it has to read or to close it. What is wrong with it is said here."""
+        """Starts an export, which the caller must read or close; errors of the request are raised here."""
         asked.check()
         wanted = asked.selection(folder)
         with open_for_reading(folder):
             pass  # a collection that cannot be opened is refused before anything is sent
         if not self._room.acquire(blocking=False):
-            raise LycosaError(f"{AT_A_TIME} exports are being written already; try again when one is done")
+            raise LycosaError(f"{MAX_CONCURRENT_EXPORTS} exports are being written already; try again when one is done")
         return ExportStream(partial(_write, folder, asked, wanted), self._room)
 
 
 class ExportStream:
-    """The bytes of an export, written by a thread no faster than they are read."""
+    """The bytes of an export, written by a thread with back-pressure."""
 
     def __init__(self, write: Callable[["_Pipe"], None], room: BoundedSemaphore):
         self._pipe = _Pipe()
@@ -113,7 +113,7 @@ class ExportStream:
 
     def _run(self) -> None:
         try:
-            with suppress(_GoneError):
+            with suppress(_DisconnectedError):
                 try:
                     self._write(self._pipe)
                 except LycosaError as error:
@@ -129,7 +129,7 @@ class ExportStream:
             raise self._failure  # so that the connection breaks, and no part is taken for the whole
 
     def close(self) -> None:
-        """Ends the thread, whether all was read or not."""
+        """Ends the thread, even if not everything was read."""
         self._pipe.is_gone.set()
 
     def join(self) -> None:
@@ -138,7 +138,7 @@ class ExportStream:
 
 
 class ExportResponse(StreamingResponse):
-    """Sends an export as a file to save, and closes it however that ends."""
+    """Sends an export as a download, and closes it in any case."""
 
     def __init__(self, stream: ExportStream, name: str, asked: ExportRequest):
         plain = re.sub("[^A-Za-z0-9_-]", "_", name)[:60] or "pages"
@@ -154,12 +154,12 @@ class ExportResponse(StreamingResponse):
             self._stream.close()
 
 
-class _GoneError(Exception):
-    """Nobody reads any more."""
+class _DisconnectedError(Exception):
+    """The reader has disconnected."""
 
 
 class _Pipe(io.RawIOBase):
-    """What an exporter writes to: some chunks wait, and then the writer does."""
+    """A bounded queue of chunks, as a file for an exporter: writing blocks while it is full."""
 
     def __init__(self) -> None:
         self.is_gone = Event()
@@ -185,15 +185,15 @@ class _Pipe(io.RawIOBase):
         """The next chunk; None after the last."""
         while not self.is_gone.is_set():
             with suppress(Empty):
-                return self._chunks.get(timeout=_PATIENCE)
+                return self._chunks.get(timeout=_POLL_INTERVAL)
         return None
 
     def _put(self, chunk: bytes | None) -> None:
         while not self.is_gone.is_set():
             with suppress(Full):
-                self._chunks.put(chunk, timeout=_PATIENCE)
+                self._chunks.put(chunk, timeout=_POLL_INTERVAL)
                 return
-        raise _GoneError
+        raise _DisconnectedError
 
 
 def _write(folder: Path, asked: ExportRequest, wanted: Selection, out: _Pipe) -> None:

@@ -1,4 +1,4 @@
-"""What waits to be fetched, the best first."""
+"""The waiting URLs, best first."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from lycosa.frontier.durable import best_waiting, count_waiting, waiting_hosts
 from lycosa.run.open import open_for_reading
-from lycosa.run.reasons import Factor, factors_of, in_words
+from lycosa.run.reasons import Factor, factors_of, in_words, shown_priority
 from lycosa.run.steering import read_steering
 from lycosa.vocabulary.text import visible
 
@@ -33,7 +33,7 @@ class WaitingHost(Struct, frozen=True):
 
 
 class FrontierView(Struct, frozen=True):
-    """What waits to be fetched."""
+    """The screen of the frontier."""
 
     total: int
     host: str
@@ -46,10 +46,10 @@ class FrontierView(Struct, frozen=True):
 
 
 def frontier_view(folder: Path, *, host: str = "", page: int = 1) -> FrontierView:
-    """A page of what waits, the best first."""
+    """A page of the waiting URLs, best first."""
     with open_for_reading(folder) as collection:
         connection = collection.catalog.connection
-        hosts = [WaitingHost(*each) for each in waiting_hosts(connection, HOSTS)]
+        hosts = [WaitingHost(each.host, each.waiting, each.best_priority) for each in waiting_hosts(connection, HOSTS)]
         total = count_waiting(connection)
         of_host = next((each.waiting for each in hosts if each.host == host), None)
         within = total if not host else of_host if of_host is not None else MAX_WAITING
@@ -66,11 +66,11 @@ def frontier_view(folder: Path, *, host: str = "", page: int = 1) -> FrontierVie
         waiting=[
             WaitingLine(
                 each.url,
-                each.priority,
+                shown_priority(each.priority, each.because),
                 each.depth,
                 each.found_on or "",
                 visible(each.anchor, 200),
-                visible(in_words(each.because, most=3), 400),
+                visible(in_words(each.because, max_factors=3), 400),
                 factors_of(each.because),
             )
             for each in rows

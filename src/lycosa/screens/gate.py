@@ -1,10 +1,10 @@
-"""Who is answered: requests by a name of this server, with a secret, sent by a screen of this server.
+"""Access control of the screens: host name, secret and origin of requests, and security headers of responses.
 
-The address that `lycosa ui` prints has a token, which is exchanged for a cookie; where it listens on other addresses, a
-password is. Other sites cannot have a browser send that cookie (SameSite=Strict), read an answer (no CORS), frame a
-screen (frame-ancestors, X-Frame-Options) or reach the server by a name of their own (Host). A request that changes
-something needs the Origin and a second token as well, which only the screens know. Screens that are published are
-read-only, and answer everybody.
+The address that `lycosa ui` prints has a token, which is exchanged for a cookie; on addresses other than the loopback
+address, a password is. Other sites cannot make a browser send that cookie (SameSite=Strict), read a response (no CORS),
+frame a screen (frame-ancestors, X-Frame-Options) or reach the server by a name of their own (Host). A request that
+changes something also needs the Origin and a second token, which only the screens know. Published screens are public
+and read-only.
 """
 
 import hashlib
@@ -40,14 +40,14 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 LOGIN = "/login"
-_FAILURES_OF_ONE = 5  # wrong passwords a minute of one address, after which none of it is looked at
+_MAX_FAILURES_PER_ADDRESS = 5  # wrong passwords per minute and address, after which no password from it is checked
 _MAX_FAILURES = 100  # of all
 _NAMES = ("127.0.0.1", "localhost", "[::1]")
-_KEPT_AS_SENT = ("content-security-policy", "x-frame-options", "referrer-policy", "cache-control")
+_UNCHANGED_HEADERS = ("content-security-policy", "x-frame-options", "referrer-policy", "cache-control")
 
 
 class ScreenAccess(Struct, frozen=True):
-    """Where the screens can be reached, and by whom."""
+    """The addresses of the screens, and who may use them."""
 
     port: int
     read_only: bool = False
@@ -57,11 +57,11 @@ class ScreenAccess(Struct, frozen=True):
 
     @property
     def is_open(self) -> bool:
-        """Whether everybody may read."""
+        """Whether anyone may read without a secret."""
         return bool(self.public_url) and self.read_only and not self.password
 
     def origins(self, host: str) -> frozenset[str]:
-        """The origins that screens have which are reached by this Host; none where it is no name of this server."""
+        """The valid origins of requests with this Host header; empty if it is not a name of this server."""
         found = set()
         is_loopback = host in {f"{name}:{self.port}" for name in _NAMES} or (self.port == 80 and host in _NAMES)
         if is_loopback or (self.is_remote and _is_address(host, self.port)):
@@ -72,7 +72,7 @@ class ScreenAccess(Struct, frozen=True):
 
 
 class Gate:
-    """Wraps an application: answers what may be answered, and adds the headers that keep content from acting."""
+    """Middleware: lets permitted requests through, and adds security headers to the responses."""
 
     def __init__(
         self, app: ASGIApp, access: ScreenAccess, *, token: str = "", clock: Callable[[], float] = time.monotonic
@@ -117,14 +117,14 @@ class Gate:
         await (refusal or self._app)(scope, receive, send)
 
     def _is_from_here(self, fields: Mapping[str, str]) -> bool:
-        """Whether no page of another site makes the request; links of others may lead to what is published."""
+        """Whether no page of another site made the request; links to public screens are allowed."""
         if fields.get("sec-fetch-site", "none") in ("none", "same-origin"):
             return True
-        goes_there = fields.get("sec-fetch-mode") == "navigate" and fields.get("sec-fetch-dest") == "document"
-        return self.access.is_open and goes_there
+        is_navigation = fields.get("sec-fetch-mode") == "navigate" and fields.get("sec-fetch-dest") == "document"
+        return self.access.is_open and is_navigation
 
     def _is_for_all(self, scope: Scope) -> bool:
-        """Whether something is shown without any secret."""
+        """Whether a path is public."""
         needs_style = bool(self.access.password) and scope["path"].startswith(
             "/static/"
         )  # of the page that asks for it
@@ -138,14 +138,14 @@ class Gate:
     async def _login(
         self, scope: Scope, receive: Receive, fields: Mapping[str, str], origins: frozenset[str]
     ) -> Response:
-        """Exchanges the password for a cookie; a few wrong ones a minute are looked at, of one address and of all."""
+        """Exchanges the password for a cookie; failures per minute are limited, by address and in total."""
         if scope["method"] != "POST":
             return HTMLResponse(_login_page(""))
         if fields.get("origin", "").lower() not in origins:
             return PlainTextResponse("a page of another site sent this\n", 403)
         now, address = self._clock(), (scope.get("client") or ("",))[0]
         recent = [by for at, by in self._failures if now - at < 60.0]
-        if recent.count(address) >= _FAILURES_OF_ONE or len(recent) >= _MAX_FAILURES:
+        if recent.count(address) >= _MAX_FAILURES_PER_ADDRESS or len(recent) >= _MAX_FAILURES:
             return HTMLResponse(_login_page("Too many wrong passwords: try again in a minute."), 429)
         form = _form_of(await _read(receive))
         if form is None or not _is_same(form.get("password", ""), self.access.password):
@@ -160,7 +160,7 @@ class Gate:
         response.set_cookie(self._cookie, self._session, httponly=True, samesite="strict", path="/", secure=is_secure)
 
     def _entry(self, scope: Scope) -> Response | None:
-        """The page that exchanges the token of an address for a cookie; None if the address has no right one."""
+        """The page that exchanges the token in the URL for a cookie; None if the token is missing or wrong."""
         if scope["method"] != "GET":
             return None
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True, max_num_fields=None)
@@ -188,7 +188,7 @@ class Gate:
     async def _refused_post(
         self, scope: Scope, receive: Receive, fields: Mapping[str, str], origins: frozenset[str], *, is_program: bool
     ) -> Response | None:
-        """Why a request that changes something is refused; None if it is not, its fields being in the scope."""
+        """Why a POST request is refused; None if it is allowed, with its form fields then in the scope."""
         origin = fields.get("origin")
         if self.access.read_only:
             return PlainTextResponse("these screens are read-only\n", 403)
@@ -209,7 +209,7 @@ class Gate:
 
 
 def _is_address(host: str, port: int) -> bool:
-    """Whether a Host is an address in figures and this port: no name, which an attacker could let point here."""
+    """Whether a Host header is a numeric address with this port; a name could be rebound to this server."""
     name, _, given = host.rpartition(":")
     if given != str(port):
         return False
@@ -225,7 +225,7 @@ def _host_of(origin: str) -> str:
 
 
 def _form_of(body: bytes | None) -> dict[str, str] | None:
-    """The fields of a form; None where it is none."""
+    """The fields of a form; None if the body is not a form."""
     try:
         return None if body is None else dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=1_000))
     except (UnicodeDecodeError, ValueError):
@@ -233,7 +233,7 @@ def _form_of(body: bytes | None) -> dict[str, str] | None:
 
 
 async def _read(receive: Receive) -> bytes | None:
-    """The body of a request; None for one that is too long."""
+    """The body of a request; None if it is too long."""
     body = bytearray()
     while True:
         message = await receive()
@@ -256,7 +256,7 @@ def _with_headers(send: Send) -> Send:
                 *(
                     (name.lower().encode(), value.encode())
                     for name, value in wanted.items()
-                    if name.lower() not in _KEPT_AS_SENT or name.lower().encode() not in given
+                    if name.lower() not in _UNCHANGED_HEADERS or name.lower().encode() not in given
                 ),
             ]
         await send(message)

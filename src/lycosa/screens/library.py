@@ -1,4 +1,4 @@
-"""The collections of a folder, by name; no name leads out of it."""
+"""The collections of a folder, by name; no name resolves to a path outside of it."""
 
 import os
 import stat
@@ -11,11 +11,11 @@ _MAX_ENTRIES = 10_000  # of the folder that are looked at
 
 
 class NoSuchCollectionError(UsageError):
-    """A name that is none of a collection of the folder."""
+    """There is no collection of this name in the folder."""
 
 
 class Library:
-    """Finds collections: those in a folder, or the one that the folder is."""
+    """Finds the collections in a folder, or the folder itself if it is a collection."""
 
     def __init__(self, root: Path):
         if not root.is_dir():
@@ -53,7 +53,7 @@ class Library:
 
 
 def is_plain(name: str) -> bool:
-    """Whether a name is that of an entry of a folder, and of one that can be written in a URL."""
+    """Whether a name is a plain file name that can be part of a URL."""
     return (
         bool(name)
         and not name.startswith(".")

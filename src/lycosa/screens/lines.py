@@ -1,4 +1,4 @@
-"""Lines that several screens show: every text is one safe line, every list a page of a longer one."""
+"""Entries of lists that several screens share: sanitised one-line texts, and paging."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -47,7 +47,7 @@ class HitLine(Struct, frozen=True):
 
 
 def url_of(text: str) -> Url:
-    """A URL that somebody sent."""
+    """The normalised URL of a request; raises UsageError if it is not one."""
     url = normalise(text[:4_000])
     if url is None:
         raise UsageError("not a URL; write http://… or https://…")
@@ -55,12 +55,12 @@ def url_of(text: str) -> Url:
 
 
 def without_paths(message: str, folder: Path) -> str:
-    """A message for the user with the collection called by its name."""
+    """A message for the user, with the path of the collection replaced by its name."""
     return visible(message.replace(str(folder), folder.name), 500)
 
 
 def paged(page: int, total: int, size: int) -> tuple[int, int, int]:
-    """The page that can be shown, the last one, and the number of the first entry."""
+    """The page number within range, the last page, and the offset of the first entry."""
     last = max(1, -(-total // size))
     page = max(1, min(page, last))
     return page, last, (page - 1) * size
@@ -70,7 +70,7 @@ def counted(counts: Mapping[str, int]) -> list[Counted]:
     return [Counted(visible(name, 120), count) for name, count in list(counts.items())[:HOSTS]]
 
 
-def page_line(row: PageRow, labels: Mapping[Url, str], *, most: int | None = 2) -> PageLine:
+def page_line(row: PageRow, labels: Mapping[Url, str], *, max_factors: int | None = 2) -> PageLine:
     return PageLine(
         number=row.number,
         url=row.url,
@@ -82,7 +82,7 @@ def page_line(row: PageRow, labels: Mapping[Url, str], *, most: int | None = 2) 
         at=row.at,
         state=row.state,
         label=labels.get(row.url, ""),
-        why=visible(in_words(row.because, most=most), 600),
+        why=visible(in_words(row.because, max_factors=max_factors), 600),
     )
 
 
@@ -93,5 +93,5 @@ def hit_line(hit: Hit, labels: Mapping[Url, str]) -> HitLine:
 
 
 def run_kind(run: RunRow) -> str:
-    """By which strategy pages were fetched, or by which policy they were seen again."""
+    """The strategy of a crawl, or the policy of a refresh."""
     return visible(f"refresh by {run.refresh.get('policy')}" if isinstance(run.refresh, dict) else run.strategy, 60)

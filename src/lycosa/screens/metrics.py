@@ -1,4 +1,4 @@
-"""The collections as figures for Prometheus, in its text format."""
+"""Metrics of the collections in the text format of Prometheus."""
 
 from collections.abc import Callable, Iterable
 
@@ -19,7 +19,7 @@ _GAUGES: dict[str, tuple[str, Callable[[CollectionCard], float]]] = {
 
 
 def metrics_text(cards: Iterable[CollectionCard]) -> str:
-    """One family per figure, one sample per collection."""
+    """One metric family per figure, one sample per collection."""
     cards = list(cards)
     lines = []
     for name, (help_text, value_of) in _GAUGES.items():

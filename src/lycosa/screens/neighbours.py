@@ -1,4 +1,4 @@
-"""The links of a page: where it leads, and which pages of the collection lead to it."""
+"""The outgoing links of a page, and the pages of the collection that link to it."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ class NeighboursView(Struct, frozen=True):
 
 
 def neighbours_view(folder: Path, url: Url) -> NeighboursView:
-    """The first links of a page, and the first to it, for which the table of links is read through."""
+    """The first outgoing and incoming links of a page; the incoming ones need a scan of the table of links."""
     with open_for_reading(folder) as collection:
         catalog = collection.catalog
         row = catalog.page(url)

@@ -1,4 +1,4 @@
-"""A new collection from the fields of a form; no field names a file, code, cookies or a folder elsewhere."""
+"""Creates a collection from the fields of a form; no field can name a file, code, cookies or another folder."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _MAX_LINES = 5_000
 
 
 def create_collection(library: Library, form: Mapping[str, str]) -> str:
-    """Makes a collection in the folder, and returns its name; what is missing is said first."""
+    """Creates a collection in the folder and returns its name; raises UsageError if fields are missing or invalid."""
     name = form.get("name", "").strip()
     if library.is_single:
         raise UsageError("these screens are of one collection; start lycosa ui in the folder above it")
@@ -50,7 +50,7 @@ def create_collection(library: Library, form: Mapping[str, str]) -> str:
 
 
 def _lines(form: Mapping[str, str], field: str) -> list[str]:
-    """The lines of a field: URLs and texts, none of which may be the name of a file."""
+    """The lines of a field: URLs and texts; raises UsageError for file names."""
     lines = [line.strip() for line in form.get(field, "").splitlines() if line.strip()]
     if len(lines) > _MAX_LINES:
         raise UsageError(f"more than {_MAX_LINES} lines; lycosa new takes files")

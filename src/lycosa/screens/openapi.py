@@ -1,4 +1,4 @@
-"""The description of `/api/` for programs that make clients of it."""
+"""The OpenAPI description of `/api/`."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ class ApiError(Struct, frozen=True):
 
 
 class LabelReply(Struct, frozen=True):
-    """What a label changed."""
+    """The effect of a label."""
 
     url: str
     label: str

@@ -1,4 +1,4 @@
-"""A collection at a glance, its overview, and its crawl as it goes."""
+"""Views of collections: card, overview, and progress of a crawl."""
 
 import time
 from collections.abc import Mapping
@@ -26,14 +26,14 @@ RUNS = 10
 POINTS = 60  # of a sparkline
 STEPS = 200  # of a harvest curve
 _STATUS_WITHIN = 2.0  # seconds for a crawl to say how it is
-_KEPT_FOR = 3.0  # seconds in which an overview is not made again, however fast the collection changes
+_CACHE_SECONDS = 3.0  # seconds; an overview is computed at most once in this time, however fast the collection changes
 _MAX_KEPT = 64  # overviews
 
 CrawlPhase = Literal["none", "running", "paused", "busy"]
 
 
 class CrawlFigures(Struct, frozen=True):
-    """What a crawl that runs says of itself; busy where it runs and has not answered in time."""
+    """The status that a running crawl reports; busy if it did not answer in time."""
 
     phase: CrawlPhase = "none"
     pages: int | None = None
@@ -45,7 +45,7 @@ class CrawlFigures(Struct, frozen=True):
 
 
 class CollectionCard(Struct, frozen=True):
-    """A collection at a glance."""
+    """A collection in the list of collections."""
 
     name: str
     topic: str = ""
@@ -116,7 +116,7 @@ class CollectionView(Struct, frozen=True):
 
 
 class LiveView(Struct, frozen=True):
-    """A crawl as it goes."""
+    """The progress of a running crawl."""
 
     phase: Literal["none", "starting", "running", "paused", "busy"]
     pages: int
@@ -134,7 +134,7 @@ class LiveView(Struct, frozen=True):
 
 
 class Overviews:
-    """Makes the views; keeps the overviews of collections that have not changed."""
+    """Builds the views; overviews are cached until a collection changes."""
 
     def __init__(self) -> None:
         self._kept: dict[Path, tuple[object, float, Overview, list[bool]]] = {}
@@ -147,7 +147,7 @@ class Overviews:
         return CollectionList([self.card(name, folders[name]) for name in shown], len(names), page, last_page)
 
     def card(self, name: str, folder: Path, crawl: CrawlFigures | None = None) -> CollectionCard:
-        """A collection at a glance; one that cannot be opened says why."""
+        """The card of a collection; if it cannot be opened, with the error."""
         crawl = crawl or crawl_figures(folder)
         topic, is_fine = "", True
         try:
@@ -216,7 +216,7 @@ class Overviews:
         )
 
     def live(self, name: str, folder: Path, crawl: CrawlFigures, *, speed: float, is_starting: bool) -> LiveView:
-        """A crawl as it goes, and what the collection has so far."""
+        """The progress of a crawl and the totals of its collection."""
         card = self.card(name, folder, crawl)
         pages = max(card.pages, crawl.pages or 0)
         curves: tuple[list[tuple[float, float]], list[tuple[float, float]]] = ([], [])
@@ -244,10 +244,10 @@ class Overviews:
         )
 
     def _overview(self, folder: Path) -> tuple[Overview, list[bool]]:
-        """The overview of a collection, and whether each page is relevant; kept until its files change."""
+        """The overview of a collection, and whether each page is relevant; cached until its files change."""
         stamp, now = stamp_of(folder), time.monotonic()
         kept = self._kept.get(folder)
-        if kept is not None and (kept[0] == stamp or now - kept[1] < _KEPT_FOR):
+        if kept is not None and (kept[0] == stamp or now - kept[1] < _CACHE_SECONDS):
             return kept[2], kept[3]
         with open_for_reading(folder) as collection:
             found, relevant = overview(collection), collection.catalog.relevant_in_order()
@@ -258,7 +258,7 @@ class Overviews:
 
 
 def stamp_of(folder: Path) -> object:
-    """What changes when the catalog, the labels or the recipe do."""
+    """A value that changes with the catalog, the labels or the recipe."""
     stamps = []
     for name in ("catalog.sqlite", "catalog.sqlite-wal", "labels.txt", "sample.txt", FILE_NAME):
         try:
@@ -270,7 +270,7 @@ def stamp_of(folder: Path) -> object:
 
 
 def crawl_figures(folder: Path) -> CrawlFigures:
-    """How the crawl of a collection is, by its own word; nothing where none runs."""
+    """The status that the crawl of a collection reports; None if none runs."""
     try:
         reply = ask(folder, CrawlRequest("status"), within=_STATUS_WITHIN)
     except LycosaError:
@@ -287,7 +287,7 @@ def crawl_figures(folder: Path) -> CrawlFigures:
 
 
 def shares(relevant: list[bool], points: int) -> list[float]:
-    """The share of relevant pages in equal parts of a crawl.
+    """The share of relevant pages in equal segments of a crawl.
 
     >>> shares([True, True, False, True], 2)
     [1.0, 0.5]

@@ -1,4 +1,4 @@
-"""All that is known of one URL: the stored copy, its text and versions, and the way that led to it."""
+"""Everything about one URL: the stored copy, its text and versions, and the path of links to it."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from lycosa.frontier.durable import waiting_candidate
 from lycosa.run.explanation import way_to
 from lycosa.run.export import labels_of
 from lycosa.run.open import html_of, main_text_of, open_for_reading
-from lycosa.run.reasons import Factor, factors_of, in_words
+from lycosa.run.reasons import Factor, factors_of, in_words, shown_priority
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.records import Candidate, Url
 from lycosa.vocabulary.text import visible
@@ -29,7 +29,7 @@ _LEADS_ELSEWHERE = re.compile(r"<(?:link|base|meta)(?=[\s/>])[^>]*+>?", re.IGNOR
 
 
 class WayStep(Struct, frozen=True):
-    """A page on the way to another one, and why it was fetched."""
+    """A page on the path to another one, and why it was fetched."""
 
     url: str
     title: str
@@ -59,7 +59,7 @@ class PageView(Struct, frozen=True):
 
 
 def page_view(folder: Path, url: Url) -> PageView:
-    """All that is known of a URL."""
+    """Everything about a URL."""
     labels = labels_of(folder)
     with open_for_reading(folder) as collection:
         catalog = collection.catalog
@@ -73,7 +73,7 @@ def page_view(folder: Path, url: Url) -> PageView:
         return PageView(
             url=row.url,
             state="stored" if row.vanished_at is None else "vanished",
-            page=page_line(row, labels, most=None),
+            page=page_line(row, labels, max_factors=None),
             duplicate_of=row.duplicate_of,
             truncated=row.truncated,
             text=[visible(each, 4_000) for each in text.splitlines() if each.strip()][:PARAGRAPHS],
@@ -92,7 +92,7 @@ def _similar(collection: Collection, url: Url, labels: Mapping[Url, str]) -> lis
 
 
 def stored_html(folder: Path, url: Url, look: int | None = None) -> str:
-    """A page as it is held, or as it was when it was seen for the n-th time, without what could act or load."""
+    """The stored HTML of a page, latest or of its n-th check, without elements that load other files."""
     with open_for_reading(folder) as collection:
         row = collection.catalog.page(url)
         place = row.place if row else None
@@ -125,7 +125,7 @@ def _step(found: PageRow | Candidate | Url) -> WayStep:
         is_stored=is_page,
         relevance=found.relevance if isinstance(found, PageRow) else None,
         standing=found.standing if isinstance(found, PageRow) else None,
-        priority=found.priority,
+        priority=shown_priority(found.priority, found.because),
         depth=found.depth,
         anchor=visible(found.anchor, 200),
         why=visible(in_words(found.because), 1_000),

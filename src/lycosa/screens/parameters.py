@@ -1,4 +1,4 @@
-"""What a request asks for, in its query: what means nothing is as if it were not given."""
+"""Query parameters of requests; invalid values count as missing."""
 
 from collections.abc import Container
 from typing import get_args
@@ -16,12 +16,12 @@ _MAX_QUERY = 1_000  # characters
 
 
 def url(request: Request) -> Url:
-    """Raises UsageError where there is none."""
+    """The parameter `url`; raises UsageError if it is missing."""
     return url_of(request.query_params.get("url", ""))
 
 
-def text(request: Request, name: str, most: int = 300) -> str:
-    return request.query_params.get(name, "")[:most]
+def text(request: Request, name: str, max_length: int = 300) -> str:
+    return request.query_params.get(name, "")[:max_length]
 
 
 def whole(request: Request, name: str) -> int | None:
@@ -30,7 +30,7 @@ def whole(request: Request, name: str) -> int | None:
 
 
 def page(request: Request) -> int:
-    """The page of a list; the first where none is named."""
+    """The page number of a list, by default 1."""
     number = whole(request, "page")
     return 1 if number is None else number
 

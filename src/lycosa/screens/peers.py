@@ -1,4 +1,4 @@
-"""Peers of a collection, and their answers, where it is served among peers: by the commands of `lycosa peer`."""
+"""The peers of a collection and their search results, by running the commands of `lycosa peer`."""
 
 import subprocess
 import sys
@@ -77,7 +77,7 @@ class PeerHitLine(Struct, frozen=True):
     relevance: float | None
     providers: list[str]
     at_home: bool
-    is_checked: bool  # False where nobody has looked whether it is as a stranger claims
+    is_checked: bool  # False if the claim of a stranger has not been verified
 
 
 class PeersView(Struct, frozen=True):
@@ -88,7 +88,7 @@ class PeersView(Struct, frozen=True):
     name: str = ""
     address: str = ""
     group: str = ""  # empty: open to anybody
-    pages: int = 0  # that others are told of
+    pages: int = 0  # that are shared
     peers: list[PeerLine] = []
     counts: list[Counted] = []
     problem: str = ""
@@ -100,18 +100,18 @@ class PeersView(Struct, frozen=True):
 
 
 def is_configured(folder: Path) -> bool:
-    """Whether a collection was served among peers."""
+    """Whether a collection has been served to peers."""
     path = folder / FOLDER
     return path.is_dir() and not path.is_symlink()
 
 
 def peers_view(folder: Path, query: str = "") -> PeersView:
-    """Who the peer of a collection knows, and what they answer to a query."""
+    """The peers that a collection's peer knows, and their results for a query."""
     if not is_configured(folder):
         return PeersView(is_configured=False)
     require_trust(folder)
     try:
-        status = _told(folder, _Status, "show", str(folder), "--json")
+        status = _run_command(folder, _Status, "show", str(folder), "--json")
     except LycosaError as error:
         return PeersView(is_configured=True, problem=without_paths(str(error), folder))
     found = None
@@ -119,7 +119,7 @@ def peers_view(folder: Path, query: str = "") -> PeersView:
         if not status.is_running:
             raise UsageError("no peer of the collection runs; start it with: lycosa peer serve")
         asked = ("search", "--json", "--deadline", f"{_DEADLINE:g}", "--limit", str(HITS), "--", str(folder), query)
-        found = _told(folder, _PeerResults, *asked)
+        found = _run_command(folder, _PeerResults, *asked)
     return PeersView(
         is_configured=True,
         is_running=status.is_running,
@@ -158,8 +158,8 @@ def _hit(hit: _Hit) -> PeerHitLine:
     )
 
 
-def _told(folder: Path, kind: type[T], *words: str) -> T:
-    """What a command of `lycosa peer` prints; what it complains of is raised."""
+def _run_command(folder: Path, kind: type[T], *words: str) -> T:
+    """The JSON output of a command of `lycosa peer`; raises LycosaError with its error message."""
     command = [sys.executable, "-P", "-m", "lycosa", "peer", *words]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_WITHIN, check=False)

@@ -1,4 +1,4 @@
-"""What refreshes have found: which pages changed, appeared and vanished."""
+"""Results of refreshes: changed, new and vanished pages."""
 
 import math
 from pathlib import Path
@@ -23,7 +23,7 @@ _BUDGET = 100  # requests that are offered, at least
 
 
 class RefreshLine(Struct, frozen=True):
-    """A refresh that can be chosen."""
+    """A refresh in the list of refreshes."""
 
     number: int  # among the runs of the collection
     at: float
@@ -57,7 +57,7 @@ class RefreshView(Struct, frozen=True):
 def refresh_view(
     folder: Path, crawl: CrawlFigures, *, is_starting: bool, run: int | None = None, kind: str = "", page: int = 1
 ) -> RefreshView:
-    """What the latest refresh found, or the one that is asked for."""
+    """The results of one refresh, by default the latest."""
     with open_for_reading(folder) as collection:
         catalog = collection.catalog
         runs = catalog.runs()
@@ -90,7 +90,7 @@ def refresh_view(
 
 
 def _period(runs: list[RunRow], number: int) -> tuple[float, float]:
-    """When a run began, and when the next one did."""
+    """The start times of a run and of the next one."""
     return runs[number - 1].at, runs[number].at if number < len(runs) else math.inf
 
 

@@ -1,4 +1,4 @@
-"""Pages by their words, narrowed down by facets and sorted."""
+"""Full-text search with facets and sorting."""
 
 import time
 from collections import Counter
@@ -37,7 +37,7 @@ Order = Literal["", "relevance", "standing", "newest", "oldest"]
 
 
 class SearchRequest(Struct, frozen=True):
-    """What is searched for."""
+    """A search: query, facets, order and page."""
 
     query: str = ""
     host: str = ""
@@ -50,7 +50,7 @@ class SearchRequest(Struct, frozen=True):
     page: int = 1
 
     def chosen(self) -> dict[str, str]:
-        """The facets that are chosen, by parameter."""
+        """The selected facets, by parameter."""
         given = {
             "host": self.host,
             "language": self.language,
@@ -69,7 +69,7 @@ class FacetValue(Struct, frozen=True):
 
 
 class Facet(Struct, frozen=True):
-    """What answers can be narrowed down by."""
+    """A property by which results can be filtered, with its values."""
 
     parameter: str
     title: str
@@ -77,7 +77,7 @@ class Facet(Struct, frozen=True):
 
 
 class SearchView(Struct, frozen=True):
-    """The answers to a query."""
+    """The results of a search."""
 
     asked: SearchRequest
     chosen: dict[str, str]  # facets, by parameter
@@ -100,9 +100,9 @@ class _Found(Struct, frozen=True):
 
 
 def search_view(folder: Path, asked: SearchRequest, *, now: float, is_typed: bool = False) -> SearchView:
-    """A page of answers; without a query, of all pages.
+    """A page of results; without a query, of all pages.
 
-    is_typed: whether the last word may not be finished, so that words that begin with it are found too.
+    is_typed: whether the user is still typing, so that the last word also matches as a prefix.
     """
     began = time.perf_counter()
     labels = labels_of(folder)
@@ -117,7 +117,7 @@ def search_view(folder: Path, asked: SearchRequest, *, now: float, is_typed: boo
     )
     with open_for_reading(folder) as collection:
         if asked.query.strip():
-            query = unfinished(asked.query) if is_typed else asked.query
+            query = with_prefix_search(asked.query) if is_typed else asked.query
             found = _by_words(collection, query, asked, wanted, labels)
         else:
             found = _all_pages(collection, asked, wanted, labels)
@@ -141,7 +141,7 @@ def search_view(folder: Path, asked: SearchRequest, *, now: float, is_typed: boo
 def _by_words(
     collection: Collection, query: str, asked: SearchRequest, wanted: Selection, labels: Mapping[Url, str]
 ) -> _Found:
-    """The answers of the index; what it does not know of, the catalog does, of the first thousand."""
+    """Results of the index; fields that it lacks are filtered by the catalog, among the first thousand hits."""
     catalog = collection.catalog
     is_chosen = bool(set(asked.chosen()) - {"host", "language"})  # which the index knows
 
@@ -167,7 +167,7 @@ def _by_words(
 
 
 def _all_pages(collection: Collection, asked: SearchRequest, wanted: Selection, labels: Mapping[Url, str]) -> _Found:
-    """Pages of the catalog, the most relevant first unless something else is asked for."""
+    """Pages of the catalog, by default most relevant first."""
     catalog = collection.catalog
     order: FactsOrder = asked.order or "relevance"
     start = (asked.page - 1) * HITS_PER_PAGE
@@ -190,7 +190,7 @@ def _listed(collection: Collection, row: PageRow, labels: Mapping[Url, str]) -> 
 
 
 def _facets(first: Sequence[PageFacts], labels: Mapping[Url, str], now: float) -> list[Facet]:
-    """The facets of some pages, each with the values that any of them has."""
+    """The facets of some pages, with counts of their values."""
     begins = {period: moment_of(period, now=now) for period in PERIODS}
     shares = {name: [getattr(each, name) or 0.0 for each in first] for name in ("relevance", "standing")}
     found = [
@@ -233,10 +233,10 @@ def _most_common(values: Iterable[str]) -> list[FacetValue]:
     return [FacetValue(value, visible(value, 120), count) for value, count in counts]
 
 
-def unfinished(query: str) -> str:
-    """The query with words that begin as its last one does allowed in its place.
+def with_prefix_search(query: str) -> str:
+    """The query with its last word also matched as a prefix.
 
-    >>> unfinished("honey be"), unfinished('"honey be"'), unfinished("honey ")
+    >>> with_prefix_search("honey be"), with_prefix_search('"honey be"'), with_prefix_search("honey ")
     ('honey (be OR be*)', '"honey be"', 'honey ')
     """
     words = query.split()

@@ -1,4 +1,4 @@
-"""Serves the screens, on the loopback address unless another is given, and opens them in the browser."""
+"""Serves the screens, by default on the loopback address, and opens them in the browser."""
 
 import ipaddress
 import os
@@ -21,7 +21,7 @@ from .gate import ScreenAccess
 from .library import Library
 
 LOOPBACK = "127.0.0.1"
-LEAST_PASSWORD = 12  # characters
+MIN_PASSWORD_LENGTH = 12  # characters
 
 
 def serve(
@@ -37,15 +37,15 @@ def serve(
 ) -> None:
     """Serves the collections of a folder until it is interrupted.
 
-    listen: an address other than that of the loopback, which needs a password.
-    public_url: by which a proxy publishes it; it has to be read-only.
+    listen: an address other than the loopback address; requires a password.
+    public_url: under which a proxy publishes the screens; requires read_only.
     """
     address = checked_address(listen) if listen else LOOPBACK
     is_remote = not ipaddress.ip_address(address).is_loopback
     if is_remote and not password:
         raise UsageError(f"--listen {address} lets other machines in: give a password with --password-file FILE")
-    if password and len(password) < LEAST_PASSWORD:
-        raise UsageError(f"the password is too short; give {LEAST_PASSWORD} characters or more")
+    if password and len(password) < MIN_PASSWORD_LENGTH:
+        raise UsageError(f"the password is too short; give {MIN_PASSWORD_LENGTH} characters or more")
     if public_url and not read_only:
         raise UsageError("--public-url publishes the screens: give --read-only as well")
     published = checked_public_url(public_url) if public_url else ""
@@ -89,7 +89,7 @@ def serve(
 
 
 def checked_address(text: str) -> str:
-    """An address to listen on, in figures."""
+    """A numeric address to listen on; raises UsageError for anything else."""
     try:
         return str(ipaddress.ip_address(text.strip("[]")))
     except ValueError:
@@ -99,7 +99,7 @@ def checked_address(text: str) -> str:
 
 
 def checked_public_url(text: str) -> str:
-    """The origin of a URL by which screens are published.
+    """The origin of the URL under which a proxy publishes the screens.
 
     >>> checked_public_url("https://Bees.example/")
     'https://bees.example'
@@ -133,7 +133,7 @@ def _listen(address: str, port: int) -> socket.socket:
 
 
 def _open(address: str) -> Path:
-    """Opens the browser by a file that only its owner may read, as everybody sees the words of a command."""
+    """Opens the browser by a file that only its owner can read, because other users can see command lines."""
     number, name = tempfile.mkstemp(prefix="lycosa-", suffix=".html")
     with os.fdopen(number, "w", encoding="utf-8") as file:
         file.write(

@@ -1,4 +1,4 @@
-"""Studies of the lab: the results in the folder that `lycosa lab run --out` has written, read as data."""
+"""Studies of the lab: the results that `lycosa lab run --out` wrote, read as untrusted data."""
 
 import os
 from collections import deque
@@ -94,7 +94,7 @@ class StudyView(Struct, frozen=True):
 
 
 class Studies:
-    """Finds and reads the studies of a folder; keeps the lines of those that have not changed."""
+    """Finds and reads the studies of a folder; list entries are cached until a file changes."""
 
     def __init__(self, library: Library):
         self._root = library.root
@@ -114,7 +114,7 @@ class Studies:
             line=self._described(folder, results),
             world=[(visible(name, 60), _cell(value)) for name, value in list(results.world.items())[:COLUMNS]],
             seconds=results.seconds,
-            claims=[_inert(claim) for claim in results.claims[:CLAIMS]],
+            claims=[_without_controls(claim) for claim in results.claims[:CLAIMS]],
             figures=_figures(folder),
             tables=[_table(name, rows) for name, rows in list(results.tables.items())[:TABLES]],
         )
@@ -136,7 +136,7 @@ class Studies:
         raise UsageError("there is no such study here")
 
     def _folders(self) -> list[Path]:
-        """The folders with results, in alphabetical order; no link is followed, and no collection looked into."""
+        """The folders with results, in alphabetical order; links are not followed, and collections are not searched."""
         found, left = list[Path](), _MAX_ENTRIES
         waiting = deque([(self._root, 0)])
         while waiting and left > 0 and len(found) < _MAX_STUDIES:
@@ -175,11 +175,11 @@ class Studies:
         )
 
 
-def _entries(folder: Path, most: int) -> Iterator["os.DirEntry[str]"]:
+def _entries(folder: Path, limit: int) -> Iterator["os.DirEntry[str]"]:
     try:
         with os.scandir(folder) as entries:
             for number, entry in enumerate(entries):
-                if number >= most:
+                if number >= limit:
                     return
                 yield entry
     except OSError:
@@ -187,7 +187,7 @@ def _entries(folder: Path, most: int) -> Iterator["os.DirEntry[str]"]:
 
 
 def _read(folder: Path) -> _Results | None:
-    """The results in a folder; None where the file is none of a study."""
+    """The results in a folder; None if the file is not that of a study."""
     try:
         return msgspec.json.decode(read_regular_file(folder / RESULTS_FILE, _MAX_RESULTS), type=_Results)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -199,7 +199,7 @@ def _figures(folder: Path) -> list[str]:
     return sorted(name for name in names if name.endswith(".svg") and is_plain(name))[:FIGURES]
 
 
-def _inert(claim: StudyClaim) -> StudyClaim:
+def _without_controls(claim: StudyClaim) -> StudyClaim:
     return StudyClaim(
         id=visible(claim.id, 120),
         kind=visible(claim.kind, 40),

@@ -1,4 +1,4 @@
-"""The queue of `lycosa review` on a screen: one page at a time, and after every ten the model learns."""
+"""Labelling on a screen, like `lycosa review`: one page at a time; after every ten, the model is trained."""
 
 from pathlib import Path
 from random import Random
@@ -24,7 +24,7 @@ _VERDICTS = {"yes": True, "no": False, "skip": None}
 
 
 class QueuedPage(Struct, frozen=True):
-    """A page to judge; why it was chosen is not told before, lest it decide."""
+    """A page to label; the reason for its choice is hidden, so as not to bias the user."""
 
     url: str
     title: str
@@ -33,7 +33,7 @@ class QueuedPage(Struct, frozen=True):
 
 
 class LearntChange(Struct, frozen=True):
-    """What the labels of one batch have changed."""
+    """The effect of the labels of one batch."""
 
     labels: int
     judged: int | None  # pages judged again; None if the next crawl trains the model
@@ -42,21 +42,21 @@ class LearntChange(Struct, frozen=True):
 
 
 class RandomSample(Struct, frozen=True):
-    """What the pages drawn at random say."""
+    """The harvest rate and precision measured on random pages."""
 
     drawn: int
     good: int
     share: float
     low: float
     high: float
-    precision: float | None  # of what the model called relevant before it was told
+    precision: float | None  # of the model before it saw the labels
     precision_low: float | None
     precision_high: float | None
     is_enough: bool
 
 
 class TeachView(Struct, frozen=True):
-    """The screen on which pages are judged."""
+    """The screen for labelling."""
 
     page: QueuedPage | None
     number: int
@@ -68,7 +68,7 @@ class TeachView(Struct, frozen=True):
 
 
 class TeachingQueue:
-    """The pages of one collection that its user is asked about."""
+    """The pages of one collection that are to be labelled."""
 
     def __init__(self, folder: Path, *, random: Random | None = None):
         self._folder = folder
@@ -86,7 +86,7 @@ class TeachingQueue:
             return self._view()
 
     def answer(self, url: str, word: str) -> None:
-        """Takes an answer on the page that is shown; one on another page, as of a second click, is passed over."""
+        """Records the answer for the current page; one for another page, as by a double click, is ignored."""
         with self._lock:
             require_trust(self._folder)
             self._fill()
@@ -116,7 +116,7 @@ class TeachingQueue:
                 self._learn()
 
     def _fill(self) -> None:
-        """Chooses the next pages where none are left of the last."""
+        """Chooses the next batch if the last one is used up."""
         if len(self._verdicts) < len(self._batch.pages):
             return
         recipe = load_recipe(self._folder, to_read=True)
@@ -144,7 +144,7 @@ class TeachingQueue:
 
     def _relevant(self) -> dict[int, bool]:
         with open_for_reading(self._folder) as collection:
-            return {number: (relevance or 0.0) >= RELEVANT for number, _, _, relevance in collection.catalog.judged()}
+            return {page.number: (page.relevance or 0.0) >= RELEVANT for page in collection.catalog.page_scores()}
 
     def _view(self) -> TeachView:
         with open_for_reading(self._folder) as collection:

@@ -1,4 +1,4 @@
-"""Maps of topics: the atlases in the folder, their topics, portals, and which topics cite which."""
+"""Topical maps: the atlases in the folder, with their topics, portals, and citations between topics."""
 
 import os
 from contextlib import suppress
@@ -82,7 +82,7 @@ def _is_atlas(path: Path) -> bool:
 
 
 def atlas_of(library: Library, folder: Path) -> str:
-    """The name of the atlas that the recipe of a collection goes by, if it is in the folder of the screens."""
+    """The name of the atlas that the recipe of a collection uses, if it is in the folder of the screens."""
     with suppress(LycosaError, OSError, ValueError):
         named = load_recipe(folder, to_read=True).map.atlas
         path = (folder / named).resolve() if named else None
@@ -142,7 +142,7 @@ def map_picture(view: AtlasView) -> str:
 
 
 def citations_picture(view: AtlasView) -> str:
-    """Which topics cite which, as SVG; empty where none does."""
+    """The citations between topics as SVG; empty if there are none."""
     if not any(any(row) for row in view.citing):
         return ""
     return heat_map(

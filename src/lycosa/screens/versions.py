@@ -1,4 +1,4 @@
-"""What changed between two stored versions of a page."""
+"""The difference between two stored versions of a page."""
 
 import re
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")
 
 
 class VersionLine(Struct, frozen=True):
-    """One time that a page was seen."""
+    """One check of a page."""
 
     look: int
     at: float
@@ -40,7 +40,7 @@ class DiffLine(Struct, frozen=True):
 
 
 class VersionsView(Struct, frozen=True):
-    """Two versions of a page beside each other."""
+    """Two versions of a page side by side."""
 
     url: str
     title: str
@@ -88,7 +88,7 @@ def version_line(look: ObservationRow) -> VersionLine:
 
 
 def diff(old: Sequence[str], new: Sequence[str]) -> list[DiffLine]:
-    """The sentences that were added or removed, with some around them.
+    """The sentences that were added or removed, with some context.
 
     >>> [(line.kind, line.text) for line in diff(["One.", "Two."], ["One.", "Three."])]
     [('same', 'One.'), ('removed', 'Two.'), ('added', 'Three.')]

@@ -37,7 +37,7 @@ SOURCES = (  # the index is the last three bits of a key
     "ranked domains",
 )
 PAGES = "Wikipedia external links"  # the only list of pages; others are of hosts and domains
-LARGEST_RANK = 1 << 30
+MAX_RANK = 1 << 30
 WEIGHT = 0.1  # log odds of standing per unit of ln(rank): the weight of a domain's reach, as fitted for links
 TEMPORARY = ".authority-"  # prefix of temporary folders used while a list is read
 _HEADER = 4096  # bytes
@@ -94,14 +94,14 @@ def key_of_page(url: str) -> int:
 def code_of(rank: int) -> int:
     """A rank as 16 bits; the first is the highest.
 
-    >>> [rank_of(code_of(rank)) for rank in (1, 2, 999, 3_000)], code_of(LARGEST_RANK)
+    >>> [rank_of(code_of(rank)) for rank in (1, 2, 999, 3_000)], code_of(MAX_RANK)
     ([1, 2, 999, 3000], 0)
     """
-    return round(_CODES * (1.0 - log(min(max(rank, 1), LARGEST_RANK)) / log(LARGEST_RANK)))
+    return round(_CODES * (1.0 - log(min(max(rank, 1), MAX_RANK)) / log(MAX_RANK)))
 
 
 def rank_of(code: int) -> int:
-    return round(exp((1.0 - code / _CODES) * log(LARGEST_RANK)))
+    return round(exp((1.0 - code / _CODES) * log(MAX_RANK)))
 
 
 class AuthorityTable:
@@ -246,8 +246,8 @@ def rewrite(path: Path, source: str, fill: Fill) -> SourceFacts | None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path) as file:
-            for left in path.parent.glob(f"{TEMPORARY}*"):  # left by a killed process
-                shutil.rmtree(left, ignore_errors=True)
+            for leftover in path.parent.glob(f"{TEMPORARY}*"):  # of a killed process
+                shutil.rmtree(leftover, ignore_errors=True)
             old = AuthorityTable.load(path)
             with TemporaryDirectory(prefix=TEMPORARY, dir=path.parent) as temporary:
                 folder = Path(temporary)
@@ -279,9 +279,9 @@ def _write(file: BinaryIO, folder: Path, parts: Iterable[NDArray[Any]], sources:
     counts = np.zeros(len(SOURCES), np.int64)
     with (folder / "keys").open("w+b") as keys, (folder / "codes").open("w+b") as codes:
         for part in parts:
-            for name, beside in (("key", keys), ("code", codes)):
+            for name, column in (("key", keys), ("code", codes)):
                 data = part[name].tobytes()
-                beside.write(data)
+                column.write(data)
                 digest.update(data)
             counts += np.bincount((part["key"] & _SOURCE_BITS).astype(np.int64), minlength=len(SOURCES))
             rows += len(part)
@@ -289,6 +289,6 @@ def _write(file: BinaryIO, folder: Path, parts: Iterable[NDArray[Any]], sources:
         header = msgspec.json.encode(_Header(_KIND, rows, digest.hexdigest(), facts))
         assert len(header) < _HEADER
         file.write(header.ljust(_HEADER))
-        for beside in (keys, codes):
-            beside.seek(0)
-            shutil.copyfileobj(beside, file, 1 << 20)
+        for column in (keys, codes):
+            column.seek(0)
+            shutil.copyfileobj(column, file, 1 << 20)

@@ -30,7 +30,7 @@ FEATURES = {  # name -> what it is, in the order of all rows of features
 }
 MAX_TERMS = 200_000  # of a background; the rarest are left out
 MAX_TERM_LENGTH = 200  # characters
-LARGEST_REACH = 1e15  # of a domain
+MAX_REACH = 1e15  # of a domain
 _MAX_PAGES = 1 << 53
 _NO_CODE = np.uint64((1 << 64) - 1)
 
@@ -111,8 +111,8 @@ class Traffic:
     def __init__(self, reach: Mapping[str, float] | None = None, *, neutral: float | None = None):
         self._reach = reach or {}
         values = np.fromiter(self._reach.values(), np.float64, len(self._reach))
-        if not ((values >= 0.0) & (values <= LARGEST_REACH)).all():
-            raise UsageError(f"the reach of a domain is to be a number from 0 to {LARGEST_REACH:g}; correct the table")
+        if not ((values >= 0.0) & (values <= MAX_REACH)).all():
+            raise UsageError(f"the reach of a domain is to be a number from 0 to {MAX_REACH:g}; correct the table")
         median = float(np.median(np.log1p(values))) if len(values) else 0.0
         self.neutral = median if neutral is None else neutral
 

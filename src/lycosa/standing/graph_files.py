@@ -250,7 +250,7 @@ def _parse_gml(path: Path) -> Graph:
 
 def parse_node(path: Path, line: int, word: str) -> int:
     """The number of a node as a file writes it."""
-    number = whole_number(word, most=10**_MAX_DIGITS - 1)
+    number = whole_number(word, maximum=10**_MAX_DIGITS - 1)
     if number is None:
         raise bad_line(path, line, word, "a node is to be a whole number from 0 on")
     return number

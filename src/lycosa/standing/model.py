@@ -18,9 +18,9 @@ from lycosa.vocabulary.records import Codes, Page, Plain, Url
 from .features import CHARACTERISTIC, FEATURES, Background, FeatureExtractor, Traffic
 from .model_tree import Floats, ModelTree, whole
 
-LARGEST_STATUS = 50.0  # upper bound of ln(1 + in-links)
+MAX_STATUS = 50.0  # upper bound of ln(1 + in-links)
 MAX_CHARACTERISTIC = 10_000
-FEWEST_PAGES = 10
+MIN_PAGES = 10
 MAX_PAGES = 20_000  # that a model is trained on
 _MAX_NOTES = 100
 _SPECIFICITY = list(FEATURES).index("information specificity")
@@ -67,8 +67,8 @@ class StandingModel:
 
     def with_theta(self, theta: float) -> "StandingModel":
         """The same model with another theta."""
-        if not 0.0 <= theta <= LARGEST_STATUS:
-            raise UsageError(f"theta is ln(1 + in-links) of a page in the middle, 0 to {LARGEST_STATUS:g}, not {theta}")
+        if not 0.0 <= theta <= MAX_STATUS:
+            raise UsageError(f"theta is ln(1 + in-links) of a page in the middle, 0 to {MAX_STATUS:g}, not {theta}")
         return replace(self, theta=theta)
 
     def explain(self) -> str:
@@ -126,8 +126,8 @@ class StandingModel:
             seen = tuple((_number(low), _number(high)) for low, high in plain["seen"])
             if len(seen) != len(FEATURES) + 1 or any(low > high for low, high in seen):
                 raise ValueError(f"seen is not the range of {len(FEATURES)} features and of the status")
-            if not all(0.0 <= status <= LARGEST_STATUS for status in seen[-1]):
-                raise ValueError(f"a status seen is not within 0 and {LARGEST_STATUS:g}")
+            if not all(0.0 <= status <= MAX_STATUS for status in seen[-1]):
+                raise ValueError(f"a status seen is not within 0 and {MAX_STATUS:g}")
             background = None if plain["background"] is None else Background.from_plain(plain["background"])
             model = cls(
                 tree=ModelTree.from_plain(plain["tree"], source=source),
@@ -137,7 +137,7 @@ class StandingModel:
                     characteristic=whole(plain["characteristic"], 1, MAX_CHARACTERISTIC),
                 ),
                 seen=seen,
-                theta=_number(plain["theta"], LARGEST_STATUS),
+                theta=_number(plain["theta"], MAX_STATUS),
                 pages=whole(plain["pages"], 0, 1 << 53),
                 notes=_texts(plain["notes"]),
             )
@@ -165,8 +165,8 @@ def _range(between: tuple[float, float]) -> str:
     return f"{between[0]:.3g} to {between[1]:.3g}"
 
 
-def _number(value: Plain, largest: float = 1e15) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= largest:
+def _number(value: Plain, maximum: float = 1e15) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= maximum:
         raise ValueError(f"{str(value)[:40]!r} is no number in range")
     return float(value)
 
@@ -216,7 +216,7 @@ def learn(
     rows: list[tuple[float, ...]] = []
     statuses: list[float] = []
     for page, status in islice(pages, MAX_PAGES):
-        if 0.0 <= status <= LARGEST_STATUS:
+        if 0.0 <= status <= MAX_STATUS:
             containing.update(page.terms.keys())
             words.append(page.words.counted)
             rows.append(FeatureExtractor(traffic=reach).of(page))
@@ -252,8 +252,8 @@ def labelled(pages: Iterable[Page], in_links: Mapping[Url, float]) -> Iterator[t
 
 def _problem(table: Floats, statuses: list[float]) -> str:
     """Why nothing can be learnt from these pages; empty if something can."""
-    if len(statuses) < FEWEST_PAGES:
-        return f"the in-links of {len(statuses)} pages are known, and {FEWEST_PAGES} are needed"
+    if len(statuses) < MIN_PAGES:
+        return f"the in-links of {len(statuses)} pages are known, and {MIN_PAGES} are needed"
     if min(statuses) == max(statuses):
         return f"all {len(statuses)} pages of known in-links have the same number of them"
     if (table == table[0]).all():

@@ -17,8 +17,8 @@ from lycosa.vocabulary.records import Plain
 Floats = NDArray[np.float64]
 
 MAX_CELLS = 10_000_000  # rows times attributes of the training data, and nodes times attributes of a tree
-LARGEST = 1e50  # absolute value of an attribute or a target; beyond it sums of squares may overflow
-LARGEST_COEFFICIENT = 1e150  # absolute value of a number in a saved tree
+MAX_ABSOLUTE_VALUE = 1e50  # absolute value of an attribute or a target; beyond it sums of squares may overflow
+MAX_COEFFICIENT = 1e150  # absolute value of a number in a saved tree
 MAX_DEPTH = 200  # levels; a split leaves at least a fifth on each side, so ten million rows need less than 80
 SMOOTHING = 15.0  # weight of the model one level up, in rows
 MIN_SPLIT_ROWS = 4  # rows
@@ -127,8 +127,8 @@ class ModelTree:
         """The prediction for one row; faster than with an array."""
         self._check_width(len(row))
         for value in row:
-            if not -LARGEST <= value <= LARGEST:
-                raise ValueError(f"a value is {value}, which is not finite or beyond {LARGEST:g}")
+            if not -MAX_ABSOLUTE_VALUE <= value <= MAX_ABSOLUTE_VALUE:
+                raise ValueError(f"a value is {value}, which is not finite or beyond {MAX_ABSOLUTE_VALUE:g}")
         number = 0
         while (test := self._tests[number]) is not None:
             attribute, cut, right = test
@@ -260,8 +260,8 @@ def _table(values: ArrayLike) -> Floats:
 
 
 def _check_range(values: Floats, what: str) -> None:
-    if values.size and not float(np.abs(values).max()) <= LARGEST:  # NaN is not either
-        raise ValueError(f"a value of {what} is not finite or beyond {LARGEST:g}")
+    if values.size and not float(np.abs(values).max()) <= MAX_ABSOLUTE_VALUE:  # NaN is not either
+        raise ValueError(f"a value of {what} is not finite or beyond {MAX_ABSOLUTE_VALUE:g}")
 
 
 def depth_first(node: TreeNode) -> Iterator[TreeNode]:
@@ -315,17 +315,15 @@ def _read(nodes: Iterator[Plain], attributes: int, depth: int) -> TreeNode:
     return TreeNode(rows, line, Split(attribute, cut, left, right))
 
 
-def whole(value: Plain, least: int, most: int) -> int:
-    """A saved value that is an integer from `least` to `most`; else ValueError."""
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise ValueError(f"{str(value)[:40]!r} is no whole number from {least} to {most}")
+def whole(value: Plain, minimum: int, maximum: int) -> int:
+    """A saved value that is an integer from `minimum` to `maximum`; else ValueError."""
+    if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
+        raise ValueError(f"{str(value)[:40]!r} is no whole number from {minimum} to {maximum}")
     return value
 
 
 def _number(value: Plain) -> float:
-    if (
-        isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST_COEFFICIENT
-    ):  # NaN is not
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MAX_COEFFICIENT:  # NaN is not
         raise ValueError(f"{str(value)[:40]!r} is no number in range")
     return float(value)
 
@@ -376,14 +374,14 @@ def best_split(columns: Floats, target: Floats) -> tuple[int, float] | None:
     columns: one row per attribute.
     """
     rows = columns.shape[1]
-    least = max(1, rows // 5)
-    if rows < 2 * least + 2:
+    minimum = max(1, rows // 5)
+    if rows < 2 * minimum + 2:
         return None
     order = columns.argsort(axis=1, kind="stable")
     values = np.take_along_axis(columns, order, axis=1)
-    before, after = values[:, least : rows - least - 1], values[:, least + 1 : rows - least]
+    before, after = values[:, minimum : rows - minimum - 1], values[:, minimum + 1 : rows - minimum]
     can_cut = after > before
-    gains = np.where(can_cut, _gains(target[order], least), -np.inf)
+    gains = np.where(can_cut, _gains(target[order], minimum), -np.inf)
     places = gains.argmax(axis=1)
     best, best_gain = -1, -np.inf
     for attribute, gain in enumerate(gains[np.arange(len(gains)), places].tolist()):
@@ -396,7 +394,7 @@ def best_split(columns: Floats, target: Floats) -> tuple[int, float] | None:
     return best, middle if middle < high else low
 
 
-def _gains(targets: Floats, least: int) -> Floats:
+def _gains(targets: Floats, minimum: int) -> Floats:
     """The gains with least + 1, least + 2, … rows on the left, for the targets in the order of each attribute.
 
     If one part is constant, rounding breaks ties (the fifth root of a variance of 1e-16 is 6e-4), so the sums are in
@@ -404,24 +402,24 @@ def _gains(targets: Floats, least: int) -> Floats:
     """
     rows = targets.shape[1]
     squares = targets * targets
-    left = np.arange(least + 1.0, rows - least)
+    left = np.arange(minimum + 1.0, rows - minimum)
     right = rows - left
-    until = rows - least - 1
+    until = rows - minimum - 1
     sums, squared = (np.add.accumulate(each, axis=1) for each in (targets, squares))
-    rest, rest_squared = (_suffix_sums(each, least)[:, 1 : until - least + 1] for each in (targets, squares))
+    rest, rest_squared = (_suffix_sums(each, minimum)[:, 1 : until - minimum + 1] for each in (targets, squares))
     whole = _spread(sums[:, -1:], squared[:, -1:], np.array([float(rows)]))
     gains: Floats = (
         whole
-        - left / rows * _spread(sums[:, least:until], squared[:, least:until], left)
+        - left / rows * _spread(sums[:, minimum:until], squared[:, minimum:until], left)
         - right / rows * _spread(rest, rest_squared, right)
     )
     return gains
 
 
-def _suffix_sums(values: Floats, least: int) -> Floats:
-    """The sums of all values but the first `least`, `least` + 1, …"""
-    total = np.add.accumulate(values[:, least:], axis=1)[:, -1:]
-    return np.subtract.accumulate(np.concatenate((total, values[:, least:]), axis=1), axis=1)
+def _suffix_sums(values: Floats, minimum: int) -> Floats:
+    """The sums of all values but the first `minimum`, `minimum` + 1, …"""
+    total = np.add.accumulate(values[:, minimum:], axis=1)[:, -1:]
+    return np.subtract.accumulate(np.concatenate((total, values[:, minimum:]), axis=1), axis=1)
 
 
 def _spread(sums: Floats, squared: Floats, counts: Floats) -> Floats:

@@ -24,7 +24,7 @@ from lycosa.vocabulary.text import visible, whole_number
 from lycosa.vocabulary.urls import normalise
 
 from .authority import (
-    LARGEST_RANK,
+    MAX_RANK,
     PAGES,
     SOURCES,
     TEMPORARY,
@@ -94,7 +94,7 @@ def import_list(path: Path, table: Path, *, top: int = TOP, progress: Progress =
             name, rank = found
             keys.append(key_of_name(name) | source)
             codes.append(code_of(rank))
-            rows, last = rows + 1, max(last, min(rank, LARGEST_RANK))
+            rows, last = rows + 1, max(last, min(rank, MAX_RANK))
             if len(keys) == _BATCH:
                 _add(buckets, keys, codes)
                 progress(rows)
@@ -155,7 +155,7 @@ def _row(line: str, columns: _Columns) -> tuple[str, int] | None:
         fields = line.split(columns.separator)
     if len(fields) <= max(columns.name, columns.rank):
         return None
-    rank, name = whole_number(fields[columns.rank].strip(), most=10**12), fields[columns.name].strip().lower()
+    rank, name = whole_number(fields[columns.rank].strip(), maximum=10**12), fields[columns.name].strip().lower()
     if not rank:
         return None
     if columns.is_reversed:

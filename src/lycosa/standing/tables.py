@@ -14,7 +14,7 @@ from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import whole_number
 from lycosa.vocabulary.urls import host_of, normalise, site_of
 
-from .features import LARGEST_REACH
+from .features import MAX_REACH
 
 MAX_ROWS = 2_000_000
 MAX_LINE_LENGTH = 10_000  # bytes
@@ -33,7 +33,7 @@ def read_in_links(path: Path) -> dict[Url, int]:
         url = normalise(address)
         if url is None:
             raise UsageError(f"{path}:{line}: {_short(address)} is not a URL that can be fetched; correct or remove it")
-        number = whole_number(count, most=MAX_IN_LINKS)
+        number = whole_number(count, maximum=MAX_IN_LINKS)
         if number is None:
             raise UsageError(f"{path}:{line}: in-links are a whole number from 0 on, not {_short(count)}; correct it")
         if url in in_links:
@@ -78,7 +78,7 @@ def _number(text: str) -> float | None:
         number = float(text) if text.isascii() and "_" not in text else -1.0
     except ValueError:
         return None
-    return number if 0.0 <= number <= LARGEST_REACH else None
+    return number if 0.0 <= number <= MAX_REACH else None
 
 
 def _rows(path: Path, columns: str, firsts: set[str], seconds: set[str]) -> Iterator[tuple[int, str, str]]:

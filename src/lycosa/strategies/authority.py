@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from random import Random
 
+from lycosa.vocabulary.explanations import CLOCK_START
 from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
 
 from .base import BaseStrategy, distinct_links, random_state, restore_random
@@ -10,7 +11,6 @@ from .base import BaseStrategy, distinct_links, random_state, restore_random
 # One mapping for all candidates: one for each page would take more memory than the candidates themselves.
 _DRAWN_BECAUSE = {"drawn": True}
 _LINKED_BECAUSE = {"in_links": True}
-_START = 1e6  # of the clock: priorities of other strategies, such as the depth of a page, lie before it
 
 
 class CrawlAI(BaseStrategy):
@@ -34,7 +34,7 @@ class CrawlAI(BaseStrategy):
 
     def __init__(self, *, seed: int = 0):
         self._random = Random(seed)
-        self._now = _START
+        self._now = CLOCK_START
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
         return [Candidate(seed, -self._alarm(), because={"seed": True, **_DRAWN_BECAUSE}) for seed in seeds]

@@ -94,10 +94,10 @@ def checked_share(name: str, value: float) -> float:
     return float(value)
 
 
-def checked_number(name: str, value: Number, least: Number, most: float = 1e9) -> Number:
+def checked_number(name: str, value: Number, minimum: Number, maximum: float = 1e9) -> Number:
     """Checks that an option is a number within bounds, so that a mistake cannot use up memory or time."""
-    if not least <= value <= most:
-        raise UsageError(f"{name} must be a number from {least:g} to {most:,.0f}, not {value:g}")
+    if not minimum <= value <= maximum:
+        raise UsageError(f"{name} must be a number from {minimum:g} to {maximum:,.0f}, not {value:g}")
     return value
 
 

@@ -61,6 +61,8 @@ _ANCHOR_BYTES, _AROUND_BYTES = _BYTES * _ANCHOR_WORDS, _BYTES * _AROUND_WORDS
 _AROUND = 60  # characters on each side of an anchor
 _ENOUGH = 4  # links to a visited page whose words count; those of further ones would say little more
 _ENOUGH_DEAD = 10  # links of a pattern that led to no page; what one more changes is below _OFFER_FROM
+_NUMBERS = np.uint64(1 << 17)  # more than there are numbers of words
+_NUMBER = _NUMBERS - np.uint64(1)
 _NO_LINK = (Url(""), None, "", 0)
 _NO_PAGE = frozenset((Outcome.GONE, Outcome.UNWANTED, Outcome.FORBIDDEN))
 _LOGIT_LIMIT = 8.0
@@ -561,13 +563,14 @@ class _LinkTable:
         self._slots[: self._count] = place[self._slots[: self._count]]
         self._parents[: self._count] -= first
         self._logits, self._parent_urls = self._logits[first:], self._parent_urls[first:]
-        self._slot_of = {url: int(place[slot]) for url, slot in self._slot_of.items() if still_used[slot]}
+        places, are_used = place.tolist(), still_used.tolist()
+        self._slot_of = {url: places[slot] for url, slot in self._slot_of.items() if are_used[slot]}
         before = len(self._links)
         if self._evidence is not None:
             (waiting,) = (self.is_waiting[:before] & ~still_used).nonzero()
             self._evidence.older.add([self._links[slot] for slot in waiting.tolist()], self._evidence.offered[waiting])
             self._evidence.keep(first, still_used)
-        self._links = [link for link, used in zip(self._links, still_used.tolist(), strict=True) if used]
+        self._links = [link for link, is_used in zip(self._links, are_used, strict=True) if is_used]
         for name in self._SLOTS:
             slots = getattr(self, name)
             slots[: len(self._links)] = slots[:before][still_used]
@@ -806,24 +809,25 @@ def _numbered(codes: Codes) -> Words:
 
 
 class _NumberCache:
-    """A direct-mapped cache of the numbers of words: most words of a page were seen before."""
+    """A direct-mapped cache of the numbers of words: most words of a page were seen before.
+
+    The highest 16 bits of a code are its place; an entry is the code without its lowest 17 bits, and the number there.
+    Words whose codes differ in these bits alone have one number; of a million words, there are hardly two.
+    """
 
     def __init__(self) -> None:
-        self._codes: Codes = np.zeros(1 << 16, np.uint64)
-        self._numbers: Words = np.zeros(1 << 16, np.uint32)
+        self._entries: Codes = np.zeros(1 << 16, np.uint64)
 
     def numbered(self, codes: Codes) -> Words:
         """The same as the function `_numbered`, cached; 0 for the code 0, which is that of no word."""
         places = (codes >> np.uint64(48)).view(np.int64)
-        numbers = self._numbers.take(places)
-        (missing,) = (self._codes.take(places) != codes).nonzero()
+        entries = self._entries.take(places)
+        (missing,) = ((entries ^ codes) >= _NUMBERS).nonzero()
         if len(missing):
-            places, codes = places[missing], codes[missing]
-            found = _numbered(codes)
-            found[codes == 0] = 0
-            numbers[missing] = found
-            self._codes[places], self._numbers[places] = codes, found
-        return numbers
+            wanted = codes[missing]
+            found = (wanted & ~_NUMBER) | (_numbered(wanted) * (wanted != 0))
+            entries[missing] = self._entries[places[missing]] = found
+        return (entries & _NUMBER).astype(np.uint32)
 
 
 def _word_count() -> int:

@@ -120,15 +120,15 @@ class LinkMemory:
         for parent in self.parents_of(lead):
             parent.targets[target] = None
 
-    def siblings(self, parents: Iterable[Parent], most: int) -> list[Url]:
-        """Up to `most` waiting URLs that are linked from the same pages."""
+    def siblings(self, parents: Iterable[Parent], limit: int) -> list[Url]:
+        """Up to `limit` waiting URLs that are linked from the same pages."""
         found: dict[Url, None] = {}
         for parent in parents:
-            found |= dict.fromkeys(islice(parent.targets, most))
-        return list(islice(found, most))
+            found |= dict.fromkeys(islice(parent.targets, limit))
+        return list(islice(found, limit))
 
-    def oldest(self, most: int) -> list[Url]:
-        return list(islice(self.leads, most))
+    def oldest(self, limit: int) -> list[Url]:
+        return list(islice(self.leads, limit))
 
     def touch(self, urls: Iterable[Url]) -> None:
         """Marks URLs as the most recently scored."""

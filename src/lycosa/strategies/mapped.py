@@ -92,15 +92,15 @@ class Mapped(BaseStrategy):
         self._spokes, self._portal_of = self._map.spokes, self._map.portal_of
         self._map_priority = checked_share("map priority", map_priority)
         self._share = checked_share("share", share)
-        self._inner_learns: Callable[[Visit | Skip], None] = self.inner.learn
-        self._hyperlinks: Callable[[Visit | Skip], Iterable[Candidate]] = self._shared
+        self._inner_learn: Callable[[Visit | Skip], None] = self.inner.learn
+        self._hyperlinks: Callable[[Visit | Skip], Iterable[Candidate]] = self._scaled
         if isinstance(self.inner, SupportsScaling):
             self.inner.scale_priorities(self._share)
             self._hyperlinks = self.inner.propose
         self._topic_of = topic_of if self._map.related else None
         self._portals_left = len(self._spokes)  # number of portals, at the end of the order, that were not proposed yet
         self._dead: dict[Url, float] = {}
-        self._closed: dict[Url, None] = {}  # pages of the map that this crawl cannot fetch
+        self._unreachable: dict[Url, None] = {}  # pages of the map that this crawl cannot fetch
 
     @property
     def dead(self) -> Mapping[Url, float]:
@@ -111,14 +111,14 @@ class Mapped(BaseStrategy):
         return self.inner.start(seeds)
 
     def learn(self, event: Visit | Skip) -> None:
-        self._inner_learns(event)
+        self._inner_learn(event)
         if isinstance(event, Visit) and event.page is not None:
             return
         url = event.candidate.url
         if url not in self._spokes and url not in self._portal_of:
             return
         if isinstance(event, Skip) or event.fetch.outcome in _UNREACHABLE:
-            self._closed[url] = None
+            self._unreachable[url] = None
         elif event.fetch.outcome in _DEAD:
             self._dead[url] = event.fetch.at
 
@@ -152,17 +152,17 @@ class Mapped(BaseStrategy):
         self._portals_left -= len(more)
         return more
 
-    def _shared(self, event: Visit | Skip) -> list[Candidate]:
+    def _scaled(self, event: Visit | Skip) -> list[Candidate]:
         """The candidates of the inner strategy, scaled here because it cannot do so itself."""
         share = self._share
         its: Mapping[str, Plain] = {}
         ours: Mapping[str, Plain] = {}
-        shared = []
+        scaled = []
         for candidate in self.inner.propose(event):
             if candidate.because is not its:  # candidates of a page share one mapping; keep it that way
                 its = candidate.because
                 ours = {**its, "share": share}
-            shared.append(
+            scaled.append(
                 Candidate(
                     candidate.url,
                     share * candidate.priority,
@@ -175,11 +175,11 @@ class Mapped(BaseStrategy):
                     candidate.lane,
                 )
             )
-        return shared
+        return scaled
 
     def _offered(self, targets: Iterable[Url], visit: Visit, because: Mapping[str, Plain]) -> list[Candidate]:
-        if self._dead or self._closed:
-            targets = [target for target in targets if target not in self._dead and target not in self._closed]
+        if self._dead or self._unreachable:
+            targets = [target for target in targets if target not in self._dead and target not in self._unreachable]
         url, depth, priority = visit.candidate.url, visit.candidate.depth + 1, self._map_priority
         return [Candidate(target, priority, url, "", because, depth) for target in targets]
 
@@ -191,7 +191,7 @@ class Mapped(BaseStrategy):
             "inner": self.inner.state(),
             "portals_left": self._portals_left,
             "dead": [[url, at] for url, at in self._dead.items()],
-            "closed": list(self._closed),
+            "closed": list(self._unreachable),
         }
 
     def restore(self, state: Plain) -> None:
@@ -200,4 +200,4 @@ class Mapped(BaseStrategy):
             "portals_left", len(self._spokes)
         )  # missing in states of earlier versions: propose all again
         self._dead = {url: at for url, at in state["dead"]}  # noqa: C416
-        self._closed = dict.fromkeys(state["closed"])
+        self._unreachable = dict.fromkeys(state["closed"])

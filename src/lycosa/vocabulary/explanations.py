@@ -8,6 +8,10 @@ from msgspec import Struct
 
 from .records import Plain
 
+# Of the clock of `crawl-ai`, whose priorities are minus a time. In a history that another strategy made, priorities
+# such as -depth must not advance the clock: they lie before its start.
+CLOCK_START = 1e6
+
 
 class UtilityParts(Struct, frozen=True):
     """How a strategy that weighs relevance against standing computed the priority of the links of a page."""

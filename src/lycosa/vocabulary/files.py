@@ -62,6 +62,12 @@ def atomic_write(path: Path, *, private: bool = False, durable: bool = True, wai
         _sync_folder(target.parent)
 
 
+def write_file(path: Path, content: str | bytes, *, durable: bool = True) -> None:
+    """Writes a whole file by `atomic_write`; text is encoded as UTF-8."""
+    with atomic_write(path, durable=durable) as file:
+        file.write(content.encode("utf-8") if isinstance(content, str) else content)
+
+
 def append_lines(path: Path, lines: str) -> None:
     """Appends whole lines to a text file, durably: once this returns, they survive a power failure.
 

@@ -79,16 +79,17 @@ def byte_size(size: float) -> str:
     return f"{size:.1f} TB"
 
 
-def whole_number(digits: str, most: int = 10**15) -> int | None:
-    """Parses a non-negative integer; None for any other text, and for a number above `most`.
+def whole_number(digits: str, maximum: int = 10**15) -> int | None:
+    """Parses a non-negative integer; None for any other text, and for a number above `maximum`.
 
     Safe where `int` is not: `str.isdigit` accepts "²", which `int` rejects, and `int` refuses thousands of digits.
 
-    >>> whole_number("42"), whole_number("²"), whole_number("-1"), whole_number("9" * 5000), whole_number("99", most=10)
-    (42, None, None, None, None)
+    >>> whole_number("42"), whole_number("²"), whole_number("-1"), whole_number("9" * 5000)
+    (42, None, None, None)
+    >>> whole_number("99", maximum=10)
     """
     number = int(digits) if len(digits) <= 40 and digits.isascii() and digits.isdigit() else None
-    return number if number is not None and number <= most else None
+    return number if number is not None and number <= maximum else None
 
 
 def folded(text: str) -> bytes:

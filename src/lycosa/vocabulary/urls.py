@@ -18,7 +18,7 @@ from .text import whole_number
 # Most URLs are normalised already. These patterns recognise them without the parser, which is slower.
 _SEGMENT = "[A-Za-z0-9_~-][A-Za-z0-9_.~-]*+"
 _PATH = f"(?:{_SEGMENT}(?:/{_SEGMENT})*+/?+)?+"
-_PLAIN_PATH = re.compile(f"(/|\\.\\./)?{_PATH}").fullmatch
+_PLAIN_PATH = re.compile(f"(/|\\.\\./(?:\\.\\./)?+)?{_PATH}").fullmatch
 _NAME = "(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\\.)+[a-z]{2,}"
 _ADDRESS = "(?:OCTET\\.){3}OCTET".replace("OCTET", "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])")
 _PLAIN_URL = re.compile(f"https?://(?:{_NAME}|{_ADDRESS})(?::(?:[1-9][0-9]{{3}}|[1-5][0-9]{{4}}))?/{_PATH}").fullmatch
@@ -57,7 +57,9 @@ class Joiner:
         path = base[len(self._origin) :].partition("?")[0] or "/"
         directory = path[: path.rindex("/") + 1]
         parent = directory[: directory[:-1].rfind("/") + 1] or "/"
-        self._starts = {"/": self._origin + "/", "../": self._origin + parent, None: self._origin + directory}
+        above = parent[: parent[:-1].rfind("/") + 1] or "/"
+        starts = {"/": "/", "../": parent, "../../": above, None: directory}
+        self._starts = {start: self._origin + path for start, path in starts.items()}
 
     def __call__(self, href: str) -> Url | None:
         # These mean the same on every page of a site, and most of them occur on many of its pages.
@@ -135,7 +137,7 @@ def port_of(url: str) -> int | None:
     (8080, None)
     """
     port = host_of(url).rpartition("]")[2].rpartition(":")[2]
-    return whole_number(port, most=65_535) if ":" in host_of(url) else None
+    return whole_number(port, maximum=65_535) if ":" in host_of(url) else None
 
 
 def path_of(url: str) -> str:

@@ -72,7 +72,7 @@ def _resolve_entry(entry: str) -> tuple[str, str, int]:
     host = host.strip().lower().removeprefix("[").removesuffix("]")
     try:
         address = str(ip_address(address.strip().removeprefix("[").removesuffix("]")))
-        number = whole_number(port, most=65_535)
+        number = whole_number(port, maximum=65_535)
         if not host or _UNSENDABLE.search(host) or "/" in host or not number:
             raise ValueError
     except ValueError:
@@ -180,7 +180,7 @@ class LiveWeb:
                 return limit if any_type or not content_type or is_html(content_type) else 0
             length = header(headers, "content-length")
             is_number = length.isascii() and length.isdigit()
-            return 0 if is_number and whole_number(length, most=_MAX_DRAINED) is None else _MAX_DRAINED
+            return 0 if is_number and whole_number(length, maximum=_MAX_DRAINED) is None else _MAX_DRAINED
 
         def is_wanted(headers: Headers, start: bytes) -> bool:
             if any_type or header(headers, "content-type"):

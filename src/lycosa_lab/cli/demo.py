@@ -18,6 +18,7 @@ from lycosa.cli.options import program
 from lycosa.cli.progress import Progress
 from lycosa.recipe import DEFAULT_STRATEGY, FILE_NAME, Recipe, uses_standing
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.files import write_file
 from lycosa.vocabulary.records import Url
 from lycosa_lab.worlds.server import WorldServer
 from lycosa_lab.worlds.synthetic import SyntheticWorld
@@ -90,7 +91,7 @@ def _make(folder: Path, good: list[Url], bad: list[Url]) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     files = folder.parent / "good.txt", folder.parent / "bad.txt"
     for file, urls in zip(files, (good, bad), strict=True):
-        file.write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
+        write_file(file, "".join(f"{url}\n" for url in urls))
     api.new(folder, examples=files[0], negatives=files[1])
 
 

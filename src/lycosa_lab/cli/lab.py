@@ -20,10 +20,10 @@ from lycosa_lab.results import PAGE_FILE, Results, Row, format_value, read_resul
 from lycosa_lab.studies import STUDIES, study_named
 from lycosa_lab.studies.league import League
 from lycosa_lab.study import PACKAGES, Study, run
-from lycosa_lab.topics import FEWEST_ENTRIES
+from lycosa_lab.topics import MIN_ENTRIES
 from lycosa_lab.worlds.registry import open_world
 
-app = typer.Typer(name="lab", help="Studies that judge strategies on fixed worlds.", **TYPER_OPTIONS)
+app = typer.Typer(name="lab", help="Studies that compare strategies on fixed worlds.", **TYPER_OPTIONS)
 HOME = Path("lycosa-lab")
 _MAX_COLUMNS = 8  # strategies side by side
 COMPARED = tuple(dict.fromkeys((DEFAULT_STRATEGY, "best-first", "breadth-first")))  # unless others are named
@@ -32,17 +32,24 @@ World = Annotated[
     typer.Option(
         "--world",
         metavar="WORLD",
-        help="NAME, NAME:key=value,…, a folder or a file; see `world list`. A made-up one unless given.",
+        help="NAME, NAME:key=value,…, a folder or a file; see `world list`. Default: a synthetic one.",
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same results, costs aside.")]
-Out = Annotated[Path | None, typer.Option("--out", help=f"The folder to write into; one under {HOME}/ unless given.")]
-Workers = Annotated[int | None, typer.Option("--workers", min=1, help="Processes; as many as there are cores.")]
+Seed = Annotated[
+    int, typer.Option("--seed", metavar="N", min=0, help="The same seed gives the same results, apart from costs.")
+]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="FOLDER", help=f"Folder to write to. Default: one under {HOME}/."),
+]
+Workers = Annotated[
+    int | None, typer.Option("--workers", metavar="N", min=1, help="Number of processes. Default: one per core.")
+]
 
 
 @app.command("list")
 def list_studies(as_json: Json = False) -> None:
-    """List the studies there are."""
+    """List the studies."""
     if as_json:
         print_json({name: {"says": study.summary, "scales": study.scales} for name, study in STUDIES.items()})
         return
@@ -57,10 +64,13 @@ def list_studies(as_json: Json = False) -> None:
 @app.command("run")
 def run_study(
     name: Annotated[str, typer.Argument(metavar="STUDY", help="See `lab list`.")],
-    scale: Annotated[str, typer.Option("--scale", help="small or paper")] = "small",
+    scale: Annotated[str, typer.Option("--scale", metavar="SCALE", help="small or paper")] = "small",
     world: World = None,
     strategies: Annotated[
-        str | None, typer.Option("--strategies", help="Of the league: names with commas between; all unless given.")
+        str | None,
+        typer.Option(
+            "--strategies", metavar="NAMES", help="Strategies of the league, separated by commas. Default: all."
+        ),
     ] = None,
     seed: Seed = 1,
     out: Out = None,
@@ -68,7 +78,7 @@ def run_study(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run a study. Stopped, it goes on where it was when the same command is given again."""
+    """Run a study. After an interruption, the same command continues it."""
     study = study_named(name)
     if strategies is not None:
         if not isinstance(study, League):
@@ -83,14 +93,23 @@ def run_study(
 def compare(
     strategies: Annotated[
         str | None,
-        typer.Option("--strategies", help="Names with commas between; the default and two others unless given."),
+        typer.Option(
+            "--strategies",
+            metavar="NAMES",
+            help="Names, separated by commas. Default: the default strategy and two others.",
+        ),
     ] = None,
     world: World = None,
-    topics: Annotated[int, typer.Option("--topics", min=2, help="How many, from the world's directory.")] = 10,
-    pages: Annotated[int, typer.Option("--pages", min=1, help="Of each crawl.")] = 1000,
-    buffer: Annotated[int, typer.Option("--buffer", min=1, help="Pages and waiting URLs a strategy may keep.")] = 200,
+    topics: Annotated[
+        int, typer.Option("--topics", metavar="N", min=2, help="Number of topics, from the world's directory.")
+    ] = 10,
+    pages: Annotated[int, typer.Option("--pages", metavar="N", min=1, help="Pages per crawl.")] = 1000,
+    buffer: Annotated[
+        int, typer.Option("--buffer", metavar="N", min=1, help="Pages and waiting URLs a strategy may keep.")
+    ] = 200,
     measures: Annotated[
-        str | None, typer.Option("--measures", help="Such as Harvest@500,StrategyCpu; the usual ones unless given.")
+        str | None,
+        typer.Option("--measures", metavar="NAMES", help="Such as Harvest@500,StrategyCpu. Default: the usual ones."),
     ] = None,
     seed: Seed = 1,
     out: Out = None,
@@ -153,7 +172,7 @@ def _run(
 
 def _warn_of_fewer_topics(there: int, asked: int) -> None:
     if there < asked:
-        tell(f"the world has {there} topics with {FEWEST_ENTRIES} pages or more, not {asked}; these are compared")
+        tell(f"the world has {there} topics with {MIN_ENTRIES} pages or more, not {asked}; these are compared")
 
 
 def _slug(world: str) -> str:
@@ -209,7 +228,7 @@ def _mean_lines(means: Sequence[Row]) -> list[str]:
 @app.command("table")
 def table(
     folders: Annotated[
-        list[Path] | None, typer.Argument(metavar="[FOLDER]…", help=f"Where to look; {HOME}/ unless given.")
+        list[Path] | None, typer.Argument(metavar="[FOLDER]…", help=f"Where to look. Default: {HOME}/.")
     ] = None,
     as_json: Json = False,
 ) -> None:

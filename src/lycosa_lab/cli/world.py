@@ -17,6 +17,7 @@ from lycosa.cli.job_progress import elapsed_notice
 from lycosa.cli.options import Json, command, print_json, program, tell
 from lycosa.cli.typer_options import TYPER_OPTIONS
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.files import write_file
 from lycosa.vocabulary.text import counted, visible
 from lycosa_lab.worlds.calibration import Statistic, measure
 from lycosa_lab.worlds.made_up_web import MadeUpWeb
@@ -39,7 +40,7 @@ MAX_CATEGORIES = 8
 
 @app.command("list")
 def list_worlds(as_json: Json = False) -> None:
-    """List the kinds of worlds. Their options too."""
+    """List the kinds of worlds. Lists their options, too."""
     if as_json:
         print_json({name: {"says": kind.summary, "options": kind.options()} for name, kind in WORLDS.items()})
         return
@@ -56,7 +57,7 @@ def list_worlds(as_json: Json = False) -> None:
 def make(
     context: typer.Context,
     kind: Annotated[str, typer.Argument(metavar="KIND", help="The kind of world, such as synthetic.")],
-    out: Annotated[Path, typer.Option("--out", help="The new folder to write it into.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="The new folder to write it into.")],
 ) -> None:
     """Make a world. It is written into a folder, from which it opens quickly."""
     name, _, listed = kind.partition(":")
@@ -97,10 +98,11 @@ def show(
     world: WorldArgument,
     as_json: Json = False,
     category: Annotated[
-        str | None, typer.Option("--category", help="Print the URLs that the directory lists under this name.")
+        str | None,
+        typer.Option("--category", metavar="NAME", help="Print the URLs that the directory lists under this name."),
     ] = None,
 ) -> None:
-    """Show what a world holds. Its figures stand beside what was published about the Web."""
+    """Show what a world holds. Compares its figures with those published about the Web."""
     opened = _open(world)
     if category is not None:
         _show_category(opened, category)
@@ -178,8 +180,8 @@ def _figures(measured: list[Statistic]) -> list[str]:
 @app.command("serve")
 def serve(
     world: WorldArgument,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any that is free.")] = 8099,
-    address: Annotated[str, typer.Option("--address", help="A loopback address.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="0: any free port.")] = 8099,
+    address: Annotated[str, typer.Option("--address", metavar="ADDRESS", help="A loopback address.")] = "127.0.0.1",
 ) -> None:
     """Serve a world over HTTP. All its hosts are on one port, until interrupted."""
     if not _is_loopback(address):
@@ -201,9 +203,9 @@ def serve(
 
 @app.command("practice")
 def practice(
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any that is free.")] = 8090,
+    port: Annotated[int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="0: any free port.")] = 8090,
 ) -> None:
-    """Serve a web to practise on. It is that of the quick start; pos.txt and seeds.txt are written to begin with."""
+    """Serve a web to practise on. It is that of the quick start, and comes with pos.txt and seeds.txt to start from."""
     world = MadeUpWeb(seed=1)
     about_bees = [url for url in world.urls() if world.topic(url) == "beekeeping"]
     for name, urls in (("pos.txt", random.Random(1).sample(about_bees, 20)), ("seeds.txt", [world.front_page])):
@@ -221,7 +223,7 @@ def _write_list(path: Path, urls: Sequence[str]) -> None:
     try:
         if path.exists() and path.read_text(encoding="utf-8", errors="replace") != text:
             raise UsageError(f"there is a {path} already; do this in an empty folder")
-        path.write_text(text, encoding="utf-8")
+        write_file(path, text)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}; do this in a folder of your own") from None
 

@@ -10,6 +10,7 @@ from lycosa.reading import Reader
 from lycosa.run.open import open_collection, open_for_reading
 from lycosa.strategies import BestFirst
 from lycosa.vocabulary.clock import WallClock
+from lycosa.vocabulary.files import write_file
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Url, Visit
 from lycosa_lab.page_cache import PageCache
 from lycosa_lab.simulation import Step, crawl
@@ -73,7 +74,7 @@ def union_of(collectors: Iterable[Collector]) -> dict[Url, float]:
 def write_collection(folder: Path, world: StudyWorld, pages: Mapping[Url, float]) -> None:
     """Writes a collection of pages of a world, with archive, search index, and summary for peers."""
     folder.mkdir()
-    (folder / "lycosa.toml").write_text(_RECIPE, encoding="utf-8")
+    write_file(folder / "lycosa.toml", _RECIPE, durable=False)
     reader = Reader()
     with open_collection(folder, clock=WallClock(), reader=reader, writable=True) as collection:
         for url, relevance in pages.items():

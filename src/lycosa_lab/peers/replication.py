@@ -29,7 +29,7 @@ def replicated_network(
     """
     rng = np.random.default_rng([seed, 12])
     graph = preferential_attachment(peers, min_degree=neighbours, rng=rng)
-    liked = sample_interests(peers, categories, least=interests, rng=rng)
+    liked = sample_interests(peers, categories, minimum=interests, rng=rng)
     own = make_files(files, categories, SKEW)
     askers = rng.integers(peers, size=queries)
     places = liked.offsets[askers] + (rng.random(queries) * liked.lengths()[askers]).astype(np.int64)

@@ -35,7 +35,7 @@ BEST_UPTIME = 0.45  # are up for this share of the time, or more
 SESSION = 3_600.0  # seconds, the median
 SESSION_SPREAD = 1.0  # of its logarithm
 BEFORE, AFTER = 300.0, 1_800.0  # seconds around a query for which its asker is up
-LEAST_UPTIME = 0.01
+MIN_UPTIME = 0.01
 
 
 def uptimes(peers: int, rng: Generator) -> Floats:
@@ -44,7 +44,7 @@ def uptimes(peers: int, rng: Generator) -> Floats:
     Saroiu, Gummadi, Gribble: A measurement study of peer-to-peer file sharing systems (MMCN 2002).
     """
     power = math.log(BEST) / math.log(1.0 - BEST_UPTIME)
-    shares: Floats = np.maximum(LEAST_UPTIME, 1.0 - (1.0 - rng.random(peers)) ** (1.0 / power))
+    shares: Floats = np.maximum(MIN_UPTIME, 1.0 - (1.0 - rng.random(peers)) ** (1.0 / power))
     return shares
 
 

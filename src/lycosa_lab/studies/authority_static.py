@@ -152,7 +152,7 @@ POINTS = 60
 FIRST_FIFTH, MIDDLE = slice(0, POINTS // 5), POINTS // 2 - 1
 CRAWL = 0.3  # of the nodes
 LENGTHS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.3)  # shares of the nodes crawled, in the table of means
-FEWEST_NODES = 100  # for each target
+MIN_NODES = 100  # for each target
 
 SAMPLES: Mapping[str, Callable[[Ints, Ints], Floats]] = {  # baselines: weight of a node by in-degree and out-degree
     "sample-u": lambda ins, outs: np.ones(len(ins)),
@@ -223,7 +223,7 @@ class AuthorityStatic:
 def _targets_in(world: StudyWorld, size: Size) -> int:
     """The number of targets: that of the scale, but at most one node in a hundred."""
     k: int = size["k"]
-    return max(1, min(k, len(world) // FEWEST_NODES))
+    return max(1, min(k, len(world) // MIN_NODES))
 
 
 def _crawl_order(algorithm: str, graph: LinkGraph, *, count: int, seed: int) -> Any:

@@ -27,7 +27,7 @@ from lycosa_lab.worlds.synthetic.plan import Options
 
 BY_RATE = ("crawl-value", "lambda")  # policies that need change rates
 WITHOUT_LINKS = ("uniform", "fixed", *BY_RATE)  # policies that need no links, which are cheap to run with many budgets
-NEAR = 0.97  # of the optimum
+NEARLY_OPTIMAL = 0.97  # of the optimum
 AUTHORITIES = 0.9  # quantile of in-links from which a page is an authority
 
 
@@ -170,15 +170,17 @@ def _near_optimal(rows: Sequence[Row], main_budget: float) -> Claim:
         {row["budget"]: row["share_of_optimum"] for row in own if row["rates"] == rates} for rates in (KNOWN, ESTIMATED)
     )
     errors = {(row["budget"], row["rates"]): row["share_of_optimum_error"] for row in own}
-    short = [f"with known rates {known[budget]:.3f} at {budget:.0%}" for budget in known if known[budget] < NEAR]
-    if estimated[main_budget] < NEAR:
+    short = [
+        f"with known rates {known[budget]:.3f} at {budget:.0%}" for budget in known if known[budget] < NEARLY_OPTIMAL
+    ]
+    if estimated[main_budget] < NEARLY_OPTIMAL:
         short.append(f"with its own estimates {estimated[main_budget]:.3f} at {main_budget:.0%}")
     return Claim(
         id="freshness.crawl-value-near-optimal",
         kind="beyond",
-        text=f"The greedy crawl value keeps at least {NEAR} of the weighted freshness of the best schedule that knows"
-        f" all change rates: with rates estimated from its own looks at a budget of {main_budget:.0%} of the pages a"
-        " day, and with known rates at every budget",
+        text=f"The greedy crawl value keeps at least {NEARLY_OPTIMAL} of the weighted freshness of the best schedule"
+        f" that knows all change rates: with rates estimated from its own looks at a budget of {main_budget:.0%} of the"
+        " pages a day, and with known rates at every budget",
         paper=None,
         measured=f"estimated {_shares_line(estimated, ESTIMATED, errors)}; known {_shares_line(known, KNOWN, errors)}",
         holds=not short,

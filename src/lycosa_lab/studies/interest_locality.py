@@ -65,11 +65,11 @@ def permuted_returns(trace: Trace, groups: Ints, past: Sequence[int], *, seed: i
     return means
 
 
-def rows_by_consumer(trace: Trace, *, least: int) -> list[Ints]:
-    """The row numbers of the downloads of each consumer that has `least` or more."""
+def rows_by_consumer(trace: Trace, *, minimum: int) -> list[Ints]:
+    """The row numbers of the downloads of each consumer that has `minimum` or more."""
     order = np.argsort(trace.consumers, kind="stable")
     ends = np.flatnonzero(np.diff(trace.consumers[order])) + 1
-    return [rows for rows in np.split(order, ends) if len(rows) >= least]
+    return [rows for rows in np.split(order, ends) if len(rows) >= minimum]
 
 
 def hits_of_provider(providers: Sequence[int], size: int | None) -> int:
@@ -120,7 +120,7 @@ PAST = (1, 2, 3, 5, 10)  # downloads
 LISTS = (2, 5, 10, 20, None)  # sizes; None: unlimited
 ACTIVE = 10  # least number of queries of people whose lists are evaluated
 MIN_CONSUMERS = 20  # for a curve
-ENOUGH = 0.8  # of what an unlimited list gives
+SUFFICIENT_SHARE = 0.8  # of what an unlimited list gives
 POINTS = 100  # of a curve
 CHOSEN = 10  # the size of a buddy list
 # From the text of the paper: percentage of people with less, and the value there
@@ -147,7 +147,7 @@ class InterestLocality:
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[Trace, list[Any], RaggedArray | None]:
         trace = trace_of(world)
         libraries = world.sharing.libraries if isinstance(world, PeerNetwork) else None
-        return trace, rows_by_consumer(trace, least=ACTIVE), libraries
+        return trace, rows_by_consumer(trace, minimum=ACTIVE), libraries
 
     def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
         trace, active, libraries = prepared
@@ -290,17 +290,17 @@ def _suffices(rows: Sequence[Row], is_drawn: bool, kind: Kind) -> Claim:
     best, chosen = rates[None], rates[CHOSEN]
     share = chosen / best if best else math.nan
     measured = ", ".join(f"{size or '∞'}: {rate:.3f}" for size, rate in rates.items()) if best else "no hits"
-    enough = bool(best) and bool(share >= ENOUGH)
+    enough = bool(best) and bool(share >= SUFFICIENT_SHARE)
     meant = "hits are whatever one on the list has, since who served whom is not known" if is_drawn else ""
     return Claim(
         id="interest-locality.small-list-suffices",
         kind=kind,
-        text=f"A list of the {CHOSEN} last used gives at least {ENOUGH:.0%} of the hits of an unlimited one, for people"
-        f" who ask {ACTIVE} times or more",
+        text=f"A list of the {CHOSEN} last used gives at least {SUFFICIENT_SHARE:.0%} of the hits of an unlimited one,"
+        f" for people who ask {ACTIVE} times or more",
         paper="20 very close to unlimited; 2: median over .3, above .8 for the best tenth",
         measured=f"mean hit rate {measured}; {CHOSEN} has {share:.0%} of unlimited{f' ({meant})' if meant else ''}",
         holds=enough,
-        reason="" if enough else f"{share:.0%} are less than {ENOUGH:.0%}" if best else "there are no hits",
+        reason="" if enough else f"{share:.0%} are less than {SUFFICIENT_SHARE:.0%}" if best else "there are no hits",
     )
 
 

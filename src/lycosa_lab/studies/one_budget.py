@@ -227,7 +227,7 @@ def _authorities(holdings: HeldPages, days: Days) -> dict[str, Plain]:
 
 MEASURES = ("worth", "fresh", "held", "freshness", "authorities", "new_authorities")
 CURVES = {"pages fresh": "freshness", "authorities held": "authorities", "new ones held": "new_authorities"}
-GOOD_ENOUGH = 0.95  # of the value at the best share
+SUFFICIENT_SHARE = 0.95  # of the value at the best share
 
 
 class OneBudget:
@@ -319,11 +319,11 @@ def _best_split(rows: Sequence[Row]) -> Claim:
     for budget in _budgets(rows):
         own = [row for row in rows if row["budget"] == budget]
         best = max(own, key=lambda row: row["worth"])
-        near = [row["expand"] for row in own if row["share_of_best"] >= GOOD_ENOUGH]
+        near = [row["expand"] for row in own if row["share_of_best"] >= SUFFICIENT_SHARE]
         splits.append(
-            f"at {budget:.0%} a day {best['expand']:g} (at least {GOOD_ENOUGH:.0%} of its worth from {min(near):g} to"
-            f" {max(near):g}; {own[0]['share_of_best']:.0%} at {own[0]['expand']:g}, {own[-1]['share_of_best']:.0%} at"
-            f" {own[-1]['expand']:g})"
+            f"at {budget:.0%} a day {best['expand']:g} (at least {SUFFICIENT_SHARE:.0%} of its worth from {min(near):g}"
+            f" to {max(near):g}; {own[0]['share_of_best']:.0%} at {own[0]['expand']:g}, {own[-1]['share_of_best']:.0%}"
+            f" at {own[-1]['expand']:g})"
         )
     return Claim(
         id="one-budget.best-split",

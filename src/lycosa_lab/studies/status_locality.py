@@ -21,7 +21,7 @@ from lycosa_lab.worlds.calibration import DISTANCES, sample_pairs
 
 NEAR, FARTHER, AT_RANDOM = "1", ("2", "3"), "random"
 ALL, ACROSS = "all pairs", "across sites"
-NEARLY_NONE = 0.05  # a smaller correlation counts as none
+NEGLIGIBLE_CORRELATION = 0.05  # a smaller correlation counts as none
 MIN_PAIRS = 50  # for a correlation
 
 Pair = tuple[Url, Url]  # a root, and a page that may be reached from it
@@ -113,8 +113,8 @@ def _short_of(found: Correlations) -> list[str]:
         for distance in FARTHER
         if not correlation_gap(near, found[distance]) < SIGNIFICANT
     ]
-    if not abs(at_random.rho) < NEARLY_NONE:
-        short.append(f"random ones correlate by {NEARLY_NONE} or more")
+    if not abs(at_random.rho) < NEGLIGIBLE_CORRELATION:
+        short.append(f"random ones correlate by {NEGLIGIBLE_CORRELATION} or more")
     return short
 
 
@@ -124,7 +124,7 @@ def _decays(found: Correlations, kind: Kind, source: str) -> Claim:
         id="status-locality.decays",
         kind=kind,
         text="The standing of pages one link apart correlates, significantly more than at two and three links, and that"
-        f" of random pages does not (|ρ| < {NEARLY_NONE}); p < .05 for each",
+        f" of random pages does not (|ρ| < {NEGLIGIBLE_CORRELATION}); p < .05 for each",
         paper="Spearman's ρ .36 at one link, more than 45 % lower at two and three, -.01 at random",
         measured=f"{_correlations_line(found)}; {source}",
         p=_largest_p(found),

@@ -109,10 +109,10 @@ class FileSharing(PeerNetwork):
         else:
             graph = preferential_attachment(consumers + providers, min_degree=neighbours, rng=rng)
         size = consumers + providers
-        liked = sample_interests(size, categories, least=interests, rng=rng)
+        liked = sample_interests(size, categories, minimum=interests, rng=rng)
         sizes = np.where(np.arange(size) < consumers, 0.0, _sample_library_sizes(size, library, library_spread, rng))
         libraries, catalog = _sample_libraries(sizes, liked, make_files(files, categories, skew), own_files, rng)
-        counts = _sample_query_counts(consumers, least=least_queries, mean=queries, rng=rng)
+        counts = _sample_query_counts(consumers, minimum=least_queries, mean=queries, rng=rng)
         trace = _simulate_downloads(
             consumers, counts, liked, libraries, catalog, repeats=repeats, sitting=sitting, rng=rng
         )
@@ -161,11 +161,11 @@ def make_files(count: int, categories: int, skew: float) -> FileCatalog:
     return FileCatalog(np.linspace(0, count, categories + 1).round().astype(np.int64), skew)
 
 
-def sample_interests(peers: int, categories: int, *, least: int, rng: Generator) -> RaggedArray:
-    """`least` or more distinct categories for each peer, the k-th category with weight 1 / k^CATEGORY_SKEW."""
-    least = min(least, categories)
+def sample_interests(peers: int, categories: int, *, minimum: int, rng: Generator) -> RaggedArray:
+    """`minimum` or more distinct categories for each peer, the k-th category with weight 1 / k^CATEGORY_SKEW."""
+    minimum = min(minimum, categories)
     cumulative = np.cumsum(np.arange(1, categories + 1) ** -CATEGORY_SKEW)
-    wanted = np.minimum(least + rng.geometric(1.0 - MORE_INTERESTS, size=peers) - 1, categories)
+    wanted = np.minimum(minimum + rng.geometric(1.0 - MORE_INTERESTS, size=peers) - 1, categories)
     owners, liked = np.zeros(0, np.int64), np.zeros(0, np.int64)
     missing = wanted
     rows = group_by_row(owners, liked, peers)
@@ -209,10 +209,10 @@ def _sample_libraries(
 # Downloads
 
 
-def _sample_query_counts(people: int, *, least: int, mean: float | None, rng: Generator) -> Ints:
-    """How many queries each person sends: a power law from `least` on, with the exponent that gives `mean` if given."""
-    exponent = QUERY_EXPONENT if mean is None else least / (mean - least + 0.5)
-    counts = np.floor(least * (1.0 - rng.random(people)) ** (-1.0 / exponent))
+def _sample_query_counts(people: int, *, minimum: int, mean: float | None, rng: Generator) -> Ints:
+    """The number of queries of each person: a power law from `minimum` on, with the exponent that gives `mean`."""
+    exponent = QUERY_EXPONENT if mean is None else minimum / (mean - minimum + 0.5)
+    counts = np.floor(minimum * (1.0 - rng.random(people)) ** (-1.0 / exponent))
     return np.minimum(counts, MAX_QUERIES).astype(np.int64)
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, get_type_hints
 import msgspec
 
 from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.files import write_file
 from lycosa.vocabulary.records import Plain
 
 from .archives import TAR_SUFFIXES
@@ -141,13 +142,13 @@ def require_empty(folder: Path) -> None:
 
 
 def save_world(world: StudyWorld, folder: Path) -> None:
-    """Writes a world into a new or empty folder, from which it opens quickly."""
+    """Writes a world into a new or empty folder; `WORLD_FILE` comes last, so that its presence means completeness."""
     require_empty(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         world.save(folder)
         description = {"format": 1, "kind": world.name, "facts": world.facts}
-        (folder / WORLD_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(description), indent=1))
+        write_file(folder / WORLD_FILE, msgspec.json.format(msgspec.json.encode(description), indent=1))
     except OSError as error:
         raise LycosaError(f"cannot write {folder}: {error.strerror}; make room or give another --out") from None
 

@@ -46,19 +46,18 @@ try:
 except ModuleNotFoundError as missing:
     raise UsageError(f"peers need {missing.name}; install it with: pip install 'lycosa[peers]'") from missing
 
-LEAST_SECONDS = 0.05  # that a search may take
+MIN_SECONDS = 0.05  # that a search may take
 MAX_PER_PEER = 30  # hits requested of one peer, more than are shown, as its best may not be the best of all
 app = typer.Typer(name="peer", help="Search each other's collections.", **TYPER_OPTIONS)
 Join = Annotated[
-    list[str] | None, typer.Option(metavar="[NAME@]ADDR:PORT", help="A peer to begin with; its name makes sure who.")
+    list[str] | None,
+    typer.Option(metavar="[NAME@]ADDR:PORT", help="A peer to connect to first; with NAME, only if it is that one."),
 ]
 GroupFile = Annotated[
     Path | None, typer.Option("--group", metavar="FILE", help="The secret of a closed group, made by peer group.")
 ]
 NoGroup = Annotated[bool, typer.Option("--no-group", help="Leave the group that was joined before.")]
-AllowPrivate = Annotated[
-    bool, typer.Option("--allow-private", help="Pages at private addresses are shared and shown, too.")
-]
+AllowPrivate = Annotated[bool, typer.Option("--allow-private", help="Also share and show pages at private addresses.")]
 
 
 @app.command("group")
@@ -79,18 +78,19 @@ def group(file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to wr
 @app.command("serve")
 def serve(
     name: Name,
-    listen: Annotated[str, typer.Option(metavar="ADDR:PORT", help="Where to take calls; port 0: any free one.")],
+    listen: Annotated[str, typer.Option(metavar="ADDR:PORT", help="Address to listen on; port 0: any free port.")],
     join: Join = None,
     reached_at: Annotated[
-        str | None, typer.Option("--at", metavar="ADDR:PORT", help="Where others reach it, if not at --listen.")
+        str | None,
+        typer.Option("--at", metavar="ADDR:PORT", help="Address at which others reach it, if not that of --listen."),
     ] = None,
     group: GroupFile = None,
     no_group: NoGroup = False,
     allow_private: AllowPrivate = False,
-    log_queries: Annotated[bool, typer.Option("--log-queries", help="Tell what others search for.")] = False,
+    log_queries: Annotated[bool, typer.Option("--log-queries", help="Print what others search for.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Serve a collection as a peer. It is read only, and what comes into it is served, too."""
+    """Serve a collection as a peer. It is only read; pages that are added to it are served, too."""
     endpoint = endpoint_argument(listen, option="--listen")
     at = endpoint_argument(reached_at, option="--at") if reached_at else None
     joins = [join_argument(each) for each in join or ()]
@@ -143,21 +143,21 @@ def serve(
 def search(
     name: Name,
     query: Annotated[str, typer.Argument(metavar="WORDS", help="Words that a page must all have.")],
-    limit: Annotated[int, typer.Option(metavar="N", min=1, max=100, help="Hits shown, and enough to stop.")] = 10,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=100, help="Stop at N hits.")] = 10,
     deadline: Annotated[
-        float, typer.Option(metavar="SECONDS", min=LEAST_SECONDS, max=60, help="What came until then is the answer.")
+        float, typer.Option(metavar="SECONDS", min=MIN_SECONDS, max=60, help="Answer with what was found by then.")
     ] = 2.0,
     take: Annotated[
-        int, typer.Option(metavar="N", min=0, max=100, help="Take the best N pages of others into the collection.")
+        int, typer.Option(metavar="N", min=0, max=100, help="Import the best N pages of others into the collection.")
     ] = 0,
     join: Join = None,
     group: GroupFile = None,
     no_group: NoGroup = False,
     allow_private: AllowPrivate = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but hits and errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but hits and errors.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Search at home, then at buddies, then farther. Results come as they are found, ranked together."""
+    """Search this collection, then those of buddies and of other peers. Hits come as they are found."""
     query = replace_surrogates(query)
     if len(query) > MAX_QUERY_LENGTH:
         raise UsageError(f"WORDS are {len(query)} characters; {MAX_QUERY_LENGTH} are the most")
@@ -168,7 +168,7 @@ def search(
     async def searched() -> tuple[SearchProgress, str, Ranking, list[PeerPage], NotJoined]:
         async with open_peer(name, ClientOptions(joins, deadline / 2, group, no_group, allow_private, quiet)) as mine:
             waited = mine.joins.seconds if mine.joins else 0.0
-            left = max(LEAST_SECONDS, deadline - waited)
+            left = max(MIN_SECONDS, deadline - waited)
             request = PeerRequest(
                 "search", query, most=max(limit, min(3 * limit, MAX_PER_PEER)), enough=limit, deadline=left
             )
@@ -213,7 +213,7 @@ def search(
 
 @app.command("show")
 def show(name: Name, as_json: Json = False) -> None:
-    """Show who a peer is. Its buddies, what they answered, whose indexes it holds, what has happened."""
+    """Show who a peer is. Its buddies, what they answered, whose indexes it holds, and what has happened."""
     facts: Plain = asyncio.run(peer_facts(name))
     if as_json:
         print_json(facts)

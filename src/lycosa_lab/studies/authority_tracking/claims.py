@@ -24,7 +24,7 @@ from .tables import (
     second_half,
 )
 
-CLEVER = ("yr", "yru", "ldu")
+COMPARED_POLICIES = ("yr", "yru", "ldu")
 RANDOM_TIMES = 20.0  # the lift that the paper reports for pages crawled or seen linked to
 
 
@@ -129,7 +129,7 @@ def not_better(runs: Runs, crawls: float) -> Claim:
         for expansion in (GAI, AI):
             plain = second_half(runs, crawls, (expansion, "or"), what)
             means.append(f"{MEASURES[what]} of {expansion} + or {mean_and_error(plain)}")
-            for policy in CLEVER:
+            for policy in COMPARED_POLICIES:
                 values = second_half(runs, crawls, (expansion, policy), what)
                 tests[f"{expansion} + {policy} by {MEASURES[what]}"] = paired_t(values, plain)
                 means[-1] += f", {policy} {mean_and_error(values)}"

@@ -7,9 +7,9 @@ from .baselines import ORACLE, SCRIPT
 from .tables import AREA, CPU, OFF, STANDING, LeagueTables
 
 BEST_FIRST = "best-first"
-HONEST = 0.10  # largest mean difference between reported and true harvest rate
-NEAR_ORACLE = 0.75  # of the oracle's area
-MOST_CPU = 1.25  # times that of best-first
+MAX_HARVEST_ERROR = 0.10  # largest mean difference between reported and true harvest rate
+MIN_SHARE_OF_ORACLE = 0.75  # of the oracle's area
+MAX_CPU_RATIO = 1.25  # times that of best-first
 
 
 def all_claims(tables: LeagueTables, default: str) -> list[Claim]:
@@ -46,10 +46,10 @@ def _near_oracle(tables: LeagueTables, default: str) -> Claim:
     return Claim(
         id="league.default-near-oracle",
         kind="beyond",
-        text=f"The default strategy has at least {NEAR_ORACLE:.0%} of the area of an oracle that follows links",
+        text=f"The default strategy has at least {MIN_SHARE_OF_ORACLE:.0%} of the area of an oracle that follows links",
         paper=None,
         measured=f"{reached:.1%} of {tables.mean(AREA, ORACLE):.3f}",
-        holds=reached >= NEAR_ORACLE,
+        holds=reached >= MIN_SHARE_OF_ORACLE,
     )
 
 
@@ -58,10 +58,11 @@ def _honest(tables: LeagueTables, default: str) -> Claim:
     return Claim(
         id="league.claim-honest",
         kind="beyond",
-        text=f"The harvest rate that the default crawl states is within {HONEST:g} of the true one in the mean",
+        text=f"The harvest rate that the default crawl states is within {MAX_HARVEST_ERROR:g} of the true one in the"
+        " mean",
         paper=None,
         measured=f"off by {off:.3f}: {claimed:.3f} claimed, {true:.3f} true",
-        holds=off <= HONEST,
+        holds=off <= MAX_HARVEST_ERROR,
     )
 
 
@@ -70,10 +71,11 @@ def _cheap(tables: LeagueTables, default: str) -> Claim:
     return Claim(
         id="league.default-cost",
         kind="beyond",
-        text=f"A page costs the default crawl at most {MOST_CPU:g} times the processor time that it costs best-first",
+        text=f"A page costs the default crawl at most {MAX_CPU_RATIO:g} times the processor time that it costs"
+        " best-first",
         paper=None,
         measured=f"{ours:.2f} ms a page, {theirs:.2f} ms by best-first: {ours / theirs:.2f} ×",
-        holds=ours <= MOST_CPU * theirs,
+        holds=ours <= MAX_CPU_RATIO * theirs,
     )
 
 

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from lycosa.reading import Reader
 from lycosa.recipe import Recipe, uses_standing
 from lycosa.strategies import STRATEGIES
+from lycosa.vocabulary.files import write_file
 from lycosa.vocabulary.records import Plain, Url
 from lycosa_lab.live_crawl import LiveTask, live_crawl
 from lycosa_lab.measures import at_points, points_along
@@ -122,11 +123,9 @@ def _live_figures(inputs: LeagueInputs, task: LeagueTask, strategy: str, budgets
 def _in_link_table(inputs: LeagueInputs, task: LeagueTask, folder: Path) -> Path:
     """A file with the in-links of all pages of the task's web, as a user would give it."""
     path = folder / "in-links.csv"
-    with path.open("w", encoding="utf-8") as file:
-        file.write("url,in_links\n")
-        for url in task.web.urls:
-            if (status := inputs.in_links.status(url)) is not None:
-                file.write(f'"{url}",{round(expm1(status))}\n')
+    statuses = ((url, inputs.in_links.status(url)) for url in task.web.urls)
+    rows = (f'"{url}",{round(expm1(status))}\n' for url, status in statuses if status is not None)
+    write_file(path, "url,in_links\n" + "".join(rows), durable=False)
     return path
 
 

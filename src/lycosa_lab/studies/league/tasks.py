@@ -17,10 +17,10 @@ from lycosa.vocabulary.urls import site_of
 from lycosa_lab.worlds import StudyWorld
 from lycosa_lab.worlds.wikipedia_schools import FRONT_PAGE, HOME_PAGE, index_pages, without_related_subjects
 
-FEWEST_PAGES, MOST_PAGES = 30, 600  # of a topic
-FEWEST_TO_FIND = 10  # reachable pages of a topic; a task with fewer is left out
+MIN_PAGES, MAX_PAGES = 30, 600  # of a topic
+MIN_REACHABLE = 10  # reachable pages of a topic; a task with fewer is left out
 UNIVERSITY = 400  # least number of pages of a university site in WebKB; there are four
-FAR = 3  # links between the start and the topic, if a world has no front page
+START_DISTANCE = 3  # links between the start and the topic, if a world has no front page
 PAGES_KEPT = 2_500  # cached per process
 DEVELOPMENT_SUBJECTS = ("Art", "Business_Studies", "Citizenship", "Countries", "IT", "Religion")
 _DEVELOPMENT_SHARE = 3  # one in so many topics, by the hash of its name
@@ -60,17 +60,17 @@ def is_held_out(world: str, topic: str) -> bool:
     return world == "webkb" or xxhash.xxh3_64_intdigest(topic.encode()) % _DEVELOPMENT_SHARE != 0
 
 
-def topics_of(world: StudyWorld, *, held_out: int, development: int, fewest: int = FEWEST_PAGES) -> list[LeagueTopic]:
+def topics_of(world: StudyWorld, *, held_out: int, development: int, fewest: int = MIN_PAGES) -> list[LeagueTopic]:
     """The topics of a league, at most so many of each kind, chosen by hashes of their names.
 
     fewest: pages of a topic.
     """
-    every = [topic for topic in _ALL_TOPICS.get(world.name, _leaves)(world) if fewest <= len(topic.pages) <= MOST_PAGES]
+    every = [topic for topic in _ALL_TOPICS.get(world.name, _leaves)(world) if fewest <= len(topic.pages) <= MAX_PAGES]
     every.sort(key=lambda topic: xxhash.xxh3_64_intdigest(f"order {topic.name}".encode()))
     chosen = [topic for topic in every if topic.is_held_out][:held_out]
     if len(chosen) < 2:
         raise UsageError(
-            f"the world {world.name} has {len(chosen)} held-out topics of {fewest} to {MOST_PAGES} pages, and 2"
+            f"the world {world.name} has {len(chosen)} held-out topics of {fewest} to {MAX_PAGES} pages, and 2"
             " are needed; worlds with topics are synthetic, wikipedia-schools, webkb and debian-docs"
         )
     return chosen + [topic for topic in every if not topic.is_held_out][:development]
@@ -214,7 +214,7 @@ class TopicWeb:
         return set(_distances(seeds, self.links))
 
     def far_page(self, rng: random.Random) -> Url | None:
-        """A page `FAR` links away from the topic (or fewer, if there is none) from which half of it is reachable."""
+        """A page `START_DISTANCE` links from the topic, or fewer if there is none, that reaches half of the topic."""
         backward: dict[Url, list[Url]] = defaultdict(list)
         for url, targets in self.links.items():
             for target in targets:
@@ -222,7 +222,7 @@ class TopicWeb:
         away: dict[int, list[Url]] = defaultdict(list)
         for url, distance in _distances(sorted(self.topic.pages), backward).items():
             away[distance].append(url)
-        for distance in range(FAR, 0, -1):
+        for distance in range(START_DISTANCE, 0, -1):
             pages = sorted(away[distance])
             for page in rng.sample(pages, min(10, len(pages))):
                 if 2 * len(self.reachable([page]) & self.topic.pages) >= len(self.topic.pages):
@@ -270,6 +270,6 @@ def task_of(web: TopicWeb, start: str, given: str, *, examples: int, negatives: 
         far = topic.front_page or web.far_page(rng)
         seeds = [far] if far is not None else []
     truth = frozenset((web.reachable(seeds) & topic.pages) - set(good))
-    if len(truth) < FEWEST_TO_FIND:
+    if len(truth) < MIN_REACHABLE:
         return None
     return LeagueTask(web, start, given, good, bad if given == NEGATIVES else (), seeds, truth)

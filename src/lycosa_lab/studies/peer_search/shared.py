@@ -73,21 +73,21 @@ def prepare(world: StudyWorld, size: Size, seed: int) -> PeerSearchInputs:
 
 
 class CachedContent:
-    """A collection that does not change, with cached answers of at most `most` hits."""
+    """A collection that does not change, with cached answers of at most `limit` hits."""
 
-    def __init__(self, content: SharedCollection, most: int):
+    def __init__(self, content: SharedCollection, limit: int):
         self._content = content
-        self._most = most
+        self._most = limit
         self._found: dict[Wanted, LookupResult] = {}
 
-    def find(self, wanted: Wanted, most: int) -> LookupResult:
+    def find(self, wanted: Wanted, limit: int) -> LookupResult:
         found = self._found.get(wanted)
         if found is None:
             found = self._found[wanted] = self._content.find(wanted, self._most)
-        return found if len(found.hits) <= most else LookupResult(found.hits[:most], found.statistics)
+        return found if len(found.hits) <= limit else LookupResult(found.hits[:limit], found.statistics)
 
-    def find_own(self, wanted: Wanted, most: int) -> LookupResult:
-        return self.find(wanted, most)
+    def find_own(self, wanted: Wanted, limit: int) -> LookupResult:
+        return self.find(wanted, limit)
 
     def fetch(self, item: Item) -> bytes | None:
         return self._content.fetch(item)
@@ -129,9 +129,9 @@ class OpenCollections:
         self.contents = [self._open(inputs.place(peer), inputs.size["limit"]) for peer in range(peers)]
         self._central = self._open(inputs.central, MAX_HITS)
 
-    def _open(self, folder: Path, most: int) -> CachedContent:
+    def _open(self, folder: Path, limit: int) -> CachedContent:
         collection = self._stack.enter_context(open_for_reading(folder))
-        return CachedContent(SharedCollection(collection, PeerFolder(folder), allow_private=True), most)
+        return CachedContent(SharedCollection(collection, PeerFolder(folder), allow_private=True), limit)
 
     def __enter__(self) -> "OpenCollections":
         return self

@@ -134,8 +134,8 @@ class MapInputs:
         return next(topic for topic in self.topics if topic.name == name)
 
 
-def choose_leaves(world: StudyWorld, most: int) -> list[list[Category]]:
-    """Leaves of the directory with enough pages by top category: groups of two or more, until there are `most` leaves.
+def choose_leaves(world: StudyWorld, limit: int) -> list[list[Category]]:
+    """Leaves of the directory with enough pages by top category: groups of two or more, until there are `limit` leaves.
 
     At least one leaf is left out, so that some pages are on none of the topics.
     """
@@ -147,7 +147,7 @@ def choose_leaves(world: StudyWorld, most: int) -> list[list[Category]]:
     chosen: list[list[Category]] = []
     for leaves in by_top.values():
         known = sum(map(len, chosen))
-        if len(leaves) >= 2 and known < most and known + len(leaves) < len(directory):
+        if len(leaves) >= 2 and known < limit and known + len(leaves) < len(directory):
             chosen.append(leaves)
     if not chosen:
         raise UsageError(
@@ -174,8 +174,8 @@ def prepare(world: StudyWorld, size: Size, seed: int) -> MapInputs:
 def _crawl_length(world: StudyWorld, size: Size, names: set[str]) -> int:
     """The downloads of a crawl: those of the scale, but at most the mean number of pages on a topic."""
     on_topic = sum(world.topic(url) in names for url in world.urls()) // len(names)
-    most: int = size["pages"]
-    return max(2 * MIN_SEEDS, min(most, on_topic))
+    limit: int = size["pages"]
+    return max(2 * MIN_SEEDS, min(limit, on_topic))
 
 
 def _topic(category: Category, related: str, seeds: int, seed: int) -> MapTopic:
@@ -194,8 +194,8 @@ def _taxonomy(world: StudyWorld, names: set[str], each: int, seed: int) -> Taxon
         url for category in world.directory() if category.name not in names for url in listed_urls(category)
     )
     urls[OTHERS] = [url for url in elsewhere if url not in on_one]
-    most = {name: each * (OTHERS_RATIO if name == OTHERS else 1) for name in urls}
-    drawn = {name: rng.sample(listed, min(most[name], len(listed))) for name, listed in urls.items()}
+    limit = {name: each * (OTHERS_RATIO if name == OTHERS else 1) for name in urls}
+    drawn = {name: rng.sample(listed, min(limit[name], len(listed))) for name, listed in urls.items()}
     return Taxonomy.train({name: _pages(world, some) for name, some in drawn.items()}, seed=seed)
 
 

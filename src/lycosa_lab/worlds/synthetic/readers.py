@@ -23,8 +23,8 @@ KNOWN_PAGES = 6  # of each interest of a reader
 FROM_KNOWN_PAGES = 0.7  # share of sessions that begin at a known page; the others begin at a popular one
 CONTINUES = 0.85  # probability of another page after each
 INTEREST_WEIGHT = 6.0  # of a link to a page of interest; others have weight 1
-STRAYS = 0.1  # probability of following any link
-DWELL = 40.0  # mean of the exponential number of seconds on a page, beyond the first second
+RANDOM_LINK_PROBABILITY = 0.1  # probability of following any link
+MEAN_SECONDS_ON_PAGE = 40.0  # mean of the exponential number of seconds on a page, beyond the first second
 _HOURLY_WEIGHTS = (1, 0.5, 0.3, 0.2, 0.2, 0.4, 1, 2, 3.5, 4.5, 5, 5, 4.5, 4.5, 5, 5, 4.5, 4.5, 5, 5.5, 6, 5.5, 4, 2)
 _CUMULATIVE_WEIGHTS = tuple(accumulate(_HOURLY_WEIGHTS))
 
@@ -72,7 +72,7 @@ class _Reader:
             page: int | None = self._first_page()
             while page is not None and now < self._end:
                 yield Access(self._user, self._web.url(page), now)
-                now += 1.0 + self._rng.expovariate(1.0 / DWELL)
+                now += 1.0 + self._rng.expovariate(1.0 / MEAN_SECONDS_ON_PAGE)
                 page = self._next_page(page) if self._rng.random() < CONTINUES else None
 
     def _session_starts(self) -> Iterator[float]:
@@ -98,7 +98,7 @@ class _Reader:
         targets = self._web.links_of(page)
         if not len(targets):
             return None
-        if self._rng.random() < STRAYS:
+        if self._rng.random() < RANDOM_LINK_PROBABILITY:
             return int(self._rng.choice(targets))
         is_interesting = np.isin(self._web.topic_of_page[targets], self._interests)
         return int(self._rng.choices(targets.tolist(), np.where(is_interesting, INTEREST_WEIGHT, 1.0).tolist())[0])

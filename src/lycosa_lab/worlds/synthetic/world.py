@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.files import write_file
 from lycosa.vocabulary.records import Host, Page, Plain, Url
 from lycosa_lab.worlds.world import Access, Category
 
@@ -287,7 +288,7 @@ def _save_columns(folder: Path, options: Options, plan: WorldPlan, links: Links)
         for name in _LINK_COLUMNS:
             np.save(folder / f"links-{name}.npy", getattr(links, name))
         facts = {"world": "synthetic", "format": _FORMAT, "options": asdict(options)}
-        (folder / _FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+        write_file(folder / _FACTS, json.dumps(facts, indent=2) + "\n")  # last: without it, the world is incomplete
     except OSError as error:
         raise UsageError(f"cannot write the world to {folder}: {error.strerror or error}") from None
 

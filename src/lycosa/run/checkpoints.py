@@ -1,0 +1,43 @@
+"""When a session saves its state: often enough to lose little, seldom enough to cost little."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_MAX_EVENTS = 500  # between checkpoints
+_MIN_SECONDS = 2.0  # between checkpoints with fewer events
+_MAX_SECONDS = 10.0  # between checkpoints that take a large part of the processor time
+_WORK_PER_CHECKPOINT = 20  # least processor time between checkpoints, in times what the last one took
+
+
+class CheckpointSchedule:
+    """Decides when the next checkpoint is due, by events, time, and the processor time of the last checkpoint."""
+
+    def __init__(self) -> None:
+        self._unsaved = 0  # events
+        self._saved_at = time.monotonic()
+        self._cpu_at_saving = time.process_time()
+        self._cpu_of_saving = 0.0
+
+    def count_event(self) -> None:
+        """Counts an event that the next checkpoint saves."""
+        self._unsaved += 1
+
+    def is_due(self) -> bool:
+        """Whether to save: after 500 events; otherwise every 2 seconds if saving is a small part of the work, else
+        every 10."""
+        if self._unsaved >= _MAX_EVENTS:
+            return True
+        if not self._unsaved or (seconds := time.monotonic() - self._saved_at) <= _MIN_SECONDS:
+            return False
+        work = time.process_time() - self._cpu_at_saving
+        return work > _WORK_PER_CHECKPOINT * self._cpu_of_saving or seconds > _MAX_SECONDS
+
+    @contextmanager
+    def saving(self) -> Iterator[None]:
+        """Context of a checkpoint: measures it, and notes that everything was saved unless it raises."""
+        cpu_before = time.process_time()
+        yield
+        self._unsaved = 0
+        self._saved_at, self._cpu_at_saving = time.monotonic(), time.process_time()
+        self._cpu_of_saving = self._cpu_at_saving - cpu_before

@@ -1,0 +1,347 @@
+"""What a crawl continues with after a checkpoint: settings and seeds of the last run, frontier, strategy, loop."""
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import UNSET
+
+from lycosa.collection.collection import Collection
+from lycosa.collection.events import RunStart
+from lycosa.frontier.admission import Admission, Scope
+from lycosa.frontier.durable import DurableFrontier
+from lycosa.loop import Loop
+from lycosa.reading.fingerprint import NearDuplicates
+from lycosa.recipe import Recipe
+from lycosa.vocabulary.clock import Clock
+from lycosa.vocabulary.contracts import Strategy
+from lycosa.vocabulary.records import (
+    Candidate,
+    CheckedUrl,
+    Host,
+    Moment,
+    Outcome,
+    Plain,
+    SkipReason,
+    Url,
+    Visit,
+)
+from lycosa.vocabulary.urls import site_of
+from lycosa.web.outcomes import MAX_WAIT
+
+from .access_log import log_of_run
+from .crawl import Status
+from .crawl_journal import CrawlJournal
+from .forgotten import is_forgotten, is_forgotten_name, read_forgotten
+from .guides import Guide
+from .recall import RecallTracker
+from .run_settings import RunSettings, Tell
+from .steering import Steering, read_steering
+from .strategy_factory import StrategyFactory
+from .topic import TopicJudge
+from .topical_map import map_of_run
+
+SHORT_HOLD = 10.0  # seconds; shorter holds are not saved
+_RANKS_BEHIND = "ranks_behind"  # state: the frontier is not yet re-ranked after a change of scores or strategy
+_BY_SCORES = "scores"  # its value if nothing but scores has changed
+_UNANSWERED = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))
+_NO_PAGE = _UNANSWERED | {Outcome.GONE, Outcome.UNWANTED, Outcome.FORBIDDEN}
+
+
+class CrawlState:
+    """The state of a collection's crawl, restored from its catalog as of the last checkpoint.
+
+    Frontier and loop are restored on first use, because that reads every waiting URL.
+
+    journal: records the events of the loop.
+    recall: gets every visit.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        recipe: Recipe,
+        collection: Collection,
+        *,
+        topic: TopicJudge,
+        journal: CrawlJournal,
+        recall: RecallTracker,
+        clock: Clock,
+        tell: Tell,
+    ):
+        catalog = collection.catalog
+        self._folder = folder
+        self._recipe = recipe
+        self._catalog = catalog
+        self._journal = journal
+        self._recall = recall
+        self._clock = clock
+        self._tell = tell
+        self._frontier: DurableFrontier | None = None
+        self._loop: Loop | None = None
+        self.map = Guide("map", find=partial(map_of_run, folder=folder), tell=tell)
+        self.log = Guide("access log", find=partial(log_of_run, folder=folder), tell=tell)
+        self.strategies = StrategyFactory(folder, recipe, topic=topic, map=self.map, log=self.log, tell=tell)
+        with catalog.guarded():
+            self._seeds: list[Url] = catalog.get_state("seeds", list[CheckedUrl]) or []
+            self.settings = RunSettings.restored(catalog, recipe, tell=tell)
+            self.map.activate(catalog.get_state("map"), self.settings.strategy)
+            self.log.activate(catalog.get_state("logs"), self.settings.strategy)
+            self._steering = _steering_of(catalog.get_state("steering"))
+            self._admission = Admission(
+                self.settings.scope,
+                recipe.traps,
+                sites=self._sites_to_stay_on(self.settings.scope),
+                forgotten=read_forgotten(folder),
+                quotas=self.settings.quotas,
+                blocked=self._steering.blocked,
+            )
+            pages, relevant, size = catalog.totals()
+            self.status = Status(
+                pages=pages,
+                relevant=relevant,
+                pages_since_relevant=catalog.pages_since_relevant(),
+                bytes_kept=size,
+                began=clock.now(),
+            )
+
+    # ------------------------------------------------------------ restore and save
+
+    def restore(self) -> None:
+        """Restores frontier, strategy and loop, unless that was done."""
+        if self._loop is None:
+            with self._catalog.guarded():
+                self._loop = Loop(
+                    self._restored_strategy(),
+                    self.frontier,
+                    journal=self._journal,
+                    observe=self._observe,
+                    clock=self._clock,
+                    retries=self._recipe.requests.retries,
+                )
+
+    @property
+    def loop(self) -> Loop:
+        """The loop, with strategy and frontier as they were at the last checkpoint."""
+        self.restore()
+        assert self._loop is not None
+        return self._loop
+
+    @property
+    def frontier(self) -> DurableFrontier:
+        """The waiting URLs, as they were at the last checkpoint."""
+        if self._frontier is None:
+            with self._catalog.guarded():
+                self._frontier = self._restored_frontier()
+        return self._frontier
+
+    @property
+    def is_restored(self) -> bool:
+        """Whether the frontier was read, and may have changed since."""
+        return self._frontier is not None
+
+    @cached_property
+    def duplicates(self) -> NearDuplicates:
+        """The index of near-duplicates, read from the catalog on first use."""
+        found = NearDuplicates(folder=self._folder)
+        for url, fingerprint, digest in self._catalog.fingerprints():
+            found.add(fingerprint, url, digest)
+        for digest in self._catalog.digests_of_duplicates():
+            found.add_copy(digest)
+        return found
+
+    @property
+    def seeds(self) -> Sequence[Url]:
+        """The seeds of all runs so far, from recipe, flags and sitemaps."""
+        return self._seeds
+
+    def _restored_strategy(self) -> Strategy:
+        """The strategy of the last checkpoint; a new one, and the frontier to be re-ranked, if that is not possible."""
+        strategy = self.strategies.restored(self.settings, self._catalog)
+        if strategy is None:
+            self.rank_later()
+            return self.strategies.make(self.settings)
+        return strategy
+
+    def _restored_frontier(self) -> DurableFrontier:
+        catalog, requests = self._catalog, self._recipe.requests
+        frontier = DurableFrontier(
+            catalog.connection,
+            clock=self._clock,
+            admission=self._admission,
+            delay=requests.delay,
+            per_address=requests.address_limit,
+            slow_slots=requests.slow_slots,
+            limit=self._recipe.waiting.limit,
+            boosted=self._steering.boosted,
+        )
+        for host, until in (catalog.get_state("holds", dict[str, Moment]) or {}).items():
+            frontier.hold(Host(host), self._bounded(until))
+        frontier.restore_settled(catalog.visited())
+        self._admission.pages.restore(catalog.pages_of_hosts())
+        return frontier
+
+    def save(self) -> None:
+        """Writes frontier and strategy to the catalog, if they were restored; the caller commits."""
+        if not self.is_restored:
+            return
+        catalog, settings = self._catalog, self.settings
+        self.save_frontier()
+        catalog.put_state("strategy", settings.strategy)
+        if settings.options or catalog.get_state("options"):
+            catalog.put_state("options", dict(settings.options))
+        catalog.put_state("map", self.map.reference)
+        catalog.put_state("logs", self.log.reference)
+        if self._steering != Steering() or catalog.get_state("steering"):
+            catalog.put_state("steering", msgspec.to_builtins(self._steering))
+        catalog.put_state("strategy_state", self.loop.strategy.state())
+        holds, forgotten = self.frontier.holds(self._clock.now() + SHORT_HOLD), read_forgotten(self._folder)
+        kept = {host: until for host, until in holds.items() if not is_forgotten_name(host, forgotten)}
+        catalog.put_state("holds", kept)
+
+    def save_frontier(self) -> None:
+        """Writes the frontier alone."""
+        with self._catalog.guarded():
+            self.frontier.save()
+
+    def _observe(self, visit: Visit) -> None:
+        self.status.add(visit)
+        self._recall.add(visit)
+        if visit.page is not None and visit.is_kept and visit.duplicate_of is None:
+            self.duplicates.add(visit.page.fingerprint, visit.page.url, visit.page.digest)
+        elif visit.page is not None and visit.is_kept:
+            self.duplicates.add_copy(visit.page.digest)
+
+    # ------------------------------------------------------------ runs
+
+    def begin_run(self, run: RunStart) -> list[str]:
+        """Takes over seeds and settings of a run; returns the changes for which the frontier must be re-ranked."""
+        catalog, known, before = self._catalog, set(self._seeds), self.settings
+        self._seeds += [seed for seed in run.seeds if seed not in known]
+        settings = RunSettings.of_run(run, self._recipe, tell=self._tell)
+        changes = settings.strategy_changes(before)
+        changes += ["map"] * (run.map != self.map.reference) + ["log"] * (run.logs != self.log.reference)
+        limits = settings.limit_changes(before)
+        authority = None if run.authority is UNSET else run.authority
+        has_other_ranks = authority != catalog.get_state("authority")
+        self.settings = settings
+        if changes:
+            self.map.activate(run.map, settings.strategy)
+            self.log.activate(run.logs, settings.strategy)
+            self.loop.use_strategy(self.strategies.make(settings))
+        self._admission.set_scope(settings.scope, sites=self._sites_to_stay_on(settings.scope))
+        self.frontier.set_quotas(settings.quotas)
+        if limits:  # re-ranking skips again what is still out of scope
+            self._recall.invalidate()
+            catalog.remove_skips(SkipReason.SCOPE, SkipReason.QUOTA)
+        catalog.put_state("seeds", self._seeds)
+        catalog.put_state("scope", run.scope)
+        catalog.put_state("utility", run.utility)
+        if has_other_ranks:
+            catalog.put_state("authority", authority)
+        if run.quotas is not UNSET or catalog.get_state("quotas"):
+            catalog.put_state("quotas", msgspec.to_builtins(settings.quotas))
+        self._start(run)
+        return changes + limits + ["lists of ranks"] * has_other_ranks
+
+    def _start(self, run: RunStart) -> None:
+        """Queues the seeds of a run."""
+        seeds = [seed for seed in run.seeds if not self.frontier.is_known(seed)]
+        self._try_again(seed for seed in run.seeds if self.frontier.is_settled(seed))
+        if seeds or not (self.status.pages or len(self.frontier)):  # a strategy may start without seeds
+            named = frozenset(run.seeds[len(run.seeds) - (run.sitemap_seeds or 0) :])
+            self.loop.start(seeds, from_sitemaps=named)
+
+    def _try_again(self, seeds: Iterable[Url]) -> None:
+        """Queues seeds again that got no answer last time, as the network may be back; if no page was stored at all,
+        also those for which the server had no page.
+        """
+        settled = set(seeds)
+        if not settled:
+            return
+        may_have_changed = _UNANSWERED if self.status.pages else _NO_PAGE
+        for url, outcome in self._catalog.last_outcomes():
+            if url in settled and outcome in may_have_changed:
+                self.frontier.give_back(Candidate(url, 1.0, because={"seed": True}))
+
+    def run_as_before(self, refresh: Plain) -> RunStart:
+        """A run with the settings of the last one, even if the recipe has changed."""
+        return self.settings.run(
+            self._clock.now(),
+            refresh=refresh,
+            map_=self.map.reference,
+            logs=self.log.reference,
+            authority=self.strategies.authority_digest,
+        )
+
+    def nothing_left(self) -> str:
+        """The stop reason when the frontier is empty."""
+        return self.settings.nothing_left(self._catalog.count_skips(SkipReason.QUOTA))
+
+    def is_in_scope(self, url: Url) -> bool:
+        """Whether a URL is in the scope of the last run."""
+        return self._admission.out_of_scope(url) is None
+
+    def _sites_to_stay_on(self, scope: Scope) -> frozenset[str]:
+        """The sites of the seeds if the scope needs them; computing them takes 0.1 s."""
+        return frozenset(map(site_of, self._seeds)) if scope.stay_on_sites else frozenset()
+
+    # ------------------------------------------------------------ changes between two visits
+
+    def rank_later(self, *, by_scores: bool = False) -> None:
+        """Has the next session that ranks re-rank the frontier.
+
+        by_scores: whether nothing but scores has changed, so that a `SupportsRejudge` need not see the pages again.
+        """
+        if not by_scores or not self._catalog.get_state(_RANKS_BEHIND):
+            self._catalog.put_state(_RANKS_BEHIND, _BY_SCORES if by_scores else True)
+
+    def ranking_due(self) -> Literal["no", "by scores", "from history"]:
+        """Whether the frontier is to be re-ranked, and by what."""
+        behind = self._catalog.get_state(_RANKS_BEHIND)
+        if not behind:
+            return "no"
+        return "by scores" if behind == _BY_SCORES else "from history"
+
+    def end_ranking(self) -> None:
+        """Notes that the frontier was re-ranked."""
+        self._catalog.put_state(_RANKS_BEHIND, False)
+
+    def steer(self) -> None:
+        """Applies the steering file: hosts to block, and hosts and URLs to boost."""
+        before, steering = self._steering, read_steering(self._folder)
+        if steering == before:
+            return
+        self._steering = steering
+        if set(before.blocked) - set(steering.blocked):  # re-ranking restores the links of unblocked hosts
+            self._catalog.remove_skips(SkipReason.SCOPE)
+            self.rank_later()
+        self._journal.record_skips(self.frontier.block(steering.blocked))
+        self.frontier.boost(steering.boosted)
+        urls = (Url(name) for name in steering.boosted if "://" in name and name not in before.boosted)
+        new = [Candidate(url, 1.0, because={"boosted": True}) for url in urls if not self.frontier.is_known(url)]
+        self._journal.record_skips(self.loop.put(new))
+
+    def hold(self, host: Host, until: float) -> None:
+        """Holds a host until the given time; for a day at most, as the clock may have changed."""
+        self.frontier.hold(host, self._bounded(until))
+
+    def _bounded(self, until: float) -> float:
+        return min(until, self._clock.now() + MAX_WAIT)
+
+    def forget(self, forgotten: frozenset[int]) -> None:
+        """Drops forgotten seeds, and counts pages and skips again."""
+        self._recall.invalidate()
+        self._admission.pages.restore(self._catalog.pages_of_hosts())
+        self._seeds = [seed for seed in self._seeds if not is_forgotten(seed, forgotten)]
+        self._catalog.remove_skips(SkipReason.QUOTA)  # re-ranking skips again what is still over a quota
+
+
+def _steering_of(saved: Plain) -> Steering:
+    """The steering that the frontier had at the last checkpoint; none if invalid."""
+    try:
+        return msgspec.convert(saved or {}, Steering)
+    except msgspec.ValidationError:
+        return Steering()

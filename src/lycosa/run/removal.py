@@ -1,0 +1,81 @@
+"""Removes forgotten pages from every file of a collection."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from lycosa.collection.collection import Collection
+from lycosa.collection.journal import Upkeep, end_journal, read_journal, write_journal
+from lycosa.vocabulary.errors import LycosaError
+
+from .crawl_state import CrawlState
+from .forgotten import is_forgotten, is_forgotten_name, read_forgotten
+from .reranker import Reranker
+from .review import drop_from_sample
+from .run_settings import Tell
+from .steering import forget_steering
+from .stored_pages import StoredPages
+from .topic import MODEL_FILE, TopicJudge, forget_labels
+
+REPORT_FILE = "report.html"
+STANDING_FILE = "standing.json"
+
+
+def remove_forgotten(
+    folder: Path,
+    collection: Collection,
+    state: CrawlState,
+    *,
+    topic: TopicJudge,
+    pages: StoredPages,
+    reranker: Reranker,
+    checkpoint: Callable[[], None],
+    tell: Tell,
+) -> int:
+    """Removes what the user had forgotten, unless that was done; returns the number of removed pages.
+
+    The journal of upkeep records this until it is done, so that after a kill the next session does it again.
+    """
+    catalog, forgotten = collection.catalog, read_forgotten(folder)
+    was_killed = read_journal(folder) == Upkeep("forget")
+    is_done = sorted(forgotten) == (catalog.get_state("forgotten", list[int]) or [])
+    if is_done and not was_killed:
+        return 0
+    write_journal(folder, Upkeep("forget"))
+    is_removed = partial(is_forgotten, forgotten=forgotten)
+    forget_labels(folder, is_removed)
+    drop_from_sample(folder, is_removed)
+    forget_steering(folder, partial(is_forgotten_name, forgotten=forgotten))
+    state.steer()
+    topic.read_examples()
+    (folder / REPORT_FILE).unlink(missing_ok=True)
+    removed = collection.forget(is_removed)
+    if removed or was_killed:
+        _remove_models(folder, topic)
+    pages.forget_terms()
+    pages.words.forget(is_removed, {page.number for page in catalog.page_scores()})
+    state.forget(forgotten)
+    reranker.rerank()
+    catalog.put_state("seeds", list(state.seeds))
+    catalog.put_state("forgotten", sorted(forgotten))
+    checkpoint()
+    if collection.compact():
+        end_journal(folder)
+    else:
+        tell("another program reads the catalog: the next command removes the last of what was forgotten")
+    return removed
+
+
+def _remove_models(folder: Path, topic: TopicJudge) -> None:
+    """Deletes models that may contain words of forgotten pages; the next crawl trains new ones."""
+    (folder / STANDING_FILE).unlink(missing_ok=True)
+    if not topic.learns or topic.wants_background or not _has_usable_model(topic):
+        (folder / MODEL_FILE).unlink(missing_ok=True)
+
+
+def _has_usable_model(topic: TopicJudge) -> bool:
+    """Whether all examples of the saved model still exist."""
+    try:
+        return topic.load() is not None
+    except LycosaError:
+        return False

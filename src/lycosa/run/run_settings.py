@@ -1,0 +1,156 @@
+"""The settings of a run, by which the next one continues: strategy, options, utility, scope and quotas."""
+
+from collections.abc import Callable, Mapping
+from shlex import quote
+from typing import Any, Self
+
+import msgspec
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from lycosa.collection.events import RunStart
+from lycosa.collection.queries import Queries
+from lycosa.frontier.admission import Scope
+from lycosa.frontier.quotas import Quotas
+from lycosa.recipe import Recipe, UtilityOptions, utility_for
+from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Plain
+
+from .crawl import NOTHING_LEFT
+
+Tell = Callable[[str], None]
+
+
+class RunSettings(Struct, frozen=True):
+    """The settings of a run, flags included. The settings in a catalog or an archive may be invalid; they are then
+    replaced by defaults, so that one bad run cannot make a collection unusable."""
+
+    strategy: str
+    options: Mapping[str, Plain]  # of the strategy
+    utility: UtilityOptions
+    scope: Scope
+    quotas: Quotas
+
+    @classmethod
+    def restored(cls, catalog: Queries, recipe: Recipe, *, tell: Tell) -> Self:
+        """The settings of the last run; those of the recipe before the first."""
+        last, options = catalog.get_state("strategy", str), catalog.get_state("options", dict[str, Any])
+        strategy, options = _permitted(last or recipe.strategy, options or {}, recipe, tell)
+        utility = catalog.get_state("utility") or msgspec.to_builtins(recipe.utility)
+        return cls(
+            strategy,
+            options,
+            utility_for(strategy, _utility_of(utility)),
+            catalog.get_state("scope", Scope) or Scope(),
+            _quotas_of(catalog.get_state("quotas")),
+        )
+
+    @classmethod
+    def of_run(cls, run: RunStart, recipe: Recipe, *, tell: Tell) -> Self:
+        """The settings that a run records at its start."""
+        strategy, options = _permitted(run.strategy, run.options or {}, recipe, tell)
+        utility = utility_for(strategy, _utility_of(run.utility))
+        return cls(strategy, options, utility, _scope_of(run.scope), _quotas_of(run.quotas or None))
+
+    def run(self, at: float, *, refresh: Plain, map_: Plain, logs: Plain, authority: str) -> RunStart:
+        """A run with these settings and without seeds."""
+        return RunStart(
+            at,
+            self.strategy,
+            (),
+            msgspec.to_builtins(self.scope),
+            msgspec.to_builtins(self.utility),
+            refresh,
+            map_,
+            logs,
+            self.options or UNSET,
+            msgspec.to_builtins(self.quotas) or UNSET,
+            authority or UNSET,
+        )
+
+    def strategy_changes(self, before: Self) -> list[str]:
+        """What differs in the strategy and its options, by name."""
+        pairs = (
+            ("strategy", before.strategy, self.strategy),
+            ("options", before.options, self.options),
+            ("target", before.utility, self.utility),
+        )
+        return [name for name, old, new in pairs if old != new]
+
+    def limit_changes(self, before: Self) -> list[str]:
+        """What differs in the limits that decide which URLs may wait, by name."""
+        has_other_scope = _without_noindex(self.scope) != _without_noindex(before.scope)
+        return ["scope"] * has_other_scope + ["quotas"] * (self.quotas != before.quotas)
+
+    def limits_dropped(self, scope: Scope) -> list[str]:
+        """The limits of this scope that another one lacks, as flags."""
+        before, dropped = self.scope, list[str]()
+        for flag, had, has in (
+            ("--include-host", before.hosts, scope.hosts),
+            ("--exclude-host", before.exclude_hosts, scope.exclude_hosts),
+            ("--include-url", before.urls, scope.urls),
+            ("--exclude-url", before.exclude_urls, scope.exclude_urls),
+            ("--language", before.languages, scope.languages),
+        ):
+            dropped += [f"{flag} {quote(each)}" for each in had if each not in has]
+        return dropped + ["--stay"] * (before.stay_on_sites and not scope.stay_on_sites)
+
+    def nothing_left(self, skipped: int) -> str:
+        """The stop reason when the frontier is empty; `skipped` is the number of links skipped because of a quota."""
+        quotas = self.quotas
+        if not skipped or quotas == Quotas():
+            return NOTHING_LEFT
+        limits = (f"{bound} a {of}" for of, bound in (("host", quotas.per_host), ("site", quotas.per_site)) if bound)
+        flags = " or ".join(
+            flag for flag, bound in (("--per-host", quotas.per_host), ("--per-site", quotas.per_site)) if bound
+        )
+        return (
+            f"nothing is left to fetch within the quotas of pages ({', '.join(limits)}), for which {skipped} links "
+            f"were skipped; a higher {flags} goes on"
+        )
+
+
+def _permitted(
+    strategy: str, options: Mapping[str, Plain], recipe: Recipe, tell: Tell
+) -> tuple[str, Mapping[str, Plain]]:
+    """The strategy of a run, and its options. A plug-in runs only if the recipe or a flag names it, not because an
+    archived run does; otherwise, the recipe's strategy is used. Options that are no longer valid are dropped."""
+    if strategy in STRATEGIES or strategy == recipe.strategy:
+        try:
+            if options:  # a strategy without any is made when it is needed
+                find_strategy(strategy)(**check_options(strategy, options))
+        except UsageError as error:
+            tell(f"going on without the options of the run before: {error}")
+            return strategy, {}
+        return strategy, options
+    tell(
+        f"the run before went by the plug-in {strategy}, which the recipe does not name; going on by {recipe.strategy}"
+    )
+    return recipe.strategy, recipe.options
+
+
+def _without_noindex(scope: Scope) -> Scope:
+    """The part of the scope that decides which URLs may wait."""
+    return replace(scope, keep_noindex=False)
+
+
+def _utility_of(saved: Plain) -> UtilityOptions:
+    try:
+        return msgspec.convert(saved or {}, UtilityOptions)
+    except msgspec.ValidationError:
+        return UtilityOptions()
+
+
+def _scope_of(saved: Plain) -> Scope:
+    try:
+        return msgspec.convert(saved or {}, Scope)
+    except msgspec.ValidationError:
+        return Scope()
+
+
+def _quotas_of(saved: Plain) -> Quotas:
+    try:
+        return msgspec.convert(saved or {}, Quotas)
+    except msgspec.ValidationError:
+        return Quotas()

@@ -1,0 +1,121 @@
+"""Makes the strategy of a run from recipe, topic and guides, and restores its saved state."""
+
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+
+from lycosa.collection.queries import Queries
+from lycosa.recipe import Recipe, make_strategy, uses_standing
+from lycosa.standing import Traffic, read_traffic
+from lycosa.standing.authority import AuthorityTable
+from lycosa.strategies.base import BaseStrategy
+from lycosa.strategies.registry import find_strategy
+from lycosa.user_config import authority_file
+from lycosa.vocabulary.contracts import Strategy
+from lycosa.vocabulary.records import Plain, Url
+
+from .access_log import OpenLog
+from .guides import Guide, layers
+from .run_settings import RunSettings
+from .topic import TopicJudge
+from .topical_map import OpenMap
+from .trust import plain_file
+
+
+class StrategyFactory:
+    """Makes strategies for the runs of one collection.
+
+    map, log: the guides of the current run.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        recipe: Recipe,
+        *,
+        topic: TopicJudge,
+        map: Guide[OpenMap],
+        log: Guide[OpenLog],
+        tell: Callable[[str], None],
+    ):
+        self._folder = folder
+        self._recipe = recipe
+        self._topic = topic
+        self._map = map
+        self._log = log
+        self._tell = tell
+
+    def make(self, settings: RunSettings) -> Strategy:
+        """A new strategy, wrapped in the active guides."""
+        strategy = make_strategy(
+            settings.strategy,
+            topic_words=self._topic.words,
+            stem=self._recipe.topic.stem,
+            language=self._topic.language,
+            utility=settings.utility,
+            judge=self._topic.word_weights,
+            options=settings.options,
+            example_urls=[url for url, is_good in self._topic.examples.urls.items() if is_good],
+            domain_reach=self._domain_reach,
+            access_log=self._log.active.access_log if self._log.active else None,
+        )
+        return self._log.wrap(self._map.wrap(strategy))
+
+    def restored(self, settings: RunSettings, catalog: Queries) -> Strategy | None:
+        """The strategy as it was at the last checkpoint; None if it cannot be restored: another strategy was saved, or
+        an older version saved less."""
+        if catalog.get_state("strategy") not in (None, settings.strategy):
+            return None
+        strategy, state = self.make(settings), self._saved_state(settings, catalog)
+        if state is None:
+            return strategy
+        try:
+            strategy.restore(state)
+            _restore_visited(strategy, catalog)
+        except (LookupError, TypeError, ValueError, AttributeError):
+            self._tell("an older version has crawled here: ranking again what waits")
+            return None
+        return strategy
+
+    def _saved_state(self, settings: RunSettings, catalog: Queries) -> Plain:
+        """The state of the strategy at the last checkpoint, without that of a map or log that is missing now."""
+        state, log_is_lost = catalog.get_state("strategy_state"), catalog.get_state("logs") and not self._log.reference
+        if state is None or (log_is_lost and "log" in find_strategy(settings.strategy).needs):
+            return None
+        if log_is_lost:
+            state = _inner(state)
+        return _inner(state) if catalog.get_state("map") and not self._map.reference else state
+
+    def _domain_reach(self, url: Url) -> float:
+        """By the table of the recipe, else by the imported rank lists."""
+        if self._recipe.standing.traffic or self.authority is None:
+            return self._traffic.of(url) - self._traffic.neutral
+        return self.authority.value(url)
+
+    @cached_property
+    def authority(self) -> AuthorityTable | None:
+        """The imported rank lists; None if there are none or the recipe does not use them."""
+        return AuthorityTable.load(authority_file()) if self._recipe.standing.authority else None
+
+    @property
+    def authority_digest(self) -> str:
+        """The digest of these lists if the strategy uses standing, else empty."""
+        return self.authority.digest if uses_standing(self._recipe) and self.authority is not None else ""
+
+    @cached_property
+    def _traffic(self) -> Traffic:
+        """The recipe's table of domains, read on first use."""
+        file = self._recipe.standing.traffic
+        return Traffic(read_traffic(plain_file(self._folder / file)) if file else None)
+
+
+def _restore_visited(strategy: Strategy, catalog: Queries) -> None:
+    """Passes the visited URLs, which may be millions, to strategies that need them."""
+    for layer in layers(strategy):
+        if isinstance(layer, BaseStrategy) and type(layer).restore_visited is not BaseStrategy.restore_visited:
+            layer.restore_visited(catalog.visited())
+
+
+def _inner(state: Plain) -> Plain:
+    """The state of the wrapped strategy in that of its wrapper."""
+    return state.get("inner") if isinstance(state, dict) else None

@@ -1,0 +1,52 @@
+"""A strategy comes back as it was saved, or is made anew where it cannot."""
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from lycosa.recipe import DEFAULT_STRATEGY
+from sessions import crawl, opened, set_state, states
+from worlds import TOPICAL
+
+SEEN = 12  # pages
+
+
+def test_where_an_older_version_kept_less_of_a_strategy_what_waits_is_ranked_anew(crawled: Path) -> None:
+    crawl(crawled, TOPICAL, SEEN + 2, strategy="adaptive")
+    told: list[str] = []
+    with opened(crawled) as session:
+        before = states(session)
+    set_state(crawled, "strategy_state", {})
+    with opened(crawled, tell=told.append) as session:
+        assert told == ["an older version has crawled here: ranking again what waits"]
+        assert states(session) == before, "which comes to the same"
+    with opened(crawled, tell=told.append):
+        assert len(told) == 1
+
+
+def test_a_plug_in_that_only_the_collection_names_is_not_run(crawled: Path) -> None:
+    told: list[str] = []
+    set_state(crawled, "strategy", "somebody-elses")
+    with opened(crawled, tell=told.append, strategy="best-first") as session:
+        assert session.state.settings.strategy == "best-first"
+    assert told == [
+        "the run before went by the plug-in somebody-elses, which the recipe does not name; going on by best-first"
+    ]
+
+
+def test_strategy_and_frontier_come_back_as_they_were_at_the_checkpoint(bees: Path) -> None:
+    crawl(bees, TOPICAL, 5)
+    with opened(bees, strategy="pagerank") as session:
+        before = states(session)
+        assert before[0] == DEFAULT_STRATEGY, "whatever the recipe says of the next run"
+    with opened(bees) as session:
+        assert states(session) == before
+
+
+def test_the_state_of_another_strategy_is_not_restored(crawled: Path) -> None:
+    with opened(crawled) as session:
+        state, catalog = session.state, session.collection.catalog
+        assert state.strategies.restored(state.settings, catalog) is not None
+        other = replace(state.settings, strategy="breadth-first")
+        assert state.strategies.restored(other, catalog) is None
+        assert state.strategies.make(other).name == "breadth-first"

@@ -107,8 +107,8 @@ def _targets_in(graph: WindowedGraph, size: Size) -> int:
     nodes_per_target: int = size["nodes_a_target"]
     if len(graph) < nodes_per_target:
         raise UsageError(
-            f"authority-tracking needs {nodes_per_target} pages or more that have a link, not {len(graph)}: of fewer, none"
-            " is a target; give a larger file"
+            f"authority-tracking needs {nodes_per_target} pages or more that have a link, not {len(graph)}: of fewer,"
+            " none is a target; give a larger file"
         )
     k: int = size["k"]
     return min(k, len(graph) // nodes_per_target)

@@ -65,11 +65,11 @@ def explained(folder: Path, path: str) -> str:
 def test_the_end_of_a_crawl_and_show_count_what_was_left_out_and_say_what_changes_it(awkward):
     folder, said = awkward
     for line in (
-        "1 page not kept, as it asks for it (noindex); --keep-noindex",
+        "1 page not kept, as it asks not to be (noindex); --keep-noindex",
         "1 file not kept, as not HTML (PDF 1)",
-        "1 page cut at 1,000,000 bytes",
+        "1 page truncated at 1,000,000 bytes",
         "200 links of 1 page not read",
-        "1 page with hardly any text, but scripts",
+        "1 page with scripts and hardly any text",
         "1 page with the text of another",
     ):
         assert f"left out: {line}" in said.err
@@ -135,7 +135,7 @@ def test_a_seed_is_followed_whatever_its_language(tmp_path):
     with LoopbackServer(routes) as server:
         said = crawled(folder, server, "--language", "de")
     assert pages(folder) == [HOME + "de"]
-    assert "left out: 2 pages not kept, as of another language (en 2)" in said.err
+    assert "left out: 2 pages not kept, as in another language (en 2)" in said.err
     assert "its language is en; lycosa crawl" in explained(folder, "")
     assert "unfollowed: on a page in language en" in explained(folder, "further")
     assert HOME + "further" not in outcomes(folder)

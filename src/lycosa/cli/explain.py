@@ -103,7 +103,7 @@ def _lines(facts: Plain, name: str) -> list[str]:
         elif page.duplicate_of:
             lines.append(f"  nearly the same as {page.duplicate_of}")
         if facts["original"] == page.url:
-            lines.append("  the original of pages that are nearly the same: of these, it matters most")
+            lines.append("  the original of pages that are nearly the same, as the most important of them")
         elif facts["original"] is not None:
             lines.append(f"  taken for a copy of {facts['original']}")
         if page.truncated:

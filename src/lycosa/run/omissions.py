@@ -48,14 +48,14 @@ def _pages(found: Omissions) -> Iterator[Omission]:
     yield Omission(
         "noindex",
         noindex,
-        f"{counted(noindex, 'page')} not kept, as {'it asks' if noindex == 1 else 'they ask'} for it (noindex)",
-        "--keep-noindex keeps such pages, for sites of your own and legal deposit",
+        f"{counted(noindex, 'page')} not kept, as {'it asks' if noindex == 1 else 'they ask'} not to be (noindex)",
+        "--keep-noindex keeps such pages, for your own sites and for legal deposit",
     )
     yield Omission(
         "language",
         sum(languages.values()),
-        f"{counted(sum(languages.values()), 'page')} not kept, as of another language ({_listed(languages)})",
-        f"each --language CODE, or languages in [scope] of {FILE_NAME}, adds one",
+        f"{counted(sum(languages.values()), 'page')} not kept, as in another language ({_listed(languages)})",
+        f"each --language CODE, or languages in [scope] of {FILE_NAME}, admits one more",
     )
     yield Omission("other reasons", others, f"{counted(others, 'page')} not kept", "lycosa explain NAME URL says why")
     yield Omission(
@@ -90,26 +90,27 @@ def _incomplete(found: Omissions, recipe: Recipe) -> Iterator[Omission]:
         yield Omission(
             "truncated" if by_length else "truncated by time",
             count,
-            f"{counted(count, 'page')} cut {limit}, and what comes after it lost, links too",
-            f"{'max_body' if by_length else 'timeout'} in [requests] of {FILE_NAME} is the limit",
+            f"{counted(count, 'page')} truncated {limit}, with any links after that",
+            f"{'max_body' if by_length else 'timeout'} in [requests] of {FILE_NAME} sets the limit",
         )
     yield Omission(
         "links beyond the cap",
         found.links_beyond,
         f"{counted(found.links_beyond, 'link')} of {counted(found.pages_of_many_links, 'page')} not read",
-        f"max_links in [requests] of {FILE_NAME} is the limit, {recipe.requests.max_links:,} of one page",
+        f"max_links in [requests] of {FILE_NAME} sets the limit, {recipe.requests.max_links:,} a page",
     )
     yield Omission(
         "needs JavaScript",
         found.needs_script,
-        f"{counted(found.needs_script, 'page')} with hardly any text, but scripts, which may make it in a browser",
+        f"{counted(found.needs_script, 'page')} with scripts and hardly any text, which a browser may show more of",
         "Lycosa runs no JavaScript",
     )
+    others, whose = ("another", "its") if found.near_duplicates == 1 else ("others", "their")
     yield Omission(
         "near-duplicates",
         found.near_duplicates,
-        f"{counted(found.near_duplicates, 'page')} nearly the same as others, kept",
-        "links of theirs that are new are followed",
+        f"{counted(found.near_duplicates, 'page')} nearly the same as {others}, kept",
+        f"{whose} new links are followed",
     )
     yield Omission(
         "copies",

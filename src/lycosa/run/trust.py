@@ -135,8 +135,8 @@ def polite_recipe(folder: Path, *, tell: Callable[[str], None] | None = None) ->
     if tell is not None:
         tell(
             f"{folder} was not made on this machine: {visible(', '.join(impolite), 300)} of its {FILE_NAME} is not"
-            " heeded: it is less polite than the default, or speaks for somebody else; look at it, and if you want that:"
-            f" lycosa trust {folder}"
+            " heeded: it is less polite than the default, or speaks for somebody else; look at it, and if you want"
+            f" that: lycosa trust {folder}"
         )
     requests, default = recipe.requests, Requests()
     limit = requests.address_limit

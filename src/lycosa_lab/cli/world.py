@@ -134,14 +134,25 @@ def _open(world: str) -> StudyWorld:
         opened = open_world(world)
     kind, _, options = world.partition(":")
     if time.monotonic() - began > _SLOW and kind in WORLDS:
-        flags = [word for option in options.split(",") if option for word in _as_flag(option)]
+        flags = _as_flags(options)
         tell(f"To open it at once the next time: {command('world', 'make', kind, *flags, '--out', 'w')}, then use w.")
     return opened
 
 
-def _as_flag(option: str) -> tuple[str, str]:
-    key, _, value = option.partition("=")
-    return f"--{key.replace('_', '-')}", value
+def _as_flags(options: str) -> list[str]:
+    """The options `key=value,…` of a world as flags; a word without a key goes on with the list before it.
+
+    >>> _as_flags("packages=git-doc,sqlite3-doc,host_count=2")
+    ['--packages', 'git-doc/sqlite3-doc', '--host-count', '2']
+    """
+    flags: list[str] = []
+    for option in filter(None, options.split(",")):
+        key, equals, value = option.partition("=")
+        if equals:
+            flags += [f"--{key.replace('_', '-')}", value]
+        elif flags:
+            flags[-1] += f"/{key}"
+    return flags
 
 
 def _show_category(world: StudyWorld, name: str) -> None:

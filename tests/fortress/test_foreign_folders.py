@@ -19,7 +19,7 @@ from lycosa.run import topic as topics
 from lycosa.run.control import CrawlRequest, ask
 from lycosa.run.session import Session
 from lycosa.run.taxonomies import examples_in_folders
-from lycosa.run.trust import ID_FILE, concerns, is_made_here, is_trusted, note_made_here, trust_collection
+from lycosa.run.trust import ID_FILE, is_made_here, is_trusted, note_made_here, settings_to_trust, trust_collection
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.errors import UsageError
 from lycosa_peers.peer_folder import PeerFolder
@@ -87,7 +87,7 @@ def test_what_is_trusted_cannot_be_said_in_another_way(foreign):
 )
 def test_a_regular_expression_needs_trust_as_it_may_take_hours(foreign, rule, line):
     (foreign / "lycosa.toml").write_text(f"[topic]\n{line.format(rule)}\n")
-    assert len(concerns(foreign, load_recipe(foreign, to_read=True))) == 1
+    assert len(settings_to_trust(foreign, load_recipe(foreign, to_read=True))) == 1
 
 
 @pytest.mark.parametrize(

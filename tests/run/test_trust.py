@@ -14,13 +14,13 @@ from lycosa.recipe import Requests, load_recipe
 from lycosa.run.new import new_collection
 from lycosa.run.trust import (
     check_collection,
-    concerns,
-    harmless,
     is_trusted,
     own_file,
     polite_recipe,
     require_trust,
+    settings_to_trust,
     trust_collection,
+    without_untrusted_settings,
 )
 from lycosa.run.upkeep import rebuild
 from lycosa.vocabulary.clock import SimulatedClock
@@ -79,7 +79,7 @@ def test_a_collection_from_elsewhere_may_not_name_this_before_the_user_has_said_
 @pytest.mark.parametrize("recipe", NAMING.values(), ids=NAMING)
 def test_a_collection_made_here_may_name_anything_also_when_it_was_moved(made: Path, recipe: str) -> None:
     (made / "lycosa.toml").write_text(recipe)
-    assert concerns(made, load_recipe(made, to_read=True))
+    assert settings_to_trust(made, load_recipe(made, to_read=True))
     require_trust(made)
     moved = made.rename(made.with_name("moved"))
     require_trust(moved)
@@ -87,7 +87,7 @@ def test_a_collection_made_here_may_name_anything_also_when_it_was_moved(made: P
 
 def test_the_code_of_a_plug_in_is_named_too(foreign: Path) -> None:
     (foreign / "lycosa.toml").write_text('strategy = "of-a-plug-in"\n[topic]\nmodel = "of-another"\n')
-    named = concerns(foreign, load_recipe(foreign, to_read=True))
+    named = settings_to_trust(foreign, load_recipe(foreign, to_read=True))
     assert named == ["strategy = of-a-plug-in", "topic.model = of-another"]
 
 
@@ -139,7 +139,7 @@ def test_a_collection_from_elsewhere_is_rebuilt_without_what_it_names(made: Path
     crawl(made, TOPICAL, 5, strategy="best-first")
     foreign = Path(shutil.copytree(made, tmp_path / "from-elsewhere"))
     (foreign / "lycosa.toml").write_text('[topic]\nfunction = "no_such_module:f"\n')
-    assert harmless(foreign, load_recipe(foreign)).topic.function == ""
+    assert without_untrusted_settings(foreign, load_recipe(foreign)).topic.function == ""
     assert rebuild(foreign, clock=SimulatedClock(NOW), tell=lambda line: None) == 5
 
 

@@ -36,7 +36,7 @@ def test_the_overview_has_runs_hosts_curve_and_the_last_pages(browser):
     assert found["curve"][-1][0] == len(TITLES) + 1
     assert found["hosts"] == [{"name": "text.example", "count": len(TITLES) + 1}]
     assert [page["number"] for page in found["latest"]] == list(
-        range(len(TITLES) + 1, len(TITLES) + 1 - overviews.LATEST, -1)
+        range(len(TITLES) + 1, len(TITLES) + 1 - overviews.LATEST_PAGES, -1)
     )
     assert found["runs"][0]["stopped"]
 

@@ -6,7 +6,7 @@ import typer
 
 from lycosa.recipe import load_recipe
 from lycosa.run import steering
-from lycosa.run.control import CrawlReply, CrawlRequest, carry_out
+from lycosa.run.control import CrawlReply, CrawlRequest, execute_command
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.text import counted, visible, whole_number
 
@@ -27,7 +27,7 @@ def control(
     request = _request(command, what)
     load_recipe(name)  # refuses what is no collection
     undone: list[str] = []
-    reply = carry_out(name, request, tell=undone.append if request.do == "undo" else tell)
+    reply = execute_command(name, request, tell=undone.append if request.do == "undo" else tell)
     if reply is not None:
         message = _in_words(request, reply)
     else:

@@ -32,12 +32,12 @@ def replay_archive(
         if isinstance(event, Visit):
             event = replace(event, page=reader(event.fetch))
             collection.apply(event, place)
-            _hold_as_asked(state, event.fetch, clock)
+            _restore_hold(state, event.fetch, clock)
             collection.catalog.add_skips(state.loop.replay(event), event.fetch.at)
         else:
             collection.apply(event, place)
             if isinstance(event, Attempt):
-                _hold_as_asked(state, event.fetch, clock)
+                _restore_hold(state, event.fetch, clock)
                 if event.candidate.lane != REFRESH:  # pages to fetch again are chosen by the next refresh
                     state.frontier.give_back(replace(event.candidate, attempts=event.candidate.attempts + 1))
             elif isinstance(event, Scores) or (isinstance(event, RunStart) and state.begin_run(event)):
@@ -49,7 +49,7 @@ def replay_archive(
     return applied
 
 
-def _hold_as_asked(state: CrawlState, fetch: Fetch, clock: Clock) -> None:
+def _restore_hold(state: CrawlState, fetch: Fetch, clock: Clock) -> None:
     """Restores the hold that a host asked for."""
     if fetch.host_not_before is not None and fetch.host_not_before > clock.now():
         state.hold(host_of(fetch.url), fetch.host_not_before)

@@ -112,14 +112,14 @@ class CrawlControl:
         try:
             with suppress(OSError, asyncio.CancelledError):
                 if self._connections <= _MAX_CONNECTIONS:
-                    writer.write(msgspec.json.encode(await self._answered(reader)) + b"\n")
+                    writer.write(msgspec.json.encode(await self._receive_and_execute(reader)) + b"\n")
                     await writer.drain()
                 writer.close()
                 await writer.wait_closed()
         finally:
             self._connections -= 1
 
-    async def _answered(self, reader: asyncio.StreamReader) -> CrawlReply:
+    async def _receive_and_execute(self, reader: asyncio.StreamReader) -> CrawlReply:
         try:
             line = await asyncio.wait_for(reader.readline(), _REQUEST_TIMEOUT)
             request = msgspec.json.decode(line, type=CrawlRequest)
@@ -184,21 +184,21 @@ class CrawlControl:
         }
 
 
-def ask(folder: Path, request: CrawlRequest, *, within: float = _REPLY_TIMEOUT) -> CrawlReply | None:
+def ask(folder: Path, request: CrawlRequest, *, timeout: float = _REPLY_TIMEOUT) -> CrawlReply | None:
     """Sends a request to the crawl that runs in a folder; None if none does. Raises UsageError for a refused request.
 
-    within: timeout in seconds.
+    timeout: in seconds.
     """
     for connect in (_by_socket, _by_port):
         connected = connect(folder)
         if connected is not None:
             connection, token = connected
             with connection:
-                return _exchanged(connection, msgspec.structs.replace(request, token=token), within)
+                return _send_and_receive(connection, msgspec.structs.replace(request, token=token), timeout)
     return None
 
 
-def carry_out(folder: Path, request: CrawlRequest, *, tell: Tell) -> CrawlReply | None:
+def execute_command(folder: Path, request: CrawlRequest, *, tell: Tell) -> CrawlReply | None:
     """Sends a request to the crawl that runs in a folder. If none does, `block`, `boost` and `undo` are recorded for
     the next crawl and None is returned; other requests raise.
     """
@@ -228,9 +228,9 @@ def label_pages(folder: Path, labels: Mapping[Url, bool], *, tell: Tell) -> Lear
     return upkeep.label(folder, dict(labels), clock=WallClock(), tell=tell)
 
 
-def _exchanged(connection: socket.socket, request: CrawlRequest, within: float) -> CrawlReply:
+def _send_and_receive(connection: socket.socket, request: CrawlRequest, timeout: float) -> CrawlReply:
     try:
-        connection.settimeout(within)
+        connection.settimeout(timeout)
         connection.sendall(msgspec.json.encode(request) + b"\n")
         with connection.makefile("rb") as file:
             line = file.readline(_MAX_LINE)

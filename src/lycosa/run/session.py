@@ -40,7 +40,7 @@ from .reranker import Reranker
 from .run_settings import Tell
 from .stored_pages import StoredPages
 from .topic import TopicJudge, examples_of
-from .trust import check_collection, harmless, is_trusted, plain_file, require_trust
+from .trust import check_collection, is_trusted, plain_file, require_trust, without_untrusted_settings
 
 
 class Session:
@@ -70,7 +70,7 @@ class Session:
     ):
         check_collection(folder)
         if is_upkeep:
-            recipe = harmless(folder, recipe)
+            recipe = without_untrusted_settings(folder, recipe)
         else:
             require_trust(folder)
         self.folder = folder

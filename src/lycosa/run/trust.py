@@ -116,7 +116,7 @@ def require_trust(folder: Path) -> None:
     if not (folder / FILE_NAME).exists():
         return
     recipe = load_recipe(folder, to_read=True)
-    named = concerns(folder, recipe)
+    named = settings_to_trust(folder, recipe)
     if named and _names_code(recipe) and not is_made_here(folder):
         sys.dont_write_bytecode = True  # bytecode files would change the code of the folder
     if named and not is_trusted(folder):
@@ -130,13 +130,13 @@ def polite_recipe(folder: Path, *, tell: Callable[[str], None] | None = None) ->
     """The recipe for making requests: unchanged if the folder is trusted, else at least as polite as the defaults.
     Tells the user what was changed."""
     recipe = load_recipe(folder, tell=tell)
-    if not (rude := _impolite_settings(recipe)) or is_trusted(folder):
+    if not (impolite := _impolite_settings(recipe)) or is_trusted(folder):
         return recipe
     if tell is not None:
         tell(
-            f"{folder} was not made on this machine: {visible(', '.join(rude), 300)} of its {FILE_NAME} is not heeded: "
-            "it is less polite than the default, or speaks for somebody else; look at it, and if you want that: "
-            f"lycosa trust {folder}"
+            f"{folder} was not made on this machine: {visible(', '.join(impolite), 300)} of its {FILE_NAME} is not"
+            " heeded: it is less polite than the default, or speaks for somebody else; look at it, and if you want"
+            f" that: lycosa trust {folder}"
         )
     requests, default = recipe.requests, Requests()
     limit = requests.address_limit
@@ -157,25 +157,25 @@ def polite_recipe(folder: Path, *, tell: Callable[[str], None] | None = None) ->
 def _impolite_settings(recipe: Recipe) -> list[str]:
     """The settings that are less polite than the defaults, as key = value."""
     requests, default = recipe.requests, Requests()
-    rude = []
+    impolite = []
     if recipe.contact and recipe.contact != user_contact():
-        rude.append(f"contact = {recipe.contact}")
+        impolite.append(f"contact = {recipe.contact}")
     if recipe.scope.keep_noindex:
-        rude.append("scope.keep_noindex = true")
+        impolite.append("scope.keep_noindex = true")
     if requests.delay < default.delay:
-        rude.append(f"requests.delay = {requests.delay:g}")
+        impolite.append(f"requests.delay = {requests.delay:g}")
     if requests.per_address is not None and not 0 < requests.per_address <= (default.address_limit or 0):
-        rude.append(f"requests.per_address = {requests.per_address}")
+        impolite.append(f"requests.per_address = {requests.per_address}")
     if requests.concurrency > default.concurrency:
-        rude.append(f"requests.concurrency = {requests.concurrency}")
+        impolite.append(f"requests.concurrency = {requests.concurrency}")
     if requests.retries > default.retries:
-        rude.append(f"requests.retries = {requests.retries}")
-    return rude
+        impolite.append(f"requests.retries = {requests.retries}")
+    return impolite
 
 
-def harmless(folder: Path, recipe: Recipe) -> Recipe:
+def without_untrusted_settings(folder: Path, recipe: Recipe) -> Recipe:
     """The recipe, without the settings that need trust if the folder is not trusted."""
-    if not concerns(folder, recipe) or is_trusted(folder):
+    if not settings_to_trust(folder, recipe) or is_trusted(folder):
         return recipe
     return replace(
         recipe,
@@ -208,12 +208,12 @@ def plain_file(path: Path) -> Path:
     return path
 
 
-def concerns(folder: Path, recipe: Recipe) -> list[str]:
+def settings_to_trust(folder: Path, recipe: Recipe) -> list[str]:
     """The settings that need trust (code, outside files, proxies, headers), as key = value."""
-    return [f"{key} = {value}" for key, value in _concerns(folder, recipe)]
+    return [f"{key} = {value}" for key, value in _settings_to_trust(folder, recipe)]
 
 
-def _concerns(folder: Path, recipe: Recipe) -> Iterator[tuple[str, str]]:
+def _settings_to_trust(folder: Path, recipe: Recipe) -> Iterator[tuple[str, str]]:
     topic, requests, standing = recipe.topic, recipe.requests, recipe.standing
     if recipe.strategy not in STRATEGIES:
         yield "strategy", recipe.strategy
@@ -267,7 +267,7 @@ def _names_code(recipe: Recipe) -> bool:
 def _all_named(folder: Path, recipe: Recipe) -> list[str]:
     """Everything that a user who trusts a folder accepts."""
     code = _code_files(folder) if _names_code(recipe) else ()
-    return [*concerns(folder, recipe), *_impolite_settings(recipe), *code]
+    return [*settings_to_trust(folder, recipe), *_impolite_settings(recipe), *code]
 
 
 def _code_files(folder: Path) -> Iterator[str]:

@@ -18,8 +18,8 @@ from lycosa.vocabulary.urls import host_of
 from .lines import run_kind
 from .overviews import harvest_points, stamp_of
 
-ONLY = 20  # pages named that only one side has
-RUNS = 50  # the latest of a collection that can be chosen
+MAX_ONLY_PAGES = 20  # pages named that only one side has
+MAX_RUNS = 50  # the latest of a collection that can be chosen
 _MAX_KEPT = 16  # comparisons
 _END = 1 << 62  # a number that no page has
 
@@ -102,7 +102,7 @@ class _Tally:
         if is_only_here:
             self.only += 1
             self.only_relevant += is_relevant
-            put = heappush if len(self._best) < ONLY else heappushpop
+            put = heappush if len(self._best) < MAX_ONLY_PAGES else heappushpop
             put(self._best, (relevance or 0.0, url))
 
     def best(self) -> list[Url]:
@@ -183,7 +183,7 @@ def _side(name: str, run: int | None, collection: Collection, numbers: tuple[int
         runs=[
             ComparedRun(number, run_kind(each), each.at, max(0, end - each.first_page))
             for number, (each, end) in enumerate(zip(runs, ends, strict=True), 1)
-        ][-RUNS:],
+        ][-MAX_RUNS:],
         only=tally.only,
         only_relevant=tally.only_relevant,
         only_pages=[OnlyPage(url, visible(row.title), row.relevance) for url, row in found if row is not None],

@@ -10,7 +10,7 @@ from lycosa.run.reasons import Factor, factors_of, in_words, shown_priority
 from lycosa.run.steering import read_steering
 from lycosa.vocabulary.text import visible
 
-from .lines import HOSTS, paged
+from .lines import MAX_COUNTED, paged
 
 WAITING_PER_PAGE = 50
 MAX_WAITING = 10_000  # that can be paged through
@@ -49,7 +49,9 @@ def frontier_view(folder: Path, *, host: str = "", page: int = 1) -> FrontierVie
     """A page of the waiting URLs, best first."""
     with open_for_reading(folder) as collection:
         connection = collection.catalog.connection
-        hosts = [WaitingHost(each.host, each.waiting, each.best_priority) for each in waiting_hosts(connection, HOSTS)]
+        hosts = [
+            WaitingHost(each.host, each.waiting, each.best_priority) for each in waiting_hosts(connection, MAX_COUNTED)
+        ]
         total = count_waiting(connection)
         of_host = next((each.waiting for each in hosts if each.host == host), None)
         within = total if not host else of_host if of_host is not None else MAX_WAITING

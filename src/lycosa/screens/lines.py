@@ -13,7 +13,7 @@ from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import visible
 from lycosa.vocabulary.urls import normalise
 
-HOSTS = 25  # lines of a count
+MAX_COUNTED = 25  # lines of a count
 
 
 class Counted(Struct, frozen=True):
@@ -67,7 +67,7 @@ def paged(page: int, total: int, size: int) -> tuple[int, int, int]:
 
 
 def counted(counts: Mapping[str, int]) -> list[Counted]:
-    return [Counted(visible(name, 120), count) for name, count in list(counts.items())[:HOSTS]]
+    return [Counted(visible(name, 120), count) for name, count in list(counts.items())[:MAX_COUNTED]]
 
 
 def page_line(row: PageRow, labels: Mapping[Url, str], *, max_factors: int | None = 2) -> PageLine:

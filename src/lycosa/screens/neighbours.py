@@ -10,7 +10,7 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import visible
 
-NEIGHBOURS = 50  # of each kind
+MAX_NEIGHBOURS = 50  # of each kind
 
 
 class LinkLine(Struct, frozen=True):
@@ -39,10 +39,10 @@ def neighbours_view(folder: Path, url: Url) -> NeighboursView:
         if row is None:
             raise UsageError("the collection has no such page")
         links = catalog.links(row.number)
-        shown = links[:NEIGHBOURS]
+        shown = links[:MAX_NEIGHBOURS]
         wanted = Selection(urls=frozenset(link.target for link in shown))
-        known = {each.url: each for each in catalog.facts(wanted, "oldest", NEIGHBOURS)}
-        parents = catalog.parents(row.url, limit=NEIGHBOURS + 1)
+        known = {each.url: each for each in catalog.facts(wanted, "oldest", MAX_NEIGHBOURS)}
+        parents = catalog.parents(row.url, limit=MAX_NEIGHBOURS + 1)
     return NeighboursView(
         url=row.url,
         title=visible(row.title),
@@ -58,7 +58,7 @@ def neighbours_view(folder: Path, url: Url) -> NeighboursView:
         ],
         linked_from=[
             LinkLine(each.url, visible(each.anchor, 200), each.relevance, is_stored=True)
-            for each in parents[:NEIGHBOURS]
+            for each in parents[:MAX_NEIGHBOURS]
         ],
-        has_more_in_links=len(parents) > NEIGHBOURS,
+        has_more_in_links=len(parents) > MAX_NEIGHBOURS,
     )

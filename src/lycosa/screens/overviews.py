@@ -13,7 +13,7 @@ from lycosa.run.control import CrawlRequest, ask
 from lycosa.run.export import labels_of
 from lycosa.run.open import open_for_reading
 from lycosa.run.overview import Overview, overview
-from lycosa.run.trust import concerns, is_trusted
+from lycosa.run.trust import is_trusted, settings_to_trust
 from lycosa.vocabulary.errors import LycosaError
 from lycosa.vocabulary.records import Plain
 from lycosa.vocabulary.text import visible
@@ -21,11 +21,11 @@ from lycosa.vocabulary.text import visible
 from .lines import Counted, PageLine, counted, page_line, paged, run_kind, without_paths
 
 COLLECTIONS_PER_PAGE = 24
-LATEST = 12  # pages on the overview
-RUNS = 10
-POINTS = 60  # of a sparkline
-STEPS = 200  # of a harvest curve
-_STATUS_WITHIN = 2.0  # seconds for a crawl to say how it is
+LATEST_PAGES = 12  # pages on the overview
+MAX_RUNS = 10
+SPARKLINE_POINTS = 60  # of a sparkline
+CURVE_POINTS = 200  # of a harvest curve
+_STATUS_TIMEOUT = 2.0  # seconds for a crawl to say how it is
 _CACHE_SECONDS = 3.0  # seconds; an overview is computed at most once in this time, however fast the collection changes
 _MAX_KEPT = 64  # overviews
 
@@ -153,7 +153,7 @@ class Overviews:
         try:
             recipe = load_recipe(folder, to_read=True)
             topic = visible(recipe.topic.text, 300)
-            is_fine = not concerns(folder, recipe) or is_trusted(folder)
+            is_fine = not settings_to_trust(folder, recipe) or is_trusted(folder)
             found, relevant = self._overview(folder)
         except LycosaError as error:
             return CollectionCard(
@@ -177,7 +177,7 @@ class Overviews:
             looked_again=fresh.looked_again,
             changed=fresh.changed,
             vanished=fresh.vanished,
-            curve=shares(relevant, POINTS),
+            curve=shares(relevant, SPARKLINE_POINTS),
             crawl=crawl,
             is_trusted=is_fine,
         )
@@ -186,7 +186,7 @@ class Overviews:
         found, relevant = self._overview(folder)
         facts, labels = found.facts, labels_of(folder)
         with open_for_reading(folder) as collection:
-            latest = [page_line(row, labels) for row in collection.catalog.latest_pages(LATEST)]
+            latest = [page_line(row, labels) for row in collection.catalog.latest_pages(LATEST_PAGES)]
         curve, latest_curve = harvest_points(relevant)
         recall = found.recall
         return CollectionView(
@@ -205,7 +205,7 @@ class Overviews:
                     run.stopped_at,
                     visible(run.stop_reason or "", 200),
                 )
-                for run in facts.runs[: -RUNS - 1 : -1]
+                for run in facts.runs[: -MAX_RUNS - 1 : -1]
             ],
             changes=[ChangeLine(each.url, visible(each.title), each.change, each.at) for each in found.changes],
             latest=latest,
@@ -226,7 +226,7 @@ class Overviews:
             found, relevant = self._overview(folder)
             curves, outcomes = harvest_points(relevant), counted(found.outcomes)
             with open_for_reading(folder) as collection:
-                latest = [page_line(row, {}) for row in collection.catalog.latest_pages(LATEST)]
+                latest = [page_line(row, {}) for row in collection.catalog.latest_pages(LATEST_PAGES)]
         return LiveView(
             phase="starting" if is_starting and crawl.phase == "none" else crawl.phase,
             pages=pages,
@@ -272,7 +272,7 @@ def stamp_of(folder: Path) -> object:
 def crawl_figures(folder: Path) -> CrawlFigures:
     """The status that the crawl of a collection reports; None if none runs."""
     try:
-        reply = ask(folder, CrawlRequest("status"), within=_STATUS_WITHIN)
+        reply = ask(folder, CrawlRequest("status"), timeout=_STATUS_TIMEOUT)
     except LycosaError:
         return CrawlFigures("busy")
     if reply is None:
@@ -300,7 +300,7 @@ def shares(relevant: list[bool], points: int) -> list[float]:
 def harvest_points(relevant: list[bool]) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
     """The share of relevant pages among all so far, and among the latest, over a crawl."""
     window = max(20, min(500, len(relevant) // 20))
-    step = max(1, -(-len(relevant) // STEPS))
+    step = max(1, -(-len(relevant) // CURVE_POINTS))
     sums, so_far, latest = [0], [], []
     for number, is_relevant in enumerate(relevant, 1):
         sums.append(sums[-1] + is_relevant)

@@ -18,9 +18,9 @@ from lycosa.vocabulary.records import Candidate, Url
 from lycosa.vocabulary.text import visible
 
 from .lines import HitLine, PageLine, hit_line, page_line
-from .versions import VERSIONS, VersionLine, version_line
+from .versions import MAX_VERSIONS, VersionLine, version_line
 
-SIMILAR = 6
+MAX_SIMILAR = 6
 PARAGRAPHS = 200
 _MAX_TEXT = 40_000  # characters
 _MAX_STORED = 5_000_000  # characters of a stored page
@@ -78,7 +78,7 @@ def page_view(folder: Path, url: Url) -> PageView:
             truncated=row.truncated,
             text=[visible(each, 4_000) for each in text.splitlines() if each.strip()][:PARAGRAPHS],
             way=[*map(_step, way_to(catalog, row)), _step(row)],
-            versions=[version_line(look) for look in catalog.looks(row.number)[-VERSIONS:]],
+            versions=[version_line(look) for look in catalog.looks(row.number)[-MAX_VERSIONS:]],
             similar=_similar(collection, row.url, labels),
             label=labels.get(row.url, ""),
         )
@@ -86,7 +86,7 @@ def page_view(folder: Path, url: Url) -> PageView:
 
 def _similar(collection: Collection, url: Url, labels: Mapping[Url, str]) -> list[HitLine]:
     try:
-        return [hit_line(hit, labels) for hit in collection.search.similar(url, limit=SIMILAR)]
+        return [hit_line(hit, labels) for hit in collection.search.similar(url, limit=MAX_SIMILAR)]
     except LycosaError:  # the index is of an older version, or damaged: the page can be shown without
         return []
 

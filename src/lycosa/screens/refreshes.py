@@ -16,7 +16,7 @@ from .lines import Counted, paged, run_kind
 from .overviews import CrawlFigures
 
 CHANGES_PER_PAGE = 50
-RUNS = 20  # the latest refreshes that can be chosen
+MAX_RUNS = 20  # the latest refreshes that can be chosen
 NEW = "new"
 KINDS = (Change.CHANGED.value, NEW, Change.VANISHED.value, Change.RETURNED.value)  # that are listed
 _BUDGET = 100  # requests that are offered, at least
@@ -77,7 +77,7 @@ def refresh_view(
             RefreshLine(
                 each, runs[each - 1].at, run_kind(runs[each - 1]), visible(runs[each - 1].stop_reason or "", 200)
             )
-            for each in refreshes[: -RUNS - 1 : -1]
+            for each in refreshes[: -MAX_RUNS - 1 : -1]
         ],
         run=number,
         counts=[Counted(visible(name, 40), count) for name, count in counts.items()],

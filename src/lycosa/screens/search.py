@@ -30,7 +30,7 @@ ORDERS: dict[str, str] = {  # as a user knows them
 }
 PERIODS = {"1d": "last day", "7d": "last week", "30d": "last month", "365d": "last year"}
 _SHARES = {"0.95": "0.95 and more", "0.8": "0.8 and more", "0.5": "0.5 and more"}
-_VALUES = 12  # of a facet
+_MAX_FACET_VALUES = 12  # of a facet
 _MIN_TYPED = 2  # letters of a word that is being typed, from which on those that begin with it are found
 
 Order = Literal["", "relevance", "standing", "newest", "oldest"]
@@ -229,7 +229,7 @@ def _facets(first: Sequence[PageFacts], labels: Mapping[Url, str], now: float) -
 
 
 def _most_common(values: Iterable[str]) -> list[FacetValue]:
-    counts = Counter(value for value in values if value).most_common(_VALUES)
+    counts = Counter(value for value in values if value).most_common(_MAX_FACET_VALUES)
     return [FacetValue(value, visible(value, 120), count) for value, count in counts]
 
 

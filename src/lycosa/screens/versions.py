@@ -15,8 +15,8 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import visible
 
-VERSIONS = 50  # the latest, that can be chosen
-AROUND = 2  # sentences shown around a change
+MAX_VERSIONS = 50  # the latest, that can be chosen
+CONTEXT_SENTENCES = 2  # sentences shown around a change
 _MAX_SENTENCES = 1_000  # of a version; what compares them takes quadratic time, and more for hostile ones
 _MAX_SENTENCE = 600  # characters
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")
@@ -59,7 +59,7 @@ def versions_view(folder: Path, url: Url, old: int | None = None, new: int | Non
         row = collection.catalog.page(url)
         if row is None:
             raise UsageError("the collection has no such page")
-        looks = [each for each in collection.catalog.looks(row.number) if each.place is not None][-VERSIONS:]
+        looks = [each for each in collection.catalog.looks(row.number) if each.place is not None][-MAX_VERSIONS:]
         stored = [version_line(look) for look in looks]
         if len(looks) < 2:
             return VersionsView(row.url, visible(row.title), stored, None, None, 0, 0, [], False)
@@ -98,8 +98,8 @@ def diff(old: Sequence[str], new: Sequence[str]) -> list[DiffLine]:
     for place, (what, old_start, old_end, new_start, new_end) in enumerate(opcodes):
         if what == "equal":
             same = [DiffLine("same", text) for text in old[old_start:old_end]]
-            head = AROUND if place else 0
-            tail = AROUND if place + 1 < len(opcodes) else 0
+            head = CONTEXT_SENTENCES if place else 0
+            tail = CONTEXT_SENTENCES if place + 1 < len(opcodes) else 0
             if len(same) > head + tail:
                 hidden = len(same) - head - tail
                 gap = DiffLine("gap", f"{hidden} {'sentence' if hidden == 1 else 'sentences'} as before")

@@ -17,7 +17,7 @@ from .urls import hostname_of, normalise
 
 MAX_URL_LENGTH = 2048  # characters of a URL received from others
 
-_CLOSED_V4 = tuple(
+_SPECIAL_PURPOSE_V4 = tuple(
     (IPv4Network(network), kind)
     for network, kind in (
         ("0.0.0.0/8", "unspecified"),
@@ -37,7 +37,7 @@ _CLOSED_V4 = tuple(
         ("240.0.0.0/4", "reserved"),
     )
 )
-_CLOSED_V6 = tuple(
+_SPECIAL_PURPOSE_V6 = tuple(
     (IPv6Network(network), kind)
     for network, kind in (
         ("::/128", "unspecified"),
@@ -124,7 +124,7 @@ def why_not_public_address(address: str) -> str | None:
         return "not an IP address"
     if isinstance(ip, IPv4Address):
         return _why_not_public_v4(ip)
-    for network, kind in _CLOSED_V6:
+    for network, kind in _SPECIAL_PURPOSE_V6:
         if ip in network:
             return kind
     embedded = tuple(_embedded(ip))
@@ -138,7 +138,7 @@ def why_not_public_address(address: str) -> str | None:
 
 
 def _why_not_public_v4(ip: IPv4Address) -> str | None:
-    return next((kind for network, kind in _CLOSED_V4 if ip in network), None)
+    return next((kind for network, kind in _SPECIAL_PURPOSE_V4 if ip in network), None)
 
 
 def _embedded(ip: IPv6Address) -> Iterator[IPv4Address]:

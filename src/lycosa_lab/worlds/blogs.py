@@ -259,8 +259,8 @@ def _distinct(
 
 # With times
 
-ROUNDS_A_DAY = 4
-RECENT = 2 * ROUNDS_A_DAY  # rounds for which a link may be copied
+ROUNDS_PER_DAY = 4
+RECENT = 2 * ROUNDS_PER_DAY  # rounds for which a link may be copied
 WARM_UP = 14.0  # days simulated before the first one, so that some blogs are well known by then
 NIGHT = 0.6  # depth of the daily cycle: 0 no cycle, 1 no links at midnight
 FIRST_DAY = 1_146_700_800.0  # 4 May 2006; arbitrary
@@ -364,7 +364,7 @@ def _simulate_posts(
     order = np.argsort(moments, kind="stable")
     order = np.delete(order, _sample_excess(moments[order] >= 0, links, rng))
     sources, moments = sources[order], moments[order]
-    rounds = np.arange(-WARM_UP, days, 1 / ROUNDS_A_DAY) + 1 / ROUNDS_A_DAY
+    rounds = np.arange(-WARM_UP, days, 1 / ROUNDS_PER_DAY) + 1 / ROUNDS_PER_DAY
     closes = np.searchsorted(moments, rounds, side="right")
     closes[-1] = len(order)
     recent = np.concatenate([np.zeros(RECENT, np.int64), closes])[: len(closes)]

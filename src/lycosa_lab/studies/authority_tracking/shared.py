@@ -18,8 +18,8 @@ DAYS = 24  # number of longer "days" into which a long world is divided
 MAX_DAYS = 60  # a world that lasts longer is divided into DAYS longer ones
 WINDOW = 7  # days
 FIRST_DAY = 1  # on which the crawl starts
-POINTS_A_DAY = 2
-WELL_LINKED = 20  # pages with the most links in both directions
+POINTS_PER_DAY = 2
+WELL_LINKED_PAGES = 20  # pages with the most links in both directions
 
 
 class TrackingInputs(Struct, frozen=True):
@@ -57,13 +57,15 @@ def inputs_of(world: TimedLinkGraph, size: Size) -> TrackingInputs:
     day = day_length(world)
     graph = without_isolated_nodes(world.windowed(WINDOW * day))
     targets = _targets_in(graph, size)
-    times = np.arange(FIRST_DAY + 1 / POINTS_A_DAY, (graph.end - graph.begin) / day, 1 / POINTS_A_DAY)
+    times = np.arange(FIRST_DAY + 1 / POINTS_PER_DAY, (graph.end - graph.begin) / day, 1 / POINTS_PER_DAY)
     moments = moments_of(graph, (graph.begin + times * day).tolist(), k=targets, day=day)
     begin = graph.begin + FIRST_DAY * day
     window = graph.window_degrees()
     window.move_to(begin)
     both_ways = np.minimum(window.in_degrees, window.out_degrees)
-    return TrackingInputs(graph, day, targets, moments, begin, np.argsort(-both_ways, kind="stable")[:WELL_LINKED])
+    return TrackingInputs(
+        graph, day, targets, moments, begin, np.argsort(-both_ways, kind="stable")[:WELL_LINKED_PAGES]
+    )
 
 
 def require_timed(world: StudyWorld) -> TimedLinkGraph:
@@ -82,12 +84,12 @@ def day_length(world: TimedLinkGraph) -> float:
         raise UsageError(
             "authority-tracking needs links from one page to another, and there is none; give another file"
         )
-    lasts = float(times[-1] - times[0])
-    day = DAY if lasts <= MAX_DAYS * DAY else lasts / DAYS
-    if lasts < (FIRST_DAY + 2) * day:
+    duration = float(times[-1] - times[0])
+    day = DAY if duration <= MAX_DAYS * DAY else duration / DAYS
+    if duration < (FIRST_DAY + 2) * day:
         raise UsageError(
-            f"authority-tracking needs links of {FIRST_DAY + 2} days or more, not of {lasts / day:.1f}; give a longer"
-            " file"
+            f"authority-tracking needs links of {FIRST_DAY + 2} days or more, not of {duration / day:.1f}; give a"
+            " longer file"
         )
     gaps = np.diff(times)
     longest = int(gaps.argmax())
@@ -102,11 +104,11 @@ def day_length(world: TimedLinkGraph) -> float:
 
 def _targets_in(graph: WindowedGraph, size: Size) -> int:
     """The number of targets: that of the scale, but at most one for every `nodes_a_target` nodes."""
-    for_each: int = size["nodes_a_target"]
-    if len(graph) < for_each:
+    nodes_per_target: int = size["nodes_a_target"]
+    if len(graph) < nodes_per_target:
         raise UsageError(
-            f"authority-tracking needs {for_each} pages or more that have a link, not {len(graph)}: of fewer, none is"
-            " a target; give a larger file"
+            f"authority-tracking needs {nodes_per_target} pages or more that have a link, not {len(graph)}: of fewer,"
+            " none is a target; give a larger file"
         )
     k: int = size["k"]
-    return min(k, len(graph) // for_each)
+    return min(k, len(graph) // nodes_per_target)

@@ -18,7 +18,7 @@ from lycosa_lab.worlds.world import Access
 from .links import Attraction
 
 DAY = 86_400.0  # seconds
-SESSIONS_A_DAY = 1.5  # of the mean reader
+SESSIONS_PER_DAY = 1.5  # of the mean reader
 KNOWN_PAGES = 6  # of each interest of a reader
 FROM_KNOWN_PAGES = 0.7  # share of sessions that begin at a known page; the others begin at a popular one
 CONTINUES = 0.85  # probability of another page after each
@@ -62,7 +62,7 @@ class _Reader:
     def __init__(self, web: BrowsedWeb, user: int, days: float, rng: random.Random):
         self._web, self._user, self._end, self._rng = web, user, days * DAY, rng
         self._interests = _interests(rng, web.topics)
-        self._session_rate = SESSIONS_A_DAY * rng.expovariate(1.0)
+        self._session_rate = SESSIONS_PER_DAY * rng.expovariate(1.0)
         self._known = [self._popular_page() for _ in range(KNOWN_PAGES * len(self._interests))]
 
     def reads(self) -> Iterator[Access]:

@@ -58,7 +58,7 @@ def test_a_quiet_crawl_says_nothing_beside_its_result(tmp_path, served, flags):
         ({"page": 0.5045}, "found on a page of relevance 0.50"),
         (
             {"page": 0.1, "anchor": 0.5},
-            "found on a page of relevance 0.10, by a link that says 50% of the topic's words",
+            "found on a page of relevance 0.10, by a link whose text has 50% of the topic's words",
         ),
         ({"depth": 2, "redirected": True}, "found at depth 2, after a redirect"),
         ({"chance": True}, "drawn at random"),
@@ -67,13 +67,13 @@ def test_a_quiet_crawl_says_nothing_beside_its_result(tmp_path, served, flags):
         ({}, "requested by the user"),
         (
             {"words": 2.5, "links": 0.5},
-            "2.5 times as likely by the words of the pages that link to it, "
-            "0.5 times as likely by which pages link to it",
+            "2.5 × as likely because of the words of the pages that link to it, "
+            "0.5 × as likely because of the pages that link to it",
         ),
         (
             {"readers": {"frequency": 1.8, "signature": 1.0, "temporal": 1.63, "people": 12}},
-            "read by 12 people, 1.8 times as likely by how many of their pages are on the topic, "
-            "1.63 times as likely by what they read shortly before or after",
+            "read by 12 people, 1.8 × as likely because of how many of their pages are on the topic, "
+            "1.63 × as likely because of what they read shortly before or after",
         ),
         (
             {"relevance": 0.4, "standing": 0.7, "utility": 0.82, "worth": 0.7},
@@ -83,24 +83,23 @@ def test_a_quiet_crawl_says_nothing_beside_its_result(tmp_path, served, flags):
         ({"readers": "somehow"}, "readers somehow"),
         (
             {"parts": {"page": 0.1, "anchor": -0.69, "links": 0.001}},
-            "0.5 times as likely by the word of its anchor that says most of the topic, "
-            "1.1 times as likely by the relevance of the pages that link to it",
+            "0.5 × as likely because of the most typical word of its link text, "
+            "1.1 × as likely because of the relevance of the pages that link to it",
         ),
         ({"parts": {}}, "a link about which nothing is known"),
-        ({"parts": {"odd": 0.69}}, "2 times as likely by odd"),
+        ({"parts": {"odd": 0.69}}, "2 × as likely because of odd"),
         ({"parts": 3}, "parts 3"),
         (
             {"parts": {"page": 0.69}, "sample": True},
-            "drawn at random, to see what else there is, "
-            "2 times as likely by the relevance of the pages that link to it",
+            "drawn at random to explore, 2 × as likely because of the relevance of the pages that link to it",
         ),
         ({"example": True}, "an example"),
-        ({"words": 1.0, "links": 0.5}, "0.5 times as likely by which pages link to it"),
+        ({"words": 1.0, "links": 0.5}, "0.5 × as likely because of the pages that link to it"),
         ({"links": 1.0}, "a link about which nothing is known"),
         (
             {"standing_parts": {"parents": 0.001, "sites": 0.53, "domain": -0.69}},
-            "0.5 times the odds of high importance, by the rank or visitors of its site, "
-            "1.7 times the odds of high importance, by how many other sites link to it",
+            "0.5 × the odds of high importance because of the rank or visitors of its site, "
+            "1.7 × the odds of high importance because of how many other sites link to it",
         ),
         ({"standing_parts": {"parents": 0.0}}, "the usual odds of high importance"),
     ],
@@ -112,15 +111,15 @@ def test_reasons_are_told_in_words(because, words):
 @pytest.mark.parametrize("feature", FEATURES)
 def test_every_part_of_the_default_strategy_has_words_of_its_own(feature):
     words = in_words({"parts": {feature: 1.0}})
-    assert words.startswith("2.7 times as likely by ")
-    assert not words.endswith(f" by {feature}")
+    assert words.startswith("2.7 × as likely because of ")
+    assert not words.endswith(f" of {feature}")
 
 
 @pytest.mark.parametrize(
     ("strategy", "reason"),
     [
         ("best-first", "found on a page of relevance "),
-        ("hunter", "times as likely by the relevance of the pages that link to it"),
+        ("hunter", "× as likely because of the relevance of the pages that link to it"),
     ],
 )
 def test_explain_and_the_report_give_the_same_reason(tmp_path, served, strategy, reason):

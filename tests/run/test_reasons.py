@@ -8,7 +8,7 @@ from lycosa.vocabulary.records import Url
 def test_the_parts_of_a_score_come_the_most_telling_first():
     found = factors_of({"parts": {"host": 0.1, "anchor": -2.0, "page": 1.0}})
     assert [(each.name, each.log_odds) for each in found] == [("anchor", -2.0), ("page", 1.0), ("host", 0.1)]
-    assert found[1].words == "by the relevance of the pages that link to it"
+    assert found[1].words == "the relevance of the pages that link to it"
 
 
 def test_what_no_strategy_of_ours_wrote_is_bounded_and_harmless():

@@ -102,7 +102,7 @@ def test_a_crawl_without_seeds_goes_where_people_went_and_says_so_without_naming
     assert read
     said = done("explain", folder, read[0][0]).out
     assert "read by " in said
-    assert "times as likely by how many of their pages are on the topic" in said
+    assert "× as likely because of how many of their pages are on the topic" in said
     for told in (said, done("explain", folder, read[0][0], "--json").out, *(because for _, because in read)):
         assert "10.9." not in told
     done("report", folder)

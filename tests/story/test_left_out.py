@@ -172,6 +172,8 @@ def test_pages_left_out_by_an_earlier_run_are_kept_without_another_request(tmp_p
         ({"/": response(b"", status="404 Not Found")}, [], "http://a.example/: not found (404)"),
         ({"/": response(b"", status="401 Unauthorized")}, [], "http://a.example/: denied (401)"),
         ({"/": response(page("home"))}, ["--include-url", "a.example/*"], "not fetched (scope: URL not included)"),
+        ({"/": response(page("home"))}, ["--include-url", "a.example/*"], "--include-url '*://a.example/*'"),
+        ({"/": response(page("home"))}, ["--include-url", "http://b.example/*"], "name a seed within the scope"),
         ({"/": response(with_head(page("home"), NOINDEX))}, [], "left out (noindex)"),
         (
             {"/": response(b"", status="302 Found", Location="/gone"), "/gone": response(b"", status="410 Gone")},

@@ -305,7 +305,7 @@ def test_both_estimates_are_explained_in_plain_words() -> None:
     strategy.learn(page)
     (candidate,) = strategy.propose(page)
     said = in_words(candidate.because)
-    assert "times the odds of high importance, by the importance of the pages that link to it" in said
+    assert "× the odds of high importance because of the importance of the pages that link to it" in said
     how = candidate.because["weighed"]
     assert f"relevant with probability {how['relevance']:.2f} and importance {how['standing']:.2f}" in said
     mixed = how["alpha"] * how["relevance"] + (1 - how["alpha"]) * how["standing"]

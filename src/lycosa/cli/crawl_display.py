@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from shlex import quote
 
 from lycosa import api
 from lycosa.collection.export import iso
@@ -63,8 +64,18 @@ def run(crawl: api.Run, *, progress: Progress, as_json: bool = False, quiet: boo
                     f"and {command('seeds')} HOST finds some"
                 )
     if why_nothing:
-        raise LycosaError(f"no page was stored: {why_nothing}; the same command tries again")
+        raise LycosaError(f"no page was stored: {why_nothing}; {_way_out(session)}")
     return status.is_interrupted
+
+
+def _way_out(session: Session) -> str:
+    """What to do after a crawl that stored nothing."""
+    for pattern in session.recipe.scope.urls:
+        if "://" not in pattern and not pattern.startswith("*"):
+            return f"a pattern has to match the whole URL, scheme included: --include-url {quote(f'*://{pattern}')}"
+    if not session.status.requests.fetches:
+        return "name a seed within the scope, or widen the scope"
+    return "the same command tries again"
 
 
 def _relevant_share(session: Session) -> str:

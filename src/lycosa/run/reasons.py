@@ -12,19 +12,19 @@ _PHRASES = {
     "seed": "a seed",
     "sitemap": "named by a sitemap",
     "example": "an example",
-    "boosted": "named by you to come first",
-    "sample": "drawn at random, to see what else there is",
+    "boosted": "moved to the front by you",
+    "sample": "drawn at random to explore",
     "weighed": "{}",
     "standing_parts": "{}",
     "parts": "{}",
     "page": "found on a page of relevance {:.2f}",
     "relevance": "found on a page of relevance {:.2f}",
     "standing": "importance {:.2f}",
-    "anchor": "by a link that says {:.0%} of the topic's words",
-    "words": "{:.3g} times as likely by the words of the pages that link to it",
-    "tokens": "{:.3g} times as likely by the words of its URL",
-    "links": "{:.3g} times as likely by which pages link to it",
-    "siblings": "{:.3g} times as likely by what else these pages link to",
+    "anchor": "by a link whose text has {:.0%} of the topic's words",
+    "words": "{:.3g} × as likely because of the words of the pages that link to it",
+    "tokens": "{:.3g} × as likely because of the words in its URL",
+    "links": "{:.3g} × as likely because of the pages that link to it",
+    "siblings": "{:.3g} × as likely because of what else these pages link to",
     "share": "of which a share of {:g} counts beside the map",
     "map": "by the map, from {}",
     "map_topic": "by the map, after a page on {}",
@@ -53,7 +53,7 @@ def in_words(because: Mapping[str, Plain], *, max_factors: int | None = None) ->
     for_people = (what for what in because if what not in _FOR_PROGRAMS)
     ordered = sorted(for_people, key=lambda what: _ORDER.get(what, len(_ORDER)))
     phrases = [_phrase(what, because[what], max_factors) for what in ordered]
-    shown = [phrase for phrase in phrases if not phrase.startswith("1 times ")]
+    shown = [phrase for phrase in phrases if not phrase.startswith("1 × ")]
     return ", ".join(shown) or (_NOTHING_KNOWN if because else "requested by the user")
 
 
@@ -69,9 +69,9 @@ def shown_priority(priority: float, because: Mapping[str, Plain]) -> float:
 _MAX_FACTORS = 20  # of a link; a forged record may have more
 _NOTHING_KNOWN = "a link about which nothing is known"
 _READER_EVIDENCE = {
-    "frequency": "by how many of their pages are on the topic",
-    "signature": "by what their pages on the topic say",
-    "temporal": "by what they read shortly before or after",
+    "frequency": "how many of their pages are on the topic",
+    "signature": "the words of their pages on the topic",
+    "temporal": "what they read shortly before or after",
 }
 
 
@@ -79,35 +79,35 @@ def _readers(evidence: Mapping[str, Plain]) -> str:
     """The evidence of the access log for a page; of its readers, only the number is shown."""
     people = evidence.get("people")
     who = "" if people is None else " by one person" if people == 1 else f" by {people} people"
-    ratios = {kind: f"{evidence[kind]:.3g}" for kind in _READER_EVIDENCE if kind in evidence}
-    kinds = [f"{ratio} times as likely {_READER_EVIDENCE[kind]}" for kind, ratio in ratios.items() if ratio != "1"]
+    ratios = [(f"{evidence[kind]:.3g}", words) for kind, words in _READER_EVIDENCE.items() if kind in evidence]
+    kinds = [f"{ratio} × as likely because of {words}" for ratio, words in ratios if ratio != "1"]
     return ", ".join([f"read{who}", *kinds])
 
 
 _LINK_EVIDENCE = {
-    "page": "by the relevance of the pages that link to it",
-    "anchor": "by the word of its anchor that says most of the topic",
-    "neighbours": "by what the links next to it led to",
-    "anchor led": "by what other links with words of its anchor led to",
-    "around led": "by what other links with such words around led to",
-    "host": "by what was found on its host",
-    "links": "by how many pages link to it",
-    "anchor meaning": "by what its anchor means",
-    "around meaning": "by what the words around it mean",
-    "alive": "by how many URLs of its pattern led to a page",
+    "page": "the relevance of the pages that link to it",
+    "anchor": "the most typical word of its link text",
+    "neighbours": "what the links next to it led to",
+    "anchor led": "what links with similar text led to",
+    "around led": "what links in similar surroundings led to",
+    "host": "what was found on its host",
+    "links": "how many pages link to it",
+    "anchor meaning": "the meaning of its link text",
+    "around meaning": "the meaning of the words around it",
+    "alive": "how many URLs of its pattern led to a page",
 }
 
 
 def _link_evidence(parts: Mapping[str, Plain], max_factors: int | None) -> str:
     """The factors of a link, in words."""
     factors = _factors(parts, _LINK_EVIDENCE)[:max_factors]
-    return ", ".join(f"{factor} times as likely {evidence}" for factor, evidence in factors) or _NOTHING_KNOWN
+    return ", ".join(f"{factor} × as likely because of {evidence}" for factor, evidence in factors) or _NOTHING_KNOWN
 
 
 def _factors(parts: Mapping[str, Plain], evidence: Mapping[str, str]) -> list[tuple[str, str]]:
     """The factors of the odds, given as logarithms, with their sources in words; strongest first, without ones."""
     ranked = sorted(parts, key=lambda name: -abs(parts[name]))
-    factors = [(f"{exp(parts[name]):.2g}", evidence.get(name, f"by {name}")) for name in ranked]
+    factors = [(f"{exp(parts[name]):.2g}", evidence.get(name, name)) for name in ranked]
     return [(factor, source) for factor, source in factors if factor != "1"]
 
 
@@ -126,20 +126,20 @@ def factors_of(because: Mapping[str, Plain]) -> list[Factor]:
         return []
     numbers = {str(name): value for name, value in parts.items() if isinstance(value, int | float) and isfinite(value)}
     ranked = sorted(numbers, key=lambda name: -abs(numbers[name]))[:_MAX_FACTORS]
-    return [Factor(name, float(numbers[name]), _LINK_EVIDENCE.get(name, f"by {name}")) for name in ranked]
+    return [Factor(name, float(numbers[name]), _LINK_EVIDENCE.get(name, name)) for name in ranked]
 
 
 _STANDING_EVIDENCE = {
-    "parents": "by the importance of the pages that link to it",
-    "sites": "by how many other sites link to it",
-    "domain": "by the rank or visitors of its site",
+    "parents": "the importance of the pages that link to it",
+    "sites": "how many other sites link to it",
+    "domain": "the rank or visitors of its site",
 }
 
 
 def _standing_evidence(parts: Mapping[str, Plain]) -> str:
     """The factors of the expected standing of a link, in words."""
     factors = _factors(parts, _STANDING_EVIDENCE)
-    kinds = (f"{factor} times the odds of high importance, {evidence}" for factor, evidence in factors)
+    kinds = (f"{factor} × the odds of high importance because of {evidence}" for factor, evidence in factors)
     return ", ".join(kinds) or "the usual odds of high importance"
 
 

@@ -96,7 +96,7 @@ def factor_bars(factors: Sequence[Factor]) -> Markup:
         x, kind = (zero, "up") if each.log_odds > 0 else (zero - length, "down")
         bar = f'<rect class="{kind}" x="{x:.1f}" y="1" width="{length:.1f}" height="12" rx="2"/>'
         axis = f'<line class="grid" x1="{zero:g}" x2="{zero:g}" y1="0" y2="14"/>'
-        words = escape(each.words.removeprefix("by ")[:120])
+        words = escape(each.words[:120])
         rows.append(
             f'<li><svg viewBox="0 0 {zero + 60:g} 14" width="{zero + 60:g}" height="14" aria-hidden="true">'
             f"{axis}{bar}</svg>"

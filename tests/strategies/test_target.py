@@ -169,7 +169,7 @@ def test_it_is_told_where_what_waits_is_below_what_was_found() -> None:
     found.add(url_of("a"), 0.7, None)
     found.add(url_of("b"), 0.7, None)
     assert describe_target_result(solved(found, [(0.1, 0.9)])) == (
-        "target 0.6: the last 2 pages are of relevance 0.70 on average; what waits is below it, "
+        "target 0.6: the last 2 pages are of relevance 0.70 on average; the waiting links are below it, "
         "so links were followed by relevance alone"
     )
 

@@ -426,7 +426,9 @@ class _Fetches:
         elif self._crawl.assess.memory is None and (limit := status.limit_reached(budget)):
             status.stop_reason = limit  # a refresh that has stored pages left goes on
         elif budget.minutes is not None and minutes >= budget.minutes:
-            status.stop_reason = f"{budget.minutes:g} minutes have passed"
+            status.stop_reason = (
+                "1 minute has passed" if budget.minutes == 1 else f"{budget.minutes:g} minutes have passed"
+            )
         elif budget.requests is not None and status.requests.fetches >= budget.requests:
             status.stop_reason = status.requests.stop_reason()
         elif budget.dry_after and status.pages_since_relevant >= budget.dry_after:

@@ -163,7 +163,7 @@ def describe_target_result(target: RelevanceTarget) -> str:
     if not target.is_in_reach and recent_relevance < target.target:
         return f"target {target.target:g} was out of reach: {found}, so links were followed by relevance alone"
     if not target.is_in_reach:
-        return f"target {target.target:g}: {found}; what waits is below it, so links were followed by relevance alone"
+        return f"target {target.target:g}: {found}; the waiting links are below it, so links were followed by relevance alone"
     if target.alpha == 0.0:
         return f"target {target.target:g}: {found}, so links were followed by importance alone"
     return (
@@ -269,7 +269,7 @@ class LiveRun:
         if "strategy" in changed:  # then a change of target or options needs no mention
             changed = [what for what in changed if what not in ("options", "target")]
         if changed and session.status.pages:
-            session.tell(f"changed: {', '.join(changed)}; what waits is ranked again for {run.strategy}")
+            session.tell(f"changed: {', '.join(changed)}; the waiting links are ranked again for {run.strategy}")
             session.rerank(missing_standing=self._standing.judge)
         self._standing.judge_anew()
         self._topic.train_if_due()  # in case the last run was killed before training

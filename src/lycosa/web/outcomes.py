@@ -201,7 +201,8 @@ class FetchCounts:
     def stop_reason(self) -> str:
         """The stop reason of a run that was limited to so many fetches."""
         barred = f"; {self.barred} more were not, as robots.txt or the address was in the way" if self.barred else ""
-        return f"{self.requests} requests were made, as asked{barred}"
+        made = "1 request was" if self.requests == 1 else f"{self.requests} requests were"
+        return f"{made} made, as asked{barred}"
 
     def count(self, fetch: Fetch) -> None:
         if fetch.outcome is Outcome.POSTPONED:

@@ -208,7 +208,7 @@ def test_another_strategy_ranks_anew_what_waits_and_says_so(bees: Path) -> None:
     assert not [line for line in told if "ranked again" in line]
     crawl(bees, TOPICAL, 10, strategy="best-first", tell=told.append)
     [line] = [line for line in told if "ranked again" in line]
-    assert line == "changed: strategy; what waits is ranked again for best-first"
+    assert line == "changed: strategy; the waiting links are ranked again for best-first"
 
 
 @pytest.mark.parametrize(("strategy", "is_estimated"), [("adaptive", True), ("best-first", False)])

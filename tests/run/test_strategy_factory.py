@@ -18,7 +18,7 @@ def test_where_an_older_version_kept_less_of_a_strategy_what_waits_is_ranked_ane
         before = states(session)
     set_state(crawled, "strategy_state", {})
     with opened(crawled, tell=told.append) as session:
-        assert told == ["an older version has crawled here: ranking again what waits"]
+        assert told == ["an older version has crawled here: ranking the waiting links again"]
         assert states(session) == before, "which comes to the same"
     with opened(crawled, tell=told.append):
         assert len(told) == 1

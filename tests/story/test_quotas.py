@@ -66,7 +66,7 @@ def test_a_higher_quota_brings_what_was_skipped_and_a_lower_one_skips_what_waits
         crawl(folder, served, "--per-host", 3)
         before = set(skipped(folder))
         said = crawl(folder, served, "--per-host", 6, "--pages", 14)
-        assert "what waits is ranked again" in said.err
+        assert "the waiting links are ranked again" in said.err
         assert waiting(folder) and set(waiting(folder)) <= before
         assert not set(skipped(folder)) & set(waiting(folder)) | set(skipped(folder)) & set(pages(folder))
         crawl(folder, served, "--per-host", 2, "--pages", 20)

@@ -118,7 +118,7 @@ def test_another_target_ranks_what_waits_anew(tmp_path, served) -> None:
     folder = made(tmp_path / "c")
     crawled(folder, served, pages=60)
     said = crawled(folder, served, "--target", 0.2, pages=70).err
-    assert "changed: target; what waits is ranked again for hunter" in said
+    assert "changed: target; the waiting links are ranked again for hunter" in said
     assert all(row["standing"] is not None for row in exported(folder))
 
 

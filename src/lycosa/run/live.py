@@ -163,7 +163,10 @@ def describe_target_result(target: RelevanceTarget) -> str:
     if not target.is_in_reach and recent_relevance < target.target:
         return f"target {target.target:g} was out of reach: {found}, so links were followed by relevance alone"
     if not target.is_in_reach:
-        return f"target {target.target:g}: {found}; the waiting links are below it, so links were followed by relevance alone"
+        return (
+            f"target {target.target:g}: {found}; the waiting links are below it, "
+            "so links were followed by relevance alone"
+        )
     if target.alpha == 0.0:
         return f"target {target.target:g}: {found}, so links were followed by importance alone"
     return (

@@ -73,7 +73,7 @@ class StrategyFactory:
             strategy.restore(state)
             _restore_visited(strategy, catalog)
         except (LookupError, TypeError, ValueError, AttributeError):
-            self._tell("last crawled by an older version: ranking the waiting links again")
+            self._tell("an older version has crawled here: ranking the waiting links again")
             return None
         return strategy
 

@@ -90,9 +90,14 @@ class Secretive(Forgetful):
         return {"pages": {self.pages}}
 
 
+class Nameless(BestFirst):
+    name = ""
+
+
 @pytest.mark.parametrize(
     ("strategy", "law"),
     [
+        (Nameless, "has a `name`"),
         (Half, "every reachable page|dead, moved or refused"),
         (OutOfScale, "within 0 and 1"),
         (Silent, "says of every candidate why"),

@@ -142,6 +142,7 @@ def check_strategy(strategy: Callable[..., Strategy], *, worlds: int = 20) -> No
     def make(world: SmallWeb) -> Strategy:
         return strategy(access_log=world.access_log()) if "log" in needs else strategy()
 
+    has_a_name(make)
     follows_no_link_that_asks_so(make)
     learns_from_skips_and_failures(make)
     passes_dead_moved_and_refused_links(make)
@@ -155,6 +156,13 @@ def check_strategy(strategy: Callable[..., Strategy], *, worlds: int = 20) -> No
         takes_over_from_another(make, world, after=random.randrange(1, 6))
         judged = [(random.choice(NO_NUMBERS), random.choice(NO_NUMBERS)) for _ in range(8)]
         stays_finite_whatever_models_say(make, world, judged)
+
+
+def has_a_name(make: Make) -> None:
+    """Its `name` is a text, which runs record."""
+    world = random_world(0)
+    name = getattr(make(world), "name", None)
+    _require(isinstance(name, str) and bool(name), "has a `name`", world)
 
 
 def visits_each_page_once(make: Make, world: SmallWeb) -> None:

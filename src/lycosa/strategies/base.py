@@ -18,8 +18,9 @@ Number = TypeVar("Number", int, float)
 class BaseStrategy(ABC):
     """Defaults for a strategy, so that a subclass needs only `propose`, and `learn` if it learns.
 
-    Seeds come first; a waiting URL keeps the highest priority at which it was offered; nothing is saved. A strategy
-    that learns overrides `state` and `restore` too, so that a stopped crawl continues as if it had not been stopped.
+    Seeds have priority 1; a waiting URL keeps the highest priority at which it was offered; nothing is saved. A
+    strategy that learns overrides `state` and `restore` too, so that a stopped crawl continues as if it had not been
+    stopped.
 
     >>> class ShortestUrl(BaseStrategy):
     ...     name = "shortest-url"
@@ -28,9 +29,17 @@ class BaseStrategy(ABC):
     ...     def propose(self, event):
     ...         if isinstance(event, Skip):
     ...             return []
-    ...         depth = event.candidate.depth + 1
-    ...         links = event.open_links()
-    ...         return [Candidate(link.target, -len(link.target), event.candidate.url, depth=depth) for link in links]
+    ...         parent = event.candidate
+    ...         return [
+    ...             Candidate(
+    ...                 link.target,
+    ...                 -len(link.target),
+    ...                 found_on=parent.url,
+    ...                 because={"length": len(link.target)},
+    ...                 depth=parent.depth + 1,
+    ...             )
+    ...             for link in event.open_links()
+    ...         ]
     >>> ShortestUrl().start(["http://a.example/"])[0].priority
     1.0
     """

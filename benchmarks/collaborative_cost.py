@@ -40,12 +40,12 @@ class MadeUpWords:
     numbers = 0
 
     def __init__(self, codes: Codes):
-        self.counted = codes, np.ones(len(codes), np.uint64)
+        self.term_counts = codes, np.ones(len(codes), np.uint64)
         self.length = len(codes)
 
     @property
     def terms(self) -> dict[str, int]:
-        return {str(code): 1 for code in self.counted[0].tolist()}
+        return {str(code): 1 for code in self.term_counts[0].tolist()}
 
     def codes_of(self, texts: Sequence[str]) -> list[Codes]:
         return [codes_of(tokens_of(text)) for text in texts]

@@ -26,9 +26,9 @@ from lycosa.frontier.durable import DurableFrontier
 from lycosa.reading import Reader, main_text, reader
 from lycosa.reading.words import terms_of
 from lycosa.relevance import background
-from lycosa.relevance.counted import PageCounts
 from lycosa.relevance.positive_unlabelled import MAX_UNLABELLED, train_from_positives
 from lycosa.relevance.svm import LinearModel
+from lycosa.relevance.term_counts import PageCounts
 from lycosa.strategies.best_first import BestFirst
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Page, Url, Visit

@@ -50,7 +50,7 @@ def parts(features: FeatureExtractor) -> dict[str, Callable[[Page], object]]:
     return {
         "volume": each.information_volume,
         "location": lambda page: each.information_location(page.url),
-        "specificity": lambda page: features.specificity(page.words.counted),
+        "specificity": lambda page: features.specificity(page.words.term_counts),
         "brokerage": each.information_brokerage,
         "link ratio": each.link_ratio,
         "quantitative ratio": each.quantitative_ratio,

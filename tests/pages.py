@@ -5,8 +5,8 @@ from typing import Self
 
 import numpy as np
 
-from lycosa.vocabulary.records import Codes, Page, Url
-from lycosa.vocabulary.text import Indices, codes_of, tokens_of
+from lycosa.vocabulary.records import Codes, Indices, Page, Url
+from lycosa.vocabulary.text import codes_of, tokens_of
 
 
 class GivenWords:
@@ -29,13 +29,13 @@ class GivenWords:
         return np.repeat(codes_of(self.terms), list(self.terms.values()))
 
     @property
-    def counted(self) -> tuple[Codes, Codes]:
+    def term_counts(self) -> tuple[Codes, Codes]:
         codes = codes_of(self.terms)
         order = np.argsort(codes)
         return codes[order], np.array(list(self.terms.values()), dtype=np.uint64)[order]
 
     @property
-    def placed(self) -> tuple[Codes, Indices]:
+    def term_positions(self) -> tuple[Codes, Indices]:
         codes = self.codes
         return codes, np.arange(len(codes))
 

@@ -15,7 +15,7 @@ from lycosa.relevance.registry import TRAINERS
 from lycosa.strategies import BestFirst, PageRank
 from lycosa.strategies.base import BaseStrategy
 from lycosa.testing import check_exporter, check_refresh_policy, check_relevance, check_strategy
-from lycosa.vocabulary.records import Candidate, Page, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, JsonValue, Page, Skip, Url, Visit
 
 
 @pytest.mark.parametrize("name", POLICIES)
@@ -86,7 +86,7 @@ class Forgetful(BaseStrategy):
 
 
 class Secretive(Forgetful):
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         return {"pages": {self.pages}}
 
 

@@ -47,7 +47,7 @@ from lycosa.run.options import (
 from lycosa.run.trust import polite_recipe
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
-from lycosa.vocabulary.records import Fetch, Plain, Visit
+from lycosa.vocabulary.records import Fetch, JsonValue, Visit
 from lycosa.vocabulary.urls import checked_url, normalise
 
 # Imported in the functions that need them, so that a search starts without the modules that fetch, train and draw.
@@ -204,7 +204,7 @@ class _Readable:
         page = self.page(url)
         return [] if page is None else self._collection().search.similar(page.url, limit=limit)
 
-    def explain(self, url: str) -> Plain:
+    def explain(self, url: str) -> JsonValue:
         """What is known of a URL: its state (stored, waiting, skipped, …), why, and the links that led to it."""
         from lycosa.run.explanation import facts_about
 

@@ -28,7 +28,7 @@ from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy,
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import RecipeError, UsageError, explain_validation_error
 from lycosa.vocabulary.files import read_regular_file
-from lycosa.vocabulary.records import Plain, Url
+from lycosa.vocabulary.records import JsonValue, Url
 from lycosa.vocabulary.text import tokens_of
 from lycosa.vocabulary.url_files import NumberedLine, bare_host, content_lines, read_url_file
 from lycosa.vocabulary.urls import normalise
@@ -168,7 +168,7 @@ class Waiting(Struct, frozen=True, forbid_unknown_fields=True):
 class Recipe(Struct, frozen=True, forbid_unknown_fields=True):
     contact: str = ""  # your e-mail address or web page for site owners; sent in the User-Agent
     strategy: str = DEFAULT_STRATEGY
-    options: Mapping[str, Plain] = {}  # keywords of the strategy's constructor
+    options: Mapping[str, JsonValue] = {}  # keywords of the strategy's constructor
     seeds: str = ""  # file of URLs to start from; without one, the examples
     sitemaps: bool = False  # also start from the sitemaps in robots.txt of the seeds' hosts
     topic: Topic = field(default_factory=Topic)
@@ -203,7 +203,7 @@ def load_recipe(folder: Path, *, to_read: bool = False, tell: Callable[[str], No
     except RecursionError:
         raise RecipeError(f"{path}: tables within tables too deep to read; write it with fewer") from None
     except tomllib.TOMLDecodeError as error:
-        raise RecipeError(f'{path}: not TOML: {error}; mend that line: key = "value"') from None
+        raise RecipeError(f'{path}: not TOML: {error}; fix that line: key = "value"') from None
     except (OSError, ValueError) as error:  # not UTF-8, or a number with thousands of digits
         raise RecipeError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if tell is not None and not to_read and (folder / "archive").exists():
@@ -327,7 +327,7 @@ def make_strategy(
     example_urls: Collection[Url] = (),
     domain_reach: Callable[[Url], float] = lambda url: 0.0,
     access_log: AccessLog | None = None,
-    options: Mapping[str, Plain] = {},
+    options: Mapping[str, JsonValue] = {},
 ) -> Strategy:
     """Creates a strategy, passing on those of the arguments that it accepts.
 

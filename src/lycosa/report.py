@@ -23,7 +23,7 @@ from lycosa.pictures.html_page import for_each_screen, html_page, section
 from lycosa.recipe import Recipe, load_recipe
 from lycosa.relevance.harvest import Calibration, harvest_interval
 from lycosa.run.omissions import omissions_in_words
-from lycosa.run.reasons import in_words
+from lycosa.run.reasons import reasons_in_words
 from lycosa.run.removal import REPORT_FILE
 from lycosa.run.review import Measured, measured
 from lycosa.run.topic import calibration_of
@@ -224,7 +224,7 @@ def _moment(at: float, form: str = "%Y-%m-%d %H:%M") -> str:
 
 
 def _top_page(page: PageRow) -> TopPage:
-    return TopPage(page.title, page.url, page.relevance, in_words(page.because, max_factors=_REASONS_SHOWN))
+    return TopPage(page.title, page.url, page.relevance, reasons_in_words(page.because, max_factors=_REASONS_SHOWN))
 
 
 def report_page(data: ReportData) -> str:

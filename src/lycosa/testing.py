@@ -34,7 +34,7 @@ from lycosa.strategies import BreadthFirst
 from lycosa.strategies.base import BaseStrategy
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.contracts import Relevance, Strategy
-from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Page, Plain, Skip, SkipReason, Url, Visit
+from lycosa.vocabulary.records import Candidate, Fetch, JsonValue, Outcome, Page, Skip, SkipReason, Url, Visit
 
 ON_TOPIC = ("bee", "hive", "honey", "wax", "queen", "swarm", "drone", "comb")
 WORDS = (*ON_TOPIC, "ship", "sail", "harbour", "anchor", "cake", "sugar", "flour", "stone")
@@ -297,7 +297,7 @@ def _check_candidate(strategy: Strategy, candidate: Candidate, world: SmallWeb, 
     _require(finite, f"gives reasons in finite numbers, not {candidate.because}{given}", world)
 
 
-def _numbers_in(because: Mapping[str, Plain]) -> Iterator[float]:
+def _numbers_in(because: Mapping[str, JsonValue]) -> Iterator[float]:
     for value in because.values():
         if isinstance(value, Mapping):
             yield from _numbers_in(value)
@@ -305,7 +305,7 @@ def _numbers_in(because: Mapping[str, Plain]) -> Iterator[float]:
             yield value
 
 
-def _plain(state: Plain, world: SmallWeb) -> Plain:
+def _plain(state: JsonValue, world: SmallWeb) -> JsonValue:
     """A state after a round trip through JSON."""
     try:
         return json.loads(json.dumps(state, allow_nan=False))

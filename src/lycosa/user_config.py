@@ -61,7 +61,7 @@ def load_user_config() -> UserConfig:
     try:
         return msgspec.convert(tomllib.loads(content.decode()), UserConfig)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise RecipeError(f'{path}: not TOML: {error}; mend that line: contact = "you@example.org"') from None
+        raise RecipeError(f'{path}: not TOML: {error}; fix that line: contact = "you@example.org"') from None
     except msgspec.ValidationError as error:
         raise RecipeError(f"{path}: {explain_validation_error(error, UserConfig)}") from None
 

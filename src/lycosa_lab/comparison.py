@@ -9,7 +9,7 @@ from lycosa.standing import median_prediction, prior
 from lycosa.strategies.registry import GROUP, STRATEGIES
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.plugins import plugins
-from lycosa.vocabulary.records import Plain, Url
+from lycosa.vocabulary.records import JsonValue, Url
 from lycosa_lab.worlds import StudyWorld
 
 from .measures import MEASURES, Truth, at_points, parse_measure, points_along
@@ -75,7 +75,7 @@ def pool_of(topic: DirectoryTopic, cache: PageCache, crawls: Iterable[Sequence[S
     """The pages of all crawls of a topic, ranked together."""
     urls = list(dict.fromkeys(step.url for steps in crawls for step in steps))
     documents = TermMatrix.of(_term_counts(cache, url) for url in urls)
-    about = topic.as_page().words.counted
+    about = topic.as_page().words.term_counts
     similarities, ranks = tfidf_similarities(about, documents), pooled_ranks(about, documents)
     return Pool(urls, documents, _by_url(urls, similarities), _by_url(urls, ranks))
 
@@ -94,7 +94,7 @@ def truth_of(world: StudyWorld, topic: DirectoryTopic, pool: Pool) -> Truth:
 def _term_counts(cache: PageCache, url: Url) -> TermCounts:
     page = cache.read(url)
     assert page is not None  # it was crawled
-    return page.words.counted
+    return page.words.term_counts
 
 
 def _by_url(urls: Sequence[Url], values: Iterable[float]) -> Callable[[Url], float]:
@@ -144,10 +144,10 @@ class FreeComparison:
         entries = [plugins(GROUP)[name] for name in self.strategies if name not in STRATEGIES]
         return (*PACKAGES, *sorted({entry.module.partition(".")[0] for entry in entries}))
 
-    def default_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, JsonValue]:
         return {"topics": max(10, size["topics"]), "pages": max(20_000, 2 * size["pages"] * size["topics"])}
 
-    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
         return list(range(self.topics_in(world)))
 
     def topics_in(self, world: StudyWorld) -> int:
@@ -157,7 +157,7 @@ class FreeComparison:
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> ComparisonInputs:
         return ComparisonInputs(topics_of(world, size["topics"]), PageCache(world), size, seed)
 
-    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+    def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
         shared: ComparisonInputs = prepared
         topic = shared.topics[job]
         crawls = crawls_of(self.strategies, topic, shared, job)
@@ -179,7 +179,7 @@ class FreeComparison:
             },
         }
 
-    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         names = list(outcomes[0]["strategies"][self.strategies[0]]["curves"])
         fetched = {
             name: [float(outcome["strategies"][name]["pages"]) for outcome in outcomes] for name in self.strategies
@@ -203,7 +203,7 @@ class FreeComparison:
         ]
         return Findings(claims=(), tables={"means": means, "tests": pairs, "topics": topics}, figures=figures)
 
-    def _figure(self, name: str, outcomes: Sequence[Plain]) -> Figure:
+    def _figure(self, name: str, outcomes: Sequence[JsonValue]) -> Figure:
         series = []
         for strategy in self.strategies:
             curves = [outcome["strategies"][strategy]["curves"][name] for outcome in outcomes]

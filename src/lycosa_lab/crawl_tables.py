@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from lycosa.pictures import GroupedBar, Series, grouped_bars, line_chart
 from lycosa.pictures.heat_map import heat_map
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 
 from .measures import points_along
 from .results import Claim, Figure, Row
@@ -29,7 +29,7 @@ class CrawlTables:
     part: the key of an outcome with the measures (`TopicCrawls.measure`) of the crawl by setting.
     """
 
-    def __init__(self, outcomes: Sequence[Plain], settings: Sequence[str], *, pages: int, part: str = "crawls"):
+    def __init__(self, outcomes: Sequence[JsonValue], settings: Sequence[str], *, pages: int, part: str = "crawls"):
         self.settings = list(settings)
         self.pages = pages
         self._part = part
@@ -39,7 +39,7 @@ class CrawlTables:
 
     # Numbers
 
-    def scores(self, pick: Callable[[Plain], float | None]) -> Scores:
+    def scores(self, pick: Callable[[JsonValue], float | None]) -> Scores:
         return {
             setting: [nan_if_none(pick(outcome[self._part][setting])) for outcome in self.outcomes]
             for setting in self.settings

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lycosa.refresh import HistoryTable, RefreshPolicy, change_rates
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.worlds import StudyWorld
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 from lycosa_lab.worlds.synthetic.counter_rng import key, normals, subkey
@@ -185,7 +185,7 @@ def simulate_refresh(
     rates: str,
     measured_from: int,
     authority: float | None,
-) -> Mapping[str, Plain]:
+) -> Mapping[str, JsonValue]:
     """The freshness of the pages under a policy with a daily budget of fetches, measured from some day to the end.
 
     rates: `KNOWN` gives the policy the true ones, `ESTIMATED` those estimated from its own fetches, `UNUSED` none.

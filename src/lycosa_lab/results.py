@@ -13,7 +13,7 @@ from msgspec import Struct
 from lycosa.pictures.html_page import html_page, section
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.files import write_file
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 
 RESULTS_FILE = "results.json"
 PAGE_FILE = "index.html"
@@ -21,7 +21,7 @@ ROWS_SHOWN = 60  # of a table, on the page
 _NUMBER = ' class="number"'
 
 Kind = Literal["paper", "beyond", "calibration"]
-Row = Mapping[str, Plain]
+Row = Mapping[str, JsonValue]
 
 
 class Claim(Struct, frozen=True):
@@ -59,7 +59,7 @@ class Results(Struct, frozen=True):
     study: str
     scale: str
     seed: int
-    world: Mapping[str, Plain]
+    world: Mapping[str, JsonValue]
     claims: Sequence[Claim]
     tables: Mapping[str, Sequence[Mapping[str, Any]]]
     seconds: float
@@ -104,7 +104,7 @@ def verdict(claim: Claim) -> str:
     return {True: "holds", False: "does not hold", None: "reported"}[claim.holds]
 
 
-def format_value(value: Plain) -> str:
+def format_value(value: JsonValue) -> str:
     """A value for tables: four digits of a float, a dash for None."""
     if isinstance(value, float):
         return f"{value:.4g}"
@@ -147,6 +147,6 @@ def _table(rows: Sequence[Row]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table>"
 
 
-def _cell(value: Plain) -> str:
+def _cell(value: JsonValue) -> str:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return f"<td{_NUMBER if is_number else ''}>{escape(format_value(value))}</td>"

@@ -16,7 +16,7 @@ from lycosa.vocabulary.records import Codes
 
 from .statistics import mean_ranks
 
-TermCounts = tuple[Codes, Codes]  # sorted codes of the terms of a text, and the count of each: `Page.words.counted`
+TermCounts = tuple[Codes, Codes]  # sorted codes of the terms of a text, and the count of each: `Page.words.term_counts`
 Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 Indices = np.ndarray[tuple[int], np.dtype[np.intp]]
 Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]  # one row a document

@@ -17,7 +17,7 @@ import msgspec
 
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.files import atomic_write, write_file
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.worlds import StudyWorld
 
 from .results import Findings, Results, write_results
@@ -35,11 +35,11 @@ class Study(Protocol):
     summary: str  # one sentence, for `lycosa lab list`
     scales: Mapping[str, Size]  # "small" and "paper"
 
-    def default_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, JsonValue]:
         """Options of the default world; `kind` names its kind if it is not synthetic."""
         ...
 
-    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
         """The units of work, as plain data; each can run in a process of its own."""
         ...
 
@@ -47,11 +47,11 @@ class Study(Protocol):
         """The shared, read-only input of all jobs; computed once."""
         ...
 
-    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+    def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
         """The outcome of one job, as a dictionary of plain data; deterministic, except for costs."""
         ...
 
-    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         """Claims, tables and figures from the outcomes of all jobs, in order."""
         ...
 
@@ -157,7 +157,7 @@ def _difference(found: bytes, described: bytes) -> str:
     return "a run of another version of Lycosa or of a plug-in, whose results may differ"
 
 
-def _read_part(parts: Path, number: int) -> tuple[Plain, float] | None:
+def _read_part(parts: Path, number: int) -> tuple[JsonValue, float] | None:
     path = parts / f"{number:05d}.json"
     if not path.exists():
         return None
@@ -168,7 +168,7 @@ def _read_part(parts: Path, number: int) -> tuple[Plain, float] | None:
     return outcome, seconds
 
 
-def _write_part(parts: Path, number: int, outcome: Plain, seconds: float) -> None:
+def _write_part(parts: Path, number: int, outcome: JsonValue, seconds: float) -> None:
     path = parts / f"{number:05d}.json"
     try:
         with atomic_write(path, durable=False) as file:  # a part damaged by a power failure is computed again
@@ -183,8 +183,8 @@ _inherited: tuple[Study, StudyWorld, Any] | None = None  # by forked workers
 
 
 def _run_jobs(
-    study: Study, world: StudyWorld, prepared: Any, jobs: Sequence[Plain], numbers: Sequence[int], workers: int
-) -> Iterator[tuple[int, Plain, float]]:
+    study: Study, world: StudyWorld, prepared: Any, jobs: Sequence[JsonValue], numbers: Sequence[int], workers: int
+) -> Iterator[tuple[int, JsonValue, float]]:
     """The outcomes as they arrive, with the number of the job and its seconds."""
     global _inherited
     _inherited = study, world, prepared
@@ -224,7 +224,7 @@ def _init_worker() -> None:
     threading.Thread(target=watch, name="watching the parent", daemon=True).start()
 
 
-def _timed(number: int, job: Plain) -> tuple[int, Plain, float]:
+def _timed(number: int, job: JsonValue) -> tuple[int, JsonValue, float]:
     if _inherited is None:
         raise LycosaError("a worker was started without its study")
     study, world, prepared = _inherited

@@ -21,7 +21,7 @@ from lycosa.strategies import RandomOrder
 from lycosa.strategies.utility import Utility
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import RELEVANT, Link, Page, Plain, Url
+from lycosa.vocabulary.records import RELEVANT, JsonValue, Link, Page, Url
 from lycosa.vocabulary.urls import key_of, site_of
 from lycosa_lab.worlds import Category, StudyWorld
 
@@ -346,11 +346,11 @@ class TopicCrawls:
                 alphas.append(strategy.alpha)
         return steps, alphas
 
-    def run_and_measure(self, strategy: Strategy, *, pages: int, source: int = 0) -> Plain:
+    def run_and_measure(self, strategy: Strategy, *, pages: int, source: int = 0) -> JsonValue:
         """The measures of a crawl, with status from the source of in-links that guided it."""
         return self.measure(*self.run(strategy, pages=pages, source=source), pages=pages, source=source)
 
-    def measure(self, steps: Sequence[Step], alphas: Sequence[float], *, pages: int, source: int = 0) -> Plain:
+    def measure(self, steps: Sequence[Step], alphas: Sequence[float], *, pages: int, source: int = 0) -> JsonValue:
         """The measures of a crawl of `pages` pages, with status from a source of in-links."""
         bed, status = self._bed, self._standings[source].source.status
         sample = self._sample(steps, bed.size["sampled"], bed.size["of"])
@@ -408,7 +408,7 @@ class TopicCrawls:
         """By the ground truth of the world."""
         return self._bed.world.topic(url) == self.examples.topic
 
-    def model_quality(self) -> Plain:
+    def model_quality(self) -> JsonValue:
         """The accuracy of the evaluation classifier on the crawler's examples, and the rank correlation of the
         standing model on held-out ones."""
         bed, examples, standing = self._bed, self.examples, self._standings[0]

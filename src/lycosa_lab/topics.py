@@ -74,14 +74,14 @@ class TopicCosine:
     """The cosine between a topic and a page, both as raw counts of their terms."""
 
     def __init__(self, topic: Page):
-        self._codes, counts = topic.words.counted
+        self._codes, counts = topic.words.term_counts
         self._weights = counts / (sqrt(float(counts @ counts)) or 1.0)
         self._known: dict[Url, float] = {}
 
     def __call__(self, page: Page) -> float:
         known = self._known.get(page.url)
         if known is None:
-            known = self._known[page.url] = self._cosine(*page.words.counted)
+            known = self._known[page.url] = self._cosine(*page.words.term_counts)
         return known
 
     def _cosine(self, codes: Codes, counts: Codes) -> float:

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from lycosa.vocabulary.errors import LycosaError, UsageError
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 
 from .messages import Contact
 from .peer import Peer, SearchProgress
@@ -44,7 +44,7 @@ class PeerReply(Struct, frozen=True, omit_defaults=True):
 
     progress: SearchProgress | None = msgspec.field(default=None, name="searched")
     body: bytes | None = None
-    status: Plain = msgspec.field(default=None, name="told")  # of `show`
+    status: JsonValue = msgspec.field(default=None, name="told")  # of `show`
     error: str = ""
     is_over: bool = False
 

@@ -27,7 +27,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec.structs import replace
 
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 
 from .answering import Answering
 from .buddies import BuddyList, HeldIndexes
@@ -322,7 +322,7 @@ class Node:
         """The contacts of the node, without held indexes."""
         return self._state.saved(self._last_tick)
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         """Everything that is kept between two runs."""
         saved = replace(
             self.saved_contacts(),
@@ -332,7 +332,7 @@ class Node:
         )
         return msgspec.to_builtins(saved)
 
-    def restore(self, plain: Plain) -> None:
+    def restore(self, plain: JsonValue) -> None:
         """Restores a state; ValueError if it is invalid."""
         try:
             saved = msgspec.convert(plain, SavedState)

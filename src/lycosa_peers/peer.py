@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa.vocabulary.errors import CollectionError, LycosaError
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 
 from .addresses import Endpoint
 from .channel import OTHER_GROUP
@@ -175,7 +175,7 @@ class Peer:
             await self.session.wait(left)
         return result if isinstance(result, bytes) else None
 
-    def status(self) -> Plain:
+    def status(self) -> JsonValue:
         """Who the peer is, whom it knows and what has happened, for `peer show`."""
         node = self.node
         return {

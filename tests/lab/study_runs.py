@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.results import Results
 from lycosa_lab.study import Study, run
 from lycosa_lab.worlds import StudyWorld
@@ -17,7 +17,7 @@ def run_small(study: Study, world: StudyWorld, *, seed: int, out: Path) -> Resul
     return run(study, world, scale="small", seed=seed, out=out, workers=1, progress=lambda done, total: None)
 
 
-def run_small_as_json(study: Study, world: StudyWorld, *, seed: int, out: Path) -> Plain:
+def run_small_as_json(study: Study, world: StudyWorld, *, seed: int, out: Path) -> JsonValue:
     """The same, as `results.json` has it."""
     return json.loads(msgspec.json.encode(run_small(study, world, seed=seed, out=out)))
 

@@ -25,7 +25,7 @@ some_terms = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(1, 9))
 
 
 def documents_of(*texts):
-    return TermMatrix.of([GivenWords(text).counted for text in texts])
+    return TermMatrix.of([GivenWords(text).term_counts for text in texts])
 
 
 def f1(accepted, are_positive):

@@ -58,7 +58,7 @@ def test_a_reader_can_stem() -> None:
 def test_a_page_is_stemmed_by_its_language(html: str, terms: dict[str, int]) -> None:
     page = Reader(stem=True)(fetch(html.encode()))
     assert page is not None and page.terms == terms
-    assert sorted(page.words.codes_of([page.text])[0].tolist()) == page.words.counted[0].tolist()
+    assert sorted(page.words.codes_of([page.text])[0].tolist()) == page.words.term_counts[0].tolist()
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def test_codes_say_what_tokens_and_terms_say(text: str, stem: Stem, language: st
     assert np.array_equal(words.codes, codes_of(words.tokens))
     assert words.length == len(words.tokens)
     assert words.numbers == sum(token.isascii() and token.isdigit() for token in words.tokens)
-    codes, counts = words.counted
+    codes, counts = words.term_counts
     expected = sorted(zip(codes_of(words.terms).tolist(), words.terms.values(), strict=True))
     assert list(zip(codes.tolist(), counts.tolist(), strict=True)) == expected
 
@@ -31,8 +31,8 @@ def test_codes_say_what_tokens_and_terms_say(text: str, stem: Stem, language: st
 def test_terms_are_placed_where_they_stand_in_the_text(text: str, stem: bool) -> None:
     text = text.lower()  # which is longer than the text for a few letters
     words = FoldedWords(folded(text), stem=stem)
-    codes, offsets = words.placed
-    counted = Counter(dict(zip(*(each.tolist() for each in words.counted), strict=True)))
+    codes, offsets = words.term_positions
+    counted = Counter(dict(zip(*(each.tolist() for each in words.term_counts), strict=True)))
     assert Counter(codes.tolist()) == counted
     for place, (code, start) in enumerate(zip(codes.tolist(), offsets.tolist(), strict=True)):
         end = int(offsets[place + 1]) if place + 1 < len(offsets) else len(text)
@@ -68,7 +68,7 @@ def test_words_that_share_a_slot_of_the_cache_have_their_own_terms() -> None:
         FoldedWords(" ".join(words[start : start + 5_000]).encode(), stem=True) for start in range(0, 40_000, 5_000)
     ]
     for page in (*pages, *(FoldedWords(page._data, stem=True) for page in pages)):
-        assert page.counted[0].tolist() == sorted(codes_of(page.terms).tolist())
+        assert page.term_counts[0].tolist() == sorted(codes_of(page.terms).tolist())
 
 
 @given(st.lists(st.text(alphabet="abc\u00e9", min_size=1, max_size=9), min_size=1, max_size=30))

@@ -12,9 +12,9 @@ from lycosa.relevance import background
 from lycosa.relevance.embedding import (
     TABLE,
     Embedding,
+    builtin_embedding,
     normalised,
     read_table,
-    shipped_table,
     write_table,
 )
 from lycosa.vocabulary.records import Page, Url
@@ -38,30 +38,30 @@ def page_of(text: str, *, stem: bool = False) -> Page:
 def test_a_text_is_the_weighted_sum_of_its_words():
     table = small_table()
     assert len(table) == 4 and table.dimensions == 2
-    assert table.of_terms({"bee": 1, "ship": 2, "unheard": 5}) == pytest.approx([0.5**0.5, 0.5**0.5], abs=0.01)
-    assert table.of_terms({"bee": 3, "the": 1}) == pytest.approx([1.0, 0.0], abs=0.01)
+    assert table.embed_terms({"bee": 1, "ship": 2, "unheard": 5}) == pytest.approx([0.5**0.5, 0.5**0.5], abs=0.01)
+    assert table.embed_terms({"bee": 3, "the": 1}) == pytest.approx([1.0, 0.0], abs=0.01)
 
 
 def test_forms_of_a_word_share_its_vector():
     table = small_table()
-    assert table.of_terms({"bees": 1}).tolist() == table.of_terms({"bee": 1}).tolist()
+    assert table.embed_terms({"bees": 1}).tolist() == table.embed_terms({"bee": 1}).tolist()
 
 
 def test_terms_and_their_codes_say_the_same():
     table, page = small_table(), page_of("Ship, bee, ships", stem=True)
-    expected = table.of_terms({"bee": 1, "ship": 2})
-    assert table.of_counts(*page.words.counted).tolist() == pytest.approx(expected.tolist())
+    expected = table.embed_terms({"bee": 1, "ship": 2})
+    assert table.embed_counts(*page.words.term_counts).tolist() == pytest.approx(expected.tolist())
 
 
 def test_texts_without_known_words_have_no_vector():
     table = small_table()
-    assert table.of_terms({}).tolist() == table.of_terms({"unheard": 1}).tolist() == [0.0, 0.0]
+    assert table.embed_terms({}).tolist() == table.embed_terms({"unheard": 1}).tolist() == [0.0, 0.0]
 
 
 def test_coverage_is_the_share_of_known_words():
     table = small_table()
-    assert table.covered(*page_of_terms({"bee": 1, "unheard": 3}).words.counted) == 0.25
-    assert table.covered(*page_of_terms({}).words.counted) == 0.0
+    assert table.coverage(*page_of_terms({"bee": 1, "unheard": 3}).words.term_counts) == 0.25
+    assert table.coverage(*page_of_terms({}).words.term_counts) == 0.0
 
 
 def test_a_table_whose_parts_do_not_fit_is_refused():
@@ -81,10 +81,10 @@ TOPICS = {
 
 @pytest.mark.parametrize("topic", TOPICS)
 def test_the_shipped_table_finds_the_text_on_a_topic_by_its_name(topic: str):
-    table, texts = shipped_table(), background()
+    table, texts = builtin_embedding(), background()
     middle = table.background.mean(axis=0)
-    vectors = normalised(np.stack([table.of_terms(page_of(text).terms) for text in texts]) - middle)
-    scores = vectors @ table.of_terms(page_of(topic).terms)
+    vectors = normalised(np.stack([table.embed_terms(page_of(text).terms) for text in texts]) - middle)
+    scores = vectors @ table.embed_terms(page_of(topic).terms)
     best = [texts[place] for place in np.argsort(-scores)[:3]]
     assert any(text.startswith(TOPICS[topic]) for text in best)
 
@@ -93,18 +93,18 @@ def test_the_shipped_table_knows_english_and_no_other_language():
     pages = [page_of(text) for text in background()]
     coverage = {True: [], False: []}
     for page in pages:
-        coverage[page.language == "en"].append(shipped_table().covered(*page.words.counted))
+        coverage[page.language == "en"].append(builtin_embedding().coverage(*page.words.term_counts))
     assert min(coverage[True]) > 0.8 and max(coverage[False]) < 0.5
 
 
 def test_stems_are_found_where_whole_words_are_not_known():
     text = "Volcanoes erupt where continental plates collide, and geologists study their activity."
-    table = shipped_table()
-    assert table.of_terms(page_of(text, stem=True).terms) @ table.of_terms(page_of(text).terms) > 0.7
+    table = builtin_embedding()
+    assert table.embed_terms(page_of(text, stem=True).terms) @ table.embed_terms(page_of(text).terms) > 0.7
 
 
 def test_the_shipped_table_is_small_and_knows_many_words():
-    table = shipped_table()
+    table = builtin_embedding()
     with as_file(files(lycosa.relevance).joinpath(TABLE)) as path:
         assert path.stat().st_size < 10_000_000
     assert len(table) > 50_000 and table.background.shape[1] == table.dimensions
@@ -112,7 +112,7 @@ def test_the_shipped_table_is_small_and_knows_many_words():
 
 
 def test_the_table_is_read_only_when_it_is_asked_for():
-    program = "import lycosa.relevance.embedding as e; print(e.shipped_table.cache_info().currsize)"
+    program = "import lycosa.relevance.embedding as e; print(e.builtin_embedding.cache_info().currsize)"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "0\n"
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lycosa.relevance import LinearModel, train
 from lycosa.relevance.svm import MAX_TERMS
 from lycosa.vocabulary.errors import CollectionError, RecipeError
-from lycosa.vocabulary.records import RELEVANT, Page, Plain, Url
+from lycosa.vocabulary.records import RELEVANT, JsonValue, Page, Url
 from pages import page_of_terms
 from relevance.topical_web import MadeUpWeb
 
@@ -46,7 +46,9 @@ def test_a_page_without_words_can_be_judged() -> None:
 
 
 @given(st.lists(TERMS, min_size=1, max_size=4), st.lists(TERMS, min_size=1, max_size=4), TERMS)
-def test_a_saved_model_judges_as_before(good: list[dict[str, int]], bad: list[dict[str, int]], terms: Plain) -> None:
+def test_a_saved_model_judges_as_before(
+    good: list[dict[str, int]], bad: list[dict[str, int]], terms: JsonValue
+) -> None:
     model = train(good, bad, seed=3)
     plain = json.loads(json.dumps(model.to_plain()))
     loaded = LinearModel.from_plain(plain)
@@ -61,7 +63,7 @@ def test_examples_without_words_are_told() -> None:
         train([page(spider=1)], [])
 
 
-PLAIN: dict[str, Plain] = train([page(spider=1)], [page(ship=1)]).to_plain()
+PLAIN: dict[str, JsonValue] = train([page(spider=1)], [page(ship=1)]).to_plain()
 
 
 @pytest.mark.parametrize(
@@ -84,7 +86,7 @@ PLAIN: dict[str, Plain] = train([page(spider=1)], [page(ship=1)]).to_plain()
         {**PLAIN, "terms": {"x" * 1000: [1.0, 1.0]}},
     ],
 )
-def test_a_model_that_cannot_be_is_refused_by_name(plain: Plain) -> None:
+def test_a_model_that_cannot_be_is_refused_by_name(plain: JsonValue) -> None:
     _assert_is_refused(plain)
 
 
@@ -92,7 +94,7 @@ def test_a_model_of_too_many_words_is_refused_by_name() -> None:
     _assert_is_refused({**PLAIN, "terms": {str(number): [1.0, 1.0] for number in range(MAX_TERMS + 1)}})
 
 
-def _assert_is_refused(plain: Plain) -> None:
+def _assert_is_refused(plain: JsonValue) -> None:
     with pytest.raises(CollectionError, match=r"model\.json") as told:
         LinearModel.from_plain(plain, source="model.json")
     assert "\n" not in str(told.value)

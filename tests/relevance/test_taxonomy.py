@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lycosa.relevance import taxonomy as module
 from lycosa.relevance.taxonomy import Taxonomy
 from lycosa.vocabulary.errors import CollectionError, RecipeError
-from lycosa.vocabulary.records import Page, Plain
+from lycosa.vocabulary.records import JsonValue, Page
 from pages import page_of_terms
 
 WORDS = ["bee", "hive", "honey", "ship", "sail", "mast", "cake", "sugar", "flour", "and"]
@@ -152,11 +152,11 @@ def test_one_page_of_a_topic_cannot_be_learnt_and_tried() -> None:
         Taxonomy.accuracy({"one": [page(bee=1), page(bee=2)], "two": [page(ship=1)]})
 
 
-PLAIN: dict[str, Plain] = taxonomy_of({"bees": [{"bee": 1}], "ships": [{"ship": 2}]}).to_plain()
+PLAIN: dict[str, JsonValue] = taxonomy_of({"bees": [{"bee": 1}], "ships": [{"ship": 2}]}).to_plain()
 BEES = PLAIN["topics"]["bees"]
 
 
-def with_bees(**changes: Plain) -> Plain:
+def with_bees(**changes: JsonValue) -> JsonValue:
     return {**PLAIN, "topics": {**PLAIN["topics"], "bees": {**BEES, **changes}}}
 
 
@@ -191,6 +191,6 @@ def with_bees(**changes: Plain) -> Plain:
         with_bees(pages=None),
     ],
 )
-def test_what_is_no_taxonomy_is_refused_with_its_name(plain: Plain) -> None:
+def test_what_is_no_taxonomy_is_refused_with_its_name(plain: JsonValue) -> None:
     with pytest.raises(CollectionError, match="cannot use my topics: "):
         Taxonomy.from_plain(plain, source="my topics")

@@ -14,7 +14,7 @@ from crawling import collection, done, listing, lycosa, site
 from fixtures.fixed_world import FixedWorld
 from lycosa.cli import COMMANDS, app
 from lycosa.cli.options import program
-from lycosa.run.reasons import in_words
+from lycosa.run.reasons import reasons_in_words
 from lycosa.strategies.hunter import FEATURES
 from lycosa_lab.worlds.server import WorldServer
 
@@ -105,12 +105,12 @@ def test_a_quiet_crawl_says_nothing_beside_its_result(tmp_path, served, flags):
     ],
 )
 def test_reasons_are_told_in_words(because, words):
-    assert in_words(because) == words
+    assert reasons_in_words(because) == words
 
 
 @pytest.mark.parametrize("feature", FEATURES)
 def test_every_part_of_the_default_strategy_has_words_of_its_own(feature):
-    words = in_words({"parts": {feature: 1.0}})
+    words = reasons_in_words({"parts": {feature: 1.0}})
     assert words.startswith("2.7 × as likely because of ")
     assert not words.endswith(f" of {feature}")
 

@@ -7,7 +7,7 @@ import pytest
 from crawling import collection
 from lycosa.collection.collection import Collection
 from lycosa.reading import Reader
-from lycosa.run.explanation import explain_no_pages, facts_about, way_to
+from lycosa.run.explanation import explain_no_pages, facts_about, link_path_to
 from lycosa.run.open import open_collection, open_for_reading
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Candidate, Fetch, LeftOut, LeftOutReason, Outcome, Skip, SkipReason, Url, Visit
@@ -57,6 +57,6 @@ def test_the_way_begins_at_the_seed_and_ends_before_the_page(tmp_path):
     crawl(folder, CHAIN, 3)
     with open_for_reading(folder) as opened:
         page = opened.catalog.page(urls[2])
-        assert [step.url for step in way_to(opened.catalog, page)] == urls[:2]
+        assert [step.url for step in link_path_to(opened.catalog, page)] == urls[:2]
         assert [facts_about(opened, url)["state"] for url in urls] == ["stored", "stored", "stored", "waiting"]
         assert facts_about(opened, Url("http://unknown.example/"))["state"] == "unknown"

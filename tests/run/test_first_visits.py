@@ -11,10 +11,10 @@ def test_links_and_counts_of_words_are_kept_and_nothing_that_is_long() -> None:
     seen, visits = visit(HOME), FirstVisits()
     visits.add(seen)
     (only,) = visits
-    kept, counted = only.visit, only.counted
+    kept, counted = only.visit, only.term_counts
     assert seen.page is not None and kept.page is not None and counted is not None
     assert kept.page.links == seen.page.links
-    assert [each.tolist() for each in counted] == [each.tolist() for each in seen.page.words.counted]
+    assert [each.tolist() for each in counted] == [each.tolist() for each in seen.page.words.term_counts]
     assert (kept.fetch.body, kept.fetch.content, kept.page.text, kept.page.main) == (b"", b"", "", "")
     assert kept.candidate == seen.candidate
 
@@ -23,7 +23,7 @@ def test_a_fetch_that_brought_no_page_is_a_visit_too() -> None:
     visits = FirstVisits()
     visits.add(Visit(Candidate(WOLF, 0.5), replace(fetched(WOLF), outcome=Outcome.GONE)))
     (only,) = visits
-    kept, counted = only.visit, only.counted
+    kept, counted = only.visit, only.term_counts
     assert (kept.candidate.url, kept.page, counted) == (WOLF, None, None)
 
 

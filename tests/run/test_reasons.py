@@ -1,6 +1,6 @@
 """The reasons for a link, as numbers."""
 
-from lycosa.run.reasons import factors_of, in_words, shown_priority
+from lycosa.run.reasons import factors_of, reasons_in_words, shown_priority
 from lycosa.strategies.authority import CrawlAI
 from lycosa.vocabulary.records import Url
 
@@ -16,7 +16,7 @@ def test_what_no_strategy_of_ours_wrote_is_bounded_and_harmless():
     assert factors_of({"parts": "none"}) == []
     assert factors_of({"parts": {"x": "y", "z": float("nan"), "w": float("inf")}}) == []
     assert len(factors_of({"parts": {str(number): 1.0 for number in range(1000)}})) == 20
-    assert in_words({"seed": True}) == "a seed"
+    assert reasons_in_words({"seed": True}) == "a seed"
 
 
 def test_a_score_of_crawl_ai_is_shown_from_the_start_of_its_clock():

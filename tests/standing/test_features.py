@@ -58,7 +58,7 @@ def test_location_is_how_many_folders_lie_above_the_page(url, folders):
 
 def test_specificity_is_the_mean_rarity_of_the_characteristic_terms():
     background = Background({"bee": 3, "hive": 7}, pages=7)
-    counted = GivenWords({"bee": 5, "hive": 4, "mead": 1}).counted
+    counted = GivenWords({"bee": 5, "hive": 4, "mead": 1}).term_counts
     bee, hive, mead = 1 + log(8 / 4), 1 + log(8 / 8), 1 + log(8 / 2)  # tf·idf: 8.5, 4, 2.4
     assert information_specificity(counted, background, 1) == pytest.approx(bee)
     assert information_specificity(counted, background, 2) == pytest.approx((bee + hive) / 2)
@@ -67,15 +67,15 @@ def test_specificity_is_the_mean_rarity_of_the_characteristic_terms():
 
 def test_terms_that_tie_for_the_last_place_share_it():
     background = Background({"hive": 7}, pages=7)  # IDF 1; that of others is 1 + ln 4
-    counted = GivenWords({"hive": 3, "mead": 3, "wax": 1, "comb": 1}).counted
+    counted = GivenWords({"hive": 3, "mead": 3, "wax": 1, "comb": 1}).term_counts
     other = 1 + log(4)
     assert information_specificity(counted, background, 2) == pytest.approx((other + 1) / 2)
-    tied = GivenWords({"wax": 1, "comb": 1, "mead": 1}).counted
+    tied = GivenWords({"wax": 1, "comb": 1, "mead": 1}).term_counts
     assert information_specificity(tied, background, 2) == pytest.approx(other)
 
 
 def test_a_page_without_words_or_background_is_not_special():
-    assert information_specificity(GivenWords({}).counted, Background({}, pages=7)) == 0.0
+    assert information_specificity(GivenWords({}).term_counts, Background({}, pages=7)) == 0.0
     assert FeatureExtractor().of(page("<p>Bees and hives."))[2] == 0.0
 
 
@@ -119,12 +119,12 @@ def test_a_reach_that_is_none_is_refused(reach):
 def test_words_in_no_page_are_as_rare_as_those_in_one():
     pages = [page_of_terms({"bee": 1, "hive": 2}), page_of_terms({"bee": 1}), page_of_terms({"wax": 1})]
     idf = Background.of(pages).idf
-    assert idf(GivenWords({"hive": 1}).counted[0]) == idf(GivenWords({"mead": 1}).counted[0]) == 1 + log(4 / 2)
-    assert idf(GivenWords({"bee": 1}).counted[0]) == pytest.approx(1 + log(4 / 3))
+    assert idf(GivenWords({"hive": 1}).term_counts[0]) == idf(GivenWords({"mead": 1}).term_counts[0]) == 1 + log(4 / 2)
+    assert idf(GivenWords({"bee": 1}).term_counts[0]) == pytest.approx(1 + log(4 / 3))
 
 
 def test_a_background_of_no_pages_knows_no_difference():
-    assert Background.of([]).idf(GivenWords({"mead": 1, "wax": 1}).counted[0]).tolist() == [1.0, 1.0]
+    assert Background.of([]).idf(GivenWords({"mead": 1, "wax": 1}).term_counts[0]).tolist() == [1.0, 1.0]
 
 
 def test_a_node_of_a_graph_has_features_too():

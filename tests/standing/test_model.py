@@ -102,7 +102,7 @@ def test_a_model_loaded_without_its_traffic_takes_all_domains_as_unknown_and_say
 
 
 def test_how_many_terms_are_characteristic_is_a_choice():
-    counted = pages(600, 1)[0][0].words.counted
+    counted = pages(600, 1)[0][0].words.term_counts
     for count in (1, 40):
         features = learn(pages(0, 200), characteristic=count).features
         assert features.background is not None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lycosa.standing.model_tree import MAX_CELLS, MAX_DEPTH, ModelTree
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 
 Floats = NDArray[np.float64]
 REFERENCE = Path(__file__).parents[3] / "shared/data/m5p"
@@ -136,7 +136,7 @@ def test_rows_that_are_all_the_same_give_the_mean() -> None:
         ([["a"], ["b"]], [1.0, 2.0], "could not convert"),
     ],
 )
-def test_what_nothing_can_be_learnt_from_is_refused(table: Plain, target: Plain, told: str) -> None:
+def test_what_nothing_can_be_learnt_from_is_refused(table: JsonValue, target: JsonValue, told: str) -> None:
     with pytest.raises(ValueError, match=told):
         ModelTree().fit(table, target)
 
@@ -230,12 +230,12 @@ def test_a_saved_tree_predicts_as_before(seed: int, smooth: bool) -> None:
     assert loaded.explain() == tree.explain() and loaded.to_plain() == plain
 
 
-PLAIN: dict[str, Plain] = ModelTree().fit(ZERO_TO_NINE, STEP).to_plain()
+PLAIN: dict[str, JsonValue] = ModelTree().fit(ZERO_TO_NINE, STEP).to_plain()
 ROOT, LEFT, RIGHT = PLAIN["nodes"]
 ENDLESS = [{**ROOT, "rows": 5 + level} for level in range(2 * MAX_DEPTH, 0, -1)]
 
 
-def with_nodes(*nodes: Plain) -> Plain:
+def with_nodes(*nodes: JsonValue) -> JsonValue:
     return {**PLAIN, "nodes": list(nodes)}
 
 
@@ -280,7 +280,7 @@ def with_nodes(*nodes: Plain) -> Plain:
         with_nodes(*ENDLESS),
     ],
 )
-def test_a_tree_that_cannot_be_is_refused_by_name(plain: Plain) -> None:
+def test_a_tree_that_cannot_be_is_refused_by_name(plain: JsonValue) -> None:
     with pytest.raises(CollectionError, match=r"standing\.json") as told:
         ModelTree.from_plain(plain, source="standing.json")
     assert "\n" not in str(told.value)
@@ -294,7 +294,9 @@ JSON = st.recursive(
 
 
 @given(st.sampled_from(sorted(PLAIN)), JSON, st.sampled_from(sorted(ROOT)), JSON)
-def test_whatever_json_says_is_a_tree_or_refused(member: str, value: Plain, of_node: str, node_value: Plain) -> None:
+def test_whatever_json_says_is_a_tree_or_refused(
+    member: str, value: JsonValue, of_node: str, node_value: JsonValue
+) -> None:
     for plain in ({**PLAIN, member: value}, with_nodes({**ROOT, of_node: node_value}, LEFT, RIGHT)):
         try:
             tree = ModelTree.from_plain(plain)

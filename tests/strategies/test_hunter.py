@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.reading import page_of_html
-from lycosa.relevance.embedding import shipped_table
+from lycosa.relevance.embedding import builtin_embedding
 from lycosa.strategies.hunter import (
     _ANCHOR_WORDS,
     _AROUND,
@@ -49,8 +49,8 @@ class Meanings(Words):
         self._word = word
 
     def meanings(self) -> tuple[np.ndarray, np.ndarray]:
-        table = shipped_table()
-        nearness = table.along(table.of_terms({self._word: 1})) / np.maximum(table.lengths, 1e-9)
+        table = builtin_embedding()
+        nearness = table.along(table.embed_terms({self._word: 1})) / np.maximum(table.lengths, 1e-9)
         return (nearness - nearness.mean()) / nearness.std(), table.lengths
 
 
@@ -237,7 +237,7 @@ def test_a_link_of_many_has_the_words_that_it_has_alone(html: str) -> None:
 @given(PAGE_TEXTS)
 def test_the_words_around_a_link_are_those_that_begin_near_it(html: str) -> None:
     page = page_of_html(url_of("x"), html)
-    codes, offsets = (each.tolist() for each in page.words.placed)
+    codes, offsets = (each.tolist() for each in page.words.term_positions)
     text_at = len(page.title) + 1
     for link in page.links:
         start, end = text_at + link.position, text_at + link.position + len(link.anchor)

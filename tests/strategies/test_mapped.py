@@ -17,7 +17,7 @@ from lycosa.strategies.mapped import PORTALS_AT_ONCE
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Page, Plain, Skip, SkipReason, Url, Visit
+from lycosa.vocabulary.records import Candidate, Fetch, JsonValue, Outcome, Page, Skip, SkipReason, Url, Visit
 from simulation import Budget, crawl_of, urls_of, visits_of, without_event_loop
 from strategies.visits import url_of, visit_of
 from worlds import TOPICAL, TOPICAL_SEED, topic_of
@@ -56,10 +56,10 @@ class Rewarding:
     def merge(self, url: Url, waiting: float, offered: float) -> float:
         return min(waiting, offered)
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         return None
 
-    def restore(self, state: Plain) -> None:
+    def restore(self, state: JsonValue) -> None:
         pass
 
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.frontier.sequential import SequentialFrontier
-from lycosa.strategies.pagerank import PageRank, ranks, ranks_in
+from lycosa.strategies.pagerank import PageRank, pagerank, pagerank_of_urls
 from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Skip, SkipReason, Url, Visit
 from pages import GivenWords
 
@@ -36,25 +36,25 @@ def test_ranks_agree_with_networkx(count: int, links: set[tuple[int, int]], damp
     graph.add_nodes_from(range(count))
     graph.add_edges_from(links)
     theirs = networkx.pagerank(graph, alpha=damping, tol=1e-12, max_iter=1_000)
-    ours = ranks([a for a, _ in links], [b for _, b in links], count, damping=damping, tolerance=1e-12)
+    ours = pagerank([a for a, _ in links], [b for _, b in links], count, damping=damping, tolerance=1e-12)
     assert ours.tolist() == pytest.approx([count * theirs[node] for node in range(count)], abs=1e-6)
 
 
 def test_pages_without_links_hand_their_rank_to_all() -> None:
     # a -> b, and b has no links: a = .2 + .8 b/2, b = .2 + .8 a + .8 b/2, a + b = 2
-    numbers, found = ranks_in({A: [B]}, [B], damping=0.8, tolerance=1e-12)
+    numbers, found = pagerank_of_urls({A: [B]}, [B], damping=0.8, tolerance=1e-12)
     assert found[numbers[A]] == pytest.approx(5 / 7)
     assert found[numbers[B]] == pytest.approx(9 / 7)
 
 
 def test_where_nobody_links_all_have_the_rank_of_1() -> None:
-    _, found = ranks_in({}, [A, B, C], damping=0.8, tolerance=0.01)
+    _, found = pagerank_of_urls({}, [A, B, C], damping=0.8, tolerance=0.01)
     assert found.tolist() == [1.0, 1.0, 1.0]
-    assert len(ranks([], [], 0, damping=0.8, tolerance=0.01)) == 0
+    assert len(pagerank([], [], 0, damping=0.8, tolerance=0.01)) == 0
 
 
 def test_links_to_pages_outside_the_graph_do_not_count() -> None:
-    numbers, found = ranks_in({A: [B, C, D]}, [B], damping=0.8, tolerance=1e-12)
+    numbers, found = pagerank_of_urls({A: [B, C, D]}, [B], damping=0.8, tolerance=1e-12)
     assert list(numbers) == [A, B]
     assert found[numbers[B]] == pytest.approx(9 / 7)
 
@@ -62,7 +62,7 @@ def test_links_to_pages_outside_the_graph_do_not_count() -> None:
 def test_a_looser_tolerance_stops_earlier_but_close() -> None:
     links = {(a, (a * a + step) % 50) for a in range(50) for step in (1, 3)}
     sources, targets = [a for a, _ in links], [b for _, b in links]
-    loose, tight = (ranks(sources, targets, 50, damping=0.8, tolerance=t) for t in (0.01, 1e-12))
+    loose, tight = (pagerank(sources, targets, 50, damping=0.8, tolerance=t) for t in (0.01, 1e-12))
     assert 0 < abs(loose - tight).max() < 0.05
 
 

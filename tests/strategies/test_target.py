@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lycosa import testing
 from lycosa.run.live import describe_target_result
-from lycosa.run.reasons import in_words
+from lycosa.run.reasons import reasons_in_words
 from lycosa.strategies.hunter import MAX_LINKS_PER_PAGE, Hunter
 from lycosa.strategies.target import (
     MAX_OLDER,
@@ -304,7 +304,7 @@ def test_both_estimates_are_explained_in_plain_words() -> None:
     page = with_standing(visit("", ["http://b.example/x"], relevance=0.9), 0.8)
     strategy.learn(page)
     (candidate,) = strategy.propose(page)
-    said = in_words(candidate.because)
+    said = reasons_in_words(candidate.because)
     assert "× the odds of high importance because of the importance of the pages that link to it" in said
     how = candidate.because["weighed"]
     assert f"relevant with probability {how['relevance']:.2f} and importance {how['standing']:.2f}" in said

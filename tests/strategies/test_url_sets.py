@@ -16,7 +16,7 @@ SEEN, REFUSED, NEW = (Url(f"http://a.example/{name}") for name in ("seen", "refu
 def test_only_what_was_refused_is_saved_and_the_rest_is_given_back():
     settled = SettledUrls()
     settled.visit(SEEN)
-    settled.refuse(REFUSED)
+    settled.reject(REFUSED)
     again = SettledUrls(msgspec.json.decode(msgspec.json.encode(settled.state())))
     assert SEEN not in again
     again.restore_visited([SEEN])
@@ -25,7 +25,7 @@ def test_only_what_was_refused_is_saved_and_the_rest_is_given_back():
 
 def test_what_an_older_version_saved_is_saved_no_longer_once_it_is_known_as_visited():
     older = SettledUrls()
-    older.refuse(SEEN)  # older versions saved both alike
+    older.reject(SEEN)  # older versions saved both alike
     settled = SettledUrls(older.state())
     settled.restore_visited([SEEN])
     assert settled.state() == []

@@ -33,7 +33,8 @@ def test_a_page_read_the_short_way_equals_the_one_read_from_its_html() -> None:
         assert short is not None and long is not None and short == long
         assert short.words.terms == long.words.terms
         assert all(
-            np.array_equal(one, other) for one, other in zip(short.words.counted, long.words.counted, strict=True)
+            np.array_equal(one, other)
+            for one, other in zip(short.words.term_counts, long.words.term_counts, strict=True)
         )
 
 

@@ -10,7 +10,7 @@ from lycosa.vocabulary.url_files import bare_host
 
 from .crawl_display import log_pages, run
 from .options import Name, PageLog, Quiet, Verbose, takes, tell
-from .progress import Form, Progress
+from .progress import Mode, Progress
 
 
 @takes(CrawlOptions)
@@ -27,6 +27,6 @@ def crawl(
     for seed in options.get("seeds", ()):
         if (url := bare_host(seed)) is not None:
             tell(f"{seed!r} is taken for {url}")
-    form: Form | None = "silent" if quiet else "words" if as_json or verbose else None
-    with log_pages(log, verbose=verbose), Progress(form=form) as progress:
+    mode: Mode | None = "silent" if quiet else "messages" if as_json or verbose else None
+    with log_pages(log, verbose=verbose), Progress(mode=mode) as progress:
         run(crawling, progress=progress, as_json=as_json, quiet=quiet)

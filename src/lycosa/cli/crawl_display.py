@@ -26,12 +26,12 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import CollectionError, LycosaError
 from lycosa.vocabulary.event_loop import new_event_loop
 from lycosa.vocabulary.explanations import UtilityParts, is_found_by_readers, weight_of_relevance
-from lycosa.vocabulary.records import Outcome, Plain, Visit
+from lycosa.vocabulary.records import JsonValue, Outcome, Visit
 from lycosa.vocabulary.text import counted, visible
 from lycosa.web.outcomes import outcome_in_words, outcome_name
 
 from .options import command, print_json
-from .progress import Figures, Progress, StandingFacts
+from .progress import Progress, ProgressScores, ProgressStats
 
 _log = logging.getLogger("lycosa.pages")
 _ERRORS = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))  # a page that is not there is no error
@@ -39,7 +39,7 @@ _ERRORS = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))  # a page t
 
 def run(crawl: api.Run, *, progress: Progress, as_json: bool = False, quiet: bool = False) -> bool:
     """Runs a crawl and, unless `quiet`, prints how it ended; returns whether the user interrupted it."""
-    why_nothing, folder, crawl.tell = "", crawl.folder, progress.say
+    why_nothing, folder, crawl.tell = "", crawl.folder, progress.write
     with crawl.session() as session:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             runner.run(_watch_crawl(session, crawl.visits(session), progress, as_json=as_json))
@@ -49,17 +49,17 @@ def run(crawl: api.Run, *, progress: Progress, as_json: bool = False, quiet: boo
             why_nothing = explain_no_pages(session.collection, session.seeds) or status.stop_reason
         if not quiet:
             how = "Stopped" if status.is_interrupted or why_nothing else "Done"
-            progress.say(f"{how}: {status.stop_reason}")
+            progress.write(f"{how}: {status.stop_reason}")
             for omission in omissions_in_words(session.collection.catalog.omissions(), session.recipe):
-                progress.say(f"left out: {omission}")
+                progress.write(f"left out: {omission}")
             if not why_nothing:
-                progress.say(
+                progress.write(
                     f"{counted(status.pages, 'page')}, {_relevant_share(session)}, "
                     f"{counted(len(session.frontier), 'URL')} waiting; "
                     f"next: {command('search', folder, 'words')}, {command('report', folder)}"
                 )
             if status.stop_reason == NOTHING_LEFT and 0 < status.pages < (session.recipe.stop.pages or 0):
-                progress.say(
+                progress.write(
                     f"No link is left to follow: {command('crawl', folder)} --seed URL starts from other pages too, "
                     f"and {command('seeds')} HOST finds some"
                 )
@@ -130,7 +130,7 @@ async def _watch_crawl(session: Session, visits: Visits, progress: Progress, *, 
         target = status.page_budget or session.recipe.stop.pages
         speed = (status.pages - pages_before) / max(time.monotonic() - began, 1e-6)
         progress.update(
-            Figures(
+            ProgressStats(
                 pages=status.pages,
                 target=target,
                 relevant=status.relevant,
@@ -140,7 +140,7 @@ async def _watch_crawl(session: Session, visits: Visits, progress: Progress, *, 
                 seconds_left=(target - status.pages) / speed if target and speed else None,
                 title=visit.page.title if visit.page else "",
                 url=visit.fetch.url,
-                facts=_standing_facts(
+                scores=_progress_scores(
                     session.loop.strategy,
                     visit,
                     standings[0] / standings[1] if standings[1] else None,
@@ -163,33 +163,33 @@ async def _watch_crawl(session: Session, visits: Visits, progress: Progress, *, 
             standings[1] += 1
         if as_json:
             print_json(visit_as_json(visit))
-        if progress.shows_figures:
+        if progress.shows_stats:
             show(visit)
 
     session.recall()  # updated with each page from here on, which is cheaper than reading all links at the end
     await watch(session, visits, seen)
-    if latest is not None and progress.shows_figures:
+    if latest is not None and progress.shows_stats:
         show(latest)  # once more: pages may have been scored again since
 
 
-def _standing_facts(
+def _progress_scores(
     strategy: Strategy, visit: Visit, mean_standing: float | None, *, is_estimate: bool
-) -> StandingFacts:
+) -> ProgressScores:
     """The current weights of a strategy that combines relevance and standing, and its reasons for a visit."""
     *_, strategy = layers(strategy)
     if getattr(strategy, "alpha", None) is None:
-        return StandingFacts(mean_standing, is_estimate=is_estimate)
+        return ProgressScores(mean_standing, is_estimate=is_estimate)
     recent_relevance, parts = getattr(strategy, "recent_relevance", None), UtilityParts.of(visit.candidate.because)
     if parts is None:
-        return StandingFacts(mean_standing, recent_relevance, is_estimate=is_estimate)
-    return StandingFacts(mean_standing, recent_relevance, parts.relevance, parts.standing, parts.utility, is_estimate)
+        return ProgressScores(mean_standing, recent_relevance, is_estimate=is_estimate)
+    return ProgressScores(mean_standing, recent_relevance, parts.relevance, parts.standing, parts.utility, is_estimate)
 
 
 def is_error(visit: Visit) -> bool:
     return visit.fetch.outcome in _ERRORS
 
 
-def visit_as_json(visit: Visit) -> Plain:
+def visit_as_json(visit: Visit) -> JsonValue:
     """A visit in one line of JSON."""
     fetch, page = visit.fetch, visit.page
     return {

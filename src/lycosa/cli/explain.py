@@ -9,8 +9,8 @@ from lycosa import api
 from lycosa.collection.rows import FetchRow, ObservationRow, Omissions, PageRow
 from lycosa.run.explanation import fetch_was_made
 from lycosa.run.forgotten import FORGOTTEN_FILE
-from lycosa.run.reasons import in_words, shown_priority
-from lycosa.vocabulary.records import Candidate, LeftOut, LeftOutReason, Outcome, Plain, Url
+from lycosa.run.reasons import reasons_in_words, shown_priority
+from lycosa.vocabulary.records import Candidate, JsonValue, LeftOut, LeftOutReason, Outcome, Url
 from lycosa.vocabulary.text import counted, visible
 from lycosa.vocabulary.urls import checked_url
 from lycosa.web.outcomes import outcome_in_words
@@ -83,7 +83,7 @@ def _why_left_out(fetches: list[FetchRow], name: str) -> str:
     return _WHY_LEFT_OUT[left_out.reason].format(name=name, detail=visible(left_out.detail, 100))
 
 
-def _lines(facts: Plain, name: str) -> list[str]:
+def _lines(facts: JsonValue, name: str) -> list[str]:
     lines = [f"{facts['url']}: {facts['state']}"]
     page: PageRow | None = facts["page"]
     waiting: Candidate | None = facts["waiting"]
@@ -140,7 +140,7 @@ def _lines(facts: Plain, name: str) -> list[str]:
 def _why(found: PageRow | Candidate) -> str:
     as_what = f" as “{found.anchor}”" if found.anchor else ""
     link = f"linked{as_what} from {found.found_on}; " if found.found_on else ""
-    reasons = visible(link + in_words(found.because), _MAX_REASONS)
+    reasons = visible(link + reasons_in_words(found.because), _MAX_REASONS)
     score = shown_priority(found.priority, found.because)
     return f"{_WHY}{reasons}; score {score:.3f}, {counted(found.depth, 'click')} from a seed"
 

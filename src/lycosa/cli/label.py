@@ -55,10 +55,10 @@ def label(
     if as_json:
         print_json({"labels": len(labels), "judged": learnt.judged, "missing": learnt.missing})
     else:
-        typer.echo(f"Saved {counted(len(labels), 'label')}. {in_words(learnt, name)}")
+        typer.echo(f"Saved {counted(len(labels), 'label')}. {labels_in_words(learnt, name)}")
 
 
-def in_words(learnt: Learnt, name: Path) -> str:
+def labels_in_words(learnt: Learnt, name: Path) -> str:
     """What was learnt from labels, in words."""
     if learnt.judged is None:
         return f"The model will be trained by the next: {program()} crawl {name}"

@@ -22,11 +22,11 @@ from lycosa.vocabulary.text import visible
 
 from .job_progress import ProgressBar, elapsed_notice
 from .options import Json, Quiet, print_json, program, tell
-from .progress import SPARKS
+from .progress import SPARKLINE_LEVELS
 from .typer_options import TYPER_OPTIONS
 
 app = typer.Typer(name="logs", help="Access logs, for crawls that prefer pages people visited.", **TYPER_OPTIONS)
-SPARKLINE = 60  # characters
+SPARKLINE_WIDTH = 60  # characters
 MAX_EXAMPLES = 10
 PICTURE = "activity.svg"
 _IN_WORDS = {DESCRIPTIONS[Drop.BROKEN]: "not in the log format"}  # where what logs store reads badly
@@ -189,7 +189,7 @@ def _pluralise(count: int, name: str) -> str:
     return f"{count} {name}" if count == 1 else f"{count} {name}s"
 
 
-def sparkline(counts: Sequence[int], width: int = SPARKLINE) -> str:
+def sparkline(counts: Sequence[int], width: int = SPARKLINE_WIDTH) -> str:
     """The counts as bars of characters, neighbours added up where there are more than fit.
 
     >>> sparkline([0, 1, 8])
@@ -198,7 +198,7 @@ def sparkline(counts: Sequence[int], width: int = SPARKLINE) -> str:
     group = -(-len(counts) // width)
     sums = [sum(counts[start : start + group]) for start in range(0, len(counts), group or 1)]
     most = max(sums, default=0) or 1
-    return "".join(SPARKS[(len(SPARKS) - 1) * count // most] for count in sums)
+    return "".join(SPARKLINE_LEVELS[(len(SPARKLINE_LEVELS) - 1) * count // most] for count in sums)
 
 
 def _per_span(span: float) -> str:

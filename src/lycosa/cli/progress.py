@@ -17,13 +17,13 @@ from lycosa.vocabulary.text import visible
 
 REFRESHES_PER_SECOND = 8.0
 SECONDS_BETWEEN_LINES = 2.0
-SPARKS = "▁▂▃▄▅▆▇█"
-SPARKLINE = 32  # characters of the bar and the sparkline; fewer where the terminal is narrow
+SPARKLINE_LEVELS = "▁▂▃▄▅▆▇█"
+SPARKLINE_WIDTH = 32  # characters of the bar and the sparkline; fewer where the terminal is narrow
 _MIN_WIDTH = 8
-Form = Literal["live", "plain", "words", "silent"]  # words: messages only, no figures
+Mode = Literal["live", "plain", "messages", "silent"]  # messages: no statistics
 
 
-class StandingFacts(NamedTuple):
+class ProgressScores(NamedTuple):
     """Relevance and standing as a strategy weighs them; None if unknown."""
 
     mean_standing: float | None = None  # of the pages of this run
@@ -34,7 +34,7 @@ class StandingFacts(NamedTuple):
     is_estimate: bool = False  # whether a model, not a rule, decides what is relevant
 
 
-class Figures(NamedTuple):
+class ProgressStats(NamedTuple):
     """The progress of a crawl after a visit."""
 
     pages: int = 0
@@ -46,39 +46,39 @@ class Figures(NamedTuple):
     seconds_left: float | None = None
     title: str = ""
     url: str = ""
-    facts: StandingFacts = StandingFacts()
-    counted: str = "pages"  # what `pages` are: a refresh counts requests
+    scores: ProgressScores = ProgressScores()
+    unit: str = "pages"  # what `pages` counts: requests in a refresh
     notes: tuple[str, ...] = ()  # shown instead of the share of relevant pages
     through_readers: int | None = None  # pages of this run that came through an access log alone; None without one
     recall: RecallEstimate | None = None
 
 
 class Progress:
-    """Shows the latest figures of a crawl; cheap to update, since it draws only when a refresh is due.
+    """Shows the latest statistics of a crawl; cheap to update, since it draws only when a refresh is due.
 
-    The form is chosen by the console (live on a terminal, plain lines otherwise) unless it is given.
+    The mode is chosen by the console (live on a terminal, plain lines otherwise) unless it is given.
     """
 
     def __init__(
         self,
         *,
-        form: Form | None = None,
+        mode: Mode | None = None,
         console: Console | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ):
         self._console = console or Console(stderr=True)
-        self._form: Form = form or ("live" if self._console.is_terminal else "plain")
+        self._mode: Mode = mode or ("live" if self._console.is_terminal else "plain")
         self._monotonic = monotonic
-        self._interval = 1 / REFRESHES_PER_SECOND if self._form == "live" else SECONDS_BETWEEN_LINES
-        self._due = monotonic() + (0.0 if self._form == "live" else self._interval)
-        self._is_shown = True  # the latest figures are
+        self._interval = 1 / REFRESHES_PER_SECOND if self._mode == "live" else SECONDS_BETWEEN_LINES
+        self._due = monotonic() + (0.0 if self._mode == "live" else self._interval)
+        self._is_shown = True  # whether `_stats` have been drawn
         self._live: Live | None = None
-        self._rates: deque[float] = deque(maxlen=SPARKLINE)
-        self._marked = (0, 0)  # pages and relevant at the last point of the sparkline
-        self._figures = Figures()
+        self._rates: deque[float] = deque(maxlen=SPARKLINE_WIDTH)
+        self._last_point = (0, 0)  # pages and relevant at the last point of the sparkline
+        self._stats = ProgressStats()
 
     def __enter__(self) -> Self:
-        if self._form == "live":
+        if self._mode == "live":
             # Drawn by `update` alone: a refresh thread of rich's would compete with the crawl for the interpreter.
             self._live = Live(console=self._console, auto_refresh=False, transient=False, redirect_stdout=False)
             self._live.start()
@@ -93,11 +93,11 @@ class Progress:
             self._live.stop()
             self._live = None
 
-    def update(self, figures: Figures) -> None:
-        """Shows the figures after a visit, once a refresh is due."""
-        if not self.shows_figures:
+    def update(self, stats: ProgressStats) -> None:
+        """Shows the statistics after a visit, once a refresh is due."""
+        if not self.shows_stats:
             return
-        self._figures = figures
+        self._stats = stats
         self._is_shown = False
         now = self._monotonic()
         if now >= self._due:
@@ -105,90 +105,93 @@ class Progress:
             self._show()
 
     @property
-    def shows_figures(self) -> bool:
-        """Whether `update` shows anything; if not, the caller need not compute the figures."""
-        return self._form not in ("words", "silent")
+    def shows_stats(self) -> bool:
+        """Whether `update` shows anything; if not, the caller need not compute them."""
+        return self._mode not in ("messages", "silent")
 
     def freeze(self) -> None:
         """Stops updating the display; later messages appear below it."""
         self.__exit__(None, None, None)
 
-    def say(self, line: str) -> None:
-        """Prints a message above the live display, or after the current figures."""
-        if self._form == "plain" and not self._is_shown:
+    def write(self, line: str) -> None:
+        """Prints a message above the live display, or after the current statistics."""
+        if self._mode == "plain" and not self._is_shown:
             self._show()
-        if self._form != "silent":
+        if self._mode != "silent":
             self._console.print(Text(visible(line, 500)), soft_wrap=True)
 
     def _show(self) -> None:
         self._is_shown = True
         if self._live is not None:
             self._live.update(self._display(), refresh=True)
-        elif self._form == "plain":
+        elif self._mode == "plain":
             self._console.print(Text(self._line()), soft_wrap=True)
 
     def _line(self) -> str:
-        (pages, target, relevant, speed, waiting, errors, left, _, url, facts, counted, notes, read, recall) = (
-            self._figures
-        )
-        of = f" of {target}" if target is not None else ""
+        stats = self._stats
+        pages, scores, unit, url = stats.pages, stats.scores, stats.unit, stats.url
+        of = f" of {stats.target}" if stats.target is not None else ""
         parts = [
-            f"{pages}{of} {counted}",
-            *(notes or (_relevant(relevant, pages, is_estimate=facts.is_estimate),)),
-            *_mean_standing(facts),
-            *_latest_pages(facts),
-            *_through_readers(read),
-            *_recall(recall),
-            f"{speed:.1f} {counted}/s",
-            f"{waiting} waiting",
-            _errors(errors),
+            f"{pages}{of} {unit}",
+            *(stats.notes or (_relevant(stats.relevant, pages, is_estimate=scores.is_estimate),)),
+            *_mean_standing(scores),
+            *_latest_pages(scores),
+            *_through_readers(stats.through_readers),
+            *_recall(stats.recall),
+            f"{stats.pages_per_second:.1f} {unit}/s",
+            f"{stats.waiting} waiting",
+            _errors(stats.errors),
         ]
-        if left is not None:
-            parts.append(f"{_clock(left)} left")
+        if stats.seconds_left is not None:
+            parts.append(f"{_duration(stats.seconds_left)} left")
         return ", ".join(parts) + (f"; {visible(url, 120)}" if url else "")
 
     def _display(self) -> RenderableType:
-        (pages, target, relevant, speed, waiting, errors, left, title, url, facts, counted, notes, read, recall) = (
-            self._figures
-        )
-        self._add_point(pages, relevant)
+        stats = self._stats
+        pages, target, scores, unit = stats.pages, stats.target, stats.scores, stats.unit
+        self._add_point(pages, stats.relevant)
         width = max(20, self._console.width - 1)
-        amount = f"{pages} / {target} {counted}" if target is not None else f"{pages} {counted}"
-        time_left = f"{_clock(left)} left" if left is not None else ""
-        graph = min(SPARKLINE, max(_MIN_WIDTH, width - len(amount) - len(time_left) - 4))
+        amount = f"{pages} / {target} {unit}" if target is not None else f"{pages} {unit}"
+        time_left = f"{_duration(stats.seconds_left)} left" if stats.seconds_left is not None else ""
+        bar_width = min(SPARKLINE_WIDTH, max(_MIN_WIDTH, width - len(amount) - len(time_left) - 4))
         head = Table.grid(padding=(0, 2))
         for _ in range(3):
             head.add_column(no_wrap=True, overflow="ellipsis")
-        bar = ProgressBar(total=target or None, completed=pages, width=graph, pulse=not target)
+        bar = ProgressBar(total=target or None, completed=pages, width=bar_width, pulse=not target)
         head.add_row(bar, Text(amount, style="bold"), Text(time_left))
-        share = _relevant(relevant, pages, is_estimate=facts.is_estimate)
+        share = _relevant(stats.relevant, pages, is_estimate=scores.is_estimate)
         harvest = [
-            Text(_sparkline(list(self._rates)[-graph:]).ljust(graph), style="green"),
-            *(Text(note, style="bold green") for note in notes or (share,)),
-            *(Text(part) for part in (*_mean_standing(facts), *_through_readers(read), *_recall(recall))),
+            Text(_sparkline(list(self._rates)[-bar_width:]).ljust(bar_width), style="green"),
+            *(Text(note, style="bold green") for note in stats.notes or (share,)),
+            *(
+                Text(part)
+                for part in (*_mean_standing(scores), *_through_readers(stats.through_readers), *_recall(stats.recall))
+            ),
         ]
         traffic = [
-            Text(f"{speed:.1f} {counted}/s"),
-            Text(f"{waiting} waiting"),
-            Text(_errors(errors), style="red" if errors else "dim"),
+            Text(f"{stats.pages_per_second:.1f} {unit}/s"),
+            Text(f"{stats.waiting} waiting"),
+            Text(_errors(stats.errors), style="red" if stats.errors else "dim"),
         ]
-        reasons = [Text(part) for part in (*_latest_pages(facts), *_found_on(facts))]
-        last = Text(visible(title or url, width), style="dim", no_wrap=True, overflow="ellipsis")
+        reasons = [Text(part) for part in (*_latest_pages(scores), *_found_on(scores))]
+        last = Text(visible(stats.title or stats.url, width), style="dim", no_wrap=True, overflow="ellipsis")
         return Group(head, *(line for row in (harvest, traffic, reasons) for line in _lines(row, width)), last)
 
     def _add_point(self, pages: int, relevant: int) -> None:
         """Adds a point to the sparkline, the harvest rate since the last one, after every ten pages."""
-        pages_before, relevant_before = self._marked
-        if relevant < relevant_before:  # scored again: what was drawn before holds no longer
+        pages_before, relevant_before = self._last_point
+        if relevant < relevant_before:  # pages were scored again: earlier points are outdated
             self._rates.clear()
-            self._marked = pages_before, relevant_before = pages, relevant
+            self._last_point = pages_before, relevant_before = pages, relevant
         if pages - pages_before >= 10:
             self._rates.append((relevant - relevant_before) / (pages - pages_before))
-            self._marked = (pages, relevant)
+            self._last_point = (pages, relevant)
 
 
 def _sparkline(rates: Iterable[float]) -> str:
-    return "".join(SPARKS[min(len(SPARKS) - 1, max(0, int(rate * len(SPARKS))))] for rate in rates)
+    return "".join(
+        SPARKLINE_LEVELS[min(len(SPARKLINE_LEVELS) - 1, max(0, int(rate * len(SPARKLINE_LEVELS))))] for rate in rates
+    )
 
 
 def _lines(row: Iterable[Text], width: int) -> list[Text]:
@@ -202,8 +205,8 @@ def _lines(row: Iterable[Text], width: int) -> list[Text]:
     return lines
 
 
-def _mean_standing(facts: StandingFacts) -> list[str]:
-    return [] if facts.mean_standing is None else [f"importance {facts.mean_standing:.2f}"]
+def _mean_standing(scores: ProgressScores) -> list[str]:
+    return [] if scores.mean_standing is None else [f"importance {scores.mean_standing:.2f}"]
 
 
 def _through_readers(pages: int | None) -> list[str]:
@@ -214,17 +217,17 @@ def _recall(found: RecallEstimate | None) -> list[str]:
     return [] if found is None else [f"recall {found.recall:.0%} ({found.recall_low:.0%}–{found.recall_high:.0%})"]
 
 
-def _latest_pages(facts: StandingFacts) -> list[str]:
-    """The relevance by which the strategy moves its weights."""
-    return [] if facts.recent_relevance is None else [f"latest pages {facts.recent_relevance:.2f}"]
+def _latest_pages(scores: ProgressScores) -> list[str]:
+    """The mean relevance by which the strategy adapts its weights."""
+    return [] if scores.recent_relevance is None else [f"latest pages {scores.recent_relevance:.2f}"]
 
 
-def _found_on(facts: StandingFacts) -> list[str]:
-    """Why the last page was fetched."""
+def _found_on(scores: ProgressScores) -> list[str]:
+    """The scores of the page on which the last one was found."""
     parts = (
-        ("relevance", facts.relevance),
-        ("importance", facts.standing),
-        ("score", facts.utility),
+        ("relevance", scores.relevance),
+        ("importance", scores.standing),
+        ("score", scores.utility),
     )
     text = ", ".join(f"{name} {value:.2f}" for name, value in parts if value is not None)
     return [f"found on: {text}"] if text else []
@@ -239,7 +242,7 @@ def _relevant(relevant: int, pages: int, *, is_estimate: bool) -> str:
     return f"{share} relevant{' (estimate)' if is_estimate else ''}"
 
 
-def _clock(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     whole = max(0, round(seconds))
     hours, minutes = divmod(whole // 60, 60)
     return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"

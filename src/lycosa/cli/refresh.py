@@ -18,7 +18,7 @@ from lycosa.vocabulary.text import counted, visible
 
 from .crawl_display import is_error, log_pages, watch
 from .options import Json, Name, PageLog, Quiet, Verbose, print_json, takes, tell
-from .progress import Figures, Form, Progress
+from .progress import Mode, Progress, ProgressStats
 
 
 @takes(FetchOptions)
@@ -41,9 +41,9 @@ def refresh(
 ) -> None:
     """Revisit pages to find changes, and fetch new ones. Ctrl-C is safe."""
     run = api.refresh(name, budget=budget, policy=policy, expand=expand, tell=tell, **options)
-    form: Form | None = "silent" if quiet else "words" if as_json or verbose else None
-    with log_pages(log, verbose=verbose), Progress(form=form) as progress:
-        run.tell = progress.say
+    mode: Mode | None = "silent" if quiet else "messages" if as_json or verbose else None
+    with log_pages(log, verbose=verbose), Progress(mode=mode) as progress:
+        run.tell = progress.write
         with run.session() as session, asyncio.Runner(loop_factory=new_event_loop) as runner:
             refreshing = run.visits(session)
             runner.run(watch(session, refreshing, _Shown(session, refreshing, budget, progress)))
@@ -71,7 +71,7 @@ class _Shown:
         speed = fetches / max(time.monotonic() - self._began, 1e-6)
         returned, barred = counts[Change.RETURNED], self._requests.barred
         self._progress.update(
-            Figures(
+            ProgressStats(
                 pages=self._requests.requests,
                 target=self._budget,
                 relevant=counts[Change.CHANGED],
@@ -81,7 +81,7 @@ class _Shown:
                 seconds_left=(self._budget - fetches) / speed,
                 title=visit.page.title if visit.page else "",
                 url=visit.fetch.url,
-                counted="requests",
+                unit="requests",
                 notes=(
                     f"{counts[Change.CHANGED]} changed",
                     f"{counts['new']} new",

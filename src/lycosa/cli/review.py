@@ -27,7 +27,7 @@ from lycosa.run.upkeep import require_learning
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import counted, visible
 
-from .label import in_words
+from .label import labels_in_words
 from .options import Json, Name, print_json, program, tell
 
 _ANSWERS = {
@@ -90,7 +90,7 @@ class _Review:
             self._learnt = label_pages(self._folder, {}, tell=tell)
             self._labelled += labelled
             if not self._as_json:
-                typer.echo(f"Saved. {in_words(self._learnt, self._folder)}")
+                typer.echo(f"Saved. {labels_in_words(self._learnt, self._folder)}")
         return goes_on
 
     def _ask(self, batch: Batch) -> tuple[bool, int]:

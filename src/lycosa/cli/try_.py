@@ -12,7 +12,7 @@ import typer
 from lycosa.recipe import FILE_NAME
 from lycosa.run.new import new_collection
 from lycosa.run.options import RequestOptions, changed_recipe, settings_of
-from lycosa.run.reasons import in_words
+from lycosa.run.reasons import reasons_in_words
 from lycosa.run.trial import Trial, TriedLink, try_url
 from lycosa.run.trust import polite_recipe
 from lycosa.vocabulary.clock import WallClock
@@ -122,4 +122,4 @@ def _named(words: Mapping[str, float]) -> str:
 def _link(link: TriedLink) -> Iterator[str]:
     anchor = f"  “{visible(link.anchor, 60)}”" if link.anchor.strip() else ""
     yield f"  {link.priority:<8.2g}  {visible(link.url, 200)}{anchor}"
-    yield f"            {visible(in_words(link.because), 300)}"
+    yield f"            {visible(reasons_in_words(link.because), 300)}"

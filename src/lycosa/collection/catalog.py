@@ -18,10 +18,10 @@ from lycosa.vocabulary.records import (
     Change,
     CheckedUrl,
     Fetch,
+    JsonValue,
     Link,
     Outcome,
     Page,
-    Plain,
     Skip,
     SkipReason,
     Url,
@@ -166,7 +166,7 @@ class Catalog(Queries):
                 rows = [(value, url) for url, value in values.items()]
                 self.connection.executemany(f"UPDATE pages SET {column} = ? WHERE url = ?", rows)
 
-    def put_state(self, key: str, value: Plain) -> None:
+    def put_state(self, key: str, value: JsonValue) -> None:
         self._execute("INSERT OR REPLACE INTO state VALUES (?, ?)", key, _json(value))
 
     def position(self) -> ArchivePosition | None:
@@ -472,7 +472,7 @@ def _why_vanished(visit: Visit) -> str:
     return visit.fetch.detail or "it could not be had"
 
 
-def _json(plain: Plain) -> str:
+def _json(plain: JsonValue) -> str:
     return to_json(plain).decode()
 
 

@@ -27,10 +27,10 @@ from lycosa.vocabulary.records import (
     Count,
     Fetch,
     LeftOut,
-    Moment,
     Outcome,
     PastFetch,
     Score,
+    Timestamp,
     Url,
     Visit,
 )
@@ -58,11 +58,11 @@ class FetchNote(Struct, frozen=True, omit_defaults=True):
     """The parts of a fetch that are not in HTTP records; all of it if there was no response."""
 
     outcome: Outcome
-    at: Moment
+    at: Timestamp
     url: Annotated[str, Meta(pattern=r"^(https?://[^/\s]|$)")] = ""  # if it differs from the candidate's
     elapsed: Score = 0.0
     location: CheckedUrl | None = None
-    host_not_before: Moment | None = None
+    host_not_before: Timestamp | None = None
     detail: str = ""
     http_version: str = "1.1"
     content: Count = 0  # bytes once decoded

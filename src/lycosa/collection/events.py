@@ -5,7 +5,18 @@ from typing import NamedTuple
 
 from msgspec import UNSET, Struct, UnsetType
 
-from lycosa.vocabulary.records import Candidate, CheckedUrl, Count, Fetch, Moment, Outcome, Plain, Score, Url, Visit
+from lycosa.vocabulary.records import (
+    Candidate,
+    CheckedUrl,
+    Count,
+    Fetch,
+    JsonValue,
+    Outcome,
+    Score,
+    Timestamp,
+    Url,
+    Visit,
+)
 
 
 class RecordLocation(NamedTuple):
@@ -26,15 +37,15 @@ class ArchivePosition(NamedTuple):
 class RunStart(Struct, frozen=True, tag_field="lycosa", tag="run"):
     """A crawl run started; its strategy may differ from the run before."""
 
-    at: Moment
+    at: Timestamp
     strategy: str
     seeds: tuple[CheckedUrl, ...]
-    scope: Plain = None
-    utility: Plain = None  # how the strategy weighs relevance against standing
-    refresh: Plain = None  # of a refresh: policy, budget and share of expansion
-    map: Plain = None  # that guides the strategy: atlas, topic and priority
-    logs: Plain = None  # access log that guides the strategy: file, half-life and least number of users
-    options: Mapping[str, Plain] | UnsetType = UNSET  # of the strategy; not written if there are none
+    scope: JsonValue = None
+    utility: JsonValue = None  # how the strategy weighs relevance against standing
+    refresh: JsonValue = None  # of a refresh: policy, budget and share of expansion
+    map: JsonValue = None  # that guides the strategy: atlas, topic and priority
+    logs: JsonValue = None  # access log that guides the strategy: file, half-life and least number of users
+    options: Mapping[str, JsonValue] | UnsetType = UNSET  # of the strategy; not written if there are none
     quotas: Mapping[str, int] | UnsetType = UNSET  # pages per host and per site; not written if there are none
     authority: str | UnsetType = UNSET  # hash of the rank lists used; not written if there were none
     sitemap_seeds: int | UnsetType = (
@@ -60,7 +71,7 @@ class FetchedExample(Struct, frozen=True):
 class Scores(Struct, frozen=True, tag_field="lycosa", tag="scores"):
     """New scores of pages, by URL, which replace the earlier ones."""
 
-    at: Moment
+    at: Timestamp
     reason: str
     relevance: dict[str, Score]
     standing: dict[str, Score] = {}
@@ -69,7 +80,7 @@ class Scores(Struct, frozen=True, tag_field="lycosa", tag="scores"):
 class Stop(Struct, frozen=True, tag_field="lycosa", tag="stop"):
     """A crawl run ended."""
 
-    at: Moment
+    at: Timestamp
     reason: str
 
 

@@ -14,13 +14,13 @@ from lycosa.vocabulary.records import (
     RELEVANT,
     CheckedUrl,
     Count,
+    JsonValue,
     LeftOutReason,
     Link,
-    Moment,
     Outcome,
-    Plain,
     Score,
     SkipReason,
+    Timestamp,
     Url,
 )
 from lycosa.vocabulary.urls import key_of, site_of
@@ -120,7 +120,7 @@ def _json_list(values: Iterable[str] | None) -> str | None:
     return None if values is None else msgspec.json.encode(list(values)).decode()
 
 
-def _checked(plain: Plain, kind: type[T]) -> T:
+def _checked(plain: JsonValue, kind: type[T]) -> T:
     try:
         return msgspec.convert(plain, kind)
     except msgspec.ValidationError as error:
@@ -315,7 +315,7 @@ class Queries:
     def freshness(self) -> Freshness:
         looked = next(
             self._rows(
-                tuple[int, int, Moment | None, Moment | None],
+                tuple[int, int, Timestamp | None, Timestamp | None],
                 "SELECT (SELECT count(DISTINCT page) FROM looks WHERE change NOT IN ('new', 'refused')),"
                 " count(vanished_at), min(CASE WHEN vanished_at IS NULL THEN"
                 " coalesce(looked_at, at) END), max(coalesce(looked_at, at)) FROM pages",
@@ -438,7 +438,7 @@ class Queries:
     def found_dead(self) -> Iterator[tuple[Url, float]]:
         """The visited URLs that are gone or not HTML, with the time of the visit."""
         return self._rows(
-            tuple[CheckedUrl, Moment],
+            tuple[CheckedUrl, Timestamp],
             "SELECT url, at FROM fetches WHERE settled AND NOT again AND outcome IN (?, ?)",
             Outcome.GONE.value,
             Outcome.UNWANTED.value,
@@ -458,7 +458,7 @@ class Queries:
 
     def last_fetch_at(self) -> float | None:
         """When the last request was made; None before the first."""
-        ((moment,),) = self._rows(tuple[Moment | None], "SELECT max(at) FROM fetches")
+        ((moment,),) = self._rows(tuple[Timestamp | None], "SELECT max(at) FROM fetches")
         return moment
 
     def count(self) -> int:
@@ -483,7 +483,7 @@ class Queries:
     def summary(self) -> Summary:
         totals = next(
             self._rows(
-                tuple[int, int, Count, Moment | None, Moment | None, Score | None],
+                tuple[int, int, Count, Timestamp | None, Timestamp | None, Score | None],
                 "SELECT count(*), coalesce(sum(relevance >= ?), 0), coalesce(sum(bytes), 0), min(at), max(at),"
                 " avg(standing) FROM pages",
                 RELEVANT,

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
-from lycosa.vocabulary.records import CheckedUrl, Count, Host, Moment, Outcome, PastFetch, Plain, Score, Url
+from lycosa.vocabulary.records import CheckedUrl, Count, Host, JsonValue, Outcome, PastFetch, Score, Timestamp, Url
 
 from .errors import DamagedRowError
 from .events import RecordLocation
@@ -29,7 +29,7 @@ class PageScore(NamedTuple):
 
     number: Number  # order of arrival, from 1
     url: CheckedUrl
-    at: Moment  # when it was fetched
+    at: Timestamp  # when it was fetched
     relevance: Score | None
 
 
@@ -44,12 +44,12 @@ class PageRow(Struct, frozen=True, gc=False):
     relevance: Score | None
     digest: int
     fingerprint: int
-    at: Moment
+    at: Timestamp
     bytes: Count
     depth: Count
     found_on: CheckedUrl | None
     priority: Score
-    because: Mapping[str, Plain]
+    because: Mapping[str, JsonValue]
     anchor: str
     duplicate_of: CheckedUrl | None
     status: Status | None
@@ -58,8 +58,8 @@ class PageRow(Struct, frozen=True, gc=False):
     last_modified: str
     truncated: str
     standing: Score | None
-    looked_at: Moment  # last request
-    vanished_at: Moment | None
+    looked_at: Timestamp  # last request
+    vanished_at: Timestamp | None
     vanished_why: str
     is_copy: bool  # its text is identical to that of `duplicate_of`
     links_beyond: Count  # links beyond the limit, which were not read
@@ -79,7 +79,7 @@ class FetchRow(Struct, frozen=True, gc=False):
     """One request and its outcome."""
 
     url: CheckedUrl
-    at: Moment
+    at: Timestamp
     outcome: Outcome
     status: Status | None
     elapsed: Score
@@ -94,7 +94,7 @@ class ObservationRow(Struct, frozen=True, gc=False):
     """One check of a page, and its result."""
 
     look: Number  # 1 for the first
-    at: Moment
+    at: Timestamp
     change: str  # "new" for the first, else a Change
     status: Status | None
     digest: int | None  # of the new version, if there was one
@@ -111,8 +111,8 @@ class RefreshState(Struct, frozen=True, gc=False):
     url: CheckedUrl
     relevance: Score | None
     standing: Score | None
-    looked_at: Moment
-    vanished_at: Moment | None
+    looked_at: Timestamp
+    vanished_at: Timestamp | None
 
 
 class PageFacts(Struct, frozen=True, gc=False):
@@ -124,7 +124,7 @@ class PageFacts(Struct, frozen=True, gc=False):
     language: str
     relevance: Score | None
     standing: Score | None
-    at: Moment
+    at: Timestamp
 
 
 class LatestChange(Struct, frozen=True, gc=False):
@@ -133,7 +133,7 @@ class LatestChange(Struct, frozen=True, gc=False):
     url: CheckedUrl
     title: str
     change: str
-    at: Moment
+    at: Timestamp
 
 
 class Freshness(Struct, frozen=True):
@@ -142,8 +142,8 @@ class Freshness(Struct, frozen=True):
     looked_again: int  # pages checked again
     changed: int  # pages that were found changed at least once
     vanished: int  # pages that no longer exist
-    oldest_look: Moment | None  # of an existing page
-    latest_look: Moment | None
+    oldest_look: Timestamp | None  # of an existing page
+    latest_look: Timestamp | None
 
 
 class InLinkRow(Struct, frozen=True, gc=False):
@@ -170,7 +170,7 @@ class SkipRow(Struct, frozen=True, gc=False):
     url: CheckedUrl
     reason: str
     found_on: CheckedUrl | None
-    at: Moment
+    at: Timestamp
 
 
 class ExampleRow(Struct, frozen=True, gc=False):
@@ -178,7 +178,7 @@ class ExampleRow(Struct, frozen=True, gc=False):
 
     url: CheckedUrl
     good: bool
-    at: Moment
+    at: Timestamp
     outcome: Outcome
     place: RecordLocation | None
 
@@ -186,14 +186,14 @@ class ExampleRow(Struct, frozen=True, gc=False):
 class RunRow(Struct, frozen=True, gc=False):
     """A crawl run, from its first page on."""
 
-    at: Moment
+    at: Timestamp
     strategy: str
     seeds: tuple[CheckedUrl, ...]
-    scope: Plain
+    scope: JsonValue
     first_page: Count
-    stopped_at: Moment | None
+    stopped_at: Timestamp | None
     stop_reason: str | None
-    refresh: Plain = None  # of a refresh: policy, budget, share of expansion
+    refresh: JsonValue = None  # of a refresh: policy, budget, share of expansion
 
 
 class Omissions(Struct, frozen=True):
@@ -224,8 +224,8 @@ class Summary(Struct, frozen=True):
     skipped: dict[str, int]  # by reason
     languages: dict[str, int]
     bytes: Count
-    first_at: Moment | None
-    last_at: Moment | None
+    first_at: Timestamp | None
+    last_at: Timestamp | None
     freshness: Freshness
     omissions: Omissions
     runs: tuple[RunRow, ...]
@@ -272,7 +272,7 @@ class RowReader(Generic[R]):
             raise DamagedRowError(f"a row is damaged: {error}"[:200]) from None
 
 
-def from_json(text: str) -> Plain:
+def from_json(text: str) -> JsonValue:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, TypeError, RecursionError) as error:

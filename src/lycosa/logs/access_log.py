@@ -80,7 +80,7 @@ class UrlColumn(Sequence[Url]):
 
 
 Numbers = np.ndarray[tuple[int], np.dtype[np.int32]]  # of users, URLs or positions in a walk
-Places = np.ndarray[tuple[int], np.dtype[np.int64]]  # indices into a column of all accesses
+Integers = np.ndarray[tuple[int], np.dtype[np.int64]]  # offsets, milliseconds, keys
 Reals = np.ndarray[tuple[int], np.dtype[np.float64]]
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
@@ -98,7 +98,7 @@ class AccessLog:
     (2, [0, 1])
     """
 
-    def __init__(self, urls: UrlColumn, starts: Places, walks: Numbers, times: Reals, weights: Reals | None = None):
+    def __init__(self, urls: UrlColumn, starts: Integers, walks: Numbers, times: Reals, weights: Reals | None = None):
         self._urls = urls
         self._starts = starts  # where each user's walk begins, and where the last one ends
         self._walks = walks  # the URLs of all walks, one walk after the other
@@ -192,7 +192,7 @@ class AccessLog:
         return weights[starts[user] : starts[user + 1]]
 
     @property
-    def walk_starts(self) -> Places:
+    def walk_starts(self) -> Integers:
         """Where each user's walk begins in the columns of all walks, and where the last one ends."""
         return self._starts
 
@@ -217,12 +217,12 @@ class AccessLog:
         return np.repeat(np.arange(self.users, dtype=np.int32), np.diff(self._starts))
 
     @property
-    def users_by_url(self) -> tuple[Places, Numbers]:
+    def users_by_url(self) -> tuple[Integers, Numbers]:
         """All of `users_of` as one column, with where each URL's users begin in it."""
         return self._users_by_url[:2]
 
     @property
-    def urls_by_user(self) -> tuple[Places, Numbers]:
+    def urls_by_user(self) -> tuple[Integers, Numbers]:
         """All of `urls_of` as one column, with where each user's URLs begin in it."""
         return self._urls_by_user[:2]
 
@@ -278,14 +278,14 @@ class AccessLog:
         return AccessLog(self._urls.take(ids), starts, renumbered[self._walks[kept]], self._times[kept], weights)
 
     @cached_property
-    def _by_url(self) -> tuple[Places, Places]:
+    def _by_url(self) -> tuple[Integers, Integers]:
         """The places of all walks in order of their URLs, and where each URL's begin."""
         starts = np.zeros(len(self._urls) + 1, np.int64)
         np.cumsum(np.bincount(self._walks, minlength=len(self._urls)), out=starts[1:])
         return np.argsort(self._walks, kind="stable"), starts
 
     @cached_property
-    def _users_by_url(self) -> tuple[Places, Numbers, Reals]:
+    def _users_by_url(self) -> tuple[Integers, Numbers, Reals]:
         order, _ = self._by_url
         urls, users = self._walks[order], self.walk_users[order]
         last = np.ones(len(order), np.bool_)  # of a user's accesses to a URL, the latest
@@ -293,14 +293,14 @@ class AccessLog:
         return _starts_of(urls[last], len(self._urls)), users[last], self.weights[order[last]]
 
     @cached_property
-    def _urls_by_user(self) -> tuple[Places, Numbers, Reals]:
+    def _urls_by_user(self) -> tuple[Integers, Numbers, Reals]:
         starts, users, weights = self._users_by_url
         urls = np.repeat(np.arange(len(self._urls), dtype=np.int32), np.diff(starts))
         order = np.argsort(users, kind="stable")
         return _starts_of(users, self.users), urls[order], weights[order]
 
 
-def _starts_of(numbers: "np.ndarray[Any, np.dtype[Any]]", maximum: int) -> Places:
+def _starts_of(numbers: "np.ndarray[Any, np.dtype[Any]]", maximum: int) -> Integers:
     starts = np.zeros(maximum + 1, np.int64)
     np.cumsum(np.bincount(numbers, minlength=maximum), out=starts[1:])
     return starts

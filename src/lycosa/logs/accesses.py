@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .access_log import Mask, Numbers, Places
+from .access_log import Integers, Mask, Numbers
 
 MAX_PER_DAY = 2000
 MAX_PER_MINUTE = 100
@@ -28,7 +28,7 @@ class Accesses(NamedTuple):
 
     users: Numbers
     pages: Numbers
-    moments: Places  # milliseconds since the epoch
+    moments: Integers  # milliseconds since the epoch
 
     @classmethod
     def joined(cls, *parts: "Accesses") -> "Accesses":
@@ -82,7 +82,7 @@ class Minutes(NamedTuple):
     counts: Numbers
 
     @classmethod
-    def of(cls, users: Numbers, moments: Places) -> "Minutes":
+    def of(cls, users: Numbers, moments: Integers) -> "Minutes":
         """From one row for each access, with milliseconds since the epoch."""
         keys = (users.astype(np.int64) << 32) | (moments // 60_000)
         keys.sort()
@@ -103,12 +103,12 @@ class Minutes(NamedTuple):
         return self if kept.all() else Minutes(self.users[kept], self.minutes[kept], self.counts[kept])
 
     @classmethod
-    def _summed(cls, keys: Places, counts: Numbers) -> "Minutes":
+    def _summed(cls, keys: Integers, counts: Numbers) -> "Minutes":
         keys, counts = sum_by_key(keys, counts)
         return cls((keys >> 32).astype(np.int32), (keys & 0xFFFF_FFFF).astype(np.int32), counts)
 
 
-def sum_by_key(keys: Places, counts: Numbers) -> tuple[Places, Numbers]:
+def sum_by_key(keys: Integers, counts: Numbers) -> tuple[Integers, Numbers]:
     """Each of the sorted keys once, with the sum of its counts."""
     first = np.ones(len(keys), np.bool_)
     first[1:] = keys[1:] != keys[:-1]

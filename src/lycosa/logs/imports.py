@@ -22,7 +22,7 @@ from lycosa.vocabulary.files import BLOCK, DamagedTextError, LineSplitter, chunk
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import normalise, origin_of
 
-from .access_log import Numbers, Places, Reals, UrlColumn
+from .access_log import Integers, Numbers, Reals, UrlColumn
 from .accesses import MAX_PER_DAY, MAX_PER_MINUTE, MINUTES_PER_DAY, Accesses, MinuteCounts, Minutes, find_groups
 from .entries import DESCRIPTIONS, PAGE, REASONS_SHOWN, Drop, Entry, dropped_entry, redacted_shape
 from .formats import FORMATS, SEPARATORS, Format, Table, detect_format
@@ -286,7 +286,7 @@ class ParsedFile:
         self._blocks.append(Accesses(who[timed], what[timed], moments).only(what[timed] >= 0))
         self.lines += len(lines)
 
-    def _add_examples(self, why: Drop, places: Places, lines: Sequence[bytes], read: Format) -> None:
+    def _add_examples(self, why: Drop, places: Integers, lines: Sequence[bytes], read: Format) -> None:
         shown = sum(example.why == why for example in self.examples)
         for place in places.tolist()[: max(0, MAX_EXAMPLES - shown)]:
             self.examples.append(

@@ -45,13 +45,13 @@ class CitationMatrix(Struct, frozen=True):
         """The topics that cite a topic, or that it cites, significantly more than expected; the highest lift first."""
         if topic not in self.topics or topic == OTHERS:
             return ()
-        place = self.topics.index(topic)
+        index = self.topics.index(topic)
         lift = self.lift()
         is_related = self._is_related()
         found = [
-            (-max(lift[place, other], lift[other, place]), name)
+            (-max(lift[index, other], lift[other, index]), name)
             for other, name in enumerate(self.topics)
-            if name not in (topic, OTHERS) and (is_related[place, other] or is_related[other, place])
+            if name not in (topic, OTHERS) and (is_related[index, other] or is_related[other, index])
         ]
         return tuple(name for _, name in sorted(found))
 
@@ -79,16 +79,16 @@ class CitationMatrix(Struct, frozen=True):
 
 def count_citations(topics: Sequence[str], topic_of: Mapping[int, int], links: Links) -> CitationMatrix:
     """Counts links between topics. topic_of: the index of the topic of a page; other pages are ignored."""
-    numbers = np.fromiter(topic_of, dtype=np.int64, count=len(topic_of))
-    order = np.argsort(numbers)
-    numbers = numbers[order]
-    places = np.fromiter(topic_of.values(), dtype=np.int64, count=len(topic_of))[order]
+    pages = np.fromiter(topic_of, dtype=np.int64, count=len(topic_of))
+    order = np.argsort(pages)
+    pages = pages[order]
+    topic_indices = np.fromiter(topic_of.values(), dtype=np.int64, count=len(topic_of))[order]
     counts = np.zeros((len(topics), len(topics)), dtype=np.int64)
     pairs = link_array(links)
-    if len(numbers) and len(pairs):
-        found = np.searchsorted(numbers, pairs).clip(max=len(numbers) - 1)
-        inside = (numbers[found] == pairs).all(axis=1) & (pairs[:, 0] != pairs[:, 1])
-        np.add.at(counts, (places[found[inside, 0]], places[found[inside, 1]]), 1)
+    if len(pages) and len(pairs):
+        position = np.searchsorted(pages, pairs).clip(max=len(pages) - 1)
+        is_counted = (pages[position] == pairs).all(axis=1) & (pairs[:, 0] != pairs[:, 1])
+        np.add.at(counts, (topic_indices[position[is_counted, 0]], topic_indices[position[is_counted, 1]]), 1)
     return CitationMatrix(tuple(topics), tuple(map(tuple, counts.tolist())))
 
 

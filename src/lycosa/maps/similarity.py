@@ -17,7 +17,7 @@ def text_sketch(page: Page) -> bytes:
 
     The cosine of two sketches estimates that of the words (feature hashing: Weinberger et al., ICML 2009).
     """
-    codes, counts = page.words.counted
+    codes, counts = page.words.term_counts
     mixed = codes * _MIXER
     weights = 1.0 + np.log(np.maximum(counts.astype(np.float64), 1.0))
     signs = np.where(mixed >> np.uint64(63), -1.0, 1.0)

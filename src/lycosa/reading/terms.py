@@ -15,12 +15,11 @@ from threading import Lock
 import numpy as np
 import Stemmer
 
-from lycosa.vocabulary.records import Codes
+from lycosa.vocabulary.records import Codes, Indices
 from lycosa.vocabulary.text import (
     MAX_WORD_LENGTH,
     SEPARATOR,
     SEPARATOR_CODE,
-    Indices,
     Marks,
     codes_in,
     codes_of,

@@ -12,12 +12,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from lycosa.vocabulary.records import Codes
+from lycosa.vocabulary.records import Codes, Indices
 from lycosa.vocabulary.text import (
     SEPARATOR,
     SEPARATOR_CODE,
     CodedWords,
-    Indices,
     codes_in,
     folded_one_by_one,
     is_spaced,
@@ -68,7 +67,7 @@ class FoldedWords:
         return int(np.count_nonzero(self._coded.are_numbers))
 
     @cached_property
-    def counted(self) -> tuple[Codes, Codes]:
+    def term_counts(self) -> tuple[Codes, Codes]:
         """The sorted codes of all terms, and the count of each: like `terms`, without making strings."""
         codes = np.sort(self._terms[1])
         if not len(codes):
@@ -79,7 +78,7 @@ class FoldedWords:
         return codes[edges[1:]], (edges[1:] - edges[:-1]).astype(np.uint64)
 
     @cached_property
-    def placed(self) -> tuple[Codes, Indices]:
+    def term_positions(self) -> tuple[Codes, Indices]:
         """The codes of all terms in order, and the position of each in the text, in characters."""
         indices, codes = self._terms
         if self._spaced is not self._data:

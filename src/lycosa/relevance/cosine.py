@@ -30,7 +30,7 @@ class Cosine:
 
     def relevance(self, page: Page) -> float:
         terms, weights = np.unique(page.words.codes_of([self._topic])[0], return_counts=True)
-        codes, counts = page.words.counted
+        codes, counts = page.words.term_counts
         _, here, there = np.intersect1d(terms, codes, assume_unique=True, return_indices=True)
         counts = counts.astype(np.float64)
         product = float(weights[here] @ counts[there])

@@ -8,8 +8,8 @@ so that the cosine of two texts on the same subject is high. The length of v_w i
 words have short vectors. The built-in table, `embedding.npz`, was made by `training/embedding`, which lists its
 sources.
 
->>> table = shipped_table()
->>> volcano, lava, piano = (table.of_terms({word: 1}) for word in ("volcano", "lava", "piano"))
+>>> table = builtin_embedding()
+>>> volcano, lava, piano = (table.embed_terms({word: 1}) for word in ("volcano", "lava", "piano"))
 >>> bool(volcano @ lava > volcano @ piano)
 True
 """
@@ -68,17 +68,17 @@ class Embedding:
         """The number of words."""
         return len(self._codes) - 1
 
-    def of_terms(self, terms: Mapping[str, int]) -> Vector:
+    def embed_terms(self, terms: Mapping[str, int]) -> Vector:
         """The vector of a text, from its words and their counts."""
         return self._sum(codes_of(terms), np.fromiter(terms.values(), np.float32, len(terms)))
 
-    def of_counts(self, codes: Codes, counts: Codes) -> Vector:
+    def embed_counts(self, codes: Codes, counts: Codes) -> Vector:
         """The vector of a text, from the codes of its terms and their counts."""
         if self._last is None or self._last[0] is not codes:
             self._last = codes, self._sum(codes, counts.astype(np.float32))
         return self._last[1]
 
-    def covered(self, codes: Codes, counts: Codes) -> float:
+    def coverage(self, codes: Codes, counts: Codes) -> float:
         """The share of these terms, weighted by count, that are in the table; 0 without terms.
 
         About 0.9 for English prose, and rarely above 0.3 for other languages.
@@ -121,8 +121,8 @@ class Embedding:
 
 
 @cache
-def shipped_table() -> Embedding:
-    """The built-in table, read on first use."""
+def builtin_embedding() -> Embedding:
+    """The built-in word vectors, read on first use."""
     with files(__package__).joinpath(TABLE).open("rb") as file:
         return read_table(file)
 

@@ -24,7 +24,7 @@ class Function:
             value = float(self._function(page))
         except Exception as error:  # the user's function may raise anything; the error names it
             problem = " ".join(f"{type(error).__name__}: {error}".split())
-            raise LycosaError(f"{self._name} failed on {page.url}: {problem}; mend the function and go on") from error
+            raise LycosaError(f"{self._name} failed on {page.url}: {problem}; fix the function and go on") from error
         if math.isnan(value):
             raise LycosaError(f"{self._name} gave no number (NaN) for {page.url}; let it return 0 to 1")
         return min(1.0, max(0.0, value))

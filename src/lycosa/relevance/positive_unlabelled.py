@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 
 from lycosa.vocabulary.errors import RecipeError
 
-from .counted import CountedTerms, counted
-from .embedding import shipped_table
+from .embedding import builtin_embedding
 from .svm import MAX_TERM_LENGTH, SLOPE, LinearModel, Meaning, calibrate
+from .term_counts import CountedTerms, as_counted_terms
 
 Terms = Mapping[str, int]
 Floats = NDArray[np.float64]
@@ -136,7 +136,8 @@ class _Documents:
         self, good: Sequence[Terms], bad: Sequence[Terms], unlabelled: Sequence[Terms], background: Sequence[Terms]
     ):
         kinds = [
-            [counted(terms) for terms in map(_usable, given) if terms] for given in (good, bad, unlabelled, background)
+            [as_counted_terms(terms) for terms in map(_usable, given) if terms]
+            for given in (good, bad, unlabelled, background)
         ]
         if not kinds[0]:
             raise RecipeError("no good example has a word in it; give at least one page with text")
@@ -247,7 +248,7 @@ def _meaning(pages: Sequence[CountedTerms], kinds: NDArray[np.int64]) -> _Meanin
     """The direction of the good pages relative to all others, among text vectors; None if too few words of the good
     pages are in the table of word vectors."""
     (good,) = (kinds == 0).nonzero()
-    table = shipped_table()
+    table = builtin_embedding()
     words = sum(int(pages[place].counts.sum()) for place in good)
     least = _MIN_COVERAGE if words >= _FEW_WORDS else 1e-9  # if there are few words, any known one is enough
     if np.mean([pages[place].coverage for place in good]) < least:

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.plugins import find_by_name, names_of, plugins, require_members
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 
 from .positive_unlabelled import train_from_positives
 from .svm import LinearModel
@@ -17,7 +17,7 @@ LINEAR = "linear"
 class TrainedRelevance(Relevance, Protocol):
     """A trained model that can be saved."""
 
-    def to_plain(self) -> Plain:
+    def to_plain(self) -> JsonValue:
         """The model as plain data, which is saved in the collection."""
         ...
 
@@ -40,7 +40,7 @@ class Trainer(Protocol):
         """
         ...
 
-    def from_plain(self, plain: Plain) -> TrainedRelevance:
+    def from_plain(self, plain: JsonValue) -> TrainedRelevance:
         """The inverse of `to_plain`."""
         ...
 
@@ -57,7 +57,7 @@ class LinearTrainer:
     ) -> LinearModel:
         return train_from_positives(good, bad, unlabelled, background)
 
-    def from_plain(self, plain: Plain) -> LinearModel:
+    def from_plain(self, plain: JsonValue) -> LinearModel:
         return LinearModel.from_plain(plain)
 
 

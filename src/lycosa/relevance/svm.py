@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lycosa.vocabulary.errors import CollectionError, RecipeError
-from lycosa.vocabulary.records import Codes, Page, Plain
+from lycosa.vocabulary.records import Codes, JsonValue, Page
 from lycosa.vocabulary.text import codes_of
 
-from .counted import PageCounts
-from .embedding import shipped_table
+from .embedding import builtin_embedding
+from .term_counts import PageCounts
 
 MAX_TERMS = 200_000  # words of a model; the rarest are left out
 MAX_TERM_LENGTH = 200  # characters
@@ -74,7 +74,7 @@ class LinearModel:
         self._weights = np.append(np.array([weight for _, weight in terms.values()])[order], 0.0)
 
     def relevance(self, page: Page) -> float:
-        return self.relevance_of(*page.words.counted)
+        return self.relevance_of(*page.words.term_counts)
 
     def relevance_of(self, codes: Codes, counts: Codes) -> float:
         """The relevance of a page with these terms and counts."""
@@ -147,9 +147,9 @@ class LinearModel:
         cosines, lengths = self.meaning.of_rows()
         return (cosines - cosines.mean()) / max(float(cosines.std()), 1e-9), lengths
 
-    def to_plain(self) -> Plain:
+    def to_plain(self) -> JsonValue:
         """The model as JSON-compatible data."""
-        plain: dict[str, Plain] = {
+        plain: dict[str, JsonValue] = {
             "kind": _KIND,
             "bias": self._bias,
             "idf_of_new": self._idf_of_new,
@@ -160,7 +160,7 @@ class LinearModel:
         return plain
 
     @classmethod
-    def from_plain(cls, plain: Plain, *, source: str = "the model") -> "LinearModel":
+    def from_plain(cls, plain: JsonValue, *, source: str = "the model") -> "LinearModel":
         """The inverse of `to_plain`; `source` names the model in errors."""
         try:
             if plain["kind"] != _KIND:
@@ -221,7 +221,7 @@ class Meaning:
 
     def along(self, codes: Codes, counts: Codes) -> float:
         """direction · e for a text with these terms and counts."""
-        return float(self._direction @ shipped_table().of_counts(codes, counts))
+        return float(self._direction @ builtin_embedding().embed_counts(codes, counts))
 
     def along_vectors(self, vectors: NDArray[np.float32]) -> Floats:
         """direction · e for many texts, given their vectors, one a row."""
@@ -233,24 +233,24 @@ class Meaning:
     def of_rows(self) -> tuple[Floats, Floats]:
         """For each row of the table of word vectors, its cosine to the direction times the length of the direction, and
         its own length."""
-        table = shipped_table()
+        table = builtin_embedding()
         return table.along(self._direction) / np.maximum(table.lengths, 1e-9), table.lengths
 
     def scaled(self, by: float) -> "Meaning":
         return Meaning(self._direction * by)
 
-    def to_plain(self) -> Plain:
+    def to_plain(self) -> JsonValue:
         return self._direction.tolist()
 
     @classmethod
-    def from_plain(cls, plain: Plain) -> "Meaning":
+    def from_plain(cls, plain: JsonValue) -> "Meaning":
         direction = np.array([_number(value) for value in plain])
-        if len(direction) != shipped_table().dimensions:
+        if len(direction) != builtin_embedding().dimensions:
             raise ValueError("the direction of its meaning does not fit the table of word vectors")
         return cls(direction)
 
 
-def _number(value: Plain) -> float:
+def _number(value: JsonValue) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1e6:
         raise ValueError(f"{str(value)[:40]!r} is no number in range")
     return float(value)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lycosa.vocabulary.errors import CollectionError, RecipeError
-from lycosa.vocabulary.records import Codes, Page, Plain
+from lycosa.vocabulary.records import Codes, JsonValue, Page
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -117,7 +117,7 @@ class Taxonomy:
 
     def _log_joint(self, page: Page) -> Floats:
         """ln P(topic, page) for all topics, up to a constant."""
-        codes, counts = page.words.counted
+        codes, counts = page.words.term_counts
         places = self._codes.searchsorted(codes)
         places[places == len(self._codes)] = 0
         is_known = self._codes[places] == codes
@@ -130,7 +130,7 @@ class Taxonomy:
             raise RecipeError(f"no topic {topic!r} in the taxonomy; there are {', '.join(self.topics)}")
         return self._places[topic]
 
-    def to_plain(self) -> Plain:
+    def to_plain(self) -> JsonValue:
         """The taxonomy as JSON-compatible data: the words as codes, and the sparse counts of each topic."""
         topics = {}
         for place, topic in enumerate(self.topics):
@@ -143,7 +143,7 @@ class Taxonomy:
         return {"kind": _KIND, "smoothing": self._smoothing, "codes": self._codes.tolist(), "topics": topics}
 
     @classmethod
-    def from_plain(cls, plain: Plain, *, source: str = "the taxonomy") -> "Taxonomy":
+    def from_plain(cls, plain: JsonValue, *, source: str = "the taxonomy") -> "Taxonomy":
         """The inverse of `to_plain`; `source` names the taxonomy in errors."""
         try:
             if plain["kind"] != _KIND:
@@ -183,7 +183,7 @@ class _BagOfWords:
     """The words of some pages: the count of each, and the number of pages with it."""
 
     def __init__(self, pages: Sequence[Page]):
-        counted = [page.words.counted for page in pages]
+        counted = [page.words.term_counts for page in pages]
         codes = np.concatenate([codes for codes, _ in counted])
         self.codes, places, self.containing = np.unique(codes, return_inverse=True, return_counts=True)
         weights = np.concatenate([counts for _, counts in counted])
@@ -200,14 +200,14 @@ def _commonest(bags: Sequence[_BagOfWords], limit: int) -> Codes:
 
 
 def _has_words(page: Page) -> bool:
-    return len(page.words.counted[0]) > 0
+    return len(page.words.term_counts[0]) > 0
 
 
 def _sample(pages: list[Page], limit: int, random: Random) -> list[Page]:
     return pages if len(pages) <= limit else random.sample(pages, limit)
 
 
-def _codes(saved: Plain) -> Codes:
+def _codes(saved: JsonValue) -> Codes:
     if not isinstance(saved, list) or not 1 <= len(saved) <= MAX_TERMS or not all(type(code) is int for code in saved):
         raise ValueError(f"codes are not a list of 1 to {MAX_TERMS} whole numbers")
     codes = np.array(saved, np.uint64)
@@ -216,7 +216,7 @@ def _codes(saved: Plain) -> Codes:
     return codes
 
 
-def _integers(saved: Plain, minimum: int, limit: int) -> Counts:
+def _integers(saved: JsonValue, minimum: int, limit: int) -> Counts:
     if not isinstance(saved, list) or not all(type(number) is int and minimum <= number <= limit for number in saved):
         raise ValueError(f"there is more than whole numbers from {minimum} to {limit}")
     return np.array(saved, np.int64)

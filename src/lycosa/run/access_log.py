@@ -10,7 +10,7 @@ from lycosa.recipe import Logs, check_takes_log
 from lycosa.strategies import Guided
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 
 from .guides import layers
 from .trust import own_file
@@ -52,7 +52,7 @@ def open_log(wanted: Logs, folder: Path, *, known: OpenLog | None = None) -> Ope
     return _opened(reference)
 
 
-def log_of_run(plain: Plain, strategy: str, *, folder: Path) -> OpenLog | None:
+def log_of_run(plain: JsonValue, strategy: str, *, folder: Path) -> OpenLog | None:
     """The log of an archived run, if it had one. Raises UsageError if the log has changed since.
 
     folder: of the collection; unless it is trusted, the log must be inside it.

@@ -25,7 +25,7 @@ from lycosa.user_config import data_folder
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.files import atomic_write, read_regular_file
-from lycosa.vocabulary.records import Plain, Url
+from lycosa.vocabulary.records import JsonValue, Url
 
 from . import steering, upkeep
 from .run_settings import Tell
@@ -60,7 +60,7 @@ class CrawlReply(Struct, frozen=True, omit_defaults=True):
     error: str = ""
     learnt: Learnt | None = None
     undone: str = ""
-    status: Plain = None
+    status: JsonValue = None
 
 
 class _Address(Struct, frozen=True):
@@ -163,7 +163,7 @@ class CrawlControl:
                 step = steering.undo(session.folder)
                 if step is None:
                     raise UsageError("there is nothing to undo")
-                learnt = self._trainer.learn_labels("labels were taken back") if step.do == "label" else None
+                learnt = self._trainer.learn_labels("labels were taken back") if step.action == "label" else None
                 reply = CrawlReply(undone=str(step), learnt=learnt)
             case "status":
                 reply = CrawlReply(status=self._facts())
@@ -171,7 +171,7 @@ class CrawlControl:
         status.woken.set()
         return reply
 
-    def _facts(self) -> Plain:
+    def _facts(self) -> JsonValue:
         session, status = self._session, self._session.status
         return {
             "pages": status.pages,

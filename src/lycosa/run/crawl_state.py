@@ -21,10 +21,10 @@ from lycosa.vocabulary.records import (
     Candidate,
     CheckedUrl,
     Host,
-    Moment,
+    JsonValue,
     Outcome,
-    Plain,
     SkipReason,
+    Timestamp,
     Url,
     Visit,
 )
@@ -177,7 +177,7 @@ class CrawlState:
             limit=self._recipe.waiting.limit,
             boosted=self._steering.boosted,
         )
-        for host, until in (catalog.get_state("holds", dict[str, Moment]) or {}).items():
+        for host, until in (catalog.get_state("holds", dict[str, Timestamp]) or {}).items():
             frontier.hold(Host(host), self._bounded(until))
         frontier.restore_settled(catalog.visited())
         self._admission.pages.restore(catalog.pages_of_hosts())
@@ -266,7 +266,7 @@ class CrawlState:
             if url in settled and outcome in may_have_changed:
                 self.frontier.give_back(Candidate(url, 1.0, because={"seed": True}))
 
-    def run_as_before(self, refresh: Plain) -> RunStart:
+    def run_as_before(self, refresh: JsonValue) -> RunStart:
         """A run with the settings of the last one, even if the recipe has changed."""
         return self.settings.run(
             self._clock.now(),
@@ -339,7 +339,7 @@ class CrawlState:
         self._catalog.remove_skips(SkipReason.QUOTA)  # re-ranking skips again what is still over a quota
 
 
-def _steering_of(saved: Plain) -> Steering:
+def _steering_of(saved: JsonValue) -> Steering:
     """The steering that the frontier had at the last checkpoint; none if invalid."""
     try:
         return msgspec.convert(saved or {}, Steering)

@@ -8,7 +8,7 @@ from lycosa.collection.rows import FetchRow, PageRow
 from lycosa.frontier.durable import waiting_candidate
 from lycosa.standing.authority import AuthorityTable
 from lycosa.user_config import authority_file
-from lycosa.vocabulary.records import Fetch, LeftOut, Outcome, Plain, Url
+from lycosa.vocabulary.records import Fetch, JsonValue, LeftOut, Outcome, Url
 from lycosa.vocabulary.text import visible
 from lycosa.web.outcomes import outcome_in_words, was_requested
 
@@ -19,7 +19,7 @@ _MAX_SEEDS = 5  # named
 _MAX_HOPS = 5  # redirects followed
 
 
-def facts_about(collection: Collection, url: Url) -> Plain:
+def facts_about(collection: Collection, url: Url) -> JsonValue:
     """State, page, requests, checks, skip, path and links of a URL; scans the fetches, the links and the frontier."""
     catalog = collection.catalog
     page, skip, fetches = catalog.page(url), catalog.skip(url), catalog.fetches(url)
@@ -42,7 +42,7 @@ def facts_about(collection: Collection, url: Url) -> Plain:
         "skip": skip if state in ("skipped", "fetched, not stored", "not fetched") else None,
         "looks": catalog.looks(page.number) if page else [],
         "fetches": fetches,
-        "way": [each if isinstance(each, str) else each.url for each in way_to(catalog, page)] if page else [],
+        "way": [each if isinstance(each, str) else each.url for each in link_path_to(catalog, page)] if page else [],
         "parents": catalog.parents(url),
         "original": catalog.originals(page).get(url) if page else None,
         "ranks": authority.ranks(url) if (authority := AuthorityTable.load(authority_file())) else [],
@@ -53,7 +53,7 @@ def fetch_was_made(fetch: FetchRow) -> bool:
     return was_requested(Fetch(fetch.url, fetch.outcome, fetch.at, fetch.status))
 
 
-def way_to(catalog: Queries, page: PageRow) -> list[PageRow | Url]:
+def link_path_to(catalog: Queries, page: PageRow) -> list[PageRow | Url]:
     """The path from a seed to this page, seed first; pages that are no longer stored as URLs."""
     way: list[PageRow | Url] = []
     seen = {page.url}

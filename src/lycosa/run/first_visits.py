@@ -22,8 +22,8 @@ class SlimVisit(NamedTuple):
     counts: NDArray[np.uint32] | None
 
     @property
-    def counted(self) -> tuple[Codes, Codes] | None:
-        """The same as `Words.counted`."""
+    def term_counts(self) -> tuple[Codes, Codes] | None:
+        """The same as `Words.term_counts`."""
         if self.codes is None or self.counts is None:
             return None
         return self.codes, self.counts.astype(np.uint64)
@@ -56,7 +56,7 @@ class FirstVisits:
         if visit.page is None:
             self._visits.append(SlimVisit(slim, None, None))
         else:
-            codes, counts = visit.page.words.counted
+            codes, counts = visit.page.words.term_counts
             self._visits.append(SlimVisit(slim, codes, counts.astype(np.uint32)))
 
     def drop(self) -> None:

@@ -22,7 +22,7 @@ def read_forgotten(folder: Path) -> frozenset[int]:
         with disk_errors(path):
             return frozenset(int(line) for line in read_regular_file(path, _MAX_BYTES).decode("ascii").split())
     except ValueError:
-        raise CollectionError(f"{path} is damaged: it holds a whole number a line; mend or delete it") from None
+        raise CollectionError(f"{path} is damaged: it holds a whole number a line; fix or delete it") from None
 
 
 def is_forgotten(url: Url, forgotten: frozenset[int]) -> bool:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import LycosaError
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 
 
 class OpenGuide(Protocol):
@@ -37,20 +37,20 @@ class Guide(Generic[G]):
     find: opens the guide that a run refers to, if any; raises UsageError if it has changed since.
     """
 
-    def __init__(self, kind: str, *, find: Callable[[Plain, str], G | None], tell: Callable[[str], None]):
-        self.reference: Plain = None  # of the active guide, as recorded in its run
+    def __init__(self, kind: str, *, find: Callable[[JsonValue, str], G | None], tell: Callable[[str], None]):
+        self.reference: JsonValue = None  # of the active guide, as recorded in its run
         self.active: G | None = None
         self._prepared: G | None = None
         self._kind = kind
         self._find = find
         self._tell = tell
 
-    def prepare(self, opened: G | None) -> Plain:
+    def prepare(self, opened: G | None) -> JsonValue:
         """Keeps an open guide for the next run; returns the reference that the run records."""
         self._prepared = opened
         return None if opened is None else msgspec.to_builtins(opened.reference)
 
-    def activate(self, reference: Plain, strategy: str) -> None:
+    def activate(self, reference: JsonValue, strategy: str) -> None:
         """Uses the guide that a run refers to from now on; none if it has changed since."""
         if self._prepared is not None and msgspec.to_builtins(self._prepared.reference) == reference:
             self.active = self._prepared

@@ -9,7 +9,7 @@ from msgspec import Struct
 from lycosa.collection.foreign import ForeignFetches
 from lycosa.recipe import load_recipe
 from lycosa.vocabulary.clock import Clock
-from lycosa.vocabulary.records import Candidate, Fetch, Plain, Url
+from lycosa.vocabulary.records import Candidate, Fetch, JsonValue, Url
 from lycosa.web.encodings import decoded
 
 from .forgotten import is_forgotten, read_forgotten
@@ -44,7 +44,7 @@ class Importer:
         """Whether the page is in the collection already, or was forgotten."""
         return self._session.frontier.is_settled(url) or is_forgotten(url, self._forgotten)
 
-    def take(self, fetch: Fetch, because: dict[str, Plain]) -> None:
+    def take(self, fetch: Fetch, because: dict[str, JsonValue]) -> None:
         self._session.loop.step(Candidate(fetch.url, 0.0, because=because), fetch, self._assess)
         self._session.checkpoint_if_due()
 

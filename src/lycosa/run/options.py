@@ -26,7 +26,7 @@ from lycosa.recipe import (
 from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy, parse_options
 from lycosa.user_config import checked_contact, user_contact
 from lycosa.vocabulary.errors import UsageError, explain_validation_error
-from lycosa.vocabulary.records import Plain, Url
+from lycosa.vocabulary.records import JsonValue, Url
 from lycosa.vocabulary.text import whole_number
 
 
@@ -135,7 +135,7 @@ class CrawlOptions(FetchOptions, ScopeOptions, total=False):
     dry_after: Annotated[int | None, Flag("Stop when N pages in a row were off topic. 0: never.", "N", min=0)]
     strategy: Annotated[str | None, Flag(f"One of: {', '.join(STRATEGIES)}, or that of an installed plug-in.", "NAME")]
     options: Annotated[
-        Mapping[str, Plain],
+        Mapping[str, JsonValue],
         Flag(
             "Set an option of the strategy, such as window=50. Repeatable.",
             "KEY=VALUE",

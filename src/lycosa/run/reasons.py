@@ -6,7 +6,7 @@ from math import exp, isfinite
 from msgspec import Struct
 
 from lycosa.vocabulary.explanations import CLOCK_START
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 
 _PHRASES = {
     "seed": "a seed",
@@ -45,7 +45,7 @@ _FOR_PROGRAMS = frozenset(
 _ORDER = {what: position for position, what in enumerate(_PHRASES)}
 
 
-def in_words(because: Mapping[str, Plain], *, max_factors: int | None = None) -> str:
+def reasons_in_words(because: Mapping[str, JsonValue], *, max_factors: int | None = None) -> str:
     """The reasons in words, without factors of 1; a reason without a phrase is printed as it is.
 
     max_factors: limit of factors of a link, the strongest first.
@@ -57,7 +57,7 @@ def in_words(because: Mapping[str, Plain], *, max_factors: int | None = None) ->
     return ", ".join(shown) or (_NOTHING_KNOWN if because else "requested by the user")
 
 
-def shown_priority(priority: float, because: Mapping[str, Plain]) -> float:
+def shown_priority(priority: float, because: Mapping[str, JsonValue]) -> float:
     """The priority for people: of `crawl-ai`, minus the time on its clock since the start of the crawl.
 
     >>> round(shown_priority(-1_000_002.5, {"drawn": True}), 3), shown_priority(0.7, {"page": 0.7})
@@ -75,7 +75,7 @@ _READER_EVIDENCE = {
 }
 
 
-def _readers(evidence: Mapping[str, Plain]) -> str:
+def _readers(evidence: Mapping[str, JsonValue]) -> str:
     """The evidence of the access log for a page; of its readers, only the number is shown."""
     people = evidence.get("people")
     who = "" if people is None else " by one person" if people == 1 else f" by {people} people"
@@ -98,13 +98,13 @@ _LINK_EVIDENCE = {
 }
 
 
-def _link_evidence(parts: Mapping[str, Plain], max_factors: int | None) -> str:
+def _link_evidence(parts: Mapping[str, JsonValue], max_factors: int | None) -> str:
     """The factors of a link, in words."""
     factors = _factors(parts, _LINK_EVIDENCE)[:max_factors]
     return ", ".join(f"{factor} × as likely because of {evidence}" for factor, evidence in factors) or _NOTHING_KNOWN
 
 
-def _factors(parts: Mapping[str, Plain], evidence: Mapping[str, str]) -> list[tuple[str, str]]:
+def _factors(parts: Mapping[str, JsonValue], evidence: Mapping[str, str]) -> list[tuple[str, str]]:
     """The factors of the odds, given as logarithms, with their sources in words; strongest first, without ones."""
     ranked = sorted(parts, key=lambda name: -abs(parts[name]))
     factors = [(f"{exp(parts[name]):.2g}", evidence.get(name, name)) for name in ranked]
@@ -119,7 +119,7 @@ class Factor(Struct, frozen=True):
     words: str
 
 
-def factors_of(because: Mapping[str, Plain]) -> list[Factor]:
+def factors_of(because: Mapping[str, JsonValue]) -> list[Factor]:
     """The factors of a link as numbers, strongest first; empty if its strategy gave none."""
     parts = because.get("parts")
     if not isinstance(parts, Mapping):
@@ -136,21 +136,21 @@ _STANDING_EVIDENCE = {
 }
 
 
-def _standing_evidence(parts: Mapping[str, Plain]) -> str:
+def _standing_evidence(parts: Mapping[str, JsonValue]) -> str:
     """The factors of the expected standing of a link, in words."""
     factors = _factors(parts, _STANDING_EVIDENCE)
     kinds = (f"{factor} × the odds of high importance because of {evidence}" for factor, evidence in factors)
     return ", ".join(kinds) or "the usual odds of high importance"
 
 
-def _weighed(how: Mapping[str, Plain]) -> str:
+def _weighed(how: Mapping[str, JsonValue]) -> str:
     """The estimated relevance and standing of a link, with their weights."""
     alpha = how["alpha"]
     known = f"relevant with probability {how['relevance']:.2f} and importance {how['standing']:.2f}"
     return f"{known}, weighing {alpha:.2f} and {1 - alpha:.2f}"
 
 
-def _phrase(what: str, value: Plain, max_factors: int | None) -> str:
+def _phrase(what: str, value: JsonValue, max_factors: int | None) -> str:
     try:
         if what == "readers":
             return _readers(value)

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from lycosa.collection.catalog import Catalog
 from lycosa.collection.queries import Queries
-from lycosa.vocabulary.records import RELEVANT, Outcome, Plain, Skip, SkipReason, Url, Visit
+from lycosa.vocabulary.records import RELEVANT, JsonValue, Outcome, Skip, SkipReason, Url, Visit
 from lycosa.vocabulary.urls import key_of
 
 RECALL_STATE = "recall"  # key in the state of the catalog: the estimate of the last checkpoint
@@ -61,7 +61,7 @@ class RecallEstimate(Struct, frozen=True):
         return self.found >= MIN_RELEVANT and self.recall_low >= target
 
 
-def saved_recall(state: Plain) -> RecallEstimate | None:
+def saved_recall(state: JsonValue) -> RecallEstimate | None:
     """The estimate saved under `RECALL_STATE`; None if there is none, or if another version wrote it."""
     try:
         return None if state is None else msgspec.convert(state, RecallEstimate)

@@ -165,7 +165,7 @@ def read_sample(folder: Path) -> list[LabelledPage]:
         word, pages, url, verdict = (*line.split(" "), "", "", "")[:4]
         count = whole_number(pages)
         if word not in ("good", "bad") or count is None or not url or verdict not in _VERDICTS:
-            raise CollectionError(f"{path}:{number}: not `good PAGES URL`; mend or delete it")
+            raise CollectionError(f"{path}:{number}: not `good PAGES URL`; fix or delete it")
         sample.append(LabelledPage(Url(url), word == "good", count, _VERDICTS[verdict]))
     return sample
 

@@ -15,7 +15,7 @@ from lycosa.frontier.quotas import Quotas
 from lycosa.recipe import Recipe, UtilityOptions, utility_for
 from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 
 from .crawl import NOTHING_LEFT
 
@@ -27,7 +27,7 @@ class RunSettings(Struct, frozen=True):
     replaced by defaults, so that one bad run cannot make a collection unusable."""
 
     strategy: str
-    options: Mapping[str, Plain]  # of the strategy
+    options: Mapping[str, JsonValue]  # of the strategy
     utility: UtilityOptions
     scope: Scope
     quotas: Quotas
@@ -53,7 +53,7 @@ class RunSettings(Struct, frozen=True):
         utility = utility_for(strategy, _utility_of(run.utility))
         return cls(strategy, options, utility, _scope_of(run.scope), _quotas_of(run.quotas or None))
 
-    def run(self, at: float, *, refresh: Plain, map_: Plain, logs: Plain, authority: str) -> RunStart:
+    def run(self, at: float, *, refresh: JsonValue, map_: JsonValue, logs: JsonValue, authority: str) -> RunStart:
         """A run with these settings and without seeds."""
         return RunStart(
             at,
@@ -112,8 +112,8 @@ class RunSettings(Struct, frozen=True):
 
 
 def _permitted(
-    strategy: str, options: Mapping[str, Plain], recipe: Recipe, tell: Tell
-) -> tuple[str, Mapping[str, Plain]]:
+    strategy: str, options: Mapping[str, JsonValue], recipe: Recipe, tell: Tell
+) -> tuple[str, Mapping[str, JsonValue]]:
     """The strategy of a run, and its options. A plug-in runs only if the recipe or a flag names it, not because an
     archived run does; otherwise, the recipe's strategy is used. Options that are no longer valid are dropped."""
     if strategy in STRATEGIES or strategy == recipe.strategy:
@@ -135,21 +135,21 @@ def _without_noindex(scope: Scope) -> Scope:
     return replace(scope, keep_noindex=False)
 
 
-def _utility_of(saved: Plain) -> UtilityOptions:
+def _utility_of(saved: JsonValue) -> UtilityOptions:
     try:
         return msgspec.convert(saved or {}, UtilityOptions)
     except msgspec.ValidationError:
         return UtilityOptions()
 
 
-def _scope_of(saved: Plain) -> Scope:
+def _scope_of(saved: JsonValue) -> Scope:
     try:
         return msgspec.convert(saved or {}, Scope)
     except msgspec.ValidationError:
         return Scope()
 
 
-def _quotas_of(saved: Plain) -> Quotas:
+def _quotas_of(saved: JsonValue) -> Quotas:
     try:
         return msgspec.convert(saved or {}, Quotas)
     except msgspec.ValidationError:

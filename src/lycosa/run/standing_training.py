@@ -28,7 +28,7 @@ from lycosa.strategies.base import SupportsRejudge
 from lycosa.vocabulary.contracts import Standing
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.files import atomic_write, read_regular_file
-from lycosa.vocabulary.records import Page, Plain, Url
+from lycosa.vocabulary.records import JsonValue, Page, Url
 from lycosa.vocabulary.text import counted
 
 from .open import open_for_reading
@@ -45,7 +45,7 @@ _BUILT_IN = "No link data given; estimating importance with the built-in model."
 
 class _SavedStanding(Struct, frozen=True):
     sources: str  # fingerprint of the training data
-    model: Plain
+    model: JsonValue
 
 
 class StandingTrainer:

@@ -2,7 +2,7 @@
 
 `steering.txt` has a line for each, in order, so that the last can be undone:
 
-    block HOST, boost HOST, boost URL, label NUMBER (so many lines of labels.txt)
+    block HOST, boost HOST, boost URL, label NUMBER (the number of lines appended to labels.txt)
 """
 
 from collections.abc import Callable, Mapping
@@ -22,9 +22,9 @@ from .review import drop_from_sample
 from .topic import LABELS_FILE, MAX_LABELS_BYTES, add_labels
 
 STEERING_FILE = "steering.txt"
-MAX_STEERED = 10_000  # hosts and URLs
+MAX_COMMANDS = 10_000
 _MAX_LINE = 4_000  # characters
-_MAX_BYTES = MAX_STEERED * _MAX_LINE
+_MAX_BYTES = MAX_COMMANDS * _MAX_LINE
 
 
 class Steering(Struct, frozen=True):
@@ -41,17 +41,17 @@ _ACTIONS: Mapping[str, Action] = {"block": "block", "boost": "boost", "label": "
 class SteeringCommand(Struct, frozen=True):
     """One command of a user to a crawl."""
 
-    do: Action
-    what: str
+    action: Action
+    argument: str  # a host, a URL, or the number of labels
 
     def __str__(self) -> str:
-        return f"{self.do} {self.what}"
+        return f"{self.action} {self.argument}"
 
 
 def read_steering(folder: Path) -> Steering:
-    steps = _read(folder)
-    blocked = dict.fromkeys(step.what for step in steps if step.do == "block")
-    boosted = dict.fromkeys(step.what for step in steps if step.do == "boost")
+    commands = _read(folder)
+    blocked = dict.fromkeys(command.argument for command in commands if command.action == "block")
+    boosted = dict.fromkeys(command.argument for command in commands if command.action == "boost")
     return Steering(tuple(blocked), tuple(boosted))
 
 
@@ -76,27 +76,27 @@ def label(folder: Path, labels: dict[Url, bool]) -> None:
 
 def undo(folder: Path) -> SteeringCommand | None:
     """Removes the last command and returns it; None if there is none."""
-    steps = _read(folder)
-    if not steps:
+    commands = _read(folder)
+    if not commands:
         return None
-    last = steps.pop()
-    if last.do == "label":
-        dropped = _drop_lines(folder / LABELS_FILE, int(last.what))
+    last = commands.pop()
+    if last.action == "label":
+        dropped = _drop_lines(folder / LABELS_FILE, int(last.argument))
         drop_from_sample(folder, lambda url: url in dropped)
     path = folder / STEERING_FILE
     with disk_errors(path), atomic_write(path) as file:
-        file.write("".join(f"{step}\n" for step in steps).encode())
+        file.write("".join(f"{command}\n" for command in commands).encode())
     return last
 
 
 def forget_steering(folder: Path, is_forgotten: Callable[[str], bool]) -> None:
     """Removes forgotten URLs and hosts from the file, and all labels, which can then no longer be undone."""
-    steps = _read(folder)
-    kept = [step for step in steps if step.do != "label" and not is_forgotten(step.what)]
-    if kept != steps:
+    commands = _read(folder)
+    kept = [command for command in commands if command.action != "label" and not is_forgotten(command.argument)]
+    if kept != commands:
         path = folder / STEERING_FILE
         with disk_errors(path), atomic_write(path) as file:
-            file.write("".join(f"{step}\n" for step in kept).encode())
+            file.write("".join(f"{command}\n" for command in kept).encode())
 
 
 def checked_host(text: str) -> str:
@@ -115,37 +115,37 @@ def checked_url(text: str) -> Url:
     return url
 
 
-def _add(folder: Path, step: SteeringCommand) -> SteeringCommand:
-    if len(_read(folder)) >= MAX_STEERED:
-        raise UsageError(f"{folder / STEERING_FILE} has {MAX_STEERED} lines; take some out of it")
-    _append(folder, step)
-    return step
+def _add(folder: Path, command: SteeringCommand) -> SteeringCommand:
+    if len(_read(folder)) >= MAX_COMMANDS:
+        raise UsageError(f"{folder / STEERING_FILE} has {MAX_COMMANDS} lines; delete some of them")
+    _append(folder, command)
+    return command
 
 
 def _read(folder: Path) -> list[SteeringCommand]:
     path = folder / STEERING_FILE
     if not path.exists():
         return []
-    steps = []
+    commands = []
     try:
         with disk_errors(path):
             lines = read_regular_file(path, _MAX_BYTES).decode().splitlines()
     except UnicodeDecodeError:
-        raise CollectionError(f"{path}: not UTF-8 text; mend or delete it") from None
+        raise CollectionError(f"{path}: not UTF-8 text; fix or delete it") from None
     for number, line in enumerate(lines, 1):
-        word, _, what = line.partition(" ")
-        do = _ACTIONS.get(word)
-        is_right = whole_number(what, maximum=10**9) is not None if do == "label" else bool(what)
-        if len(line) > _MAX_LINE or do is None or not is_right:
-            raise CollectionError(f"{path}:{number}: write `block HOST` or `boost HOST`; mend or delete it")
-        steps.append(SteeringCommand(do, what))
-    return steps
+        word, _, argument = line.partition(" ")
+        action = _ACTIONS.get(word)
+        is_valid = whole_number(argument, maximum=10**9) is not None if action == "label" else bool(argument)
+        if len(line) > _MAX_LINE or action is None or not is_valid:
+            raise CollectionError(f"{path}:{number}: write `block HOST` or `boost HOST`; fix or delete it")
+        commands.append(SteeringCommand(action, argument))
+    return commands
 
 
-def _append(folder: Path, step: SteeringCommand) -> None:
+def _append(folder: Path, command: SteeringCommand) -> None:
     path = folder / STEERING_FILE
     with disk_errors(path):
-        append_lines(path, f"{step}\n")
+        append_lines(path, f"{command}\n")
 
 
 def _drop_lines(path: Path, count: int) -> set[str]:

@@ -9,7 +9,7 @@ from lycosa.collection.collection import Collection
 from lycosa.collection.page_words import WORDS_FILE, PageWords
 from lycosa.collection.rows import ExampleRow, PageRow
 from lycosa.reading import Reader
-from lycosa.relevance.counted import CountedTerms
+from lycosa.relevance.term_counts import CountedTerms
 from lycosa.vocabulary.records import Page, Url
 
 

@@ -12,7 +12,7 @@ from lycosa.strategies.base import BaseStrategy
 from lycosa.strategies.registry import find_strategy
 from lycosa.user_config import authority_file
 from lycosa.vocabulary.contracts import Strategy
-from lycosa.vocabulary.records import Plain, Url
+from lycosa.vocabulary.records import JsonValue, Url
 
 from .access_log import OpenLog
 from .guides import Guide, layers
@@ -77,7 +77,7 @@ class StrategyFactory:
             return None
         return strategy
 
-    def _saved_state(self, settings: RunSettings, catalog: Queries) -> Plain:
+    def _saved_state(self, settings: RunSettings, catalog: Queries) -> JsonValue:
         """The state of the strategy at the last checkpoint, without that of a map or log that is missing now."""
         state, log_is_lost = catalog.get_state("strategy_state"), catalog.get_state("logs") and not self._log.reference
         if state is None or (log_is_lost and "log" in find_strategy(settings.strategy).needs):
@@ -116,6 +116,6 @@ def _restore_visited(strategy: Strategy, catalog: Queries) -> None:
             layer.restore_visited(catalog.visited())
 
 
-def _inner(state: Plain) -> Plain:
+def _inner(state: JsonValue) -> JsonValue:
     """The state of the wrapped strategy in that of its wrapper."""
     return state.get("inner") if isinstance(state, dict) else None

@@ -21,7 +21,6 @@ from lycosa.reading.language import language_of
 from lycosa.reading.terms import Stem
 from lycosa.recipe import FILE_NAME, Topic
 from lycosa.relevance.cosine import Cosine
-from lycosa.relevance.counted import CountedTerms
 from lycosa.relevance.examples import Example, background, read_examples
 from lycosa.relevance.function import load_function
 from lycosa.relevance.harvest import Calibration
@@ -29,10 +28,11 @@ from lycosa.relevance.positive_unlabelled import MIN_BAD
 from lycosa.relevance.predicates import Keywords, Predicate, relevance_of
 from lycosa.relevance.registry import LINEAR, TrainedRelevance, find_trainer
 from lycosa.relevance.svm import LinearModel
+from lycosa.relevance.term_counts import CountedTerms
 from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.errors import CollectionError, LycosaError, RecipeError, UsageError
 from lycosa.vocabulary.files import append_lines, atomic_write, open_regular_file, read_regular_file
-from lycosa.vocabulary.records import Page, Plain, Url
+from lycosa.vocabulary.records import JsonValue, Page, Url
 from lycosa.vocabulary.text import tokens_of, visible
 from lycosa.vocabulary.urls import normalise
 
@@ -87,7 +87,7 @@ class TrainedModel(Struct, frozen=True):
 
     examples: str  # digest
     rounds: int  # number of sizes in RETRAIN_AT that the collection had reached
-    model: Plain
+    model: JsonValue
 
 
 def is_rule(topic: Topic) -> bool:
@@ -151,7 +151,7 @@ def read_labels(folder: Path) -> dict[Url, bool]:
         with disk_errors(path):
             lines = read_regular_file(path, MAX_LABELS_BYTES).decode().splitlines()
     except UnicodeDecodeError:
-        raise RecipeError(f"{path}: not UTF-8 text; mend or delete it") from None
+        raise RecipeError(f"{path}: not UTF-8 text; fix or delete it") from None
     for number, line in enumerate(lines, 1):
         word, _, url = line.partition(" ")
         if word not in ("good", "bad") or normalise(url) is None:

@@ -13,16 +13,16 @@ from msgspec.structs import replace
 from lycosa.collection.events import Scores
 from lycosa.collection.page_words import MAX_KEPT, KeptWords
 from lycosa.collection.rows import PageScore
-from lycosa.relevance.counted import CountedTerms, PageCounts
-from lycosa.relevance.embedding import shipped_table
+from lycosa.relevance.embedding import builtin_embedding
 from lycosa.relevance.function import code_digest
 from lycosa.relevance.positive_unlabelled import MAX_UNLABELLED
 from lycosa.relevance.registry import TrainedRelevance
 from lycosa.relevance.svm import LinearModel
+from lycosa.relevance.term_counts import CountedTerms, PageCounts
 from lycosa.strategies.base import SupportsRejudge
 from lycosa.strategies.registry import BY_LINKS_ALONE
 from lycosa.vocabulary.contracts import Relevance
-from lycosa.vocabulary.records import RELEVANT, Change, Page, Plain, Url, Visit
+from lycosa.vocabulary.records import RELEVANT, Change, JsonValue, Page, Url, Visit
 from lycosa.vocabulary.text import codes_of, counted
 
 from .first_visits import FirstVisits
@@ -161,7 +161,7 @@ class TopicTrainer:
         session.checkpoint()  # so that later pages need not be scored again after a kill
 
     @property
-    def _rule(self) -> Plain:
+    def _rule(self) -> JsonValue:
         """The keywords, or the function and its code, as kept in the catalog; None if a model decides."""
         topic = self._session.recipe.topic
         if not is_rule(topic):
@@ -352,7 +352,7 @@ class TopicTrainer:
         session, judge = self._session, self._judge
         assert isinstance(judge, LinearModel)
         visits = [
-            replace(each.visit, relevance=judge.relevance_of(*counts)) if (counts := each.counted) else each.visit
+            replace(each.visit, relevance=judge.relevance_of(*counts)) if (counts := each.term_counts) else each.visit
             for each in history
         ]
         session.reranker.rank_by(visits)
@@ -467,4 +467,4 @@ class _CrawledPages:
 def _has_vector_or_none(words: KeptWords) -> bool:
     """Whether a page's vector is of the table's dimensions, or not made yet: who kept it may be somebody else."""
     vector = words.vector
-    return not len(vector) or (len(vector) == shipped_table().dimensions and bool(np.isfinite(vector).all()))
+    return not len(vector) or (len(vector) == builtin_embedding().dimensions and bool(np.isfinite(vector).all()))

@@ -12,7 +12,7 @@ from lycosa.relevance.taxonomy import Taxonomy
 from lycosa.strategies import Mapped
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Page, Plain
+from lycosa.vocabulary.records import JsonValue, Page
 
 from .taxonomies import load_taxonomy
 from .trust import own_file, plain_file
@@ -70,7 +70,7 @@ def open_map(wanted: Map, folder: Path, *, allow_private: bool = False) -> OpenM
     return _opened(reference)
 
 
-def map_of_run(plain: Plain, strategy: str, *, folder: Path) -> OpenMap | None:
+def map_of_run(plain: JsonValue, strategy: str, *, folder: Path) -> OpenMap | None:
     """The map of an archived run, if it had one. Raises UsageError if the atlas has changed since.
 
     folder: of the collection; unless it is trusted, the atlas must be inside it.

@@ -16,7 +16,7 @@ from lycosa.strategies.registry import find_strategy
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Relevance, Strategy, Web
 from lycosa.vocabulary.errors import CollectionError, LycosaError
-from lycosa.vocabulary.records import RELEVANT, Candidate, Fetch, Outcome, Page, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import RELEVANT, Candidate, Fetch, JsonValue, Outcome, Page, Skip, Url, Visit
 from lycosa.vocabulary.urls import site_of
 from lycosa.web.outcomes import outcome_in_words
 
@@ -41,7 +41,7 @@ class TriedLink(Struct, frozen=True):
     url: Url
     priority: float
     anchor: str
-    because: Mapping[str, Plain]
+    because: Mapping[str, JsonValue]
 
 
 class Trial(Struct, frozen=True):
@@ -202,7 +202,7 @@ def _words(model: LinearModel | None, page: Page) -> list[tuple[str, float]]:
 def _meaning(model: LinearModel | None, page: Page) -> float | None:
     if model is None or model.meaning is None:
         return None
-    return round(model.meaning.along(*page.words.counted), 4)
+    return round(model.meaning.along(*page.words.term_counts), 4)
 
 
 def _links(

@@ -99,7 +99,7 @@ def undo(folder: Path, *, clock: Clock, tell: Tell) -> steering.SteeringCommand 
     """Undoes the last labels, block or boost and returns it; None if there is none."""
     with Session(folder, load_recipe(folder), clock=clock, tell=tell, ranks=False) as session:
         command = steering.undo(folder)
-        if command is not None and command.do == "label":
+        if command is not None and command.action == "label":
             TopicTrainer(session).learn_labels("labels were taken back")
         session.state.steer()
         return command

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from lycosa.frontier.durable import best_waiting, count_waiting, waiting_hosts
 from lycosa.run.open import open_for_reading
-from lycosa.run.reasons import Factor, factors_of, in_words, shown_priority
+from lycosa.run.reasons import Factor, factors_of, reasons_in_words, shown_priority
 from lycosa.run.steering import read_steering
 from lycosa.vocabulary.text import visible
 
@@ -72,7 +72,7 @@ def frontier_view(folder: Path, *, host: str = "", page: int = 1) -> FrontierVie
                 each.depth,
                 each.found_on or "",
                 visible(each.anchor, 200),
-                visible(in_words(each.because, max_factors=3), 400),
+                visible(reasons_in_words(each.because, max_factors=3), 400),
                 factors_of(each.because),
             )
             for each in rows

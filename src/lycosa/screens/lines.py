@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from lycosa.collection.rows import PageRow, RunRow
 from lycosa.collection.search_index import Hit
-from lycosa.run.reasons import in_words
+from lycosa.run.reasons import reasons_in_words
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import visible
@@ -82,7 +82,7 @@ def page_line(row: PageRow, labels: Mapping[Url, str], *, max_factors: int | Non
         at=row.at,
         state=row.state,
         label=labels.get(row.url, ""),
-        why=visible(in_words(row.because, max_factors=max_factors), 600),
+        why=visible(reasons_in_words(row.because, max_factors=max_factors), 600),
     )
 
 

@@ -15,7 +15,7 @@ from lycosa.run.open import open_for_reading
 from lycosa.run.overview import Overview, overview
 from lycosa.run.trust import is_trusted, settings_to_trust
 from lycosa.vocabulary.errors import LycosaError
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa.vocabulary.text import visible
 
 from .lines import Counted, PageLine, counted, page_line, paged, run_kind, without_paths
@@ -277,7 +277,7 @@ def crawl_figures(folder: Path) -> CrawlFigures:
         return CrawlFigures("busy")
     if reply is None:
         return CrawlFigures()
-    status: Mapping[str, Plain] = reply.status if isinstance(reply.status, dict) else {}
+    status: Mapping[str, JsonValue] = reply.status if isinstance(reply.status, dict) else {}
     numbers = {
         key: value
         for key in ("pages", "relevant", "waiting", "budget", "requests", "holds")

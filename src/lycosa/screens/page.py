@@ -9,10 +9,10 @@ from msgspec import Struct
 from lycosa.collection import Collection
 from lycosa.collection.rows import PageRow
 from lycosa.frontier.durable import waiting_candidate
-from lycosa.run.explanation import way_to
+from lycosa.run.explanation import link_path_to
 from lycosa.run.export import labels_of
 from lycosa.run.open import html_of, main_text_of, open_for_reading
-from lycosa.run.reasons import Factor, factors_of, in_words, shown_priority
+from lycosa.run.reasons import Factor, factors_of, reasons_in_words, shown_priority
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.records import Candidate, Url
 from lycosa.vocabulary.text import visible
@@ -21,14 +21,14 @@ from .lines import HitLine, PageLine, hit_line, page_line
 from .versions import MAX_VERSIONS, VersionLine, version_line
 
 MAX_SIMILAR = 6
-PARAGRAPHS = 200
+_MAX_PARAGRAPHS = 200
 _MAX_TEXT = 40_000  # characters
-_MAX_STORED = 5_000_000  # characters of a stored page
+_MAX_HTML = 5_000_000  # characters
 
-_LEADS_ELSEWHERE = re.compile(r"<(?:link|base|meta)(?=[\s/>])[^>]*+>?", re.IGNORECASE)
+_LOADING_TAGS = re.compile(r"<(?:link|base|meta)(?=[\s/>])[^>]*+>?", re.IGNORECASE)
 
 
-class WayStep(Struct, frozen=True):
+class PathStep(Struct, frozen=True):
     """A page on the path to another one, and why it was fetched."""
 
     url: str
@@ -52,7 +52,7 @@ class PageView(Struct, frozen=True):
     duplicate_of: str | None
     truncated: str
     text: list[str]  # paragraphs
-    way: list[WayStep]  # from a seed; the last one is the page itself
+    way: list[PathStep]  # from a seed; the last one is the page itself
     versions: list[VersionLine]
     similar: list[HitLine]
     label: str
@@ -76,8 +76,8 @@ def page_view(folder: Path, url: Url) -> PageView:
             page=page_line(row, labels, max_factors=None),
             duplicate_of=row.duplicate_of,
             truncated=row.truncated,
-            text=[visible(each, 4_000) for each in text.splitlines() if each.strip()][:PARAGRAPHS],
-            way=[*map(_step, way_to(catalog, row)), _step(row)],
+            text=[visible(line, 4_000) for line in text.splitlines() if line.strip()][:_MAX_PARAGRAPHS],
+            way=[*map(_step, link_path_to(catalog, row)), _step(row)],
             versions=[version_line(look) for look in catalog.looks(row.number)[-MAX_VERSIONS:]],
             similar=_similar(collection, row.url, labels),
             label=labels.get(row.url, ""),
@@ -92,7 +92,7 @@ def _similar(collection: Collection, url: Url, labels: Mapping[Url, str]) -> lis
 
 
 def stored_html(folder: Path, url: Url, look: int | None = None) -> str:
-    """The stored HTML of a page, latest or of its n-th check, without elements that load other files."""
+    """The stored HTML of a page, latest or of its n-th check (`look`), without elements that load other files."""
     with open_for_reading(folder) as collection:
         row = collection.catalog.page(url)
         place = row.place if row else None
@@ -100,26 +100,26 @@ def stored_html(folder: Path, url: Url, look: int | None = None) -> str:
             place = next((each.place for each in collection.catalog.looks(row.number) if each.look == look), None)
         if place is None:
             raise UsageError("the collection has no such page")
-        return inert_html(html_of(collection.archive.fetch_at(place))[:_MAX_STORED])
+        return inert_html(html_of(collection.archive.fetch_at(place))[:_MAX_HTML])
 
 
 def inert_html(html: str) -> str:
-    """HTML without the elements that lead elsewhere: those that name other files, a base, or another page to load.
+    """HTML without <link>, <base> and <meta> elements, which can load or redirect to other URLs.
 
-    All else that could act or load is kept from it by the headers of the answer. A blank takes the place of each, so
-    that nothing around it grows together.
+    Scripts, forms and all other requests are blocked by the Content-Security-Policy of the response. Each element is
+    replaced by a space, since the text around it could otherwise join into a new tag.
 
     >>> inert_html('<p>Bees<LINK rel=preconnect href="//other.example/">, <li<base >nk>')
     '<p>Bees , <li nk>'
     """
-    return _LEADS_ELSEWHERE.sub(" ", html)
+    return _LOADING_TAGS.sub(" ", html)
 
 
-def _step(found: PageRow | Candidate | Url) -> WayStep:
+def _step(found: PageRow | Candidate | Url) -> PathStep:
     if isinstance(found, str):
-        return WayStep(found, "", is_stored=False)
+        return PathStep(found, "", is_stored=False)
     is_page = isinstance(found, PageRow)
-    return WayStep(
+    return PathStep(
         url=found.url,
         title=visible(found.title) if isinstance(found, PageRow) else "",
         is_stored=is_page,
@@ -128,6 +128,6 @@ def _step(found: PageRow | Candidate | Url) -> WayStep:
         priority=shown_priority(found.priority, found.because),
         depth=found.depth,
         anchor=visible(found.anchor, 200),
-        why=visible(in_words(found.because), 1_000),
+        why=visible(reasons_in_words(found.because), 1_000),
         factors=factors_of(found.because),
     )

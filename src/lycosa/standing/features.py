@@ -12,7 +12,7 @@ from math import log, log1p
 import numpy as np
 
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Codes, Page, Plain, Url
+from lycosa.vocabulary.records import Codes, JsonValue, Page, Url
 from lycosa.vocabulary.text import codes_of
 from lycosa.vocabulary.urls import host_of, is_node, path_of, site_of
 
@@ -61,11 +61,14 @@ class Background:
         for page in pages:
             count += 1
             containing.update(page.terms.keys())
-        return cls.counted(containing, count)
+        return cls.from_counts(containing, count)
 
     @classmethod
-    def counted(cls, containing: Counter[str], pages: int) -> "Background":
-        """The background of counted words, within the limits of a saved one: the most common `MAX_TERMS`."""
+    def from_counts(cls, containing: Counter[str], pages: int) -> "Background":
+        """The background by document frequencies, cut to the `MAX_TERMS` most common words.
+
+        containing: the number of pages that contain each word.
+        """
         shared = {term: count for term, count in containing.items() if count > 1 and _is_one_word(term)}
         if len(shared) > MAX_TERMS:
             shared = dict(Counter(shared).most_common(MAX_TERMS))
@@ -81,11 +84,11 @@ class Background:
         found: Floats = np.where(self._codes[places] == codes, self._idfs[places], self.rarest)
         return found
 
-    def to_plain(self) -> Plain:
+    def to_plain(self) -> JsonValue:
         return {"pages": self.pages, "containing": self._containing}
 
     @classmethod
-    def from_plain(cls, plain: Plain) -> "Background":
+    def from_plain(cls, plain: JsonValue) -> "Background":
         """The inverse of `to_plain`. Raises KeyError, TypeError or ValueError for anything else."""
         pages, saved = whole(plain["pages"], 0, _MAX_PAGES), plain["containing"]
         if not isinstance(saved, dict) or len(saved) > MAX_TERMS:
@@ -150,7 +153,7 @@ class FeatureExtractor:
         return (
             information_volume(page),
             information_location(page.url),
-            self.specificity(page.words.counted),
+            self.specificity(page.words.term_counts),
             information_brokerage(page),
             link_ratio(page),
             quantitative_ratio(page),
@@ -166,7 +169,7 @@ class FeatureExtractor:
 
 def information_volume(page: Page) -> float:
     """ln(1 + words), stop words, numbers and single letters not counted."""
-    return log1p(int(page.words.counted[1].sum()))
+    return log1p(int(page.words.term_counts[1].sum()))
 
 
 def information_location(url: Url) -> float:

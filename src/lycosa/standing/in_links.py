@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from lycosa.vocabulary.records import Plain, Url
+from lycosa.vocabulary.records import JsonValue, Url
 from lycosa.vocabulary.urls import key_of
 
 
@@ -63,9 +63,9 @@ class InLinkIndex:
         """The number of pages seen."""
         return len(self._seen)
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         return {"seen": list(self._seen), "linked": list(self._in_links), "counts": list(self._in_links.values())}
 
-    def restore(self, state: Plain) -> None:
+    def restore(self, state: JsonValue) -> None:
         self._seen = set(state["seen"])
         self._in_links = dict(zip(state["linked"], state["counts"], strict=True))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lycosa.vocabulary.errors import CollectionError, UsageError
-from lycosa.vocabulary.records import Codes, Page, Plain, Url
+from lycosa.vocabulary.records import Codes, JsonValue, Page, Url
 
 from .features import CHARACTERISTIC, FEATURES, Background, FeatureExtractor, Traffic
 from .model_tree import Floats, ModelTree, whole
@@ -94,7 +94,7 @@ class StandingModel:
             ]
         )
 
-    def to_plain(self) -> Plain:
+    def to_plain(self) -> JsonValue:
         """The model as JSON-compatible data; of the table of traffic, only its size and `neutral`."""
         background = self.features.background
         return {
@@ -112,7 +112,7 @@ class StandingModel:
 
     @classmethod
     def from_plain(
-        cls, plain: Plain, *, traffic: Mapping[str, float] | None = None, source: str = "the model of standing"
+        cls, plain: JsonValue, *, traffic: Mapping[str, float] | None = None, source: str = "the model of standing"
     ) -> "StandingModel":
         """The model that `to_plain` wrote; `source` names it in the error where it cannot be used.
 
@@ -165,13 +165,13 @@ def _range(between: tuple[float, float]) -> str:
     return f"{between[0]:.3g} to {between[1]:.3g}"
 
 
-def _number(value: Plain, maximum: float = 1e15) -> float:
+def _number(value: JsonValue, maximum: float = 1e15) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= maximum:
         raise ValueError(f"{str(value)[:40]!r} is no number in range")
     return float(value)
 
 
-def _texts(values: Plain) -> tuple[str, ...]:
+def _texts(values: JsonValue) -> tuple[str, ...]:
     if not isinstance(values, list) or len(values) > _MAX_NOTES or not all(isinstance(one, str) for one in values):
         raise ValueError("notes are no list of texts")
     return tuple(values)
@@ -218,14 +218,14 @@ def learn(
     for page, status in islice(pages, MAX_PAGES):
         if 0.0 <= status <= MAX_STATUS:
             containing.update(page.terms.keys())
-            words.append(page.words.counted)
+            words.append(page.words.term_counts)
             rows.append(FeatureExtractor(traffic=reach).of(page))
             statuses.append(status)
     count = len(rows)
     for page in islice(background, MAX_PAGES):
         containing.update(page.terms.keys())
         count += 1
-    features = FeatureExtractor(Background.counted(containing, count), reach, characteristic=characteristic)
+    features = FeatureExtractor(Background.from_counts(containing, count), reach, characteristic=characteristic)
     table = np.array(rows).reshape(-1, len(FEATURES))
     problem = _problem(table, statuses)
     if problem:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 
 Floats = NDArray[np.float64]
 
@@ -159,13 +159,13 @@ class ModelTree:
             waiting.append((node.split.left, depth + 1, f"{name} <= {cut}"))
         return "\n".join([*tests, "", *models] if root.split is not None else models)
 
-    def to_plain(self) -> Plain:
+    def to_plain(self) -> JsonValue:
         """The tree as JSON-compatible data."""
         nodes = nodes_to_plain(self._learnt())
         return {"kind": _KIND, "smooth": self.smooth, "attributes": self._width, "nodes": nodes}
 
     @classmethod
-    def from_plain(cls, plain: Plain, *, source: str = "the model tree") -> "ModelTree":
+    def from_plain(cls, plain: JsonValue, *, source: str = "the model tree") -> "ModelTree":
         """The tree that `to_plain` wrote; `source` names it in the error where it cannot be used."""
         try:
             if plain["kind"] != _KIND:
@@ -274,7 +274,7 @@ def depth_first(node: TreeNode) -> Iterator[TreeNode]:
             waiting += (node.split.right, node.split.left)
 
 
-def nodes_to_plain(root: TreeNode) -> list[Plain]:
+def nodes_to_plain(root: TreeNode) -> list[JsonValue]:
     """The nodes as JSON-compatible data, in depth-first order, left before right."""
     return [
         {"rows": node.rows, "intercept": node.line.intercept, "weights": [list(pair) for pair in node.line.weights]}
@@ -283,7 +283,7 @@ def nodes_to_plain(root: TreeNode) -> list[Plain]:
     ]
 
 
-def nodes_from_plain(nodes: Plain, attributes: int) -> TreeNode:
+def nodes_from_plain(nodes: JsonValue, attributes: int) -> TreeNode:
     """The tree that `nodes_to_plain` wrote. Raises KeyError, TypeError or ValueError for anything else."""
     if not isinstance(nodes, list):
         raise ValueError("nodes are no list")
@@ -294,7 +294,7 @@ def nodes_from_plain(nodes: Plain, attributes: int) -> TreeNode:
     return root
 
 
-def _read(nodes: Iterator[Plain], attributes: int, depth: int) -> TreeNode:
+def _read(nodes: Iterator[JsonValue], attributes: int, depth: int) -> TreeNode:
     plain = next(nodes, None)
     if plain is None:
         raise ValueError("a node is missing")
@@ -315,14 +315,14 @@ def _read(nodes: Iterator[Plain], attributes: int, depth: int) -> TreeNode:
     return TreeNode(rows, line, Split(attribute, cut, left, right))
 
 
-def whole(value: Plain, minimum: int, maximum: int) -> int:
+def whole(value: JsonValue, minimum: int, maximum: int) -> int:
     """A saved value that is an integer from `minimum` to `maximum`; else ValueError."""
     if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
         raise ValueError(f"{str(value)[:40]!r} is no whole number from {minimum} to {maximum}")
     return value
 
 
-def _number(value: Plain) -> float:
+def _number(value: JsonValue) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MAX_COEFFICIENT:  # NaN is not
         raise ValueError(f"{str(value)[:40]!r} is no number in range")
     return float(value)

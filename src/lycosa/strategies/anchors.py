@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from lycosa.vocabulary.records import RELEVANT, Candidate, Plain, Visit
+from lycosa.vocabulary.records import RELEVANT, Candidate, JsonValue, Visit
 
 
 class AnchorBoost:
@@ -31,7 +31,7 @@ class AnchorBoost:
         if relevance is not None and relevance >= RELEVANT:
             self.relevant_seen += 1
 
-    def candidates(self, visit: Visit, worth: float, because: Mapping[str, Plain]) -> Sequence[Candidate]:
+    def candidates(self, visit: Visit, worth: float, because: Mapping[str, JsonValue]) -> Sequence[Candidate]:
         """Candidates for the links of a page of this worth."""
         found_on, depth = visit.candidate.url, visit.candidate.depth + 1
         links, share = visit.open_links(), self.share

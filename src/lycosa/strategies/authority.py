@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from random import Random
 
 from lycosa.vocabulary.explanations import CLOCK_START
-from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, JsonValue, Skip, Url, Visit
 
 from .base import BaseStrategy, distinct_links, random_state, restore_random
 
@@ -56,10 +56,10 @@ class CrawlAI(BaseStrategy):
             for link in distinct_links(event)
         ]
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         return {"now": self._now, "chance": random_state(self._random)}
 
-    def restore(self, state: Plain) -> None:
+    def restore(self, state: JsonValue) -> None:
         self._now = state["now"]
         restore_random(self._random, state["chance"])
 

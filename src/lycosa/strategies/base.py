@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Candidate, Link, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, JsonValue, Link, Skip, Url, Visit
 
 Number = TypeVar("Number", int, float)
 
@@ -53,10 +53,10 @@ class BaseStrategy(ABC):
     def merge(self, url: Url, waiting: float, offered: float) -> float:
         return max(waiting, offered)
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         return None
 
-    def restore(self, state: Plain) -> None:  # noqa: B027
+    def restore(self, state: JsonValue) -> None:  # noqa: B027
         """Restores nothing."""
 
     def restore_visited(self, urls: Iterable[Url]) -> None:  # noqa: B027
@@ -110,22 +110,22 @@ def distinct_links(visit: Visit) -> Iterable[Link]:
     return first.values()
 
 
-def random_state(random: Random) -> Plain:
+def random_state(random: Random) -> JsonValue:
     """The state of a random generator as plain data; the inverse is `restore_random`."""
     version, numbers, gauss = random.getstate()
     return [version, list(numbers), gauss]
 
 
-def restore_random(random: Random, state: Plain) -> None:
+def restore_random(random: Random, state: JsonValue) -> None:
     version, numbers, gauss = state
     random.setstate((version, tuple(numbers), gauss))
 
 
-def packed(array: NDArray[Any]) -> Plain:
+def packed(array: NDArray[Any]) -> JsonValue:
     """An array as plain data; the inverse is `unpacked`."""
     return [str(array.dtype), list(array.shape), base64.b64encode(array.tobytes()).decode()]
 
 
-def unpacked(plain: Plain) -> NDArray[Any]:
+def unpacked(plain: JsonValue) -> NDArray[Any]:
     kind, shape, text = plain
     return np.frombuffer(base64.b64decode(text), dtype=kind).reshape(shape).copy()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
-from lycosa.vocabulary.records import RELEVANT, Candidate, Plain, Skip, Visit
+from lycosa.vocabulary.records import RELEVANT, Candidate, JsonValue, Skip, Visit
 from lycosa.vocabulary.text import tokens_of
 
 from .anchors import AnchorBoost
@@ -45,10 +45,10 @@ class BestFirst(BaseStrategy):
     def scale_priorities(self, share: float) -> None:
         self._anchors.share = share
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         return {"relevant_seen": self._anchors.relevant_seen}
 
-    def restore(self, state: Plain) -> None:
+    def restore(self, state: JsonValue) -> None:
         self._anchors.relevant_seen = state["relevant_seen"]
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from lycosa.logs.access_log import AccessLog
-from lycosa.vocabulary.records import Candidate, Plain, Skip, SkipReason, Url, Visit
+from lycosa.vocabulary.records import Candidate, JsonValue, Skip, SkipReason, Url, Visit
 
 from .base import BaseStrategy, checked_number
 from .interest import logistic
@@ -33,7 +33,7 @@ class Offer(Struct, frozen=True, gc=False):
     number: int
     url: Url
     log_ratio: float
-    factors: Mapping[str, Plain]  # the ratio by kind of evidence, for `because`
+    factors: Mapping[str, JsonValue]  # the ratio by kind of evidence, for `because`
 
 
 class LogOffers:
@@ -163,10 +163,10 @@ class LogOffers:
                 drawn.append(number)
         return self.offer(np.array(drawn, np.int64))
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         return {"levels": compressed(self._levels), "turn": self._next_draw, "unread": self._unread.state()}
 
-    def restore(self, state: Plain) -> None:
+    def restore(self, state: JsonValue) -> None:
         self._levels = decompressed(state["levels"], np.int8, most=len(self._levels))
         self._next_draw = state["turn"]
         self._unread = WaitingUrls(state.get("unread", ()))  # missing in states of earlier versions
@@ -239,10 +239,10 @@ class Collaborative(BaseStrategy):
     def merge(self, url: Url, waiting: float, offered: float) -> float:
         return offered
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         return {"evidence": self.evidence.state(), "offers": self._offers.state()}
 
-    def restore(self, state: Plain) -> None:
+    def restore(self, state: JsonValue) -> None:
         self.evidence.restore(state["evidence"])
         self._offers.restore(state["offers"])
 
@@ -316,14 +316,14 @@ class Combined(BaseStrategy):
     def merge(self, url: Url, waiting: float, offered: float) -> float:
         return offered
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         return {
             "readers": self.readers.state(),
             "links": self.links.state(),
             "offers": self._offers.state(),
         }
 
-    def restore(self, state: Plain) -> None:
+    def restore(self, state: JsonValue) -> None:
         self.readers.restore(state["readers"])
         self.links.restore(state["links"])
         self._offers.restore(state["offers"])
@@ -331,7 +331,7 @@ class Combined(BaseStrategy):
 
 def _combined_candidate(offer: Offer, known: LinkEvidence | None) -> Candidate:
     """A page of the log, ranked by the evidence of the log and, if there is any, of links."""
-    because: Mapping[str, Plain] = {"readers": offer.factors}
+    because: Mapping[str, JsonValue] = {"readers": offer.factors}
     if known is None:
         return Candidate(offer.url, logistic(offer.log_ratio), because=because, depth=1)
     lead = known.lead

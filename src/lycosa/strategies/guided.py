@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from lycosa.logs.access_log import AccessLog
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, JsonValue, Skip, Url, Visit
 
 from .base import BaseStrategy
 from .best_first import BestFirst
@@ -132,7 +132,7 @@ class Guided(BaseStrategy):
             probability = self.evidence.tally.base_rate
         priority = scale_odds(probability, offer.log_ratio)
         self._reranked.add(offer.url)
-        because: Mapping[str, Plain] = {"readers": offer.factors}
+        because: Mapping[str, JsonValue] = {"readers": offer.factors}
         if linked is None:
             return Candidate(offer.url, priority, because=because, depth=1)
         return replace(linked, priority=priority, because={**linked.because, **because})
@@ -152,7 +152,7 @@ class Guided(BaseStrategy):
         """A page re-ranked by the log takes its new priority; everything else is merged by the inner strategy."""
         return offered if url in self._reranked else self.inner.merge(url, waiting, offered)
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         linked = [
             [number, each.url, each.priority, each.found_on, each.anchor, dict(each.because), each.depth]
             for number, each in self._linked.items()
@@ -166,7 +166,7 @@ class Guided(BaseStrategy):
             "chances": list(self._drawn_pages),
         }
 
-    def restore(self, state: Plain) -> None:
+    def restore(self, state: JsonValue) -> None:
         self.inner.restore(state["inner"])
         self.evidence.restore(state["evidence"])
         self._offers.restore(state["offers"])

@@ -12,8 +12,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from lycosa.relevance.embedding import shipped_table
-from lycosa.vocabulary.records import Candidate, Codes, Link, Outcome, Page, Plain, Skip, Url, Visit
+from lycosa.relevance.embedding import builtin_embedding
+from lycosa.vocabulary.records import Candidate, Codes, JsonValue, Link, Outcome, Page, Skip, Url, Visit
 from lycosa.vocabulary.urls import is_node, key_of
 
 from .base import (
@@ -219,7 +219,7 @@ class Hunter(BaseStrategy):
         depth, found_on = visit.candidate.depth + 1, visit.candidate.url
         weight = self._weights[FEATURES.index("page")]
         score = self._intercept + weight * logit
-        because: dict[str, Plain] = {"parts": {"page": round(float(weight * logit), 2)}}
+        because: dict[str, JsonValue] = {"parts": {"page": round(float(weight * logit), 2)}}
         if self.target is not None:
             relevance, standing = score, self.target.evidence.by_page_alone(visit.standing)
             score = float(self.target.weighed(np.array(relevance), np.array(standing)))
@@ -265,7 +265,7 @@ class Hunter(BaseStrategy):
         scores = parts[:, :-1].sum(axis=1)
         parts[:, -1] = alive = self._alive(slots, scores)
         scores += alive
-        because: list[dict[str, Plain]] = [{"parts": _named(_PART_NAMES, part)} for part in parts.round(2).tolist()]
+        because: list[dict[str, JsonValue]] = [{"parts": _named(_PART_NAMES, part)} for part in parts.round(2).tolist()]
         if self.target is not None:
             relevance, expected = scores + self._intercept, standing.sum(axis=1)
             scores = self.target.weighed(relevance, expected) - self._intercept
@@ -312,7 +312,7 @@ class Hunter(BaseStrategy):
             self._model = model
             self._table.use_model(model)
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         return {
             "table": self._table.state(),
             "to_sample": self._to_sample,
@@ -321,7 +321,7 @@ class Hunter(BaseStrategy):
             **({} if self.target is None else {"target": self.target.state()}),
         }
 
-    def restore(self, state: Plain) -> None:
+    def restore(self, state: JsonValue) -> None:
         self._table.restore(state["table"])
         self._to_sample = dict(state["to_sample"])
         restore_random(self._random, state["random"])
@@ -341,7 +341,7 @@ def _learnt_weights() -> tuple[Floats, float]:
     return np.array([learnt["weights"][name] for name in FEATURES]), learnt["intercept"]
 
 
-def _named(names: Iterable[str], values: Iterable[float]) -> dict[str, Plain]:
+def _named(names: Iterable[str], values: Iterable[float]) -> dict[str, JsonValue]:
     return {name: value for name, value in zip(names, values, strict=True) if value}
 
 
@@ -579,7 +579,7 @@ class _LinkTable:
 
     # ------------------------------------------------------------ what it says
 
-    def candidate(self, slot: int, priority: float, because: Mapping[str, Plain]) -> Candidate:
+    def candidate(self, slot: int, priority: float, because: Mapping[str, JsonValue]) -> Candidate:
         url, found_on, anchor, depth = self._links[slot]
         return Candidate(url, priority, found_on, anchor, because, depth)
 
@@ -699,7 +699,7 @@ class _LinkTable:
     _SLOTS = ("is_waiting", "is_new", "scores", "_in_links", "_outcomes", "_sites")
     _NOT_SAVED = frozenset({"_words", "_facts"})  # computed from the rest, or packed on their own
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         lengths = {**dict.fromkeys(self._ROWS, self._count), **dict.fromkeys(self._SLOTS, len(self._links))}
         return {
             "arrays": {
@@ -724,7 +724,7 @@ class _LinkTable:
             **({} if self._evidence is None else {"standing": self._evidence.state()}),
         }
 
-    def restore(self, state: Plain) -> None:
+    def restore(self, state: JsonValue) -> None:
         self._links = [tuple(link) for link in state["links"]]
         for name in {*self._ROWS, *self._SLOTS} - self._NOT_SAVED:
             kept, column = unpacked(state["arrays"][name]), getattr(self, name)
@@ -755,7 +755,7 @@ def _words_of(page: Page, links: Sequence[Link]) -> Codes:
 
     The words around an anchor are those that begin up to `_AROUND` characters before or after it.
     """
-    codes, offsets = page.words.placed
+    codes, offsets = page.words.term_positions
     words, text = codes.tobytes(), page.text
     text_at = len(page.title) + 1  # a blank stands between title and text
     windows: list[int] = []  # of each link: around it from, anchor from, to, around it to
@@ -803,7 +803,7 @@ def _place(name: str) -> int:
 
 def _numbered(codes: Codes) -> Words:
     """Numbers of words: `PLACES` + row for words in the table of word vectors; for others, a hash from 1 to 65,535."""
-    rows = shipped_table().rows_of(codes)
+    rows = builtin_embedding().rows_of(codes)
     numbers = np.where(rows < 0, codes % np.uint64(PLACES - 1) + np.uint64(1), (rows + PLACES).astype(np.uint64))
     return numbers.astype(np.uint32)
 
@@ -832,7 +832,7 @@ class _NumberCache:
 
 def _word_count() -> int:
     """The number of different numbers of words."""
-    return PLACES + shipped_table().row_count
+    return PLACES + builtin_embedding().row_count
 
 
 def _empty_lexicon() -> Floats:
@@ -873,14 +873,14 @@ def _log_odds_ratio(good: NDArray[Any], seen: NDArray[Any], base: float, kind: s
     return np.asarray(np.log(share / (1.0 - share)) - log(base / (1.0 - base)))
 
 
-def _packed_words(rows: Words) -> Plain:
+def _packed_words(rows: Words) -> JsonValue:
     """Rows of numbered words, which have 17 bits, as plain data without empty places."""
     counts = np.add.reduceat(rows > 0, _PARTS, axis=1, dtype=np.uint8)
     words = rows[rows > 0]
     return [packed(counts), packed(words.astype(np.uint16)), packed(np.packbits(words >= 1 << 16))]
 
 
-def _unpacked_words(plain: Plain) -> Words:
+def _unpacked_words(plain: JsonValue) -> Words:
     counts, low, high = map(unpacked, plain)
     are_words = np.concatenate((counts[:, :1] > _PLACES_IN_ANCHOR, counts[:, 1:] > _PLACES_AROUND), axis=1)
     rows = np.zeros(are_words.shape, np.uint32)
@@ -888,12 +888,12 @@ def _unpacked_words(plain: Plain) -> Words:
     return rows
 
 
-def _packed_places(array: NDArray[Any]) -> Plain:
+def _packed_places(array: NDArray[Any]) -> JsonValue:
     (known,) = (array != 0.0).nonzero()
     return [packed(_narrowed(known)), packed(array[known])]
 
 
-def _unpacked_places(plain: Plain, size: int = PLACES) -> NDArray[Any]:
+def _unpacked_places(plain: JsonValue, size: int = PLACES) -> NDArray[Any]:
     known, values = map(unpacked, plain)
     array = np.zeros(size, values.dtype)
     array[known] = values

@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lycosa.vocabulary.records import Candidate, Link, Outcome, Page, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, JsonValue, Link, Outcome, Page, Skip, Url, Visit
 from lycosa.vocabulary.text import codes_of, tokens_of
 
 from .base import BaseStrategy, checked_number, checked_share, random_state, restore_random
@@ -85,14 +85,14 @@ class RememberedPage:
         """The keywords near a link, by its number."""
         return {key: value for key, value in zip(self.keywords, self.inputs[:, link].tolist(), strict=True) if value}
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         """Inputs as (number of keyword, number of link, value), without zeros."""
         rows, columns = self.inputs.nonzero()
         values = self.inputs[rows, columns]
         return [list(self.targets), self.depth, self.keywords, rows.tolist(), columns.tolist(), values.tolist()]
 
     @classmethod
-    def from_state(cls, state: Plain) -> Self:
+    def from_state(cls, state: JsonValue) -> Self:
         targets, depth, keywords, rows, columns, values = state
         page = cls(targets, depth, dict.fromkeys(keywords, np.zeros(len(targets))))
         page.inputs[rows, columns] = values
@@ -135,10 +135,10 @@ class PageMemory:
         newest = next(reversed(self._pages))
         return [url for url in self._pages if url not in occupied and url != newest]
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         return [[url, page.state()] for url, page in self._pages.items()]
 
-    def restore(self, state: Iterable[Plain]) -> None:
+    def restore(self, state: Iterable[JsonValue]) -> None:
         self._pages = OrderedDict((url, RememberedPage.from_state(page)) for url, page in state)
 
 
@@ -199,7 +199,7 @@ class Agent:
             child.weights[adopted] = child.weights.pop(dropped)
         return child
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         return asdict(self)
 
 
@@ -332,7 +332,7 @@ class InfoSpiders(BaseStrategy):
                 self._redirect(agents, event.fetch.location)
                 return
         elif agents:
-            self._settled.refuse(url)
+            self._settled.reject(url)
         for agent in agents:
             self._choose(agent, at_once=True)
 
@@ -477,7 +477,7 @@ class InfoSpiders(BaseStrategy):
         wanted, self._wanted = self._wanted, []
         return wanted
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         return {
             "chance": random_state(self._random),
             "clock": self._clock,
@@ -488,7 +488,7 @@ class InfoSpiders(BaseStrategy):
             "settled": self._settled.state(),
         }
 
-    def restore(self, state: Plain) -> None:
+    def restore(self, state: JsonValue) -> None:
         restore_random(self._random, state["chance"])
         self._clock, self._seeds, self._born = state["clock"], state["seeds"], state["born"]
         self._agents = {plain["number"]: Agent(**plain) for plain in state["agents"]}

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa.vocabulary.urls import key_of
 
 Ids = NDArray[np.int64]
@@ -120,11 +120,11 @@ class Features:
         sums: Logs = np.bincount(rows[once], logs[once], len(sets)).astype(np.float64, copy=False)
         return sums
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         (places,) = self._seen.nonzero()
         return [places.tolist(), self._seen[places].tolist(), self._satisfying[places].tolist()]
 
-    def restore(self, state: Plain) -> None:
+    def restore(self, state: JsonValue) -> None:
         places, seen, satisfying = state
         self._seen[:] = 0
         self._satisfying[:] = 0

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import RELEVANT, Candidate, Outcome, Page, Plain, Skip, SkipReason, Url, Visit
+from lycosa.vocabulary.records import RELEVANT, Candidate, JsonValue, Outcome, Page, Skip, SkipReason, Url, Visit
 from lycosa.vocabulary.urls import is_node, key_of
 
 from .base import BaseStrategy, checked_number, clamped, distinct_links
@@ -152,7 +152,7 @@ class LinkMemory:
             if not parent.targets:
                 del self._parents[number]
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         places = {url: place for place, url in enumerate(self.leads)}
         return {
             "leads": [
@@ -167,7 +167,7 @@ class LinkMemory:
             "last_parent": self._last_parent,
         }
 
-    def restore(self, state: Plain) -> None:
+    def restore(self, state: JsonValue) -> None:
         self.leads = {url: Lead(*known) for url, *known in state["leads"]}
         urls = list(self.leads)
         self._parents = {
@@ -359,7 +359,7 @@ class LinkageEvidence:
     # ------------------------------------------------------------ words
 
     def _words_of(self, page: Page) -> Ids:
-        codes, counts = page.words.counted
+        codes, counts = page.words.term_counts
         if len(codes) > _MAX_WORDS:
             codes = codes[np.argsort(counts, kind="stable")[-_MAX_WORDS:]]
         return self._words.folded(codes)
@@ -372,7 +372,7 @@ class LinkageEvidence:
 
     # ------------------------------------------------------------ state
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         return {
             "tally": [self.tally.pages, self.tally.satisfying],
             "words": self._words.state(),
@@ -381,7 +381,7 @@ class LinkageEvidence:
             "memory": self._memory.state(),
         }
 
-    def restore(self, state: Plain) -> None:
+    def restore(self, state: JsonValue) -> None:
         self.tally = Tally(*state["tally"])
         self._words.restore(state["words"])
         self._tokens.restore(state["tokens"])
@@ -435,10 +435,10 @@ class Intelligent(BaseStrategy):
     def merge(self, url: Url, waiting: float, offered: float) -> float:
         return offered
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         return self.evidence.state()
 
-    def restore(self, state: Plain) -> None:
+    def restore(self, state: JsonValue) -> None:
         self.evidence.restore(state)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lycosa.logs.access_log import AccessLog
 from lycosa.vocabulary.arrays import concatenated_ranges
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import RELEVANT, Outcome, Page, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import RELEVANT, JsonValue, Outcome, Page, Skip, Url, Visit
 
 from .base import checked_number, clamped
 from .interest import Tally, share_logs
@@ -78,9 +78,9 @@ class Signatures(Protocol):
         """The features of a page; may add new features."""
         ...
 
-    def state(self) -> Plain: ...
+    def state(self) -> JsonValue: ...
 
-    def restore(self, state: Plain) -> None: ...
+    def restore(self, state: JsonValue) -> None: ...
 
 
 class WordSignatures:
@@ -96,7 +96,7 @@ class WordSignatures:
         self._pages: dict[int, int] = {}  # by word that is not a feature yet: pages that had it
 
     def of(self, page: Page) -> Signature:
-        codes, counts = page.words.counted
+        codes, counts = page.words.term_counts
         if len(codes) > _WORDS:
             codes = codes[np.lexsort((codes, -counts.astype(np.int64)))[:_WORDS]]
         found = [self._feature(code) for code in codes.tolist()]
@@ -117,10 +117,10 @@ class WordSignatures:
             self._pages.clear()
         return feature
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         return {"features": list(self._features), "pages": [list(self._pages), list(self._pages.values())]}
 
-    def restore(self, state: Plain) -> None:
+    def restore(self, state: JsonValue) -> None:
         self._features = {code: number for number, code in enumerate(state["features"])}
         self._pages = dict(zip(*state["pages"], strict=True))
 
@@ -136,10 +136,10 @@ class ClosestClasses:
         closest: Signature = np.argsort(-self._classes.probabilities(page), kind="stable")[:_MAX_CLASSES]
         return np.sort(closest)
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         return None
 
-    def restore(self, state: Plain) -> None:
+    def restore(self, state: JsonValue) -> None:
         pass
 
 
@@ -378,7 +378,7 @@ class VisitHistory:
         self._lengths.append(len(signature))
         self._features.extend(signature.tolist())
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         return {
             "pages": compressed(np.array(self._pages, np.int32)),
             "satisfying": compressed(np.array(self._satisfying, np.uint8)),
@@ -387,7 +387,7 @@ class VisitHistory:
         }
 
 
-def saved_visits(state: Plain) -> Iterator[tuple[int, bool, Signature]]:
+def saved_visits(state: JsonValue) -> Iterator[tuple[int, bool, Signature]]:
     """The visits of a saved history."""
     pages = decompressed(state["pages"], np.int32, most=_MAX_VISITS)
     satisfying = decompressed(state["satisfying"], np.uint8, most=len(pages))
@@ -632,7 +632,7 @@ class LogEvidence:
         """The pages read by users who read a page that satisfies the predicate."""
         return self._pages_of(self._ratios.has_satisfied)
 
-    def explain(self, ids: Ids) -> list[Mapping[str, Plain]]:
+    def explain(self, ids: Ids) -> list[Mapping[str, JsonValue]]:
         """The ratios of each page by factor, and its number of readers."""
         ratios = [np.exp(part).round(3).tolist() for part in self._parts(ids)]
         people = (self._user_starts[ids + 1] - self._user_starts[ids]).tolist()
@@ -652,7 +652,7 @@ class LogEvidence:
 
     # ------------------------------------------------------------ state
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         return {
             "history": self._history.state(),
             "features": self._signatures.state(),
@@ -660,7 +660,7 @@ class LogEvidence:
             "refreshed_at": self._refreshed_at,
         }
 
-    def restore(self, state: Plain) -> None:
+    def restore(self, state: JsonValue) -> None:
         """Replays the history, with the lazy updates since the last full one."""
         self._begin()
         refreshed_at = state["refreshed_at"]

@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Candidate, Outcome, Page, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, JsonValue, Outcome, Page, Skip, Url, Visit
 
 from .base import BaseStrategy, checked_share
 from .best_first import BaselineFocused
@@ -155,8 +155,8 @@ class Mapped(BaseStrategy):
     def _scaled(self, event: Visit | Skip) -> list[Candidate]:
         """The candidates of the inner strategy, scaled here because it cannot do so itself."""
         share = self._share
-        its: Mapping[str, Plain] = {}
-        ours: Mapping[str, Plain] = {}
+        its: Mapping[str, JsonValue] = {}
+        ours: Mapping[str, JsonValue] = {}
         scaled = []
         for candidate in self.inner.propose(event):
             if candidate.because is not its:  # candidates of a page share one mapping; keep it that way
@@ -177,7 +177,7 @@ class Mapped(BaseStrategy):
             )
         return scaled
 
-    def _offered(self, targets: Iterable[Url], visit: Visit, because: Mapping[str, Plain]) -> list[Candidate]:
+    def _offered(self, targets: Iterable[Url], visit: Visit, because: Mapping[str, JsonValue]) -> list[Candidate]:
         if self._dead or self._unreachable:
             targets = [target for target in targets if target not in self._dead and target not in self._unreachable]
         url, depth, priority = visit.candidate.url, visit.candidate.depth + 1, self._map_priority
@@ -186,7 +186,7 @@ class Mapped(BaseStrategy):
     def merge(self, url: Url, waiting: float, offered: float) -> float:
         return self.inner.merge(url, waiting, offered)
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         return {
             "inner": self.inner.state(),
             "portals_left": self._portals_left,
@@ -194,7 +194,7 @@ class Mapped(BaseStrategy):
             "closed": list(self._unreachable),
         }
 
-    def restore(self, state: Plain) -> None:
+    def restore(self, state: JsonValue) -> None:
         self.inner.restore(state["inner"])
         self._portals_left = state.get(
             "portals_left", len(self._spokes)

@@ -5,7 +5,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from lycosa.vocabulary.records import Candidate, Outcome, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, JsonValue, Outcome, Skip, Url, Visit
 from lycosa.vocabulary.urls import host_of, is_node, site_of
 
 from .base import BaseStrategy, checked_number, checked_share
@@ -15,27 +15,27 @@ _MAX_ITERATIONS = 1_000
 Ranks = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
-def ranks_in(
+def pagerank_of_urls(
     links: Mapping[Url, Iterable[Url]], others: Iterable[Url], *, damping: float, tolerance: float
 ) -> tuple[dict[Url, int], Ranks]:
     """The index and the rank of each page in `links` and each URL in `others`; links to other URLs are ignored."""
-    numbers = {url: number for number, url in enumerate(dict.fromkeys([*links, *others]))}
+    index = {url: number for number, url in enumerate(dict.fromkeys([*links, *others]))}
     sources: list[int] = []
     targets: list[int] = []
-    for page, its_links in links.items():
-        inside = [numbers[target] for target in its_links if target in numbers]
-        targets += inside
-        sources += [numbers[page]] * len(inside)
-    return numbers, ranks(sources, targets, len(numbers), damping=damping, tolerance=tolerance)
+    for page, page_links in links.items():
+        known = [index[target] for target in page_links if target in index]
+        targets += known
+        sources += [index[page]] * len(known)
+    return index, pagerank(sources, targets, len(index), damping=damping, tolerance=tolerance)
 
 
-def ranks(sources: Iterable[int], targets: Iterable[int], count: int, *, damping: float, tolerance: float) -> Ranks:
+def pagerank(sources: Iterable[int], targets: Iterable[int], count: int, *, damping: float, tolerance: float) -> Ranks:
     """PR(p) = (1 - damping) + damping · Σ PR(d) / |out(d)| over the pages d that link to p; the mean is 1.
 
     A page without links counts as linking to every page. All ranks start at 1; the iteration ends when no rank changes
     by more than `tolerance`, or after 1 000 rounds, since it need not converge if damping is 1.
 
-    >>> ranks([0, 1], [1, 2], 3, damping=0.8, tolerance=1e-9).round(3).tolist()
+    >>> pagerank([0, 1], [1, 2], 3, damping=0.8, tolerance=1e-9).round(3).tolist()
     [0.573, 1.031, 1.397]
     """
     links_from, links_to = np.fromiter(sources, np.intp), np.fromiter(targets, np.intp)
@@ -44,9 +44,9 @@ def ranks(sources: Iterable[int], targets: Iterable[int], count: int, *, damping
     share = damping / out_degree[links_from]
     rank = np.ones(count)
     for _ in range(_MAX_ITERATIONS):
-        passed_on = np.bincount(links_to, rank[links_from] * share, count)
-        everywhere = damping * rank[is_dangling].sum() / count
-        new = passed_on + (1 - damping + everywhere)
+        from_links = np.bincount(links_to, rank[links_from] * share, count)
+        from_dangling = damping * rank[is_dangling].sum() / count
+        new = from_links + (1 - damping + from_dangling)
         change = np.abs(new - rank).max(initial=0.0)
         rank = new
         if change <= tolerance:
@@ -80,14 +80,14 @@ class PageRank(BaseStrategy):
         self._every = checked_number("every", every, 1)
         self._buffer = checked_number("buffer", buffer, 1, 1e6)
         self._pages = 0
-        self._floor = 1.0  # the lowest rank: that of a URL without recorded in-links
+        self._min_rank = 1.0  # the lowest rank: that of a URL without recorded in-links
         self._links: dict[Url, list[Url]] = {}  # of the buffered pages, to other domains
         self._least_relevant: list[
             tuple[float, int, Url]
         ] = []  # heap of the buffered pages; among equals, older ones first
         self._waiting: dict[Url, Candidate] = {}
         self._settled = SettledUrls()
-        self._found: list[Candidate] = []  # new links of the last page
+        self._new_candidates: list[Candidate] = []  # new links of the last page
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
         found = [Candidate(seed, 1.0, because={"seed": True}) for seed in seeds if seed not in self._settled]
@@ -95,7 +95,7 @@ class PageRank(BaseStrategy):
         return found
 
     def learn(self, event: Visit | Skip) -> None:
-        self._found = []
+        self._new_candidates = []
         candidate = event.candidate
         self._waiting.pop(candidate.url, None)
         if isinstance(event, Skip):
@@ -105,19 +105,19 @@ class PageRank(BaseStrategy):
             self._pages += 1
             self._learn_links(event)
         elif event.fetch.outcome is Outcome.MOVED and event.fetch.location is not None:
-            self._wait_for(Candidate(event.fetch.location, candidate.priority, candidate.url, depth=candidate.depth))
+            self._add_waiting(Candidate(event.fetch.location, candidate.priority, candidate.url, depth=candidate.depth))
 
     def _learn_links(self, visit: Visit) -> None:
         url, links = visit.candidate.url, visit.open_links()
-        here = _site_of(url)
-        to_other_sites = dict.fromkeys(link.target for link in links if _site_of(link.target) != here)
+        site = _site_of(url)
+        to_other_sites = dict.fromkeys(link.target for link in links if _site_of(link.target) != site)
         share = self._damping * visit.candidate.priority / max(1, len(to_other_sites))
         depth = visit.candidate.depth + 1
         for link in links:
-            rank = self._floor + share if link.target in to_other_sites else self._floor
+            rank = self._min_rank + share if link.target in to_other_sites else self._min_rank
             found = Candidate(link.target, rank, url, link.anchor, {"rank": round(rank, 4)}, depth)
-            if self._wait_for(found):
-                self._found.append(found)
+            if self._add_waiting(found):
+                self._new_candidates.append(found)
         if url in self._links:  # fetched again, with new links
             self._links[url] = list(dict.fromkeys((*self._links[url], *to_other_sites)))
             return
@@ -126,7 +126,7 @@ class PageRank(BaseStrategy):
         self._links[url] = list(to_other_sites)
         heappush(self._least_relevant, (visit.relevance or 0.0, self._pages, url))
 
-    def _wait_for(self, candidate: Candidate) -> bool:
+    def _add_waiting(self, candidate: Candidate) -> bool:
         if candidate.url in self._waiting or candidate.url in self._settled:
             return False
         self._waiting[candidate.url] = candidate
@@ -136,33 +136,33 @@ class PageRank(BaseStrategy):
         if isinstance(event, Skip) or event.page is None:
             return []
         if self._pages % self._every == 0:
-            self._rank_again()
+            self._update_ranks()
             return list(self._waiting.values())
-        return self._found
+        return self._new_candidates
 
-    def _rank_again(self) -> None:
-        numbers, computed = ranks_in(self._links, self._waiting, damping=self._damping, tolerance=self._tolerance)
+    def _update_ranks(self) -> None:
+        index, computed = pagerank_of_urls(self._links, self._waiting, damping=self._damping, tolerance=self._tolerance)
         ranks = computed.tolist()
-        self._floor = min(ranks, default=1.0)
+        self._min_rank = min(ranks, default=1.0)
         for url, old in self._waiting.items():
-            rank = ranks[numbers[url]]
+            rank = ranks[index[url]]
             because = {"rank": round(rank, 4)}
             self._waiting[url] = Candidate(url, rank, old.found_on, old.anchor, because, old.depth)
 
     def merge(self, url: Url, waiting: float, offered: float) -> float:
         return offered
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         return {
             "pages": self._pages,
-            "floor": self._floor,
+            "floor": self._min_rank,
             "buffered": [[*key, self._links[key[2]]] for key in self._least_relevant],
             "waiting": [[c.url, c.priority, c.found_on, c.anchor, c.depth] for c in self._waiting.values()],
             "settled": self._settled.state(),
         }
 
-    def restore(self, state: Plain) -> None:
-        self._pages, self._floor = state["pages"], state["floor"]
+    def restore(self, state: JsonValue) -> None:
+        self._pages, self._min_rank = state["pages"], state["floor"]
         self._least_relevant = [(relevance, order, url) for relevance, order, url, _ in state["buffered"]]
         self._links = {url: links for _, _, url, links in sorted(state["buffered"], key=lambda row: row[1])}
         self._waiting = {
@@ -176,5 +176,5 @@ class PageRank(BaseStrategy):
 
 
 def _site_of(url: Url) -> str:
-    """The registered domain; a node is a site of its own."""
+    """The registered domain; a node of a lab graph, which has no host, is a site of its own."""
     return url if is_node(url) else site_of(host_of(url))

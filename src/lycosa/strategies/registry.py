@@ -17,7 +17,7 @@ from msgspec import Struct
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import PluginError, UsageError
 from lycosa.vocabulary.plugins import distribution_of, find_by_name, names_of, plugins, require_members
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 
 from .authority import CrawlAI, CrawlGAI
 from .best_first import BaselineFocused, BestFirst
@@ -63,7 +63,7 @@ class Option(Struct, frozen=True):
 
     name: str
     type: Any  # as the constructor declares it
-    default: Plain
+    default: JsonValue
 
     @property
     def kind(self) -> str:
@@ -144,7 +144,7 @@ def find_strategy(name: str) -> Entry:
     return entry
 
 
-def check_options(name: str, options: Mapping[str, Plain], *, where: str = "") -> dict[str, Any]:
+def check_options(name: str, options: Mapping[str, JsonValue], *, where: str = "") -> dict[str, Any]:
     """Checks options and converts them to the types of the constructor; UsageError for wrong ones.
 
     >>> check_options("pagerank", {"damping": 1, "every": 10})
@@ -165,13 +165,13 @@ def check_options(name: str, options: Mapping[str, Plain], *, where: str = "") -
     return checked
 
 
-def parse_options(assignments: Sequence[str]) -> dict[str, Plain]:
+def parse_options(assignments: Sequence[str]) -> dict[str, JsonValue]:
     """Parses options of the form `key=value`, with TOML values; anything that is not TOML is a string.
 
     >>> parse_options(["target=0.8", "form=linear", "weights={words = 2.0}"])
     {'target': 0.8, 'form': 'linear', 'weights': {'words': 2.0}}
     """
-    options: dict[str, Plain] = {}
+    options: dict[str, JsonValue] = {}
     for assignment in assignments:
         key, equals, value = assignment.partition("=")
         if not equals or not key.strip():

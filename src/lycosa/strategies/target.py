@@ -6,7 +6,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from lycosa.vocabulary.records import Candidate, Plain, Url
+from lycosa.vocabulary.records import Candidate, JsonValue, Url
 from lycosa.vocabulary.urls import host_of, is_node, key_of, site_of
 
 from .base import clamped, packed, unpacked
@@ -144,7 +144,7 @@ class RelevanceTarget:
         chosen = np.sort(best_changes(values, offered, least=least, most=most)).tolist()
         return older.revalued(chosen, values, self.explain)
 
-    def explain(self, relevance: float, standing: float) -> Plain:
+    def explain(self, relevance: float, standing: float) -> JsonValue:
         """The parts of the value of a link."""
         known, expected = logistic(np.array([relevance + self._bias, standing])).tolist()
         return {"relevance": round(known, 4), "standing": round(expected, 4), "alpha": round(self.alpha, 4)}
@@ -160,11 +160,11 @@ class RelevanceTarget:
             low, high = (low, middle) if is_too_high else (middle, high)
         return (low + high) / 2
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         pages = [[url, page.relevance, page.predicted] for url, page in self._pages.items()]
         return {"alpha": self.alpha, "is_in_reach": self.is_in_reach, "bias": self._bias, "pages": pages}
 
-    def restore(self, state: Plain) -> None:
+    def restore(self, state: JsonValue) -> None:
         self.alpha, self.is_in_reach, self._bias = state["alpha"], state["is_in_reach"], state["bias"]
         self._pages = {url: _SeenPage(relevance, predicted) for url, relevance, predicted in state["pages"]}
 
@@ -244,7 +244,7 @@ class StandingEvidence:
         parents = 0.0 if standing is None else logit(clamped(standing))
         return STANDING_WEIGHTS["parents"] * parents - STANDING_WEIGHTS["sites"] * self._mean_sites
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         return {
             "parents": packed(np.array(self._parents)),
             "parent_sites": self._parent_sites,
@@ -255,7 +255,7 @@ class StandingEvidence:
             "older": self.older.state(),
         }
 
-    def restore(self, state: Plain) -> None:
+    def restore(self, state: JsonValue) -> None:
         self._parents, self._parent_sites = unpacked(state["parents"]).tolist(), list(state["parent_sites"])
         self._sites, self._reach, self.offered = (unpacked(state[name]) for name in ("sites", "reach", "told"))
         self._mean_sites = state["usual"]
@@ -300,7 +300,7 @@ class OlderLinks:
         return np.array(list(self._offered.values())).reshape(-1, 3)
 
     def revalued(
-        self, places: Sequence[int], values: Floats, explain: Callable[[float, float], Plain]
+        self, places: Sequence[int], values: Floats, explain: Callable[[float, float], JsonValue]
     ) -> list[Candidate]:
         """Candidates for the links at some indices; values: the new values of all links, in log odds."""
         urls, priorities, candidates = list(self._links), logistic(values), []
@@ -312,10 +312,10 @@ class OlderLinks:
             candidates.append(Candidate(url, float(priorities[place]), found_on, anchor, because, depth))
         return candidates
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         return [[url, *link, *self._offered[url]] for url, link in self._links.items()]
 
-    def restore(self, state: Plain) -> None:
+    def restore(self, state: JsonValue) -> None:
         self._links = {url: (found_on, anchor, depth) for url, found_on, anchor, depth, *_ in state}
         self._offered = {url: tuple(estimates) for url, _, _, _, *estimates in state}
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from random import Random
 
-from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, JsonValue, Skip, Url, Visit
 
 from .base import BaseStrategy, random_state, restore_random
 
@@ -48,8 +48,8 @@ class RandomOrder(BaseStrategy):
     def merge(self, url: Url, waiting: float, offered: float) -> float:
         return waiting  # one draw per URL: otherwise, pages with many in-links would come first
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         return random_state(self._random)
 
-    def restore(self, state: Plain) -> None:
+    def restore(self, state: JsonValue) -> None:
         restore_random(self._random, state)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from lycosa.vocabulary.records import Plain, Url
+from lycosa.vocabulary.records import JsonValue, Url
 from lycosa.vocabulary.urls import key_of
 
 
@@ -13,44 +13,44 @@ class SettledUrls:
     """
 
     def __init__(self, keys: Iterable[int] = ()):
-        self._refused = set(keys)
+        self._rejected = set(keys)
         self._visited: set[int] = set()
 
     def visit(self, url: Url) -> None:
         self._visited.add(key_of(url))
 
-    def refuse(self, url: Url) -> None:
-        self._refused.add(key_of(url))
+    def reject(self, url: Url) -> None:
+        self._rejected.add(key_of(url))
 
     def restore_visited(self, urls: Iterable[Url]) -> None:
         self._visited.update(map(key_of, urls))
-        self._refused -= self._visited
+        self._rejected -= self._visited
 
     def __contains__(self, url: Url) -> bool:
         key = key_of(url)
-        return key in self._visited or key in self._refused
+        return key in self._visited or key in self._rejected
 
-    def state(self) -> Plain:
-        return list(self._refused)
+    def state(self) -> JsonValue:
+        return list(self._rejected)
 
 
 class WaitingUrls:
-    """The latest `most` waiting URLs."""
+    """The latest `max_urls` waiting URLs."""
 
-    def __init__(self, keys: Iterable[int] = (), *, most: int = 20_000):
+    def __init__(self, keys: Iterable[int] = (), *, max_urls: int = 20_000):
         self._keys = dict.fromkeys(keys)
-        self._most = most
+        self._max_urls = max_urls
 
     def __len__(self) -> int:
         return len(self._keys)
 
     def add(self, url: Url) -> None:
         self._keys[key_of(url)] = None
-        if len(self._keys) > self._most:
+        if len(self._keys) > self._max_urls:
             del self._keys[next(iter(self._keys))]
 
     def drop(self, url: Url) -> None:
         self._keys.pop(key_of(url), None)
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         return list(self._keys)

@@ -11,26 +11,26 @@ from numpy.typing import NDArray
 
 from lycosa.standing.in_links import InLinkIndex
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, JsonValue, Skip, Url, Visit
 from lycosa.vocabulary.text import tokens_of
 
 from .anchors import AnchorBoost
 from .base import BaseStrategy, checked_number, checked_share, clamped
 
-Each = TypeVar("Each", float, NDArray[np.float64])  # one page, or an array of pages
+FloatOrArray = TypeVar("FloatOrArray", float, NDArray[np.float64])  # one page, or an array of pages
 
 
-def cobb_douglas(relevance: Each, standing: Each, alpha: float) -> Each:
+def cobb_douglas(relevance: FloatOrArray, standing: FloatOrArray, alpha: float) -> FloatOrArray:
     """relevance^α · standing^(1-α), with 0^0 = 1, so that a factor of weight 0 does not count.
 
     >>> cobb_douglas(0.9, 0.4, 0.5)
     0.6
     """
-    utility: Each = relevance**alpha * standing ** (1 - alpha)
+    utility: FloatOrArray = relevance**alpha * standing ** (1 - alpha)
     return utility
 
 
-def linear(relevance: Each, standing: Each, alpha: float) -> Each:
+def linear(relevance: FloatOrArray, standing: FloatOrArray, alpha: float) -> FloatOrArray:
     """α · relevance + (1-α) · standing.
 
     >>> linear(0.9, 0.4, 0.5)
@@ -42,7 +42,7 @@ def linear(relevance: Each, standing: Each, alpha: float) -> Each:
 class Form(Protocol):
     """A function that combines relevance and standing."""
 
-    def __call__(self, relevance: Each, standing: Each, alpha: float) -> Each: ...
+    def __call__(self, relevance: FloatOrArray, standing: FloatOrArray, alpha: float) -> FloatOrArray: ...
 
 
 FormName = Literal["cobb-douglas", "linear"]
@@ -87,7 +87,7 @@ class Utility(BaseStrategy):
         checked_number("enough", enough, 0)
         self._alpha = checked_share("alpha", alpha)
         self._combine = FORMS[form]
-        self._last: deque[float] = deque(maxlen=window)  # relevance of the last pages
+        self._recent: deque[float] = deque(maxlen=window)  # relevance of the last pages
         self._recent_relevance: float | None = None  # their mean
         self._example_urls = frozenset(example_urls)
         self._anchors = AnchorBoost(topic_words, split=split, enough=enough)
@@ -106,11 +106,11 @@ class Utility(BaseStrategy):
         if isinstance(event, Visit) and event.page is not None:
             relevance = clamped(event.relevance)
             self._anchors.learn(relevance)
-            if self._counts(event):
-                self._last.append(relevance)
-                self._recent_relevance = sum(self._last) / len(self._last)
+            if self._is_in_mean(event):
+                self._recent.append(relevance)
+                self._recent_relevance = sum(self._recent) / len(self._recent)
 
-    def _counts(self, visit: Visit) -> bool:
+    def _is_in_mean(self, visit: Visit) -> bool:
         return visit.candidate.url not in self._example_urls
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
@@ -118,7 +118,10 @@ class Utility(BaseStrategy):
             return []
         relevance = clamped(event.relevance)
         recent_relevance = relevance if self._recent_relevance is None else self._recent_relevance
-        because: dict[str, Plain] = {"relevance": round(relevance, 4), "topicality_lately": round(recent_relevance, 4)}
+        because: dict[str, JsonValue] = {
+            "relevance": round(relevance, 4),
+            "topicality_lately": round(recent_relevance, 4),
+        }
         if event.standing is None:
             utility = relevance
             because["alpha"] = 1.0
@@ -128,21 +131,21 @@ class Utility(BaseStrategy):
             because["standing"] = round(standing, 4)
             because["alpha"] = round(self._alpha, 4)
         because["utility"] = round(utility, 4)
-        return self._anchors.candidates(event, self._worth(utility, because), because)
+        return self._anchors.candidates(event, self._link_priority(utility, because), because)
 
-    def _worth(self, utility: float, because: dict[str, Plain]) -> float:
+    def _link_priority(self, utility: float, because: dict[str, JsonValue]) -> float:
         """The priority of the links of a page of this utility, 0 to 1."""
         return utility
 
     def scale_priorities(self, share: float) -> None:
         self._anchors.share = share
 
-    def state(self) -> Plain:
-        return {"last": list(self._last), "relevant_seen": self._anchors.relevant_seen}
+    def state(self) -> JsonValue:
+        return {"last": list(self._recent), "relevant_seen": self._anchors.relevant_seen}
 
-    def restore(self, state: Plain) -> None:
-        self._last = deque(state["last"], maxlen=self._last.maxlen)
-        self._recent_relevance = sum(self._last) / len(self._last) if self._last else None
+    def restore(self, state: JsonValue) -> None:
+        self._recent = deque(state["last"], maxlen=self._recent.maxlen)
+        self._recent_relevance = sum(self._recent) / len(self._recent) if self._recent else None
         self._anchors.relevant_seen = state["relevant_seen"]
 
 
@@ -150,32 +153,35 @@ _EPSILON = 1e-12  # utilities closer than this are equal: scalar and array compu
 
 
 class RecentPages:
-    """The relevance and the standing of the last `most` pages, among which utilities are ranked."""
+    """The relevance and the standing of the last `size` pages, among which utilities are ranked."""
 
-    def __init__(self, most: int):
-        self._most = most
-        self._pages = np.empty((2, most))
+    def __init__(self, size: int):
+        self._size = size
+        self._pages = np.empty((2, size))
         self._seen = 0
 
     def __len__(self) -> int:
-        return min(self._seen, self._most)
+        return min(self._seen, self._size)
 
     def add(self, relevance: float, standing: float) -> None:
-        self._pages[:, self._seen % self._most] = relevance, standing
+        self._pages[:, self._seen % self._size] = relevance, standing
         self._seen += 1
 
-    def quantile_match(self, utility: float, form: Form, *, alpha: float, by: float) -> float:
-        """Quantile-match a utility under `alpha` to one under `by`, over the last pages; ties take the middle rank."""
+    def quantile_match(self, utility: float, form: Form, *, alpha: float, to_alpha: float) -> float:
+        """Quantile-match a utility under `alpha` to one under `to_alpha`, over the last pages.
+
+        Ties take the middle rank.
+        """
         relevance, standing = self._pages[:, : len(self)]
         utilities = form(relevance, standing, alpha)
         below = int(np.count_nonzero(utilities < utility - _EPSILON))
         equal = int(np.count_nonzero(utilities <= utility + _EPSILON)) - below
         rank = min(below + max(equal - 1, 0) // 2, len(self) - 1)
-        return float(np.sort(form(relevance, standing, by))[rank])
+        return float(np.sort(form(relevance, standing, to_alpha))[rank])
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         """Relevance and standing of each page, oldest first."""
-        first = self._seen % self._most if self._seen > self._most else 0
+        first = self._seen % self._size if self._seen > self._size else 0
         return np.roll(self._pages[:, : len(self)], -first, axis=1).tolist()
 
     def restore(self, state: Sequence[Sequence[float]]) -> None:
@@ -231,36 +237,42 @@ class Adaptive(Utility):
         self._target = checked_share("target", target)
         self._step = checked_number("step", step, 0.0)
         checked_number("ranked_among", ranked_among, 0, 1e6)
-        self._first_alpha = self._alpha
-        self._among = RecentPages(ranked_among) if ranked_among else None
+        self._initial_alpha = self._alpha
+        self._recent_pages = RecentPages(ranked_among) if ranked_among else None
 
     def learn(self, event: Visit | Skip) -> None:
         super().learn(event)
         if isinstance(event, Skip) or event.page is None:
             return
-        if self._recent_relevance is not None and self._counts(event):
+        if self._recent_relevance is not None and self._is_in_mean(event):
             self._alpha = clamped(self._alpha + self._step * (self._target - self._recent_relevance))
-        if self._among is not None:
+        if self._recent_pages is not None:
             relevance = clamped(event.relevance)
             # Without a standing, utility = relevance under every α, as if both were equal.
-            self._among.add(relevance, relevance if event.standing is None else clamped(event.standing))
+            self._recent_pages.add(relevance, relevance if event.standing is None else clamped(event.standing))
 
-    def _worth(self, utility: float, because: dict[str, Plain]) -> float:
-        if not self._among:
+    def _link_priority(self, utility: float, because: dict[str, JsonValue]) -> float:
+        if not self._recent_pages:
             return utility
-        worth = self._among.quantile_match(utility, self._combine, alpha=self._alpha, by=self._first_alpha)
-        if round(worth, 4) != because["utility"]:
-            because["worth"] = round(worth, 4)
-        return worth
+        priority = self._recent_pages.quantile_match(
+            utility, self._combine, alpha=self._alpha, to_alpha=self._initial_alpha
+        )
+        if round(priority, 4) != because["utility"]:
+            because["worth"] = round(priority, 4)
+        return priority
 
-    def state(self) -> Plain:
-        return {**super().state(), "alpha": self._alpha, "among": None if self._among is None else self._among.state()}
+    def state(self) -> JsonValue:
+        return {
+            **super().state(),
+            "alpha": self._alpha,
+            "among": None if self._recent_pages is None else self._recent_pages.state(),
+        }
 
-    def restore(self, state: Plain) -> None:
+    def restore(self, state: JsonValue) -> None:
         super().restore(state)
         self._alpha = state["alpha"]
-        if self._among is not None:
-            self._among.restore(state["among"])
+        if self._recent_pages is not None:
+            self._recent_pages.restore(state["among"])
 
 
 class InLinks(Adaptive):
@@ -310,21 +322,21 @@ class InLinks(Adaptive):
         )
         if theta is not None and not isfinite(theta):
             raise UsageError(f"theta must be a number, not {theta}")
-        self._given_theta = theta
+        self._fixed_theta = theta
         self._index = InLinkIndex()
-        self._pages_with: list[int] = []  # [k]: pages that had k in-links when they were visited
+        self._in_link_histogram: list[int] = []  # [k]: pages that had k in-links when they were visited
 
     @property
     def theta(self) -> float:
         """The given θ, else the current median; 0 before the first page."""
-        return _median(self._pages_with) if self._given_theta is None else self._given_theta
+        return _median(self._in_link_histogram) if self._fixed_theta is None else self._fixed_theta
 
     def learn(self, event: Visit | Skip) -> None:
         if isinstance(event, Visit) and event.page is not None:
             url = event.candidate.url
             in_links = self._index.count(url)
-            self._pages_with += [0] * (in_links + 1 - len(self._pages_with))
-            self._pages_with[in_links] += 1
+            self._in_link_histogram += [0] * (in_links + 1 - len(self._in_link_histogram))
+            self._in_link_histogram[in_links] += 1
             self._index.add(url, (link.target for link in event.open_links()))
         super().learn(self._with_standing(event))
 
@@ -337,26 +349,26 @@ class InLinks(Adaptive):
             return event
         return replace(event, standing=_sigmoid(log1p(self._index.count(event.candidate.url)) - self.theta))
 
-    def state(self) -> Plain:
-        return {**super().state(), "pages_with": list(self._pages_with), "index": self._index.state()}
+    def state(self) -> JsonValue:
+        return {**super().state(), "pages_with": list(self._in_link_histogram), "index": self._index.state()}
 
-    def restore(self, state: Plain) -> None:
+    def restore(self, state: JsonValue) -> None:
         super().restore(state)
-        self._pages_with = list(state["pages_with"])
+        self._in_link_histogram = list(state["pages_with"])
         self._index.restore(state["index"])
 
 
-def _median(pages_with: list[int]) -> float:
-    """The median of ln(1 + k), where `pages_with[k]` pages have k in-links."""
-    pages = sum(pages_with)
+def _median(histogram: list[int]) -> float:
+    """The median of ln(1 + k), where `histogram[k]` pages have k in-links."""
+    pages = sum(histogram)
     if not pages:
         return 0.0
-    return (_log_at_rank(pages_with, (pages - 1) // 2) + _log_at_rank(pages_with, pages // 2)) / 2
+    return (_log_at_rank(histogram, (pages - 1) // 2) + _log_at_rank(histogram, pages // 2)) / 2
 
 
-def _log_at_rank(pages_with: list[int], rank: int) -> float:
+def _log_at_rank(histogram: list[int], rank: int) -> float:
     """ln(1 + k) of the page at this rank, counted from 0."""
-    for in_links, pages in enumerate(pages_with):
+    for in_links, pages in enumerate(histogram):
         rank -= pages
         if rank < 0:
             return log1p(in_links)

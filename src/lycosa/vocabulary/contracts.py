@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, Protocol
 
-from .records import Candidate, Fetch, Host, Page, PastFetch, Plain, Skip, Url, Visit
+from .records import Candidate, Fetch, Host, JsonValue, Page, PastFetch, Skip, Url, Visit
 
 
 class Web(Protocol):
@@ -58,9 +58,9 @@ class Strategy(Protocol):
         """The new priority of a URL that waits at one priority and is proposed again at another."""
         ...
 
-    def state(self) -> Plain: ...
+    def state(self) -> JsonValue: ...
 
-    def restore(self, state: Plain) -> None:
+    def restore(self, state: JsonValue) -> None:
         """Restores a state; raises KeyError if it is incomplete, as a state saved by an older version may be."""
         ...
 

@@ -6,7 +6,7 @@ from typing import Self
 import msgspec
 from msgspec import Struct
 
-from .records import Plain
+from .records import JsonValue
 
 # Of the clock of `crawl-ai`, whose priorities are minus a time. In a history that another strategy made, priorities
 # such as -depth must not advance the clock: they lie before its start.
@@ -22,7 +22,7 @@ class UtilityParts(Struct, frozen=True):
     standing: float | None = None  # of the page; None if unknown
 
     @classmethod
-    def of(cls, because: Mapping[str, Plain]) -> Self | None:
+    def of(cls, because: Mapping[str, JsonValue]) -> Self | None:
         """The parts; None for candidates of other strategies.
 
         >>> UtilityParts.of({"relevance": 0.9, "standing": 0.4, "alpha": 0.5, "utility": 0.6, "share": 0.6})
@@ -37,7 +37,7 @@ class UtilityParts(Struct, frozen=True):
             return None
 
 
-def weight_of_relevance(because: Mapping[str, Plain]) -> float | None:
+def weight_of_relevance(because: Mapping[str, JsonValue]) -> float | None:
     """α, if the strategy weighed relevance against standing, else None.
 
     >>> weight_of_relevance({"weighed": {"relevance": 0.4, "standing": 0.7, "alpha": 0.25}})
@@ -48,6 +48,6 @@ def weight_of_relevance(because: Mapping[str, Plain]) -> float | None:
     return alpha if isinstance(alpha, float) else None
 
 
-def is_found_by_readers(because: Mapping[str, Plain], found_on: str | None) -> bool:
+def is_found_by_readers(because: Mapping[str, JsonValue], found_on: str | None) -> bool:
     """Whether a URL is known only from an access log: no page visited so far links to it."""
     return found_on is None and ("readers" in because or "chance" in because)

@@ -54,7 +54,7 @@ def load_plugin(group: EntryPointGroup, name: str) -> Any:
         problem = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise PluginError(
             f"the plug-in {name!r} of {distribution_of(entry)} cannot be loaded ({entry.value}: {problem}); "
-            "mend or uninstall that package"
+            "fix or uninstall that package"
         ) from error
 
 
@@ -77,7 +77,7 @@ def require_members(piece: object, group: EntryPointGroup, name: str, *, has: It
         if not hasattr(piece, attribute):
             whose = distribution_of(plugins(group)[name])
             raise PluginError(
-                f"the plug-in {name!r} of {whose} is not {what}: it has no {attribute!r}; mend that package"
+                f"the plug-in {name!r} of {whose} is not {what}: it has no {attribute!r}; fix that package"
             )
 
 

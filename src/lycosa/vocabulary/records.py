@@ -13,14 +13,14 @@ from msgspec.structs import replace
 
 Url = NewType("Url", str)  # normalised by vocabulary.urls
 Host = NewType("Host", str)  # host name, with the port where it is not the scheme's own
-Codes = np.ndarray[tuple[int], np.dtype[np.uint64]]  # one 64-bit hash per word
-Places = np.ndarray[tuple[int], np.dtype[np.intp]]  # positions in a text or an array
+Codes = np.ndarray[tuple[int], np.dtype[np.uint64]]  # 64-bit hashes of words, one each
+Indices = np.ndarray[tuple[int], np.dtype[np.intp]]  # into a text or an array
 # Types with bounds, checked when records are read from files, which may be untrusted.
 CheckedUrl = Annotated[Url, Meta(pattern=r"^https?://[^/\s]", max_length=100_000)]
-Moment = Annotated[float, Meta(ge=-6e10, le=2.5e11)]  # seconds since the epoch, in the years 1 to 9999
+Timestamp = Annotated[float, Meta(ge=-6e10, le=2.5e11)]  # seconds since the epoch, in the years 1 to 9999
 Score = Annotated[float, Meta(ge=-1e9, le=1e9)]
 Count = Annotated[int, Meta(ge=0, le=1 << 53)]
-Plain = Any  # a JSON value: dictionaries with string keys, lists, strings, numbers, booleans, None
+JsonValue = Any  # a JSON value: dictionaries with string keys, lists, strings, numbers, booleans, None
 
 RELEVANT = 0.5  # the least relevance of a page that counts as on topic
 LINKS, REFRESH = "links", "refresh"  # lanes: URLs found on pages, and pages of the collection to fetch again
@@ -42,7 +42,7 @@ class Candidate(Struct, frozen=True, gc=False):
     priority: float  # higher is sooner
     found_on: CheckedUrl | None = None  # None for seeds
     anchor: str = ""
-    because: Mapping[str, Plain] = {}  # the parts of the priority, for `lycosa explain`
+    because: Mapping[str, JsonValue] = {}  # the parts of the priority, for `lycosa explain`
     depth: Count = 0  # links from a seed
     hops: Count = 0  # redirects followed to get here
     attempts: Count = 0  # failed fetches that are to be retried
@@ -61,7 +61,7 @@ class Outcome(StrEnum):
     GONE = "gone"  # 404, 410 and the other 4xx
     BUSY = "busy"  # 429 or 503, or robots.txt out of reach: to be tried later
     FAILED = "failed"  # timeout, DNS, TLS, connection, protocol, 5xx
-    POSTPONED = "postponed"  # not requested yet, for a local reason; it goes on waiting, and nothing is recorded
+    POSTPONED = "postponed"  # not requested yet, for a local reason; stays in the frontier, and is not recorded
 
 
 class Fetch(Struct, frozen=True, gc=False):
@@ -121,13 +121,13 @@ class Words(Protocol):
         ...
 
     @property
-    def counted(self) -> tuple[Codes, Codes]:
+    def term_counts(self) -> tuple[Codes, Codes]:
         """`terms` as two arrays: the sorted 64-bit codes, and the count of each."""
         ...
 
     @property
-    def placed(self) -> tuple[Codes, Places]:
-        """The codes of the terms in order, and the position of each, in characters of title, blank and text."""
+    def term_positions(self) -> tuple[Codes, Indices]:
+        """The codes of the terms in order, and the position of each, in characters of title + space + text."""
         ...
 
     def codes_of(self, texts: Sequence[str]) -> list[Codes]:
@@ -182,7 +182,7 @@ class PastFetch(Struct, frozen=True, gc=False, omit_defaults=True):
     """What is known of an earlier fetch: enough for a conditional request."""
 
     url: CheckedUrl
-    at: Moment
+    at: Timestamp
     outcome: Outcome
     status: int | None = None
     digest: int = 0
@@ -233,10 +233,10 @@ class LeftOut(Struct, frozen=True, gc=False):
         if not text:
             return None
         reason, _, detail = text.partition(" ")
-        return cls(LeftOutReason(reason), detail) if reason in _LEFT_OUT else cls(LeftOutReason.OTHER, text)
+        return cls(LeftOutReason(reason), detail) if reason in _KNOWN_REASONS else cls(LeftOutReason.OTHER, text)
 
 
-_LEFT_OUT = frozenset(LeftOutReason) - {LeftOutReason.OTHER}
+_KNOWN_REASONS = frozenset(LeftOutReason) - {LeftOutReason.OTHER}
 
 
 class Visit(Struct, frozen=True, gc=False):

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .records import Codes
+from .records import Codes, Indices
 
 UNSPACED = (  # as a character class of a regular expression
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -150,7 +150,7 @@ def words_in(data: bytes) -> list[str]:
     return _with_pairs(_words_and_runs(data.decode()))
 
 
-def offsets_in_characters(data: bytes, starts: "Indices") -> "Indices":
+def offsets_in_characters(data: bytes, starts: Indices) -> Indices:
     """Offsets in a text, given those in its UTF-8 bytes.
 
     >>> data = folded("The spider's, ééé, web")
@@ -163,7 +163,7 @@ def offsets_in_characters(data: bytes, starts: "Indices") -> "Indices":
     return np.asarray(np.cumsum(are_first)[starts] - 1)
 
 
-def offsets_of_pairs(text: str) -> "Indices":
+def offsets_of_pairs(text: str) -> Indices:
     """The position of each word of a folded text with a script without blanks between words, in characters."""
     offsets: list[int] = []
     for match in _each_word_or_run(text):
@@ -193,7 +193,6 @@ def _with_pairs(words_and_runs: Iterable[str]) -> list[str]:
 
 
 Marks = np.ndarray[tuple[int], np.dtype[np.bool_]]  # one per word
-Indices = np.ndarray[tuple[int], np.dtype[np.intp]]
 _Characters = np.ndarray[tuple[int], np.dtype[np.uint8]]
 
 MAX_WORD_LENGTH = 64  # bytes; anything longer is not a word

@@ -17,7 +17,7 @@ from lycosa.strategies import CrawlAI, CrawlGAI
 from lycosa.vocabulary.arrays import concatenated_ranges
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Page, Plain, Url
+from lycosa.vocabulary.records import JsonValue, Page, Url
 from lycosa_lab.results import Claim, Figure, Findings, Row
 from lycosa_lab.simulation import crawl
 from lycosa_lab.statistics import finite_or_none, paired_t, spearman, summary
@@ -171,10 +171,10 @@ class AuthorityStatic:
         "paper": {"nodes": 343_743, "links": 1_571_772, "k": 2_000, "runs": 5},
     }
 
-    def default_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, JsonValue]:
         return {"kind": "blogs", "nodes": size["nodes"], "links": size["links"]}
 
-    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
         return [{"algorithm": name, "seed": 1_000 * seed + run} for run in range(size["runs"]) for name in ALGORITHMS]
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> Any:
@@ -186,7 +186,7 @@ class AuthorityStatic:
             )
         return graph, most_linked(graph, _targets_in(world, size))
 
-    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+    def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
         graph, are_targets = prepared
         points = [max(1, round(CRAWL * len(graph) * (number + 1) / POINTS)) for number in range(POINTS)]
         order = _crawl_order(job["algorithm"], graph, count=points[-1], seed=job["seed"])
@@ -198,7 +198,7 @@ class AuthorityStatic:
             "rank": [round(each.rank, 6) for each in found],
         }
 
-    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         crawls, ranks = _curves(outcomes, "crawl"), _curves(outcomes, "rank")
         nodes = outcomes[0]["nodes"]
         shortest = min(outcome["crawled"] for outcome in outcomes)
@@ -254,7 +254,7 @@ def _unjudged(page: Page) -> float:
     return 0.0
 
 
-def _curves(outcomes: Sequence[Plain], what: str) -> Curves:
+def _curves(outcomes: Sequence[JsonValue], what: str) -> Curves:
     jobs = [ALGORITHMS[number % len(ALGORITHMS)] for number in range(len(outcomes))]
     return {
         name: np.array([outcome[what] for outcome, job in zip(outcomes, jobs, strict=True) if job == name])

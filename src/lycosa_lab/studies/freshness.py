@@ -7,7 +7,7 @@ import numpy as np
 
 from lycosa.pictures import Series, line_chart
 from lycosa.refresh import POLICIES, policy_for
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.freshness import (
     ESTIMATED,
     KNOWN,
@@ -46,10 +46,10 @@ class FreshnessStudy:
     }
     main_budget = 0.05  # of the pages, a day
 
-    def default_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, JsonValue]:
         return {"pages": size["world_pages"], "topics": 10}
 
-    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
         return [
             {"policy": policy, "rates": rates, "budget": budget, "repeat": repeat, "seed": seed}
             for budget in size["budgets"]
@@ -74,7 +74,7 @@ class FreshnessStudy:
             for repeat in range(1, size["repeats"]):
                 yield SyntheticWorld(**own, seed=1_000 * seed + repeat)
 
-    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+    def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
         evolutions, measured_from = prepared
         evolution = evolutions[job["repeat"] % len(evolutions)]
         budget = max(1, round(job["budget"] * len(evolution)))
@@ -98,7 +98,7 @@ class FreshnessStudy:
             "best": best,
         }
 
-    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         rows = _rows(outcomes)
         main = [row for row in rows if row["budget"] == self.main_budget]
         return Findings(
@@ -111,7 +111,7 @@ class FreshnessStudy:
         )
 
 
-def _rows(outcomes: Sequence[Plain]) -> list[Row]:
+def _rows(outcomes: Sequence[JsonValue]) -> list[Row]:
     """One row for each policy, kind of rates and budget: means over repeats, and standard errors between them."""
     rows: list[Row] = []
     settings = list(dict.fromkeys((each["budget"], each["policy"], each["rates"]) for each in outcomes))
@@ -145,16 +145,16 @@ def _rows(outcomes: Sequence[Plain]) -> list[Row]:
     return rows
 
 
-def _mean_of(same: Sequence[Plain], what: str) -> float | None:
+def _mean_of(same: Sequence[JsonValue], what: str) -> float | None:
     known = [each[what] for each in same if each[what] is not None]
     return rounded(sum(known) / len(known)) if known else None
 
 
-def _per_1000(same: Sequence[Plain], what: str, looks: int) -> float | None:
+def _per_1000(same: Sequence[JsonValue], what: str, looks: int) -> float | None:
     return None if same[0][what] is None else rounded(1_000 * sum(each[what] for each in same) / looks)
 
 
-def _day_rows(outcomes: Sequence[Plain], budget: float) -> list[Row]:
+def _day_rows(outcomes: Sequence[JsonValue], budget: float) -> list[Row]:
     return [
         {"policy": each["policy"], "rates": each["rates"], "day": day, "weighted_freshness": value}
         for each in outcomes
@@ -214,11 +214,11 @@ def _policies(main: Sequence[Row]) -> Claim:
     )
 
 
-def _name(row: Mapping[str, Plain]) -> str:
+def _name(row: Mapping[str, JsonValue]) -> str:
     return f"{row['policy']}, rates known" if row["rates"] == KNOWN else str(row["policy"])
 
 
-def _over_time(outcomes: Sequence[Plain], budget: float, measured_from: int) -> Figure:
+def _over_time(outcomes: Sequence[JsonValue], budget: float, measured_from: int) -> Figure:
     shown = [each for each in outcomes if each["budget"] == budget and each["rates"] != KNOWN and each["repeat"] == 0]
     series = [Series(each["policy"], _smoothed(each["curve"])) for each in shown]
     title = "Weighted freshness over time"

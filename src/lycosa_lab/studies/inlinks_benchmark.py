@@ -11,7 +11,7 @@ from typing import Any
 
 from lycosa.pictures import line_chart
 from lycosa.strategies.utility import Adaptive, InLinks
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.crawl_tables import RELIABILITY, SITES, STATUS, TOPICALITY, CrawlTables, evaluators_claim
 from lycosa_lab.results import Claim, Figure, Findings, Row
 from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, summary
@@ -48,10 +48,10 @@ class InlinksBenchmark:
         },
     }
 
-    def default_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, JsonValue]:
         return {"pages": size["world_pages"], "topics": size["topics"]}
 
-    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
         topics = examples_of(world, topics=size["topics"], each=size["examples"], seed=seed)
         main = [{"topic": number} for number in range(len(topics))]
         if not isinstance(world, SyntheticWorld):
@@ -63,15 +63,15 @@ class InlinksBenchmark:
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> Mapping[float | None, TestBed]:
         beds: dict[float | None, TestBed] = {None: prepare_test_bed(world, size, seed, in_links_of(world))}
         if isinstance(world, SyntheticWorld):
-            smaller = {**size, "examples": size["noise_examples"], "topics": size["noise_topics"]}
+            small_size = {**size, "examples": size["noise_examples"], "topics": size["noise_topics"]}
             for noise in size["noises"]:
                 noisy = _with_noise(world, noise, size)
                 beds[noise] = prepare_test_bed(
-                    noisy, {**smaller, "pages": size["noise_pages"]}, seed, in_links_of(noisy)
+                    noisy, {**small_size, "pages": size["noise_pages"]}, seed, in_links_of(noisy)
                 )
         return beds
 
-    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+    def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
         bed: TestBed = prepared[job.get("noise")]
         topic = TopicCrawls(bed, bed.topics[job["topic"]])
         pages = bed.size["pages"]
@@ -85,16 +85,18 @@ class InlinksBenchmark:
             "models": topic.model_quality(),
         }
 
-    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         main = [outcome for outcome in outcomes if outcome["noise"] is None]
         tables = CrawlTables(main, CRAWLERS, pages=size["pages"])
         noisy = {
-            noise: CrawlTables([o for o in outcomes if o["noise"] == noise], CRAWLERS, pages=size["noise_pages"])
-            for noise in sorted({o["noise"] for o in outcomes if o["noise"] is not None})
+            noise: CrawlTables(
+                [outcome for outcome in outcomes if outcome["noise"] == noise], CRAWLERS, pages=size["noise_pages"]
+            )
+            for noise in sorted({outcome["noise"] for outcome in outcomes if outcome["noise"] is not None})
         }
-        sweep = [_noise_row(noise, found) for noise, found in noisy.items()]
+        noise_rows = [_noise_row(noise, noise_tables) for noise, noise_tables in noisy.items()]
         figures = _figures(tables)
-        if sweep:
+        if noise_rows:
             figures["noise"] = _noise_figure(noisy)
         return Findings(
             claims=[
@@ -102,10 +104,10 @@ class InlinksBenchmark:
                 _equal_topicality(tables),
                 _diversity(tables),
                 _reliability(tables),
-                *([_edge_by_noise(sweep)] if sweep else []),
+                *([_advantage_by_noise(noise_rows)] if noise_rows else []),
                 evaluators_claim(self.name, tables, world=world.name),
             ],
-            tables={**tables.standard_tables(seed=seed), "noise": sweep, "models": tables.model_rows()},
+            tables={**tables.standard_tables(seed=seed), "noise": noise_rows, "models": tables.model_rows()},
             figures=figures,
         )
 
@@ -168,7 +170,7 @@ def _reliability(tables: CrawlTables) -> Claim:
 
 def _noise_row(noise: float, tables: CrawlTables) -> Row:
     status, topicality = tables.test(STATUS, MODEL, COUNTED), tables.test(TOPICALITY, MODEL, COUNTED)
-    fits = [row["standing_rank_correlation"] for row in tables.model_rows()]
+    correlations = [row["standing_rank_correlation"] for row in tables.model_rows()]
     return {
         "feature_noise": noise,
         "status_model": round(tables.mean(STATUS, MODEL), 6),
@@ -177,17 +179,17 @@ def _noise_row(noise: float, tables: CrawlTables) -> Row:
         "status_p": finite_or_none(status.p),
         "topicality_difference": round(topicality.difference, 6),
         "topicality_p": finite_or_none(topicality.p),
-        "standing_rank_correlation": round(summary(fit for fit in fits if fit is not None).mean, 6),
+        "standing_rank_correlation": round(summary(value for value in correlations if value is not None).mean, 6),
         "topics": status.n,
     }
 
 
-def _edge_by_noise(sweep: Sequence[Row]) -> Claim:
-    lost = [row["feature_noise"] for row in sweep if not _is_ahead(row)]
+def _advantage_by_noise(noise_rows: Sequence[Row]) -> Claim:
+    lost = [row["feature_noise"] for row in noise_rows if not _is_ahead(row)]
     rows = "; ".join(
         f"noise {row['feature_noise']:g}: {row['status_difference']:+.3f} (p {row['status_p'] or 1.0:.2g}; the model's"
         f" rank correlation with the truth {row['standing_rank_correlation']:.2f})"
-        for row in sweep
+        for row in noise_rows
     )
     edge = f"the edge is lost from noise {min(lost):g} on" if lost else "the edge is never lost"
     return Claim(

@@ -13,7 +13,7 @@ import numpy as np
 
 from lycosa.pictures import Series, line_chart
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.results import Claim, Figure, Findings, Kind, Row
 from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, page_trend, summary
 from lycosa_lab.study import Size
@@ -136,11 +136,11 @@ class InterestLocality:
         "paper": {"consumers": 90_000, "providers": 190_000, "files": 130_000},
     }
 
-    def default_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, JsonValue]:
         # If people had files of their own, the most active ones would ask for more files than there were that week.
         return {"kind": FileSharing.name, **size, "least_queries": 1, "queries": "null", "own_files": 0.0}
 
-    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
         trace_of(world)
         return [{"list": size} for size in LISTS]
 
@@ -149,7 +149,7 @@ class InterestLocality:
         libraries = world.sharing.libraries if isinstance(world, PeerNetwork) else None
         return trace, rows_by_consumer(trace, minimum=ACTIVE), libraries
 
-    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+    def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
         trace, active, libraries = prepared
         rates, having = [], []
         for rows in active:
@@ -168,7 +168,7 @@ class InterestLocality:
             "curve": _sorted_curve(np.array(rates)),
         }
 
-    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         trace = trace_of(world)
         served = times_served(trace)
         returns = [(past, *return_probability(served, past)) for past in PAST]
@@ -350,7 +350,7 @@ def _returns_figure(curves: Mapping[int, Any]) -> Figure:
     )
 
 
-def _lists_figure(outcomes: Sequence[Plain]) -> Figure:
+def _lists_figure(outcomes: Sequence[JsonValue]) -> Figure:
     title = "Hit rate by size of list (figure 5.4)"
     series = [
         Series(f"{outcome['list'] or 'unlimited'}", [(100 * x, y) for x, y in outcome["curve"]]) for outcome in outcomes

@@ -26,10 +26,10 @@ from lycosa.vocabulary.records import (
     Candidate,
     Change,
     Fetch,
+    JsonValue,
     Link,
     Outcome,
     Page,
-    Plain,
     Url,
     Visit,
 )
@@ -178,7 +178,7 @@ def share_budget(
     expand: float,
     measured_from: int,
     seed: int,
-) -> dict[str, Plain]:
+) -> dict[str, JsonValue]:
     """Measures of a collection that starts with `start_pages` pages and makes `requests` requests a day.
 
     Each request is for a new page with probability `expand`, otherwise for a stored page; if one kind has nothing left
@@ -212,7 +212,7 @@ def _fresh(holdings: HeldPages, days: Days, day: int) -> tuple[int, int, float]:
     return int(good.sum()), int(fresh.sum()), float(days.standing[numbers[fresh]].sum())
 
 
-def _authorities(holdings: HeldPages, days: Days) -> dict[str, Plain]:
+def _authorities(holdings: HeldPages, days: Days) -> dict[str, JsonValue]:
     """The share of the topic's authorities that are stored at the end, and of those born since the start."""
     in_links, on_topic = days.end.plan.in_links, (holdings.relevance >= RELEVANT) & days.there(days.last)
     leading = on_topic & (in_links >= np.quantile(in_links[on_topic], AUTHORITIES))
@@ -252,10 +252,10 @@ class OneBudget:
         },
     }
 
-    def default_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, JsonValue]:
         return {"pages": size["world_pages"], "topics": 8}
 
-    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
         return [
             {"topic": topic.name, "budget": budget, "expand": expand, "seed": seed}
             for topic in topics_of(world, size["topics"])
@@ -266,7 +266,7 @@ class OneBudget:
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[Days, Size]:
         return Days(require_synthetic(world), size["days"]), size
 
-    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+    def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
         days, size = prepared
         (topic,) = (each for each in topics_of(world, size["topics"]) if each.name == job["topic"])
         numbers = [days.on[0].number(url) for url in topic.seeds]
@@ -284,7 +284,7 @@ class OneBudget:
         )
         return {**job, **shared, "freshness": shared["fresh"] / max(1.0, shared["held"])}
 
-    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         rows = _rows(outcomes)
         return Findings(
             claims=[_best_split(rows)],
@@ -293,9 +293,9 @@ class OneBudget:
         )
 
 
-def _rows(outcomes: Sequence[Plain]) -> list[Row]:
+def _rows(outcomes: Sequence[JsonValue]) -> list[Row]:
     """Means over topics of each budget and split, and their share of the best split of the same budget."""
-    rows: list[dict[str, Plain]] = []
+    rows: list[dict[str, JsonValue]] = []
     for budget, expand in dict.fromkeys((each["budget"], each["expand"]) for each in outcomes):
         same = [each for each in outcomes if (each["budget"], each["expand"]) == (budget, expand)]
         known = {name: [each[name] for each in same if each[name] is not None] for name in MEASURES}
@@ -376,5 +376,5 @@ def _found_figure(rows: Sequence[Row]) -> Figure:
     )
 
 
-def _budgets(rows: Sequence[Mapping[str, Plain]]) -> list[float]:
+def _budgets(rows: Sequence[Mapping[str, JsonValue]]) -> list[float]:
     return list(dict.fromkeys(row["budget"] for row in rows))

@@ -10,7 +10,7 @@ from lycosa.strategies.hunter import Hunter
 from lycosa.strategies.target import WINDOW
 from lycosa.strategies.utility import Adaptive
 from lycosa.vocabulary.contracts import Strategy
-from lycosa.vocabulary.records import Page, Plain, Url
+from lycosa.vocabulary.records import JsonValue, Page, Url
 from lycosa_lab.results import Claim, Figure, Findings, Row
 from lycosa_lab.simulation import crawl
 from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, page_trend, summary
@@ -50,10 +50,10 @@ class RelevanceTargetStudy:
         "paper": {"worlds": 40, "pages": 2_000, "examples": 60, "explored": 100, "world_pages": 60_000, "topics": 10},
     }
 
-    def default_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, JsonValue]:
         return {"pages": size["world_pages"], "topics": size["topics"]}
 
-    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
         if isinstance(world, SyntheticWorld):
             return [{"seed": 1_000 * seed + number, "topic": 0} for number in range(size["worlds"])]
         topics = len(examples_of(world, topics=size["worlds"], each=size["examples"], seed=seed))
@@ -65,7 +65,7 @@ class RelevanceTargetStudy:
             return size, None
         return size, prepare_test_bed(world, size, seed, in_links_of(world), topics=size["worlds"])
 
-    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+    def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
         size, bed = prepared
         if bed is None:
             assert isinstance(world, SyntheticWorld)
@@ -76,7 +76,7 @@ class RelevanceTargetStudy:
         crawls |= {adaptive(target): topic.adapted(target, size["pages"]) for target in TARGETS}
         return {"world": job["seed"], "topic": topic.name, "crawls": crawls}
 
-    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         scores = {kind: _scores(outcomes, kind) for kind in MEASURES}
         rows: dict[str, list[Row]] = {
             "means": [row for kind in MEASURES for row in mean_rows(kind, scores[kind], seed=seed)],
@@ -108,7 +108,7 @@ class _TopicAtTargets:
         self._standing = bed.standing.models[examples.topic]
         self._judged: dict[Url, tuple[Page, float, float] | None] = {}
 
-    def hunter_crawl(self, target: float, pages: int) -> Plain:
+    def hunter_crawl(self, target: float, pages: int) -> JsonValue:
         strategy = Hunter(target=target, judge=lambda: self._relevance, example_urls=self._examples)
         measured = self._measured(strategy, pages)
         return {
@@ -117,10 +117,10 @@ class _TopicAtTargets:
             "in reach": strategy.target is not None and strategy.target.is_in_reach,
         }
 
-    def adapted(self, target: float, pages: int) -> Plain:
+    def adapted(self, target: float, pages: int) -> JsonValue:
         return self._measured(Adaptive(target=target, example_urls=self._examples), pages)
 
-    def _measured(self, strategy: Strategy, pages: int) -> dict[str, Plain]:
+    def _measured(self, strategy: Strategy, pages: int) -> dict[str, JsonValue]:
         steps = crawl(
             strategy,
             self._examples,
@@ -157,7 +157,7 @@ class _TopicAtTargets:
         return known
 
 
-def _scores(outcomes: Sequence[Plain], kind: str) -> Scores:
+def _scores(outcomes: Sequence[JsonValue], kind: str) -> Scores:
     return {
         setting: [nan_if_none(outcome["crawls"][setting][kind]) for outcome in outcomes]
         for setting in (*SETTINGS, *ADAPTIVE)
@@ -179,7 +179,7 @@ def _trend(kind: str, how: str, columns: Sequence[Sequence[float]], scores: Mapp
     )
 
 
-def _kept(outcomes: Sequence[Plain]) -> Claim:
+def _kept(outcomes: Sequence[JsonValue]) -> Claim:
     """Whether targets below 1 are met by the crawls for which they are reachable at the end."""
     parts, short = [], []
     for target in TARGETS[1:]:
@@ -200,7 +200,7 @@ def _kept(outcomes: Sequence[Plain]) -> Claim:
     )
 
 
-def _out_of_reach(outcomes: Sequence[Plain]) -> Claim:
+def _out_of_reach(outcomes: Sequence[JsonValue]) -> Claim:
     counts = {
         setting: sum(not outcome["crawls"][setting]["in reach"] for outcome in outcomes) for setting in SETTINGS[1:]
     }

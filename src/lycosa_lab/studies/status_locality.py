@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lycosa.pictures import GroupedBar, grouped_bars
-from lycosa.vocabulary.records import Plain, Url
+from lycosa.vocabulary.records import JsonValue, Url
 from lycosa.vocabulary.urls import site_of
 from lycosa_lab.crawl_tables import FITTED
 from lycosa_lab.results import Claim, Figure, Findings, Kind, Row
@@ -36,16 +36,16 @@ class StatusLocality:
         "paper": {"sample": 5_000, "world_pages": 1_000_000},
     }
 
-    def default_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, JsonValue]:
         return {"pages": size["world_pages"], "topics": 37}
 
-    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
         return [{"sample": size["sample"], "seed": seed}]
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> InLinkCounts:
         return in_links_of(world)
 
-    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+    def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
         source: InLinkCounts = prepared
         pairs = pairs_by_distance(world, sample=job["sample"], seed=job["seed"])
         return {
@@ -53,7 +53,7 @@ class StatusLocality:
             "pairs": {distance: [_statuses(pair, source) for pair in level] for distance, level in pairs.items()},
         }
 
-    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         (outcome,) = outcomes
         found = {ALL: _correlations(outcome["pairs"]), ACROSS: _correlations(outcome["pairs"], across=True)}
         kind: Kind = "calibration" if world.name == FITTED else "paper"
@@ -86,12 +86,12 @@ def lies_across_sites(pair: Pair) -> bool:
     return isinstance(root, str) and site_of(root) != site_of(page)
 
 
-def _statuses(pair: Pair, source: InLinkCounts) -> list[Plain]:
+def _statuses(pair: Pair, source: InLinkCounts) -> list[JsonValue]:
     """The status of root and page, and whether they are on different sites."""
     return [source.status(pair[0]), source.status(pair[1]), lies_across_sites(pair)]
 
 
-def _correlations(pairs: Mapping[str, Sequence[Sequence[Plain]]], *, across: bool = False) -> Correlations:
+def _correlations(pairs: Mapping[str, Sequence[Sequence[JsonValue]]], *, across: bool = False) -> Correlations:
     found = {}
     for distance, level in pairs.items():
         known = [row for row in level if row[0] is not None and row[1] is not None and (row[2] or not across)]

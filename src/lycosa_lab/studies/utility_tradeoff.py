@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lycosa.strategies.utility import Utility
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.crawl_tables import FITTED, STATUS, TOPICALITY, CrawlTables, evaluators_claim
 from lycosa_lab.results import Claim, Figure, Findings, Row
 from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, page_trend
@@ -42,16 +42,16 @@ class UtilityTradeoff:
     summary = "What topicality and status crawls have that weigh the two differently, by two forms of utility."
     scales: Mapping[str, Size] = SCALES
 
-    def default_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, JsonValue]:
         return {"pages": size["world_pages"], "topics": size["topics"]}
 
-    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
         return list(range(len(examples_of(world, topics=size["topics"], each=size["examples"], seed=seed))))
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> TestBed:
         return prepare_test_bed(world, size, seed, in_links_of(world))
 
-    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+    def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
         bed: TestBed = prepared
         topic = TopicCrawls(bed, bed.topics[job])
         crawls = {
@@ -60,7 +60,7 @@ class UtilityTradeoff:
         }
         return {"topic": topic.examples.topic, "crawls": crawls, "models": topic.model_quality()}
 
-    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         tables = CrawlTables(outcomes, list(SETTINGS), pages=size["pages"])
         return Findings(
             claims=[

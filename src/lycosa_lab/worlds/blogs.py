@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lycosa.standing.graph_files import Graph, graph_from_edges
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 
 from .graphs import LinkGraph
 from .timed_graphs import DAY, TimedLinkGraph, TimedLinks, sort_timed_links
@@ -284,7 +284,7 @@ class BlogPosts(TimedLinkGraph):
     """
 
     name = "blog-posts"
-    settings: Mapping[str, Plain] = MappingProxyType({})  # the keywords it was made with; empty if it was loaded
+    settings: Mapping[str, JsonValue] = MappingProxyType({})  # the keywords it was made with; empty if it was loaded
 
     def __init__(
         self,
@@ -326,7 +326,7 @@ class BlogPosts(TimedLinkGraph):
         community = _sample_by_weight(_pareto(rng.random(count), 2.0), nodes, rng)
         timed = _simulate_posts(links, days, lifetimes, fame, rates, community, shares, rng)
         ways = {"newcomers": newcomers, "departures": departures, "communities": count}
-        given: dict[str, Plain] = {"nodes": nodes, "links": links, "days": days, "communities": communities}
+        given: dict[str, JsonValue] = {"nodes": nodes, "links": links, "days": days, "communities": communities}
         options = {"seed": seed, **shape, **ways, "linkers": linkers, "activity": activity, "renown": renown}
         super().__init__(timed, options=options)
         self.settings = {**options, **given}

@@ -87,7 +87,9 @@ def spearman(xs: Sequence[float], ys: Sequence[float]) -> float:
 
 def similarity(one: Page, other: Page, background: Background) -> float:
     """Cosine of the tf-idf vectors of two pages."""
-    vectors = [(codes, counts * background.idf(codes)) for codes, counts in (one.words.counted, other.words.counted)]
+    vectors = [
+        (codes, counts * background.idf(codes)) for codes, counts in (one.words.term_counts, other.words.term_counts)
+    ]
     (first, weights), (second, others) = vectors
     norms = np.sqrt((weights @ weights) * (others @ others))
     _, here, there = np.intersect1d(first, second, assume_unique=True, return_indices=True)

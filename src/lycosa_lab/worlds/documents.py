@@ -18,7 +18,7 @@ from lycosa.reading.html import parse_html
 from lycosa.reading.reader import Reader
 from lycosa.standing.graph_files import Graph, Int32Array, graph_from_edges
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Fetch, Host, Outcome, Page, Plain, Url
+from lycosa.vocabulary.records import Fetch, Host, JsonValue, Outcome, Page, Url
 from lycosa.vocabulary.urls import host_of, normalise
 
 from .archives import list_files, read_symlinks
@@ -133,7 +133,7 @@ class DocumentWorld:
         name: str,
         directory: Sequence[Category] = (),
         topics: Mapping[Url, str] | None = None,
-        options: Mapping[str, Plain] | None = None,
+        options: Mapping[str, JsonValue] | None = None,
         accesses: Sequence[Access] = (),
     ):
         if not len(pages):
@@ -153,7 +153,7 @@ class DocumentWorld:
         return sorted({host_of(url) for url in self._pages})
 
     @property
-    def facts(self) -> Mapping[str, Plain]:
+    def facts(self) -> Mapping[str, JsonValue]:
         sizes = {"pages": len(self), "host_count": len(self.hosts), "links": len(self._links.targets)}
         if self._accesses:
             sizes["accesses"] = len(self._accesses)
@@ -263,7 +263,7 @@ class DocumentWorld:
 
 class _DocumentsMetadata(msgspec.Struct):
     name: str
-    options: dict[str, Plain]
+    options: dict[str, JsonValue]
     topics: list[str]
     topic_numbers: list[int]  # index into topics for each page, -1 for none
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from lycosa.standing.graph_files import read_graph
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 
 from .peer_networks import (
     Floats,
@@ -61,7 +61,7 @@ class FileSharing(PeerNetwork):
     """
 
     name = "file-sharing"
-    settings: Mapping[str, Plain] = MappingProxyType({})  # the keywords it was made with; empty if it was loaded
+    settings: Mapping[str, JsonValue] = MappingProxyType({})  # the keywords it was made with; empty if it was loaded
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class FileSharing(PeerNetwork):
         trace = _simulate_downloads(
             consumers, counts, liked, libraries, catalog, repeats=repeats, sitting=sitting, rng=rng
         )
-        given: dict[str, Plain] = {
+        given: dict[str, JsonValue] = {
             "least_queries": least_queries, "queries": queries, "files": files, "categories": categories,
             "library": library, "library_spread": library_spread, "own_files": own_files, "skew": skew,
             "interests": interests, "neighbours": neighbours, "repeats": repeats, "sitting": sitting,

@@ -17,7 +17,7 @@ from lycosa.reading.words import FoldedWords
 from lycosa.standing.graph_files import Graph, Int32Array, read_graph
 from lycosa.vocabulary.arrays import concatenated_ranges
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Host, Link, Page, Plain, Url
+from lycosa.vocabulary.records import Host, JsonValue, Link, Page, Url
 from lycosa.vocabulary.urls import host_of, normalise
 
 from .world import Category
@@ -39,7 +39,7 @@ class LinkGraph:
 
     name = "graph"
 
-    def __init__(self, graph: Graph, *, options: Mapping[str, Plain] | None = None):
+    def __init__(self, graph: Graph, *, options: Mapping[str, JsonValue] | None = None):
         self.graph = graph
         self.options = dict(options or {})
         self._rows = graph.offsets.data
@@ -49,7 +49,7 @@ class LinkGraph:
         return len(self.graph)
 
     @property
-    def facts(self) -> Mapping[str, Plain]:
+    def facts(self) -> Mapping[str, JsonValue]:
         sizes = {"pages": len(self), "links": len(self.graph.targets)}
         return {"name": self.name, **self.options, **sizes, "fingerprint": self._fingerprint}
 
@@ -247,7 +247,7 @@ class _GeneratedHosts(Collection[Host]):
 
 
 class _GraphMetadata(msgspec.Struct):
-    options: dict[str, Plain]
+    options: dict[str, JsonValue]
     names: list[str] | None = None
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lycosa.standing.graph_files import Graph
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 
 from .graphs import LinkGraph
 
@@ -103,12 +103,12 @@ class PeerNetwork(LinkGraph):
 
     knows_providers = True  # whether the providers of the trace were recorded; otherwise they were drawn at random
 
-    def __init__(self, graph: Graph, sharing: Sharing, *, options: Mapping[str, Plain] | None = None):
+    def __init__(self, graph: Graph, sharing: Sharing, *, options: Mapping[str, JsonValue] | None = None):
         super().__init__(graph, options=options)
         self.sharing = sharing
 
     @property
-    def facts(self) -> Mapping[str, Plain]:
+    def facts(self) -> Mapping[str, JsonValue]:
         """The facts of the graph, and how many peers have items, ask for items, and how often."""
         sharing = self.sharing
         counts = {

@@ -9,7 +9,7 @@ import msgspec
 
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.files import write_file
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 
 from .archives import TAR_SUFFIXES
 from .blogs import BlogGraph, BlogPosts
@@ -65,7 +65,7 @@ WORLDS: Mapping[str, WorldKind] = {
 
 
 def open_world(
-    text: str, *, defaults: Mapping[str, Plain] | None = None, default_kind: str = "synthetic"
+    text: str, *, defaults: Mapping[str, JsonValue] | None = None, default_kind: str = "synthetic"
 ) -> StudyWorld:
     """The world that a text names: `NAME`, `NAME:key=value,…`, a folder made by `world make`, or a file.
 

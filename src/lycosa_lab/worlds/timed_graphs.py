@@ -22,7 +22,7 @@ from lycosa.standing.graph_files import (
     parse_rows,
 )
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 
 from .graphs import LinkGraph
 
@@ -271,14 +271,14 @@ class TimedLinkGraph(LinkGraph):
 
     name = "timed"
 
-    def __init__(self, links: TimedLinks, *, options: Mapping[str, Plain] | None = None):
+    def __init__(self, links: TimedLinks, *, options: Mapping[str, JsonValue] | None = None):
         self.timed = links
         keys = np.unique(links.sources.astype(np.int64) * links.node_count + links.targets)
         sources, targets = (ends.astype(np.int32) for ends in (keys // links.node_count, keys % links.node_count))
         super().__init__(graph_from_edges(sources, targets, links.node_count, links.names), options=options)
 
     @property
-    def facts(self) -> Mapping[str, Plain]:
+    def facts(self) -> Mapping[str, JsonValue]:
         links = self.timed
         days = round(float(links.times[-1] - links.times[0]) / DAY, 2) if len(links.times) else 0.0
         counts = {"timed_links": len(links.times), "days": days}

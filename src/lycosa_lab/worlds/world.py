@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from lycosa.vocabulary.records import Host, Page, Plain, Url
+from lycosa.vocabulary.records import Host, JsonValue, Page, Url
 
 
 class World(Protocol):
@@ -58,7 +58,7 @@ class StudyWorld(World, Protocol):
     name: str  # as `lycosa world list` has it
 
     @property
-    def facts(self) -> Mapping[str, Plain]:
+    def facts(self) -> Mapping[str, JsonValue]:
         """What a study reports about its world: its options and sizes."""
         ...
 

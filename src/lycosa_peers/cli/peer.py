@@ -16,7 +16,7 @@ from lycosa.run.imports import ImportedPeerPages, PeerPage, import_peer_pages
 from lycosa.run.open import bring_index_up_to_date, open_for_reading
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, UsageError, cannot_write
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa.vocabulary.text import visible
 
 try:
@@ -214,7 +214,7 @@ def search(
 @app.command("show")
 def show(name: Name, as_json: Json = False) -> None:
     """Show who a peer is. Its buddies, what they answered, whose indexes it holds, and what has happened."""
-    facts: Plain = asyncio.run(peer_facts(name))
+    facts: JsonValue = asyncio.run(peer_facts(name))
     if as_json:
         print_json(facts)
         return

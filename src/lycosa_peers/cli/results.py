@@ -8,7 +8,7 @@ from rich.text import Text
 
 from lycosa.cli.options import tell
 from lycosa.run.imports import ImportedPeerPages
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa.vocabulary.text import counted, visible
 from lycosa_peers.identity import is_peer_name
 from lycosa_peers.peer import SearchProgress
@@ -136,7 +136,7 @@ def search_json(
     taken: ImportedPeerPages,
     take: int,
     not_joined: NotJoined = _ALL_JOINED,
-) -> Plain:
+) -> JsonValue:
     """The results as JSON."""
     return {
         "query": query,

@@ -6,7 +6,7 @@ Pant, Srinivasan: Status locality on the Web: implications for building focused 
 
 from collections.abc import Mapping, Sequence
 
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.crawl_tables import CrawlTables, evaluators_claim
 from lycosa_lab.results import Findings
 from lycosa_lab.study import Size
@@ -34,20 +34,20 @@ class AdaptiveUtility:
         "paper": SCALES["paper"] | {"long_pages": 20_000},
     }
 
-    def default_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, JsonValue]:
         return {"pages": size["world_pages"], "topics": size["topics"]}
 
-    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
         return list(range(len(examples_of(world, topics=size["topics"], each=size["examples"], seed=seed))))
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> TestBed:
         source = in_links_of(world)
         return prepare_test_bed(world, size, seed, source, other=source.sampled(seed=SECOND_COUNTER + seed))
 
-    def work(self, world: StudyWorld, prepared: TestBed, job: Plain) -> Plain:
+    def work(self, world: StudyWorld, prepared: TestBed, job: JsonValue) -> JsonValue:
         return run_topic(prepared, job)
 
-    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         tables = CrawlTables(outcomes, [*FIXED, *ADAPTIVE, *RANKED, *ORACLE], pages=size["pages"])
         long = CrawlTables(outcomes, PAIR, pages=size["long_pages"], part="long")
         other = CrawlTables(outcomes, PAIR, pages=size["pages"], part="other")

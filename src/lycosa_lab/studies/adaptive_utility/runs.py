@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from lycosa.strategies.utility import Adaptive, Utility
-from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, JsonValue, Skip, Url, Visit
 from lycosa_lab.studies.utility_tradeoff import ALPHAS, alpha_label
 from lycosa_lab.test_bed import TestBed, TopicCrawls
 
@@ -35,7 +35,7 @@ PAIR = [USUAL, TOPIC_ONLY]
 CRAWLERS = {"fixed α": FIXED, "adaptive δ": ADAPTIVE, "ranked δ": RANKED, "knows the truth": ORACLE}
 
 
-def run_topic(bed: TestBed, number: int) -> Plain:
+def run_topic(bed: TestBed, number: int) -> JsonValue:
     """All crawls of one topic and their measures."""
     topic, pages, long = TopicCrawls(bed, bed.topics[number]), bed.size["pages"], bed.size["long_pages"]
     runs = {alpha_label(alpha): topic.run(Utility(alpha=alpha), pages=pages) for alpha in ALPHAS}
@@ -109,8 +109,8 @@ class Oracle:
     def merge(self, url: Url, waiting: float, offered: float) -> float:
         return waiting
 
-    def state(self) -> Plain:
+    def state(self) -> JsonValue:
         return None
 
-    def restore(self, state: Plain) -> None:
+    def restore(self, state: JsonValue) -> None:
         """No state."""

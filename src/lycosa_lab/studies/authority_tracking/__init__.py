@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.results import Findings, Kind
 from lycosa_lab.study import Size
 from lycosa_lab.tracking import Tracker, track
@@ -46,10 +46,10 @@ class AuthorityTracking:
         },
     }
 
-    def default_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, JsonValue]:
         return {"kind": "blog-posts", "nodes": size["nodes"], "links": size["links"]}
 
-    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
         day_length(require_timed(world))
         has_default = is_default(world, size, seed)
         return [
@@ -68,7 +68,7 @@ class AuthorityTracking:
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> list[TrackingInputs]:
         return [inputs_of(each, size) for each in worlds_of(world, size, seed)]
 
-    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+    def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
         inputs: TrackingInputs = prepared[job["world"]]
         seed = job["seed"]
         sources = np.random.default_rng(seed).permutation(inputs.well_linked)[:SOURCES].tolist()
@@ -84,7 +84,7 @@ class AuthorityTracking:
             "day": inputs.day,
         }
 
-    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         runs = runs_of(self.jobs(world, size, seed), outcomes)
         usual = float(size["crawls"][len(size["crawls"]) // 2])
         firsts = outcomes[: size["runs"] * len(PAIRS) : len(PAIRS)]  # of each run

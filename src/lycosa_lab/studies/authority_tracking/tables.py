@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.recrawls import RECRAWLS
 from lycosa_lab.results import Row
 from lycosa_lab.statistics import finite_or_none, summary
@@ -30,7 +30,7 @@ def point_row(point: TrackingPoint) -> dict[str, float]:
     return {key: round(float(value), 6) for key, value in msgspec.structs.asdict(point).items()}
 
 
-def runs_of(jobs: Sequence[Plain], outcomes: Sequence[Plain]) -> Runs:
+def runs_of(jobs: Sequence[JsonValue], outcomes: Sequence[JsonValue]) -> Runs:
     """The outcomes by crawls a day and combination."""
     runs: dict[tuple[float, Pair], list[Sequence[TrackingPoint]]] = {}
     for job, outcome in zip(jobs, outcomes, strict=True):
@@ -67,7 +67,7 @@ def rates_in(runs: Runs) -> list[float]:
 def combination_rows(runs: Runs) -> list[Row]:
     rows: list[Row] = []
     for (rate, pair), every in runs.items():
-        row: dict[str, Plain] = {"crawls_a_day": rate, "expansion": pair[0], "policy": pair[1]}
+        row: dict[str, JsonValue] = {"crawls_a_day": rate, "expansion": pair[0], "policy": pair[1]}
         for what in MEASURES:
             found = summary(second_half(runs, rate, pair, what))
             row[what] = round(found.mean, 6)
@@ -91,7 +91,7 @@ def over_time_rows(runs: Runs, crawls: float) -> list[Row]:
     ]
 
 
-def run_rows(runs: Runs, crawls: float, firsts: Sequence[Plain], world_seeds: Sequence[int]) -> list[Row]:
+def run_rows(runs: Runs, crawls: float, firsts: Sequence[JsonValue], world_seeds: Sequence[int]) -> list[Row]:
     """The results of the paper's best combination in each run, with the seeds of the worlds if they differ."""
     found = {what: second_half(runs, crawls, BEST, what) for what in MEASURES}
     return [

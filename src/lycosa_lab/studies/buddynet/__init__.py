@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.peers.runs import warm_up
 from lycosa_lab.results import Findings
 from lycosa_lab.study import Size
@@ -51,10 +51,10 @@ class BuddyNet:
     factors_of_replication = (0.01, 0.1, 0.5, 0.75, 1.0)
     sizes = (1_000, 5_000)
 
-    def default_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, JsonValue]:
         return {"kind": FileSharing.name, **{key: size[key] for key in ("consumers", "providers", "files")}}
 
-    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
         own = peers_of(world)
         if len(own.sharing.trace) < MIN_QUERIES:
             raise UsageError(f"buddynet needs {MIN_QUERIES} downloads or more; give a larger world")
@@ -83,7 +83,7 @@ class BuddyNet:
         warm_up()
         return worlds_of(peers_of(world), size["runs"])
 
-    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+    def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
         match job["what"]:
             case "search":
                 return run_searches(prepared[job["run"] % len(prepared)], job)
@@ -92,7 +92,7 @@ class BuddyNet:
             case _:
                 return run_clusters(job)
 
-    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         own = peers_of(world)
         searches = [outcome for outcome in outcomes if outcome["what"] == "search"]
         replicas = [outcome for outcome in outcomes if outcome["what"] == "replication"]
@@ -144,7 +144,7 @@ def worlds_of(world: PeerNetwork, runs: int) -> list[PeerNetwork]:
     return [world, *(world.with_seed(1_000 * first + run) for run in range(1, runs))]
 
 
-def _counts(values: Any) -> list[dict[str, Plain]]:
+def _counts(values: Any) -> list[dict[str, JsonValue]]:
     """A histogram: the number of peers or files with each value."""
     numbers, counts = np.unique(values, return_counts=True)
     return [{"number": number, "count": count} for number, count in zip(numbers.tolist(), counts.tolist(), strict=True)]

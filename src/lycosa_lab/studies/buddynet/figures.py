@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lycosa.pictures import GroupedBar, Series, grouped_bars, line_chart
 from lycosa.pictures.svg import COLOURS, FAINT, GRID, INK, PAPER, element, empty_figure, figure, text
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.results import Figure, Row
 from lycosa_lab.worlds.peer_networks import PeerNetwork
 
@@ -25,8 +25,8 @@ def all_figures(
     runs: Sequence[Row],
     windows: Sequence[Row],
     replicated: Sequence[Row],
-    cluster: Mapping[str, Plain],
-    neighbourhood: Mapping[str, Plain],
+    cluster: Mapping[str, JsonValue],
+    neighbourhood: Mapping[str, JsonValue],
 ) -> dict[str, Figure]:
     copies = world.sharing.libraries.transposed(world.sharing.items).lengths()
     return {
@@ -166,7 +166,7 @@ def _hits(windows: Sequence[Row]) -> Figure:
     )
 
 
-def _clusters(cluster: Mapping[str, Plain]) -> Figure:
+def _clusters(cluster: Mapping[str, JsonValue]) -> Figure:
     title = "Buddies in two dimensions (figure 5.12)"
     places, interests = cluster["places"], cluster["only_interest"]
     far = {
@@ -199,7 +199,7 @@ def _distance_from_middle(places: Sequence[Sequence[float]], interests: Sequence
     return math.hypot(*(sum(place[axis] for place in own) / len(own) for axis in (0, 1)))
 
 
-def _architecture(found: Mapping[str, Plain]) -> Figure:
+def _architecture(found: Mapping[str, JsonValue]) -> Figure:
     title = "A peer, its neighbours and its buddies (figure 5.5)"
     width, height = 760.0, 420.0
     neighbours = [peer for peer in found["neighbours"] if peer not in found["buddies"]]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.peers.clusters import buddy_links, interest_matrix, shared_interests, spectral_layout
 from lycosa_lab.peers.records import BUDDIES, INDEXES, Outcomes
 from lycosa_lab.peers.replication import replicated_network
@@ -27,7 +27,7 @@ SETTINGS = {  # of the networks with varied replication
 CLUSTERED, CLUSTER_FACTOR = 1_000, 0.01
 
 
-def run_searches(world: PeerNetwork, job: Plain) -> Plain:
+def run_searches(world: PeerNetwork, job: JsonValue) -> JsonValue:
     """All algorithms on one network; measured over the second half of the queries."""
     trace = world.sharing.trace.select(np.arange(min(job["queries"], len(world.sharing.trace))))
     seed, churns = job["seed"], job["churns"]
@@ -35,8 +35,8 @@ def run_searches(world: PeerNetwork, job: Plain) -> Plain:
     holders = world.sharing.holders()
     questions = questions_of(trace, holders, seed=seed)
     rows, windows, run = [], {}, {"run": job["run"], "churns": churns}
-    neighbourhood: dict[str, Plain] = {}
-    found: dict[str, tuple[dict[str, Plain], list[dict[str, Plain]]]] = {}
+    neighbourhood: dict[str, JsonValue] = {}
+    found: dict[str, tuple[dict[str, JsonValue], list[dict[str, JsonValue]]]] = {}
     for algorithm in ALGORITHMS:
         if algorithm in SAME_RUN:
             continue
@@ -62,7 +62,7 @@ def run_searches(world: PeerNetwork, job: Plain) -> Plain:
     }
 
 
-def measured(outcomes: Outcomes, begin: int) -> dict[str, Plain]:
+def measured(outcomes: Outcomes, begin: int) -> dict[str, JsonValue]:
     """The metrics over the queries from `begin` on; shares of index transfers before and after it."""
     paths, stages = outcomes.paths[begin:], outcomes.stages[begin:]
     transfers = outcomes.transfers
@@ -80,7 +80,7 @@ def measured(outcomes: Outcomes, begin: int) -> dict[str, Plain]:
     }
 
 
-def in_windows(outcomes: Outcomes) -> list[dict[str, Plain]]:
+def in_windows(outcomes: Outcomes) -> list[dict[str, JsonValue]]:
     """The same over consecutive windows of queries."""
     stages = outcomes.stages
     are_hits = (stages == INDEXES) | (stages == BUDDIES)
@@ -95,7 +95,7 @@ def in_windows(outcomes: Outcomes) -> list[dict[str, Plain]]:
     ]
 
 
-def run_replication(job: Plain) -> Plain:
+def run_replication(job: JsonValue) -> JsonValue:
     """Random walk and BuddyNet when all peers ask and share; measured over the last third of the queries."""
     own = replicated_network(
         job["peers"], factor=job["factor"], queries=job["queries"], seed=job["seed"], **SETTINGS[job["peers"]]
@@ -107,7 +107,7 @@ def run_replication(job: Plain) -> Plain:
     return {**job, "found": found}
 
 
-def run_clusters(job: Plain) -> Plain:
+def run_clusters(job: JsonValue) -> JsonValue:
     """The final buddy lists when all peers ask and share, and the interests that buddies share."""
     settings, seed = SETTINGS[CLUSTERED], job["seed"]
     own = replicated_network(CLUSTERED, factor=CLUSTER_FACTOR, queries=job["queries"], seed=seed, **settings)
@@ -129,7 +129,7 @@ def run_clusters(job: Plain) -> Plain:
     }
 
 
-def buddy_list_example() -> list[dict[str, Plain]]:
+def buddy_list_example() -> list[dict[str, JsonValue]]:
     """A list of four buddies after each of some responses, as in the paper's figure 5.6."""
     known = BuddyList(4)
     for name in ("1", "1", "1", "3", "3", "2", "4"):
@@ -141,11 +141,11 @@ def buddy_list_example() -> list[dict[str, Plain]]:
     return rows
 
 
-def _shown(when: str, known: BuddyList) -> dict[str, Plain]:
+def _shown(when: str, known: BuddyList) -> dict[str, JsonValue]:
     return {"when": when, "best first": ", ".join(f"{buddy.contact.name}: {buddy.count}" for buddy in known)}
 
 
-def _neighbourhood(world: PeerNetwork, outcomes: Outcomes) -> dict[str, Plain]:
+def _neighbourhood(world: PeerNetwork, outcomes: Outcomes) -> dict[str, JsonValue]:
     """The peer with the most indexes: its neighbours, its buddies, and those whose index it holds."""
     lists = outcomes.lists
     peer = int(lists.is_held.sum(axis=1).argmax())

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.results import Row
 from lycosa_lab.statistics import summary
 from lycosa_lab.tables import nan_if_none, rounded
@@ -50,7 +50,7 @@ def summary_rows(runs: Sequence[Row]) -> list[Row]:
     rows: list[Row] = []
     for churns in (False, True):
         for algorithm in (*ALGORITHMS, FLOOD):
-            row: dict[str, Plain] = {"peers": "come and go" if churns else "stay", "algorithm": algorithm}
+            row: dict[str, JsonValue] = {"peers": "come and go" if churns else "stay", "algorithm": algorithm}
             for metric in METRICS:
                 found = summary(values_of(runs, algorithm, churns, metric))
                 row[metric] = rounded(found.mean)
@@ -63,7 +63,7 @@ def summary_rows(runs: Sequence[Row]) -> list[Row]:
     return rows
 
 
-def window_rows(searches: Sequence[Plain]) -> list[Row]:
+def window_rows(searches: Sequence[JsonValue]) -> list[Row]:
     """Of the first run: hits, messages and cumulative index transfers over the queries."""
     rows: list[Row] = []
     for outcome in searches:
@@ -77,7 +77,7 @@ def window_rows(searches: Sequence[Plain]) -> list[Row]:
     return rows
 
 
-def replica_rows(replicas: Sequence[Plain]) -> list[Row]:
+def replica_rows(replicas: Sequence[JsonValue]) -> list[Row]:
     """A row for each network of each run in which copies were varied."""
     return [
         {
@@ -100,7 +100,7 @@ def replication_rows(replicas: Sequence[Row]) -> list[Row]:
     rows: list[Row] = []
     for peers, factor in dict.fromkeys((each["peers"], each["replication"]) for each in replicas):
         same = [each for each in replicas if (each["peers"], each["replication"]) == (peers, factor)]
-        row: dict[str, Plain] = {"peers": peers, "replication": factor}
+        row: dict[str, JsonValue] = {"peers": peers, "replication": factor}
         columns = [column_of(algorithm, metric) for algorithm in (WALK, BUDDYNET) for metric in COMPARED]
         for column in (*columns, "hit_rate"):
             row[column] = rounded(summary(nan_if_none(each[column]) for each in same).mean)

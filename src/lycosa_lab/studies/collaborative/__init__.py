@@ -6,7 +6,7 @@ Aggarwal: Collaborative crawling: mining user experiences for topical resource d
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.results import Findings
 from lycosa_lab.study import Size
 from lycosa_lab.worlds import StudyWorld
@@ -33,19 +33,19 @@ class CollaborativeCrawling:
         },
     }
 
-    def default_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, JsonValue]:
         return {"pages": size["world_pages"], "topics": size["world_topics"]}
 
-    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
         return choose_predicates(world, size)
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> Any:
         return prepare(world, size, seed)
 
-    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+    def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
         return PredicateJob(world, prepared, predicate_of(job, world, prepared.sample)).work()
 
-    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         tables = CollaborativeTables(outcomes)
         return Findings(
             claims=all_claims(tables, is_generated=world.name == "synthetic"),

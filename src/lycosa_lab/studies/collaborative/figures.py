@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from lycosa.pictures import GroupedBar, Series, grouped_bars, line_chart
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.results import Figure
 from lycosa_lab.studies.collaborative.runs import POINTS
 
@@ -33,7 +33,7 @@ def _label(kind: str) -> str:
     return f"{kind}, best of {len(STARTS)}" if kind == INTELLIGENT else kind
 
 
-def _field(outcome: Plain, caption: str) -> Figure:
+def _field(outcome: JsonValue, caption: str) -> Figure:
     title = f"Lift curves, predicate {outcome['aim']}"
     pages = outcome["pages"]
     at = [max(1, pages * point // POINTS) for point in range(1, POINTS + 1)]

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from lycosa.logs.access_log import AccessLog
 from lycosa.strategies import BestFirst, Collaborative, Combined, Guided, Intelligent
 from lycosa.vocabulary.contracts import Strategy
-from lycosa.vocabulary.records import RELEVANT, Plain, Url
+from lycosa.vocabulary.records import RELEVANT, JsonValue, Url
 from lycosa_lab.page_cache import PageCache
 from lycosa_lab.simulation import Step, crawl
 from lycosa_lab.worlds import StudyWorld
@@ -40,7 +40,7 @@ POINTS = 50  # of a curve
 TENTHS = 10
 
 
-def lift_of(steps: Sequence[Step], pages: int) -> Plain:
+def lift_of(steps: Sequence[Step], pages: int) -> JsonValue:
     """The lift curve of a crawl of `pages` pages, P(U) by tenths, and totals.
 
     Missing pages of a crawl that ran dry count as not satisfying.
@@ -75,9 +75,9 @@ class PredicateJob:
         self._cache = PageCache(world, capacity=PAGES_KEPT)
         self._targets = count_targets(inputs.access_log, predicate, world, inputs.sample)
         self._pages = inputs.length(self._targets)
-        self._crawls: dict[str, Plain] = {}
+        self._crawls: dict[str, JsonValue] = {}
 
-    def work(self) -> Plain:
+    def work(self) -> JsonValue:
         """All crawls for a topic; for other predicates only those by readers, by links and by both."""
         if self._pages:
             seed = self._random.randrange(1 << 31)

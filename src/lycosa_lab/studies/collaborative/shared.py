@@ -15,7 +15,7 @@ from lycosa.reading.reader import page_of_text
 from lycosa.relevance import Keywords, UrlPattern
 from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Page, Plain, Url
+from lycosa.vocabulary.records import JsonValue, Page, Url
 from lycosa.vocabulary.text import tokens_of
 from lycosa_lab.study import Size
 from lycosa_lab.worlds import Access, StudyWorld
@@ -126,7 +126,7 @@ def _name(about: Sequence[str]) -> str:
     return about[0] if len(about) == 1 else field_of(about[0])
 
 
-def choose_predicates(world: StudyWorld, size: Size) -> list[Plain]:
+def choose_predicates(world: StudyWorld, size: Size) -> list[JsonValue]:
     """The predicates of the study, as plain data: the first topics that are large enough, the two largest fields,
     either of two topics, a word, and a part of URLs.
 
@@ -154,7 +154,7 @@ def choose_predicates(world: StudyWorld, size: Size) -> list[Plain]:
     ]
 
 
-def predicate_of(job: Plain, world: StudyWorld, sample: Sequence[Url]) -> CrawlPredicate:
+def predicate_of(job: JsonValue, world: StudyWorld, sample: Sequence[Url]) -> CrawlPredicate:
     """The predicate described by plain data.
 
     sample: pages of the log, from whose URLs the path part is chosen.

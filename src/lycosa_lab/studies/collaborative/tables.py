@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.results import Row
 from lycosa_lab.statistics import PairedTest, holm, paired_t, summary
 from lycosa_lab.studies.collaborative.runs import POINTS
@@ -27,7 +27,7 @@ from .shared import (
     TOPICAL,
 )
 
-Value = Callable[[Plain], float]
+Value = Callable[[JsonValue], float]
 TESTED = {
     "beats-intelligent": [(COLLABORATIVE, INTELLIGENT)],
     "combined-best": [(COMBINED, COLLABORATIVE), (COMBINED, INTELLIGENT)],
@@ -39,15 +39,15 @@ TESTED = {
 }
 
 
-def harvest(crawl: Plain) -> float:
+def harvest(crawl: JsonValue) -> float:
     return float(crawl["harvest"])
 
 
-def first_tenth(crawl: Plain) -> float:
+def first_tenth(crawl: JsonValue) -> float:
     return float(crawl["tenths"][0])
 
 
-def second_tenth(crawl: Plain) -> float:
+def second_tenth(crawl: JsonValue) -> float:
     return float(crawl["tenths"][1])
 
 
@@ -58,7 +58,7 @@ class CollaborativeTables:
     best of the runs from several starts, by final P(U).
     """
 
-    def __init__(self, outcomes: Sequence[Plain]):
+    def __init__(self, outcomes: Sequence[JsonValue]):
         self._all = outcomes
         crawled = [_with_best(outcome) for outcome in outcomes if outcome["crawls"]]
         self.outcomes = [outcome for outcome in crawled if outcome["kind"] in TOPICAL]
@@ -118,7 +118,7 @@ class CollaborativeTables:
         curves = [outcome["crawls"][kind]["lift"] for outcome in self.outcomes if kind in outcome["crawls"]]
         return [((place + 1) / POINTS, summary(values).mean) for place, values in enumerate(zip(*curves, strict=True))]
 
-    def fields(self) -> list[Plain]:
+    def fields(self) -> list[JsonValue]:
         """The outcomes for the two fields with most targets in the log."""
         return sorted((o for o in self.outcomes if o["kind"] == FIELD), key=lambda o: -o["targets"])[:2]
 
@@ -205,7 +205,7 @@ class CollaborativeTables:
         ]
 
 
-def _with_best(outcome: Plain) -> Plain:
+def _with_best(outcome: JsonValue) -> JsonValue:
     crawls = outcome["crawls"]
     best = max(STARTS, key=lambda kind: crawls[kind]["harvest"])
     return {**outcome, "crawls": {**crawls, INTELLIGENT: crawls[best]}}

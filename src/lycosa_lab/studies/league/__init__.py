@@ -10,7 +10,7 @@ from typing import Any
 
 from lycosa.recipe import DEFAULT_STRATEGY
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.results import Findings
 from lycosa_lab.study import Size
 from lycosa_lab.worlds import StudyWorld
@@ -61,21 +61,21 @@ class League:
         if self.strategies:  # so that runs of other strategies are kept apart
             self.scales = {name: {**size, "strategies": self.strategies} for name, size in self.scales.items()}
 
-    def default_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, JsonValue]:
         return {"pages": size["world_pages"], "topics": size["world_topics"]}
 
-    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
         topics = topics_of(world, held_out=size["held_out"], development=size["development"])
         return [topic.name for topic in topics]
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> LeagueInputs:
         return prepare(world, self.strategies or league_strategies(), size, seed)
 
-    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+    def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
         inputs: LeagueInputs = prepared
         return run_topic(inputs, inputs.topics[job])
 
-    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         tables = LeagueTables([task for outcome in outcomes for task in outcome["tasks"]])
         if len(tables.topics(held_out=True)) < 2:
             raise UsageError(

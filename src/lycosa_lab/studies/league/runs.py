@@ -11,7 +11,7 @@ from lycosa.reading import Reader
 from lycosa.recipe import Recipe, uses_standing
 from lycosa.strategies import STRATEGIES
 from lycosa.vocabulary.files import write_file
-from lycosa.vocabulary.records import Plain, Url
+from lycosa.vocabulary.records import JsonValue, Url
 from lycosa_lab.live_crawl import LiveTask, live_crawl
 from lycosa_lab.measures import at_points, points_along
 from lycosa_lab.study import Size
@@ -65,7 +65,7 @@ def budgets_of(web_pages: int, size: Size) -> dict[float, int]:
     return within or {min(budgets): size["longest"]}
 
 
-def run_topic(inputs: LeagueInputs, topic: LeagueTopic) -> Plain:
+def run_topic(inputs: LeagueInputs, topic: LeagueTopic) -> JsonValue:
     """All tasks of a topic, in one job, so that they share parsed pages."""
     web, size, seed = TopicWeb(inputs.pages, topic), inputs.size, inputs.seed
     facts = {"topic": topic.name, "held_out": topic.is_held_out, "pages": len(topic.pages), "web": len(web.urls)}
@@ -75,7 +75,7 @@ def run_topic(inputs: LeagueInputs, topic: LeagueTopic) -> Plain:
         orders: dict[str, Sequence[Url]] = {}  # of the oracle and the script, which use no negatives
         for given in GIVEN:
             task = task_of(web, start, given, examples=size["examples"], negatives=size["negatives"], seed=seed)
-            outcome: Plain = {**facts, "start": start, "given": given, "truth": 0, "budgets": {}, "crawls": {}}
+            outcome: JsonValue = {**facts, "start": start, "given": given, "truth": 0, "budgets": {}, "crawls": {}}
             if task is not None:
                 orders = orders or {
                     ORACLE: oracle(task, max(budgets.values())),
@@ -90,13 +90,13 @@ def run_topic(inputs: LeagueInputs, topic: LeagueTopic) -> Plain:
 
 def _crawls(
     inputs: LeagueInputs, task: LeagueTask, orders: Mapping[str, Sequence[Url]], budgets: Mapping[float, int]
-) -> Plain:
+) -> JsonValue:
     """The figures of the crawls by every strategy, and of the orders of the baselines."""
     live = {name: _live_figures(inputs, task, name, budgets) for name in inputs.strategies}
     return live | {name: _figures(inputs, task, order, frozenset(order), budgets) for name, order in orders.items()}
 
 
-def _live_figures(inputs: LeagueInputs, task: LeagueTask, strategy: str, budgets: Mapping[float, int]) -> Plain:
+def _live_figures(inputs: LeagueInputs, task: LeagueTask, strategy: str, budgets: Mapping[float, int]) -> JsonValue:
     with TemporaryDirectory(prefix="lycosa-league-") as scratch:
         table = _in_link_table(inputs, task, Path(scratch)) if uses_standing(Recipe(strategy=strategy)) else None
         outcome = live_crawl(
@@ -131,7 +131,7 @@ def _in_link_table(inputs: LeagueInputs, task: LeagueTask, folder: Path) -> Path
 
 def _figures(
     inputs: LeagueInputs, task: LeagueTask, requested: Sequence[Url], kept: frozenset[Url], budgets: Mapping[float, int]
-) -> Plain:
+) -> JsonValue:
     """The figures of a crawl over the pages that it requested, without examples and negatives.
 
     A budget of n pages includes the examples, which are subtracted. With found(i) the number of true pages among the

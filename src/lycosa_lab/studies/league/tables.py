@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from math import nan
 
 from lycosa.pictures import Series
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.results import Row
 from lycosa_lab.statistics import PairedTest, holm, paired_t, summary
 from lycosa_lab.tables import Scores, mean_curve, mean_rows, nan_if_none, rounded
@@ -26,12 +26,12 @@ MEASURES = (*_AT_A_BUDGET[:2], PRECISION, *_AT_A_BUDGET[2:], "claimed harvest", 
 class LeagueTables:
     """The outcomes of all tasks, without those that could not be set up."""
 
-    def __init__(self, outcomes: Sequence[Plain]):
+    def __init__(self, outcomes: Sequence[JsonValue]):
         self.left_out = [outcome for outcome in outcomes if not outcome["crawls"]]
         self._outcomes = [outcome for outcome in outcomes if outcome["crawls"]]
         self.strategies: list[str] = list(self._outcomes[0]["crawls"]) if self._outcomes else []
 
-    def tasks(self, *, held_out: bool, **settings: str) -> list[Plain]:
+    def tasks(self, *, held_out: bool, **settings: str) -> list[JsonValue]:
         """The tasks on held-out or development topics, optionally of one start or one kind of examples."""
         return [
             outcome
@@ -156,16 +156,16 @@ class LeagueTables:
         return rows
 
 
-def _picker(measure: str, budget: str | None) -> Callable[[Plain], float]:
-    def at_budget(crawled: Plain) -> float:
+def _picker(measure: str, budget: str | None) -> Callable[[JsonValue], float]:
+    def at_budget(crawled: JsonValue) -> float:
         budgets = crawled["budgets"]
         chosen = budgets[max(budgets, key=float)] if budget is None else budgets.get(budget)
         return nan if chosen is None else float(chosen[measure])
 
-    def off(crawled: Plain) -> float:
+    def off(crawled: JsonValue) -> float:
         return abs(nan_if_none(crawled.get("claimed")) - nan_if_none(crawled.get("true")))
 
-    def whole(crawled: Plain) -> float:
+    def whole(crawled: JsonValue) -> float:
         return nan_if_none(crawled.get(_OF_A_CRAWL[measure]))
 
     return at_budget if measure in _AT_A_BUDGET else off if measure == OFF else whole

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.results import Findings
 from lycosa_lab.study import Size
 from lycosa_lab.worlds import StudyWorld
@@ -63,10 +63,10 @@ class PeerSearch:
         },
     }
 
-    def default_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, JsonValue]:
         return {"pages": size["world_pages"], "topics": size["topics"]}
 
-    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
         runs = [{"what": "search", "run": run, "seed": 1_000 * seed + run} for run in range(size["runs"])]
         return [{"what": "reality", "seed": 1_000 * seed + 500}, *runs]
 
@@ -74,7 +74,7 @@ class PeerSearch:
         made: PeerSearchInputs = _parts()[0].prepare(world, size, seed)
         return made
 
-    def work(self, world: StudyWorld, prepared: "PeerSearchInputs", job: Plain) -> Plain:
+    def work(self, world: StudyWorld, prepared: "PeerSearchInputs", job: JsonValue) -> JsonValue:
         _, runs = _parts()
         size = prepared.size
         if job["what"] == "search":
@@ -89,7 +89,7 @@ class PeerSearch:
         )
         return {**job, **found}
 
-    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         runs = [outcome for outcome in outcomes if outcome["what"] == "search"]
         reality = next(outcome for outcome in outcomes if outcome["what"] == "reality")
         by_peer = [row for outcome in runs for row in outcome["peers"]]

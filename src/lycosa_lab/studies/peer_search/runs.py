@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.peers.processes import NoLoopbackError, Processes, free_addresses
 from lycosa_lab.worlds.peer_networks import preferential_attachment
 from lycosa_peers.identity import Identity
@@ -130,7 +130,7 @@ def stages_of(urls: Sequence[str], answers: Iterable[Answer]) -> dict[str, int]:
     return dict(Counter(first[url] for url in urls))
 
 
-def run_searches(inputs: PeerSearchInputs, seed: int) -> Plain:
+def run_searches(inputs: PeerSearchInputs, seed: int) -> JsonValue:
     """Every algorithm on the same collections, overlay and queries; measured over the second half of these."""
     size = inputs.size
     with OpenCollections(inputs, size["peers"]) as opened:
@@ -152,7 +152,7 @@ def run_searches(inputs: PeerSearchInputs, seed: int) -> Plain:
     return {"peers": peers, "windows": windows, "collections": _collection_rows(inputs)}
 
 
-def _by_peer(way: Plain, questions: Sequence[Question], outcomes: Sequence[SearchOutcome]) -> Iterator[Plain]:
+def _by_peer(way: JsonValue, questions: Sequence[Question], outcomes: Sequence[SearchOutcome]) -> Iterator[JsonValue]:
     """Means over the queries of each peer in the second half."""
     half = len(outcomes) // 2
     for peer in sorted({question.asker for question in questions[half:]}):
@@ -160,7 +160,7 @@ def _by_peer(way: Plain, questions: Sequence[Question], outcomes: Sequence[Searc
         yield {**way, "peer": peer, **_measured(own)}
 
 
-def _in_windows(way: Plain, outcomes: Sequence[SearchOutcome]) -> list[Plain]:
+def _in_windows(way: JsonValue, outcomes: Sequence[SearchOutcome]) -> list[JsonValue]:
     """Means over consecutive windows of queries."""
     return [
         {**way, "until": int(places[-1]) + 1, **_measured([outcomes[place] for place in places])}
@@ -168,7 +168,7 @@ def _in_windows(way: Plain, outcomes: Sequence[SearchOutcome]) -> list[Plain]:
     ]
 
 
-def _measured(outcomes: Sequence[SearchOutcome]) -> dict[str, Plain]:
+def _measured(outcomes: Sequence[SearchOutcome]) -> dict[str, JsonValue]:
     by_stage = {stage: sum(each.stages.get(stage, 0) for each in outcomes) for stage in STAGES}
     hits = sum(by_stage.values())
     return {
@@ -192,9 +192,9 @@ def _ask_everybody(contents: Sequence[CachedContent], question: Question, limit:
     return SearchOutcome(urls, recall(urls, question.best), 2 * (len(contents) - 1), 0.0, {})
 
 
-def _collection_rows(inputs: PeerSearchInputs) -> list[Plain]:
+def _collection_rows(inputs: PeerSearchInputs) -> list[JsonValue]:
     """The topics and pages of each collection, and the share of its pages that others have, too."""
-    rows: list[Plain] = []
+    rows: list[JsonValue] = []
     for number, collector in enumerate(inputs.collectors):
         others = {url for peer, other in enumerate(inputs.collectors) if peer != number for url in other.pages}
         rows.append(
@@ -222,7 +222,7 @@ class _Round(Struct, frozen=True):
 
 def compare_with_processes(
     inputs: PeerSearchInputs, *, peers: int, queries: int, practice: int, limit: int, seed: int
-) -> Plain:
+) -> JsonValue:
     """The same queries to simulated nodes and to processes on loopback, in two rounds: with peers that know only their
     neighbours, and with peers that have learnt from queries in a simulation.
 
@@ -244,7 +244,7 @@ def compare_with_processes(
         learnt = network(seed)
         ask_all(learnt, opened.questions(practice, seed + 1), limit=limit)
         questions = opened.questions(queries, seed)
-        rounds: list[Plain] = []
+        rounds: list[JsonValue] = []
         for name, start in (("from nothing", network(seed)), ("practised", learnt)):
             states = [node.state() for node in start.nodes.values()]
             simulated = [_ask_simulated(network(seed + 2 + number), states, questions, limit) for number in range(2)]
@@ -266,7 +266,7 @@ def _save_memories(network: SimulatedNetwork, kept: Sequence[PeerFolder]) -> Non
 
 
 def _ask_simulated(
-    network: SimulatedNetwork, states: Sequence[Plain], questions: Sequence[Question], limit: int
+    network: SimulatedNetwork, states: Sequence[JsonValue], questions: Sequence[Question], limit: int
 ) -> _Round:
     for node, state in zip(network.nodes.values(), states, strict=True):
         node.restore(state)
@@ -298,7 +298,7 @@ async def _ask_processes(
     return _Round(urls, (issued + travelled) / len(questions), seconds)
 
 
-def _round_row(name: str, real: _Round, simulated: _Round, again: _Round) -> Plain:
+def _round_row(name: str, real: _Round, simulated: _Round, again: _Round) -> JsonValue:
     return {
         "round": name,
         "queries": len(real.urls),

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.results import Row
 from lycosa_lab.statistics import summary
 
@@ -36,7 +36,7 @@ def summary_rows(by_peer: Sequence[Row]) -> list[Row]:
     return rows
 
 
-def window_rows(runs: Sequence[Plain]) -> list[Row]:
+def window_rows(runs: Sequence[JsonValue]) -> list[Row]:
     """The same over windows of queries: means over runs."""
     every = [row for outcome in runs for row in outcome["windows"]]
     rows: list[Row] = []

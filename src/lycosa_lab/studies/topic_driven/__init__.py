@@ -6,7 +6,7 @@ Menczer, Pant, Ruiz, Srinivasan: Evaluating topic-driven web crawlers (SIGIR 200
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.comparison import ComparisonInputs
 from lycosa_lab.page_cache import PageCache
 from lycosa_lab.results import Findings, Row
@@ -29,19 +29,19 @@ class TopicDriven:
         "paper": {"topics": 100, "pages": 1_000, "buffer": 200, "world_pages": 250_000},
     }
 
-    def default_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, JsonValue]:
         return {"pages": size["world_pages"], "topics": size["topics"]}
 
-    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
         return list(range(len(topics_of(world, size["topics"]))))
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> TopicDrivenInputs:
         return prepare(ComparisonInputs(topics_of(world, size["topics"]), PageCache(world), size, seed))
 
-    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+    def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
         return run_topic(world, prepared, job)
 
-    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         tables = TopicDrivenTables(size, outcomes)
         means: list[Row] = []
         tests: list[Row] = []

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lycosa.vocabulary.records import Plain, Url
+from lycosa.vocabulary.records import JsonValue, Url
 from lycosa_lab.assessors import train_assessors
 from lycosa_lab.comparison import POINTS, ComparisonInputs, Pool, crawls_of, pool_of, truth_of
 from lycosa_lab.measures import Harvest, MeanRank, MeanSimilarity, StrategyCpu, at_points, points_along
@@ -27,12 +27,12 @@ def prepare(shared: ComparisonInputs) -> TopicDrivenInputs:
     """Reads the seeds of every topic, which train the classifiers."""
     read = shared.cache.read
     examples = {
-        topic.name: [page.words.counted for url in topic.seeds if (page := read(url))] for topic in shared.topics
+        topic.name: [page.words.term_counts for url in topic.seeds if (page := read(url))] for topic in shared.topics
     }
     return TopicDrivenInputs(shared, examples)
 
 
-def run_topic(world: StudyWorld, prepared: TopicDrivenInputs, job: int) -> Plain:
+def run_topic(world: StudyWorld, prepared: TopicDrivenInputs, job: int) -> JsonValue:
     """All crawls of one topic and their measures."""
     shared = prepared.shared
     topic = shared.topics[job]

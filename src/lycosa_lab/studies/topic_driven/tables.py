@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from lycosa.pictures import Series
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.assessors import LEARNERS
 from lycosa_lab.comparison import POINTS
 from lycosa_lab.measures import points_along
@@ -19,11 +19,11 @@ TESTED_AT = (0.1, 0.5, 1.0)  # shares of the crawl: 100, 500 and 1 000 pages at 
 class TopicDrivenTables:
     """The outcomes of all topics by crawler; topics in which a crawler fetched nothing are left out."""
 
-    def __init__(self, size: Size, outcomes: Sequence[Plain]):
+    def __init__(self, size: Size, outcomes: Sequence[JsonValue]):
         self.points = points_along(size["pages"], POINTS)
         self.outcomes = [outcome for outcome in outcomes if all(c["pages"] for c in outcome["crawlers"].values())]
 
-    def scores(self, pick: Callable[[Plain], float]) -> Scores:
+    def scores(self, pick: Callable[[JsonValue], float]) -> Scores:
         return {name: [pick(outcome["crawlers"][name]) for outcome in self.outcomes] for name in CRAWLERS}
 
     def accepted(self, assessor: str) -> Scores:
@@ -96,7 +96,7 @@ class TopicDrivenTables:
         ]
 
 
-def _good_per_second(crawled: Plain) -> float:
+def _good_per_second(crawled: JsonValue) -> float:
     """Pages that the classifiers accept, in their mean, per processor second of the strategy."""
     good = crawled["pages"] * sum(crawled["accepted"].values()) / len(crawled["accepted"])
     seconds = crawled["pages"] * crawled["milliseconds"] / 1000

@@ -6,7 +6,7 @@ Shao: Exploring social networks in computer systems (Princeton, 2007), chapter 4
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.results import Findings
 from lycosa_lab.study import Size
 from lycosa_lab.worlds import StudyWorld
@@ -29,21 +29,21 @@ class TopicalMap:
         "paper": {"topics": 12, "pages": 15_000, "seeds": 200, "examples": 1_000, "world_pages": 1_000_000},
     }
 
-    def default_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, JsonValue]:
         return {"pages": size["world_pages"], "topics": 24}
 
-    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
         leaves = choose_leaves(world, size["topics"])
         return [category.name for tops in leaves for category in tops][: size["topics"]]
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[MapInputs, StudyWorld | None]:
         return prepare(world, size, seed), later_world(world)
 
-    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+    def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
         inputs, later = prepared
         return TopicJob(world, later, inputs, inputs.topic(job)).work()
 
-    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         tables = MapTables(outcomes)
         return Findings(
             claims=all_claims(tables),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.results import Claim
 from lycosa_lab.statistics import SIGNIFICANT, PairedTest, finite_or_none, holm, paired_t, summary
 
@@ -243,27 +243,27 @@ def over_caching(tables: MapTables) -> Claim:
     )
 
 
-def _paired_gain(outcomes: Sequence[Plain], kind: str, over: str, place: int) -> PairedTest:
+def _paired_gain(outcomes: Sequence[JsonValue], kind: str, over: str, place: int) -> PairedTest:
     """The gain in good pages at one point of the curves."""
     both = [outcome["crawls"] for outcome in outcomes if kind in outcome["crawls"] and over in outcome["crawls"]]
     first, second = ([crawls[each]["curves"]["good"][place] for crawls in both] for each in (kind, over))
     return paired_t(first, second)
 
 
-def _good_share(crawl: Plain) -> float:
+def _good_share(crawl: JsonValue) -> float:
     return float(crawl["good"] / max(1, crawl["seen"] + crawl["new"]))
 
 
-def _new_share(crawl: Plain) -> float:
+def _new_share(crawl: JsonValue) -> float:
     """The share of good pages among new ones; NaN if there is none."""
     return float(crawl["new_good"] / crawl["new"]) if crawl["new"] else float("nan")
 
 
-def _seen_share(crawl: Plain) -> float:
+def _seen_share(crawl: JsonValue) -> float:
     return float(crawl["seen"] / max(1, crawl["seen"] + crawl["new"]))
 
 
-def _start_of(crawl: Plain) -> float:
+def _start_of(crawl: JsonValue) -> float:
     return float(crawl["start"])
 
 

@@ -10,7 +10,7 @@ from lycosa.maps import Reach, SketchSimilarity, TopicMap, UrlMap, count_citatio
 from lycosa.pictures import bin_counts
 from lycosa.strategies import BaselineFocused, Mapped
 from lycosa.vocabulary.contracts import Strategy
-from lycosa.vocabulary.records import Page, Plain, Url
+from lycosa.vocabulary.records import JsonValue, Page, Url
 from lycosa_lab.measures import points_along
 from lycosa_lab.simulation import crawl
 from lycosa_lab.worlds import StudyWorld
@@ -97,7 +97,7 @@ def run_crawl(
     return trace
 
 
-def crawl_counts(trace: Trace, pages: JudgedPages, topic: str, seen: Set[Url], *, downloads: int) -> Plain:
+def crawl_counts(trace: Trace, pages: JudgedPages, topic: str, seen: Set[Url], *, downloads: int) -> JsonValue:
     """Totals of a crawl, and curves of them over its downloads; copies do not count as downloads.
 
     A page is good by its current text, not by an old copy; it is new if the first crawl did not fetch it. Missing pages
@@ -185,10 +185,10 @@ class TopicJob:
         self._later = JudgedPages([later, world], inputs.taxonomy) if later is not None else None
         self._first: list[Url] = []  # the pages of the first crawl
         self._good: list[Url] = []  # those of them that are good
-        self._crawls: dict[str, Plain] = {}
-        self._maps: list[Plain] = []
+        self._crawls: dict[str, JsonValue] = {}
+        self._maps: list[JsonValue] = []
 
-    def work(self) -> Plain:
+    def work(self) -> JsonValue:
         """Runs all crawls; returns their counts, and the maps that they used."""
         topic = self._topic
         self._first = [request.url for request in self._crawl(FIRST, BaselineFocused(), topic.first)]

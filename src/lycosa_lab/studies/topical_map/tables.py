@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.results import Row
 from lycosa_lab.statistics import PairedTest, finite_or_none, paired_t, summary
 from lycosa_lab.tables import mean_rows
@@ -11,13 +11,13 @@ from lycosa_lab.tables import mean_rows
 from .runs import CURVES
 from .shared import AGAIN, BASELINE, BASELINE_LATER, FIRST, LATER, RELATED
 
-Value = Callable[[Plain], float]
+Value = Callable[[JsonValue], float]
 
 
 class MapTables:
     """The outcomes of all topics by kind of crawl; the values of a crawl that could not be made are NaN."""
 
-    def __init__(self, outcomes: Sequence[Plain]):
+    def __init__(self, outcomes: Sequence[JsonValue]):
         self.outcomes = outcomes
         self.topics: list[str] = [outcome["topic"] for outcome in outcomes]
         self.points: list[int] = outcomes[0]["points"]
@@ -157,5 +157,5 @@ class MapTables:
         ]
 
 
-def _float(measure: str, crawl: Plain) -> float:
+def _float(measure: str, crawl: JsonValue) -> float:
     return float(crawl[measure])

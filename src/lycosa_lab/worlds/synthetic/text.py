@@ -10,12 +10,12 @@ from .counter_rng import Floats, Ints, key, subkey, uniforms, uniforms_at
 from .plan import Options, WorldPlan, topic_looseness
 from .vocabulary import BACKGROUND, FUNCTION_WORDS, GENERIC_ANCHORS, NUMBERS, PER_LEAF, PER_TOP, RARE, Vocabulary
 
-FUNCTION_SHARE = 0.42  # of function words
+FUNCTION_SHARE = 0.42  # share of function words (the, of, and …)
 SITE_SHARE, SITE_WORDS = 0.13, 12  # share of words that are specific to the site, and how many of these it has
 FOOTER_WORDS = 12
-LEAF_SHARE, TOP_SHARE = 0.075, 0.03  # shares of words of the topic and of its top, on a page of topic strength 1
+LEAF_SHARE, TOP_SHARE = 0.075, 0.03  # shares of words of the (leaf) topic and its top-level topic, at strength 1
 MAX_STRENGTH, STRENGTH_SKEW = 2.4, 3.9  # topic strength is MAX_STRENGTH * u ** STRENGTH_SKEW: mostly weak
-STRAYING_PAGES = 0.3  # share of pages with words of another topic too
+STRAY_PAGES = 0.3  # share of pages that also have words of another topic
 OWN_WORDS = 24  # distinct words of each kind that a page uses repeatedly
 TITLE_TOPICAL, ANCHOR_TOPICAL, CONTEXT_TOPICAL = 0.35, 0.35, 0.12  # probabilities of topical words, at strength 1
 CONTEXT = np.array([-4, -3, -2, -1, 0, 1, 2])  # positions around a link of words that may be of its target's topic
@@ -23,7 +23,7 @@ CHUNK = 40  # words that are rewritten together
 
 # Shifts of Zipf-Mandelbrot laws: the smaller, the more frequent are the first words of a kind.
 TOPICAL_SHIFT, BACKGROUND_SHIFT, FUNCTION_SHIFT, UNIFORM = 0.5, 2.0, 3.0, 1e9
-_JUST_BELOW_ONE = 1.0 - 1e-12  # keeps the last rank within its kind
+_JUST_BELOW_ONE = 1.0 - 1e-12  # keeps the last rank below the size of its kind
 
 _SENTENCE_LENGTHS = (9, 14, 11, 17, 8, 13, 10)  # words
 _PARAGRAPH_LENGTH = 5  # sentences
@@ -52,7 +52,7 @@ def _sentence_pattern() -> tuple[Ints, Ints]:
     return ends - 1, ends[_PARAGRAPH_LENGTH - 1 :: _PARAGRAPH_LENGTH]
 
 
-_ENDS, _PARAGRAPH_ENDS = _sentence_pattern()
+_SENTENCE_ENDS, _PARAGRAPH_ENDS = _sentence_pattern()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class TextGenerator:
     def __init__(self, options: Options, plan: WorldPlan, words: Vocabulary):
         self._plan, self._words = plan, words
         self._topics = options.topics
-        self._clarity = 1.0 / topic_looseness(options)  # of each topic, a factor of topic strength
+        self._strength_factor = 1.0 / topic_looseness(options)  # of each topic
         self._site_share = SITE_SHARE * options.site_words
         self._footer_words = round(FOOTER_WORDS * options.site_words)
         self._pages, self._tokens, self._sites, self._links, self._entries = (
@@ -81,7 +81,7 @@ class TextGenerator:
         self.footer = lru_cache(maxsize=10_000)(self._footer)
         self._words_of_site = lru_cache(maxsize=10_000)(self._draw_words_of_site)
         sizes = [len(FUNCTION_WORDS), NUMBERS, RARE, words.size - words.rare, PER_LEAF, PER_TOP, PER_LEAF, BACKGROUND]
-        self._spans = np.log1p(np.array(sizes) / _SHIFTS)
+        self._log_ranges = np.log1p(np.array(sizes) / _SHIFTS)
 
     def generate(self, page: int, targets: Ints, editions: Ints | None = None) -> GeneratedText:
         """The words of a page with links to `targets`.
@@ -89,23 +89,23 @@ class TextGenerator:
         editions: for each chunk of the text, the number of the change that wrote it.
         """
         count, size = int(self._plan.words[page]), self._words.size
-        own = uniforms(subkey(self._pages, page), _PAGE_DRAWS + 4 * OWN_WORDS)
+        draws = uniforms(subkey(self._pages, page), _PAGE_DRAWS + 4 * OWN_WORDS)
         counters = np.arange(2 * count)
         if editions is not None:
             counters += np.tile(np.repeat(editions, CHUNK)[:count], 2) * _EDITION_STRIDE
         u = uniforms_at(subkey(self._tokens, page), counters)
-        strength = float(MAX_STRENGTH * own[1] ** STRENGTH_SKEW * self._clarity[self._plan.topic[page]])
-        ids = self._ids(page, own, strength, u[:count], u[count:])
+        strength = float(MAX_STRENGTH * draws[1] ** STRENGTH_SKEW * self._strength_factor[self._plan.topic[page]])
+        ids = self._draw_word_ids(page, draws, strength, u[:count], u[count:])
         anchors, offsets = self._place_links(page, ids, targets, strength)
         # The table of words has each word again with a full stop (+ size) and with a capital letter (+ 2 * size).
-        ends = _ENDS[: _ENDS.searchsorted(count - 1)]
+        ends = _SENTENCE_ENDS[: _SENTENCE_ENDS.searchsorted(count - 1)]
         ids[ends] += size
         ids[ends + 1] += 2 * size
         ids[0] += 2 * size
         ids[-1] = ids[-1] % size + size
         paragraphs = _PARAGRAPH_ENDS[: _PARAGRAPH_ENDS.searchsorted(count - 20)].tolist()
         return GeneratedText(
-            self._title(page, own, strength), self._words.words(ids), anchors, offsets, [*paragraphs, count]
+            self._title(page, draws, strength), self._words.words(ids), anchors, offsets, [*paragraphs, count]
         )
 
     def description(self, page: int) -> str:
@@ -125,12 +125,12 @@ class TextGenerator:
         )
         return " ".join(self._words.words(ids)).capitalize() + "."
 
-    def _title(self, page: int, own: Floats, strength: float) -> str:
+    def _title(self, page: int, draws: Floats, strength: float) -> str:
         """Two to four words, each of the topic with probability TITLE_TOPICAL * strength."""
-        count = 2 + int(own[4] * 3)
-        u = own[5 : 5 + count]
+        count = 2 + int(draws[4] * 3)
+        u = draws[5 : 5 + count]
         ids = np.where(
-            own[9 : 9 + count] < TITLE_TOPICAL * strength,
+            draws[9 : 9 + count] < TITLE_TOPICAL * strength,
             self._words.leaves[self._plan.topic[page]] + zipf(u, PER_LEAF, TOPICAL_SHIFT),
             self._words.background + zipf(u, BACKGROUND, BACKGROUND_SHIFT),
         )
@@ -147,23 +147,31 @@ class TextGenerator:
     def _draw_words_of_site(self, site: int) -> Floats:
         return uniforms(subkey(self._sites, site), SITE_WORDS)
 
-    def _ids(self, page: int, own: Floats, strength: float, source: Floats, pick: Floats) -> NDArray[np.int64]:
+    def _draw_word_ids(
+        self, page: int, draws: Floats, strength: float, source: Floats, pick: Floats
+    ) -> NDArray[np.int64]:
         """The indices of the words of the text: a kind for each, then a rank within the kind."""
         plan, words = self._plan, self._words
         topic = int(plan.topic[page])
-        stray = LEAF_SHARE * own[0] if own[2] < STRAYING_PAGES else 0.0
+        stray = LEAF_SHARE * draws[0] if draws[2] < STRAY_PAGES else 0.0
         shares = (FUNCTION_SHARE, plan.figures[page], self._site_share, plan.rarity[page], LEAF_SHARE * strength)
         kinds = np.cumsum((*shares, TOP_SHARE * strength, stray)).searchsorted(source, side="right")
-        topical = (words.leaves[topic], words.tops[words.top_of_leaf[topic]], words.leaves[int(own[3] * self._topics)])
+        topical = (
+            words.leaves[topic],
+            words.tops[words.top_of_leaf[topic]],
+            words.leaves[int(draws[3] * self._topics)],
+        )
         bases = np.array((0, words.numbers, words.rare, words.rare, *topical, words.background))
-        # Of site, rare and topical words a page has a few of its own and repeats them.
-        few = own[_PAGE_DRAWS:].reshape(4, OWN_WORDS)
-        of_site = self._words_of_site(int(plan.site_of_page[page]))
-        in_site = (kinds == _SITE).nonzero()[0]
-        pick[in_site] = of_site[(pick[in_site] * SITE_WORDS).astype(np.int64)]
-        has_few = ((kinds >= _RARE) & (kinds <= _STRAY)).nonzero()[0]
-        pick[has_few] = few[kinds[has_few] - _RARE, (pick[has_few] * OWN_WORDS).astype(np.int64)]
-        pick *= self._spans.take(kinds)
+        # A page repeats a few site, rare and topical words instead of drawing from all of them.
+        repeated_draws = draws[_PAGE_DRAWS:].reshape(4, OWN_WORDS)
+        site_words = self._words_of_site(int(plan.site_of_page[page]))
+        site_positions = (kinds == _SITE).nonzero()[0]
+        pick[site_positions] = site_words[(pick[site_positions] * SITE_WORDS).astype(np.int64)]
+        repeated_positions = ((kinds >= _RARE) & (kinds <= _STRAY)).nonzero()[0]
+        pick[repeated_positions] = repeated_draws[
+            kinds[repeated_positions] - _RARE, (pick[repeated_positions] * OWN_WORDS).astype(np.int64)
+        ]
+        pick *= self._log_ranges.take(kinds)
         ranks = np.expm1(pick) * (_SHIFTS * _JUST_BELOW_ONE).take(kinds)
         return bases.take(kinds) + ranks.astype(np.int64)
 
@@ -182,8 +190,8 @@ class TextGenerator:
         topical = self._words.leaves[self._plan.topic[targets]][:, None]
         topical = topical + zipf(u[:, _CONTEXT_SIZE : 2 * _CONTEXT_SIZE + 3], PER_LEAF, TOPICAL_SHIFT)
         is_replaced = u[:, :_CONTEXT_SIZE] < CONTEXT_TOPICAL * strength
-        places = (offsets[:, None] + CONTEXT).clip(0, len(ids) - 1)
-        ids[places[is_replaced]] = topical[:, :_CONTEXT_SIZE][is_replaced]
+        positions = (offsets[:, None] + CONTEXT).clip(0, len(ids) - 1)
+        ids[positions[is_replaced]] = topical[:, :_CONTEXT_SIZE][is_replaced]
         words = self._words.table[topical[:, _CONTEXT_SIZE:]].tolist()
         is_topical = (u[:, 2 * _CONTEXT_SIZE + 3] < ANCHOR_TOPICAL * strength).tolist()
         lengths = (1 + u[:, 2 * _CONTEXT_SIZE + 4] * 3).astype(np.int64).tolist()

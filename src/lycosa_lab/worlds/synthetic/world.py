@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.files import write_file
-from lycosa.vocabulary.records import Host, Page, Plain, Url
+from lycosa.vocabulary.records import Host, JsonValue, Page, Url
 from lycosa_lab.worlds.world import Access, Category
 
 from .addresses import Addresses
@@ -106,7 +106,7 @@ class SyntheticWorld:
     # Facts and ground truth
 
     @property
-    def facts(self) -> Mapping[str, Plain]:
+    def facts(self) -> Mapping[str, JsonValue]:
         options = {**asdict(self.options), "sites": self.options.site_count}
         day = {} if self._snapshot is None else {"days": self._snapshot.days}
         return {"name": self.name, **options, "links": len(self.links.target), **day}

@@ -1,4 +1,4 @@
-"""The words of pages as arrays, computed once, so that models can be trained and pages scored again quickly."""
+"""The term counts of pages as arrays, computed once, so that training and re-scoring are fast."""
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -10,16 +10,14 @@ from numpy.typing import NDArray
 from lycosa.vocabulary.records import Codes, Page
 from lycosa.vocabulary.text import codes_of
 
-from .embedding import Vector, shipped_table
+from .embedding import Vector, builtin_embedding
 
 Terms = Mapping[str, int]
-
-
 _NO_VECTOR: Vector = np.empty(0, np.float32)
 
 
 class PageCounts(NamedTuple):
-    """The input of a linear model."""
+    """The term counts of a page, and its word vector: the input of a linear model."""
 
     codes: Codes  # of its terms
     counts: NDArray[np.unsignedinteger]  # of each term
@@ -28,13 +26,13 @@ class PageCounts(NamedTuple):
     @classmethod
     def of(cls, page: Page) -> "PageCounts":
         """The counts of a page, without its vector."""
-        return cls(*page.words.counted, _NO_VECTOR)
+        return cls(*page.words.term_counts, _NO_VECTOR)
 
     def with_vector(self) -> "PageCounts":
         """The same with the vector, which takes longer to compute than everything else."""
         if len(self.vector):
             return self
-        return self._replace(vector=shipped_table().of_counts(self.codes, self.counts.astype(np.uint64)))
+        return self._replace(vector=builtin_embedding().embed_counts(self.codes, self.counts.astype(np.uint64)))
 
 
 class CountedTerms(Mapping[str, int]):
@@ -66,14 +64,14 @@ class CountedTerms(Mapping[str, int]):
 
     @cached_property
     def vector(self) -> NDArray[np.float64]:
-        return shipped_table().of_counts(self.codes, self.counts).astype(np.float64)
+        return builtin_embedding().embed_counts(self.codes, self.counts).astype(np.float64)
 
     @cached_property
     def coverage(self) -> float:
         """The share of these terms that are in the table of word vectors."""
-        return shipped_table().covered(self.codes, self.counts)
+        return builtin_embedding().coverage(self.codes, self.counts)
 
 
-def counted(terms: Terms) -> CountedTerms:
-    """The same terms as `CountedTerms`; returned as they are if they are one, to keep cached arrays."""
+def as_counted_terms(terms: Terms) -> CountedTerms:
+    """Converts terms to `CountedTerms`; a `CountedTerms` is returned unchanged, with its cached arrays."""
     return terms if isinstance(terms, CountedTerms) else CountedTerms(terms)

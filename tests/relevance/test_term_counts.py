@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.reading import page_of_text
-from lycosa.relevance.counted import CountedTerms, PageCounts, counted
-from lycosa.relevance.embedding import shipped_table
+from lycosa.relevance.embedding import builtin_embedding
 from lycosa.relevance.positive_unlabelled import _solve, train_from_positives
 from lycosa.relevance.svm import LinearModel, _CodeIndex
+from lycosa.relevance.term_counts import CountedTerms, PageCounts, as_counted_terms
 from lycosa.vocabulary.records import Url
 
 GOOD = ["honey bees in their hive", "wax and honey of bees", "a swarm of bees leaves the hive"]
@@ -40,7 +40,7 @@ def test_the_vector_of_a_page_is_made_when_it_is_asked_for() -> None:
     page = page_of_text(Url("text:"), "", GOOD[0])
     counts = PageCounts.of(page)
     assert len(counts.vector) == 0
-    assert counts.with_vector().vector.tolist() == shipped_table().of_counts(*page.words.counted).tolist()
+    assert counts.with_vector().vector.tolist() == builtin_embedding().embed_counts(*page.words.term_counts).tolist()
 
 
 @given(
@@ -60,7 +60,7 @@ def test_codes_are_found_where_a_binary_search_finds_them(table: set[int], wante
 def test_terms_counted_before_give_the_same_model(model: LinearModel) -> None:
     good, others = [[CountedTerms(terms_of(text)) for text in texts] for texts in (GOOD, OTHER)]
     assert train_from_positives(good, [], others, []).to_plain() == model.to_plain()
-    assert counted(good[0]) is good[0]
+    assert as_counted_terms(good[0]) is good[0]
     assert dict(good[0]) == terms_of(GOOD[0]) and len(good[0]) == len(terms_of(GOOD[0]))
 
 

@@ -18,7 +18,7 @@ from lycosa.run.crawl import NOTHING_LEFT, Status
 from lycosa.run.explanation import explain_no_pages
 from lycosa.run.guides import layers
 from lycosa.run.live import Visits
-from lycosa.run.omissions import omissions_in_words
+from lycosa.run.omissions import Omission, omissions_in_words
 from lycosa.run.review import measured
 from lycosa.run.session import Session
 from lycosa.run.topic import calibration_of
@@ -45,12 +45,13 @@ def run(crawl: api.Run, *, progress: Progress, as_json: bool = False, quiet: boo
             runner.run(_watch_crawl(session, crawl.visits(session), progress, as_json=as_json))
         status = session.status
         progress.freeze()
+        omissions = omissions_in_words(session.collection.catalog.omissions(), session.recipe)
         if not status.pages and not status.is_interrupted and (status.requests.fetches or not len(session.frontier)):
             why_nothing = explain_no_pages(session.collection, session.seeds) or status.stop_reason
         if not quiet:
             how = "Stopped" if status.is_interrupted or why_nothing else "Done"
             progress.write(f"{how}: {status.stop_reason}")
-            for omission in omissions_in_words(session.collection.catalog.omissions(), session.recipe):
+            for omission in omissions:
                 progress.write(f"left out: {omission}")
             if not why_nothing:
                 progress.write(
@@ -64,18 +65,18 @@ def run(crawl: api.Run, *, progress: Progress, as_json: bool = False, quiet: boo
                     f"and {command('seeds')} HOST finds some"
                 )
     if why_nothing:
-        raise LycosaError(f"no page was stored: {why_nothing}; {_way_out(session)}")
+        raise LycosaError(f"no page was stored: {why_nothing}; {_way_out(session, omissions)}")
     return status.is_interrupted
 
 
-def _way_out(session: Session) -> str:
+def _way_out(session: Session, omissions: list[Omission]) -> str:
     """What to do after a crawl that stored nothing."""
     for pattern in session.recipe.scope.urls:
         if "://" not in pattern and not pattern.startswith("*"):
             return f"a pattern has to match the whole URL, scheme included: --include-url {quote(f'*://{pattern}')}"
     if not session.status.requests.fetches:
         return "name a seed within the scope, or widen the scope"
-    return "the same command tries again"
+    return omissions[0].remedy if omissions else "the same command tries again"
 
 
 def _relevant_share(session: Session) -> str:

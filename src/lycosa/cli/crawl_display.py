@@ -40,14 +40,16 @@ _ERRORS = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))  # a page t
 def run(crawl: api.Run, *, progress: Progress, as_json: bool = False, quiet: bool = False) -> bool:
     """Runs a crawl and, unless `quiet`, prints how it ended; returns whether the user interrupted it."""
     why_nothing, folder, crawl.tell = "", crawl.folder, progress.write
+    omissions: list[Omission] = []
     with crawl.session() as session:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             runner.run(_watch_crawl(session, crawl.visits(session), progress, as_json=as_json))
         status = session.status
         progress.freeze()
-        omissions = omissions_in_words(session.collection.catalog.omissions(), session.recipe)
         if not status.pages and not status.is_interrupted and (status.requests.fetches or not len(session.frontier)):
             why_nothing = explain_no_pages(session.collection, session.seeds) or status.stop_reason
+        if why_nothing or not quiet:
+            omissions = omissions_in_words(session.collection.catalog.omissions(), session.recipe)
         if not quiet:
             how = "Stopped" if status.is_interrupted or why_nothing else "Done"
             progress.write(f"{how}: {status.stop_reason}")

@@ -225,10 +225,12 @@ def caption(results: Results) -> str:
     found = ", ".join(f"{name} {recall[name]:.0%}" for name in drawn(results))
     return (
         f"![Share of a topic's pages found along the crawl: {', '.join(drawn(results))}](docs/pictures/league.svg)\n\n"
-        f"Five articles of {NAMES[PICTURED]} are the examples, alone or with 20 others that are off the topic, and\n"
-        f"{longest(results)} of {results.world['pages']} pages are fetched: the share of the topic's other articles that\n"
-        f"is found, in the mean over {topics_of(results)} topics to which nothing was fitted (at the end: {found}).\n"
-        "The oracle knows what is on the topic and has to follow links; the script goes by the words of the examples.\n"
+        "The picture shows the share of a topic's other articles that each crawl finds, given five articles of\n"
+        f"{NAMES[PICTURED]} as examples, alone or with 20 others that are off the topic. Each fetches\n"
+        f"{longest(results)} of {results.world['pages']} pages; the mean is over {topics_of(results)} topics"
+        f" to which nothing was fitted (at the end: {found}).\n"
+        "The oracle knows what is on the topic but has to follow links; the script ranks links by the words of the\n"
+        "examples.\n"
         "[The league](docs/studies/league.md) has all strategies, four webs, and what fails."
     )
 

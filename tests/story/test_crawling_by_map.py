@@ -65,8 +65,8 @@ def test_map_links_are_followed_and_explained(tmp_path):
     assert set(pages(folder)) == {HOME, *NEAR, *FAR}
     why = dict(rows(folder, "SELECT url, priority FROM pages"))
     assert {why[url] for url in (*NEAR, *FAR)} == {0.6}
-    assert f"by the map, from {HOME}" in done("explain", folder, "http://far.example/1").out
-    assert "a share of 0.6 counts beside the map" in done("explain", folder, f"{HOME}1").out
+    assert f"from the map, through {HOME}" in done("explain", folder, "http://far.example/1").out
+    assert "multiplied by 0.6 because of the map" in done("explain", folder, f"{HOME}1").out
 
 
 @pytest.mark.parametrize(("priority", "first"), [(1.0, FAR), (0.1, NEAR)])
@@ -199,7 +199,7 @@ def test_a_page_on_a_related_topic_leads_to_the_portals(tmp_path):
             assert ("the map leads on from pages on ships" in said.err) == (name == "without")
     assert set(pages(tmp_path / "without")) == {HOME}
     assert set(pages(tmp_path / "with")) == {HOME, *FAR}
-    assert "by the map, after a page on ships" in done("explain", tmp_path / "with", next(iter(FAR))).out
+    assert "from the map, after a page on ships" in done("explain", tmp_path / "with", next(iter(FAR))).out
 
 
 @pytest.mark.parametrize(

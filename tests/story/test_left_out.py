@@ -175,6 +175,8 @@ def test_pages_left_out_by_an_earlier_run_are_kept_without_another_request(tmp_p
         ({"/": response(page("home"))}, ["--include-url", "a.example/*"], "--include-url '*://a.example/*'"),
         ({"/": response(page("home"))}, ["--include-url", "http://b.example/*"], "name a seed within the scope"),
         ({"/": response(with_head(page("home"), NOINDEX))}, [], "left out (noindex)"),
+        ({"/": response(with_head(page("home"), NOINDEX))}, [], "--keep-noindex keeps such pages"),
+        ({"/": response(b"", status="404 Not Found")}, [], "the same command tries again"),
         (
             {"/": response(b"", status="302 Found", Location="/gone"), "/gone": response(b"", status="410 Gone")},
             [],

@@ -269,5 +269,5 @@ def test_sitemaps_seed_a_crawl_when_asked(tmp_path):
         assert pages(folder) == [HOME]
         crawled(folder, server, "--sitemaps")
     assert pages(folder) == [HOME, HOME + "hidden"]
-    assert "why: named by a sitemap" in done("explain", folder, HOME + "hidden").out
+    assert "why: listed in a sitemap" in done("explain", folder, HOME + "hidden").out
     assert "why: a seed" in done("explain", folder, HOME).out

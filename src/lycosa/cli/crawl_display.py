@@ -18,7 +18,7 @@ from lycosa.run.crawl import NOTHING_LEFT, Status
 from lycosa.run.explanation import explain_no_pages
 from lycosa.run.guides import layers
 from lycosa.run.live import Visits
-from lycosa.run.omissions import omissions_in_words
+from lycosa.run.omissions import Omission, omissions_in_words
 from lycosa.run.review import measured
 from lycosa.run.session import Session
 from lycosa.run.topic import calibration_of
@@ -40,6 +40,7 @@ _ERRORS = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))  # a page t
 def run(crawl: api.Run, *, progress: Progress, as_json: bool = False, quiet: bool = False) -> bool:
     """Runs a crawl and, unless `quiet`, prints how it ended; returns whether the user interrupted it."""
     why_nothing, folder, crawl.tell = "", crawl.folder, progress.write
+    omissions: list[Omission] = []
     with crawl.session() as session:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             runner.run(_watch_crawl(session, crawl.visits(session), progress, as_json=as_json))
@@ -47,10 +48,12 @@ def run(crawl: api.Run, *, progress: Progress, as_json: bool = False, quiet: boo
         progress.freeze()
         if not status.pages and not status.is_interrupted and (status.requests.fetches or not len(session.frontier)):
             why_nothing = explain_no_pages(session.collection, session.seeds) or status.stop_reason
+        if why_nothing or not quiet:
+            omissions = omissions_in_words(session.collection.catalog.omissions(), session.recipe)
         if not quiet:
             how = "Stopped" if status.is_interrupted or why_nothing else "Done"
             progress.write(f"{how}: {status.stop_reason}")
-            for omission in omissions_in_words(session.collection.catalog.omissions(), session.recipe):
+            for omission in omissions:
                 progress.write(f"left out: {omission}")
             if not why_nothing:
                 progress.write(
@@ -64,18 +67,18 @@ def run(crawl: api.Run, *, progress: Progress, as_json: bool = False, quiet: boo
                     f"and {command('seeds')} HOST finds some"
                 )
     if why_nothing:
-        raise LycosaError(f"no page was stored: {why_nothing}; {_way_out(session)}")
+        raise LycosaError(f"no page was stored: {why_nothing}; {_way_out(session, omissions)}")
     return status.is_interrupted
 
 
-def _way_out(session: Session) -> str:
+def _way_out(session: Session, omissions: list[Omission]) -> str:
     """What to do after a crawl that stored nothing."""
     for pattern in session.recipe.scope.urls:
         if "://" not in pattern and not pattern.startswith("*"):
             return f"a pattern has to match the whole URL, scheme included: --include-url {quote(f'*://{pattern}')}"
     if not session.status.requests.fetches:
         return "name a seed within the scope, or widen the scope"
-    return "the same command tries again"
+    return omissions[0].remedy if omissions else "the same command tries again"
 
 
 def _relevant_share(session: Session) -> str:

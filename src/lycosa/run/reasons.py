@@ -10,7 +10,7 @@ from lycosa.vocabulary.records import JsonValue
 
 _PHRASES = {
     "seed": "a seed",
-    "sitemap": "named by a sitemap",
+    "sitemap": "listed in a sitemap",
     "example": "an example",
     "boosted": "moved to the front by you",
     "sample": "drawn at random to explore",
@@ -25,9 +25,9 @@ _PHRASES = {
     "tokens": "{:.3g} × as likely because of the words in its URL",
     "links": "{:.3g} × as likely because of the pages that link to it",
     "siblings": "{:.3g} × as likely because of what else these pages link to",
-    "share": "of which a share of {:g} counts beside the map",
-    "map": "by the map, from {}",
-    "map_topic": "by the map, after a page on {}",
+    "share": "multiplied by {:g} because of the map",
+    "map": "from the map, through {}",
+    "map_topic": "from the map, after a page on {}",
     "readers": "{}",
     "depth": "found at depth {}",
     "chance": "drawn at random",

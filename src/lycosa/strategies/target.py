@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 Marks = NDArray[np.bool_]
 
 WINDOW = 100  # pages over which mean relevance is controlled
-NEXT = 25  # links assumed to be followed next, about as many as until the weight is computed again
+NEXT = 25  # links assumed to be followed next
 MAX_OLDER = 10_000  # waiting links that are no longer in the table, whose estimates are kept
 STANDING_WEIGHTS = {  # from a regression on true in-links in synthetic worlds: training/hunter/standing_weights.py
     "parents": 0.4,  # mean log odds of the standing of the pages that link here
@@ -79,7 +79,7 @@ class RelevanceTarget:
 
     value of a link = α · P(relevant) + (1 - α) · standing
 
-    α is the least for which the best 25 of what waits have the mean relevance T + (T - mean of the last n) · n / 100,
+    α is the least for which the best 25 waiting links have the mean relevance T + (T - mean of the last n) · n / 100,
     where n ≤ 100 pages: 100 such links compensate for the deficit or surplus of the last pages. If no weight reaches
     that, α = 1, and relevance alone decides.
 

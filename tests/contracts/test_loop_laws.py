@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -20,6 +21,7 @@ from lycosa.reading import Reader
 from lycosa.recipe import Recipe, Requests, Topic, Waiting
 from lycosa.run.crawl import Crawl
 from lycosa.run.session import Session
+from lycosa.run.strategy_factory import StrategyFactory
 from lycosa.strategies import STRATEGIES
 from lycosa.testing import SmallWeb
 from lycosa.vocabulary.clock import SimulatedClock
@@ -125,18 +127,10 @@ def test_a_crawl_that_is_killed_and_resumed_visits_the_same_pages_in_one_order(
         ),
         seeds,
     )
-    with TemporaryDirectory() as folder:
+    strategy_as_above = patch.object(StrategyFactory, "make", lambda *_: made(name, world))
+    with TemporaryDirectory() as folder, strategy_as_above:
         runs = [list(visited_until_killed(Path(folder), name, world, buffer, stop)) for stop in (*kills, None)]
     assert [url for run in runs for url in run] == urls_of(whole)
-
-
-class SessionOfAnyStrategy(Session):
-    """A session whose strategy is made as the other crawls of these laws make it."""
-
-    world: dict[Url, bytes]
-
-    def _made_strategy(self) -> Strategy:
-        return made(self.strategy_name, self.world)
 
 
 def visited_until_killed(
@@ -149,9 +143,8 @@ def visited_until_killed(
         waiting=Waiting(limit=buffer),
         requests=Requests(delay=0.0, concurrency=1),
     )
-    SessionOfAnyStrategy.world = world
     clock, scores = SimulatedClock(), Scores()
-    session = SessionOfAnyStrategy(folder, recipe, clock=clock)
+    session = Session(folder, recipe, clock=clock)
     run = RunStart(clock.now(), name, tuple(world)[:2], scope=None, utility=None)
     session.record(run)
     session.begin_run(run)

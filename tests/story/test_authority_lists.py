@@ -71,7 +71,7 @@ def test_sites_of_a_high_rank_are_fetched_first_and_explained(tmp_path, data, se
     assert set(pages(folder)[1:4]) == set(BEST)
     shown = done("explain", folder, BEST[0]).out
     assert "rank 1 of Tranco (site07.example)" in shown
-    assert "by the rank or visitors of its site" in shown
+    assert "because of the rank or visitors of its site" in shown
     assert done("explain", folder, BEST[0], "--json").json["ranks"][0]["rank"] == 1
     standings = dict(rows(folder, "SELECT url, standing FROM pages"))
     others = [standing for url, standing in standings.items() if url not in (HOME, *BEST)]

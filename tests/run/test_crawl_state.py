@@ -18,7 +18,7 @@ def test_a_run_like_the_one_before_leaves_what_waits_as_it_is(crawled: Path) -> 
         run = session.state.run_as_before(None)
         assert not session.begin_run(run)
         assert not session.begin_run(replace(run, seeds=(Url("http://new.example/"),))), "a seed ranks by itself"
-        session.rerank()
+        session.reranker.rerank()
         assert session.frontier.is_known(Url("http://new.example/"))
 
 
@@ -53,7 +53,7 @@ def test_a_scope_holds_from_the_run_on_that_names_it(crawled: Path) -> None:
     with opened(crawled) as session:
         assert session.state.is_in_scope(Url("http://ships.example/1"))
         session.begin_run(replace(session.state.run_as_before(None), scope={"hosts": ["bees.example"]}))
-        session.rerank()
+        session.reranker.rerank()
         assert not session.state.is_in_scope(Url("http://ships.example/1"))
     assert {url.split("/")[2] for url in waiting(crawled)} == {"bees.example"}
 

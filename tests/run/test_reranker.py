@@ -21,14 +21,14 @@ class AboutShips:
 def test_a_new_ranking_is_that_of_a_crawl_that_has_gone_by_the_strategy_from_the_start(crawled: Path) -> None:
     before = waiting(crawled)
     with opened(crawled) as session:
-        session.rerank()
+        session.reranker.rerank()
     assert waiting(crawled) == pytest.approx(before)
 
 
 def test_pages_judged_anew_are_counted_and_ranked_anew(crawled: Path) -> None:
     before = waiting(crawled)
     with opened(crawled) as session:
-        relevance, standing = session.rerank(judge=AboutShips())
+        relevance, standing = session.reranker.rerank(judge=AboutShips())
         assert standing == {}
         assert set(relevance) == set(pages(crawled))
         assert session.status.relevant == sum(value >= 0.5 for value in relevance.values())

@@ -1,6 +1,6 @@
 """The journal of a crawl: records its events in the collection."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from lycosa.collection.collection import Collection
 from lycosa.collection.events import Event, Scores
@@ -26,7 +26,7 @@ class CrawlJournal:
         if isinstance(event, Scores) and event.relevance:
             self._recall.invalidate()  # the set of relevant pages has changed
 
-    def record_skips(self, skips: Iterable[Skip]) -> None:
+    def record_skips(self, skips: Sequence[Skip]) -> None:
         """Records skips, except those of forgotten URLs, which leave no trace."""
         kept = [skip for skip in skips if skip.reason is not SkipReason.FORGOTTEN]
         self._collection.catalog.add_skips(kept, self._clock.now())

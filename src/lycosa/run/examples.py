@@ -1,6 +1,6 @@
 """Example pages: fetched before the crawl, under its rules, and not fetched twice."""
 
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 
 from lycosa.collection.events import Attempt, FetchedExample
@@ -125,7 +125,7 @@ class EarlierRequests:
         if not_before > now + SHORT_HOLD:
             session.checkpoint()
 
-    def record_skips(self, skips: Iterable[Skip]) -> None:
+    def record_skips(self, skips: Sequence[Skip]) -> None:
         """Nothing is skipped before the crawl."""
 
 

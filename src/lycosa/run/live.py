@@ -273,7 +273,7 @@ class LiveRun:
             changed = [what for what in changed if what not in ("options", "target")]
         if changed and session.status.pages:
             session.tell(f"changed: {', '.join(changed)}; the waiting links are ranked again for {run.strategy}")
-            session.rerank(missing_standing=self._standing.judge)
+            session.reranker.rerank(missing_standing=self._standing.judge)
         self._standing.judge_anew()
         self._topic.train_if_due()  # in case the last run was killed before training
         if session.recipe.scope.keep_noindex:

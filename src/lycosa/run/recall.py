@@ -233,7 +233,7 @@ class RecallTracker:
         if self._estimator is not None:
             self._estimator.add(visit)
 
-    def leave_out(self, skips: Iterable[Skip]) -> None:
+    def leave_out(self, skips: Sequence[Skip]) -> None:
         """Excludes the skipped URLs that are out of reach."""
         if self._estimator is not None:
             for skip in skips:

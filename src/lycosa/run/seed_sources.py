@@ -5,7 +5,7 @@ the pages of hosts. Responses are untrusted: bounded, normalised, and restricted
 """
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -145,7 +145,7 @@ class _Client:
     def record(self, event: Visit | Attempt) -> None:
         self.hold(host_of(event.fetch.url), event.fetch.host_not_before or 0.0)
 
-    def record_skips(self, skips: Iterable[Skip]) -> None:
+    def record_skips(self, skips: Sequence[Skip]) -> None:
         """Records nothing."""
 
 

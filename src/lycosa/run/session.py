@@ -228,16 +228,6 @@ class Session:
         """The digest of the imported rank lists if the strategy uses standing, else empty."""
         return self.state.strategies.authority_digest
 
-    def rerank(
-        self,
-        *,
-        judge: Relevance | None = None,
-        standing: Standing | None = None,
-        missing_standing: Standing | None = None,
-    ) -> tuple[dict[str, float], dict[str, float]]:
-        """See `Reranker.rerank`."""
-        return self.reranker.rerank(judge=judge, standing=standing, missing_standing=missing_standing)
-
     def nothing_left(self) -> str:
         """The stop reason when the frontier is empty."""
         return self.state.nothing_left()

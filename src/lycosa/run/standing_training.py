@@ -114,7 +114,7 @@ class StandingTrainer:
         """The standing of every page; re-ranks the frontier."""
         session, strategy = self._session, self._session.loop.strategy
         if not isinstance(strategy, SupportsRejudge):
-            return session.rerank(standing=model)[1]
+            return session.reranker.rerank(standing=model)[1]
         urls = (row.url for row in session.collection.catalog.pages())
         pages = ((url, session.pages.page(url)) for url in urls)
         standing: dict[str, float] = {url: model.standing(page) for url, page in pages if page is not None}

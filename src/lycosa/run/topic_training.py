@@ -336,7 +336,7 @@ class TopicTrainer:
         if (history := self._usable_history()) is not None and missing is None:
             relevance = self._judge_history(history)
         else:
-            relevance, _ = session.rerank(judge=self, missing_standing=missing)
+            relevance, _ = session.reranker.rerank(judge=self, missing_standing=missing)
         session.record(Scores(session.clock.now(), reason, relevance))
         session.checkpoint()
         self._note_judge()

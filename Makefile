@@ -1,5 +1,5 @@
 # make demo:  the main job, on a made-up web served from this machine.
-# make check: style, types and the fast core of the tests, in about a minute: what to run after every change.
+# make check: style, types and the fast core of the tests, in about three minutes: what to run after every change.
 # make test:  every check there is, the slow tests and those of the lab and of peers too: what to run before a change is shared.
 # make fortress: attacks by the hundred (crafted collections, kills, hostile servers and peers): up to an hour.
 # make tools: other people's programs that tests try archives and exports with, in an environment of their own; a test whose

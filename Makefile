@@ -1,5 +1,5 @@
 # make demo:  the main job, on a made-up web served from this machine.
-# make check: style, types and the fast core of the tests, in about three minutes: what to run after every change.
+# make check: style, types and the fast core of the tests, in a minute and a half: what to run after every change.
 # make test:  every check there is, the slow tests and those of the lab and of peers too: what to run before a change is shared.
 # make fortress: attacks by the hundred (crafted collections, kills, hostile servers and peers): up to an hour.
 # make tools: other people's programs that tests try archives and exports with, in an environment of their own; a test whose
@@ -25,7 +25,7 @@ $(VENV)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Lycosa needs Python 3.11 or newer; say which one: make PYTHON=python3.12"; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { echo "Python's venv module is missing; on Debian: apt-get install python3-venv"; exit 1; }
 	@echo "installing into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[test]'
 	@touch $@
 
 tools: $(TOOLS)/.installed
@@ -33,7 +33,7 @@ tools: $(TOOLS)/.installed
 $(TOOLS)/.installed: tests/tools.txt
 	@echo "installing other people's tools into $(TOOLS) ..."
 	@$(PYTHON) -m venv $(TOOLS) && \
-	 $(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/tools.txt && touch $@ || \
+	 $(TOOLS)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --requirement tests/tools.txt && touch $@ || \
 	 echo "they could not be installed; the tests that need them will be skipped"
 
 browser: $(VENV)/.browser
@@ -85,7 +85,7 @@ golden: setup
 	$(BIN)/python tests/golden/record.py --check
 
 bench: setup
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,bench]'
+	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[test,bench]'
 	$(BIN)/python benchmarks/against_scrapy.py
 
 clean:

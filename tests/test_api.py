@@ -81,6 +81,7 @@ def test_examples_may_stand_in_a_file(tmp_path):
     assert (folder / "examples" / "good.txt").read_text() == "http://bees.example/hive\n"
 
 
+@pytest.mark.slow
 def test_a_crawl_gives_its_visits_and_says_why_it_ended(bees, served):
     run = crawl(bees, served, pages=12)
     assert run.stopped == ""
@@ -96,6 +97,7 @@ def test_a_crawl_gives_its_visits_and_says_why_it_ended(bees, served):
     run.close()
 
 
+@pytest.mark.slow
 def test_a_crawl_left_by_break_is_closed_and_goes_on_where_it_was(bees, served):
     run = crawl(bees, served, pages=12)
     for visit in run:
@@ -112,6 +114,7 @@ def test_a_crawl_left_by_break_is_closed_and_goes_on_where_it_was(bees, served):
     run.close()
 
 
+@pytest.mark.slow
 def test_a_crawl_left_by_an_exception_is_closed(bees, served):
     run = crawl(bees, served, pages=12)
     with pytest.raises(ZeroDivisionError):
@@ -142,6 +145,7 @@ def test_two_crawls_of_one_collection_are_refused(bees, served):
             next(iter(crawl(bees, served, pages=5)))
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_a_crawl_cleanly(bees, served):
     code = f"""
 import lycosa
@@ -162,6 +166,7 @@ for visit in lycosa.crawl({str(bees)!r}, delay=0.2, concurrency=2, resolve=[{ser
     assert set(later).isdisjoint(known)
 
 
+@pytest.mark.slow
 def test_within_an_event_loop_one_writes_async_for(bees, served):
     async def visits():
         run = crawl(bees, served, pages=5)
@@ -189,6 +194,7 @@ def test_scope_and_strategy_are_those_of_the_call(bees, served):
     run.close()
 
 
+@pytest.mark.slow
 def test_an_open_collection_lists_finds_and_reads_pages(crawled):
     with lycosa.open(crawled) as collection:
         pages = list(collection)
@@ -235,6 +241,7 @@ def test_an_open_collection_explains_shows_and_reports(crawled, tmp_path):
         assert collection.write_report() == crawled / "report.html"
 
 
+@pytest.mark.slow
 def test_pages_are_labelled_and_the_model_learns(bees, served):
     with pytest.raises(UsageError, match="no URL to label"):
         lycosa.label(bees)
@@ -249,6 +256,7 @@ def test_pages_are_labelled_and_the_model_learns(bees, served):
         assert {row["url"] for row in collection.rows(label="bad")} == {off_topic}
 
 
+@pytest.mark.slow
 def test_a_page_is_forgotten_and_a_collection_made_anew_from_its_archive(bees, served):
     list(crawl(bees, served, pages=8))
     with lycosa.open(bees) as collection:

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -53,10 +54,15 @@ HOMES = {  # each heavy library can be replaced by changing the files named here
 }
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imported(path: Path) -> set[str]:
     """The packages a module imports by name, at its top or within its functions."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             names |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
@@ -72,7 +78,7 @@ def imports_of() -> dict[str, set[str]]:
 def test_no_two_classes_share_a_name():
     homes: dict[str, list[str]] = {}
     for path in MODULES:
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in tree_of(path).body:
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, []).append(path.relative_to(SOURCE).as_posix())
     assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
@@ -116,7 +122,7 @@ def test_whole_files_are_written_atomically():
     plainly = {
         path.relative_to(SOURCE).as_posix()
         for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
         if node.func.attr in ("write_text", "write_bytes") or (node.func.attr == "open" and _is_opened_to_replace(node))
     }
@@ -148,7 +154,7 @@ def test_a_name_is_imported_as_it_is_called():
     renamed = {
         f"{path.relative_to(SOURCE).as_posix()}: {alias.name} as {alias.asname}"
         for path in (SOURCE / "lycosa").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names
         if alias.asname and (alias.name, alias.asname) not in customary
@@ -161,7 +167,7 @@ def test_what_explains_a_candidate_decides_nothing():
     read = {
         f"{path.relative_to(SOURCE).as_posix()}:{node.lineno}"
         for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(tree_of(path))
         if (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and _is_because(node.value))
         or (
             isinstance(node, ast.Call)

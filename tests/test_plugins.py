@@ -154,6 +154,7 @@ def test_a_broken_one_ends_a_crawl_with_one_line(stranger: Path, tmp_path: Path)
     )
 
 
+@pytest.mark.slow
 def test_a_collection_does_not_run_a_plug_in_that_the_recipe_does_not_name(stranger: Path, tmp_path: Path) -> None:
     world = MadeUpWeb(seed=3, hosts=3, pages=30)
     folder = lycosa.new(tmp_path / "c", topic=world.topics[0], seeds=[world.front_page])

@@ -28,6 +28,7 @@ def test_exporters_pass(name: str) -> None:
     check_exporter(FORMATS[name])
 
 
+@pytest.mark.slow
 def test_relevance_models_pass() -> None:
     check_relevance(TRAINERS["linear"])
     check_relevance(Cosine("bee, hive and bee"))

@@ -185,6 +185,7 @@ def test_reading_goes_on_from_a_position(tmp_path):
         assert back == [as_read(event) for event in events[number:]]
 
 
+@pytest.mark.slow
 def test_records_are_whole_wherever_they_meet_the_edge_of_a_read(tmp_path):
     chance = random.Random(7)
     archive = archive_in(tmp_path)
@@ -329,6 +330,7 @@ def test_a_place_gives_the_fetch(tmp_path):
 # ---------------------------------------------------------------- kills and damage
 
 
+@pytest.mark.slow
 def test_a_tail_torn_at_any_byte_is_cut_back_to_whole_groups(tmp_path):
     archive = archive_in(tmp_path)
     archive.append(visit(HOME))

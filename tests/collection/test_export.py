@@ -63,6 +63,7 @@ def test_csv_holds_no_formula_and_no_control_character(catalog):
     assert rows[0]["relevance"] == "0.75"
 
 
+@pytest.mark.slow
 def test_parquet_is_read_by_pyarrow(catalog):
     for number in range(12_000):
         catalog.add(visit(Url(f"http://many.example/{number}"), None), None)
@@ -118,6 +119,7 @@ def test_no_text_is_a_formula_in_a_cell(text, is_long):
     assert not [mark for mark in cell if (mark < " " or "\x7f" <= mark <= "\x9f") and mark not in allowed]
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(CELLS, CELLS), max_size=5))
 def test_every_row_of_a_csv_has_its_cells(rows):
     out = io.BytesIO()

@@ -46,6 +46,7 @@ def test_words_are_read_back_as_they_were(tmp_path: Path) -> None:
     assert (last.number, last.codes.tolist()) == (4, [])
 
 
+@pytest.mark.slow
 @given(terms=st.dictionaries(st.text(st.characters(exclude_categories=("Z", "C")), min_size=1), st.integers(1, 10**6)))
 def test_terms_are_read_back_in_their_order(tmp_path_factory: pytest.TempPathFactory, terms: dict[str, int]) -> None:
     kept = opened(tmp_path_factory.mktemp("terms"))

@@ -107,6 +107,7 @@ def test_no_query_raises(index, query):
     index.search(query, host="\ud800'\"", min_relevance=float("nan"))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.text(st.sampled_from("wolf ()[]{}\"'+-:*?~^\\/<>=!&|TOANDRIN0.,@\x00é"), max_size=40))
 def test_no_text_raises(index, query):

@@ -71,6 +71,7 @@ offers = st.lists(
 )
 
 
+@pytest.mark.slow
 @every_frontier
 @given(offers=offers)
 def test_each_url_comes_out_once_with_its_best_offer(make: Make, offers: list[Candidate]) -> None:
@@ -163,6 +164,7 @@ def test_settling_takes_a_waiting_url_away(make: Make) -> None:
     assert [c.url for c in drain(frontier, clock)] == [url(1, 2)]
 
 
+@pytest.mark.slow
 @every_frontier
 @given(priorities=st.lists(st.floats(0, 1), min_size=11, max_size=30))
 def test_past_its_limit_the_lowest_are_evicted_and_may_come_back(make: Make, priorities: list[float]) -> None:

@@ -50,6 +50,7 @@ def pages(count: int) -> HistoryTable:
     )
 
 
+@pytest.mark.slow
 @every_policy
 @settings(max_examples=60, deadline=None)
 @given(table=tables(), now=st.floats(-1e10, 1e10), budget=st.integers(-1, 20))

@@ -46,6 +46,7 @@ PAGES = st.builds(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STANDINGS)
 @given(page=PAGES)
 def test_standing_lies_within_0_and_1(name: str, page: Page) -> None:
@@ -54,6 +55,7 @@ def test_standing_lies_within_0_and_1(name: str, page: Page) -> None:
     assert 0.0 <= value <= 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STANDINGS)
 @given(page=PAGES)
 def test_the_same_page_has_the_same_standing(name: str, page: Page) -> None:

@@ -44,6 +44,7 @@ def maker(name: str) -> Make:
     return make
 
 
+@pytest.mark.slow
 @every_strategy
 def test_keeps_the_laws_that_plug_ins_are_held_to(name: str) -> None:
     testing.check_strategy(STRATEGIES[name].make, worlds=3)
@@ -82,6 +83,7 @@ def test_visits_each_reachable_page_once(name: str, world: SmallWeb) -> None:
     testing.visits_each_page_once(maker(name), world)
 
 
+@pytest.mark.slow
 @every_strategy
 @given(
     links=st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=60),
@@ -109,6 +111,7 @@ def test_stopped_after_any_visit_and_restored_it_goes_on_as_if_it_had_not(name: 
     testing.goes_on_where_it_stopped(maker(name), TOPICAL_WORLD, stop_after=stop_after)
 
 
+@pytest.mark.slow
 @on_the_unit_scale
 @given(judged=st.lists(st.tuples(any_number, any_number), min_size=1, max_size=12))
 @settings(max_examples=25, deadline=None)

@@ -31,6 +31,7 @@ def pages_of_farm(frontier: MemoryFrontier, links: int, *, most: int) -> int:
     return most
 
 
+@pytest.mark.slow
 def test_a_farm_of_subdomains_gets_few_pages() -> None:
     frontier = frontier_with()
     assert pages_of_farm(frontier, 500, most=1_000) < 100
@@ -47,6 +48,7 @@ def test_pages_of_many_links_fill_the_queue_as_slowly_as_their_site_has_pages() 
         assert len(frontier) <= 1_000 + 100 * (page + 1)
 
 
+@pytest.mark.slow
 def test_a_site_of_many_hosts_that_has_pages_is_crawled_whole() -> None:
     """A hundred and fifty hosts of five pages each, that all link to the front pages of all others."""
     frontier = frontier_with()
@@ -84,6 +86,7 @@ def test_hosts_of_sites_are_counted_as_they_come_and_go(ways: str) -> None:
         assert [skip.reason for skip in frontier.put([late])] == [SkipReason.SITE]  # it is asked anew each time
 
 
+@pytest.mark.slow
 def test_a_crawl_writes_little_of_a_farm_and_says_what_it_left_aside(tmp_path) -> None:
     links = b"".join(b"<a href=//h%d.farm.example/>x</a>" % n for n in range(3_000))
     page = response(b"<title>honey bee hive</title>" + links)

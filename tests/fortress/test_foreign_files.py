@@ -180,6 +180,7 @@ def _replace(path: Path, data: bytes) -> None:
     path.write_bytes(data)
 
 
+@pytest.mark.slow
 def test_a_damaged_index_answers_or_is_refused(tmp_path):
     folder = add_pages(
         tmp_path / "c", {f"{URL}{each}": (f"Bees {each}", f"honey word{each} word{each + 1}") for each in range(30)}
@@ -302,6 +303,7 @@ def _varint(number: int) -> bytes:
     return bytes(reversed(groups))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["user", "method", "url"])
 def test_spellings_of_a_log_are_not_all_held(tmp_path, part):
     long = "x" * 60_000
@@ -322,6 +324,7 @@ def test_spellings_of_a_log_are_not_all_held(tmp_path, part):
 # ---------------------------------------------------------------- archives and pages
 
 
+@pytest.mark.slow
 def test_a_chunk_of_endless_length_costs_no_memory(tmp_path):
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
     zeros = 200 << 20

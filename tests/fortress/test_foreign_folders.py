@@ -149,6 +149,7 @@ def test_what_a_folder_says_does_not_steer_the_terminal(foreign):
     assert "\x1b" not in said.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["crawl", "forget", "show", "label"])
 @pytest.mark.parametrize(
     "statement",

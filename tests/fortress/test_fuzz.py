@@ -32,6 +32,7 @@ def test_what_was_once_too_much_for_a_parser_is_refused_or_read(path):
     _parsed(names[path.name.rpartition(".")[0]], path.read_bytes())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PARSERS)
 @settings(deadline=None, max_examples=40)
 @given(seed=st.integers(0, 2**32))

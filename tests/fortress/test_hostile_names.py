@@ -32,6 +32,7 @@ def told() -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_every_name_has_an_outcome_and_good_ones_are_found_among_them(told: dict[str, Any]) -> None:
     outcomes = {name: [outcome for outcome, *_ in found] for name, found in told["outcomes"].items()}
     assert set(outcomes) == set(NAMES)

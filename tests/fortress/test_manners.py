@@ -173,6 +173,7 @@ class Crowd:
         return behave
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("flags", "most"), [((), 4), (("--per-address", 2), 2), (("--per-address", 0), 16)])
 def test_a_crawl_of_many_names_on_one_address(tmp_path, flags: tuple[object, ...], most: int) -> None:
     crowd = Crowd()

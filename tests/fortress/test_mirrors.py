@@ -44,6 +44,7 @@ def visits_from(tmp_path, seeds: list[str], world: dict[Url, bytes], **changes: 
         return list(asyncio.run(visited(session, world)))
 
 
+@pytest.mark.slow
 def test_what_a_mirror_copies_is_followed_to_its_end(tmp_path) -> None:
     world = mirrored(["mirror.example", "original.example"], 4, beyond={"original.example": "http://only.example/"})
     world[Url("http://only.example/")] = html("Only", "found by the original alone")
@@ -62,6 +63,7 @@ def met_first(tmp_path, *, citing: int) -> Path:
     return tmp_path / "c"
 
 
+@pytest.mark.slow
 def test_the_original_is_the_one_that_other_sites_link_to(tmp_path) -> None:
     folder = met_first(tmp_path, citing=2)
     with open_for_reading(folder) as opened_collection:
@@ -78,6 +80,7 @@ def test_the_original_is_the_one_that_other_sites_link_to(tmp_path) -> None:
     assert "copy of http://original.example/0" in done("explain", folder, "http://mirror.example/0").out
 
 
+@pytest.mark.slow
 def test_without_links_the_original_is_the_one_of_better_standing_or_the_first(tmp_path) -> None:
     folder = met_first(tmp_path, citing=0)
 

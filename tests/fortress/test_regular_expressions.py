@@ -217,6 +217,7 @@ LINEAR_ALL_THE_SAME = {
 }
 
 
+@pytest.mark.slow
 def test_no_expression_has_repeats_that_share_characters():
     linted = {each.where: lint(each) for each in _expressions() if each.where not in LINEAR_ALL_THE_SAME}
     assert {where: troubles for where, troubles in linted.items() if troubles} == {}
@@ -334,6 +335,7 @@ def _use(pattern: re.Pattern[Any], method: str, text: Any) -> None:
         getattr(pattern, method)(text)
 
 
+@pytest.mark.slow
 def test_time_grows_with_the_length_of_the_text():
     for expression in _expressions():
         _assert_grows_with_the_length_of_the_text(expression)

@@ -3,6 +3,8 @@
 import asyncio
 import tracemalloc
 
+import pytest
+
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
 from lycosa.web.robots import RobotsWeb
@@ -35,12 +37,14 @@ def _ask(every: _EveryHost, *, hosts: int, pages: int) -> None:
     asyncio.run(ask())
 
 
+@pytest.mark.slow
 def test_a_robots_txt_of_wildcards_is_read_once_on_each_of_many_hosts() -> None:
     every = _EveryHost()
     _ask(every, hosts=20, pages=60)
     assert every.robots == 20
 
 
+@pytest.mark.slow
 def test_a_robots_txt_of_wildcards_takes_little_memory() -> None:
     tracemalloc.start()
     _ask(_EveryHost(), hosts=1, pages=1)

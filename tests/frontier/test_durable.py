@@ -1,5 +1,6 @@
 import sqlite3
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ def order_of(frontier: DurableFrontier) -> list[Candidate]:
     return taken
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(st.sampled_from(["put", "take", "save"]), st.integers(0, 9), st.floats(0, 1)),

@@ -236,6 +236,7 @@ def test_no_more_links_are_under_way_than_there_is_room_for():
     assert frontier.take(clock.now()).url not in (first.url, second.url)
 
 
+@pytest.mark.slow
 @given(
     hosts=some.integers(1, 4),
     found=some.integers(0, 6),

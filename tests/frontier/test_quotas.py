@@ -36,6 +36,7 @@ def frontier_with(make: Make, quotas: Quotas, **options: object) -> MemoryFronti
     return make(clock=SimulatedClock(), admission=Admission(quotas=quotas), delay=0.0, **options)
 
 
+@pytest.mark.slow
 @every_frontier
 @given(
     per_host=st.none() | st.integers(1, 6),

@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ def ranked(waiting: list[Candidate]) -> list[Candidate]:
     return sorted(waiting, key=lambda candidate: -candidate.priority)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(PRIORITIES, st.integers(0, 40)), max_size=12))
 def test_a_ladder_is_a_sorted_list_whatever_comes_and_goes(turns: list[tuple[list[float], int]]) -> None:
     rung, sequential._RUNG = sequential._RUNG, 5  # so that small examples climb
@@ -33,6 +35,7 @@ def test_a_ladder_is_a_sorted_list_whatever_comes_and_goes(turns: list[tuple[lis
         sequential._RUNG = rung
 
 
+@pytest.mark.slow
 def test_a_ladder_of_many_gives_them_in_order() -> None:
     pushed = candidates([float(number * 7_919 % 50_021) for number in range(50_000)], 0)
     queue = LadderQueue(pushed[:20_000])

@@ -150,6 +150,7 @@ def _told(skips: list[Skip]) -> list[tuple[Url, str, float]]:
     return [(skip.candidate.url, skip.why, skip.candidate.priority) for skip in skips]
 
 
+@pytest.mark.slow
 @given(
     steps=steps,
     options=options,

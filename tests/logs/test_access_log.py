@@ -73,6 +73,7 @@ def test_urls_are_a_sequence():
         urls[3]
 
 
+@pytest.mark.slow
 @given(accesses)
 def test_columns_say_what_the_accesses_say(rows):
     access_log = AccessLog.of(rows)
@@ -96,6 +97,7 @@ def test_columns_say_what_the_accesses_say(rows):
         assert len(who) == sum(what == url for _, what, _ in rows)
 
 
+@pytest.mark.slow
 @given(accesses, st.integers(1, 4))
 def test_leaving_pages_out_is_as_if_nobody_had_read_them(rows, least):
     people = Counter(url for _, url in {(user, url) for user, url, _ in rows})
@@ -109,6 +111,7 @@ def test_leaving_pages_out_is_as_if_nobody_had_read_them(rows, least):
     assert walks[0] == walks[1]
 
 
+@pytest.mark.slow
 @given(accesses.filter(bool), st.integers(0, 5))
 def test_a_larger_sample_holds_the_smaller_one(rows, seed):
     access_log = AccessLog.of(rows)
@@ -118,6 +121,7 @@ def test_a_larger_sample_holds_the_smaller_one(rows, seed):
     assert access_log.sample(0.3, seed=seed).fingerprint == few.fingerprint
 
 
+@pytest.mark.slow
 @given(accesses, accesses)
 def test_fingerprints_tell_readings_apart(one, other):
     first, second = AccessLog.of(one), AccessLog.of(other)

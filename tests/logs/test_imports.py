@@ -431,6 +431,7 @@ _pages = [f"http://p{number}.org/" for number in range(5)]
 _views = st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from(_pages), st.integers(0, 400)), min_size=1)
 
 
+@pytest.mark.slow
 @given(_views, st.integers(1, 3))
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_readings_of_a_log_are_those_of_the_accepted_accesses(tmp_path_factory, views, files):
@@ -472,6 +473,7 @@ _parts = st.one_of(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [None, "squid", "ncsa", "w3c", "csv", "tsv"])
 @given(parts=st.lists(_parts, max_size=12), packed=st.booleans())
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])

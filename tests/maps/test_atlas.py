@@ -61,6 +61,7 @@ def test_extending_draws_the_map_that_all_pages_together_give(tmp_path):
         assert atlas.facts("bees").sources == {"second": 70, "first": 50}
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(st.integers(0, 60), st.integers(1, 90), st.integers(0, 5))
 def test_the_order_of_a_merge_makes_no_difference(tmp_path_factory, first, count, seed):
@@ -181,6 +182,7 @@ for start in range(0, 10**6, 400):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delay", [0.02, 0.11, 0.17])
 def test_a_killed_merge_leaves_a_whole_map(path, delay):
     extended(path, range(1000))

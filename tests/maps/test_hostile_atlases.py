@@ -210,6 +210,7 @@ def test_private_addresses_of_ones_own_are_kept_where_that_is_asked(tmp_path):
         assert len(atlas.crawl_map("bees")) == 0
 
 
+@pytest.mark.slow
 def test_a_million_ties_of_one_page_are_cut(path):
     change(
         path,
@@ -227,6 +228,7 @@ def test_a_million_ties_of_one_page_are_cut(path):
         assert atlas.left_out["more than 10000 ties of one page"] > 90_000
 
 
+@pytest.mark.slow
 def test_more_portals_than_one_page_may_lead_to_are_all_in_the_map(path):
     change(
         path,

@@ -52,6 +52,7 @@ def reached_from(drawn: TopicMap, start: int) -> set[int]:
     return seen
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(graphs(), draws())
 def test_a_map_keeps_the_laws(graph, options):
@@ -71,6 +72,7 @@ def test_a_map_keeps_the_laws(graph, options):
         assert reached_from(drawn, node) == set(good)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(graphs(), draws())
 def test_portals_are_the_pages_with_most_out_links(graph, options):
@@ -82,6 +84,7 @@ def test_portals_are_the_pages_with_most_out_links(graph, options):
     assert all(out_links[node] <= counts[-1] for node in drawn.portal_of)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(graphs(), draws(reach=st.just("mixed"), similarity=st.none()))
 def test_portals_double_only_while_no_ties_can_keep_the_rules(graph, options):
@@ -109,6 +112,7 @@ def test_portals_double_only_while_no_ties_can_keep_the_rules(graph, options):
     assert networkx.maximum_flow_value(flows, "from", "to") < len(rest)
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(graphs(), draws())
 def test_a_map_is_the_same_for_the_same_seed_and_however_links_are_given(graph, options):
@@ -165,6 +169,7 @@ def neighbourhoods():
     return list(range(size)), links
 
 
+@pytest.mark.slow
 def test_near_maps_tie_pages_to_portals_a_few_links_away_and_far_maps_to_others():
     good, links = neighbourhoods()
     near, mixed, far = (

@@ -197,6 +197,7 @@ def test_ticks_lie_within_and_are_few(low, high, wanted):
     assert all(low - slack <= tick <= high + slack for tick in ticks)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(curves=st.lists(st.tuples(st.text(max_size=60), any_points), max_size=8), marks=st.lists(any_float, max_size=4))
 def test_any_line_chart_is_well_formed_and_has_no_nan(curves, marks):
@@ -205,6 +206,7 @@ def test_any_line_chart_is_well_formed_and_has_no_nan(curves, marks):
     assert "nan" not in "".join(line for line in picture.split("<") if not line.startswith("text")).lower()
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.builds(Bar, st.text(max_size=60), any_float, st.none() | any_float, st.text(max_size=9)), max_size=9)
@@ -213,6 +215,7 @@ def test_any_bar_chart_is_well_formed(bars):
     ElementTree.fromstring(bar_chart(bars))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.dictionaries(st.text(max_size=20), st.lists(st.builds(GroupedBar, st.text(max_size=9), any_float, any_float)))
@@ -223,6 +226,7 @@ def test_any_grouped_bars_are_well_formed_and_have_no_nan(groups):
     assert "nan" not in "".join(line for line in picture.split("<") if not line.startswith("text")).lower()
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(any_float, any_float, any_float), max_size=30))
 def test_any_curve_with_errors_is_well_formed_and_has_no_nan(points):

@@ -2,6 +2,7 @@
 
 from xml.etree import ElementTree
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ def words(picture: str) -> list[str]:
     return ["".join(node.itertext()) for node in ElementTree.fromstring(picture).iter(f"{SVG}text")]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.text(max_size=40), st.integers(0, 10**6)), max_size=80), st.text(max_size=20))
 def test_a_wheel_is_well_formed(hubs, title):
@@ -37,6 +39,7 @@ def test_of_many_hubs_some_are_drawn_and_it_says_so():
     assert any(f"{MAX_HUBS} of 5000 portals" in said for said in words(picture))
 
 
+@pytest.mark.slow
 def test_rows_and_columns_of_a_heat_map_can_have_names():
     said = words(heat_map([[5, 1], [0, 7]], names=["bees", "wasps"], x_title="cited", y_title="citing"))
     assert said.count("bees") == said.count("wasps") == 2

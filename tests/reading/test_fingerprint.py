@@ -1,6 +1,7 @@
 import random
 from itertools import accumulate
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,6 +34,7 @@ def _distance(one: int, other: int) -> int:
     return (one ^ other).bit_count()
 
 
+@pytest.mark.slow
 def test_independent_pages_on_one_topic_are_not_taken_for_copies() -> None:
     topic, seen = Topic(1), NearDuplicates()
     flagged = 0
@@ -43,6 +45,7 @@ def test_independent_pages_on_one_topic_are_not_taken_for_copies() -> None:
     assert flagged <= 1
 
 
+@pytest.mark.slow
 def test_pages_with_another_word_date_or_footer_are_copies() -> None:
     topic, rng = Topic(2), random.Random(3)
     found = {"word": 0, "date": 0, "footer": 0}
@@ -79,6 +82,7 @@ def test_short_pages_have_no_fingerprint() -> None:
     assert seen.find(0) is None
 
 
+@pytest.mark.slow
 @given(SIXTY_FOUR_BITS.filter(bool), st.sets(st.integers(0, 63), max_size=8))
 def test_near_means_few_bits(fingerprint: int, bits: set[int]) -> None:
     seen = NearDuplicates()
@@ -96,6 +100,7 @@ def test_a_block_remembers_a_bounded_number_of_pages() -> None:
     assert seen.find(fingerprints[-1]) == "http://site.example/999"
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(min_size=1), max_size=60))
 def test_both_fit_in_64_bits(tokens: list[str]) -> None:
     for number in (fingerprint_of(codes_of(tokens)), digest_of(codes_of(tokens))):
@@ -127,6 +132,7 @@ class _ByDictionary:
 fingerprints = st.lists(st.sampled_from([0, 1, 2, 3, 1 << 63, (1 << 64) - 1]) | st.integers(0, 255), max_size=60)
 
 
+@pytest.mark.slow
 @given(fingerprints=fingerprints, block_size=st.integers(1, 5))
 def test_the_oldest_match_among_the_latest_pages_of_a_block_is_found(fingerprints: list[int], block_size: int) -> None:
     seen, expected = NearDuplicates(block_size=block_size), _ByDictionary(block_size)

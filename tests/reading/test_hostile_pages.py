@@ -72,6 +72,7 @@ def test_cost_grows_with_length_not_with_its_square(name: str) -> None:
     assert _cost(large) < limit or _cost(large) < limit  # once more, lest the first was disturbed
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_nested_tags_keep_their_text_and_links() -> None:
     page = _read("<div>" * 100_000 + "deep <a href=/below>down</a>" + "</div>" * 100_000 + "<p>after")
     assert page.text.split() == ["deep", "down", "after"]
@@ -96,6 +97,7 @@ def test_links_survive_odd_tags_on_large_pages() -> None:
     assert {"http://site.example/2", "http://site.example/3%22"} <= {link.target for link in page.links}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_garbage_is_read(seed: int) -> None:
     garbage = random.Random(seed).randbytes(200_000)

@@ -118,6 +118,7 @@ FRAGMENTS = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(st.lists(FRAGMENTS, max_size=40).map("".join))
 def test_every_anchor_stands_where_its_link_says(html: str) -> None:
@@ -127,6 +128,7 @@ def test_every_anchor_stands_where_its_link_says(html: str) -> None:
     assert len({link.target for link in page.links}) == len(page.links)
 
 
+@pytest.mark.slow
 @given(st.text(max_size=300))
 def test_any_text_is_a_page(html: str) -> None:
     encodable = html.encode("utf-8", "replace").decode()

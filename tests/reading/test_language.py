@@ -42,6 +42,7 @@ def test_where_the_declared_language_has_no_code_of_two_letters_the_text_tells()
     assert language_of(GERMAN, "gsw") == "de"
 
 
+@pytest.mark.slow
 @given(st.text(max_size=200), st.text(max_size=20) | st.from_regex("[a-z]{2,3}(-[A-Z]{2})?", fullmatch=True))
 def test_any_text_has_a_language_of_two_letters_or_none(text: str, declared: str) -> None:
     assert len(language_of(text, declared)) in (0, 2)

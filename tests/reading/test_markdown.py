@@ -80,6 +80,7 @@ FRAGMENTS = st.lists(
 ).map("".join)
 
 
+@pytest.mark.slow
 @given(FRAGMENTS)
 def test_no_page_brings_in_html_an_image_or_another_scheme(page):
     markdown = markdown_of(page, PAGE)
@@ -89,6 +90,7 @@ def test_no_page_brings_in_html_an_image_or_another_scheme(page):
     assert targets <= {"http://a.example/x"}
 
 
+@pytest.mark.slow
 @given(TEXTS.filter(lambda text: text.strip()))
 def test_the_text_of_a_page_is_all_there_and_only_text(text):
     markdown = markdown_of(f"<body><p>{html.escape(text)}</p><ul><li>{html.escape(text)}</ul>", PAGE)
@@ -151,6 +153,7 @@ def test_a_page_without_text_is_empty():
     assert markdown_of("<body role=navigation>Menu", PAGE) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [
@@ -172,6 +175,7 @@ def test_hostile_shapes_stay_in_proportion(piece):
     assert len(markdown_of(page, PAGE)) <= 20 * len(page)
 
 
+@pytest.mark.slow
 def test_a_long_base_does_not_make_a_long_page():
     base = f"<base href='http://a.example/{'x' * 3900}/'>"
     assert len(markdown_of(base + "<a href=y>y</a> " * 40_000, PAGE)) < 4_000_000

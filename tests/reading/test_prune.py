@@ -29,6 +29,7 @@ def _depth(html: str) -> int:
     return deepest
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.sampled_from(TAGS + JUNK), min_size=1, max_size=5).map("".join))
 @example("<div><!--</div>-->")
@@ -118,6 +119,7 @@ def _tags() -> st.SearchStrategy[str]:
     ).map(lambda parts: f"<{parts[0]}{parts[1]}{parts[2]}")
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(st.lists(_tags(), min_size=1, max_size=3).map("".join))
 def test_attributes_mean_the_same_on_a_large_page(html: str) -> None:
@@ -166,6 +168,7 @@ def _forbids(parsed: Parsed) -> set[str]:
     return words & {"noindex", "nofollow", *(link.target for link in parsed.links)}
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(
     st.lists(st.sampled_from(FOREIGN_MARKUP), min_size=1, max_size=8),

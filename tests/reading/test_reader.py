@@ -103,6 +103,7 @@ def test_main_text_leaves_out_what_surrounds_it() -> None:
     assert "Imprint" not in text
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=300), st.text(max_size=30), st.booleans())
 def test_any_bytes_are_read(content: bytes, content_type: str, stem: bool) -> None:
     page = Reader(stem=stem)(fetch(content, ("Content-Type", content_type)))
@@ -110,6 +111,7 @@ def test_any_bytes_are_read(content: bytes, content_type: str, stem: bool) -> No
     assert sum(page.terms.values()) <= len(page.tokens)
 
 
+@pytest.mark.slow
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_any_text_makes_a_page(title: str, text: str) -> None:
     assert page_of_text(HERE, title, text) == page_of_text(HERE, title, text)

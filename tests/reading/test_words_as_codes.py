@@ -1,6 +1,7 @@
 from collections import Counter
 
 import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ LANGUAGES = st.sampled_from(["", "en", "de", "ru", "tr", "hi", "ar", "ja"])
 TEXT = st.text(max_size=300) | st.text(alphabet="абвеинослых aeénrstüğıनमताةالم", max_size=300)
 
 
+@pytest.mark.slow
 @given(TEXT, st.booleans() | st.just("porter"), LANGUAGES)
 @example("The spider's 12 webs \u2014 \u00a9 2024, \u4f60\u597d\u4e16\u754c a1 1st", False, "en")
 def test_codes_say_what_tokens_and_terms_say(text: str, stem: Stem, language: str) -> None:
@@ -44,6 +46,7 @@ TEXTS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(TEXTS, st.booleans())
 def test_texts_have_the_terms_that_they_would_have_as_pages(texts: list[str], stem: bool) -> None:
     found = FoldedWords(b"", stem=stem).codes_of(texts)
@@ -62,6 +65,7 @@ def test_texts_have_their_terms_in_order_and_as_often_as_they_occur() -> None:
     assert FoldedWords(b"").codes_of([]) == []
 
 
+@pytest.mark.slow
 def test_words_that_share_a_slot_of_the_cache_have_their_own_terms() -> None:
     words = [f"web{number}s" for number in range(40_000)]  # about 3 000 pairs of the same slot
     pages = [
@@ -71,6 +75,7 @@ def test_words_that_share_a_slot_of_the_cache_have_their_own_terms() -> None:
         assert page.term_counts[0].tolist() == sorted(codes_of(page.terms).tolist())
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(alphabet="abc\u00e9", min_size=1, max_size=9), min_size=1, max_size=30))
 def test_a_word_has_the_same_code_wherever_it_stands(words: list[str]) -> None:
     assert codes_of(words).tolist() == [int(codes_of([word])[0]) for word in words]
@@ -81,6 +86,7 @@ def test_different_words_have_different_codes() -> None:
     assert len(set(codes_of(words).tolist())) == len(words)
 
 
+@pytest.mark.slow
 def test_a_long_text_has_the_same_codes_as_its_words() -> None:
     words = [f"word{number}" for number in range(40_000)]
     assert codes_of(words).tolist() == [int(code) for word in words for code in codes_of([word])]

@@ -71,6 +71,7 @@ def test_a_clock_that_was_put_back_gives_no_negative_ages_or_rates() -> None:
     assert table.ages(10.0).tolist() == [0.0]
 
 
+@pytest.mark.slow
 @given(looks=looks_of_any_kind, now=st.floats(-1e9, 1e9))
 def test_any_looks_make_a_table_of_sound_columns(looks: list[Observation], now: float) -> None:
     table = history_of(looks)

@@ -56,26 +56,32 @@ def test_uniform_takes_each_page_as_often() -> None:
     assert shares("uniform", table(4)).tolist() == near(0.25, 0.25, 0.25, 0.25)
 
 
+@pytest.mark.slow
 def test_or_takes_pages_in_proportion_to_their_links() -> None:
     assert shares("or", table(3, out_links=[0, 1, 3])).tolist() == near(0.0, 0.25, 0.75)
 
 
+@pytest.mark.slow
 def test_yr_takes_pages_in_proportion_to_their_yield_and_none_that_has_no_second_look() -> None:
     assert shares("yr", table(4, yielded=[np.nan, 1.0, 4.0, 0.0])).tolist() == near(0.0, 0.2, 0.8, 0.0)
 
 
+@pytest.mark.slow
 def test_yr_takes_any_page_as_long_as_none_has_yielded() -> None:
     assert shares("yr", table(2, yielded=[np.nan, 0.0])).tolist() == near(0.5, 0.5)
 
 
+@pytest.mark.slow
 def test_yru_is_half_yr_and_half_uniform() -> None:
     assert shares("yru", table(4, yielded=[np.nan, 1.0, 4.0, 0.0])).tolist() == near(0.125, 0.225, 0.525, 0.125)
 
 
+@pytest.mark.slow
 def test_ldu_is_half_the_highest_link_score_and_half_uniform() -> None:
     assert shares("ldu", table(4, link_score=[np.nan, 1.0, 4.0, 0.0])).tolist() == near(0.125, 0.125, 0.625, 0.125)
 
 
+@pytest.mark.slow
 def test_draws_without_replacement_go_on_in_proportion_among_those_left() -> None:
     random = np.random.default_rng(1)
     seconds = [
@@ -115,6 +121,7 @@ def test_crawl_value_is_the_formula(importance: float, rate: float, age: float) 
     assert value == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.slow
 @given(rate=positive, age=positive, later=st.floats(1.0, 10.0))
 def test_crawl_value_never_falls_with_age(rate: float, age: float, later: float) -> None:
     young, old = crawl_values(np.ones(2), np.full(2, rate), np.array([age, age * later]))
@@ -133,6 +140,7 @@ def test_crawl_value_goes_by_age_among_pages_without_value() -> None:
     assert policy_for("crawl-value").choose(pages, 5.0, 3).tolist() == [1, 0, 2]
 
 
+@pytest.mark.slow
 @given(pages=st.lists(st.tuples(positive, positive), min_size=1, max_size=30), budget=positive)
 def test_crawl_rates_use_the_budget_and_satisfy_one_price(pages: list[tuple[float, float]], budget: float) -> None:
     importance, rate = (np.array(column) for column in zip(*pages, strict=True))
@@ -147,6 +155,7 @@ def test_crawl_rates_are_shared_alike_when_nothing_changes_or_matters() -> None:
     assert crawl_rates(np.zeros(4), np.ones(4), 2.0).tolist() == [0.5] * 4
 
 
+@pytest.mark.slow
 def test_lambda_starves_no_page() -> None:
     """Neither one without importance, nor one that never changes, nor one that always does."""
     pages = table(6, importance=[1.0, 1.0, 1.0, 0.0, 5.0, 1.0], rate=[0.1, 0.5, 0.0, 1.0, 100.0, 2.0])
@@ -159,6 +168,7 @@ def test_lambda_starves_no_page() -> None:
     assert looked_at.min() > 0
 
 
+@pytest.mark.slow
 def test_lambda_looks_as_often_as_its_rates_say() -> None:
     pages = table(3, importance=[1.0, 2.0, 1.0], rate=[0.05, 0.2, 1.0])
     policy, looked_at = policy_for("lambda"), np.zeros(3)

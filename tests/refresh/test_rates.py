@@ -17,6 +17,7 @@ def columns(history: History) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.array(rows), np.array(times), np.array(changed)
 
 
+@pytest.mark.slow
 @given(history=intervals, changes=st.floats(0.1, 3.0), time=lengths)
 def test_the_rate_solves_the_equation(history: History, changes: float, time: float) -> None:
     rows, times, changed = columns(history)
@@ -28,6 +29,7 @@ def test_the_rate_solves_the_equation(history: History, changes: float, time: fl
         assert left == pytest.approx(quiet.sum() + time, rel=1e-6)
 
 
+@pytest.mark.slow
 @given(history=intervals)
 def test_every_rate_is_finite_and_positive(history: History) -> None:
     rates = change_rates(*columns(history), pages=5)
@@ -35,6 +37,7 @@ def test_every_rate_is_finite_and_positive(history: History) -> None:
     assert np.all(rates > 0)
 
 
+@pytest.mark.slow
 @given(history=intervals, scale=st.floats(1e-4, 1e6))
 def test_times_that_are_longer_by_a_factor_give_rates_that_are_lower_by_it(history: History, scale: float) -> None:
     rows, times, changed = columns(history)
@@ -43,6 +46,7 @@ def test_times_that_are_longer_by_a_factor_give_rates_that_are_lower_by_it(histo
     assert scaled * scale == pytest.approx(rates, rel=1e-6)
 
 
+@pytest.mark.slow
 @given(times=st.lists(lengths, min_size=1, max_size=20), data=st.data())
 def test_one_more_change_gives_a_higher_rate(times: list[float], data: st.DataObject) -> None:
     changed = np.array(data.draw(st.lists(st.booleans(), min_size=len(times), max_size=len(times))))
@@ -54,6 +58,7 @@ def test_one_more_change_gives_a_higher_rate(times: list[float], data: st.DataOb
     assert high > low
 
 
+@pytest.mark.slow
 @given(history=intervals)
 def test_the_order_of_looks_is_of_no_matter(history: History) -> None:
     assert change_rates(*columns(history[::-1]), pages=4) == pytest.approx(change_rates(*columns(history), pages=4))

@@ -111,6 +111,7 @@ def test_the_shipped_table_is_small_and_knows_many_words():
     assert np.abs(np.linalg.norm(table.background, axis=1) - 1.0).max() < 1e-5
 
 
+@pytest.mark.slow
 def test_the_table_is_read_only_when_it_is_asked_for():
     program = "import lycosa.relevance.embedding as e; print(e.builtin_embedding.cache_info().currsize)"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "0\n"

@@ -27,6 +27,7 @@ def test_the_background_is_wide() -> None:
     assert len(set().union(*BACKGROUND)) > 2000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("on_topic", [0.05, 0.5, 0.9])
 @pytest.mark.parametrize("examples", [2, 5, 20])
 def test_pages_of_the_crawl_teach_what_is_off_the_topic(on_topic: float, examples: int) -> None:
@@ -37,6 +38,7 @@ def test_pages_of_the_crawl_teach_what_is_off_the_topic(on_topic: float, example
     assert share_relevant(model, web.off_topic(200)) <= 0.05
 
 
+@pytest.mark.slow
 def test_a_single_example_is_enough_where_the_topic_is_rare() -> None:
     web = MadeUpWeb(seed=3)
     model = trained(web.on_topic(1), web.on_topic(5) + web.off_topic(95))
@@ -58,6 +60,7 @@ def test_bad_examples_count_as_bad() -> None:
     assert share_relevant(model, web.off_topic(50)) <= 0.2
 
 
+@pytest.mark.slow
 def test_the_same_pages_give_the_same_model() -> None:
     web = MadeUpWeb(seed=6)
     good, crawled = web.on_topic(4), web.off_topic(30)
@@ -75,6 +78,7 @@ def test_words_too_long_to_save_are_left_out() -> None:
     assert LinearModel.from_plain(model.to_plain()).to_plain() == model.to_plain()
 
 
+@pytest.mark.slow
 @given(st.integers(2, 12), st.integers(2, 30), st.integers(0, 1000))
 def test_left_out_scores_are_those_of_machines_trained_without_the_page(good: int, bad: int, seed: int) -> None:
     random = np.random.default_rng(seed)

@@ -32,6 +32,7 @@ class Says:
         return self.value
 
 
+@pytest.mark.slow
 @given(SHARES)
 def test_all_is_the_least_either_the_most_and_not_what_is_missing_to_1(shares: list[float]) -> None:
     parts = [Says(share) for share in shares]

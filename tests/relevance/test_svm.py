@@ -45,6 +45,7 @@ def test_a_page_without_words_can_be_judged() -> None:
     assert 0.0 < train([page(spider=1)], [page(ship=1)]).relevance(page()) < 1.0
 
 
+@pytest.mark.slow
 @given(st.lists(TERMS, min_size=1, max_size=4), st.lists(TERMS, min_size=1, max_size=4), TERMS)
 def test_a_saved_model_judges_as_before(
     good: list[dict[str, int]], bad: list[dict[str, int]], terms: JsonValue

@@ -19,6 +19,7 @@ def drawn(good: tuple[float, float], bad: tuple[float, float], count: int) -> tu
     return draw.normal(*good, count).tolist(), draw.normal(*bad, count).tolist()
 
 
+@pytest.mark.slow
 def test_with_many_examples_it_is_a_logistic_regression() -> None:
     from sklearn.linear_model import LogisticRegression  # takes a second, which only a process that needs it shall
 
@@ -49,6 +50,7 @@ def test_one_example_of_each_side_stays_near_the_middle() -> None:
     assert -offset / slope == pytest.approx(2.0)
 
 
+@pytest.mark.slow
 @given(good=DISTANCES, bad=DISTANCES, shift=st.floats(-5.0, 5.0), scale=st.floats(0.1, 10.0))
 def test_where_the_distances_begin_and_in_which_unit_they_are_does_not_matter(
     good: list[float], bad: list[float], shift: float, scale: float
@@ -61,6 +63,7 @@ def test_where_the_distances_begin_and_in_which_unit_they_are_does_not_matter(
     assert np.isfinite(one).all()
 
 
+@pytest.mark.slow
 @given(good=DISTANCES, bad=DISTANCES)
 def test_both_sides_count_alike_however_many_they_are(good: list[float], bad: list[float]) -> None:
     assume(len(bad) >= len(good) and np.mean(good) - np.mean(bad) > 0.05)

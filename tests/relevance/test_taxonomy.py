@@ -36,6 +36,7 @@ def taxonomy_of(examples: dict[str, list[dict[str, int]]], **options: float) -> 
     return Taxonomy.train(pages_of(examples), **options)
 
 
+@pytest.mark.slow
 @given(EXAMPLES, TERMS, st.sampled_from([1.0, 0.1]))
 def test_found_are_those_of_another_implementation(
     examples: dict[str, list[dict[str, int]]], terms: dict[str, int], smoothing: float
@@ -52,6 +53,7 @@ def test_found_are_those_of_another_implementation(
     assert ours.probabilities(page(**terms)) == pytest.approx([theirs[topic] for topic in examples], abs=1e-9)
 
 
+@pytest.mark.slow
 @given(EXAMPLES, TERMS)
 def test_probabilities_sum_to_one_and_each_can_be_asked_for_alone(
     examples: dict[str, list[dict[str, int]]], terms: dict[str, int]
@@ -119,6 +121,7 @@ def test_rarest_words_are_left_out_where_there_are_too_many(monkeypatch: pytest.
     assert taxonomy.best(page(bee=1, odd=7)) == "bees"
 
 
+@pytest.mark.slow
 @given(EXAMPLES, TERMS)
 def test_a_saved_taxonomy_judges_as_before(examples: dict[str, list[dict[str, int]]], terms: dict[str, int]) -> None:
     taxonomy = taxonomy_of(examples, smoothing=0.5)

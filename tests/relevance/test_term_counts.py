@@ -28,6 +28,7 @@ def model() -> LinearModel:
     return train_from_positives(list(map(terms_of, GOOD)), [], list(map(terms_of, OTHER)), [])
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(texts=st.lists(WORDS, max_size=8))
 def test_many_pages_are_judged_as_one_by_one(model: LinearModel, texts: list[list[str]]) -> None:
@@ -43,6 +44,7 @@ def test_the_vector_of_a_page_is_made_when_it_is_asked_for() -> None:
     assert counts.with_vector().vector.tolist() == builtin_embedding().embed_counts(*page.words.term_counts).tolist()
 
 
+@pytest.mark.slow
 @given(
     table=st.sets(st.integers(0, 2**64 - 2), max_size=60),
     wanted=st.lists(st.integers(0, 2**64 - 2), max_size=60),
@@ -64,6 +66,7 @@ def test_terms_counted_before_give_the_same_model(model: LinearModel) -> None:
     assert dict(good[0]) == terms_of(GOOD[0]) and len(good[0]) == len(terms_of(GOOD[0]))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(seed=st.integers(0, 1000), count=st.integers(2, 120))
 def test_the_solver_finds_what_an_inverse_gives(seed: int, count: int) -> None:

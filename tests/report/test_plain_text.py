@@ -2,6 +2,7 @@
 
 import unicodedata
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,6 +31,7 @@ def test_long_text_is_cut_with_an_ellipsis():
     assert visible("x" * 200) == "x" * 200 and len(visible("x" * 201)) == 200
 
 
+@pytest.mark.slow
 @given(st.text(), st.integers(1, 50))
 def test_nothing_but_one_short_harmless_line_is_left(text, limit):
     line = visible(text, limit)

@@ -130,6 +130,7 @@ def test_explain_and_the_report_give_the_same_reason(tmp_path, served, strategy,
     assert reason in (folder / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", [20, 2_000])
 def test_the_priority_is_shown_however_many_reasons_there_are(tmp_path, served, parts):
     folder = collection(tmp_path / "c", [HOME])
@@ -160,6 +161,7 @@ def test_the_list_of_commands_says_what_the_help_of_each_begins_with(name):
         assert (command.help or "").startswith(re.split("[:.,]", COMMANDS[name])[0])
 
 
+@pytest.mark.slow
 def test_help_and_a_mistyped_command_load_no_command():
     program = "import sys; sys.argv = ['lycosa', *sys.argv[1:]]; from lycosa.cli import main\n"
     program += "try: main()\nfinally: print(*sys.modules)"

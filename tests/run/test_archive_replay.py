@@ -16,6 +16,7 @@ BEES = Url("http://bees.example/0")
 SEEN = 12  # pages
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["best-first", "adaptive", "infospiders"])
 def test_after_a_kill_a_session_reads_from_the_archive_what_was_lost(tmp_path: Path, strategy: str) -> None:
     killed, whole = (collection(tmp_path / name, [TOPICAL_SEED]) for name in ("killed", "whole"))

@@ -45,6 +45,7 @@ def mapped(out: Path, topic: str) -> set[str]:
         return mapped_by(atlas.crawl_map(topic))
 
 
+@pytest.mark.slow
 def test_a_collection_is_of_one_topic_named_like_it(folders: dict[str, Path], tmp_path: Path) -> None:
     result = built(tmp_path / "a", folders["bees"])
     assert [facts.name for facts in result.topics] == ["bees"] == list(result.known)

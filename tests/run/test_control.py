@@ -37,6 +37,7 @@ def answers(folder: Path, *requests: CrawlRequest) -> list[CrawlReply]:
         return [control.answer(request) for request in requests]
 
 
+@pytest.mark.slow
 def test_labels_are_on_the_disk_and_learnt(folder: Path) -> None:
     url = pages(folder)[4]
     [reply] = answers(folder, CrawlRequest("label", labels={url: False}))

@@ -67,6 +67,7 @@ def test_a_host_that_was_asked_for_an_example_has_its_rest_before_the_crawl(fold
         assert all(until <= session.clock.now() + 2 for until in held.values())
 
 
+@pytest.mark.slow
 def test_the_crawl_takes_an_example_page_that_was_fetched_lately_as_it_is(folder: Path) -> None:
     with opened(folder) as session:
         fetched(session)

@@ -46,6 +46,7 @@ def a_page_of(folder):
         return [page.url for page in collection if page.url not in {*EXAMPLES, WORLD.front_page}][-1]
 
 
+@pytest.mark.slow
 def test_a_forgotten_page_does_not_come_back_by_import(bees, tmp_path):
     [archive] = (bees / "archive").glob("*.warc.gz")
     shutil.copy(archive, tmp_path / "copy.warc.gz")
@@ -56,6 +57,7 @@ def test_a_forgotten_page_does_not_come_back_by_import(bees, tmp_path):
         assert collection.page(url) is None
 
 
+@pytest.mark.slow
 def test_a_forgotten_label_is_not_named_any_more(bees):
     url = a_page_of(bees)
     upkeep.label(bees, {WORLD.front_page: False}, **WITH_CLOCK)
@@ -64,6 +66,7 @@ def test_a_forgotten_label_is_not_named_any_more(bees):
     assert (bees / "labels.txt").read_text() == f"bad {WORLD.front_page}\n"
 
 
+@pytest.mark.slow
 def test_a_forgotten_example_is_not_fetched_again(bees):
     upkeep.forget(bees, EXAMPLES[0], **WITH_CLOCK)
     asked = crawl(bees, pages=20)  # trains anew on the examples that are left
@@ -71,6 +74,7 @@ def test_a_forgotten_example_is_not_fetched_again(bees):
     assert EXAMPLES[0] not in asked
 
 
+@pytest.mark.slow
 def test_what_a_forgotten_page_leaves_room_for_waits_again_and_is_skipped_no_more(bees):
     crawl(bees, pages=60, per_host=4)
     before = skipped(bees)
@@ -84,6 +88,7 @@ def test_what_a_forgotten_page_leaves_room_for_waits_again_and_is_skipped_no_mor
     assert full and full <= skipped(bees).keys() | waiting(bees).keys()
 
 
+@pytest.mark.slow
 def test_a_forgetting_that_was_killed_is_finished_by_whoever_opens_the_collection_next(bees):
     with lycosa.open(bees) as opened:
         url = [page.url for page in opened][5]
@@ -99,6 +104,7 @@ def test_a_forgetting_that_was_killed_is_finished_by_whoever_opens_the_collectio
         assert not [target for target in targets if target.endswith(url)]
 
 
+@pytest.mark.slow
 def test_a_page_that_is_crawled_later_does_not_bring_a_forgotten_url_back(bees):
     url = a_page_of(bees)
     upkeep.forget(bees, url, **WITH_CLOCK)
@@ -109,6 +115,7 @@ def test_a_page_that_is_crawled_later_does_not_bring_a_forgotten_url_back(bees):
             assert not re.search(rf"{re.escape(url)}[\"'\\]", text), table  # other URLs may begin like it
 
 
+@pytest.mark.slow
 def test_a_reading_command_finishes_a_forgetting_that_was_killed(bees):
     url = a_page_of(bees)
     write_journal(bees, Upkeep("forget"))

@@ -102,6 +102,7 @@ def test_a_topic_that_nothing_names_is_refused_before_a_run_is_recorded(tmp_path
     assert rows(folder, "SELECT count(*) FROM runs") == [(0,)]
 
 
+@pytest.mark.slow
 def test_the_default_strategy_is_told_once_where_runs_went_by_another(bees: Path) -> None:
     def said(pages: int, **changes: Any) -> list[str]:
         lines: list[str] = []
@@ -165,6 +166,7 @@ def last_run(folder: Path) -> tuple[object, ...]:
     return rows(folder, "SELECT strategy, stop_reason FROM runs ORDER BY rowid DESC LIMIT 1")[0]
 
 
+@pytest.mark.slow
 def test_how_a_run_ended_is_recorded(bees: Path) -> None:
     assert len(crawl(bees, TOPICAL, 7, strategy="best-first")) == 7
     assert last_run(bees) == ("best-first", "the collection has 7 pages, as asked")
@@ -194,6 +196,7 @@ def test_a_run_that_ends_by_an_exception_is_recorded_as_interrupted(bees: Path, 
     assert len(crawl(bees, TOPICAL, 5)) == 2, "the next run goes on"
 
 
+@pytest.mark.slow
 def test_stopped_and_gone_on_a_crawl_is_the_same_as_in_one_run(tmp_path: Path) -> None:
     whole, stopped = (collection(tmp_path / name, [TOPICAL_SEED]) for name in ("whole", "stopped"))
     expected = crawl(whole, TOPICAL, 20)
@@ -201,6 +204,7 @@ def test_stopped_and_gone_on_a_crawl_is_the_same_as_in_one_run(tmp_path: Path) -
     assert waiting(stopped) == waiting(whole)
 
 
+@pytest.mark.slow
 def test_another_strategy_ranks_anew_what_waits_and_says_so(bees: Path) -> None:
     told: list[str] = []
     crawl(bees, TOPICAL, 5, strategy="breadth-first", tell=told.append)

@@ -27,6 +27,7 @@ def test_a_measured_harvest_rate_comes_before_an_estimated_one(tmp_path):
     assert harvest_of(folder, 5, 5, None) == harvest_of(folder, 5, 5, Measured(1, 1, 1.0, 0.2, 1.0, 0, 0))
 
 
+@pytest.mark.slow
 def test_after_a_label_recall_is_estimated_again_only_where_few_links_are_read(tmp_path, monkeypatch):
     folder = collection(tmp_path / "c", [next(iter(STAR))], topic='text = "star"')
     crawl(folder, STAR, 5)

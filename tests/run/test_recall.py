@@ -50,6 +50,7 @@ def estimator_of(graph: Mapping[int, tuple[bool, list[int]]]) -> RecallEstimator
     return estimator
 
 
+@pytest.mark.slow
 @given(graph=graphs)
 def test_the_tables_count_what_the_visits_say(graph: dict[int, tuple[bool, list[int]]]) -> None:
     def parents(target: int, kind: bool) -> int:
@@ -70,6 +71,7 @@ def test_the_tables_count_what_the_visits_say(graph: dict[int, tuple[bool, list[
     assert all(hits <= trials for hits, trials in zip(estimator._hits, estimator._trials, strict=True))
 
 
+@pytest.mark.slow
 @given(graph=graphs)
 def test_an_estimate_lies_within_its_interval_and_all_is_found_where_nothing_waits(
     graph: dict[int, tuple[bool, list[int]]],

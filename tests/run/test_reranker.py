@@ -18,6 +18,7 @@ class AboutShips:
         return 1.0 - AboutBees().relevance(page)
 
 
+@pytest.mark.slow
 def test_a_new_ranking_is_that_of_a_crawl_that_has_gone_by_the_strategy_from_the_start(crawled: Path) -> None:
     before = waiting(crawled)
     with opened(crawled) as session:
@@ -47,6 +48,7 @@ def test_a_ranking_left_to_the_next_session_is_done_by_it_once(crawled: Path) ->
     assert waiting(crawled) == pytest.approx(before)
 
 
+@pytest.mark.slow
 def test_new_scores_re_rank_without_the_archive_if_the_strategy_can(
     bees: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

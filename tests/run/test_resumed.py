@@ -53,6 +53,7 @@ def test_it_ends_with_what_waited_though_more_was_found(folder):
     assert not set(waiting(folder)) & set(pages(folder))
 
 
+@pytest.mark.slow
 def test_the_crawl_goes_on_afterwards_to_the_end(folder):
     more(folder, 3)
     crawl(folder, TOPICAL, None, strategy="best-first")

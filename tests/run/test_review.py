@@ -71,6 +71,7 @@ def test_labelled_and_passed_over_pages_are_not_asked_for_again(folder: Path) ->
     assert not again & set(first)
 
 
+@pytest.mark.slow
 def test_every_page_is_as_likely_to_be_drawn(folder: Path) -> None:
     drawn: dict[str, int] = dict.fromkeys(pages(folder), 0)
     for seed in range(300):

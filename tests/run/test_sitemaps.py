@@ -1,6 +1,7 @@
 import asyncio
 import gzip
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -81,6 +82,7 @@ def test_sitemaps_that_name_each_other_come_to_an_end() -> None:
     assert listed({}) == []
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=300))
 def test_no_bytes_make_it_fail(content: bytes) -> None:
     listed({MAP: content})

@@ -92,6 +92,7 @@ def test_a_damaged_model_of_standing_is_told(crawled: Path) -> None:
         StandingTrainer(session).learn()
 
 
+@pytest.mark.slow
 def test_with_a_hundred_pages_standing_is_learnt_anew(tmp_path: Path) -> None:
     told: list[str] = []
     honey = collection(tmp_path / "honey", [next(iter(HONEY))], topic='examples = "good.txt"')

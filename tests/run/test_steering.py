@@ -81,6 +81,7 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
         read_steering(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["hunter", "best-first", "breadth-first"])
 def test_a_session_blocks_and_boosts_and_the_next_one_knows_it(tmp_path: Path, strategy: str) -> None:
     folder = collection(tmp_path / "c", [TOPICAL_SEED])

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from lycosa.recipe import DEFAULT_STRATEGY
@@ -11,6 +12,7 @@ from worlds import TOPICAL
 SEEN = 12  # pages
 
 
+@pytest.mark.slow
 def test_where_an_older_version_kept_less_of_a_strategy_what_waits_is_ranked_anew(crawled: Path) -> None:
     crawl(crawled, TOPICAL, SEEN + 2, strategy="adaptive")
     told: list[str] = []
@@ -34,6 +36,7 @@ def test_a_plug_in_that_only_the_collection_names_is_not_run(crawled: Path) -> N
     ]
 
 
+@pytest.mark.slow
 def test_strategy_and_frontier_come_back_as_they_were_at_the_checkpoint(bees: Path) -> None:
     crawl(bees, TOPICAL, 5)
     with opened(bees, strategy="pagerank") as session:

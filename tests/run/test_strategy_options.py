@@ -29,6 +29,7 @@ def options_of(folder: Path) -> object:
     return rows(folder, "SELECT value FROM state WHERE key = 'options'")
 
 
+@pytest.mark.slow
 def test_options_change_the_order_and_are_kept_with_the_run(folder: Path, tmp_path: Path) -> None:
     other = lycosa.new(tmp_path / "d", topic=WORLD.topics[0], seeds=[WORLD.front_page])
     first = crawl(folder, 30, strategy="random", options={"seed": 1})
@@ -38,11 +39,13 @@ def test_options_change_the_order_and_are_kept_with_the_run(folder: Path, tmp_pa
     assert options_of(folder) == [('{"seed":1}',)]
 
 
+@pytest.mark.slow
 def test_a_collection_without_options_is_as_it_always_was(folder: Path) -> None:
     crawl(folder, 5)
     assert options_of(folder) == []
 
 
+@pytest.mark.slow
 def test_stopped_and_gone_on_a_crawl_keeps_its_options(folder: Path, tmp_path: Path) -> None:
     whole = lycosa.new(tmp_path / "d", topic=WORLD.topics[0], seeds=[WORLD.front_page])
     expected = crawl(whole, 40, strategy="random", options={"seed": 9})
@@ -50,6 +53,7 @@ def test_stopped_and_gone_on_a_crawl_keeps_its_options(folder: Path, tmp_path: P
     assert begun + crawl(folder, 40, strategy="random", options={"seed": 9}) == expected
 
 
+@pytest.mark.slow
 def test_options_of_the_recipe_are_for_its_own_strategy(folder: Path) -> None:
     recipe = folder / "lycosa.toml"
     recipe.write_text(

@@ -149,6 +149,7 @@ def test_another_predicate_judges_every_page_anew_and_the_same_one_does_not(craw
             assert row.relevance == float("mast" in page_in(session, row.url).terms)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("topic", [{"keywords": (), "text": "hives of bees"}, {"keywords": (), "examples": "good.txt"}])
 def test_pages_judged_by_whole_words_are_judged_anew_by_stems(crawled: Path, topic: dict[str, object]) -> None:
     told: list[str] = []
@@ -260,6 +261,7 @@ def judged_by(model: LinearModel, folder: Path) -> list[float]:
         return [model.relevance(page_in(session, row.url)) for row in session.collection.catalog.pages()]
 
 
+@pytest.mark.slow
 def test_a_model_is_trained_again_with_five_pages_and_whenever_they_have_doubled(
     two_topics: Path, trainings: list[Training], reranked: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -285,6 +287,7 @@ def last_visit(session: Session) -> Visit:
     return replace(last, page=session.reader(last.fetch))
 
 
+@pytest.mark.slow
 def test_what_waits_is_ranked_by_the_new_model(two_topics: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     crawl(two_topics, TWO_TOPICS, 19, is_killed=True)
     monkeypatch.setattr("lycosa.run.topic_training.RETRAIN_AT", (5, 10, 19))
@@ -297,6 +300,7 @@ def test_what_waits_is_ranked_by_the_new_model(two_topics: Path, monkeypatch: py
     assert waiting(two_topics).keys() == before.keys()
 
 
+@pytest.mark.slow
 def test_judging_at_the_end_leaves_what_waits_and_the_saved_model_as_they_are(two_topics: Path) -> None:
     crawl(two_topics, TWO_TOPICS, 19, is_killed=True)
     with opened(two_topics) as session:
@@ -308,6 +312,7 @@ def test_judging_at_the_end_leaves_what_waits_and_the_saved_model_as_they_are(tw
     assert (waiting(two_topics), (two_topics / MODEL_FILE).read_bytes()) == (before, model)
 
 
+@pytest.mark.slow
 def test_strategies_that_cannot_rank_again_have_the_archive_read_at_fewer_sizes(
     two_topics: Path, trainings: list[Training], reranked: list[int]
 ) -> None:
@@ -329,6 +334,7 @@ def test_a_crawl_that_was_ended_goes_on_as_if_it_had_not_been(tmp_path: Path, si
     assert (killed / MODEL_FILE).read_bytes() == (whole / MODEL_FILE).read_bytes()
 
 
+@pytest.mark.slow
 def test_the_same_pages_give_the_same_model_however_often_a_crawl_was_stopped(tmp_path: Path) -> None:
     whole, stopped = (collection_on_bees(tmp_path / name) for name in ("whole", "stopped"))
     crawl(whole, TWO_TOPICS, 85, strategy="breadth-first")
@@ -338,6 +344,7 @@ def test_the_same_pages_give_the_same_model_however_often_a_crawl_was_stopped(tm
     assert (stopped / MODEL_FILE).read_bytes() == (whole / MODEL_FILE).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_sample_is_the_same_whether_its_pages_were_just_crawled_or_read_from_the_archive(
     two_topics: Path, trainings: list[Training], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -355,6 +362,7 @@ def test_a_sample_is_the_same_whether_its_pages_were_just_crawled_or_read_from_t
     assert trainings[-1].unlabelled == live
 
 
+@pytest.mark.slow
 def test_pages_that_were_seen_changed_are_judged_by_their_new_words(two_topics: Path) -> None:
     crawl(two_topics, TWO_TOPICS, 20)
     with opened(two_topics) as session:
@@ -405,6 +413,7 @@ def test_a_topic_that_is_a_rule_is_never_trained(crawled: Path, trainings: list[
     assert trainings == []
 
 
+@pytest.mark.slow
 def test_pages_on_the_topic_are_told_from_others(two_topics: Path) -> None:
     crawl(two_topics, TWO_TOPICS, 75)
     judged = dict(rows(two_topics, "SELECT url, relevance FROM pages WHERE title LIKE 'Leaf%' ORDER BY number"))
@@ -422,6 +431,7 @@ def test_training_again_judges_all_pages_by_the_new_model(crawled: Path) -> None
     assert relevances(crawled) == pytest.approx(judged, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_label_neither_reads_pages_nor_the_list_of_public_suffixes(
     two_topics: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -440,6 +450,7 @@ def test_a_label_neither_reads_pages_nor_the_list_of_public_suffixes(
     assert told == ["reading 40 pages from the archive, once; the next time takes a second or so"]
 
 
+@pytest.mark.slow
 def test_examples_in_files_and_the_background_are_counted_once(
     two_topics: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -479,6 +490,7 @@ def test_a_new_crawl_by_links_alone_is_judged_and_ranked_anew_without_reading_th
     assert "20 pages collected, model retrained: re-scoring 20 pages" in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["best-first", "baseline-focused", "breadth-first", "random"])
 def test_judged_by_visits_in_memory_or_by_those_of_the_archive_all_is_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: str

@@ -93,6 +93,7 @@ def test_a_label_of_a_page_at_hand_trains_the_model_anew(learning: Path) -> None
     assert (learning / LABELS_FILE).read_text() == f"bad {url}\n"
 
 
+@pytest.mark.slow
 def test_what_waits_is_ranked_by_labels_when_the_next_session_opens(tmp_path, monkeypatch) -> None:
     folder = collection(tmp_path / "hunting", [TOPICAL_SEED], topic='examples = "good.txt"\nnegatives = "bad.txt"')
     listing(folder / "good.txt", GOOD[:4])
@@ -113,6 +114,7 @@ def test_what_waits_is_ranked_by_labels_when_the_next_session_opens(tmp_path, mo
     assert waiting(folder) == ranked  # once is enough
 
 
+@pytest.mark.slow
 def test_a_label_of_a_page_that_was_not_fetched_waits_for_the_next_crawl(learning: Path) -> None:
     url = next(url for url in GOOD if url not in pages(learning))
     before = (learning / MODEL_FILE).read_bytes()
@@ -139,6 +141,7 @@ def test_a_rule_learns_nothing_from_labels(words: Path) -> None:
     assert not (words / LABELS_FILE).exists()
 
 
+@pytest.mark.slow
 def test_a_forgotten_page_is_nowhere_any_more_and_not_fetched_again(words: Path) -> None:
     url = pages(words)[3]
     (words / REPORT_FILE).write_text(f"{url} was here")
@@ -149,6 +152,7 @@ def test_a_forgotten_page_is_nowhere_any_more_and_not_fetched_again(words: Path)
     assert url not in crawl(words, TOPICAL, strategy="best-first")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spelling", ["ships.example", "SHIPS.example/"])
 def test_all_of_a_host_is_forgotten_by_its_name(words: Path, spelling: str) -> None:
     crawl(words, TOPICAL, 25, strategy="breadth-first")
@@ -157,6 +161,7 @@ def test_all_of_a_host_is_forgotten_by_its_name(words: Path, spelling: str) -> N
     assert not [url for url in (*pages(words), *waiting(words)) if "//ships." in url]
 
 
+@pytest.mark.slow
 def test_a_label_is_forgotten_with_its_page(learning: Path) -> None:
     for url in (GOOD[0], BAD[0]):
         label(learning, {url: False}, **QUIETLY)
@@ -164,6 +169,7 @@ def test_a_label_is_forgotten_with_its_page(learning: Path) -> None:
     assert (learning / LABELS_FILE).read_text() == f"bad {BAD[0]}\n"
 
 
+@pytest.mark.slow
 def test_a_model_that_was_trained_on_a_forgotten_example_is_not_kept(learning: Path) -> None:
     forget(learning, TOPICAL_SEED, **QUIETLY)
     assert (learning / MODEL_FILE).exists(), "it holds no word of that page"

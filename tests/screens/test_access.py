@@ -32,6 +32,7 @@ def log_in(browser, password=PASSWORD, **headers):
 # ---------------------------------------------------------------- by a password
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", GETS.values())
 def test_nothing_is_shown_before_the_password(remote, path):
     answer = remote.get(path)
@@ -91,6 +92,7 @@ def test_addresses_in_figures_are_answered_and_names_are_not(root):
 # ---------------------------------------------------------------- published
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [path for path in GETS.values() if path != "/c/bees/peers"])
 def test_everybody_may_read_what_is_published(public, path):
     assert public.get(path).status_code == 200
@@ -108,6 +110,7 @@ def test_nothing_is_changed_of_what_is_published(public, path, fields):
     assert public.launched == []
 
 
+@pytest.mark.slow
 def test_published_screens_offer_nothing_to_change_and_ask_no_peers(public):
     for path in SCREENS:
         if path not in ("/new", "/c/bees/peers"):
@@ -126,6 +129,7 @@ headers = { Authorization = "SECRET" }
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_damaged", [False, True])
 def test_published_screens_show_no_secrets_of_a_recipe(root, tmp_path, is_damaged):
     root = Path(copytree(root, tmp_path / "copy"))

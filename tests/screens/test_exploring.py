@@ -37,6 +37,7 @@ def catalog_rows(root, *columns):
     return rows(root / "bees", f"SELECT url, {', '.join(columns)} FROM pages")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", ["", "honey"])
 def test_answers_are_sorted_as_asked(root, browser, query):
     number = dict(catalog_rows(root, "number"))

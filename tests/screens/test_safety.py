@@ -78,6 +78,7 @@ everything = pytest.mark.parametrize("path", GETS.values())
 every_post = pytest.mark.parametrize(("path", "fields"), POSTS.values(), ids=lambda each: str(each)[:30])
 
 
+@pytest.mark.slow
 def test_the_tables_have_every_route(browser):
     routes = {
         (route.path, method) for route in browser.gate._app.routes for method in route.methods if method != "HEAD"
@@ -85,6 +86,7 @@ def test_the_tables_have_every_route(browser):
     assert routes == {*((path, "GET") for path in GETS), *((path, "POST") for path in POSTS)}
 
 
+@pytest.mark.slow
 @everything
 def test_nothing_is_read_without_the_cookie_or_the_token(root, path):
     stranger = Browser(root, has_cookie=False)
@@ -100,12 +102,14 @@ def test_nothing_is_read_without_the_cookie_or_the_token(root, path):
 OTHER_NAMES = ["evil.example", f"evil.example:{PORT}", "127.0.0.1:1", "127.0.0.1", f"127.0.0.1.nip.io:{PORT}", " "]
 
 
+@pytest.mark.slow
 @everything
 def test_no_other_name_of_the_server_is_answered(browser, path):
     for host in OTHER_NAMES:
         assert browser.get(path, host=host).status_code in (400, 421), host
 
 
+@pytest.mark.slow
 @everything
 def test_a_page_of_another_site_is_not_answered(browser, path):
     for site in ("cross-site", "same-site"):
@@ -197,6 +201,7 @@ def test_read_only_screens_change_nothing(root, path, fields):
     assert reader.launched == []
 
 
+@pytest.mark.slow
 def test_read_only_screens_offer_nothing_to_change_and_looking_changes_nothing(root):
     reader = Browser(root, read_only=True)
     before = state(root)
@@ -244,6 +249,7 @@ def test_fields_that_mean_nothing_or_too_much_are_refused_in_a_line(root, browse
     assert browser.launched == []
 
 
+@pytest.mark.slow
 @everything
 def test_there_are_no_other_methods(browser, path):
     for method in ("PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"):
@@ -363,6 +369,7 @@ def test_titles_texts_and_addresses_that_would_act_are_shown_and_do_nothing(brow
     assert found is None, text[max(0, found.start() - 40) : found.end() + 40]
 
 
+@pytest.mark.slow
 def test_the_json_is_as_inert(browser):
     for name in TITLES:
         found = browser.get(f"/api/collections/bees/page?url={quote(HOME + name, safe='')}")
@@ -376,6 +383,7 @@ def test_a_stored_page_names_nothing_to_load_before_the_policy_holds(browser):
     assert not {"link", "base", "meta"} & set(Seen(text).tags)
 
 
+@pytest.mark.slow
 def test_a_collection_of_somebody_else_is_shown_and_not_obeyed(root, tmp_path):
     root = Path(copytree(root, tmp_path / "copy"))
     folder = root / "bees"

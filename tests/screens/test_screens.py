@@ -102,6 +102,7 @@ def test_the_frontier_comes_best_first_and_by_host(browser):
     assert browser.get("/api/collections/bees/frontier?host=other.example").json()["waiting"] == []
 
 
+@pytest.mark.slow
 def test_a_label_is_saved_and_learnt(root, tmp_path):
     root = Path(copytree(root, tmp_path / "copy"))
     browser = Browser(root)
@@ -115,6 +116,7 @@ def test_a_label_is_saved_and_learnt(root, tmp_path):
     assert [hit["url"] for hit in labelled["hits"]] == [f"{HOME}plus"]
 
 
+@pytest.mark.slow
 def test_numbers_that_are_none_are_as_if_not_given(browser):
     for asked in (
         "page=-1",
@@ -214,6 +216,7 @@ def test_a_collection_is_served_alone_too(root):
             Library(root).folder(name)
 
 
+@pytest.mark.slow
 def test_many_collections_come_by_pages(tmp_path):
     for number in range(overviews.COLLECTIONS_PER_PAGE + 2):
         collection(tmp_path / f"c{number:02}")
@@ -262,6 +265,7 @@ def test_a_port_that_is_taken_is_said_in_a_line(tmp_path):
         assert lycosa("ui", tmp_path, "--no-browser", "--port", port).is_one_clear_line(2, str(port), "--port")
 
 
+@pytest.mark.slow
 def test_pages_that_a_crawl_left_out_of_the_index_are_added_when_somebody_searches(tmp_path, monkeypatch):
     monkeypatch.setattr("lycosa.collection.collection._MAX_INDEXED_ON_CLOSE", 0)
     browser = Browser(folder_of_collections(tmp_path))

@@ -201,6 +201,7 @@ def test_a_damaged_table_names_the_way_out(tmp_path, damage):
         AuthorityTable(tmp_path / "authority.table")
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(max_size=30), max_size=8))
 def test_no_line_raises_anything_else(tmp_path_factory, lines):
     folder = tmp_path_factory.mktemp("any")

@@ -135,6 +135,7 @@ def test_a_node_of_a_graph_has_features_too():
     assert FeatureExtractor().of(by_number) == FeatureExtractor().of(node) == (0.0, 0.0, 0.0, log1p(2), 2.0, 0.0, 0.0)
 
 
+@pytest.mark.slow
 @given(
     text=st.text(max_size=200),
     stem=st.booleans(),

@@ -1,5 +1,6 @@
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,6 +40,7 @@ def test_nodes_of_a_graph_are_counted_by_their_numbers():
 LINKS = st.lists(st.tuples(st.sampled_from([A, B, C]), st.lists(st.sampled_from([A, B, C]))), unique_by=lambda p: p[0])
 
 
+@pytest.mark.slow
 @given(LINKS, st.integers(0, 3))
 def test_an_index_goes_on_where_its_state_was_taken(pages, stop):
     whole, first, rest = InLinkIndex(), InLinkIndex(), InLinkIndex()
@@ -52,6 +54,7 @@ def test_an_index_goes_on_where_its_state_was_taken(pages, stop):
     assert [rest.count(url) for url in (A, B, C)] == [whole.count(url) for url in (A, B, C)]
 
 
+@pytest.mark.slow
 @given(LINKS)
 def test_an_index_counts_what_counting_links_does(pages):
     index = InLinkIndex()

@@ -46,10 +46,12 @@ def empty_page(number: int = 0) -> Page:
     return page_of_html(Url(f"http://a.example/{number}"), "")
 
 
+@pytest.mark.slow
 def test_a_model_tells_part_of_the_standing_of_pages_it_has_not_seen():
     assert explained(learnt(), pages(600, 400)) > 0.25
 
 
+@pytest.mark.slow
 def test_a_model_of_one_topic_tells_part_of_the_standing_on_others():
     topic = world().topics[0]
     on = [(page, status) for page, status in pages(0, 1500) if world().topic(page.url) == topic]
@@ -101,6 +103,7 @@ def test_a_model_loaded_without_its_traffic_takes_all_domains_as_unknown_and_say
     assert again.features.traffic.of(pages(0, 1)[0][0].url) == learnt().features.traffic.neutral
 
 
+@pytest.mark.slow
 def test_how_many_terms_are_characteristic_is_a_choice():
     counted = pages(600, 1)[0][0].words.term_counts
     for count in (1, 40):

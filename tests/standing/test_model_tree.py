@@ -170,6 +170,7 @@ def test_no_rows_have_no_predictions() -> None:
 # --- laws
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.sampled_from([4, 5, 9, 40, 150]), st.integers(1, 6), st.booleans())
 @settings(max_examples=40)
 def test_predictions_are_finite_and_the_same_one_by_one(seed: int, rows: int, attributes: int, smooth: bool) -> None:
@@ -182,6 +183,7 @@ def test_predictions_are_finite_and_the_same_one_by_one(seed: int, rows: int, at
     assert [tree.predict_one(row) for row in table.tolist()] == pytest.approx(predictions.tolist(), rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.sampled_from([-50.0, 3.0]), st.sampled_from([-2.0, 0.5, 32.0]), st.booleans())
 @settings(max_examples=25)
 def test_a_target_moved_and_scaled_moves_and_scales_predictions(
@@ -196,6 +198,7 @@ def test_a_target_moved_and_scaled_moves_and_scales_predictions(
     assert moved.predict(asked) == pytest.approx(scale * tree.predict(asked) + shift, rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.booleans())
 @settings(max_examples=25)
 def test_the_order_of_the_rows_does_not_matter(seed: int, smooth: bool) -> None:
@@ -219,6 +222,7 @@ def test_what_is_given_is_left_as_it_was() -> None:
 # --- saved
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.booleans())
 @settings(max_examples=15)
 def test_a_saved_tree_predicts_as_before(seed: int, smooth: bool) -> None:
@@ -293,6 +297,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.sampled_from(sorted(PLAIN)), JSON, st.sampled_from(sorted(ROOT)), JSON)
 def test_whatever_json_says_is_a_tree_or_refused(
     member: str, value: JsonValue, of_node: str, node_value: JsonValue

@@ -119,6 +119,7 @@ def test_a_table_without_end_is_refused(tmp_path, monkeypatch):
         read_traffic(table(tmp_path, "domain,reach\n" + "".join(f"a{number}.org,1\n" for number in range(9))))
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=60) | st.text(alphabet='a.,\t"\n1-/:htp', max_size=60).map(str.encode))
 def test_whatever_a_file_holds_is_read_or_refused_with_its_line(tmp_path_factory, content):
     path = table(tmp_path_factory.getbasetemp(), content)

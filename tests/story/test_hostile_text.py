@@ -145,6 +145,7 @@ def test_every_other_export_has_one_row_a_page(crawled, tmp_path):
     assert table.column("url").to_pylist() == pages(folder)
 
 
+@pytest.mark.slow
 def test_json_of_a_crawl_is_one_object_a_line(tmp_path):
     folder = collection(tmp_path / "c", [HOME], topic='text = "honey"')
     with WorldServer(WORLD) as served:

@@ -43,6 +43,7 @@ def judge(tmp_path, monkeypatch):
     return tmp_path / "asked.txt"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("predicate", "expected"),
     [
@@ -74,6 +75,7 @@ def test_a_crawl_goes_by_a_predicate_that_needs_no_examples(tmp_path, predicate,
     assert done("report", folder).code == 0
 
 
+@pytest.mark.slow
 def test_pages_are_judged_anew_when_the_predicate_has_changed(tmp_path):
     folder = collection(tmp_path / "c", [HOME], topic='[topic.predicate]\nurl = "*/wiki/*"')
     recipe = folder / "lycosa.toml"
@@ -101,6 +103,7 @@ def learning(tmp_path, predicate):
     return folder
 
 
+@pytest.mark.slow
 def test_the_learnt_topic_is_a_part_like_others_and_learns_from_labels(tmp_path):
     folder = learning(tmp_path, 'all = [{topic = true}, {not = {url = "*/tag/*"}}]')
     with WorldServer(WORLD) as served:
@@ -113,6 +116,7 @@ def test_the_learnt_topic_is_a_part_like_others_and_learns_from_labels(tmp_path)
     assert after[f"{HOME}tag/honey1"] == before[f"{HOME}tag/honey1"] == 0.0
 
 
+@pytest.mark.slow
 def test_a_function_of_a_predicate_is_run_by_the_crawl_alone(tmp_path, judge):
     folder = learning(tmp_path, 'all = [{topic = true}, {function = "my_predicates:is_even"}]')
     with WorldServer(WORLD) as served:

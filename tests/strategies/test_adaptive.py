@@ -59,6 +59,7 @@ def test_relevance_gains_weight_below_the_target_and_loses_it_above() -> None:
     assert all(later < earlier for earlier, later in pairwise([0.5, *alphas(Adaptive(target=0.7), [0.71] * 9)]))
 
 
+@pytest.mark.slow
 @given(
     relevances=st.lists(st.floats() | st.none(), max_size=40),
     target=st.floats(0.0, 1.0),
@@ -136,6 +137,7 @@ unit = st.floats(0.0, 1.0)
 some_pages = st.lists(st.tuples(unit, unit), min_size=1, max_size=40)
 
 
+@pytest.mark.slow
 @given(pages=some_pages, alpha=unit, form=st.sampled_from(["cobb-douglas", "linear"]), among=st.integers(1, 20))
 def test_while_alpha_stays_links_are_worth_the_utility_itself(
     pages: list[tuple[float, float]], alpha: float, form: str, among: int
@@ -145,6 +147,7 @@ def test_while_alpha_stays_links_are_worth_the_utility_itself(
     assert worths(Adaptive(**settings, ranked_among=among), pages) == pytest.approx(published, abs=1e-9)
 
 
+@pytest.mark.slow
 @given(pages=some_pages, one=st.tuples(unit, unit), other=st.tuples(unit, unit), target=unit)
 def test_a_page_of_higher_utility_is_never_worth_less(
     pages: list[tuple[float, float]], one: tuple[float, float], other: tuple[float, float], target: float
@@ -160,6 +163,7 @@ def test_a_page_of_higher_utility_is_never_worth_less(
     assert worth_of_low <= worth_of_high or low == high
 
 
+@pytest.mark.slow
 @given(pages=some_pages, stop_after=st.integers(0, 40), among=st.sampled_from([0, 1, 3, 500]))
 def test_stopped_and_restored_links_are_worth_the_same(
     pages: list[tuple[float, float]], stop_after: int, among: int
@@ -223,6 +227,7 @@ def test_with_a_step_of_0_alpha_stays() -> None:
     assert alphas(Adaptive(step=0.0, alpha=0.3), [0.1, 0.9]) == [0.3, 0.3]
 
 
+@pytest.mark.slow
 @given(
     relevances=st.lists(st.floats(0.0, 1.0), min_size=1, max_size=60),
     stop_after=st.integers(0, 60),

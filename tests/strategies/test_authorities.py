@@ -50,6 +50,7 @@ def order_of(strategy: Strategy, links: Links, seeds: list[int]) -> list[int]:
     return [int(step.url) for step in steps]
 
 
+@pytest.mark.slow
 def test_crawl_ai_draws_the_first_in_proportion_to_apparent_in_degree() -> None:
     from scipy.stats import chisquare  # takes a second, which only a process that needs it shall
 
@@ -60,6 +61,7 @@ def test_crawl_ai_draws_the_first_in_proportion_to_apparent_in_degree() -> None:
     assert chisquare([counts[node] for node in expected], list(expected.values())).pvalue > 0.01
 
 
+@pytest.mark.slow
 def test_crawl_ai_draws_the_next_in_proportion_to_what_was_seen_by_then() -> None:
     from scipy.stats import chisquare
 

@@ -143,6 +143,7 @@ def test_no_more_than_some_are_offered_after_a_page() -> None:
     assert len(happen(strategy, visit_to("a", True))) == 7
 
 
+@pytest.mark.slow
 def test_readers_lead_to_more_than_links_do_in_a_world_of_people() -> None:
     world = SyntheticWorld(pages=1_500, topics=6, seed=4)
     access_log = AccessLog.of(
@@ -166,6 +167,7 @@ happenings = st.lists(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [Collaborative, Combined, lambda log, **o: Guided(None, log, **o)])
 @given(happened=happenings, cut=st.integers(0, 14), seeds=st.sampled_from(["", "a", "aq"]))
 @settings(max_examples=40, deadline=None)

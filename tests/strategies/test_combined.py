@@ -92,6 +92,7 @@ def test_it_finds_what_is_read_and_what_is_only_linked() -> None:
     assert set(BEES) <= set(visited[:30])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", [[], [TOPICAL_SEED]])
 @pytest.mark.parametrize("stop_after", [1, 6, 20])
 def test_stopped_and_restored_it_goes_on_as_if_it_had_not(seeds: list[Url], stop_after: int) -> None:

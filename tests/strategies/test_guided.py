@@ -191,6 +191,7 @@ def test_stopped_and_restored_it_goes_on_as_if_it_had_not(make, seeds: list[Url]
     assert begun + urls_of(list(without_event_loop(crawl.visits()))) == whole
 
 
+@pytest.mark.slow
 @given(st.lists(st.none() | st.floats(), min_size=1, max_size=12))
 @settings(max_examples=25, deadline=None)
 def test_whatever_the_model_says_priorities_stay_on_the_scale(relevances: list[float | None]) -> None:

@@ -186,6 +186,7 @@ def test_a_state_of_another_version_is_told() -> None:
         hunter().restore(state)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(0, 6), st.integers(0, 16), st.integers(1, 100)), max_size=20),
 )
@@ -227,6 +228,7 @@ PAGE_TEXTS = st.lists(
 ).map("".join)
 
 
+@pytest.mark.slow
 @given(PAGE_TEXTS)
 def test_a_link_of_many_has_the_words_that_it_has_alone(html: str) -> None:
     page = page_of_html(url_of("x"), html)
@@ -234,6 +236,7 @@ def test_a_link_of_many_has_the_words_that_it_has_alone(html: str) -> None:
     assert (_words_of(page, page.links).tolist() if page.links else []) == alone
 
 
+@pytest.mark.slow
 @given(PAGE_TEXTS)
 def test_the_words_around_a_link_are_those_that_begin_near_it(html: str) -> None:
     page = page_of_html(url_of("x"), html)
@@ -263,6 +266,7 @@ def test_a_page_of_very_many_links_proposes_them_all() -> None:
     assert len(found) == 2 * MAX_LINKS_PER_PAGE
 
 
+@pytest.mark.slow
 def test_the_table_is_bounded_and_goes_on_where_it_was_left() -> None:
     first, second = hunter(judge=lambda: Words(more=1.0)), hunter(judge=lambda: Words(more=1.0))
     for number in range(40):
@@ -345,6 +349,7 @@ def test_no_words_outweigh_that_there_is_hardly_a_page() -> None:
     assert parts["alive"] < -3.0
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 2**47 - 1) | st.sampled_from([0, 1, 1 << 31, (1 << 31) + 1]), max_size=30))
 def test_numbers_of_words_are_the_same_from_the_cache(codes: list[int]) -> None:
     array, cache = np.array(codes, np.uint64) << np.uint64(17), _NumberCache()

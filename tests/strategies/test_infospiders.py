@@ -222,6 +222,7 @@ def test_without_topic_words_an_agent_takes_those_of_its_first_page() -> None:
 # ------------------------------------------------------------ whose turn it is
 
 
+@pytest.mark.slow
 def test_the_next_to_move_is_any_agent_with_equal_chance() -> None:
     from scipy.stats import chisquare
 

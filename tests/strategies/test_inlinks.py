@@ -98,6 +98,7 @@ def test_alpha_moves_as_that_of_the_adaptive_crawler() -> None:
         assert inlinks.recent_relevance == adaptive.recent_relevance
 
 
+@pytest.mark.slow
 @given(
     pages=st.lists(st.tuples(st.floats(0.0, 1.0), st.lists(st.integers(0, 9), max_size=4)), max_size=10),
     stop_after=st.integers(0, 10),

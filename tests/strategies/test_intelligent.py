@@ -31,12 +31,14 @@ def harvest_of(strategy: Strategy, pages: int = 150) -> float:
     return sum(step.relevance for step in steps) / pages
 
 
+@pytest.mark.slow
 def test_finds_more_than_best_first_and_far_more_than_one_that_does_not_learn() -> None:
     intelligent = harvest_of(Intelligent())
     assert intelligent > harvest_of(BestFirst())
     assert intelligent > 3 * harvest_of(BreadthFirst())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factor", ["words", "tokens", "links", "siblings"])
 def test_one_factor_alone_finds_more_than_one_that_does_not_learn(factor: str) -> None:
     assert harvest_of(Intelligent(weights={factor: 1.0})) > 1.5 * harvest_of(BreadthFirst())

@@ -197,6 +197,7 @@ def test_restored_it_tells_the_same() -> None:
     assert other.evidence_for(waiting) == evidence.evidence_for(waiting)
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats() | st.none(), min_size=1, max_size=20))
 def test_ratios_are_clipped_whatever_is_judged(judged: list[float | None]) -> None:
     evidence = LinkageEvidence(clip=3.0)

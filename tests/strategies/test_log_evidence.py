@@ -192,6 +192,7 @@ options = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(people, visited, options)
 @settings(max_examples=150, deadline=None)
 def test_after_a_full_pass_lazy_and_full_updates_agree_with_the_formulas(walks, visits, options):
@@ -211,6 +212,7 @@ def test_after_a_full_pass_lazy_and_full_updates_agree_with_the_formulas(walks, 
         assert parts == pytest.approx(expected, abs=1e-6), name
 
 
+@pytest.mark.slow
 @given(people, visited, st.integers(0, 8), st.integers(1, 4))
 @settings(max_examples=60, deadline=None)
 def test_restored_at_any_moment_it_says_the_same(walks, visits, cut, full_every):

@@ -257,6 +257,7 @@ events = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(events, st.integers(0, 12))
 def test_restored_at_any_moment_it_proposes_the_same(happened: list[tuple[str, Outcome | None]], cut: int) -> None:
     def happens(name: str, outcome: Outcome | None) -> Visit | Skip:

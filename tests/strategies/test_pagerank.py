@@ -22,6 +22,7 @@ def proposed(strategy: PageRank, event: Visit | Skip) -> dict[Url, float]:
     return {candidate.url: candidate.priority for candidate in strategy.propose(event)}
 
 
+@pytest.mark.slow
 @given(
     count=st.integers(1, 30),
     links=st.sets(st.tuples(st.integers(0, 29), st.integers(0, 29)), max_size=120),

@@ -33,6 +33,7 @@ def test_new_links_are_wanted_and_old_ones_are_not_offered_again(name):
         assert wanted == [NEW]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_many_pages_may_be_seen_again_and_again(name):
     strategy = STRATEGIES[name]()

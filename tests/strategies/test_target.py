@@ -54,12 +54,14 @@ def solved(target: RelevanceTarget, pairs: list[tuple[float, float]]) -> Relevan
 # ------------------------------------------------------------ the weight
 
 
+@pytest.mark.slow
 @given(pairs=links, count=st.integers(1, 40), alphas=st.tuples(shares, shares))
 def test_the_mean_relevance_of_the_chosen_never_falls_as_relevance_weighs_more(pairs, count, alphas) -> None:
     low, high = (mean_relevance_of_best(*both(pairs), alpha, count) for alpha in sorted(alphas))
     assert low <= high + 1e-9
 
 
+@pytest.mark.slow
 @given(pairs=links, count=st.integers(1, 40), needed=shares)
 def test_the_constraint_is_met_wherever_relevance_alone_meets_it(pairs, count, needed) -> None:
     relevance, standing = both(pairs)
@@ -72,6 +74,7 @@ def test_the_constraint_is_met_wherever_relevance_alone_meets_it(pairs, count, n
         assert relevance[chosen].mean() >= needed - 1e-6
 
 
+@pytest.mark.slow
 @given(pairs=links, count=st.integers(1, 40), needed=st.tuples(shares, shares))
 def test_more_relevance_takes_no_less_weight(pairs, count, needed) -> None:
     low, high = (least_weight(*both(pairs), needed=each, count=count) for each in sorted(needed))
@@ -250,6 +253,7 @@ def test_at_target_1_standing_is_neither_asked_for_nor_counted() -> None:
     assert not given.uses_standing and Hunter(target=0.99).uses_standing
 
 
+@pytest.mark.slow
 def test_links_that_left_the_table_are_weighed_anew() -> None:
     strategy = Hunter(sample=0, target=0.3)
     for number in range(40):
@@ -276,6 +280,7 @@ def test_the_end_of_a_very_long_list_is_weighed_too() -> None:
     assert all("weighed" in each.because for each in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", [0.0, 0.5, 0.9])
 def test_hunter_keeps_the_laws_at_any_target(target: float) -> None:
     testing.check_strategy(partial(Hunter, target=target), worlds=3)

@@ -202,6 +202,7 @@ def test_what_only_begins_as_gzip_is_damaged_from_its_first_line(tmp_path, damag
     assert first_bytes(path) == b""
 
 
+@pytest.mark.slow
 def test_a_line_without_end_is_refused_by_its_number_and_costs_little_memory():
     bomb = gzip.compress(b"short\nshort\n" + bytes(50 << 20))
     seen = []

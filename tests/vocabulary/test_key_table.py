@@ -3,6 +3,7 @@
 import tracemalloc
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
@@ -15,6 +16,7 @@ keys = st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(-5, 5)
 numbers = st.integers(0, 9) | st.sampled_from([(1 << 32) - 1, 1 << 32, 1 << 40])
 
 
+@pytest.mark.slow
 @given(changes=st.lists(st.tuples(keys, numbers), max_size=200), data=st.data())
 @settings(max_examples=60)
 def test_a_table_has_what_a_dictionary_would_have(changes: list[tuple[int, int]], data: DataObject) -> None:
@@ -44,6 +46,7 @@ def test_a_set_has_what_was_added() -> None:
     assert key_of("http://host.example/4000") not in found
 
 
+@pytest.mark.slow
 def test_many_keys_take_few_bytes_each() -> None:
     tracemalloc.start()
     try:

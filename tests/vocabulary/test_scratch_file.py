@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.vocabulary.scratch_file import ScratchFile
 
 
+@pytest.mark.slow
 @given(parts=st.lists(st.binary(max_size=40_000), max_size=8), data=st.data())
 def test_every_part_is_where_it_was_appended(parts: list[bytes], data: st.DataObject) -> None:
     scratch = ScratchFile()

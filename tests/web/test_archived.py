@@ -129,6 +129,7 @@ def test_no_bytes_make_it_fail(tmp_path: Path, junk: bytes, where: int) -> None:
         fetched(web, url)
 
 
+@pytest.mark.slow
 @needs_shared
 def test_other_peoples_archives_are_read() -> None:
     web = ArchivedWeb.from_files([SHARED / "example.warc.gz"])

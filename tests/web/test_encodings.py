@@ -44,6 +44,7 @@ def test_bare_deflate_is_understood_too(data: bytes) -> None:
     assert decoded(raw_deflate(data), "deflate", 5_000) == (data, False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PACKERS)
 def test_a_bomb_takes_little_more_memory_than_the_limit(name: str) -> None:
     bomb = PACKERS[name](bytes(100_000_000))
@@ -77,6 +78,7 @@ def test_encodings_may_be_stacked_up_to_three() -> None:
     assert decoded(gzip.compress(stacked), "zstd, gzip, br, gzip", 100) == (b"", False)
 
 
+@pytest.mark.slow
 def test_bombs_within_bombs_stay_bounded() -> None:
     content, cut = decoded(gzip.compress(gzip.compress(bytes(50_000_000))), "gzip, gzip", 10_000)
     assert len(content) <= 10_000

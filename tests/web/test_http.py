@@ -178,6 +178,7 @@ def test_a_body_of_exactly_the_limit_is_whole() -> None:
         assert (fetch.content, fetch.truncated) == (PAGE[:-1], "length")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "pack"), [("gzip", gzip.compress), ("br", brotli.compress), ("zstd", zstandard.compress)]
 )

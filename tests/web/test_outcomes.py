@@ -108,6 +108,7 @@ def test_retry_after_is_seconds_or_a_date_and_at_most_a_day(retry_after: str, se
     assert verdict(429, ("Retry-After", retry_after)).host_not_before == 1_000.0 + seconds
 
 
+@pytest.mark.slow
 @given(
     st.integers(0, 999),
     st.lists(st.tuples(st.sampled_from(["Location", "Retry-After", "Content-Type", "X"]), st.text())).map(tuple),

@@ -194,6 +194,7 @@ def test_past_a_thousand_wildcards_rules_are_cut_at_the_first() -> None:
     assert done(polite(CountingWeb(rules + more)).sitemaps(Url(HOST + "/"))) == [HOST + "/s.xml"]
 
 
+@pytest.mark.slow
 def test_past_ten_thousand_rules_what_is_not_allowed_is_forbidden() -> None:
     rules = "User-agent: *\nAllow: /open\n" + "".join(f"Disallow: /no{number}\n" for number in range(9_999))
     assert outcome(rules, "/x?q=1") is Outcome.OK

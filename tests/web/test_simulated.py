@@ -1,6 +1,8 @@
 import asyncio
 from random import Random
 
+import pytest
+
 from lycosa.run.examples import PrefetchedWeb
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
@@ -34,6 +36,7 @@ def test_an_unchanged_page_is_told_by_its_etag() -> None:
     assert asyncio.run(web.fetch(URL, known=known)).content == b"<html>two"
 
 
+@pytest.mark.slow
 def test_a_flaky_web_loses_its_share_and_the_same_seed_the_same_requests() -> None:
     def outcomes(seed: int) -> list[Outcome]:
         web = FlakyWeb(SimulatedWeb({URL: "<html>"}, clock=CLOCK), failure_rate=0.3, random=Random(seed), clock=CLOCK)

@@ -45,7 +45,7 @@ def pagerank(sources: Iterable[int], targets: Iterable[int], count: int, *, damp
     rank = np.ones(count)
     for _ in range(_MAX_ITERATIONS):
         from_links = np.bincount(links_to, rank[links_from] * share, count)
-        from_dangling = damping * rank[is_dangling].sum() / count
+        from_dangling = damping * rank[is_dangling].sum() / max(count, 1)  # an empty graph has no ranks
         new = from_links + (1 - damping + from_dangling)
         change = np.abs(new - rank).max(initial=0.0)
         rank = new

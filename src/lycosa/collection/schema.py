@@ -176,45 +176,49 @@ def check_schema(connection: sqlite3.Connection, migrations: Sequence[str] = MIG
         raise sqlite3.DatabaseError("its tables are not those of a catalog")
 
 
-def connect(path: Path, writable: bool, migrations: Sequence[str]) -> sqlite3.Connection:
+def connect(path: Path, *, writable: bool, migrations: Sequence[str]) -> sqlite3.Connection:
     """Opens the catalog at a path and migrates it to the latest version; read-only unless `writable`."""
     name = path.parent
     if not writable and not path.exists():
         raise CollectionError(f"{name} has no catalog; run: lycosa rebuild {name}")
-    connection = _opened(path, writable)
-    version = version_of(connection)
-    if 0 <= version <= len(migrations):
+    connection = _open(path, writable=writable)
+    try:
+        version = version_of(connection)
+        if version > len(migrations):
+            raise CollectionError(
+                f"the catalog of {name} was written by a newer Lycosa (schema {version}, this one knows"
+                f" {len(migrations)}); install that one, or leave out what this one does not understand with:"
+                f" lycosa rebuild {name}"
+            )
+        if version < 0:
+            raise sqlite3.DatabaseError(f"its schema version is {version}")
         check_schema(connection, migrations)
-    if not 0 <= version <= len(migrations):
+        if version == 0 and not writable:
+            raise CollectionError(f"the catalog of {name} is empty; run: lycosa rebuild {name}")
+        if writable:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA wal_autocheckpoint = 8000")  # pages: hot ones are copied back less often
+            migrate(connection, migrations)
+    except (CollectionError, sqlite3.Error):
         connection.close()
-        raise CollectionError(
-            f"the catalog of {name} was written by a newer Lycosa (schema {version}, this one knows {len(migrations)});"
-            f" install that one, or leave out what this one does not understand with: lycosa rebuild {name}"
-        )
-    if version == 0 and not writable:
-        connection.close()
-        raise CollectionError(f"the catalog of {name} is empty; run: lycosa rebuild {name}")
+        raise
     if version < len(migrations) and not writable:
         connection.close()
-        connect(path, True, migrations).close()
-        connection = _opened(path, writable)
-    if writable:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA wal_autocheckpoint = 8000")  # pages: hot ones are copied back less often
-        migrate(connection, migrations)
+        connect(path, writable=True, migrations=migrations).close()
+        return _open(path, writable=False)
     return connection
 
 
-def _opened(path: Path, writable: bool) -> sqlite3.Connection:
+def _open(path: Path, *, writable: bool) -> sqlite3.Connection:
     if writable:
         return open_database(path, mode="rwc", longest_value=_MAX_VALUE_LENGTH)
     connection = open_database(path, mode="ro", longest_value=_MAX_VALUE_LENGTH)
     try:
         version_of(connection)
-    except sqlite3.OperationalError:
+    except sqlite3.Error as error:
         connection.close()
-        if path.with_name(path.name + "-wal").exists():
+        if not isinstance(error, sqlite3.OperationalError) or path.with_name(path.name + "-wal").exists():
             raise
         return open_database(path, mode="immutable", longest_value=_MAX_VALUE_LENGTH)  # a read-only folder
     return connection

@@ -17,8 +17,6 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.worlds import StudyWorld
 from lycosa_lab.worlds.synthetic import SyntheticWorld
-from lycosa_lab.worlds.synthetic.counter_rng import key, normals, subkey
-from lycosa_lab.worlds.synthetic.evolution import CHANGE_SPREAD, CHANGES, MAX_CHANGES
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -31,15 +29,6 @@ def require_synthetic(world: StudyWorld) -> SyntheticWorld:
     if not isinstance(world, SyntheticWorld):
         raise UsageError(f"the world {world.name} stands still; run this study on --world synthetic")
     return world
-
-
-def change_rates_in(world: SyntheticWorld, numbers: Ints) -> Floats:
-    """The expected changes per day of these pages, by the parameters of the world."""
-    start = key(world.options.seed, "changes")
-    deviates = [normals(subkey(subkey(start, number), 0), 1)[0] for number in numbers.tolist()]
-    medians = np.array(CHANGES)[world.plan.kind[numbers]]
-    rates: Floats = np.minimum(medians * np.exp(CHANGE_SPREAD * np.array(deviates, dtype=np.float64)), MAX_CHANGES)
-    return rates
 
 
 def standing_weights(world: SyntheticWorld, numbers: Ints) -> Floats:
@@ -67,7 +56,7 @@ class Evolution:
         """All initial pages that live that long."""
         there = world.at(float(days)).numbers()
         numbers = there[there < len(world.plan)]
-        return cls(world, days, numbers, change_rates_in(world, numbers), standing_weights(world, numbers))
+        return cls(world, days, numbers, world.change_rates(numbers), standing_weights(world, numbers))
 
     def __len__(self) -> int:
         return len(self.numbers)

@@ -18,7 +18,6 @@ from lycosa_lab.freshness import (
     Evolution,
     best_freshness,
     best_intervals,
-    change_rates_in,
     freshness_at,
     require_synthetic,
     simulate_refresh,
@@ -96,7 +95,7 @@ def test_pages_that_change_all_the_time_are_not_worth_a_look() -> None:
 
 def test_pages_change_as_often_as_their_rates_say() -> None:
     days, numbers = 1_000.0, np.arange(400)
-    rates = change_rates_in(WORLD, numbers)
+    rates = WORLD.change_rates(numbers)
     later = WORLD.at(days)
     counts = np.array([len(later.changes(number)) for number in range(400)])
     deviations = (counts - rates * days) / np.sqrt(rates * days)

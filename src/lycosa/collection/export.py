@@ -118,7 +118,7 @@ def csv_cell(value: Any, *, is_long: bool = False) -> Any:
     is_long: whether it may have several lines.
     """
     if isinstance(value, (list, dict)):
-        return to_json(value).decode()
+        value = to_json(value).decode()
     if not isinstance(value, str):
         return value
     cleaned = (_CONTROL_IN_TEXT if is_long else _CONTROL).sub(" ", value)

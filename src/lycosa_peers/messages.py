@@ -2,9 +2,9 @@
 
     HELLO                         the name of the sender, once on every connection
     QUERY         -> RESPONSE     a search request; answered directly to the asker, by a peer that has hits or knows one
-                  -> DECLINED     the receiver is too busy
     INDEX_REQUEST -> INDEX        the summary of a peer's content, or its changes since a version
     FETCH         -> FETCHED      an item, from its provider
+                  -> DECLINED     to QUERY, INDEX_REQUEST or FETCH: the receiver is too busy
     JOIN          -> PONG         a request to become neighbours on the overlay
     PING          -> PONG         whether a neighbour is up
     LEAVE                         the sender is going down
@@ -113,7 +113,7 @@ class Declined(_Message, frozen=True, array_like=True, tag="declined"):
     """The sender is too busy for this request."""
 
     about: Literal["query", "fetch", "index"]
-    id: _Number  # of the query or the fetch
+    id: _Number  # of the query or the fetch; 0 for an index request, which has none
 
 
 class IndexRequest(_Message, frozen=True, array_like=True, tag="index_request"):

@@ -66,7 +66,7 @@ class BuddyPolicy:
     def receive_index(self, sender: PeerName, index: Index, now: float) -> None:
         """Stores a requested index; penalises the sender of any other."""
         state = self._state
-        if len(index.packed) > state.options.most_index_bytes:
+        if len(index.packed) > state.options.max_index_bytes:
             state.penalise(sender, "index_oversized", now)
             return
         try:

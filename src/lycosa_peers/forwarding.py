@@ -22,15 +22,15 @@ class Forwarding:
     def __init__(self, state: NodeState, seed: int):
         self._state = state
         self._seed = seed
-        self.seen = SeenQueries(state.options.remembered, state.options.most_per_query)
-        most = _MARGIN * state.options.capacity_per_peer
-        self._queries_to: RateLimits[PeerName] = RateLimits(most)
-        self._answers_to: RateLimits[PeerName] = RateLimits(most)
-        self._answers_for: RateLimits[tuple[PeerName, PeerName]] = RateLimits(most / 4)  # forwarder, asker
+        self.seen = SeenQueries(state.options.remembered, state.options.max_per_query)
+        rate = _MARGIN * state.options.capacity_per_peer
+        self._queries_to: RateLimits[PeerName] = RateLimits(rate)
+        self._answers_to: RateLimits[PeerName] = RateLimits(rate)
+        self._answers_for: RateLimits[tuple[PeerName, PeerName]] = RateLimits(rate / 4)  # forwarder, asker
 
     def clamp_ttl(self, query: Query) -> Query:
-        """The query with a time to live of at most `most_ttl`."""
-        ttl = 1 if query.walker == DIRECT else clamped(query.ttl, self._state.options.most_ttl)
+        """The query with a time to live of at most `max_ttl`."""
+        ttl = 1 if query.walker == DIRECT else clamped(query.ttl, self._state.options.max_ttl)
         if ttl == query.ttl:
             return query
         self._state.counts["ttl_cut"] += 1

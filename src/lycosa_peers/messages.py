@@ -93,7 +93,7 @@ class Query(_Message, frozen=True, array_like=True, tag="query"):
     origin: Contact  # whom to answer
     ttl: Annotated[int, Meta(ge=0, le=(1 << 32) - 1)] = 1
     walker: _Walker = DIRECT
-    most: Annotated[int, Meta(ge=1, le=1 << 16)] = 1  # hits
+    max_hits: Annotated[int, Meta(ge=1, le=1 << 16)] = 1
 
 
 class Response(_Message, frozen=True, array_like=True, tag="response"):

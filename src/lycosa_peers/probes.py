@@ -109,7 +109,7 @@ class Probes:
         else:
             number, walker = self._numbers.next(), 1 + self._numbers.next(3)
             ttl = self._state.options.ttl if self._state.is_reachable else 1  # otherwise, only neighbours could answer
-            query = Query(number, words, self._state.me, ttl, walker, most=_TRAP_PENALTY)
+            query = Query(number, words, self._state.me, ttl, walker, max_hits=_TRAP_PENALTY)
             self._traps[number] = Trap(words, probe)
             sends += self._forwarding.within_limits([Send(provider.name, query, provider.address)], now)
         for pending in (self._samples, self._traps):

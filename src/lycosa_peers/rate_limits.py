@@ -142,9 +142,9 @@ class Reputation:
 class SeenQueries:
     """The latest queries of others, by asker and id: which of their messages arrived, and how many."""
 
-    def __init__(self, remembered: int, most_per_query: int):
+    def __init__(self, remembered: int, max_per_query: int):
         self.remembered = remembered
-        self.most_per_query = most_per_query
+        self.max_per_query = max_per_query
         self._noted = 0
         self._queries: OrderedDict[tuple[PeerName, int], set[int]] = OrderedDict()
 
@@ -163,7 +163,7 @@ class SeenQueries:
                 self._noted -= len(self._queries.popitem(last=False)[1])
         else:
             self._queries.move_to_end(query)
-        if len(messages) >= self.most_per_query:
+        if len(messages) >= self.max_per_query:
             return "too_many_of_one_query"
         message = (walker << 32) | ttl
         if message in messages:

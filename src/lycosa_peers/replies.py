@@ -79,7 +79,7 @@ class Replies:
     def _is_from_walker(self, search: Search, response: Response) -> bool:
         options = self._state.options
         if options.floods:  # its single walker may end at many peers
-            return response.walker in search.walkers and search.received < options.most_per_query
+            return response.walker in search.walkers and search.received < options.max_per_query
         return search.takes_from_walker(response.walker)
 
     def _process(self, search: Search, sender: PeerName, response: Response, now: float) -> list[Send]:
@@ -121,7 +121,7 @@ class Replies:
         provider = response.provider
         if provider.name != sender:
             provider = state.contact(provider.name, provider.address)
-        answer = Answer(provider, sender, stage, hits[: search.most], statistics, now, response.walker)
+        answer = Answer(provider, sender, stage, hits[: search.max_hits], statistics, now, response.walker)
         if state.options.downloads:  # it is fetched, and credited then
             search.add(answer, (hit.item for hit in answer.hits if state.content.may_take(hit.item)))
             return []

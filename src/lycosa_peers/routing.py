@@ -119,6 +119,6 @@ def flooded(
     return [name for name in neighbours if name != came_from and name not in down]
 
 
-def clamped(ttl: int, most: int) -> int:
+def clamped(ttl: int, max_ttl: int) -> int:
     """The time to live that is accepted from a stranger."""
-    return min(ttl, most)
+    return min(ttl, max_ttl)

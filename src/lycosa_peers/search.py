@@ -88,10 +88,10 @@ class Answers(Struct, frozen=True):
 class Search:
     """The state of one search; `Searches` and `Replies` decide what it does next."""
 
-    def __init__(self, number: int, wanted: Wanted, *, most: int, enough: int, now: float, deadline: float):
+    def __init__(self, number: int, wanted: Wanted, *, max_hits: int, enough: int, now: float, deadline: float):
         self.id = number
         self.wanted = wanted
-        self.most = most
+        self.max_hits = max_hits
         self.enough = enough
         self.began = now
         self.deadline = now + deadline

@@ -31,23 +31,27 @@ class Searches:
         wanted: Wanted,
         now: float,
         *,
-        most: int = 1,
+        max_hits: int = 1,
         enough: int = 1,
         deadline: float | None = None,
         query_id: int | None = None,
     ) -> tuple[int, list[Send]]:
-        """Begins a search: its id, and what to send. `most` hits are requested of each peer; with `enough` different
-        ones it goes no further. A `query_id` of one's own choice must never have been used."""
+        """Starts a search; returns its id, and what to send.
+
+        max_hits: of each peer.
+        enough: different hits at which the search stops.
+        query_id: must never have been used.
+        """
         state = self._state
         number = self._numbers.next() if query_id is None else query_id
         deadline = state.options.deadline if deadline is None else deadline
-        search = Search(number, wanted, most=most, enough=enough, now=now, deadline=deadline)
+        search = Search(number, wanted, max_hits=max_hits, enough=enough, now=now, deadline=deadline)
         self._searches[number] = search
         self._open.add(number)
         while len(self._searches) > state.options.searches:
             self._open.discard(self._searches.popitem(last=False)[0])
         state.counts["asked"] += 1
-        found = state.content.find_own(wanted, most)
+        found = state.content.find_own(wanted, max_hits)
         if found.hits:
             answer = Answer(state.me, state.name, Stage.HOME, found.hits, found.statistics, now)
             search.add(answer, (hit.item for hit in found.hits))
@@ -121,7 +125,7 @@ class Searches:
         for name, index in self._state.indexes():
             if not index.may_have(search.wanted):
                 continue
-            contact, hits = self._state.contact(name), tuple(index.find(search.wanted, search.most))
+            contact, hits = self._state.contact(name), tuple(index.find(search.wanted, search.max_hits))
             if hits:
                 answer = Answer(contact, self._state.name, Stage.INDEXES, hits, at=now)
                 search.add(answer, (hit.item for hit in hits))
@@ -136,7 +140,7 @@ class Searches:
         for contact in contacts:
             if contact.name in search.asked or contact.name in search.tried or contact.name == state.name:
                 continue
-            query = Query(search.id, search.wanted, state.me, most=search.most)
+            query = Query(search.id, search.wanted, state.me, max_hits=search.max_hits)
             send = Send(contact.name, query, state.contact(contact.name, contact.address).address)
             if self._forwarding.within_limits([send], now):
                 search.ask(contact.name)
@@ -159,7 +163,7 @@ class Searches:
         for number in range(1, 2 if options.floods else options.walkers + 1):
             walker = self._walker_number(number)
             ttl = options.flood_ttl if options.floods else options.ttl
-            query = Query(search.id, search.wanted, state.me, ttl, walker, search.most)
+            query = Query(search.id, search.wanted, state.me, ttl, walker, search.max_hits)
             onward = self._forwarding.next_hops(query, None)
             sent = self._forwarding.within_limits(onward, now, leaving=RESERVED if search.walkers else 0.0)
             search.held_back += len(onward) - len(sent)
@@ -181,7 +185,7 @@ class Searches:
             if is_done or len(search.visited) >= state.options.walkers:
                 continue
             walker = self._walker_number(len(search.visited) + 1)
-            visit = state.send(name, Query(search.id, search.wanted, state.me, 1, walker, search.most))
+            visit = state.send(name, Query(search.id, search.wanted, state.me, 1, walker, search.max_hits))
             if self._forwarding.within_limits([visit], now):
                 search.visited.add(name)
                 search.walkers.add(walker)

@@ -272,7 +272,7 @@ class CollectionSummary:
             bool(words) and STOP_WORDS.issuperset(words)
         )  # summaries have no stop words
 
-    def find(self, wanted: Wanted, most: int) -> tuple[PeerHit, ...]:
+    def find(self, wanted: Wanted, max_hits: int) -> tuple[PeerHit, ...]:
         return ()  # a summary has no URLs
 
     def packed(self) -> bytes:
@@ -317,19 +317,19 @@ class SharedCollection:
 
     # ------------------------------------------------------------ the content of a peer
 
-    def find(self, wanted: Wanted, most: int) -> LookupResult:
-        return self._find(wanted, most, self._is_shared)
+    def find(self, wanted: Wanted, max_hits: int) -> LookupResult:
+        return self._find(wanted, max_hits, self._is_shared)
 
-    def find_own(self, wanted: Wanted, most: int) -> LookupResult:
-        return self._find(wanted, most, self._is_there)
+    def find_own(self, wanted: Wanted, max_hits: int) -> LookupResult:
+        return self._find(wanted, max_hits, self._is_there)
 
-    def _find(self, wanted: Wanted, most: int, where: Callable[[str], bool]) -> LookupResult:
+    def _find(self, wanted: Wanted, max_hits: int, where: Callable[[str], bool]) -> LookupResult:
         words = query_words(wanted) if isinstance(wanted, str) else ()
-        if not words or most < 1:
+        if not words or max_hits < 1:
             return LookupResult()
         self._texts.begin()
         try:
-            found = self._index.with_all(words, limit=most, where=where)
+            found = self._index.with_all(words, limit=max_hits, where=where)
             hits = tuple(self._hit(hit.url, hit.snippet, codes_of(words)) for hit in found)
         except CollectionError as error:  # usually, another process is rewriting the index
             self.counts["index_unusable"] += 1

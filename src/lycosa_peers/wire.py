@@ -157,10 +157,10 @@ class Wire:
         unread = sum(slow.unsent for slow in self._slow if slow.peer == peer)
         if unread and unread + size > MAX_UNSENT:
             return False
-        most = MAX_UNSENT_IN_ALL if self._handler.trusts(peer) else MAX_UNSENT_IN_ALL // 2
-        if sum(slow.unsent for slow in self._slow) + size > most:
+        max_unsent = MAX_UNSENT_IN_ALL if self._handler.trusts(peer) else MAX_UNSENT_IN_ALL // 2
+        if sum(slow.unsent for slow in self._slow) + size > max_unsent:
             self._drop_stalled(STALL_ROOM_SECONDS)
-        return sum(slow.unsent for slow in self._slow) + size <= most
+        return sum(slow.unsent for slow in self._slow) + size <= max_unsent
 
     def disconnect(self, peer: str, why: str) -> None:
         for channel in list(self._channels.get(peer, ())):
@@ -258,8 +258,8 @@ class Wire:
             return True
         if not may_go:
             return False
-        most = max(by_network[each.network] for each in may_go)
-        goes = min((each for each in may_go if by_network[each.network] == most), key=lambda each: each.last_heard)
+        largest = max(by_network[each.network] for each in may_go)
+        goes = min((each for each in may_go if by_network[each.network] == largest), key=lambda each: each.last_heard)
         goes.close("others wait")
         return True
 

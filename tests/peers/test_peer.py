@@ -45,7 +45,7 @@ def with_peers(tmp_path, play, **options):
 
 
 async def searched(peer, words, **options):
-    wanted = {"most": 10, "enough": 1, "deadline": 2.0} | options
+    wanted = {"max_hits": 10, "enough": 1, "deadline": 2.0} | options
     *_, last = [each async for each in peer.search(words, **wanted)]
     return last, merge(words, last.answers.answers, me=peer.identity.name)
 
@@ -299,7 +299,7 @@ def test_a_search_that_many_later_ones_push_out_is_over(tmp_path):
         silent = Caller()
         endpoint = await silent.wire.listen(LOCAL)
         bees.node.connect([Contact(silent.identity.name, str(endpoint))])
-        async for each in bees.search("nowhere", most=1, enough=1, deadline=30.0):
+        async for each in bees.search("nowhere", max_hits=1, enough=1, deadline=30.0):
             seen.append(each)
             for number in range(3):
                 bees.node.ask(f"another {number}", asyncio.get_running_loop().time())

@@ -372,7 +372,7 @@ def test_a_large_answer_is_taken_on_whichever_connection_it_comes(folder):
         for _ in range(2):
             peer.session.send_all(peer.node.checkpoint())
         assert await until(lambda: any(isinstance(each, IndexRequest) for each in caller.heard_messages))
-        number, sends = peer.node.ask("unheard", asyncio.get_running_loop().time(), most=1, enough=1)
+        number, sends = peer.node.ask("unheard", asyncio.get_running_loop().time(), max_hits=1, enough=1)
         peer.session.send_all(sends)
         channels_to_it[0].send(encode(Declined("query", number)))
         channels_to_it[0].send(encode(Index(1, bytes(2 * SMALL_FRAME))))

@@ -84,7 +84,7 @@ class Processes:
 
     async def search(self, peer: int, words: str, *, limit: int, deadline: float) -> SearchProgress:
         """The final state of a search for `limit` hits."""
-        request = PeerRequest("search", words, most=limit, enough=limit, deadline=deadline)
+        request = PeerRequest("search", words, max_hits=limit, enough=limit, deadline=deadline)
         searched = [reply.progress for reply in await self._replies(peer, request) if reply.progress is not None]
         return searched[-1]
 

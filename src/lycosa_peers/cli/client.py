@@ -267,9 +267,9 @@ async def start_listening(peer: Peer, endpoint: Endpoint, at: Endpoint | None) -
         raise UsageError(f"cannot listen at {endpoint}: {error.strerror or error}; choose another --listen") from error
 
 
-async def fetch_pages(ranking: Ranking, most: int, ask: Ask) -> AsyncIterator[PeerPage]:
+async def fetch_pages(ranking: Ranking, max_pages: int, ask: Ask) -> AsyncIterator[PeerPage]:
     """The best pages that are not in our own collection, each from the first provider that delivers it."""
-    for hit in [hit for hit in ranking.hits if not hit.at_home][:most]:
+    for hit in [hit for hit in ranking.hits if not hit.at_home][:max_pages]:
         for provider in hit.providers:
             body = None
             async for reply in ask(PeerRequest("fetch", provider=provider, url=hit.url)):

@@ -102,7 +102,7 @@ def ask_all(
 
 def _ask(network: SimulatedNetwork, name: str, question: Question, limit: int) -> SearchOutcome:
     node, began = network.nodes[name], network.now
-    number = network.begin(name, question.words, most=limit, enough=limit)
+    number = network.begin(name, question.words, max_hits=limit, enough=limit)
     while node.stage(number) is not Stage.DONE:
         network.run(network.now + TICK)
     seconds = network.now - began

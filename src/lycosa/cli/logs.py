@@ -50,14 +50,18 @@ def import_(
             help="Column names of a table; also status=…, method=… and type=… if it has them.",
         ),
     ] = None,
-    most_a_day: Annotated[
+    max_per_day: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=1, help=f"Drop visitors with more than N requests a day (proxies, robots). [{MAX_PER_DAY}]"
+            "--most-a-day",
+            metavar="N",
+            min=1,
+            help=f"Drop visitors with more than N requests a day (proxies, robots). [{MAX_PER_DAY}]",
         ),
     ] = None,
-    most_a_minute: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help=f"The same in a minute. [{MAX_PER_MINUTE}]")
+    max_per_minute: Annotated[
+        int | None,
+        typer.Option("--most-a-minute", metavar="N", min=1, help=f"The same in a minute. [{MAX_PER_MINUTE}]"),
     ] = None,
     min_users: Annotated[
         int | None, typer.Option(metavar="K", min=1, help="Leave out pages that fewer than K people read. [1]")
@@ -70,8 +74,8 @@ def import_(
         site=site,
         format=format_,
         columns=parse_columns(columns) if columns is not None else {},
-        most_a_day=most_a_day,
-        most_a_minute=most_a_minute,
+        max_per_day=max_per_day,
+        max_per_minute=max_per_minute,
         min_users=min_users,
     )
     if site is not None and "://" not in site and not quiet:
@@ -197,8 +201,8 @@ def sparkline(counts: Sequence[int], width: int = SPARKLINE_WIDTH) -> str:
     """
     group = -(-len(counts) // width)
     sums = [sum(counts[start : start + group]) for start in range(0, len(counts), group or 1)]
-    most = max(sums, default=0) or 1
-    return "".join(SPARKLINE_LEVELS[(len(SPARKLINE_LEVELS) - 1) * count // most] for count in sums)
+    highest = max(sums, default=0) or 1
+    return "".join(SPARKLINE_LEVELS[(len(SPARKLINE_LEVELS) - 1) * count // highest] for count in sums)
 
 
 def _per_span(span: float) -> str:

@@ -110,9 +110,9 @@ def _compare(found: Mapping[str, CrawlResult], topic: str) -> None:
         bar = "█" * round(MAX_BAR_LENGTH * share)
         typer.echo(f"  {name:14} {share:6.1%}  {bar}  {result.on_topic} of {result.stored} pages")
     typer.echo("\nimportance of those pages: links that lead to them from everywhere, geometric mean:")
-    most = max(result.in_links for result in found.values()) or 1.0
+    highest = max(result.in_links for result in found.values()) or 1.0
     for name, result in found.items():
-        typer.echo(f"  {name:14} {result.in_links:6.1f}  {'█' * round(MAX_BAR_LENGTH * result.in_links / most)}")
+        typer.echo(f"  {name:14} {result.in_links:6.1f}  {'█' * round(MAX_BAR_LENGTH * result.in_links / highest)}")
     for line in _why_not_first(found, DEFAULT_STRATEGY):
         typer.echo(f"\n{line}")
 

@@ -323,5 +323,5 @@ def overlap(some: Sequence[str], others: Sequence[str]) -> float:
     >>> overlap(["a", "b"], ["b"]), overlap([], [])
     (0.5, 1.0)
     """
-    most = max(len(some), len(others))
-    return len(set(some) & set(others)) / most if most else 1.0
+    longest = max(len(some), len(others))
+    return len(set(some) & set(others)) / longest if longest else 1.0

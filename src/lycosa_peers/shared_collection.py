@@ -529,7 +529,7 @@ class SharedCollection:
     async def index_new_pages(self) -> None:
         """Indexes pages that a crawl has left to the first search; not possible while the crawl runs."""
         if self._collection.pages_not_indexed():
-            await asyncio.to_thread(bring_index_up_to_date, self._collection.folder, tell=lambda line: None)
+            await asyncio.to_thread(bring_index_up_to_date, self._collection.folder, notify=lambda line: None)
 
     def codes_of_page(self, number: int) -> Codes | None:
         """The words of a page without stop words; None for a page that is not shared."""

@@ -74,7 +74,7 @@ def test_utility_that_makes_no_sense_is_as_usual(crawled: Path) -> None:
 
 def test_options_that_make_no_sense_any_more_do_not_close_a_collection(crawled: Path) -> None:
     told: list[str] = []
-    with opened(crawled, tell=told.append) as session:
+    with opened(crawled, notify=told.append) as session:
         session.begin_run(replace(session.state.run_as_before(None), options={"no such": 1}))
         assert session.state.run_as_before(None).options is UNSET
     assert len(told) == 1 and told[0].startswith("going on without the options of the run before")

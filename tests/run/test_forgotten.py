@@ -19,7 +19,7 @@ from lycosa_lab.worlds.server import WorldServer
 
 WORLD = MadeUpWeb(seed=2, hosts=8, pages=120)
 EXAMPLES = [url for url in WORLD.urls() if WORLD.topic(url) == "beekeeping"][:8]
-WITH_CLOCK = {"clock": WallClock(), "tell": lambda line: None}
+WITH_CLOCK = {"clock": WallClock(), "notify": lambda line: None}
 
 
 @pytest.fixture(scope="module")

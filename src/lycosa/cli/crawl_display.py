@@ -39,7 +39,7 @@ _ERRORS = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))  # a page t
 
 def run(crawl: api.Run, *, progress: Progress, as_json: bool = False, quiet: bool = False) -> bool:
     """Runs a crawl and, unless `quiet`, prints how it ended; returns whether the user interrupted it."""
-    why_nothing, folder, crawl.tell = "", crawl.folder, progress.write
+    why_nothing, folder, crawl.notify = "", crawl.folder, progress.write
     omissions: list[Omission] = []
     with crawl.session() as session:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:

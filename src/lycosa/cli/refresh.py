@@ -17,7 +17,7 @@ from lycosa.vocabulary.records import Change, Visit
 from lycosa.vocabulary.text import counted, visible
 
 from .crawl_display import is_error, log_pages, watch
-from .options import Json, Name, PageLog, Quiet, Verbose, print_json, takes, tell
+from .options import Json, Name, PageLog, Quiet, Verbose, notify, print_json, takes
 from .progress import Mode, Progress, ProgressStats
 
 
@@ -40,10 +40,10 @@ def refresh(
     **options: Unpack[FetchOptions],
 ) -> None:
     """Revisit pages to find changes, and fetch new ones. Ctrl-C is safe."""
-    run = api.refresh(name, budget=budget, policy=policy, expand=expand, tell=tell, **options)
+    run = api.refresh(name, budget=budget, policy=policy, expand=expand, notify=notify, **options)
     mode: Mode | None = "silent" if quiet else "messages" if as_json or verbose else None
     with log_pages(log, verbose=verbose), Progress(mode=mode) as progress:
-        run.tell = progress.write
+        run.notify = progress.write
         with run.session() as session, asyncio.Runner(loop_factory=new_event_loop) as runner:
             refreshing = run.visits(session)
             runner.run(watch(session, refreshing, _Shown(session, refreshing, budget, progress)))

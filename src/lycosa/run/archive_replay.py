@@ -12,7 +12,7 @@ from lycosa.vocabulary.records import REFRESH, Fetch, Visit
 from lycosa.vocabulary.urls import host_of
 
 from .crawl_state import CrawlState
-from .run_settings import Tell
+from .run_settings import Notify
 
 _EVENTS_PER_CHECKPOINT = 1_000
 
@@ -24,7 +24,7 @@ def replay_archive(
     *,
     checkpoint: Callable[[], None],
     clock: Clock,
-    tell: Tell,
+    notify: Notify,
 ) -> int:
     """Applies the events of the archive that the catalog lacks, as if they happened now; returns their number."""
     applied = 0
@@ -44,7 +44,7 @@ def replay_archive(
                 state.rank_later()
         applied += 1
         if applied % _EVENTS_PER_CHECKPOINT == 0:
-            tell(f"{applied} events of the archive read again")
+            notify(f"{applied} events of the archive read again")
             checkpoint()
     return applied
 

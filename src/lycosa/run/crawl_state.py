@@ -37,7 +37,7 @@ from .crawl_journal import CrawlJournal
 from .forgotten import is_forgotten, is_forgotten_name, read_forgotten
 from .guides import Guide
 from .recall import RecallTracker
-from .run_settings import RunSettings, Tell
+from .run_settings import Notify, RunSettings
 from .steering import Steering, read_steering
 from .strategy_factory import StrategyFactory
 from .topic import TopicJudge
@@ -69,7 +69,7 @@ class CrawlState:
         journal: CrawlJournal,
         recall: RecallTracker,
         clock: Clock,
-        tell: Tell,
+        notify: Notify,
     ):
         catalog = collection.catalog
         self._folder = folder
@@ -78,15 +78,15 @@ class CrawlState:
         self._journal = journal
         self._recall = recall
         self._clock = clock
-        self._tell = tell
+        self._notify = notify
         self._frontier: DurableFrontier | None = None
         self._loop: Loop | None = None
-        self.map = Guide("map", find=partial(map_of_run, folder=folder), tell=tell)
-        self.log = Guide("access log", find=partial(log_of_run, folder=folder), tell=tell)
-        self.strategies = StrategyFactory(folder, recipe, topic=topic, map=self.map, log=self.log, tell=tell)
+        self.map = Guide("map", find=partial(map_of_run, folder=folder), notify=notify)
+        self.log = Guide("access log", find=partial(log_of_run, folder=folder), notify=notify)
+        self.strategies = StrategyFactory(folder, recipe, topic=topic, map=self.map, log=self.log, notify=notify)
         with catalog.guarded():
             self._seeds: list[Url] = catalog.get_state("seeds", list[CheckedUrl]) or []
-            self.settings = RunSettings.restored(catalog, recipe, tell=tell)
+            self.settings = RunSettings.restored(catalog, recipe, notify=notify)
             self.map.activate(catalog.get_state("map"), self.settings.strategy)
             self.log.activate(catalog.get_state("logs"), self.settings.strategy)
             self._steering = _steering_of(catalog.get_state("steering"))
@@ -220,7 +220,7 @@ class CrawlState:
         """Takes over seeds and settings of a run; returns the changes for which the frontier must be re-ranked."""
         catalog, known, before = self._catalog, set(self._seeds), self.settings
         self._seeds += [seed for seed in run.seeds if seed not in known]
-        settings = RunSettings.of_run(run, self._recipe, tell=self._tell)
+        settings = RunSettings.of_run(run, self._recipe, notify=self._notify)
         changes = settings.strategy_changes(before)
         changes += ["map"] * (run.map != self.map.reference) + ["log"] * (run.logs != self.log.reference)
         limits = settings.limit_changes(before)

@@ -12,7 +12,7 @@ from .crawl_state import CrawlState
 from .forgotten import is_forgotten, is_forgotten_name, read_forgotten
 from .reranker import Reranker
 from .review import drop_from_sample
-from .run_settings import Tell
+from .run_settings import Notify
 from .steering import forget_steering
 from .stored_pages import StoredPages
 from .topic import MODEL_FILE, TopicJudge, forget_labels
@@ -30,7 +30,7 @@ def remove_forgotten(
     pages: StoredPages,
     reranker: Reranker,
     checkpoint: Callable[[], None],
-    tell: Tell,
+    notify: Notify,
 ) -> int:
     """Removes what the user had forgotten, unless that was done; returns the number of removed pages.
 
@@ -62,7 +62,7 @@ def remove_forgotten(
     if collection.compact():
         end_journal(folder)
     else:
-        tell("another program reads the catalog: the next command removes the last of what was forgotten")
+        notify("another program reads the catalog: the next command removes the last of what was forgotten")
     return removed
 
 

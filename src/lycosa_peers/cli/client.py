@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from lycosa.cli.job_progress import ProgressBar
-from lycosa.cli.options import tell
+from lycosa.cli.options import notify
 from lycosa.collection import Collection
 from lycosa.run.imports import PeerPage
 from lycosa.run.open import open_for_reading
@@ -135,7 +135,7 @@ async def _temporary_peer(
         content,
         folder,
         allow_private=allows_private_addresses(at or listen, named),
-        notify=(lambda line: None) if options.quiet else tell,
+        notify=(lambda line: None) if options.quiet else notify,
     )
     try:
         await peer.begin(listen, at)

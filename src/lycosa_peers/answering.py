@@ -52,7 +52,7 @@ class Answering:
         else:
             answer = self._find(query, max_hits)
             if answer is not None:
-                self.capacity.owe(max(0.0, len(answer.hits) / HITS_PER_COST - 1.0))
+                self.capacity.charge(max(0.0, len(answer.hits) / HITS_PER_COST - 1.0))
                 state.counts["answered"] += 1
                 return self._reply(sender, query, answer, now)
         return self._forwarding.forward(sender, query, now) or self.query_ended(sender, query, now)
@@ -87,8 +87,8 @@ class Answering:
     def _takes(self, sender: PeerName, now: float) -> bool:
         """Whether there is capacity for another request; a part is reserved for trusted peers, because strangers may be
         one person with many keys."""
-        leaving = 0.0 if self._state.is_trusted(sender) else self._state.options.reserved
-        if self.capacity.take(now, leaving=leaving):
+        reserve = 0.0 if self._state.is_trusted(sender) else self._state.options.reserved
+        if self.capacity.take(now, reserve=reserve):
             return True
         self._state.counts["declined"] += 1
         return False

@@ -220,7 +220,9 @@ class Node:
             state.counts["shunned"] += 1
             return []
         is_answer = isinstance(message, Response | Declined)
-        if not self.replies.awaits(sender, message) and not state.reputation.allows(sender, now, is_answer=is_answer):
+        if not self.replies.awaits(sender, message) and not state.reputation.take_message(
+            sender, now, is_answer=is_answer
+        ):
             state.penalise(sender, "too_fast", now, by=0.125)
             return []
         if sender == state.name:

@@ -165,7 +165,7 @@ class Searches:
             ttl = options.flood_ttl if options.floods else options.ttl
             query = Query(search.id, search.wanted, state.me, ttl, walker, search.max_hits)
             onward = self._forwarding.next_hops(query, None)
-            sent = self._forwarding.within_limits(onward, now, leaving=RESERVED if search.walkers else 0.0)
+            sent = self._forwarding.within_limits(onward, now, reserve=RESERVED if search.walkers else 0.0)
             search.held_back += len(onward) - len(sent)
             if sent:
                 search.walkers.add(walker)

@@ -278,17 +278,17 @@ class Wire:
         began = time()
         self._handler.frame_received(channel.peer, channel, frame)
         now = time()
-        self._turns.spent(channel.peer, now - began, now=now)
+        self._turns.record(channel.peer, now - began, now=now)
         if not self._handler.trusts(channel.peer):
-            self._network_turns.spent(channel.network, now - began, now=now)
-            self._stranger_turns.spent(_STRANGERS, now - began, now=now)
+            self._network_turns.record(channel.network, now - began, now=now)
+            self._stranger_turns.record(_STRANGERS, now - began, now=now)
 
     def turn_delay(self, channel: Channel) -> float:
         now = asyncio.get_running_loop().time()
-        own = self._turns.wait(channel.peer, now)
+        delay = self._turns.delay(channel.peer, now)
         if not channel.is_open or self._handler.trusts(channel.peer):
-            return own
-        return max(own, self._network_turns.wait(channel.network, now), self._stranger_turns.wait(_STRANGERS, now))
+            return delay
+        return max(delay, self._network_turns.delay(channel.network, now), self._stranger_turns.delay(_STRANGERS, now))
 
     def on_backlog(self, channel: Channel, is_slow: bool) -> None:
         if is_slow:

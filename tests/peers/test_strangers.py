@@ -328,7 +328,7 @@ def test_a_stranger_gets_fewer_hits_than_a_buddy_and_each_pays_for_what_it_gets(
 def test_what_costs_more_than_is_left_is_owed() -> None:
     allowance = RateLimit(10.0)
     assert allowance.take(0.0)
-    allowance.owe(29.0)
+    allowance.charge(29.0)
     assert not allowance.take(0.9) and allowance.take(1.2)
 
 

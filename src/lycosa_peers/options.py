@@ -35,7 +35,7 @@ class NodeOptions(Struct, frozen=True):
     # Times
     buddy_wait: float = 0.25  # for the answers of buddies, before the walk begins
     fetch_wait: float = 1.0
-    deadline: float = 2.0  # of a search
+    timeout: float = 2.0  # of a search
     checkpoint: float = 600.0  # between two requests for indexes
     refresh_checkpoints: int = 1  # checkpoints between two refreshes of an index; 0: only when it was wrong
     ping: float = 0.0  # between two pings of the neighbours; 0: never
@@ -86,7 +86,7 @@ DEFAULTS = NodeOptions(
     walkers=8,
     ttl=16,  # networks of friends are small
     downloads=False,  # the user chooses what to take
-    says_no=True,  # so that a search can end before its deadline
+    says_no=True,  # so that a search can end before its timeout
     secret_walkers=True,
     demotes_unreachable=True,
     credited=3,

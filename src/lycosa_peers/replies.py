@@ -151,7 +151,7 @@ class Replies:
         answer = next(each for each in search.answers if each.provider.name == sender)
         self._state.reputation.reward(answer.via, now)
         self._policy.credit(answer)
-        self._searches.end(search, answer.stage, sender)
+        self._searches.mark_done(search, answer.stage, sender)
         return []
 
     def fetch_failed(self, provider: PeerName, number: int, why: Failure, now: float) -> list[Send]:

@@ -47,8 +47,8 @@ class Victim:
         """The address of a hostile peer: each has its own."""
         return f"127.1.{NUMBERS[name] // 200}.{1 + NUMBERS[name] % 200}"
 
-    async def search(self, words: str, deadline: float = 0.3):
-        request = PeerRequest("search", words, max_hits=30, enough=30, deadline=deadline)
+    async def search(self, words: str, timeout: float = 0.3):
+        request = PeerRequest("search", words, max_hits=30, enough=30, timeout=timeout)
         replies = [reply async for reply in await ask_running_peer(PeerFolder(self.folder), request)]
         return merge(words, replies[-1].progress.answers.answers, me=self.name).hits
 

@@ -151,7 +151,7 @@ def test_a_search_checks_a_few_providers_and_waits_for_none_beyond_its_time():
         walker = send.message.walker
         fetches += node.receive(f"s{n}", Response(number, Contact(f"s{n}"), (PeerHit(5),), walker=walker), 0.1)
     assert sum(isinstance(send.message, FetchRequest) for send in fetches) == DEFAULTS.probes
-    node.tick(DEFAULTS.deadline)
+    node.tick(DEFAULTS.timeout)
     assert node.stage(number) is Stage.DONE
 
 

@@ -134,7 +134,7 @@ def test_a_search_waits_but_a_while_for_those_who_may_take_it_in() -> None:
     peer.join([at("a"), at("b")])
     number, _ = peer.ask(5, 10.0)
     peer.undelivered("a", Join(peer.me), 10.1)
-    assert peer.stage(number) is Stage.WALKING and 10.1 < peer.next_deadline() < 10.0 + DEFAULTS.deadline
+    assert peer.stage(number) is Stage.WALKING and 10.1 < peer.next_deadline() < 10.0 + DEFAULTS.timeout
     peer.tick(peer.next_deadline())
     assert peer.stage(number) is Stage.DONE
     number, _ = peer.ask(5, 20.0)

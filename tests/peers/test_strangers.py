@@ -124,7 +124,7 @@ def test_who_searches_without_end_is_not_shunned_and_learns_what_was_held_back()
         carry(nodes, "a", sends, step / 400)
         search = nodes["a"].answers(number)
         assert search is not None and search.stage is Stage.DONE
-        held_back, issued = held_back + search.held_back, issued + search.issued
+        held_back, issued = held_back + search.rate_limited, issued + search.issued
     assert issued > 1500 and issued + held_back == 4000 * DEFAULTS.walkers
     assert nodes["b"].counts["too_fast"] == nodes["a"].counts["too_fast"] == 0
 

@@ -120,7 +120,7 @@ def _cost(progress: SearchProgress, me: str, not_joined: NotJoined) -> dict[str,
         "walkers_out": answers.walkers_out,
         "dropped": answers.dropped,
         "dropped_hits": answers.dropped_hits,
-        "held_back": answers.held_back,
+        "held_back": answers.rate_limited,
     }
 
 

@@ -282,13 +282,13 @@ async def _ask_processes(
     processes: Processes, questions: Sequence[Question], names: Sequence[str], limit: int
 ) -> _Round:
     for peer in range(len(names)):  # opens connections; without answers, nothing is learnt
-        await processes.search(peer, UNKNOWN_WORD, limit=limit, deadline=DEADLINE)
+        await processes.search(peer, UNKNOWN_WORD, limit=limit, timeout=DEADLINE)
     await asyncio.sleep(QUIET_SECONDS)
     before, issued = await processes.counts(), 0
     urls, seconds = [], []
     for question in questions:
         began = time.monotonic()
-        searched = await processes.search(question.asker, question.words, limit=limit, deadline=DEADLINE)
+        searched = await processes.search(question.asker, question.words, limit=limit, timeout=DEADLINE)
         seconds.append(time.monotonic() - began)
         issued += searched.answers.issued
         urls.append(best_of(question.words, searched.answers.answers, names[question.asker]))

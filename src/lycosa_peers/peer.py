@@ -273,7 +273,7 @@ class Bootstrap:
         expected = name or pinned_names(self._folder).get(str(endpoint), "")
         channel = await self._session.wire.reach(endpoint)
         if not channel.is_open:
-            if channel.why == OTHER_GROUP:
+            if channel.reason == OTHER_GROUP:
                 raise OtherGroupError(f"{endpoint} is {OTHER_GROUP}; see --group and --no-group")
             return None
         if expected and channel.peer != expected:

@@ -130,10 +130,10 @@ class Probes:
         probe.sample_is_true = True
         return self._end(probe, now) if probe.trap_is_passed else []
 
-    def sample_failed(self, fetch: int, why: Failure, now: float) -> list[Send]:
+    def sample_failed(self, fetch: int, reason: Failure, now: float) -> list[Send]:
         """Handles a probe whose page was not delivered. If the provider is down or busy, nothing is concluded."""
         probe = self._samples.pop(fetch)
-        by = {Failure.WRONG: 2.0, Failure.LACKS: 1.0}.get(why, 0.0)
+        by = {Failure.WRONG: 2.0, Failure.LACKS: 1.0}.get(reason, 0.0)
         return self._end(probe, now, offence="spam" if by else "", by=by)
 
     def trap_answered(self, sender: PeerName, response: Response, now: float) -> list[Send]:

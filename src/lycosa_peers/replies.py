@@ -154,25 +154,25 @@ class Replies:
         self._searches.mark_done(search, answer.stage, sender)
         return []
 
-    def fetch_failed(self, provider: PeerName, number: int, why: Failure, now: float) -> list[Send]:
+    def fetch_failed(self, provider: PeerName, number: int, reason: Failure, now: float) -> list[Send]:
         """Continues a search with the next provider after one did not deliver."""
         fetch = self._fetches.pending(number, provider)
         if fetch is None:
             self._fetches.unexpected(provider, number, now)
             return []
-        if why is Failure.DOWN:
+        if reason is Failure.DOWN:
             self._fetches.time_out(number)
         else:
             self._fetches.finish(number)
         if self._probes.has_sample(number):
-            return self._probes.sample_failed(number, why, now)
+            return self._probes.sample_failed(number, reason, now)
         search = self._search_of(number, fetch)
         if search is None:
-            self._fetches.keep_result(number, why)
-            return self._policy.provider_failed(provider, why, now)
+            self._fetches.keep_result(number, reason)
+            return self._policy.provider_failed(provider, reason, now)
         search.fetching = None
         via = next((each.via for each in search.answers if each.provider.name == provider), None)
-        return self._policy.provider_failed(provider, why, now, via) + self._searches.advance(search, now)
+        return self._policy.provider_failed(provider, reason, now, via) + self._searches.advance(search, now)
 
     def _search_of(self, number: int, fetch: PendingFetch) -> Search | None:
         """The search that waits for a fetch; None for a fetch of the user."""

@@ -37,7 +37,7 @@ from lycosa.vocabulary.urls import normalise
 from lycosa.web.encodings import decoded
 
 from .content import ContentSummary, LookupResult, SummaryDelta
-from .messages import MAX_BYTES, Item, PeerHit, Statistics, Wanted
+from .messages import MAX_FRAME_BYTES, Item, PeerHit, Statistics, Wanted
 from .peer_folder import PeerFolder
 from .ranking import has_all_words, query_words
 from .summary import (
@@ -347,7 +347,7 @@ class SharedCollection:
             page = self._collection.catalog.page(url)
             if page is None or page.place is None or page.vanished_at is not None:
                 return None
-            if page.place.length > MAX_BYTES - 8192:
+            if page.place.length > MAX_FRAME_BYTES - 8192:
                 return None
             record = self._collection.archive.record_at(page.place)
         except CollectionError:

@@ -205,7 +205,7 @@ def _peer_frames(data: bytes) -> None:
         with suppress(FrameTooLongError):
             while (frame := frames.pop(limit)) is not None:
                 assert len(frame) <= limit
-    assert len(frames) <= len(data)
+    assert frames.buffered_bytes <= len(data)
 
 
 def _peer_summary(data: bytes) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from lycosa.collection.collection import settle_rebuild
-from lycosa.collection.journal import Upkeep, read_journal, write_journal
+from lycosa.collection.journal import Maintenance, read_journal, write_journal
 from lycosa.frontier.durable import waiting_urls
 from lycosa.recipe import Recipe, load_recipe
 from lycosa.vocabulary.clock import Clock
@@ -122,7 +122,7 @@ def forget(folder: Path, what: str, *, clock: Clock, notify: Notify) -> Forgotte
         raise UsageError(f"{what!r} is a pattern, and forget takes a URL or the whole name of a host{there_are}")
     report = folder / REPORT_FILE
     has_report = report.exists()
-    write_journal(folder, Upkeep("forget"))  # from here on, it will be forgotten even after a kill
+    write_journal(folder, Maintenance("forget"))  # from here on, it will be forgotten even after a kill
     add_forgotten(folder, name)
     with Session(folder, recipe, clock=clock, notify=notify, is_upkeep=True) as session:
         pages = session.pages_forgotten

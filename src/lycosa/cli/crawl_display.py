@@ -26,7 +26,7 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import CollectionError, LycosaError
 from lycosa.vocabulary.event_loop import new_event_loop
 from lycosa.vocabulary.explanations import UtilityParts, is_found_by_readers, weight_of_relevance
-from lycosa.vocabulary.records import JsonValue, Outcome, Visit
+from lycosa.vocabulary.records import REQUEST_FAILURES, JsonValue, Visit
 from lycosa.vocabulary.text import counted, visible
 from lycosa.web.outcomes import outcome_in_words, outcome_name
 
@@ -34,7 +34,6 @@ from .options import command, print_json
 from .progress import Progress, ProgressScores, ProgressStats
 
 _log = logging.getLogger("lycosa.pages")
-_ERRORS = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))  # a page that is not there is no error
 
 
 def run(crawl: api.Run, *, progress: Progress, as_json: bool = False, quiet: bool = False) -> bool:
@@ -149,7 +148,7 @@ async def _watch_crawl(session: Session, visits: Visits, progress: Progress, *, 
                     standings[0] / standings[1] if standings[1] else None,
                     is_estimate=is_estimate,
                 ),
-                through_readers=None if session.log.active is None else through_readers,
+                through_readers=None if session.access_log.active is None else through_readers,
                 recall=session.recall(),
             )
         )
@@ -189,7 +188,7 @@ def _progress_scores(
 
 
 def is_error(visit: Visit) -> bool:
-    return visit.fetch.outcome in _ERRORS
+    return visit.fetch.outcome in REQUEST_FAILURES
 
 
 def visit_as_json(visit: Visit) -> JsonValue:

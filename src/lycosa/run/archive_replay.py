@@ -41,7 +41,7 @@ def replay_archive(
                 if event.candidate.lane != REFRESH:  # pages to fetch again are chosen by the next refresh
                     state.frontier.give_back(replace(event.candidate, attempts=event.candidate.attempts + 1))
             elif isinstance(event, Scores) or (isinstance(event, RunStart) and state.begin_run(event)):
-                state.rank_later()
+                state.request_reranking()
         applied += 1
         if applied % _EVENTS_PER_CHECKPOINT == 0:
             notify(f"{applied} events of the archive read again")

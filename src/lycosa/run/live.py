@@ -197,7 +197,7 @@ class LiveRun:
             dict.fromkeys((*session.recipe_seeds(notify=session.notify), *session.not_forgotten(settings.seeds)))
         )
         quotas = recipe.stop.quotas()
-        log = open_log(recipe.logs, session.folder, known=session.log.active)
+        log = open_log(recipe.logs, session.folder, known=session.access_log.active)
         if not seeds and log is None:
             if session.topic.examples.contradictory:
                 raise RecipeError(
@@ -235,8 +235,8 @@ class LiveRun:
                 tuple(seeds),
                 msgspec.to_builtins(recipe.scope),
                 msgspec.to_builtins(utility_for(recipe.strategy, recipe.utility)),
-                map=session.map.prepare(map_),
-                logs=session.log.prepare(log),
+                map=session.topical_map.prepare(map_),
+                logs=session.access_log.prepare(log),
                 options=recipe.options or UNSET,
                 quotas=msgspec.to_builtins(quotas) or UNSET,
                 sitemap_seeds=len(named) or UNSET,

@@ -233,7 +233,7 @@ class Refresh(Visits):
             return no_visits()
         if session.loop.strategy.uses_standing:
             run.learn_standing()
-        run.begin(session.state.run_as_before(asdict(plan)))
+        run.begin(session.state.run_with_last_settings(asdict(plan)))
         table = self._table(session.clock.now())
         chosen = self._chosen(table, plan.budget)
         self.tally.typical = typical_of(session.collection.catalog.refresh_states())

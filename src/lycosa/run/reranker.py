@@ -44,7 +44,7 @@ class Reranker:
             self.rejudge(strategy, {page.url: page.relevance for page in pages if page.relevance is not None})
         else:
             self.rerank()
-        self._state.end_ranking()
+        self._state.mark_reranked()
 
     def rejudge(
         self,

@@ -100,8 +100,8 @@ class Session:
             )
             self.reranker = Reranker(self.state, collection, self.reader, journal=self.journal, notify=notify)
             self.status = self.state.status
-            self.map = self.state.map
-            self.log = self.state.log
+            self.topical_map = self.state.topical_map
+            self.access_log = self.state.access_log
             self._catch_up()
             self.pages_forgotten = remove_forgotten(
                 folder,

@@ -287,10 +287,10 @@ class TopicTrainer:
         session = self._session
         assert self._judge is not None
         rejudged = self._crawled.judged_by(self._judge, limit)
-        if session.state.is_restored and isinstance(strategy := session.loop.strategy, SupportsRejudge):
+        if session.state.has_frontier and isinstance(strategy := session.loop.strategy, SupportsRejudge):
             session.reranker.rejudge(strategy, rejudged.relevances)
         else:
-            session.state.rank_later(by_scores=True)
+            session.state.request_reranking(by_scores=True)
         self._record_relevances(rejudged, reason)
         return len(rejudged.relevances)
 

@@ -46,7 +46,7 @@ def refresh(
         run.notify = progress.write
         with run.session() as session, asyncio.Runner(loop_factory=new_event_loop) as runner:
             refreshing = run.visits(session)
-            runner.run(watch(session, refreshing, _Shown(session, refreshing, budget, progress)))
+            runner.run(watch(session, refreshing, _RefreshProgress(session, refreshing, budget, progress)))
     if run.result is not None and as_json:
         print_json(run.result)
     elif run.result is not None and not quiet:
@@ -54,8 +54,8 @@ def refresh(
     refreshing.require_an_answer()
 
 
-class _Shown:
-    """Tells the progress of a refresh after every visit."""
+class _RefreshProgress:
+    """Shows the progress of a refresh after every visit."""
 
     def __init__(self, session: Session, refreshing: Refresh, budget: int, progress: Progress):
         self._requests, self._frontier = session.status.requests, session.frontier

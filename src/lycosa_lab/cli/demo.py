@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from lycosa import api
-from lycosa.cli.crawl_display import run
+from lycosa.cli.crawl_display import run_and_show
 from lycosa.cli.options import program
 from lycosa.cli.progress import Progress
 from lycosa.recipe import DEFAULT_STRATEGY, FILE_NAME, Recipe, uses_standing
@@ -68,7 +68,7 @@ def demo(
                 folder, strategy=strategy, pages=pages, delay=0.0, concurrency=16, resolve=[served.resolve]
             )
             with Progress() as progress:
-                is_interrupted = run(crawl, progress=progress, quiet=True)
+                is_interrupted = run_and_show(crawl, progress=progress, quiet=True)
             if is_interrupted:
                 raise KeyboardInterrupt
             found[strategy] = _crawl_result(folder, world, topic)

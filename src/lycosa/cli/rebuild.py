@@ -9,6 +9,6 @@ from .options import Name, notify
 
 
 def rebuild(name: Name) -> None:
-    """Rebuild the catalog from the archive. Rebuilds the search index and the waiting URLs, too."""
+    """Rebuild the catalog, the search index and the queue of waiting URLs from the archive."""
     pages = api.rebuild(name, notify=notify)
     typer.echo(f"{name}: {counted(pages, 'page')}")

@@ -128,7 +128,8 @@ class FetchHistory:
     def fresh_days(self, rows: Ints | slice, *, start: float, end: float) -> Floats:
         """For how many days between two times each page was fresh since its last fetch."""
         since = np.maximum(self.fetched_at[rows], start)
-        return np.maximum(0.0, np.minimum(self.stale_from[rows], end) - since)
+        days: Floats = np.maximum(0.0, np.minimum(self.stale_from[rows], end) - since)
+        return days
 
     def _estimated(self) -> Floats:
         count = len(self._pages)

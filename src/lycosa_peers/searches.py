@@ -126,7 +126,7 @@ class Searches:
         self.mark_done(search, search.answers[-1].stage if has_answer else None, None)
 
     def _search_indexes(self, search: Search, now: float) -> list[Send]:
-        """Looks the query up in the held indexes, and asks those of their peers that may have more."""
+        """Adds the hits of the held indexes; sends the query to peers whose index may have it but lists no hits."""
         to_ask: list[Contact] = []
         for name, index in self._state.indexes():
             if not index.may_have(search.wanted):
@@ -140,7 +140,7 @@ class Searches:
         return self.ask_directly(search, to_ask, now)
 
     def ask_directly(self, search: Search, contacts: list[Contact], now: float) -> list[Send]:
-        """Sends the query to each peer that was neither asked nor tried before, and waits for their replies."""
+        """Sends the query to each peer that was neither asked nor tried before; the search waits for their replies."""
         state = self._state
         sends: list[Send] = []
         for contact in contacts:

@@ -110,18 +110,18 @@ def _lines(result: Refreshed) -> list[str]:
         f"{result.new} new, {counted(result.led_nowhere, 'link')} led nowhere{refused}; "
         f"{counted(result.pages, 'page')} in all",
     ]
-    for what, pages, count in (
+    for kind, pages, count in (
         ("changed", result.changed_pages, result.changed),
         ("new", result.new_pages, result.new),
         ("vanished", result.vanished_pages, result.vanished),
         ("returned", result.returned_pages, result.returned),
     ):
-        lines += _page_lines(what, pages, count)
+        lines += _page_lines(kind, pages, count)
     return lines
 
 
-def _page_lines(what: str, pages: list[NamedPage], count: int) -> list[str]:
+def _page_lines(kind: str, pages: list[NamedPage], count: int) -> list[str]:
     if not pages:
         return []
-    more = f", the {len(pages)} most important of {count}" if count > len(pages) else ""
-    return [f"{what}{more}:", *(f"  {visible(f'{page.url} {page.title}', 300)}" for page in pages)]
+    of_all = f", the {len(pages)} most important of {count}" if count > len(pages) else ""
+    return [f"{kind}{of_all}:", *(f"  {visible(f'{page.url} {page.title}', 300)}" for page in pages)]

@@ -52,7 +52,7 @@ def _result(chance: float, pages: float) -> str:
 
 def measure(path: Path, into: Path) -> None:
     began = time.process_time()
-    (done,) = import_logs([path], into, ImportOptions(most_a_day=10**9, most_a_minute=10**9), now=START * 2)
+    (done,) = import_logs([path], into, ImportOptions(max_per_day=10**9, max_per_minute=10**9), now=START * 2)
     took = time.process_time() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     began = time.process_time()

@@ -128,7 +128,7 @@ class Asker:
     def _ask(self) -> None:
         number = self._chance.getrandbits(60)
         self._asked[number] = time.monotonic()
-        query = Query(number, self._chance.choice(self._queries), Contact(self.identity.name), most=10)
+        query = Query(number, self._chance.choice(self._queries), Contact(self.identity.name), max_hits=10)
         if self._channel is not None:
             self._channel.send(encode(query))
 

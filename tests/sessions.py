@@ -27,14 +27,14 @@ def opened(
     folder: Path,
     *,
     now: float = NOW,
-    tell: Callable[[str], None] = lambda line: None,
+    notify: Callable[[str], None] = lambda line: None,
     ranks: bool = True,
     **changes: Any,
 ) -> Iterator[Session]:
     """A session of the collection, with changes to its recipe; one fetch at a time, so that its order is settled."""
     recipe = load_recipe(folder)
     recipe = replace(recipe, requests=replace(recipe.requests, concurrency=1), **changes)
-    with Session(folder, recipe, clock=SimulatedClock(now), tell=tell, ranks=ranks) as session:
+    with Session(folder, recipe, clock=SimulatedClock(now), notify=notify, ranks=ranks) as session:
         yield session
 
 

@@ -106,7 +106,7 @@ async def asks(endpoint, local: str = "127.0.0.1", identity: Identity | None = N
     channel = await caller.dial(endpoint, local)
     if channel is None:
         return None
-    channel.send(encode(Query(7, "honey", Contact(caller.identity.name), most=5)))
+    channel.send(encode(Query(7, "honey", Contact(caller.identity.name), max_hits=5)))
     await until(lambda: not channel.is_open or any(isinstance(each, Response) for each in caller.heard_messages))
     await caller.wire.close()
     return next((len(each.hits) for each in caller.heard_messages if isinstance(each, Response)), None)

@@ -162,7 +162,7 @@ def test_a_collection_does_not_run_a_plug_in_that_the_recipe_does_not_name(stran
     def crawl(**how: object) -> tuple[int, list[str]]:
         lines: list[str] = []
         with WorldServer(world) as served:
-            visits = list(lycosa.crawl(folder, delay=0, pages=12, resolve=[served.resolve], tell=lines.append, **how))
+            visits = list(lycosa.crawl(folder, delay=0, pages=12, resolve=[served.resolve], notify=lines.append, **how))
         return len(visits), lines
 
     assert crawl(strategy="nowhere")[0] == 1

@@ -75,10 +75,10 @@ __all__ = [
     "refresh",
 ]
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
-def _tell_nobody(line: str) -> None:
+def _ignore_message(line: str) -> None:
     """Drops a message."""
 
 
@@ -240,9 +240,9 @@ class _Readable:
 class OpenCollection(_Readable):
     """A collection opened for reading; iterates over its pages. A crawl may run at the same time."""
 
-    def __init__(self, folder: Path, *, tell: Tell = _tell_nobody):
+    def __init__(self, folder: Path, *, notify: Notify = _ignore_message):
         self.folder = folder
-        self._tell = tell
+        self._notify = notify
         self._opened = open_for_reading(folder)
         self._closed = False
 
@@ -277,7 +277,7 @@ class OpenCollection(_Readable):
         """Adds to the search index the pages that a crawl left out of it; `search` and `similar` do it themselves."""
         opened = self._collection()
         if opened.pages_not_indexed() or opened.search.is_outdated():
-            bring_index_up_to_date(self.folder, tell=self._tell)
+            bring_index_up_to_date(self.folder, notify=self._notify)
 
     def refresh(
         self,
@@ -285,11 +285,11 @@ class OpenCollection(_Readable):
         budget: int,
         policy: str | None = None,
         expand: float | None = None,
-        tell: Tell = _tell_nobody,
+        notify: Notify = _ignore_message,
         **options: Unpack[FetchOptions],
     ) -> "RefreshRun":
         """A refresh of the collection; see `lycosa.api.refresh`."""
-        return refresh(self.folder, budget=budget, policy=policy, expand=expand, tell=tell, **options)
+        return refresh(self.folder, budget=budget, policy=policy, expand=expand, notify=notify, **options)
 
     def close(self) -> None:
         self._closed = True
@@ -303,10 +303,10 @@ class Run(_Readable):
     While your own code handles a visit, the fetches in flight are paused.
     """
 
-    def __init__(self, folder: Path, recipe: Recipe, settings: Settings, *, tell: Tell):
+    def __init__(self, folder: Path, recipe: Recipe, settings: Settings, *, notify: Notify):
         self.folder = folder
         self.stopped = ""  # the stop reason; empty until the crawl ends
-        self.tell = tell
+        self.notify = notify
         self._recipe = recipe
         self._settings = settings
         self._session: Session | None = None
@@ -352,7 +352,7 @@ class Run(_Readable):
             raise UsageError(f"this crawl of {self.folder} is under way; leave its loop before you begin another")
         self.close()
         self.stopped = ""
-        with Session(self.folder, self._recipe, clock=WallClock(), tell=self.tell) as session:
+        with Session(self.folder, self._recipe, clock=WallClock(), notify=self.notify) as session:
             self._session = session
             try:
                 yield session
@@ -387,9 +387,9 @@ class RefreshRun(Run):
         settings: Settings,
         plan: "Plan",
         *,
-        tell: Tell,
+        notify: Notify,
     ):
-        super().__init__(folder, recipe, settings, tell=tell)
+        super().__init__(folder, recipe, settings, notify=notify)
         self.result: Refreshed | None = None  # set at the end
         self._plan = plan
         self._refresh: Refresh | None = None
@@ -431,7 +431,7 @@ def new(
     contact: str = "",
     in_links: str | Path | None = None,
     traffic: str | Path | None = None,
-    tell: Tell = _tell_nobody,
+    notify: Notify = _ignore_message,
     **scope: Unpack[ScopeOptions],
 ) -> Path:
     """Creates a collection, a folder with a recipe (lycosa.toml) that you can edit, and returns the folder.
@@ -445,7 +445,7 @@ def new(
         of ~/.config/lycosa/config.toml.
     in_links: CSV file of URLs and their in-links, from which the importance of pages is learned.
     traffic: CSV file of domains and their reach.
-    tell: called with messages, such as that the name of a host was taken for a URL.
+    notify: called with messages, such as that the name of a host was taken for a URL.
     scope: of every crawl of the collection: hosts, exclude_hosts, urls, exclude_urls, languages (lists), stay and
         keep_noindex, as for a single crawl.
     """
@@ -463,7 +463,7 @@ def new(
         in_links=Path(in_links) if in_links is not None else None,
         traffic=Path(traffic) if traffic is not None else None,
         scope=narrowed(Scope(), scope),
-        tell=tell,
+        notify=notify,
     )
     return folder
 
@@ -474,17 +474,17 @@ def _given(lines: Path | Sequence[str | Path]) -> Path | Sequence[str | Path]:
     return lines
 
 
-def crawl(folder: str | Path, *, tell: Tell = _tell_nobody, **options: Unpack[CrawlOptions]) -> Run:
+def crawl(folder: str | Path, *, notify: Notify = _ignore_message, **options: Unpack[CrawlOptions]) -> Run:
     """A crawl of a collection, or its continuation; it runs while you iterate over its visits.
 
     The recipe decides what is not given. The keywords, listed in `CrawlOptions`, are the flags of `lycosa crawl`
     (`hosts` is --include-host, `atlas` is --map and so on). `options` are the keywords of the strategy's constructor.
-    `tell` is called with the messages that the command line would print.
+    `notify` is called with the messages that the command line would print.
     """
     check_keywords(options, CrawlOptions)
     folder = Path(folder)
     settings = settings_of(options)
-    return Run(folder, changed_recipe(polite_recipe(folder, tell=tell), options), settings, tell=tell)
+    return Run(folder, changed_recipe(polite_recipe(folder, notify=notify), options), settings, notify=notify)
 
 
 def refresh(
@@ -493,7 +493,7 @@ def refresh(
     budget: int,
     policy: str | None = None,
     expand: float | None = None,
-    tell: Tell = _tell_nobody,
+    notify: Notify = _ignore_message,
     **options: Unpack[FetchOptions],
 ) -> RefreshRun:
     """A refresh of a collection within a budget of requests; it runs while you iterate over its visits.
@@ -506,18 +506,18 @@ def refresh(
     folder = Path(folder)
     plan = plan_of(budget=budget, policy=policy, expand=expand)
     settings = settings_of(options)
-    recipe = refreshing_recipe(polite_recipe(folder, tell=tell), plan, options)
+    recipe = refreshing_recipe(polite_recipe(folder, notify=notify), plan, options)
     require_pages(folder)
-    return RefreshRun(folder, recipe, settings, plan, tell=tell)
+    return RefreshRun(folder, recipe, settings, plan, notify=notify)
 
 
-def open(folder: str | Path, *, tell: Tell = _tell_nobody) -> OpenCollection:
-    """Opens the collection in a folder for reading; `tell` is called when the search index has to be updated."""
-    return OpenCollection(Path(folder), tell=tell)
+def open(folder: str | Path, *, notify: Notify = _ignore_message) -> OpenCollection:
+    """Opens the collection in a folder for reading; `notify` is called when the search index has to be updated."""
+    return OpenCollection(Path(folder), notify=notify)
 
 
 def label(
-    folder: str | Path, *, good: Iterable[str] = (), bad: Iterable[str] = (), tell: Tell = _tell_nobody
+    folder: str | Path, *, good: Iterable[str] = (), bad: Iterable[str] = (), notify: Notify = _ignore_message
 ) -> "Learnt":
     """Labels pages as good or bad examples of the topic and retrains the model once, also during a crawl.
 
@@ -528,25 +528,25 @@ def label(
     labels = {checked_url(url): True for url in good} | {checked_url(url): False for url in bad}
     if not labels:
         raise UsageError("no URL to label; give some as good or bad")
-    return label_pages(Path(folder), labels, tell=tell)
+    return label_pages(Path(folder), labels, notify=notify)
 
 
-def forget(folder: str | Path, url_or_host: str, *, tell: Tell = _tell_nobody) -> "Forgotten":
+def forget(folder: str | Path, url_or_host: str, *, notify: Notify = _ignore_message) -> "Forgotten":
     """Removes a page, or a host with all its pages, permanently; it is not fetched again."""
     from lycosa.run.upkeep import forget
 
-    return forget(Path(folder), url_or_host, clock=WallClock(), tell=tell)
+    return forget(Path(folder), url_or_host, clock=WallClock(), notify=notify)
 
 
-def import_archive(folder: str | Path, file: str | Path, *, tell: Tell = _tell_nobody) -> "ImportedArchive":
+def import_archive(folder: str | Path, file: str | Path, *, notify: Notify = _ignore_message) -> "ImportedArchive":
     """Imports the HTML pages of a WARC file into a collection, with the times at which they were fetched."""
     from lycosa.run.upkeep import import_archive
 
-    return import_archive(Path(folder), Path(file), clock=WallClock(), tell=tell)
+    return import_archive(Path(folder), Path(file), clock=WallClock(), notify=notify)
 
 
-def rebuild(folder: str | Path, *, tell: Tell = _tell_nobody) -> int:
+def rebuild(folder: str | Path, *, notify: Notify = _ignore_message) -> int:
     """Rebuilds the catalog, search index and frontier from the archive; returns the number of pages."""
     from lycosa.run.upkeep import rebuild
 
-    return rebuild(Path(folder), clock=WallClock(), tell=tell)
+    return rebuild(Path(folder), clock=WallClock(), notify=notify)

@@ -183,11 +183,11 @@ class Recipe(Struct, frozen=True, forbid_unknown_fields=True):
     waiting: Waiting = field(default_factory=Waiting)
 
 
-def load_recipe(folder: Path, *, to_read: bool = False, tell: Callable[[str], None] | None = None) -> Recipe:
+def load_recipe(folder: Path, *, to_read: bool = False, notify: Callable[[str], None] | None = None) -> Recipe:
     """The recipe in a collection's folder.
 
     to_read: whether the collection is only read, so that plug-ins for its strategy and model need not be installed.
-    tell: if given, an unknown strategy of a crawled collection is replaced by the default, with a message, instead of
+    notify: if given, an unknown strategy of a crawled collection is replaced by the default, with a message, instead of
     raising.
     """
     path = folder / FILE_NAME
@@ -206,16 +206,16 @@ def load_recipe(folder: Path, *, to_read: bool = False, tell: Callable[[str], No
         raise RecipeError(f'{path}: not TOML: {error}; fix that line: key = "value"') from None
     except (OSError, ValueError) as error:  # not UTF-8, or a number with thousands of digits
         raise RecipeError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if tell is not None and not to_read and (folder / "archive").exists():
-        plain = _with_known_strategy(plain, str(path), tell)
+    if notify is not None and not to_read and (folder / "archive").exists():
+        plain = _with_known_strategy(plain, str(path), notify)
     return recipe_of(plain, str(path), to_read=to_read)
 
 
-def _with_known_strategy(plain: dict[str, Any], source: str, tell: Callable[[str], None]) -> dict[str, Any]:
+def _with_known_strategy(plain: dict[str, Any], source: str, notify: Callable[[str], None]) -> dict[str, Any]:
     name = plain.get("strategy", DEFAULT_STRATEGY)
     if not isinstance(name, str) or is_strategy(name):
         return plain
-    tell(
+    notify(
         f"{source}: no strategy {name[:100]!r}, perhaps of a plug-in that is not installed: "
         f"the default, {DEFAULT_STRATEGY}, takes its place where no other is named; there are {strategy_names()}"
     )
@@ -358,31 +358,31 @@ def _stems_of(text: str, *, language: str) -> Iterable[str]:
     return terms_of(tokens_of(text), stem=True, language=language)
 
 
-def read_seeds(path: Path, *, tell: Callable[[str], None] = lambda line: None) -> list[Url]:
+def read_seeds(path: Path, *, notify: Callable[[str], None] = lambda line: None) -> list[Url]:
     """The URLs of a seed file: one a line, a browser's bookmarks, or OPML.
 
-    tell: called with a message for each host name that is taken for a URL, and if entries are left out.
+    notify: called with a message for each host name that is taken for a URL, and if entries are left out.
     """
     listed = read_url_file(path, "seeds")
     if listed.left_out:
-        tell(f"{path}: {listed.left_out} of its entries are not pages (scripts, feeds, local files) and are left out")
-    seeds = _seeds_of(listed.lines, str(path), tell)
+        notify(f"{path}: {listed.left_out} of its entries are not pages (scripts, feeds, local files) and are left out")
+    seeds = _seeds_of(listed.lines, str(path), notify)
     if not seeds:
         raise RecipeError(f"{path}: no seeds; write one URL a line")
     return seeds
 
 
-def seeds_in(lines: Iterable[str], source: str, *, tell: Callable[[str], None] = lambda line: None) -> list[Url]:
+def seeds_in(lines: Iterable[str], source: str, *, notify: Callable[[str], None] = lambda line: None) -> list[Url]:
     """The distinct URLs in lines of `source`."""
-    return _seeds_of(content_lines(lines), source, tell)
+    return _seeds_of(content_lines(lines), source, notify)
 
 
-def _seeds_of(lines: Iterable[NumberedLine], source: str, tell: Callable[[str], None]) -> list[Url]:
+def _seeds_of(lines: Iterable[NumberedLine], source: str, notify: Callable[[str], None]) -> list[Url]:
     seeds: dict[Url, None] = {}
     for number, text in lines:
         url = normalise(text)
         if url is None and (url := bare_host(text)) is not None:
-            tell(f"{source}:{number}: {text[:100]!r} is taken for {url}")
+            notify(f"{source}:{number}: {text[:100]!r} is taken for {url}")
         if url is None:
             raise RecipeError(
                 f"{source}:{number}: not a URL that can be crawled: {text[:100]!r}; write http://… or https://…"

@@ -1,13 +1,14 @@
 """A collection that is refreshed daily in a changing world, and the optimal schedule.
 
-`Evolution` is a set of pages of such a world and when they change; `simulate_refresh` refreshes them by a policy;
-`best_freshness` is the optimum for known change rates (Cho, Garcia-Molina: Effective page refresh policies for web
+`ChangingPages` are pages of such a world and when they change; `simulate_refresh` refreshes them by a policy;
+`optimal_freshness` is the optimum for known change rates (Cho, Garcia-Molina: Effective page refresh policies for web
 crawlers, TODS 2003; Azar et al., PNAS 2018).
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,6 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.worlds import StudyWorld
 from lycosa_lab.worlds.synthetic import SyntheticWorld
-from lycosa_lab.worlds.synthetic.counter_rng import key, normals, subkey
-from lycosa_lab.worlds.synthetic.evolution import CHANGE_SPREAD, CHANGES, MAX_CHANGES
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -33,24 +32,15 @@ def require_synthetic(world: StudyWorld) -> SyntheticWorld:
     return world
 
 
-def change_rates_in(world: SyntheticWorld, numbers: Ints) -> Floats:
-    """The expected changes per day of these pages, by the parameters of the world."""
-    start = key(world.options.seed, "changes")
-    deviates = [normals(subkey(subkey(start, number), 0), 1)[0] for number in numbers.tolist()]
-    medians = np.array(CHANGES)[world.plan.kind[numbers]]
-    rates: Floats = np.minimum(medians * np.exp(CHANGE_SPREAD * np.array(deviates, dtype=np.float64)), MAX_CHANGES)
-    return rates
-
-
-def standing_weights(world: SyntheticWorld, numbers: Ints) -> Floats:
+def standing_weights(world: SyntheticWorld, page_numbers: Ints) -> Floats:
     """The standing of pages, 0 to 1: sigmoid(s - median of s), with s = ln(1 + in-links)."""
-    status = np.log1p(world.plan.in_links[numbers].astype(np.float64))
+    status = np.log1p(world.plan.in_links[page_numbers].astype(np.float64))
     weights: Floats = 1.0 / (1.0 + np.exp(np.median(status) - status))
     return weights
 
 
 @dataclass(frozen=True)
-class Evolution:
+class ChangingPages:
     """Pages of a world, as rows, over some days, at the end of which all still exist.
 
     A page changes when its text does; new links added without a change of text do not count.
@@ -58,26 +48,26 @@ class Evolution:
 
     world: SyntheticWorld
     days: int
-    numbers: Ints
+    page_numbers: Ints
     rates: Floats  # changes a day
     importance: Floats
 
     @classmethod
-    def of(cls, world: SyntheticWorld, *, days: int) -> "Evolution":
+    def of(cls, world: SyntheticWorld, *, days: int) -> "ChangingPages":
         """All initial pages that live that long."""
-        there = world.at(float(days)).numbers()
-        numbers = there[there < len(world.plan)]
-        return cls(world, days, numbers, change_rates_in(world, numbers), standing_weights(world, numbers))
+        remaining = world.at(float(days)).numbers()
+        initial = remaining[remaining < len(world.plan)]
+        return cls(world, days, initial, world.change_rates(initial), standing_weights(world, initial))
 
     def __len__(self) -> int:
-        return len(self.numbers)
+        return len(self.page_numbers)
 
     @cached_property
     def _calendar(self) -> Floats:
         """All changes of all pages on one axis."""
         end = self.world.at(float(self.days))
-        own = [end.changes(number) + row * _PAGE_OFFSET for row, number in enumerate(self.numbers.tolist())]
-        return np.concatenate([*own, [np.inf]])
+        calendars = [end.changes(number) + row * _PAGE_OFFSET for row, number in enumerate(self.page_numbers.tolist())]
+        return np.concatenate([*calendars, [np.inf]])
 
     def next_change(self, rows: Ints, day: float) -> Floats:
         """The time of each page's first change after a day; infinite if there is none before the end."""
@@ -90,33 +80,36 @@ class Evolution:
 
 Bools = NDArray[np.bool_]
 
-ESTIMATED, KNOWN, UNUSED = "estimated", "known", "not asked for"  # how a policy gets change rates
+RateSource = Literal["estimated", "known", "not asked for"]  # how a policy gets change rates
+ESTIMATED: RateSource = "estimated"
+KNOWN: RateSource = "known"
+UNUSED: RateSource = "not asked for"
 UNKNOWN_RATE = 0.02  # changes per day, assumed until some page was fetched twice
 
 
 class FetchHistory:
     """What is known from past fetches; on day 0 every page was fetched once."""
 
-    def __init__(self, evolution: Evolution, *, rates: str):
-        self._evolution, self._rates = evolution, rates
-        count = len(evolution)
-        self._urls = [evolution.world.url(number) for number in evolution.numbers.tolist()]
+    def __init__(self, pages: ChangingPages, *, rates: RateSource):
+        self._pages, self._rates = pages, rates
+        count = len(pages)
+        self._urls = [pages.world.url(number) for number in pages.page_numbers.tolist()]
         self.fetched_at = np.zeros(count)
-        self.stale_from = evolution.next_change(np.arange(count), 0.0)
+        self.stale_from = pages.next_change(np.arange(count), 0.0)
         self._fetches, self._changes = np.ones(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
         self.out_links = np.zeros(count, dtype=np.int64)
         self.yielded, self.link_score = np.full(count, np.nan), np.full(count, np.nan)
         self._past: list[tuple[Ints, Floats, Bools]] = []
 
     def table(self) -> HistoryTable:
-        evolution = self._evolution
+        pages = self._pages
         return HistoryTable(
             urls=self._urls,
-            importance=evolution.importance,
+            importance=pages.importance,
             fetched_at=self.fetched_at,
             fetches=self._fetches,
             changes=self._changes,
-            rate=evolution.rates if self._rates == KNOWN else self._estimated(),
+            rate=pages.rates if self._rates == KNOWN else self._estimated(),
             out_links=self.out_links,
             yielded=self.yielded,
             link_score=self.link_score,
@@ -129,25 +122,31 @@ class FetchHistory:
         self._fetches[rows] += 1
         self._changes[rows] += changed
         self.fetched_at[rows] = day
-        self.stale_from[rows] = self._evolution.next_change(rows, day)
+        self.stale_from[rows] = self._pages.next_change(rows, day)
         return changed
 
+    def fresh_days(self, rows: Ints | slice, *, start: float, end: float) -> Floats:
+        """For how many days between two times each page was fresh since its last fetch."""
+        since = np.maximum(self.fetched_at[rows], start)
+        days: Floats = np.maximum(0.0, np.minimum(self.stale_from[rows], end) - since)
+        return days
+
     def _estimated(self) -> Floats:
-        count = len(self._evolution)
+        count = len(self._pages)
         if self._rates == UNUSED or not self._past:
             return np.full(count, UNKNOWN_RATE)
         rows, intervals, changed = (np.concatenate(column) for column in zip(*self._past, strict=True))
         return change_rates(rows, intervals, changed, pages=count, unknown_rate=UNKNOWN_RATE)
 
 
-class LinksSeen:
+class LinkDiscovery:
     """The links seen on pages, and the pages born since the start that they led to."""
 
-    def __init__(self, evolution: Evolution, *, authority: float):
-        self._numbers = evolution.numbers.tolist()
-        self._first_born, self._authority = len(evolution.world.plan), authority
-        start = evolution.world
-        self._shown = [set(start.links_of(number)[0].tolist()) for number in self._numbers]
+    def __init__(self, pages: ChangingPages, *, authority: float):
+        self._page_numbers = pages.page_numbers.tolist()
+        self._first_born, self._authority = len(pages.world.plan), authority
+        start = pages.world
+        self._shown = [set(start.links_of(number)[0].tolist()) for number in self._page_numbers]
         self._in_links: dict[int, int] = {}
         for links in self._shown:
             for target in links:
@@ -165,7 +164,7 @@ class LinksSeen:
 
     def update(self, row: int, world: SyntheticWorld) -> tuple[int, int]:
         """The number of new links on a page, and of all links to their targets seen so far."""
-        links = set(world.links_of(self._numbers[row])[0].tolist())
+        links = set(world.links_of(self._page_numbers[row])[0].tolist())
         new = links - self._shown[row]
         self._shown[row] = links
         for target in new:
@@ -178,11 +177,11 @@ class LinksSeen:
 
 
 def simulate_refresh(
-    evolution: Evolution,
+    pages: ChangingPages,
     policy: RefreshPolicy,
     *,
     budget: int,
-    rates: str,
+    rates: RateSource,
     measured_from: int,
     authority: float | None,
 ) -> Mapping[str, JsonValue]:
@@ -191,31 +190,29 @@ def simulate_refresh(
     rates: `KNOWN` gives the policy the true ones, `ESTIMATED` those estimated from its own fetches, `UNUSED` none.
     authority: in-links from which a new page is an authority; None reads no links, for policies that need none.
     """
-    history = FetchHistory(evolution, rates=rates)
-    links = None if authority is None else LinksSeen(evolution, authority=authority)
+    history = FetchHistory(pages, rates=rates)
+    links = None if authority is None else LinkDiscovery(pages, authority=authority)
     if links is not None:
         history.out_links += links.counts()
-    fresh_days, found_changed, fetches = np.zeros(len(evolution)), 0, 0
-    weight = evolution.importance / evolution.importance.sum()
+    fresh_days, found_changed, fetches = np.zeros(len(pages)), 0, 0
+    weight = pages.importance / pages.importance.sum()
     curve = []
-    for day in range(1, evolution.days):
+    for day in range(1, pages.days):
         curve.append(float(weight @ (history.stale_from > day)))
         rows = policy.choose(history.table(), float(day), budget)
-        since = np.maximum(history.fetched_at[rows], measured_from)
-        fresh_days[rows] += np.maximum(0.0, np.minimum(history.stale_from[rows], day) - since)
+        fresh_days[rows] += history.fresh_days(rows, start=measured_from, end=day)
         waited = day - history.fetched_at[rows]
         changed = history.fetch(rows, float(day))
         fetches += len(rows)
         found_changed += int(changed.sum())
         if links is not None:
-            world = evolution.world.at(float(day))
+            world = pages.world.at(float(day))
             for row, days in zip(rows.tolist(), waited.tolist(), strict=True):
                 new, score = links.update(row, world)
                 history.out_links[row] += new
                 history.yielded[row], history.link_score[row] = new / days, score
-    since = np.maximum(history.fetched_at, measured_from)
-    fresh_days += np.maximum(0.0, np.minimum(history.stale_from, evolution.days) - since)
-    fresh = fresh_days / (evolution.days - measured_from)
+    fresh_days += history.fresh_days(slice(None), start=measured_from, end=pages.days)
+    fresh = fresh_days / (pages.days - measured_from)
     return {
         "freshness": float(fresh.mean()),
         "weighted_freshness": float(weight @ fresh),
@@ -223,26 +220,27 @@ def simulate_refresh(
         "found_changed": found_changed,
         "new_pages": None if links is None else len(links.new_pages),
         "new_authorities": None if links is None else len(links.new_authorities),
-        "authorities_found": None if links is None else links.share_found(evolution.world.at(float(evolution.days))),
+        "authorities_found": None if links is None else links.share_found(pages.world.at(float(pages.days))),
         "curve": [round(value, 5) for value in curve],
     }
 
 
-_ROUNDS = 100  # of bisection
+_BISECTION_STEPS = 100
 _EXPECTED = np.geomspace(1e-4, 700.0, 20_001)  # changes between two fetches
 _LEFT = _EXPECTED - np.log1p(_EXPECTED)  # −ln((1 + x)e^{−x}), which separates even the longest intervals
 
 
-def best_intervals(importance: Floats, rate: Floats, per_day: float) -> Floats:
+def optimal_intervals(importance: Floats, rate: Floats, per_day: float) -> Floats:
     """The days between two fetches of each page that maximise weighted freshness; infinite for pages not to be fetched.
 
-    A page fetched every I days is fresh for (1 − e^{−ΔI})/(ΔI) of the time. At the optimum the marginal value of a
-    fetch is the same for every page, λ = (μ/Δ)(1 − (1 + ΔI)e^{−ΔI}), and λ is such that the fetches use up the budget.
+    A page of importance μ that changes Δ times a day (`rate`) and is fetched every I days is fresh for
+    (1 − e^{−ΔI})/(ΔI) of the time. At the optimum the marginal value of a fetch is the same for every page,
+    λ = (μ/Δ)(1 − (1 + ΔI)e^{−ΔI}), and λ is such that the fetches use up the budget.
     """
     highest = importance / rate  # marginal value of a fetch of the page
     shortfall = highest.max() / highest
     low, high = float(_LEFT[0]), float(_LEFT[-1])  # λ = (1 − e^{−y}) times the highest of these; bisection is on y
-    for _ in range(_ROUNDS):
+    for _ in range(_BISECTION_STEPS):
         y = float(np.sqrt(low * high))
         if (1.0 / _intervals_at(y, shortfall, rate)).sum() > per_day:
             low = y
@@ -264,9 +262,9 @@ def freshness_at(intervals: Floats, rate: Floats) -> Floats:
         return np.where(np.isfinite(expected), -np.expm1(-expected) / expected, 0.0)
 
 
-def best_freshness(importance: Floats, rate: Floats, per_day: float) -> float:
+def optimal_freshness(importance: Floats, rate: Floats, per_day: float) -> float:
     """The highest weighted freshness that so many fetches a day can maintain."""
-    fresh = freshness_at(best_intervals(importance, rate, per_day), rate)
+    fresh = freshness_at(optimal_intervals(importance, rate, per_day), rate)
     return float((importance * fresh).sum() / importance.sum())
 
 

@@ -43,16 +43,16 @@ class Answering:
         refused = self._forwarding.why_refused(sender, query, now)
         if refused:
             return self.query_ended(sender, query, now) if refused == "too_many_of_one_query" else []
-        most = min(query.most, MAX_HITS)
+        max_hits = min(query.max_hits, MAX_HITS)
         if query.origin.name not in state.buddies:
-            most = min(most, state.options.most_hits)
+            max_hits = min(max_hits, state.options.max_hits)
         if not self._takes(sender, now):
             if query.walker == DIRECT:
                 return self._reply(sender, query, Declined("query", query.id), now)
         else:
-            answer = self._find(query, most)
+            answer = self._find(query, max_hits)
             if answer is not None:
-                self.capacity.owe(max(0.0, len(answer.hits) / HITS_PER_COST - 1.0))
+                self.capacity.charge(max(0.0, len(answer.hits) / HITS_PER_COST - 1.0))
                 state.counts["answered"] += 1
                 return self._reply(sender, query, answer, now)
         return self._forwarding.forward(sender, query, now) or self.query_ended(sender, query, now)
@@ -87,18 +87,18 @@ class Answering:
     def _takes(self, sender: PeerName, now: float) -> bool:
         """Whether there is capacity for another request; a part is reserved for trusted peers, because strangers may be
         one person with many keys."""
-        leaving = 0.0 if self._state.is_trusted(sender) else self._state.options.reserved
-        if self.capacity.take(now, leaving=leaving):
+        reserve = 0.0 if self._state.is_trusted(sender) else self._state.options.reserved
+        if self.capacity.take(now, reserve=reserve):
             return True
         self._state.counts["declined"] += 1
         return False
 
-    def _find(self, query: Query, most: int) -> Response | None:
+    def _find(self, query: Query, max_hits: int) -> Response | None:
         """The response from our own content or from a held index; None if neither has it."""
         state = self._state
-        found = state.content.find(query.wanted, most)
+        found = state.content.find(query.wanted, max_hits)
         if found.hits:
-            hits = tuple(found.hits[:most])
+            hits = tuple(found.hits[:max_hits])
             return fit_frame(
                 Response(query.id, state.me, hits, statistics=found.statistics, walker=query.walker, ttl=query.ttl)
             )
@@ -106,7 +106,7 @@ class Answering:
         for name, index in state.indexes():
             if name == query.origin.name or not index.may_have(query.wanted):
                 continue
-            hits = tuple(index.find(query.wanted, most))[:most]
+            hits = tuple(index.find(query.wanted, max_hits))[:max_hits]
             if hits:
                 state.counts["answered_for_others"] += 1
                 return fit_frame(Response(query.id, state.contact(name), hits, walker=query.walker, ttl=query.ttl))

@@ -33,17 +33,19 @@ class BuddyPolicy:
             if state.buddies.failed(name):
                 self._drop_index(name)
 
-    def provider_failed(self, provider: PeerName, why: Failure, now: float, via: PeerName | None = None) -> list[Send]:
+    def provider_failed(
+        self, provider: PeerName, reason: Failure, now: float, via: PeerName | None = None
+    ) -> list[Send]:
         """Handles a provider that did not deliver what it, or `via`, claimed: it is demoted, unless it merely lacks the
         item, and its held index is refreshed if that was wrong."""
         state = self._state
-        state.counts[f"failed_{why}"] += 1
-        if why is Failure.WRONG:
+        state.counts[f"failed_{reason}"] += 1
+        if reason is Failure.WRONG:
             state.penalise(provider, "wrong", now)
-        was_untrue = why in (Failure.WRONG, Failure.LACKS)
+        was_untrue = reason in (Failure.WRONG, Failure.LACKS)
         if was_untrue and via is not None and via not in (provider, state.name):
             state.penalise(via, "misled", now, by=0.5)
-        if why is not Failure.LACKS:
+        if reason is not Failure.LACKS:
             self.demote(provider)
         return self._request_indexes(state.held.refresh(provider)) if was_untrue else []
 
@@ -66,7 +68,7 @@ class BuddyPolicy:
     def receive_index(self, sender: PeerName, index: Index, now: float) -> None:
         """Stores a requested index; penalises the sender of any other."""
         state = self._state
-        if len(index.packed) > state.options.most_index_bytes:
+        if len(index.packed) > state.options.max_index_bytes:
             state.penalise(sender, "index_oversized", now)
             return
         try:

@@ -39,7 +39,7 @@ class ChannelHandler(Protocol):
 
     def max_frame(self, channel: "Channel") -> int: ...
 
-    def on_frame(self, channel: "Channel", frame: bytes) -> None: ...
+    def on_frame(self, channel: "Channel", payload: bytes) -> None: ...
 
     def on_backlog(self, channel: "Channel", is_slow: bool) -> None:
         """Called when the other side reads too slowly, or has caught up."""
@@ -49,7 +49,7 @@ class ChannelHandler(Protocol):
         """Seconds until the channel has its next turn."""
         ...
 
-    def on_close(self, channel: "Channel", why: str) -> None: ...
+    def on_close(self, channel: "Channel", reason: str) -> None: ...
 
 
 class Channel(asyncio.Protocol):
@@ -69,7 +69,7 @@ class Channel(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None  # of the handshake or of a frame
         self._next_turn: asyncio.TimerHandle | None = None
-        self._why = ""
+        self._reason = ""
         self._written = 0  # bytes
         self._tls = SSL.Connection(context, None)
         if dials:
@@ -91,7 +91,7 @@ class Channel(asyncio.Protocol):
 
     @property
     def is_closing(self) -> bool:
-        return bool(self._why)
+        return bool(self._reason)
 
     @property
     def unsent(self) -> int:
@@ -104,9 +104,9 @@ class Channel(asyncio.Protocol):
         return self._written - self.unsent
 
     @property
-    def why(self) -> str:
+    def reason(self) -> str:
         """The reason if this side closed it, else empty."""
-        return self._why
+        return self._reason
 
     def send(self, payload: bytes) -> bool:
         """Sends a frame; False if the channel is not open."""
@@ -122,9 +122,9 @@ class Channel(asyncio.Protocol):
         self._flush()
         return True
 
-    def close(self, why: str) -> None:
+    def close(self, reason: str) -> None:
         """Closes the channel at once."""
-        self._why = self._why or why
+        self._reason = self._reason or reason
         if self._transport is not None:
             self._transport.abort()
 
@@ -143,14 +143,14 @@ class Channel(asyncio.Protocol):
             host, port, *_ = transport.get_extra_info("peername") or ("", 0)
             self.address = f"{host}:{port}"
         self._handler.on_connect(self)
-        if self._why:
+        if self._reason:
             return
         self._close_after(HANDSHAKE_SECONDS, "no handshake")
         self._advance()
 
     def data_received(self, data: bytes) -> None:
         rest = memoryview(data)
-        while rest and not self._why:
+        while rest and not self._reason:
             try:
                 rest = rest[self._tls.bio_write(bytes(rest[:_CHUNK])) :]
             except SSL.Error:
@@ -172,14 +172,14 @@ class Channel(asyncio.Protocol):
                 timer.cancel()
         self.is_open = False
         self._transport = None
-        self._handler.on_close(self, self._why or (str(error) if error else "it hung up"))
+        self._handler.on_close(self, self._reason or (str(error) if error else "it hung up"))
 
     # ------------------------------------------------------------ TLS
 
     def _advance(self) -> None:
         if not self.is_open and not self._handshake_done():
             return
-        while not self._why:
+        while not self._reason:
             try:
                 data = self._tls.recv(_CHUNK)
             except SSL.WantReadError:
@@ -201,7 +201,7 @@ class Channel(asyncio.Protocol):
             return False
         except SSL.Error as error:
             self._flush()  # so that the other side gets the alert
-            reason = _reason(error)
+            reason = _ssl_reason(error)
             self.close(OTHER_GROUP if reason == _UNVERIFIED else f"no handshake: {reason}")
             return False
         self._flush()
@@ -215,7 +215,7 @@ class Channel(asyncio.Protocol):
             self._timer.cancel()
         self.opened_at = self.last_heard = asyncio.get_running_loop().time()
         self._handler.on_open(self)
-        if self._why:
+        if self._reason:
             return False
         self._opened()
         return True
@@ -226,7 +226,7 @@ class Channel(asyncio.Protocol):
     def _process_pending(self) -> None:
         """Processes some frames, and the rest after the turns of other channels; reading is paused until then."""
         processed = 0 if self._handler.turn_delay(self) else self._process_some()
-        if self._transport is None or self._why or not self.is_open:
+        if self._transport is None or self._reason or not self.is_open:
             return
         delay = self._handler.turn_delay(self)
         if self._frames.has_frame or delay:
@@ -246,17 +246,17 @@ class Channel(asyncio.Protocol):
         time = asyncio.get_running_loop().time
         until = time() + SECONDS_PER_TURN
         for processed in range(FRAMES_PER_TURN):
-            if not self.is_open or self._why:
+            if not self.is_open or self._reason:
                 return processed
             try:
-                frame = self._frames.pop(self._handler.max_frame(self))
+                payload = self._frames.pop(self._handler.max_frame(self))
             except FrameTooLongError:
                 self.close("a frame too long")
                 return processed
-            if frame is None:
+            if payload is None:
                 return processed
             self.last_heard = time()
-            self._handler.on_frame(self, frame)
+            self._handler.on_frame(self, payload)
             if time() >= until:
                 return processed + 1
         return FRAMES_PER_TURN
@@ -265,7 +265,7 @@ class Channel(asyncio.Protocol):
         """Restarts the time limit of an unfinished frame, unless reading is paused."""
         if self._timer is not None:
             self._timer.cancel()
-        self._was_within = bool(self._frames) and not self._is_paused
+        self._was_within = self._frames.buffered_bytes > 0 and not self._is_paused
         if self._was_within:
             self._close_after(FRAME_SECONDS, "a frame without end")
 
@@ -280,11 +280,11 @@ class Channel(asyncio.Protocol):
             self._written += len(data)
             self._transport.write(data)
 
-    def _close_after(self, seconds: float, why: str) -> None:
-        self._timer = asyncio.get_running_loop().call_later(seconds, self.close, why)
+    def _close_after(self, seconds: float, reason: str) -> None:
+        self._timer = asyncio.get_running_loop().call_later(seconds, self.close, reason)
 
 
-def _reason(error: SSL.Error) -> str:
+def _ssl_reason(error: SSL.Error) -> str:
     details = error.args[0] if error.args else None
     if isinstance(details, list) and details and isinstance(details[0], tuple):
         return str(details[-1][-1])

@@ -37,7 +37,7 @@ class ContentSummary(Protocol):
         """Whether the content may have it. A summary without all words has false negatives."""
         ...
 
-    def find(self, wanted: Wanted, most: int) -> Sequence[PeerHit]:
+    def find(self, wanted: Wanted, max_hits: int) -> Sequence[PeerHit]:
         """Certain hits; none from an approximate summary."""
         ...
 
@@ -47,11 +47,11 @@ class ContentSummary(Protocol):
 class Content(Protocol):
     """What a peer shares."""
 
-    def find(self, wanted: Wanted, most: int) -> LookupResult:
+    def find(self, wanted: Wanted, max_hits: int) -> LookupResult:
         """The hits for other peers."""
         ...
 
-    def find_own(self, wanted: Wanted, most: int) -> LookupResult:
+    def find_own(self, wanted: Wanted, max_hits: int) -> LookupResult:
         """The hits for our own user, including what is withheld from others."""
         ...
 
@@ -108,7 +108,7 @@ class ItemSummary:
     def may_have(self, wanted: Wanted) -> bool:
         return wanted in self.ids
 
-    def find(self, wanted: Wanted, most: int) -> Sequence[PeerHit]:
+    def find(self, wanted: Wanted, max_hits: int) -> Sequence[PeerHit]:
         return (PeerHit(wanted),) if wanted in self.ids else ()
 
     def packed(self) -> bytes:
@@ -139,11 +139,11 @@ class Items:
         self._changes.append((added, item))
         del self._changes[: -self._changes_kept]
 
-    def find(self, wanted: Wanted, most: int) -> LookupResult:
+    def find(self, wanted: Wanted, max_hits: int) -> LookupResult:
         return LookupResult((PeerHit(wanted),)) if wanted in self.ids else LookupResult()
 
-    def find_own(self, wanted: Wanted, most: int) -> LookupResult:
-        return self.find(wanted, most)
+    def find_own(self, wanted: Wanted, max_hits: int) -> LookupResult:
+        return self.find(wanted, max_hits)
 
     def fetch(self, item: Item) -> bytes | None:
         """The id stands for the body of the file."""

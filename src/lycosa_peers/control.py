@@ -32,9 +32,9 @@ class PeerRequest(Struct, frozen=True, omit_defaults=True):
 
     do: Literal["search", "fetch", "show"]
     words: Annotated[str, Meta(max_length=MAX_QUERY_LENGTH)] = ""
-    most: Annotated[int, Meta(ge=1, le=100)] = 10
+    max_hits: Annotated[int, Meta(ge=1, le=100)] = msgspec.field(default=10, name="most")
     enough: Annotated[int, Meta(ge=1, le=10_000)] = 10
-    deadline: Annotated[float, Meta(gt=0, le=60)] = 2.0
+    timeout: Annotated[float, Meta(gt=0, le=60)] = msgspec.field(default=2.0, name="deadline")
     provider: Contact | None = None
     url: str = ""
 
@@ -58,7 +58,7 @@ async def answer_request(peer: Peer, request: PeerRequest) -> AsyncIterator[Peer
         yield PeerReply(body=body, is_over=True)
     else:
         async for progress in peer.search(
-            request.words, most=request.most, enough=request.enough, deadline=request.deadline
+            request.words, max_hits=request.max_hits, enough=request.enough, timeout=request.timeout
         ):
             yield PeerReply(progress=progress, is_over=progress.is_over)
 

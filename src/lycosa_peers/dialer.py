@@ -44,9 +44,9 @@ class Trials:
     """
 
     def __init__(self) -> None:
-        self._in_all = {purpose: RateLimit(1.0, at_once=64) for purpose in Purpose}
-        self._of_cause: RateLimits[str] = RateLimits(0.2, at_once=8)
-        self._of_host: RateLimits[str] = RateLimits(0.05, at_once=4)
+        self._in_all = {purpose: RateLimit(1.0, burst=64) for purpose in Purpose}
+        self._of_cause: RateLimits[str] = RateLimits(0.2, burst=8)
+        self._of_host: RateLimits[str] = RateLimits(0.05, burst=4)
         self._back_off: OrderedDict[Endpoint, tuple[float, float]] = OrderedDict()  # next trial, delay after it
 
     def may_resolve(self, purpose: Purpose, cause: str, now: float) -> bool:
@@ -66,9 +66,9 @@ class Trials:
 
     def succeeded(self, endpoint: Endpoint, purpose: Purpose, cause: str) -> None:
         self._back_off.pop(endpoint, None)
-        self._of_host.give_back(address_group(endpoint.host))
-        self._of_cause.give_back(cause)
-        self._in_all[purpose].owe(-1.0)
+        self._of_host.refund(address_group(endpoint.host))
+        self._of_cause.refund(cause)
+        self._in_all[purpose].refund()
 
 
 class Dialer:

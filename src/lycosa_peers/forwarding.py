@@ -22,15 +22,15 @@ class Forwarding:
     def __init__(self, state: NodeState, seed: int):
         self._state = state
         self._seed = seed
-        self.seen = SeenQueries(state.options.remembered, state.options.most_per_query)
-        most = _MARGIN * state.options.capacity_per_peer
-        self._queries_to: RateLimits[PeerName] = RateLimits(most)
-        self._answers_to: RateLimits[PeerName] = RateLimits(most)
-        self._answers_for: RateLimits[tuple[PeerName, PeerName]] = RateLimits(most / 4)  # forwarder, asker
+        self.seen = SeenQueries(state.options.remembered, state.options.max_per_query)
+        rate = _MARGIN * state.options.capacity_per_peer
+        self._queries_to: RateLimits[PeerName] = RateLimits(rate)
+        self._answers_to: RateLimits[PeerName] = RateLimits(rate)
+        self._answers_for: RateLimits[tuple[PeerName, PeerName]] = RateLimits(rate / 4)  # forwarder, asker
 
     def clamp_ttl(self, query: Query) -> Query:
-        """The query with a time to live of at most `most_ttl`."""
-        ttl = 1 if query.walker == DIRECT else clamped(query.ttl, self._state.options.most_ttl)
+        """The query with a time to live of at most `max_ttl`."""
+        ttl = 1 if query.walker == DIRECT else clamped(query.ttl, self._state.options.max_ttl)
         if ttl == query.ttl:
             return query
         self._state.counts["ttl_cut"] += 1
@@ -45,7 +45,7 @@ class Forwarding:
         if self._state.options.floods and key in self.seen:
             reason = "duplicates"
         else:
-            reason = self.seen.note(key, query.walker, query.ttl)
+            reason = self.seen.record(key, query.walker, query.ttl)
         if reason == "replayed" and query.walker == DIRECT:
             self._state.penalise(sender, reason, now, by=0.5)
         elif reason:
@@ -57,14 +57,14 @@ class Forwarding:
         if query.ttl <= 1:
             return []
         hops = self.next_hops(replace(query, ttl=query.ttl - 1), sender)
-        onward = self.within_limits(hops, now, leaving=RESERVED)
+        onward = self.within_limits(hops, now, reserve=RESERVED)
         self._state.counts["passed_on"] += len(onward)
         return onward
 
     def reroute(self, query: Query, now: float) -> list[Send]:
         """Sends an undelivered query to another peer; empty if there is none."""
-        leaving = 0.0 if query.origin.name == self._state.name else RESERVED
-        return self.within_limits(self.next_hops(query, None), now, leaving=leaving)
+        reserve = 0.0 if query.origin.name == self._state.name else RESERVED
+        return self.within_limits(self.next_hops(query, None), now, reserve=reserve)
 
     def next_hops(self, query: Query, came_from: PeerName | None) -> list[Send]:
         """The query for the next peers; empty if the walker has ended."""
@@ -76,12 +76,12 @@ class Forwarding:
         hop = next_hop(self._seed, query.id, query.walker, query.ttl, neighbours.names, came_from, neighbours.down)
         return [] if hop is None else [self._state.send(hop, query)]
 
-    def within_limits(self, queries: list[Send], now: float, *, leaving: float = 0.0) -> list[Send]:
-        """As many of the queries as each receiver accepts, keeping a share `leaving` of each rate free."""
-        sent = [send for send in queries if self._queries_to.take(send.to, now, leaving=leaving)]
-        if len(sent) < len(queries):
-            self._state.counts["held_back"] += len(queries) - len(sent)
-        return sent
+    def within_limits(self, queries: list[Send], now: float, *, reserve: float = 0.0) -> list[Send]:
+        """Takes a token of each receiver; returns the queries that got one. A share `reserve` of each rate is left."""
+        allowed = [send for send in queries if self._queries_to.take(send.to, now, reserve=reserve)]
+        if len(allowed) < len(queries):
+            self._state.counts["held_back"] += len(queries) - len(allowed)
+        return allowed
 
     def may_answer(self, sender: PeerName, asker: PeerName, now: float) -> bool:
         """Whether an answer to the asker of a query from `sender` is within the limits. If they are the same, there is

@@ -75,17 +75,17 @@ class Membership:
 
     def _receive(self, sender: PeerName, message: Join | Leave | Ping | Pong | Hello) -> list[Send]:
         match message:
-            case Hello(me) | Join(me) if me.name != sender or sender == self._state.name:
+            case Hello(contact) | Join(contact) if contact.name != sender or sender == self._state.name:
                 self._state.counts["forged"] += 1
                 return []
-            case Hello(me):
-                self._neighbours.remember(me, first_hand=True)
-                self._state.buddies.update_address(me)
+            case Hello(contact):
+                self._neighbours.remember(contact, first_hand=True)
+                self._state.buddies.update_address(contact)
                 return []
-            case Join(me):
-                self._state.buddies.update_address(me)
-                accepted = self._neighbours.add(me, trusted=self._state.trusted)
-                return [Send(sender, Pong(accepted, self._neighbours.contacts_to_share(sender)), me.address)]
+            case Join(contact):
+                self._state.buddies.update_address(contact)
+                accepted = self._neighbours.add(contact, trusted=self._state.trusted)
+                return [Send(sender, Pong(accepted, self._neighbours.contacts_to_share(sender)), contact.address)]
             case Leave():
                 self._neighbours.remove(sender)
                 return []

@@ -2,16 +2,19 @@
 
     HELLO                         the name of the sender, once on every connection
     QUERY         -> RESPONSE     a search request; answered directly to the asker, by a peer that has hits or knows one
-                  -> DECLINED     the receiver is too busy
     INDEX_REQUEST -> INDEX        the summary of a peer's content, or its changes since a version
     FETCH         -> FETCHED      an item, from its provider
+                  -> DECLINED     to QUERY, INDEX_REQUEST or FETCH: the receiver is too busy
     JOIN          -> PONG         a request to become neighbours on the overlay
     PING          -> PONG         whether a neighbour is up
     LEAVE                         the sender is going down
 
 A message is encoded as one byte, the version, then a msgpack array whose first member names the kind. On a connection
-it travels in a frame: its length in four bytes, then the bytes. All of it is untrusted input: lengths and ranges are
-part of the types, so that a decoded message is within bounds.
+it travels as the payload of a frame, after its length in four bytes. All of it is untrusted input: lengths and ranges
+are part of the types, so that a decoded message is within bounds.
+
+A query is answered by its receiver, or forwarded. Each random walk that a query takes from peer to peer is a *walker*,
+identified by its number; a query of `DIRECT` takes none.
 """
 
 from typing import Annotated, Literal
@@ -21,9 +24,9 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 VERSION = 1
-FRAME_HEAD = 4  # bytes
-SMALL_FRAME = 1 << 16  # bytes that any peer may send unasked
-MAX_BYTES = 8 << 20  # of a frame
+FRAME_HEADER_BYTES = 4
+MAX_UNSOLICITED_BYTES = 1 << 16  # of a payload that any peer may send unasked
+MAX_FRAME_BYTES = 8 << 20  # of a payload
 MAX_HITS = 100  # of one response
 MAX_CONTACTS = 32  # of one message
 DIRECT = 0  # walker number of a query that is answered by its receiver and not forwarded
@@ -82,7 +85,7 @@ class _Message(Struct, frozen=True, array_like=True, tag_field="kind"):
 class Hello(_Message, frozen=True, array_like=True, tag="hello"):
     """The first message on a connection."""
 
-    me: Contact
+    sender: Contact
 
 
 class Query(_Message, frozen=True, array_like=True, tag="query"):
@@ -93,7 +96,7 @@ class Query(_Message, frozen=True, array_like=True, tag="query"):
     origin: Contact  # whom to answer
     ttl: Annotated[int, Meta(ge=0, le=(1 << 32) - 1)] = 1
     walker: _Walker = DIRECT
-    most: Annotated[int, Meta(ge=1, le=1 << 16)] = 1  # hits
+    max_hits: Annotated[int, Meta(ge=1, le=1 << 16)] = 1
 
 
 class Response(_Message, frozen=True, array_like=True, tag="response"):
@@ -113,7 +116,7 @@ class Declined(_Message, frozen=True, array_like=True, tag="declined"):
     """The sender is too busy for this request."""
 
     about: Literal["query", "fetch", "index"]
-    id: _Number  # of the query or the fetch
+    id: _Number  # of the query or the fetch; 0 for an index request, which has none
 
 
 class IndexRequest(_Message, frozen=True, array_like=True, tag="index_request"):
@@ -148,7 +151,7 @@ class Fetched(_Message, frozen=True, array_like=True, tag="fetched"):
 class Join(_Message, frozen=True, array_like=True, tag="join"):
     """A request to become neighbours."""
 
-    me: Contact
+    sender: Contact
 
 
 class Leave(_Message, frozen=True, array_like=True, tag="leave"):
@@ -191,11 +194,11 @@ class Send(Struct, frozen=True):
 
 
 class MessageError(ValueError):
-    """Bytes that are no message; `why` is the name under which it is counted."""
+    """Bytes that are no message; `reason` is the name under which it is counted."""
 
-    def __init__(self, why: Literal["oversized", "version", "malformed"], detail: str = ""):
-        super().__init__(f"{why}: {detail}" if detail else why)
-        self.why = why
+    def __init__(self, reason: Literal["oversized", "version", "malformed"], detail: str = ""):
+        super().__init__(f"{reason}: {detail}" if detail else reason)
+        self.reason = reason
 
 
 # ---------------------------------------------------------------- encoding
@@ -203,7 +206,7 @@ class MessageError(ValueError):
 _encoder = msgspec.msgpack.Encoder()
 _decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(Message)
 _VERSION_BYTE = bytes([VERSION])
-_LIST_HEAD = 4  # bytes by which the header of a long list exceeds that of an empty one
+_LIST_HEADER_BYTES = 4  # bytes by which the header of a long list exceeds that of an empty one
 
 
 def encode(message: Message) -> bytes:
@@ -211,10 +214,10 @@ def encode(message: Message) -> bytes:
 
 
 def fit_frame(response: Response) -> Response:
-    """The response with as many of its first hits as fit into a small frame."""
-    if len(response.hits) <= 1 or len(encode(response)) <= SMALL_FRAME:
+    """The response with as many of its first hits as may be sent unasked."""
+    if len(response.hits) <= 1 or len(encode(response)) <= MAX_UNSOLICITED_BYTES:
         return response
-    room = SMALL_FRAME - len(encode(replace(response, hits=()))) - _LIST_HEAD
+    room = MAX_UNSOLICITED_BYTES - len(encode(replace(response, hits=()))) - _LIST_HEADER_BYTES
     fits = 0
     for hit in response.hits:
         room -= len(_encoder.encode(hit))
@@ -224,14 +227,14 @@ def fit_frame(response: Response) -> Response:
     return replace(response, hits=response.hits[:fits])
 
 
-def decode(frame: bytes | bytearray | memoryview) -> Message:
+def decode(payload: bytes | bytearray | memoryview) -> Message:
     """The message of an encoding; raises MessageError if it is malformed."""
-    if len(frame) > MAX_BYTES:
-        raise MessageError("oversized", f"{len(frame)} bytes")
-    if not len(frame) or frame[0] != VERSION:
-        raise MessageError("version", str(frame[0]) if len(frame) else "empty")
+    if len(payload) > MAX_FRAME_BYTES:
+        raise MessageError("oversized", f"{len(payload)} bytes")
+    if not len(payload) or payload[0] != VERSION:
+        raise MessageError("version", str(payload[0]) if len(payload) else "empty")
     try:
-        return _decoder.decode(memoryview(frame)[1:])
+        return _decoder.decode(memoryview(payload)[1:])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError) as error:
         raise MessageError("malformed", str(error)) from error
 
@@ -244,12 +247,14 @@ class FrameTooLongError(ValueError):
 
 
 def to_frame(payload: bytes) -> bytes:
-    return len(payload).to_bytes(FRAME_HEAD) + payload
+    """The payload with its length before it."""
+    return len(payload).to_bytes(FRAME_HEADER_BYTES) + payload
 
 
 class FrameReader:
-    """Splits a stream of bytes into frames, which are taken out one by one: a thousand frames of two bytes cost no more
-    memory than the bytes that came.
+    """Splits a stream of bytes into frames, whose payloads are taken out one by one.
+
+    A thousand frames of two bytes cost no more memory than the bytes that came.
 
     >>> frames = FrameReader()
     >>> frames.feed(to_frame(b"hello")[:6])
@@ -260,32 +265,32 @@ class FrameReader:
     """
 
     def __init__(self) -> None:
-        self._held = bytearray()
+        self._buffer = bytearray()
 
-    def __len__(self) -> int:
-        """The bytes that are held."""
-        return len(self._held)
+    @property
+    def buffered_bytes(self) -> int:
+        return len(self._buffer)
 
     @property
     def has_frame(self) -> bool:
         """Whether there is a whole frame."""
-        return len(self._held) >= FRAME_HEAD + self._next_length()
+        return len(self._buffer) >= FRAME_HEADER_BYTES + self._next_length()
 
     def feed(self, data: bytes) -> None:
-        self._held += data
+        self._buffer += data
 
     def pop(self, limit: int) -> bytes | None:
-        """The next whole frame; None if there is none. Raises FrameTooLongError as soon as the length of the next
-        one, whole or not, is above the limit."""
+        """Removes the next whole frame and returns its payload; None if there is none. Raises FrameTooLongError as soon
+        as the length of the next one, whole or not, is above the limit."""
         length = self._next_length()
         if length > limit:
             raise FrameTooLongError(f"a frame of {length} bytes, {limit} are the most")
-        end = FRAME_HEAD + length
-        if len(self._held) < end:
+        end = FRAME_HEADER_BYTES + length
+        if len(self._buffer) < end:
             return None
-        frame = bytes(memoryview(self._held)[FRAME_HEAD:end])
-        del self._held[:end]
-        return frame
+        payload = bytes(memoryview(self._buffer)[FRAME_HEADER_BYTES:end])
+        del self._buffer[:end]
+        return payload
 
     def _next_length(self) -> int:
-        return int.from_bytes(self._held[:FRAME_HEAD]) if len(self._held) >= FRAME_HEAD else 0
+        return int.from_bytes(self._buffer[:FRAME_HEADER_BYTES]) if len(self._buffer) >= FRAME_HEADER_BYTES else 0

@@ -167,14 +167,19 @@ class Node:
         wanted: Wanted,
         now: float,
         *,
-        most: int = 1,
+        max_hits: int = 1,
         enough: int = 1,
-        deadline: float | None = None,
+        timeout: float | None = None,
         query_id: int | None = None,
     ) -> tuple[int, list[Send]]:
-        """Starts a search; returns its id, and what to send. `most` hits are requested of each peer; after `enough`
-        different ones the search stops. A given `query_id` must never have been used."""
-        return self.searches.begin(wanted, now, most=most, enough=enough, deadline=deadline, query_id=query_id)
+        """Starts a search; returns its id, and what to send.
+
+        max_hits: of each peer.
+        enough: different hits at which the search stops.
+        timeout: seconds; by default that of the options.
+        query_id: must never have been used.
+        """
+        return self.searches.begin(wanted, now, max_hits=max_hits, enough=enough, timeout=timeout, query_id=query_id)
 
     def answers(self, query_id: int) -> Answers | None:
         """A snapshot of the search; None if it is forgotten."""
@@ -216,7 +221,9 @@ class Node:
             state.counts["shunned"] += 1
             return []
         is_answer = isinstance(message, Response | Declined)
-        if not self.replies.awaits(sender, message) and not state.reputation.allows(sender, now, is_answer=is_answer):
+        if not self.replies.awaits(sender, message) and not state.reputation.take_message(
+            sender, now, is_answer=is_answer
+        ):
             state.penalise(sender, "too_fast", now, by=0.125)
             return []
         if sender == state.name:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from lycosa.vocabulary.errors import UsageError
 
-_MEMORIES = ("remembered", "searches", "most_per_query")
+_MEMORIES = ("remembered", "searches", "max_per_query")
 
 
 class NodeOptions(Struct, frozen=True):
@@ -35,21 +35,21 @@ class NodeOptions(Struct, frozen=True):
     # Times
     buddy_wait: float = 0.25  # for the answers of buddies, before the walk begins
     fetch_wait: float = 1.0
-    deadline: float = 2.0  # of a search
+    timeout: float = 2.0  # of a search
     checkpoint: float = 600.0  # between two requests for indexes
     refresh_checkpoints: int = 1  # checkpoints between two refreshes of an index; 0: only when it was wrong
     ping: float = 0.0  # between two pings of the neighbours; 0: never
 
     # Bounds
-    most_ttl: int = 1024  # larger values in queries are reduced to this
-    most_per_query: int = 16 * 1024  # messages of one query that are processed
+    max_ttl: int = 1024  # larger values in queries are reduced to this
+    max_per_query: int = 16 * 1024  # messages of one query that are processed
     remembered: int = 4096  # queries of others that are remembered
     searches: int = 128  # own searches that are remembered
     referrals: int = 10  # peers that a search asks because others referred to them
     neighbours: int = 4  # looks for more if it has fewer
-    most_neighbours: int = 64
-    most_hits: int = 100  # in an answer to a peer that is not a buddy
-    most_index_bytes: int = 4 << 20
+    max_neighbours: int = 64
+    max_hits: int = 100  # in an answer to a peer that is not a buddy
+    max_index_bytes: int = 4 << 20
     capacity: float = 0.0  # queries (of ten hits) and fetches of others served per second; 0: no limit
     reserved: float = 0.0  # share of the capacity that is reserved for trusted peers
     capacity_per_peer: float = 0.0  # messages accepted from one peer per second, and as many answers; 0: no limit
@@ -57,10 +57,10 @@ class NodeOptions(Struct, frozen=True):
     ban_seconds: float = 600.0  # length of a ban, and half-life of demerits
 
     def __post_init__(self) -> None:
-        for name in ("buddies", "walkers", "ttl", "flood_ttl", "most_ttl", "most_hits", *_MEMORIES):
+        for name in ("buddies", "walkers", "ttl", "flood_ttl", "max_ttl", "max_hits", *_MEMORIES):
             if getattr(self, name) < 1:
                 raise UsageError(f"a peer's {name} is {getattr(self, name)}; it must be 1 or more")
-        if self.walkers >= 1 << 16 or self.most_ttl >= 1 << 32:
+        if self.walkers >= 1 << 16 or self.max_ttl >= 1 << 32:
             raise UsageError("a peer has fewer than 65 536 walkers and a time to live below 2^32")
 
 
@@ -86,7 +86,7 @@ DEFAULTS = NodeOptions(
     walkers=8,
     ttl=16,  # networks of friends are small
     downloads=False,  # the user chooses what to take
-    says_no=True,  # so that a search can end before its deadline
+    says_no=True,  # so that a search can end before its timeout
     secret_walkers=True,
     demotes_unreachable=True,
     credited=3,
@@ -98,7 +98,7 @@ DEFAULTS = NodeOptions(
     capacity_per_peer=200.0,
     fetch_wait=20.0,  # a page of some megabytes over a slow line
     ping=30.0,  # keeps connections open, and finds peers that are up again
-    most_hits=30,
-    most_ttl=64,
-    most_per_query=1024,
+    max_hits=30,
+    max_ttl=64,
+    max_per_query=1024,
 )

@@ -134,26 +134,26 @@ class Peer:
 
     # ------------------------------------------------------------ searching
 
-    async def search(self, words: str, *, most: int, enough: int, deadline: float) -> AsyncIterator[SearchProgress]:
-        """The progress of a search: first the hits of our own collection, finally all that arrived by the deadline."""
+    async def search(self, words: str, *, max_hits: int, enough: int, timeout: float) -> AsyncIterator[SearchProgress]:
+        """The progress of a search: first the hits of our own collection, finally all that arrived in time."""
         if self._searches >= self._options.searches:
             raise LycosaError(f"{self._searches} searches are under way, which is as many as can be; try again later")
         self._searches += 1
         try:
-            async for progress in self._progress(words, most, enough, deadline):
+            async for progress in self._progress(words, max_hits, enough, timeout):
                 yield progress
         finally:
             self._searches -= 1
 
-    async def _progress(self, words: str, most: int, enough: int, deadline: float) -> AsyncIterator[SearchProgress]:
+    async def _progress(self, words: str, max_hits: int, enough: int, timeout: float) -> AsyncIterator[SearchProgress]:
         loop = asyncio.get_running_loop()
         began = loop.time()
-        number, sends = self.node.ask(words, began, most=most, enough=enough, deadline=deadline)
+        number, sends = self.node.ask(words, began, max_hits=max_hits, enough=enough, timeout=timeout)
         self._report_content_error()
         self.session.send_all(sends)
         yielded, answers = -1, self.node.answers(number)
         while answers is not None:
-            left = began + deadline - loop.time()
+            left = began + timeout - loop.time()
             now = self.node.answers(number)  # None if evicted by later searches: then it is over
             answers = now or answers
             is_over = now is None or answers.stage is Stage.DONE or left <= 0
@@ -273,7 +273,7 @@ class Bootstrap:
         expected = name or pinned_names(self._folder).get(str(endpoint), "")
         channel = await self._session.wire.reach(endpoint)
         if not channel.is_open:
-            if channel.why == OTHER_GROUP:
+            if channel.reason == OTHER_GROUP:
                 raise OtherGroupError(f"{endpoint} is {OTHER_GROUP}; see --group and --no-group")
             return None
         if expected and channel.peer != expected:

@@ -109,7 +109,7 @@ class Probes:
         else:
             number, walker = self._numbers.next(), 1 + self._numbers.next(3)
             ttl = self._state.options.ttl if self._state.is_reachable else 1  # otherwise, only neighbours could answer
-            query = Query(number, words, self._state.me, ttl, walker, most=_TRAP_PENALTY)
+            query = Query(number, words, self._state.me, ttl, walker, max_hits=_TRAP_PENALTY)
             self._traps[number] = Trap(words, probe)
             sends += self._forwarding.within_limits([Send(provider.name, query, provider.address)], now)
         for pending in (self._samples, self._traps):
@@ -130,10 +130,10 @@ class Probes:
         probe.sample_is_true = True
         return self._end(probe, now) if probe.trap_is_passed else []
 
-    def sample_failed(self, fetch: int, why: Failure, now: float) -> list[Send]:
+    def sample_failed(self, fetch: int, reason: Failure, now: float) -> list[Send]:
         """Handles a probe whose page was not delivered. If the provider is down or busy, nothing is concluded."""
         probe = self._samples.pop(fetch)
-        by = {Failure.WRONG: 2.0, Failure.LACKS: 1.0}.get(why, 0.0)
+        by = {Failure.WRONG: 2.0, Failure.LACKS: 1.0}.get(reason, 0.0)
         return self._end(probe, now, offence="spam" if by else "", by=by)
 
     def trap_answered(self, sender: PeerName, response: Response, now: float) -> list[Send]:

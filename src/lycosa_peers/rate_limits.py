@@ -15,50 +15,58 @@ T = TypeVar("T")
 
 
 class RateLimit:
-    """A token bucket: `per_second` tokens a second, at most `at_once`, by default those of two seconds; 0: no limit."""
+    """A token bucket: refilled by `per_second` tokens a second up to `burst`, by default those of two seconds.
 
-    def __init__(self, per_second: float, at_once: float = 0.0):
+    A rate of 0 is no limit.
+    """
+
+    def __init__(self, per_second: float, burst: float = 0.0):
         self.per_second = per_second
-        self._most = at_once or max(1.0, 2 * per_second)
-        self._left = self._most
-        self._at: float | None = None
+        self._capacity = burst or max(1.0, 2 * per_second)
+        self._tokens = self._capacity
+        self._updated_at: float | None = None
 
-    def take(self, now: float, *, leaving: float = 0.0) -> bool:
-        """Takes a token if there is one; a share `leaving` of the bucket is kept for others."""
+    def take(self, now: float, *, reserve: float = 0.0) -> bool:
+        """Takes a token if there is one; a share `reserve` of the bucket is kept for others."""
         if not self.per_second:
             return True
-        passed = 0.0 if self._at is None else max(0.0, now - self._at)
-        self._at = now
-        self._left = min(self._most, self._left + passed * self.per_second)
-        if self._left - leaving * self._most < 1.0:
+        passed = 0.0 if self._updated_at is None else max(0.0, now - self._updated_at)
+        self._updated_at = now
+        self._tokens = min(self._capacity, self._tokens + passed * self.per_second)
+        if self._tokens - reserve * self._capacity < 1.0:
             return False
-        self._left -= 1.0
+        self._tokens -= 1.0
         return True
 
-    def owe(self, more: float) -> None:
-        """Charges `more` tokens (or fewer) for what was taken last; later takers wait for them."""
-        self._left -= more
+    def charge(self, tokens: float) -> None:
+        """Removes further tokens for what was taken last, even if there are too few: later takers wait for them."""
+        self._tokens -= tokens
+
+    def refund(self) -> None:
+        """Puts a token back."""
+        self._tokens += 1.0
 
 
 class RateLimits(Generic[K]):
-    """One rate limit per key, such as a peer; only the latest keys are remembered."""
+    """One token bucket per key, such as a peer; only the latest keys are remembered."""
 
-    def __init__(self, per_second: float, at_once: float = 0.0):
+    def __init__(self, per_second: float, burst: float = 0.0):
         self.per_second = per_second
-        self._at_once = at_once
+        self._burst = burst
         self._limits: OrderedDict[K, RateLimit] = OrderedDict()
 
-    def take(self, key: K, now: float, *, leaving: float = 0.0) -> bool:
+    def take(self, key: K, now: float, *, reserve: float = 0.0) -> bool:
+        """Takes a token of the key if there is one; a share `reserve` of its bucket is kept for others."""
         if not self.per_second:
             return True
-        limit = self._limits.setdefault(key, RateLimit(self.per_second, self._at_once))
+        limit = self._limits.setdefault(key, RateLimit(self.per_second, self._burst))
         _touch(self._limits, key)
-        return limit.take(now, leaving=leaving)
+        return limit.take(now, reserve=reserve)
 
-    def give_back(self, key: K) -> None:
-        """Returns a token."""
+    def refund(self, key: K) -> None:
+        """Puts a token of the key back."""
         if key in self._limits:
-            self._limits[key].owe(-1.0)
+            self._limits[key].refund()
 
 
 class FairShare:
@@ -68,11 +76,11 @@ class FairShare:
     with it.
 
     >>> turns = FairShare()
-    >>> turns.spent("anna", 0.5, now=10.0)
-    >>> turns.wait("anna", now=10.0)
+    >>> turns.record("anna", 0.5, now=10.0)
+    >>> turns.delay("anna", now=10.0)
     0.0
-    >>> turns.spent("anna", 0.125, now=10.0)
-    >>> turns.wait("anna", now=10.0), turns.wait("bert", now=10.0)
+    >>> turns.record("anna", 0.125, now=10.0)
+    >>> turns.delay("anna", now=10.0), turns.delay("bert", now=10.0)
     (0.5, 0.0)
     """
 
@@ -80,18 +88,23 @@ class FairShare:
         self._share = share
         self._free_at: OrderedDict[PeerName, float] = OrderedDict()  # the time at which its usage is within the share
 
-    def spent(self, peer: PeerName, seconds: float, now: float) -> None:
+    def record(self, peer: PeerName, seconds: float, now: float) -> None:
+        """Records that a message of the peer took so many seconds to process."""
         self._free_at[peer] = max(self._free_at.get(peer, now), now) + seconds / self._share
         _touch(self._free_at, peer)
 
-    def wait(self, peer: PeerName, now: float) -> float:
+    def delay(self, peer: PeerName, now: float) -> float:
         """Seconds until the peer has its next turn."""
         return max(0.0, self._free_at.get(peer, now) - now - BURST / self._share)
 
 
 class Reputation:
-    """Demerits of peers, and bans. A peer whose demerits reach `tolerance` is banned for `ban_seconds`; demerits decay
-    with a half-life of `ban_seconds`. `per_peer` is the number of messages per second accepted from each peer."""
+    """Demerits of peers, bans, and the rates of their messages.
+
+    tolerance: demerits at which a peer is banned.
+    ban_seconds: the length of a ban, and the half-life of demerits.
+    per_peer: messages per second accepted from each peer, and as many answers.
+    """
 
     def __init__(self, *, tolerance: float, ban_seconds: float, per_peer: float):
         self.tolerance = tolerance
@@ -102,18 +115,19 @@ class Reputation:
         self._answers: RateLimits[PeerName] = RateLimits(per_peer)
 
     def demerits(self, peer: PeerName, now: float) -> float:
-        many, at = self._demerits.get(peer, (0.0, now))
-        return many * 0.5 ** (max(0.0, now - at) / self.ban_seconds) if many else 0.0
+        """The demerits of a peer that have not decayed yet."""
+        count, at = self._demerits.get(peer, (0.0, now))
+        return count * 0.5 ** (max(0.0, now - at) / self.ban_seconds) if count else 0.0
 
     def is_banned(self, peer: PeerName, now: float) -> bool:
         return peer in self._banned_until and now < self._banned_until[peer]
 
     def penalise(self, peer: PeerName, now: float, by: float = 1.0) -> bool:
         """Adds demerits; returns whether the peer is banned for them."""
-        many = min(self.demerits(peer, now) + by, self.tolerance)
-        self._demerits[peer] = (many, now)
+        count = min(self.demerits(peer, now) + by, self.tolerance)
+        self._demerits[peer] = (count, now)
         _touch(self._demerits, peer)
-        if many < self.tolerance:
+        if count < self.tolerance:
             return False
         self.ban(peer, now)
         return True
@@ -121,9 +135,9 @@ class Reputation:
     def reward(self, peer: PeerName, now: float) -> None:
         """Removes one demerit from a peer whose answer proved correct."""
         if peer in self._demerits:
-            many = self.demerits(peer, now) - 1.0
-            if many > 0:
-                self._demerits[peer] = (many, now)
+            count = self.demerits(peer, now) - 1.0
+            if count > 0:
+                self._demerits[peer] = (count, now)
             else:
                 del self._demerits[peer]
 
@@ -134,18 +148,22 @@ class Reputation:
     def banned(self, now: float) -> list[PeerName]:
         return [peer for peer, until in self._banned_until.items() if now < until]
 
-    def allows(self, peer: PeerName, now: float, *, is_answer: bool = False) -> bool:
-        """Whether another message of the peer is within its rate; answers have a separate rate."""
+    def take_message(self, peer: PeerName, now: float, *, is_answer: bool = False) -> bool:
+        """Takes a token for a message of the peer; False if its rate is used up. Answers have a separate rate."""
         return (self._answers if is_answer else self._messages).take(peer, now)
 
 
 class SeenQueries:
-    """The latest queries of others, by asker and id: which of their messages arrived, and how many."""
+    """The messages of the latest queries of others, by which repeated ones are recognised.
 
-    def __init__(self, remembered: int, most_per_query: int):
+    remembered: queries, by asker and id.
+    max_per_query: messages of one query.
+    """
+
+    def __init__(self, remembered: int, max_per_query: int):
         self.remembered = remembered
-        self.most_per_query = most_per_query
-        self._noted = 0
+        self.max_per_query = max_per_query
+        self._messages = 0  # remembered, of all queries
         self._queries: OrderedDict[tuple[PeerName, int], set[int]] = OrderedDict()
 
     def __len__(self) -> int:
@@ -154,27 +172,27 @@ class SeenQueries:
     def __contains__(self, query: tuple[PeerName, int]) -> bool:
         return query in self._queries
 
-    def note(self, query: tuple[PeerName, int], walker: int, ttl: int) -> str:
-        """Empty for a new message, else the reason to drop it."""
+    def record(self, query: tuple[PeerName, int], walker: int, ttl: int) -> str:
+        """Records a message of a query; returns the reason to drop it, empty if it is new."""
         messages = self._queries.get(query)
         if messages is None:
             messages = self._queries[query] = set()
-            while len(self._queries) > self.remembered or self._noted > MAX_SEEN:
-                self._noted -= len(self._queries.popitem(last=False)[1])
+            while len(self._queries) > self.remembered or self._messages > MAX_SEEN:
+                self._messages -= len(self._queries.popitem(last=False)[1])
         else:
             self._queries.move_to_end(query)
-        if len(messages) >= self.most_per_query:
+        if len(messages) >= self.max_per_query:
             return "too_many_of_one_query"
         message = (walker << 32) | ttl
         if message in messages:
             return "replayed"
         messages.add(message)
-        self._noted += 1
+        self._messages += 1
         return ""
 
 
-def _touch(of_peers: OrderedDict[K, T], key: K) -> None:
+def _touch(by_key: OrderedDict[K, T], key: K) -> None:
     """Marks a key as the most recently used; evicts the oldest if there are too many."""
-    of_peers.move_to_end(key)
-    while len(of_peers) > MAX_PEERS:
-        of_peers.popitem(last=False)
+    by_key.move_to_end(key)
+    while len(by_key) > MAX_PEERS:
+        by_key.popitem(last=False)

@@ -79,7 +79,7 @@ class Replies:
     def _is_from_walker(self, search: Search, response: Response) -> bool:
         options = self._state.options
         if options.floods:  # its single walker may end at many peers
-            return response.walker in search.walkers and search.received < options.most_per_query
+            return response.walker in search.walkers and search.received < options.max_per_query
         return search.takes_from_walker(response.walker)
 
     def _process(self, search: Search, sender: PeerName, response: Response, now: float) -> list[Send]:
@@ -121,7 +121,7 @@ class Replies:
         provider = response.provider
         if provider.name != sender:
             provider = state.contact(provider.name, provider.address)
-        answer = Answer(provider, sender, stage, hits[: search.most], statistics, now, response.walker)
+        answer = Answer(provider, sender, stage, hits[: search.max_hits], statistics, now, response.walker)
         if state.options.downloads:  # it is fetched, and credited then
             search.add(answer, (hit.item for hit in answer.hits if state.content.may_take(hit.item)))
             return []
@@ -151,28 +151,28 @@ class Replies:
         answer = next(each for each in search.answers if each.provider.name == sender)
         self._state.reputation.reward(answer.via, now)
         self._policy.credit(answer)
-        self._searches.end(search, answer.stage, sender)
+        self._searches.mark_done(search, answer.stage, sender)
         return []
 
-    def fetch_failed(self, provider: PeerName, number: int, why: Failure, now: float) -> list[Send]:
+    def fetch_failed(self, provider: PeerName, number: int, reason: Failure, now: float) -> list[Send]:
         """Continues a search with the next provider after one did not deliver."""
         fetch = self._fetches.pending(number, provider)
         if fetch is None:
             self._fetches.unexpected(provider, number, now)
             return []
-        if why is Failure.DOWN:
+        if reason is Failure.DOWN:
             self._fetches.time_out(number)
         else:
             self._fetches.finish(number)
         if self._probes.has_sample(number):
-            return self._probes.sample_failed(number, why, now)
+            return self._probes.sample_failed(number, reason, now)
         search = self._search_of(number, fetch)
         if search is None:
-            self._fetches.keep_result(number, why)
-            return self._policy.provider_failed(provider, why, now)
+            self._fetches.keep_result(number, reason)
+            return self._policy.provider_failed(provider, reason, now)
         search.fetching = None
         via = next((each.via for each in search.answers if each.provider.name == provider), None)
-        return self._policy.provider_failed(provider, why, now, via) + self._searches.advance(search, now)
+        return self._policy.provider_failed(provider, reason, now, via) + self._searches.advance(search, now)
 
     def _search_of(self, number: int, fetch: PendingFetch) -> Search | None:
         """The search that waits for a fetch; None for a fetch of the user."""

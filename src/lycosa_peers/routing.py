@@ -9,7 +9,7 @@ and no other is being tried, until one delivers; then it is done.
 3. *Buddies*: a direct query to each buddy in that order, except those that were tried at stage 2 without success (a
    buddy dropped at stage 2 is none any more). The walk begins when all have replied, or are down, or `buddy_wait` has
    passed; a buddy that lacks the item does not reply, unless `says_no`.
-4. *Walk*, until `deadline`.
+4. *Walk*, until `timeout`.
 
 The peer that delivers is credited: `BuddyList.answered`, once for a search. A provider that is down, declines or
 delivers something wrong is demoted, where the node adapts and has it for a buddy: `BuddyList.failed`. A direct query
@@ -119,6 +119,6 @@ def flooded(
     return [name for name in neighbours if name != came_from and name not in down]
 
 
-def clamped(ttl: int, most: int) -> int:
+def clamped(ttl: int, max_ttl: int) -> int:
     """The time to live that is accepted from a stranger."""
-    return min(ttl, most)
+    return min(ttl, max_ttl)

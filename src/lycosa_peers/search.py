@@ -9,7 +9,7 @@ recorded, until the search is forgotten.
 from collections.abc import Callable, Iterable
 from enum import StrEnum
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from .messages import DIRECT, Contact, Item, PeerHit, PeerName, Statistics, Wanted
@@ -82,21 +82,21 @@ class Answers(Struct, frozen=True):
     fetches: int  # attempts
     dropped: int  # rejected answers: forged, repeated, too many, not matching the query
     dropped_hits: int = 0  # not matching the query, including those of accepted answers
-    held_back: int = 0  # queries not sent because of rate limits
+    rate_limited: int = field(default=0, name="held_back")  # queries not sent
 
 
 class Search:
     """The state of one search; `Searches` and `Replies` decide what it does next."""
 
-    def __init__(self, number: int, wanted: Wanted, *, most: int, enough: int, now: float, deadline: float):
-        self.id = number
+    def __init__(self, query_id: int, wanted: Wanted, *, max_hits: int, enough: int, now: float, timeout: float):
+        self.id = query_id
         self.wanted = wanted
-        self.most = most
+        self.max_hits = max_hits
         self.enough = enough
         self.began = now
-        self.deadline = now + deadline
+        self.deadline = now + timeout
         self.wait_until = now  # for direct queries
-        self.newcomers_until = now + deadline / 4  # for peers that were asked to join
+        self.newcomers_until = now + timeout / 4  # for peers that were asked to join
         self.stage = Stage.HOME
         self.asked: dict[PeerName, ReplyStatus] = {}
         self.asked_at: dict[PeerName, Stage] = {}
@@ -115,7 +115,7 @@ class Search:
         self.walkers: set[int] = set()  # numbers of those not known to have ended
         self.visited: set[PeerName] = set()  # neighbours that were sent a walker of one step
         self.issued = self.received = self.fetches = self.referred = 0
-        self.dropped = self.dropped_hits = self.held_back = 0
+        self.dropped = self.dropped_hits = self.rate_limited = 0
 
     @property
     def is_probing(self) -> bool:
@@ -192,5 +192,5 @@ class Search:
             fetches=self.fetches,
             dropped=self.dropped,
             dropped_hits=self.dropped_hits,
-            held_back=self.held_back,
+            rate_limited=self.rate_limited,
         )

@@ -11,18 +11,21 @@ from .state import NodeState
 
 
 class Searches:
-    """Asks in the order of BuddyNet, section 5.3.5; what comes back is processed by `Replies`."""
+    """Starts searches and takes them from stage to stage; what comes back is processed by `Replies`.
+
+    The stages are those of BuddyNet, section 5.3.5: own content, held indexes, buddies, random walks.
+    """
 
     def __init__(
-        self, state: NodeState, forwarding: Forwarding, policy: BuddyPolicy, fetches: Fetches, numbers: SecretNumbers
+        self, state: NodeState, forwarding: Forwarding, policy: BuddyPolicy, fetches: Fetches, ids: SecretNumbers
     ):
         self._state = state
         self._forwarding = forwarding
         self._policy = policy
         self._fetches = fetches
-        self._numbers = numbers
+        self._ids = ids
         self._searches: OrderedDict[int, Search] = OrderedDict()
-        self._open: set[int] = set()  # searches that are not done
+        self._unfinished: set[int] = set()  # ids of the searches that are not done
 
     # ------------------------------------------------------------ beginning and looking up
 
@@ -31,30 +34,35 @@ class Searches:
         wanted: Wanted,
         now: float,
         *,
-        most: int = 1,
+        max_hits: int = 1,
         enough: int = 1,
-        deadline: float | None = None,
+        timeout: float | None = None,
         query_id: int | None = None,
     ) -> tuple[int, list[Send]]:
-        """Begins a search: its id, and what to send. `most` hits are requested of each peer; with `enough` different
-        ones it goes no further. A `query_id` of one's own choice must never have been used."""
+        """Starts a search; returns its id, and what to send.
+
+        max_hits: of each peer.
+        enough: different hits at which the search stops.
+        timeout: seconds; by default that of the options.
+        query_id: must never have been used.
+        """
         state = self._state
-        number = self._numbers.next() if query_id is None else query_id
-        deadline = state.options.deadline if deadline is None else deadline
-        search = Search(number, wanted, most=most, enough=enough, now=now, deadline=deadline)
-        self._searches[number] = search
-        self._open.add(number)
+        query_id = self._ids.next() if query_id is None else query_id
+        timeout = state.options.timeout if timeout is None else timeout
+        search = Search(query_id, wanted, max_hits=max_hits, enough=enough, now=now, timeout=timeout)
+        self._searches[query_id] = search
+        self._unfinished.add(query_id)
         while len(self._searches) > state.options.searches:
-            self._open.discard(self._searches.popitem(last=False)[0])
+            self._unfinished.discard(self._searches.popitem(last=False)[0])
         state.counts["asked"] += 1
-        found = state.content.find_own(wanted, most)
+        found = state.content.find_own(wanted, max_hits)
         if found.hits:
             answer = Answer(state.me, state.name, Stage.HOME, found.hits, found.statistics, now)
             search.add(answer, (hit.item for hit in found.hits))
             search.tried.add(state.name)
             if search.has_enough:
-                self.end(search, Stage.HOME, state.name)
-        return number, self.advance(search, now)
+                self.mark_done(search, Stage.HOME, state.name)
+        return query_id, self.advance(search, now)
 
     def get(self, query_id: int) -> Search | None:
         """The search of that id; None if it is forgotten."""
@@ -73,12 +81,12 @@ class Searches:
     # ------------------------------------------------------------ from stage to stage
 
     def advance(self, search: Search, now: float) -> list[Send]:
-        """What a search does next, as far as it need not wait."""
+        """Takes a search as far as it can go without waiting; returns what to send."""
         options = self._state.options
         sends: list[Send] = []
         while search.stage is not Stage.DONE and search.fetching is None:
             if now >= search.deadline:
-                self._finish(search)
+                self._end_with_answers(search)
                 break
             answer = search.next_to_try() if options.downloads else None
             if answer is not None:
@@ -89,7 +97,7 @@ class Searches:
             if search.waiting_for and now < search.wait_until:
                 break
             if not options.downloads and search.has_enough:
-                self._finish(search)
+                self._end_with_answers(search)
                 break
             if search.stage is Stage.HOME:
                 search.stage = Stage.INDEXES
@@ -103,25 +111,27 @@ class Searches:
             elif search.walkers or search.is_probing or self._waits_for_newcomers(search, now):
                 break
             else:
-                self._finish(search)
+                self._end_with_answers(search)
         return sends
 
-    def end(self, search: Search, found_at: Stage | None, provider: PeerName | None) -> None:
+    def mark_done(self, search: Search, found_at: Stage | None, provider: PeerName | None) -> None:
+        """Marks a search as done, and counts it as found unless `found_at` is None."""
         search.stage, search.found_at, search.provider = Stage.DONE, found_at, provider
-        self._open.discard(search.id)
+        self._unfinished.discard(search.id)
         self._state.counts["found" if found_at is not None else "not_found"] += 1
 
-    def _finish(self, search: Search) -> None:
-        """Ends a search with what it has: hits are answers where nothing is to be fetched."""
+    def _end_with_answers(self, search: Search) -> None:
+        """Marks a search as done with the answers it has; they count as found unless items are to be fetched."""
         has_answer = search.found and search.answers and not self._state.options.downloads
-        self.end(search, search.answers[-1].stage if has_answer else None, None)
+        self.mark_done(search, search.answers[-1].stage if has_answer else None, None)
 
     def _search_indexes(self, search: Search, now: float) -> list[Send]:
+        """Adds the hits of the held indexes; sends the query to peers whose index may have it but lists no hits."""
         to_ask: list[Contact] = []
         for name, index in self._state.indexes():
             if not index.may_have(search.wanted):
                 continue
-            contact, hits = self._state.contact(name), tuple(index.find(search.wanted, search.most))
+            contact, hits = self._state.contact(name), tuple(index.find(search.wanted, search.max_hits))
             if hits:
                 answer = Answer(contact, self._state.name, Stage.INDEXES, hits, at=now)
                 search.add(answer, (hit.item for hit in hits))
@@ -130,19 +140,19 @@ class Searches:
         return self.ask_directly(search, to_ask, now)
 
     def ask_directly(self, search: Search, contacts: list[Contact], now: float) -> list[Send]:
-        """A query to each peer that was neither asked nor tried before."""
+        """Sends the query to each peer that was neither asked nor tried before; the search waits for their replies."""
         state = self._state
         sends: list[Send] = []
         for contact in contacts:
             if contact.name in search.asked or contact.name in search.tried or contact.name == state.name:
                 continue
-            query = Query(search.id, search.wanted, state.me, most=search.most)
+            query = Query(search.id, search.wanted, state.me, max_hits=search.max_hits)
             send = Send(contact.name, query, state.contact(contact.name, contact.address).address)
             if self._forwarding.within_limits([send], now):
                 search.ask(contact.name)
                 sends.append(send)
             else:
-                search.held_back += 1
+                search.rate_limited += 1
         if sends:
             search.wait_until = max(search.wait_until, now + state.options.buddy_wait)
         return sends
@@ -159,21 +169,21 @@ class Searches:
         for number in range(1, 2 if options.floods else options.walkers + 1):
             walker = self._walker_number(number)
             ttl = options.flood_ttl if options.floods else options.ttl
-            query = Query(search.id, search.wanted, state.me, ttl, walker, search.most)
-            onward = self._forwarding.next_hops(query, None)
-            sent = self._forwarding.within_limits(onward, now, leaving=RESERVED if search.walkers else 0.0)
-            search.held_back += len(onward) - len(sent)
-            if sent:
+            query = Query(search.id, search.wanted, state.me, ttl, walker, search.max_hits)
+            queries = self._forwarding.next_hops(query, None)
+            allowed = self._forwarding.within_limits(queries, now, reserve=RESERVED if search.walkers else 0.0)
+            search.rate_limited += len(queries) - len(allowed)
+            if allowed:
                 search.walkers.add(walker)
-            sends += sent
+            sends += allowed
         search.issued += len(sends)
         return sends
 
     def _walker_number(self, number: int) -> int:
-        return 1 + self._numbers.next(3) if self._state.options.secret_walkers else number
+        return 1 + self._ids.next(3) if self._state.options.secret_walkers else number
 
     def _visit_neighbours(self, search: Search, now: float) -> list[Send]:
-        """A walker of one step to each neighbour that was not asked yet, as no other peer could answer."""
+        """Sends a walker of one step to each neighbour that was not asked yet, as no other peer could answer."""
         state = self._state
         sends: list[Send] = []
         for name in state.neighbours.names:
@@ -181,13 +191,13 @@ class Searches:
             if is_done or len(search.visited) >= state.options.walkers:
                 continue
             walker = self._walker_number(len(search.visited) + 1)
-            visit = state.send(name, Query(search.id, search.wanted, state.me, 1, walker, search.most))
+            visit = state.send(name, Query(search.id, search.wanted, state.me, 1, walker, search.max_hits))
             if self._forwarding.within_limits([visit], now):
                 search.visited.add(name)
                 search.walkers.add(walker)
                 sends.append(visit)
             else:
-                search.held_back += 1
+                search.rate_limited += 1
         search.issued += len(sends)
         return sends
 
@@ -196,17 +206,17 @@ class Searches:
         return now < search.newcomers_until and bool(state.neighbours.pending_joins) and not state.is_reachable
 
     def neighbours_changed(self, now: float) -> list[Send]:
-        """A peer has become a neighbour, or will not: a node that only neighbours can answer asks the new one."""
+        """Sends unfinished searches to new neighbours, if only neighbours can answer this node."""
         sends: list[Send] = []
-        for number in [] if self._state.is_reachable else sorted(self._open):
-            search = self._searches[number]
+        for query_id in [] if self._state.is_reachable else sorted(self._unfinished):
+            search = self._searches[query_id]
             if search.stage is Stage.WALKING and now < search.deadline:
                 sends += self._visit_neighbours(search, now)
             sends += self.advance(search, now)
         return sends
 
     def walker_returned(self, sender: PeerName, query: Query, now: float) -> list[Send]:
-        """Forwards a walker of this node's own search without a lookup."""
+        """Forwards a walker of this node's own search without a lookup; penalises the sender of a forged one."""
         state = self._state
         query = self._forwarding.clamp_ttl(query)
         if query.walker == DIRECT:
@@ -221,10 +231,11 @@ class Searches:
         refused = self._forwarding.why_refused(sender, query, now)
         if refused in ("expired", "replayed"):
             return []
-        onward = [] if refused else self._forwarding.forward(sender, query, now)
-        return onward or self.walker_ended(query, now)
+        sends = [] if refused else self._forwarding.forward(sender, query, now)
+        return sends or self.walker_ended(query, now)
 
     def walker_ended(self, query: Query, now: float) -> list[Send]:
+        """Records that a walker has ended, and advances its search."""
         search = self._searches.get(query.id)
         if search is None:
             return []
@@ -232,6 +243,7 @@ class Searches:
         return self.advance(search, now)
 
     def direct_query_undelivered(self, to: PeerName, query: Query, now: float) -> list[Send]:
+        """Records that a peer is down, demotes it if the options say so, and advances the search."""
         search = self._searches.get(query.id)
         if search is None or not search.record_reply(to, ReplyStatus.DOWN):
             return []
@@ -242,17 +254,17 @@ class Searches:
     # ------------------------------------------------------------ time
 
     def tick(self, now: float) -> list[Send]:
-        """Advances all open searches."""
+        """Advances all unfinished searches."""
         sends: list[Send] = []
-        for number in sorted(self._open):
-            sends += self.advance(self._searches[number], now)
+        for query_id in sorted(self._unfinished):
+            sends += self.advance(self._searches[query_id], now)
         return sends
 
     def deadlines(self) -> list[float]:
-        """When open searches have something to do, unless an answer comes before."""
+        """When unfinished searches have something to do, unless an answer comes before."""
         moments: list[float] = []
-        for number in self._open:
-            search = self._searches[number]
+        for query_id in self._unfinished:
+            search = self._searches[query_id]
             if search.fetching is not None:
                 continue
             moments.append(search.deadline)

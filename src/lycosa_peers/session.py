@@ -12,7 +12,7 @@ from .channel import Channel
 from .dialer import Purpose
 from .identity import Identity
 from .messages import (
-    SMALL_FRAME,
+    MAX_UNSOLICITED_BYTES,
     Declined,
     Fetched,
     FetchRequest,
@@ -79,16 +79,16 @@ class PeerSession:
     def trusts(self, peer: str) -> bool:
         return self.node.is_trusted(peer)
 
-    def frame_received(self, peer: str, channel: Channel, frame: bytes) -> None:
+    def frame_received(self, peer: str, channel: Channel, payload: bytes) -> None:
         try:
-            message = decode(frame)
+            message = decode(payload)
         except MessageError as error:
-            self._notify(f"{peer[:8]} sent bytes that are no message ({error.why})")
-            self._reject(peer, channel, error.why)
+            self._notify(f"{peer[:8]} sent bytes that are no message ({error.reason})")
+            self._reject(peer, channel, error.reason)
             return
         if _may_be_large(message):
             self.wire.large_answer_received(peer)
-        elif len(frame) > SMALL_FRAME:
+        elif len(payload) > MAX_UNSOLICITED_BYTES:
             self._notify(f"{peer[:8]} sent a message too long")
             self._reject(peer, channel, "too_long")
             return
@@ -109,13 +109,13 @@ class PeerSession:
     def send_all(self, sends: Iterable[Send], *, caused_by: str = "") -> None:
         """Sends the messages of the node, and sets the timer of its next deadline."""
         for send in sends:
-            frame = encode(send.message)
-            if len(frame) > SMALL_FRAME and not self.wire.has_room(send.to, len(frame)):
-                frame = encode(_declined(send.message))
+            payload = encode(send.message)
+            if len(payload) > MAX_UNSOLICITED_BYTES and not self.wire.has_room(send.to, len(payload)):
+                payload = encode(_declined(send.message))
             self.wire.send(
                 send.to,
                 send.address,
-                frame,
+                payload,
                 purpose=self._purpose(send.message),
                 caused_by=caused_by,
                 expects_large=isinstance(send.message, IndexRequest | FetchRequest),

@@ -37,7 +37,7 @@ from lycosa.vocabulary.urls import normalise
 from lycosa.web.encodings import decoded
 
 from .content import ContentSummary, LookupResult, SummaryDelta
-from .messages import MAX_BYTES, Item, PeerHit, Statistics, Wanted
+from .messages import MAX_FRAME_BYTES, Item, PeerHit, Statistics, Wanted
 from .peer_folder import PeerFolder
 from .ranking import has_all_words, query_words
 from .summary import (
@@ -272,7 +272,7 @@ class CollectionSummary:
             bool(words) and STOP_WORDS.issuperset(words)
         )  # summaries have no stop words
 
-    def find(self, wanted: Wanted, most: int) -> tuple[PeerHit, ...]:
+    def find(self, wanted: Wanted, max_hits: int) -> tuple[PeerHit, ...]:
         return ()  # a summary has no URLs
 
     def packed(self) -> bytes:
@@ -317,19 +317,19 @@ class SharedCollection:
 
     # ------------------------------------------------------------ the content of a peer
 
-    def find(self, wanted: Wanted, most: int) -> LookupResult:
-        return self._find(wanted, most, self._is_shared)
+    def find(self, wanted: Wanted, max_hits: int) -> LookupResult:
+        return self._find(wanted, max_hits, self._is_shared)
 
-    def find_own(self, wanted: Wanted, most: int) -> LookupResult:
-        return self._find(wanted, most, self._is_there)
+    def find_own(self, wanted: Wanted, max_hits: int) -> LookupResult:
+        return self._find(wanted, max_hits, self._is_there)
 
-    def _find(self, wanted: Wanted, most: int, where: Callable[[str], bool]) -> LookupResult:
+    def _find(self, wanted: Wanted, max_hits: int, where: Callable[[str], bool]) -> LookupResult:
         words = query_words(wanted) if isinstance(wanted, str) else ()
-        if not words or most < 1:
+        if not words or max_hits < 1:
             return LookupResult()
         self._texts.begin()
         try:
-            found = self._index.with_all(words, limit=most, where=where)
+            found = self._index.with_all(words, limit=max_hits, where=where)
             hits = tuple(self._hit(hit.url, hit.snippet, codes_of(words)) for hit in found)
         except CollectionError as error:  # usually, another process is rewriting the index
             self.counts["index_unusable"] += 1
@@ -347,7 +347,7 @@ class SharedCollection:
             page = self._collection.catalog.page(url)
             if page is None or page.place is None or page.vanished_at is not None:
                 return None
-            if page.place.length > MAX_BYTES - 8192:
+            if page.place.length > MAX_FRAME_BYTES - 8192:
                 return None
             record = self._collection.archive.record_at(page.place)
         except CollectionError:
@@ -529,7 +529,7 @@ class SharedCollection:
     async def index_new_pages(self) -> None:
         """Indexes pages that a crawl has left to the first search; not possible while the crawl runs."""
         if self._collection.pages_not_indexed():
-            await asyncio.to_thread(bring_index_up_to_date, self._collection.folder, tell=lambda line: None)
+            await asyncio.to_thread(bring_index_up_to_date, self._collection.folder, notify=lambda line: None)
 
     def codes_of_page(self, number: int) -> Codes | None:
         """The words of a page without stop words; None for a page that is not shared."""

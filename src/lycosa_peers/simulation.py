@@ -134,23 +134,23 @@ class SimulatedNetwork:
 
     # ------------------------------------------------------------ searches
 
-    def ask(self, name: PeerName, wanted: Wanted, *, most: int = 1, enough: int = 1) -> QueryOutcome:
+    def ask(self, name: PeerName, wanted: Wanted, *, max_hits: int = 1, enough: int = 1) -> QueryOutcome:
         """One search, started when no message is in flight, until its last message has arrived."""
         self.settle()
-        number = self.begin(name, wanted, most=most, enough=enough)
+        number = self.begin(name, wanted, max_hits=max_hits, enough=enough)
         tally = self._tallies[number]
         while tally.under_way or not self._is_done(name, number):
             if not self._step():
                 break
         return self.outcome(number)
 
-    def begin(self, name: PeerName, wanted: Wanted, *, most: int = 1, enough: int = 1) -> int:
+    def begin(self, name: PeerName, wanted: Wanted, *, max_hits: int = 1, enough: int = 1) -> int:
         """Begins a search without waiting for it."""
         number = query_number(self._seed, self._asked)
         self._asked += 1
         self._tallies[number] = _QueryCounters(name, wanted, self.now)
         node = self.nodes[name]
-        _, sends = node.ask(wanted, self._clock(name), most=most, enough=enough, query_id=number)
+        _, sends = node.ask(wanted, self._clock(name), max_hits=max_hits, enough=enough, query_id=number)
         self._dispatch(node, sends)
         return number
 
@@ -271,8 +271,10 @@ class SimulatedNetwork:
             self._serial += 1
             self.lost_messages += 1
             return
-        least, most = self._latency
-        delay = least if least == most else least + (most - least) * ((random_bits & 0xFFFFFFFF) / 2**32)
+        shortest, longest = self._latency
+        delay = (
+            shortest if shortest == longest else shortest + (longest - shortest) * ((random_bits & 0xFFFFFFFF) / 2**32)
+        )
         self._in_flight += 1
         tally = self._tally(send.message)
         if tally is not None:

@@ -37,7 +37,7 @@ class NodeState:
         self.held = HeldIndexes(
             refresh_checkpoints=options.refresh_checkpoints, request_at_once=options.indexes == "neighbours"
         )
-        self.neighbours = Neighbours(min_size=options.neighbours, max_size=options.most_neighbours)
+        self.neighbours = Neighbours(min_size=options.neighbours, max_size=options.max_neighbours)
         self.reputation = Reputation(
             tolerance=options.tolerance, ban_seconds=options.ban_seconds, per_peer=options.capacity_per_peer
         )
@@ -125,7 +125,7 @@ class NodeState:
         self.buddies.replace(saved.buddies)
         for contact in saved.known:
             self.neighbours.remember(contact)
-        for neighbour in saved.neighbours[: self.options.most_neighbours]:
+        for neighbour in saved.neighbours[: self.options.max_neighbours]:
             self.neighbours.insert(Contact(neighbour) if isinstance(neighbour, str) else neighbour)
         for name in saved.shunned:
             self.reputation.ban(name, now)

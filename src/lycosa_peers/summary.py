@@ -133,12 +133,12 @@ class PackedSegment(Struct, frozen=True, array_like=True):
     numbers: tuple[bytes, bytes]  # of the listed pages, one word after the other
 
 
-def pack_segment(pages: Sequence[Codes], room: int, most_terms: int) -> PackedSegment:
+def pack_segment(pages: Sequence[Codes], room: int, max_terms: int) -> PackedSegment:
     """Packs pages into about `room` bytes, not counting the header; each page is given by the codes of its words."""
     distinct = [np.unique((page >> _HALF).astype(np.uint32), return_counts=True) for page in pages]
     bits = _fitting_bits([page for page, _ in distinct], room)
     distinct = [_shortened(*each, bits) for each in distinct]
-    distinct, terms, frequencies = _most_frequent(distinct, most_terms)
+    distinct, terms, frequencies = _most_frequent(distinct, max_terms)
     rarity = np.log1p(len(pages) / frequencies)
     best = [_most_distinctive(terms.searchsorted(page), times, rarity) for page, times in distinct]
     sizes = np.array([len(page) for page in best], np.int64)
@@ -158,15 +158,15 @@ def pack_segment(pages: Sequence[Codes], room: int, most_terms: int) -> PackedSe
 
 
 def _most_frequent(
-    distinct: list[tuple[Hashes, Numbers]], most: int
+    distinct: list[tuple[Hashes, Numbers]], max_terms: int
 ) -> tuple[list[tuple[Hashes, Numbers]], Hashes, Numbers]:
-    """The most frequent words, at most `most`, with their document frequencies."""
+    """The most frequent words, at most `max_terms`, with their document frequencies."""
     terms, frequencies = np.unique(
         np.concatenate([np.empty(0, np.uint32), *(page for page, _ in distinct)]), return_counts=True
     )
-    if len(terms) <= most:
+    if len(terms) <= max_terms:
         return distinct, terms, frequencies
-    kept = np.sort(np.argsort(-frequencies, kind="stable")[:most])
+    kept = np.sort(np.argsort(-frequencies, kind="stable")[:max_terms])
     terms, frequencies = terms[kept], frequencies[kept]
     are_kept = [np.isin(page, terms, assume_unique=True) for page, _ in distinct]
     kept_words = [(page[which], times[which]) for (page, times), which in zip(distinct, are_kept, strict=True)]

@@ -19,7 +19,7 @@ from OpenSSL import SSL
 from .addresses import Endpoint
 from .channel import Channel
 from .dialer import DIAL_SECONDS, Dialer, Purpose
-from .messages import MAX_BYTES, SMALL_FRAME
+from .messages import MAX_FRAME_BYTES, MAX_UNSOLICITED_BYTES
 from .rate_limits import FairShare, RateLimits
 
 MAX_CALLERS = 256  # incoming channels
@@ -43,7 +43,7 @@ class WireHandler(Protocol):
 
     def connected(self, peer: str, channel: Channel) -> None: ...
 
-    def frame_received(self, peer: str, channel: Channel, frame: bytes) -> None: ...
+    def frame_received(self, peer: str, channel: Channel, payload: bytes) -> None: ...
 
     def disconnected(self, peer: str) -> None: ...
 
@@ -117,7 +117,7 @@ class Wire:
         self,
         peer: str,
         address: str,
-        frame: bytes,
+        payload: bytes,
         *,
         purpose: Purpose,
         expects_large: bool,
@@ -130,11 +130,11 @@ class Wire:
         caused_by: the peer whose message caused this, or empty.
         """
         channels = self._channels.get(peer, ())
-        if channels and not self.has_room(peer, len(frame)):
+        if channels and not self.has_room(peer, len(payload)):
             self.counts["no_room_to_send"] += 1
             return
         for channel in reversed(channels):
-            if self._sent(channel, frame, expects_large):
+            if self._sent(channel, payload, expects_large):
                 return
         if not address or peer == self._me or self._handler.refuses(peer) or self._dialer.has_failed(peer, address):
             self.counts["unsent"] += 1
@@ -143,8 +143,8 @@ class Wire:
             peer,
             address,
             purpose,
-            partial(self._send_dialled, frame, expects_large, else_call),
-            size=len(frame),
+            partial(self._send_dialled, payload, expects_large, else_call),
+            size=len(payload),
             caused_by=caused_by,
         ):
             self.counts["no_room_to_call"] += 1
@@ -157,14 +157,14 @@ class Wire:
         unread = sum(slow.unsent for slow in self._slow if slow.peer == peer)
         if unread and unread + size > MAX_UNSENT:
             return False
-        most = MAX_UNSENT_IN_ALL if self._handler.trusts(peer) else MAX_UNSENT_IN_ALL // 2
-        if sum(slow.unsent for slow in self._slow) + size > most:
+        max_unsent = MAX_UNSENT_IN_ALL if self._handler.trusts(peer) else MAX_UNSENT_IN_ALL // 2
+        if sum(slow.unsent for slow in self._slow) + size > max_unsent:
             self._drop_stalled(STALL_ROOM_SECONDS)
-        return sum(slow.unsent for slow in self._slow) + size <= most
+        return sum(slow.unsent for slow in self._slow) + size <= max_unsent
 
-    def disconnect(self, peer: str, why: str) -> None:
+    def disconnect(self, peer: str, reason: str) -> None:
         for channel in list(self._channels.get(peer, ())):
-            channel.close(why)
+            channel.close(reason)
 
     async def call(self, endpoint: Endpoint) -> Channel | None:
         """A connection to the peer at an endpoint; None if there is none."""
@@ -189,13 +189,15 @@ class Wire:
         self._all_channels.pop(channel, None)
         return channel
 
-    def _send_dialled(self, frame: bytes, expects_large: bool, else_call: Undelivered, channel: Channel | None) -> None:
-        if channel is None or not self._sent(channel, frame, expects_large):
+    def _send_dialled(
+        self, payload: bytes, expects_large: bool, else_call: Undelivered, channel: Channel | None
+    ) -> None:
+        if channel is None or not self._sent(channel, payload, expects_large):
             self.counts["unsent"] += 1
             else_call()
 
-    def _sent(self, channel: Channel, frame: bytes, expects_large: bool) -> bool:
-        if not channel.send(frame):
+    def _sent(self, channel: Channel, payload: bytes, expects_large: bool) -> bool:
+        if not channel.send(payload):
             return False
         self.counts["sent"] += 1
         self._large_expected[channel.peer] += expects_large
@@ -258,37 +260,37 @@ class Wire:
             return True
         if not may_go:
             return False
-        most = max(by_network[each.network] for each in may_go)
-        goes = min((each for each in may_go if by_network[each.network] == most), key=lambda each: each.last_heard)
+        largest = max(by_network[each.network] for each in may_go)
+        goes = min((each for each in may_go if by_network[each.network] == largest), key=lambda each: each.last_heard)
         goes.close("others wait")
         return True
 
     def max_frame(self, channel: Channel) -> int:
         """The accepted frame size: large frames only from peers that were asked for one."""
-        return MAX_BYTES if self._large_expected[channel.peer] > 0 else SMALL_FRAME
+        return MAX_FRAME_BYTES if self._large_expected[channel.peer] > 0 else MAX_UNSOLICITED_BYTES
 
     def large_answer_received(self, peer: str) -> None:
         """A peer has answered a request whose answer may be large."""
         if self._large_expected[peer] > 0:
             self._large_expected[peer] -= 1
 
-    def on_frame(self, channel: Channel, frame: bytes) -> None:
+    def on_frame(self, channel: Channel, payload: bytes) -> None:
         self.counts["heard"] += 1
         time = asyncio.get_running_loop().time
         began = time()
-        self._handler.frame_received(channel.peer, channel, frame)
+        self._handler.frame_received(channel.peer, channel, payload)
         now = time()
-        self._turns.spent(channel.peer, now - began, now=now)
+        self._turns.record(channel.peer, now - began, now=now)
         if not self._handler.trusts(channel.peer):
-            self._network_turns.spent(channel.network, now - began, now=now)
-            self._stranger_turns.spent(_STRANGERS, now - began, now=now)
+            self._network_turns.record(channel.network, now - began, now=now)
+            self._stranger_turns.record(_STRANGERS, now - began, now=now)
 
     def turn_delay(self, channel: Channel) -> float:
         now = asyncio.get_running_loop().time()
-        own = self._turns.wait(channel.peer, now)
+        delay = self._turns.delay(channel.peer, now)
         if not channel.is_open or self._handler.trusts(channel.peer):
-            return own
-        return max(own, self._network_turns.wait(channel.network, now), self._stranger_turns.wait(_STRANGERS, now))
+            return delay
+        return max(delay, self._network_turns.delay(channel.network, now), self._stranger_turns.delay(_STRANGERS, now))
 
     def on_backlog(self, channel: Channel, is_slow: bool) -> None:
         if is_slow:
@@ -305,10 +307,10 @@ class Wire:
             elif now - backlog.since >= seconds:
                 channel.close("does not read what it is sent")
 
-    def on_close(self, channel: Channel, why: str) -> None:
+    def on_close(self, channel: Channel, reason: str) -> None:
         self._all_channels.pop(channel, None)
         self._slow.pop(channel, None)
-        self.counts[f"closed: {why.partition(':')[0]}"] += 1
+        self.counts[f"closed: {reason.partition(':')[0]}"] += 1
         others = self._channels.get(channel.peer)
         if others is not None and channel in others:
             others.remove(channel)

@@ -7,8 +7,19 @@ from contextlib import closing
 import pytest
 
 from collection.samples import CARS, HOME, WOLF, every_kind_of_event, fetched, page_of, visit
-from lycosa.collection import ArchivePosition, Attempt, Catalog, FetchedExample, RecordLocation, RunStart, Scores, Stop
+from lycosa.collection import (
+    ArchivePosition,
+    Attempt,
+    Catalog,
+    FetchedExample,
+    RecordLocation,
+    RunStart,
+    Scores,
+    Stop,
+    schema,
+)
 from lycosa.collection.schema import MIGRATIONS, migrate, version_of
+from lycosa.vocabulary.databases import open_database
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Candidate, Fetch, LeftOut, LeftOutReason, Link, Outcome, Skip, SkipReason, Url
 
@@ -257,6 +268,30 @@ def test_a_newer_catalog_is_refused_with_the_way_out(tmp_path):
     for writable in (True, False):
         with pytest.raises(CollectionError, match=r"newer Lycosa \(schema 99.*lycosa rebuild"):
             Catalog(path, writable=writable)
+
+
+@pytest.mark.parametrize("writable", [True, False])
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("PRAGMA user_version = 99", "newer Lycosa"),
+        ("PRAGMA user_version = -5", "its schema version is -5"),
+        ("DROP TABLE skips", "not those of a catalog"),
+    ],
+)
+def test_a_refused_catalog_is_closed(tmp_path, monkeypatch, statement, message, writable):
+    path = tmp_path / "catalog.sqlite"
+    Catalog(path, writable=True).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(statement)
+    opened = []
+    monkeypatch.setattr(schema, "open_database", lambda *a, **k: opened.append(open_database(*a, **k)) or opened[-1])
+    with pytest.raises(CollectionError, match=message):
+        Catalog(path, writable=writable)
+    for connection in opened:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            connection.execute("SELECT 1")
+    assert opened
 
 
 @pytest.mark.parametrize("writable", [True, False])

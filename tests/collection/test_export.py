@@ -132,3 +132,8 @@ def test_a_list_in_a_cell_is_json():
     assert json.loads(csv_cell([{"target": "http://a.example/", "anchor": '"=1'}])) == [
         {"target": "http://a.example/", "anchor": '"=1'}
     ]
+
+
+def test_no_semicolon_begins_a_formula_in_a_list():
+    cell = csv_cell([{"target": "http://a.example/", "anchor": "x; =cmd()\x7f"}])
+    assert json.loads(cell) == [{"target": "http://a.example/", "anchor": "x; '=cmd() "}]

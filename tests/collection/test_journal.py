@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from collection.samples import HOME, WOLF, collection_in, page_of, visit
 from lycosa.collection import collection as collections
-from lycosa.collection.journal import JOURNAL_FILE, Upkeep, end_journal, read_journal, write_journal
+from lycosa.collection.journal import JOURNAL_FILE, Maintenance, delete_journal, read_journal, write_journal
 from lycosa.vocabulary.records import Visit
 
-INSTALLING = Upkeep("rebuild", "installing")
+INSTALLING = Maintenance("rebuild", "installing")
 
 
 class _Killed(BaseException):
@@ -45,7 +45,7 @@ def killed_rebuild(folder: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> 
         if step == "drop the old index":
             patch.setattr(shutil, "rmtree", lambda path, **_: path.exists() and die())
         elif step == "end":
-            patch.setattr(collections, "end_journal", die)
+            patch.setattr(collections, "delete_journal", die)
         else:
             patch.setattr(Path, "replace", dying(Path.replace))
             patch.setattr(Path, "rename", dying(Path.rename))
@@ -60,7 +60,7 @@ def test_what_is_under_way_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert read_journal(tmp_path) is None
     write_journal(tmp_path, INSTALLING)
     assert read_journal(tmp_path) == INSTALLING
-    end_journal(tmp_path)
+    delete_journal(tmp_path)
     assert read_journal(tmp_path) is None
 
 
@@ -90,7 +90,7 @@ def test_a_rebuild_killed_on_its_way_changes_nothing(folder):
     collection.catalog.close()
     assert collection._lock is not None
     collection._lock.close()  # as a kill would
-    assert read_journal(folder) == Upkeep("rebuild")
+    assert read_journal(folder) == Maintenance("rebuild")
     with collection_in(folder, writable=False) as opened:
         assert opened.catalog.count() == 2
     assert read_journal(folder) is None
@@ -101,6 +101,6 @@ def test_while_another_process_rebuilds_what_there_is_can_be_read(folder):
     rebuilding = collection_in(folder, rebuild=True)
     with collection_in(folder, writable=False) as opened:
         assert opened.catalog.count() == 2
-    assert read_journal(folder) == Upkeep("rebuild")
+    assert read_journal(folder) == Maintenance("rebuild")
     rebuilding.abandon()
     assert read_journal(folder) is None

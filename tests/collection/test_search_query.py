@@ -29,6 +29,13 @@ A, B, C = Term("a"), Term("b"), Term("c")
         ("a AND -b", group(("should", group(("must", A), ("not", B))))),
         ("(a b) AND c", group(("should", group(("must", group(("should", A), ("should", B))), ("must", C))))),
         ("NOT (a b)", group(("not", group(("should", A), ("should", B))))),
+        ("-(a b)", group(("not", group(("should", A), ("should", B))))),
+        ("c -(a OR b)", group(("should", C), ("not", group(("should", A), ("should", B))))),
+        ("+(a b) c", group(("must", group(("should", A), ("should", B))), ("should", C))),
+        ("-(a) b", group(("not", group(("should", A))), ("should", B))),
+        ("-() b", group(("not", BooleanQuery()), ("should", B))),
+        ("- (a b)", group(("should", group(("should", A), ("should", B))))),
+        ("a-(b)", group(("should", Term("a-")), ("should", group(("should", B))))),
         ('"a b" c', group(("should", Term("a b", kind="phrase")), ("should", C))),
         ('-title:"a b"', group(("not", Term("a b", "title", "phrase")))),
         ("Title:a host:b.example", group(("should", Term("a", "title")), ("should", Term("b.example", "host")))),
@@ -49,3 +56,8 @@ def test_the_syntax(query, meaning):
 @given(st.text(st.sampled_from('ab ()"+-:*NOTAND title'), max_size=60))
 def test_any_text_is_a_query_of_bounded_depth(query):
     assert depth(parse_query(query)) <= 2 * (MAX_DEPTH + 1)
+
+
+def test_a_parenthesis_that_is_ignored_closes_no_group():
+    opened, closed = "(" * MAX_DEPTH, ")" * MAX_DEPTH
+    assert parse_query(f"{opened}((a)) b{closed} c") == parse_query(f"{opened}a b{closed} c")

@@ -156,6 +156,18 @@ def test_what_is_given_back_waits_again(make: Make) -> None:
 
 
 @every_frontier
+def test_a_settled_url_that_is_given_back_waits_again(make: Make) -> None:
+    clock = SimulatedClock()
+    frontier = make(clock=clock, delay=0.0)
+    frontier.put([Candidate(url(1, 1), 0.9)])
+    assert frontier.take(0.0) is not None
+    frontier.settle(url(1, 1))
+    once_more = Candidate(url(1, 1), 1.0)
+    frontier.give_back(once_more)
+    assert len(frontier) == 1 and drain(frontier, clock) == [once_more]
+
+
+@every_frontier
 def test_settling_takes_a_waiting_url_away(make: Make) -> None:
     clock = SimulatedClock()
     frontier = make(clock=clock, delay=0.0)

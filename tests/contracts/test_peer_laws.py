@@ -138,7 +138,7 @@ class Told:
     """A node that is told what happens, and what it sent that nobody has answered."""
 
     def __init__(self, algorithm: str):
-        self.node = node("a", [0], algorithm=algorithm, buddies=3, walkers=2, ttl=8, most_ttl=16, checkpoint=2.0)
+        self.node = node("a", [0], algorithm=algorithm, buddies=3, walkers=2, ttl=8, max_ttl=16, checkpoint=2.0)
         self.node.connect(["b", "c", "d"])
         self.now = 0.0
         self.sent: list[Send] = []

@@ -24,7 +24,7 @@ from OpenSSL import SSL
 
 from lycosa_peers.addresses import Endpoint
 from lycosa_peers.messages import (
-    SMALL_FRAME,
+    MAX_UNSOLICITED_BYTES,
     Contact,
     Declined,
     Fetched,
@@ -262,7 +262,7 @@ def asks_for(*wanted: str | int) -> Play:
     """Questions of any kind, all of which have an answer, if an empty one."""
 
     async def play(him: Hostile) -> None:
-        him.say(*(Query(number, each, him.me, most=30) for number, each in enumerate(wanted)))
+        him.say(*(Query(number, each, him.me, max_hits=30) for number, each in enumerate(wanted)))
         assert await until(lambda: len(him.heard(Response)) == len(wanted))
 
     return play
@@ -280,7 +280,7 @@ def fetches(*items: str | int) -> Play:
 
 
 async def byte_by_byte(him: Hostile) -> None:
-    for byte in to_frame(encode(Query(1, "honey", him.me, most=5))):
+    for byte in to_frame(encode(Query(1, "honey", him.me, max_hits=5))):
         him.raw(bytes([byte]))
         await asyncio.sleep(0)
     assert await until(lambda: him.heard(Response))
@@ -289,7 +289,9 @@ async def byte_by_byte(him: Hostile) -> None:
 
 async def does_not_read(him: Hostile) -> None:
     him.channel._transport.pause_reading()
-    await him.often(lambda number: him.say(Query(number, "honey", him.me, most=30), FetchRequest(number, HONEY)), 180)
+    await him.often(
+        lambda number: him.say(Query(number, "honey", him.me, max_hits=30), FetchRequest(number, HONEY)), 180
+    )
     him.channel._transport.resume_reading()
 
 
@@ -329,7 +331,7 @@ def joins_at(*addresses: str) -> Play:
 
 
 DEEP = b"\1" + b"\x91" * 60_000
-HEAD = (3 * SMALL_FRAME).to_bytes(4)
+HEAD = (3 * MAX_UNSOLICITED_BYTES).to_bytes(4)
 STRANGER = Contact("s" * 32, "127.0.0.1:9")
 ODD_TEXTS = (
     *(
@@ -379,7 +381,7 @@ _callers(
 _callers(ENDED, is_long=True, tcp_silence=bytes_first(b""), tcp_slow_hello=bytes_first(b"\x16\x03\x01"))
 _callers(
     GONE,
-    frame_too_long=stream((SMALL_FRAME + 1).to_bytes(4) + b"x" * 1000),
+    frame_too_long=stream((MAX_UNSOLICITED_BYTES + 1).to_bytes(4) + b"x" * 1000),
     frame_of_4_gb=stream(b"\xff\xff\xff\xff" + b"x" * 1000),
     frame_unexpectedly_large=stream(HEAD + b"\1" * 1000),
     frame_empty=frames(b""),
@@ -452,7 +454,7 @@ _callers(
 )
 _callers(
     f"{STAYS} {GONE} {WAITS}",
-    flood_of_questions=repeats(lambda him, number: Query(number, "honey", him.me, most=30), 450),
+    flood_of_questions=repeats(lambda him, number: Query(number, "honey", him.me, max_hits=30), 450),
     flood_of_pings=repeats(lambda him, number: Ping()),
     flood_of_joins=repeats(lambda him, number: Join(him.me)),
     flood_of_index_requests=repeats(lambda him, number: IndexRequest(None)),

@@ -205,7 +205,7 @@ def _peer_frames(data: bytes) -> None:
         with suppress(FrameTooLongError):
             while (frame := frames.pop(limit)) is not None:
                 assert len(frame) <= limit
-    assert len(frames) <= len(data)
+    assert frames.buffered_bytes <= len(data)
 
 
 def _peer_summary(data: bytes) -> None:
@@ -229,7 +229,7 @@ def _peer_state(path: Path) -> None:
     folder = PeerFolder(path.parent.parent)
     node = Node(Contact("me", "me:1"), Items([5]), options=DEFAULTS, seed=1)
     StateFiles(folder).restore(node)
-    assert len(node.buddies) <= 10 and len(node.neighbours) <= DEFAULTS.most_neighbours
+    assert len(node.buddies) <= 10 and len(node.neighbours) <= DEFAULTS.max_neighbours
     node.rejoin()
     node.ask(7, 0.0)
     StateFiles(folder).save(node)

@@ -47,8 +47,8 @@ class Victim:
         """The address of a hostile peer: each has its own."""
         return f"127.1.{NUMBERS[name] // 200}.{1 + NUMBERS[name] % 200}"
 
-    async def search(self, words: str, deadline: float = 0.3):
-        request = PeerRequest("search", words, most=30, enough=30, deadline=deadline)
+    async def search(self, words: str, timeout: float = 0.3):
+        request = PeerRequest("search", words, max_hits=30, enough=30, timeout=timeout)
         replies = [reply async for reply in await ask_running_peer(PeerFolder(self.folder), request)]
         return merge(words, replies[-1].progress.answers.answers, me=self.name).hits
 
@@ -158,7 +158,7 @@ def test_two_hundred_who_ask_and_do_not_read_cost_a_bounded_amount_of_memory(vic
                 deaf.append((caller, channel))
         for turn in range(30):
             for caller, channel in deaf:
-                channel.send(encode(Query(turn, "honey", Contact(caller.identity.name), most=30)))
+                channel.send(encode(Query(turn, "honey", Contact(caller.identity.name), max_hits=30)))
                 channel.send(encode(FetchRequest(turn, "http://bees.example/")))
             await asyncio.sleep(0.05)
         await victim.serves_friends()
@@ -239,7 +239,7 @@ def test_a_summary_that_lies_is_refused_or_harmless(tmp_path, name):
         node.receive("s", Index(1, packed), 0.0)
         is_refused = node.counts["index_malformed"] + node.counts["index_oversized"] == 1
         assert is_refused == (node.held.get("s") is None) == (node.demerits("s", 0.0) > 0)
-        _, sends = node.ask("honey hive", 1.0, most=10, enough=10)
+        _, sends = node.ask("honey hive", 1.0, max_hits=10, enough=10)
         assert {send.to for send in sends} <= {"s"}
         assert len(node.answering._find(Query(1, "honey", Contact("x")), 10).hits) == 2
 

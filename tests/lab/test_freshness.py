@@ -15,11 +15,10 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa_lab.freshness import (
     KNOWN,
     UNUSED,
-    Evolution,
-    best_freshness,
-    best_intervals,
-    change_rates_in,
+    ChangingPages,
     freshness_at,
+    optimal_freshness,
+    optimal_intervals,
     require_synthetic,
     simulate_refresh,
 )
@@ -59,7 +58,7 @@ def results(folder):
 
 
 def test_equal_pages_are_best_looked_at_equally_often() -> None:
-    assert best_intervals(np.ones(4), np.full(4, 0.3), 2.0) == pytest.approx([2.0] * 4, rel=1e-3)
+    assert optimal_intervals(np.ones(4), np.full(4, 0.3), 2.0) == pytest.approx([2.0] * 4, rel=1e-3)
 
 
 @given(
@@ -72,23 +71,23 @@ def test_no_other_share_of_the_looks_is_fresher(pages, per_day, shares) -> None:
     other = np.array([shares.random() + 1e-9 for _ in pages])
     intervals = other.sum() / (per_day * other)
     kept = float((importance * freshness_at(intervals, rate)).sum() / importance.sum())
-    assert kept <= best_freshness(importance, rate, per_day) + 1e-3
+    assert kept <= optimal_freshness(importance, rate, per_day) + 1e-3
 
 
 @given(pages=st.lists(st.tuples(weights, paces), min_size=1, max_size=20), per_day=st.floats(0.1, 10.0))
 def test_the_best_schedule_keeps_to_the_budget(pages, per_day) -> None:
     importance, rate = (np.array(column) for column in zip(*pages, strict=True))
-    assert (1 / best_intervals(importance, rate, per_day)).sum() <= per_day * 1.001
+    assert (1 / optimal_intervals(importance, rate, per_day)).sum() <= per_day * 1.001
 
 
 def test_a_page_that_is_only_just_worth_a_look_gets_what_is_left_of_the_budget() -> None:
-    intervals = best_intervals(np.ones(2), np.array([1.25, 0.01171875]), 0.109375)
+    intervals = optimal_intervals(np.ones(2), np.array([1.25, 0.01171875]), 0.109375)
     assert (1 / intervals).sum() == pytest.approx(0.109375)
     assert 1.25 * intervals[0] > 30
 
 
 def test_pages_that_change_all_the_time_are_not_worth_a_look() -> None:
-    assert best_intervals(np.ones(2), np.array([0.1, 1e4]), 0.1)[1] == np.inf
+    assert optimal_intervals(np.ones(2), np.array([0.1, 1e4]), 0.1)[1] == np.inf
 
 
 # The truth
@@ -96,7 +95,7 @@ def test_pages_that_change_all_the_time_are_not_worth_a_look() -> None:
 
 def test_pages_change_as_often_as_their_rates_say() -> None:
     days, numbers = 1_000.0, np.arange(400)
-    rates = change_rates_in(WORLD, numbers)
+    rates = WORLD.change_rates(numbers)
     later = WORLD.at(days)
     counts = np.array([len(later.changes(number)) for number in range(400)])
     deviations = (counts - rates * days) / np.sqrt(rates * days)
@@ -105,10 +104,10 @@ def test_pages_change_as_often_as_their_rates_say() -> None:
 
 
 def test_the_next_change_is_the_first_of_the_world_after_that_day() -> None:
-    evolution = Evolution.of(WORLD, days=50)
-    upcoming = evolution.next_change(np.arange(len(evolution)), 20.0)
+    pages = ChangingPages.of(WORLD, days=50)
+    upcoming = pages.next_change(np.arange(len(pages)), 20.0)
     end = WORLD.at(50.0)
-    for number, day in zip(evolution.numbers.tolist(), upcoming.tolist(), strict=True):
+    for number, day in zip(pages.page_numbers.tolist(), upcoming.tolist(), strict=True):
         after = [change for change in end.changes(number) if change > 20.0]
         assert day == pytest.approx(after[0] if after else np.inf)
 
@@ -125,28 +124,26 @@ def test_a_world_that_stands_still_is_refused() -> None:
 
 
 def test_with_a_look_at_every_page_every_day_little_is_stale() -> None:
-    evolution = Evolution.of(WORLD, days=40)
+    pages = ChangingPages.of(WORLD, days=40)
     kept = simulate_refresh(
-        evolution, policy_for("fixed"), budget=len(evolution), rates=UNUSED, measured_from=10, authority=None
+        pages, policy_for("fixed"), budget=len(pages), rates=UNUSED, measured_from=10, authority=None
     )
-    daily = freshness_at(np.ones(len(evolution)), evolution.rates)
+    daily = freshness_at(np.ones(len(pages)), pages.rates)
     assert kept["freshness"] == pytest.approx(daily.mean(), abs=0.01)
 
 
 def test_without_looks_freshness_is_what_never_changed() -> None:
-    evolution = Evolution.of(WORLD, days=40)
-    kept = simulate_refresh(
-        evolution, policy_for("crawl-value"), budget=0, rates=KNOWN, measured_from=0, authority=None
-    )
-    first = np.minimum(evolution.next_change(np.arange(len(evolution)), 0.0), 40.0)
+    pages = ChangingPages.of(WORLD, days=40)
+    kept = simulate_refresh(pages, policy_for("crawl-value"), budget=0, rates=KNOWN, measured_from=0, authority=None)
+    first = np.minimum(pages.next_change(np.arange(len(pages)), 0.0), 40.0)
     assert kept["freshness"] == pytest.approx(first.mean() / 40.0)
 
 
 def test_known_rates_bring_more_than_looking_at_random() -> None:
-    evolution = Evolution.of(WORLD, days=80)
-    options = {"budget": len(evolution) // 20, "measured_from": 30, "authority": None}
-    uniform = simulate_refresh(evolution, policy_for("uniform"), rates=UNUSED, **options)
-    value = simulate_refresh(evolution, policy_for("crawl-value"), rates=KNOWN, **options)
+    pages = ChangingPages.of(WORLD, days=80)
+    options = {"budget": len(pages) // 20, "measured_from": 30, "authority": None}
+    uniform = simulate_refresh(pages, policy_for("uniform"), rates=UNUSED, **options)
+    value = simulate_refresh(pages, policy_for("crawl-value"), rates=KNOWN, **options)
     assert value["weighted_freshness"] > uniform["weighted_freshness"]
 
 

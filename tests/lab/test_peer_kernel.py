@@ -89,7 +89,7 @@ class SmallNetwork:
 def options_of(algorithm: str, checkpoint: float, *, demotes_unreachable: bool = False) -> NodeOptions:
     return options_for(
         algorithm, buddies=3, neighbour_indexes=2, walkers=3, ttl=12, flood_ttl=3, checkpoint=checkpoint,
-        refresh_checkpoints=0, deadline=2.0, demotes_unreachable=demotes_unreachable,
+        refresh_checkpoints=0, timeout=2.0, demotes_unreachable=demotes_unreachable,
     )  # fmt: skip
 
 

@@ -28,9 +28,9 @@ def reader_of(pages: dict[Url, bytes]):
     return page
 
 
-def steps_of(pages: dict[Url, bytes], strategy, seed: Url, most: int = 1_000, **options):
+def steps_of(pages: dict[Url, bytes], strategy, seed: Url, max_pages: int = 1_000, **options):
     judge = AboutBees().relevance
-    return list(crawl(strategy, [seed], read=reader_of(pages), judge=judge, pages=most, **options))
+    return list(crawl(strategy, [seed], read=reader_of(pages), judge=judge, pages=max_pages, **options))
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
@@ -40,7 +40,7 @@ def test_it_visits_what_the_crawler_visits_in_the_same_order(name: str) -> None:
 
 
 def test_it_ends_after_so_many_pages() -> None:
-    assert len(steps_of(TOPICAL, BestFirst(), TOPICAL_SEED, most=7)) == 7
+    assert len(steps_of(TOPICAL, BestFirst(), TOPICAL_SEED, max_pages=7)) == 7
 
 
 def test_dead_links_are_no_pages() -> None:
@@ -48,7 +48,7 @@ def test_dead_links_are_no_pages() -> None:
         **CHAIN,
         HUB: html("Hub", "Dead ends and one way on.", [*(f"{HUB}{n}" for n in range(5)), *list(CHAIN)[:1]]),
     }
-    assert [step.url for step in steps_of(pages, BestFirst(), HUB, most=3)] == [HUB, *list(CHAIN)[:2]]
+    assert [step.url for step in steps_of(pages, BestFirst(), HUB, max_pages=3)] == [HUB, *list(CHAIN)[:2]]
 
 
 def test_no_more_wait_than_the_buffer_holds() -> None:

@@ -140,7 +140,7 @@ def test_groups_are_dropped_by_the_minute_and_by_the_day_pictures_counting_too(t
     hasty = "".join(squid("hasty", "http://a.org/i.png", 0, kind="image/png") for _ in range(5))
     busy = "".join(squid("busy", f"http://a.org/{hour}", 3600 * hour) for hour in range(-8, 1))
     calm = squid("calm", "http://a.org/", 0) + squid("hasty", "http://a.org/", 7)
-    done = imported(tmp_path / "access.log", hasty + busy + calm, most_a_day=8, most_a_minute=4)
+    done = imported(tmp_path / "access.log", hasty + busy + calm, max_per_day=8, max_per_minute=4)
     assert (done.file.used, done.file.dropped[DESCRIPTIONS[Drop.GROUP]]) == (1, 10)
     assert summarise(tmp_path / "made.log").groups == 2
     assert list(open_access_log(tmp_path / "made.log").urls) == ["http://a.org/"]
@@ -148,13 +148,13 @@ def test_groups_are_dropped_by_the_minute_and_by_the_day_pictures_counting_too(t
 
 def test_exactly_as_many_as_allowed_is_no_group(tmp_path):
     busy = "".join(squid("busy", f"http://a.org/{each}", each) for each in range(5))
-    assert imported(tmp_path / "access.log", busy, most_a_day=5, most_a_minute=5).file.used == 5
+    assert imported(tmp_path / "access.log", busy, max_per_day=5, max_per_minute=5).file.used == 5
 
 
 def test_a_group_that_shows_over_two_files_loses_what_it_had(tmp_path):
     for part in range(2):
         busy = "".join(squid("busy", f"http://a.org/{part}{each}", 600 * part + each) for each in range(3))
-        imported(tmp_path / f"{part}", busy + squid("calm", f"http://b.org/{part}", part), most_a_day=5)
+        imported(tmp_path / f"{part}", busy + squid("calm", f"http://b.org/{part}", part), max_per_day=5)
     found = summarise(tmp_path / "made.log")
     assert (found.accesses, found.groups, found.dropped) == (2, 1, {DESCRIPTIONS[Drop.GROUP]: 6})
     again = imported(
@@ -189,7 +189,7 @@ def test_a_file_counts_once_however_it_is_packed(tmp_path):
 def test_of_a_file_that_has_grown_the_new_lines_count(tmp_path):
     first = "".join(squid("ann", "http://a.org/i.png", each, kind="image/png") for each in range(60))
     first += squid("ann", "http://a.org/", 1)
-    imported(tmp_path / "access.log", first, most_a_minute=70)
+    imported(tmp_path / "access.log", first, max_per_minute=70)
     done = imported(tmp_path / "access.log", first + squid("ann", "http://a.org/2", 2) + "junk")
     assert (done.grown, done.file.lines, done.file.used) == (True, 2, 1)
     assert [example.line for example in done.examples] == [63]
@@ -218,7 +218,7 @@ def rotated(folder: Path) -> list[Path]:
 
 
 def test_files_imported_by_one_command_are_as_if_imported_one_by_one(tmp_path):
-    files, asked = rotated(tmp_path), ImportOptions(most_a_minute=5)
+    files, asked = rotated(tmp_path), ImportOptions(max_per_minute=5)
     import_logs(files, tmp_path / "together.log", asked, now=NOW)
     for file in files:
         import_logs([file], tmp_path / "single.log", asked, now=NOW)
@@ -230,7 +230,7 @@ def test_files_imported_by_one_command_are_as_if_imported_one_by_one(tmp_path):
 
 def test_what_another_program_imports_between_two_files_is_heeded(tmp_path):
     first, second, *others = rotated(tmp_path)
-    log, asked = tmp_path / "made.log", ImportOptions(most_a_minute=5)
+    log, asked = tmp_path / "made.log", ImportOptions(max_per_minute=5)
 
     def meanwhile(outcome):
         if outcome.file.name == first.name:
@@ -438,7 +438,7 @@ def test_readings_of_a_log_are_those_of_the_accepted_accesses(tmp_path_factory, 
     folder = tmp_path_factory.mktemp("log")
     for part in range(files):
         if chosen := views[part::files]:
-            imported(folder / str(part), "".join(squid(user, url, at) for user, url, at in chosen), most_a_minute=12)
+            imported(folder / str(part), "".join(squid(user, url, at) for user, url, at in chosen), max_per_minute=12)
     lines = Counter((user, int(START + at) // 60) for user, _, at in views)
     groups = {user for (user, _), count in lines.items() if count > 12}
     accepted = [(user, url, START + at) for user, url, at in dict.fromkeys(views) if user not in groups]

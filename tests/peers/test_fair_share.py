@@ -63,20 +63,20 @@ async def all_handled(busy, many):
 def test_nobody_gets_more_than_their_share_however_the_work_is_cut(works, pause):
     turns, now = FairShare(), 100.0
     for work in works:
-        now += turns.wait("anna", now)
-        assert not turns.wait("anna", now) > MOMENT
+        now += turns.delay("anna", now)
+        assert not turns.delay("anna", now) > MOMENT
         now += work
-        turns.spent("anna", work, now)
+        turns.record("anna", work, now)
         now += pause
     assert sum(works[:-1]) <= BURST + SHARE * (now - 100.0) + MOMENT
 
 
 def test_a_debt_of_one_is_none_of_another_and_is_over_in_time():
     turns = FairShare()
-    turns.spent("anna", 2.0, now=0.0)
-    assert turns.wait("anna", now=0.0) == (2.0 - BURST) / SHARE
-    assert turns.wait("bert", now=0.0) == 0.0
-    assert turns.wait("anna", now=2.0 / SHARE) == 0.0
+    turns.record("anna", 2.0, now=0.0)
+    assert turns.delay("anna", now=0.0) == (2.0 - BURST) / SHARE
+    assert turns.delay("bert", now=0.0) == 0.0
+    assert turns.delay("anna", now=2.0 / SHARE) == 0.0
 
 
 def test_many_small_frames_at_once_are_handled_in_several_turns():

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa_peers.messages import (
-    MAX_BYTES,
     MAX_CONTACTS,
+    MAX_FRAME_BYTES,
     MAX_HITS,
-    SMALL_FRAME,
+    MAX_UNSOLICITED_BYTES,
     VERSION,
     Contact,
     Declined,
@@ -89,7 +89,7 @@ def test_bytes_that_are_no_message_are_refused_and_nothing_else_happens(junk: by
         try:
             message = decode(frame)
         except MessageError as error:
-            assert error.why in {"oversized", "version", "malformed"}
+            assert error.reason in {"oversized", "version", "malformed"}
         else:
             assert decode(encode(message)) == message
 
@@ -108,7 +108,7 @@ def test_a_message_with_a_byte_changed_or_missing_is_another_message_or_none(
     try:
         assert isinstance(decode(frame), msgspec.Struct)
     except MessageError as error:
-        assert error.why in {"version", "malformed"}
+        assert error.reason in {"version", "malformed"}
 
 
 def frame_of(*members: object) -> bytes:
@@ -145,16 +145,16 @@ def frame_of(*members: object) -> bytes:
 def test_what_is_out_of_bounds_is_malformed(frame: bytes) -> None:
     with pytest.raises(MessageError) as refused:
         decode(frame)
-    assert refused.value.why == "malformed"
+    assert refused.value.reason == "malformed"
 
 
 def test_another_version_and_an_endless_frame_are_told_apart() -> None:
-    for frame, why in ((b"", "version"), (bytes([VERSION + 1]) + encode(Ping())[1:], "version")):
+    for frame, reason in ((b"", "version"), (bytes([VERSION + 1]) + encode(Ping())[1:], "version")):
         with pytest.raises(MessageError) as refused:
             decode(frame)
-        assert refused.value.why == why
+        assert refused.value.reason == reason
     with pytest.raises(MessageError, match="oversized"):
-        decode(bytes(MAX_BYTES + 1))
+        decode(bytes(MAX_FRAME_BYTES + 1))
 
 
 def long_hit(number: int) -> PeerHit:
@@ -166,11 +166,12 @@ def test_a_response_has_as_many_hits_as_anybody_may_send_at_once(many: int) -> N
     told = Statistics(10, 1000, ("мед", "пчела"), (3, 1))
     whole = Response(2**60, Contact("p", "p:1"), tuple(map(long_hit, range(many))), statistics=told)
     response = fit_frame(whole)
-    assert len(encode(response)) <= SMALL_FRAME
+    assert len(encode(response)) <= MAX_UNSOLICITED_BYTES
     assert response.hits == whole.hits[: len(response.hits)]
     assert (
         response == whole
-        or len(encode(msgspec.structs.replace(whole, hits=whole.hits[: len(response.hits) + 1]))) > SMALL_FRAME
+        or len(encode(msgspec.structs.replace(whole, hits=whole.hits[: len(response.hits) + 1])))
+        > MAX_UNSOLICITED_BYTES
     )
 
 

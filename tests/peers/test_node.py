@@ -106,9 +106,9 @@ def test_the_walk_begins_at_once_when_every_buddy_has_said_no_or_is_down() -> No
 
 
 def test_a_search_ends_at_its_deadline_with_what_it_has() -> None:
-    asker = node("a", deadline=2.0, downloads=False)
+    asker = node("a", timeout=2.0, downloads=False)
     asker.connect(["x"])
-    number, _ = asker.ask(5, 0.0, most=10, enough=10)
+    number, _ = asker.ask(5, 0.0, max_hits=10, enough=10)
     asker.receive("x", Response(number, Contact("x"), (PeerHit(5),), walker=1), 0.5)
     assert stage(asker, number) is Stage.WALKING
     asker.tick(2.0)
@@ -430,14 +430,14 @@ def test_a_query_that_comes_twice_is_answered_once() -> None:
 
 
 def test_a_time_to_live_above_ours_is_cut() -> None:
-    peer = node("p", most_ttl=10)
+    peer = node("p", max_ttl=10)
     peer.connect(["x", "y"])
     (send,) = peer.receive("x", Query(1, 1, Contact("a"), ttl=2**32 - 1, walker=1), 0.0)
     assert isinstance(send.message, Query) and send.message.ttl == 9
 
 
 def test_a_node_handles_only_so_many_messages_of_one_query() -> None:
-    peer = node("p", most_per_query=3)
+    peer = node("p", max_per_query=3)
     peer.connect(["x", "y"])
     onward = [peer.receive("x", Query(1, 1, Contact("a"), ttl=9, walker=w), 0.0) for w in range(1, 7)]
     assert [len(sends) for sends in onward] == [1, 1, 1, 0, 0, 0]
@@ -485,7 +485,7 @@ def test_one_that_names_others_for_everything_is_not_listened_to_and_they_are_no
 
 
 def test_junk_for_an_index_or_one_that_is_too_large_is_not_held() -> None:
-    asker = node("a", most_index_bytes=100)
+    asker = node("a", max_index_bytes=100)
     befriend(asker, "b")
     asker.checkpoint()
     asker.checkpoint()
@@ -553,7 +553,7 @@ def test_no_walker_is_sent_to_a_neighbour_that_does_not_answer_until_it_is_heard
 
 
 def test_a_neighbour_that_is_silent_makes_room_for_another() -> None:
-    peer = node("p", most_neighbours=2, ping=10.0)
+    peer = node("p", max_neighbours=2, ping=10.0)
     peer.connect(["x", "y"])
     for now in (10.0, 20.0):
         peer.tick(now)
@@ -563,7 +563,7 @@ def test_a_neighbour_that_is_silent_makes_room_for_another() -> None:
 
 
 def test_a_full_node_takes_no_more_neighbours_but_shows_the_ones_it_has() -> None:
-    peer = node("p", most_neighbours=2)
+    peer = node("p", max_neighbours=2)
     peer.connect(["x", "y"])
     (send,) = peer.receive("a", Join(Contact("a", "a:1")), 0.0)
     assert send == Send("a", Pong(False, (Contact("y"), Contact("x"))), "a:1")

@@ -45,7 +45,7 @@ def with_peers(tmp_path, play, **options):
 
 
 async def searched(peer, words, **options):
-    wanted = {"most": 10, "enough": 1, "deadline": 2.0} | options
+    wanted = {"max_hits": 10, "enough": 1, "timeout": 2.0} | options
     *_, last = [each async for each in peer.search(words, **wanted)]
     return last, merge(words, last.answers.answers, me=peer.identity.name)
 
@@ -60,7 +60,7 @@ def test_a_search_goes_home_then_to_neighbours_and_farther(tmp_path):
         await searched(peers["bees"], "mast")
         last, _ = await searched(peers["bees"], "mast")  # by now somebody is known to have ships
         assert last.answers.answers[0].stage == "buddies"
-        last, merged = await searched(peers["bees"], "nowhere", deadline=60.0)
+        last, merged = await searched(peers["bees"], "nowhere", timeout=60.0)
         assert not merged.hits
         assert last.seconds < 50  # all walkers have told that they ended
 
@@ -96,7 +96,7 @@ def test_half_of_the_peers_gone_at_once_do_not_stop_a_search(tmp_path):
         await searched(peers["bees"], "sail")
         await peers["ships"].end()
         await peers["trees"].end()
-        last, merged = await searched(peers["bees"], "mast", deadline=1.0)
+        last, merged = await searched(peers["bees"], "mast", timeout=1.0)
         assert last.is_over
         assert last.seconds < 20
         assert not merged.hits
@@ -271,7 +271,7 @@ def test_a_disk_that_cannot_be_written_is_told_once_and_stops_neither_searches_n
 def test_searches_beyond_as_many_as_can_be_are_refused_in_words(tmp_path):
     async def play(peers):
         bees = peers["bees"]
-        wanted = (searched(bees, "nowhere", deadline=0.5) for _ in range(5))
+        wanted = (searched(bees, "nowhere", timeout=0.5) for _ in range(5))
         outcomes = await asyncio.gather(*wanted, return_exceptions=True)
         refused = [each for each in outcomes if isinstance(each, LycosaError)]
         assert len(refused) == 2
@@ -299,7 +299,7 @@ def test_a_search_that_many_later_ones_push_out_is_over(tmp_path):
         silent = Caller()
         endpoint = await silent.wire.listen(LOCAL)
         bees.node.connect([Contact(silent.identity.name, str(endpoint))])
-        async for each in bees.search("nowhere", most=1, enough=1, deadline=30.0):
+        async for each in bees.search("nowhere", max_hits=1, enough=1, timeout=30.0):
             seen.append(each)
             for number in range(3):
                 bees.node.ask(f"another {number}", asyncio.get_running_loop().time())

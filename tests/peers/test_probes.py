@@ -36,7 +36,7 @@ class Asked:
 
     def __init__(self, node: Node, who: str = "s", now: float = 0.0):
         self.node, self.now, self.who = node, now, who
-        self.number, sends = node.ask(5, now, most=10, enough=2)
+        self.number, sends = node.ask(5, now, max_hits=10, enough=2)
         walker = next(send.message.walker for send in sends if isinstance(send.message, Query))
         hits = (PeerHit(5), PeerHit(6))
         self.sends = node.receive(who, Response(self.number, Contact(who, f"{who}:1"), hits, walker=walker), now)
@@ -145,13 +145,13 @@ def test_one_that_the_user_named_is_believed_at_once():
 def test_a_search_checks_a_few_providers_and_waits_for_none_beyond_its_time():
     node = asker()
     node.connect([f"s{n}" for n in range(30)])
-    number, sends = node.ask(5, 0.0, most=10, enough=99)
+    number, sends = node.ask(5, 0.0, max_hits=10, enough=99)
     fetches = []
     for n, send in enumerate(sends):
         walker = send.message.walker
         fetches += node.receive(f"s{n}", Response(number, Contact(f"s{n}"), (PeerHit(5),), walker=walker), 0.1)
     assert sum(isinstance(send.message, FetchRequest) for send in fetches) == DEFAULTS.probes
-    node.tick(DEFAULTS.deadline)
+    node.tick(DEFAULTS.timeout)
     assert node.stage(number) is Stage.DONE
 
 

@@ -63,5 +63,5 @@ def test_a_flood_goes_to_all_others_that_are_up() -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 2**20))
-def test_a_time_to_live_never_grows(ttl: int, most: int) -> None:
-    assert clamped(ttl, most) <= min(ttl, most)
+def test_a_time_to_live_never_grows(ttl: int, max_ttl: int) -> None:
+    assert clamped(ttl, max_ttl) <= min(ttl, max_ttl)

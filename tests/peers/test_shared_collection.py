@@ -144,7 +144,7 @@ def test_an_unchanged_collection_is_not_read_again(folder):
 def test_a_forgotten_page_is_told_of_no_longer(folder):
     with shared(folder) as content:
         version = content.summary().version
-    upkeep.forget(folder, "http://ships.example/", clock=WallClock(), tell=lambda line: None)
+    upkeep.forget(folder, "http://ships.example/", clock=WallClock(), notify=lambda line: None)
     with shared(folder) as content:
         assert content.find("sail", 5).hits == ()
         assert not content.summary().may_have("sail")

@@ -115,7 +115,7 @@ def test_a_response_straight_to_the_asker_saves_the_way_back() -> None:
 
 def test_a_response_that_leads_to_nothing_is_a_response_all_the_same() -> None:
     has = {"a": [], "b": [], "c": [5]}
-    net = network(has, {"a": ["b"], "b": ["a", "c"], "c": ["b"]}, walkers=1, deadline=1.0)
+    net = network(has, {"a": ["b"], "b": ["a", "c"], "c": ["b"]}, walkers=1, timeout=1.0)
     net.ask("b", 5)
     net.run(250.0)  # b holds the index of c
     net.go_down("c")
@@ -124,7 +124,7 @@ def test_a_response_that_leads_to_nothing_is_a_response_all_the_same() -> None:
 
 
 def test_an_index_of_ones_own_whose_owner_is_gone_is_no_response() -> None:
-    net = network({"a": [], "b": [], "c": [5]}, {"a": ["b"], "b": ["a", "c"], "c": ["b"]}, walkers=1, deadline=1.0)
+    net = network({"a": [], "b": [], "c": [5]}, {"a": ["b"], "b": ["a", "c"], "c": ["b"]}, walkers=1, timeout=1.0)
     net.ask("b", 5)
     net.run(250.0)
     net.go_down("c")
@@ -208,7 +208,7 @@ def test_a_buddy_that_is_down_loses_count_and_the_search_goes_on() -> None:
 
 
 def test_nodes_come_and_go_on_a_schedule() -> None:
-    net = network(HAS, LINE, walkers=2, deadline=1.0)
+    net = network(HAS, LINE, walkers=2, timeout=1.0)
     net.schedule([(10.0, "d", False), (20.0, "d", True)])
     net.run(5.0)
     found = [net.ask("a", 5).fetched]

@@ -68,7 +68,7 @@ def test_one_who_does_not_know_us_any_more_is_asked_again_once() -> None:
     nodes["a"].connect([at("b")])
     carry(nodes, "a", nodes["a"].tick(30.0), 30.0)  # b was started without what it knew
     assert nodes["a"].neighbours.names == ["b"] and nodes["b"].neighbours.names == ["a"]
-    full = friend("f", most_neighbours=1)
+    full = friend("f", max_neighbours=1)
     full.connect([at("x")])
     nodes["f"] = full
     nodes["a"].connect([at("f")])
@@ -134,7 +134,7 @@ def test_a_search_waits_but_a_while_for_those_who_may_take_it_in() -> None:
     peer.join([at("a"), at("b")])
     number, _ = peer.ask(5, 10.0)
     peer.undelivered("a", Join(peer.me), 10.1)
-    assert peer.stage(number) is Stage.WALKING and 10.1 < peer.next_deadline() < 10.0 + DEFAULTS.deadline
+    assert peer.stage(number) is Stage.WALKING and 10.1 < peer.next_deadline() < 10.0 + DEFAULTS.timeout
     peer.tick(peer.next_deadline())
     assert peer.stage(number) is Stage.DONE
     number, _ = peer.ask(5, 20.0)
@@ -192,7 +192,7 @@ def test_a_state_from_when_only_names_of_neighbours_were_kept_is_taken_up() -> N
 
 def test_when_all_places_are_taken_who_has_been_down_for_longest_makes_room() -> None:
     peer = friend("a")
-    everybody = [f"s{number}" for number in range(DEFAULTS.most_neighbours)]
+    everybody = [f"s{number}" for number in range(DEFAULTS.max_neighbours)]
     for name in everybody:
         peer.receive(name, Join(at(name)), 0.0)
     (full,) = peer.receive("g", Join(at("g")), 0.0)

@@ -124,7 +124,7 @@ def test_who_searches_without_end_is_not_shunned_and_learns_what_was_held_back()
         carry(nodes, "a", sends, step / 400)
         search = nodes["a"].answers(number)
         assert search is not None and search.stage is Stage.DONE
-        held_back, issued = held_back + search.held_back, issued + search.issued
+        held_back, issued = held_back + search.rate_limited, issued + search.issued
     assert issued > 1500 and issued + held_back == 4000 * DEFAULTS.walkers
     assert nodes["b"].counts["too_fast"] == nodes["a"].counts["too_fast"] == 0
 
@@ -231,7 +231,7 @@ def test_what_several_have_counts_once() -> None:
     for name in "bcd":
         asker.buddies.answered(Contact(name))
     asker.connect(["x"])
-    number, _ = asker.ask(5, 0.0, most=10, enough=2)
+    number, _ = asker.ask(5, 0.0, max_hits=10, enough=2)
     for name in "bcd":
         asker.receive(name, Response(number, Contact(name), (PeerHit(5),) * 10), 0.1)
     assert asker.stage(number) is Stage.WALKING
@@ -240,7 +240,7 @@ def test_what_several_have_counts_once() -> None:
 def test_spam_is_not_counted_not_credited_and_costs_a_buddy_its_place() -> None:
     asker = friend("a")
     asker.buddies.answered(Contact("s"))
-    number, _ = asker.ask(5, 0.0, most=10, enough=1)
+    number, _ = asker.ask(5, 0.0, max_hits=10, enough=1)
     asker.receive("s", Response(number, Contact("s"), (PeerHit(6), PeerHit(7))), 0.1)
     search = asker.answers(number)
     assert search is not None and search.found_at is None and search.asked == {"s": ReplyStatus.ANSWERED}
@@ -267,7 +267,7 @@ def choosy() -> Node:
 def test_who_has_what_we_may_not_take_is_neither_blamed_nor_credited_and_the_search_goes_on() -> None:
     asker = choosy()
     for turn in range(30):
-        number, _ = asker.ask(5, float(turn), most=10, enough=1)
+        number, _ = asker.ask(5, float(turn), max_hits=10, enough=1)
         asker.receive("b", Response(number, Contact("b"), (PeerHit(105), PeerHit(205))), float(turn))
     search = asker.answers(number)
     assert search is not None and search.stage is Stage.WALKING
@@ -280,7 +280,7 @@ def test_who_has_what_we_may_not_take_is_neither_blamed_nor_credited_and_the_sea
 
 def test_hits_that_are_no_answers_are_counted() -> None:
     asker = choosy()
-    number, _ = asker.ask(5, 0.0, most=10)
+    number, _ = asker.ask(5, 0.0, max_hits=10)
     asker.receive("b", Response(number, Contact("b"), (PeerHit(5), PeerHit(6), PeerHit(7), PeerHit(105))), 0.0)
     search = asker.answers(number)
     assert search is not None and [[hit.item for hit in each.hits] for each in search.answers] == [[5, 105]]
@@ -290,7 +290,7 @@ def test_hits_that_are_no_answers_are_counted() -> None:
 def test_one_who_answers_for_all_walkers_is_credited_once() -> None:
     asker = friend("a", probation=1)
     asker.connect(["m"])
-    number, sends = asker.ask(5, 0.0, most=10, enough=10)
+    number, sends = asker.ask(5, 0.0, max_hits=10, enough=10)
     fetches = []
     for each in _walkers(sends):
         fetches += asker.receive("m", Response(number, Contact("m"), (PeerHit(5),), walker=each), 0.1)
@@ -305,16 +305,16 @@ def test_one_who_answers_for_all_walkers_is_credited_once() -> None:
 class Much(Items):
     """Has any number of everything."""
 
-    def find(self, wanted: Wanted, most: int) -> LookupResult:
-        return LookupResult(tuple(PeerHit(number) for number in range(most)))
+    def find(self, wanted: Wanted, max_hits: int) -> LookupResult:
+        return LookupResult(tuple(PeerHit(number) for number in range(max_hits)))
 
 
 def test_a_stranger_gets_fewer_hits_than_a_buddy_and_each_pays_for_what_it_gets() -> None:
     peer = Node("p", Much(), options=DEFAULTS, seed=1)
     peer.buddies.answered(Contact("b"))
 
-    def hits(asker: str, number: int, most: int) -> int | None:
-        (send,) = peer.receive(asker, Query(number, 5, Contact(asker), most=most), 0.0)
+    def hits(asker: str, number: int, max_hits: int) -> int | None:
+        (send,) = peer.receive(asker, Query(number, 5, Contact(asker), max_hits=max_hits), 0.0)
         return len(send.message.hits) if isinstance(send.message, Response) else None
 
     assert (hits("s", 1, 10), hits("s", 2, 100), hits("b", 1, 100)) == (10, 30, MAX_HITS)
@@ -328,15 +328,15 @@ def test_a_stranger_gets_fewer_hits_than_a_buddy_and_each_pays_for_what_it_gets(
 def test_what_costs_more_than_is_left_is_owed() -> None:
     allowance = RateLimit(10.0)
     assert allowance.take(0.0)
-    allowance.owe(29.0)
+    allowance.charge(29.0)
     assert not allowance.take(0.9) and allowance.take(1.2)
 
 
 def test_one_who_asks_in_vain_for_as_much_as_it_may_leaves_others_their_share() -> None:
     peer = friend("p", [7])
     for turn in range(2000):
-        peer.receive("s", Query(turn, 5, Contact("s"), most=30), turn / 190)
-    (send,) = peer.receive("h", Query(1, 7, Contact("h"), most=30), 2000 / 190)
+        peer.receive("s", Query(turn, 5, Contact("s"), max_hits=30), turn / 190)
+    (send,) = peer.receive("h", Query(1, 7, Contact("h"), max_hits=30), 2000 / 190)
     assert isinstance(send.message, Response) and send.message.hits
     assert peer.counts["declined"] == peer.counts["too_fast"] == 0
 

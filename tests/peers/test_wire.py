@@ -16,7 +16,7 @@ from lycosa_peers.addresses import Endpoint, address_group, endpoint_argument, j
 from lycosa_peers.dialer import Purpose
 from lycosa_peers.identity import Identity
 from lycosa_peers.messages import (
-    SMALL_FRAME,
+    MAX_UNSOLICITED_BYTES,
     Contact,
     Declined,
     Fetched,
@@ -49,10 +49,10 @@ def test_frames_come_whole_however_they_are_cut(payloads, step):
     frames, got = FrameReader(), []
     for start in range(0, len(data), step):
         frames.feed(data[start : start + step])
-        while (frame := frames.pop(SMALL_FRAME)) is not None:
+        while (frame := frames.pop(MAX_UNSOLICITED_BYTES)) is not None:
             got.append(frame)
     assert got == payloads
-    assert not len(frames) and not frames.has_frame
+    assert not frames.buffered_bytes and not frames.has_frame
 
 
 def test_a_channel_that_is_lost_has_no_further_turn():
@@ -66,7 +66,7 @@ def test_a_channel_that_is_lost_has_no_further_turn():
             asked.append(channel)
             return 0.01
 
-        def on_close(self, channel, why): ...
+        def on_close(self, channel, reason): ...
 
     async def run():
         channel = channels.Channel(SSL.Context(SSL.TLS_METHOD), Handler(), dials=True, address="peer.example:1")
@@ -125,7 +125,7 @@ def test_a_frame_without_end_is_hung_up_on(folder, monkeypatch):
     assert against(folder, play)["closed: a frame without end"] == 1
 
 
-@pytest.mark.parametrize("length", [SMALL_FRAME + 1, (1 << 32) - 1])
+@pytest.mark.parametrize("length", [MAX_UNSOLICITED_BYTES + 1, (1 << 32) - 1])
 def test_an_oversized_frame_is_hung_up_on(folder, length):
     async def play(peer, endpoint):
         caller = Caller()
@@ -372,12 +372,12 @@ def test_a_large_answer_is_taken_on_whichever_connection_it_comes(folder):
         for _ in range(2):
             peer.session.send_all(peer.node.checkpoint())
         assert await until(lambda: any(isinstance(each, IndexRequest) for each in caller.heard_messages))
-        number, sends = peer.node.ask("unheard", asyncio.get_running_loop().time(), most=1, enough=1)
+        number, sends = peer.node.ask("unheard", asyncio.get_running_loop().time(), max_hits=1, enough=1)
         peer.session.send_all(sends)
         channels_to_it[0].send(encode(Declined("query", number)))
-        channels_to_it[0].send(encode(Index(1, bytes(2 * SMALL_FRAME))))
+        channels_to_it[0].send(encode(Index(1, bytes(2 * MAX_UNSOLICITED_BYTES))))
         assert await until(lambda: peer.node.counts["index_malformed"] == 1)  # it came, and is none
-        channels_to_it[0].send(encode(Index(1, bytes(2 * SMALL_FRAME))))
+        channels_to_it[0].send(encode(Index(1, bytes(2 * MAX_UNSOLICITED_BYTES))))
         assert await until(lambda: peer.wire.counts["closed: a frame too long"] == 1)
         await caller.wire.close()
         return True

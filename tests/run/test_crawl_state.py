@@ -15,7 +15,7 @@ from sessions import NOW, opened
 
 def test_a_run_like_the_one_before_leaves_what_waits_as_it_is(crawled: Path) -> None:
     with opened(crawled) as session:
-        run = session.state.run_as_before(None)
+        run = session.state.run_with_last_settings(None)
         assert not session.begin_run(run)
         assert not session.begin_run(replace(run, seeds=(Url("http://new.example/"),))), "a seed ranks by itself"
         session.reranker.rerank()
@@ -33,7 +33,7 @@ def test_a_run_like_the_one_before_leaves_what_waits_as_it_is(crawled: Path) -> 
 )
 def test_a_run_that_goes_another_way_asks_for_a_new_ranking(crawled: Path, change: dict[str, object]) -> None:
     with opened(crawled) as session:
-        run = replace(session.state.run_as_before(None), **change)
+        run = replace(session.state.run_with_last_settings(None), **change)
         assert session.begin_run(run)
         assert not session.begin_run(run), "the second time it is the run before"
         assert session.state.settings.strategy == run.strategy
@@ -41,7 +41,7 @@ def test_a_run_that_goes_another_way_asks_for_a_new_ranking(crawled: Path, chang
 
 def test_another_target_asks_for_a_new_ranking_where_the_strategy_has_one(crawled: Path) -> None:
     with opened(crawled) as session:
-        best_first = session.state.run_as_before(None)
+        best_first = session.state.run_with_last_settings(None)
         assert not session.begin_run(replace(best_first, utility={"target": 0.2}))
         hunter = replace(best_first, strategy="hunter")
         assert session.begin_run(hunter)
@@ -52,7 +52,7 @@ def test_another_target_asks_for_a_new_ranking_where_the_strategy_has_one(crawle
 def test_a_scope_holds_from_the_run_on_that_names_it(crawled: Path) -> None:
     with opened(crawled) as session:
         assert session.state.is_in_scope(Url("http://ships.example/1"))
-        session.begin_run(replace(session.state.run_as_before(None), scope={"hosts": ["bees.example"]}))
+        session.begin_run(replace(session.state.run_with_last_settings(None), scope={"hosts": ["bees.example"]}))
         session.reranker.rerank()
         assert not session.state.is_in_scope(Url("http://ships.example/1"))
     assert {url.split("/")[2] for url in waiting(crawled)} == {"bees.example"}
@@ -68,15 +68,15 @@ def test_hosts_that_asked_for_a_long_rest_have_it_over_runs(crawled: Path) -> No
 
 def test_utility_that_makes_no_sense_is_as_usual(crawled: Path) -> None:
     with opened(crawled) as session:
-        session.begin_run(replace(session.state.run_as_before(None), utility={"target": "high"}))
-        assert session.state.run_as_before(None).utility == to_builtins(UtilityOptions())
+        session.begin_run(replace(session.state.run_with_last_settings(None), utility={"target": "high"}))
+        assert session.state.run_with_last_settings(None).utility == to_builtins(UtilityOptions())
 
 
 def test_options_that_make_no_sense_any_more_do_not_close_a_collection(crawled: Path) -> None:
     told: list[str] = []
-    with opened(crawled, tell=told.append) as session:
-        session.begin_run(replace(session.state.run_as_before(None), options={"no such": 1}))
-        assert session.state.run_as_before(None).options is UNSET
+    with opened(crawled, notify=told.append) as session:
+        session.begin_run(replace(session.state.run_with_last_settings(None), options={"no such": 1}))
+        assert session.state.run_with_last_settings(None).options is UNSET
     assert len(told) == 1 and told[0].startswith("going on without the options of the run before")
 
 
@@ -84,20 +84,20 @@ def test_frontier_and_loop_are_restored_when_they_are_first_used(crawled: Path) 
     with opened(crawled) as session:
         waiting_urls = len(session.frontier)
     with opened(crawled, ranks=False) as session:
-        assert not session.state.is_restored
+        assert not session.state.has_frontier
         assert len(session.frontier) == waiting_urls > 0
-        assert session.state.is_restored
+        assert session.state.has_frontier
 
 
 def test_a_ranking_that_is_due_is_never_forgotten_for_a_lesser_one(crawled: Path) -> None:
     with opened(crawled) as session:
         assert session.state.ranking_due() == "no"
-        session.state.rank_later(by_scores=True)
+        session.state.request_reranking(by_scores=True)
         assert session.state.ranking_due() == "by scores"
-        session.state.rank_later()
-        session.state.rank_later(by_scores=True)
+        session.state.request_reranking()
+        session.state.request_reranking(by_scores=True)
         assert session.state.ranking_due() == "from history"
-        session.state.end_ranking()
+        session.state.mark_reranked()
         assert session.state.ranking_due() == "no"
 
 

@@ -42,7 +42,7 @@ def fetched(session: Session, world: dict = WORLD) -> None:
 
 def test_examples_that_can_be_had_are_recorded_and_of_the_others_it_is_told_why(folder: Path) -> None:
     told: list[str] = []
-    with opened(folder, tell=told.append) as session:
+    with opened(folder, notify=told.append) as session:
         fetched(session)
         named = {example.url: example.good for example in session.collection.catalog.examples()}
         assert named == {HIVE: True, OLD: True, SHIP: False}
@@ -54,7 +54,7 @@ def test_examples_that_the_collection_has_are_not_fetched_again(folder: Path) ->
     with opened(folder) as session:
         fetched(session)
     told: list[str] = []
-    with opened(folder, tell=told.append) as session:
+    with opened(folder, notify=told.append) as session:
         fetched(session)
     assert told[0] == "fetching 1 example page", "the one that was not there"
 
@@ -100,7 +100,7 @@ def test_when_every_example_is_refused_there_must_be_another_to_learn_from(folde
 
 def test_an_interrupt_leaves_the_rest_unfetched(folder: Path) -> None:
     told: list[str] = []
-    with opened(folder, tell=told.append) as session:
+    with opened(folder, notify=told.append) as session:
         session.status.interrupt()
         fetched(session)
         assert session.collection.catalog.examples() == []

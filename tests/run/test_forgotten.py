@@ -9,7 +9,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 import lycosa
 from crawling import copied, done, pages, skipped, waiting
-from lycosa.collection.journal import Upkeep, read_journal, write_journal
+from lycosa.collection.journal import Maintenance, read_journal, write_journal
 from lycosa.run import upkeep
 from lycosa.run.forgotten import add_forgotten
 from lycosa.vocabulary.clock import WallClock
@@ -19,7 +19,7 @@ from lycosa_lab.worlds.server import WorldServer
 
 WORLD = MadeUpWeb(seed=2, hosts=8, pages=120)
 EXAMPLES = [url for url in WORLD.urls() if WORLD.topic(url) == "beekeeping"][:8]
-WITH_CLOCK = {"clock": WallClock(), "tell": lambda line: None}
+WITH_CLOCK = {"clock": WallClock(), "notify": lambda line: None}
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,7 @@ def test_a_page_that_is_crawled_later_does_not_bring_a_forgotten_url_back(bees):
 @pytest.mark.slow
 def test_a_reading_command_finishes_a_forgetting_that_was_killed(bees):
     url = a_page_of(bees)
-    write_journal(bees, Upkeep("forget"))
+    write_journal(bees, Maintenance("forget"))
     add_forgotten(bees, url)  # and then nothing: as after a kill
     said = done("show", bees)
     assert "is forgotten now" in said.err

@@ -41,7 +41,7 @@ def told() -> list[str]:
 
 @pytest.fixture
 def guide(told: list[str]) -> Guide[Compass]:
-    return Guide("compass", find=find, tell=told.append)
+    return Guide("compass", find=find, notify=told.append)
 
 
 def test_at_first_there_is_none_and_a_strategy_stays_as_it_is(guide: Guide[Compass]) -> None:

@@ -31,7 +31,7 @@ def record(fetched_at: str) -> bytes:
 
 def taken(folder, fetched_at):
     return import_peer_pages(
-        folder, [PeerPage(URL, record(fetched_at), "friend")], clock=SimulatedClock(NOW), tell=lambda line: None
+        folder, [PeerPage(URL, record(fetched_at), "friend")], clock=SimulatedClock(NOW), notify=lambda line: None
     )
 
 

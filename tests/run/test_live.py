@@ -106,7 +106,7 @@ def test_a_topic_that_nothing_names_is_refused_before_a_run_is_recorded(tmp_path
 def test_the_default_strategy_is_told_once_where_runs_went_by_another(bees: Path) -> None:
     def said(pages: int, **changes: Any) -> list[str]:
         lines: list[str] = []
-        crawl(bees, TOPICAL, pages, tell=lines.append, **changes)
+        crawl(bees, TOPICAL, pages, notify=lines.append, **changes)
         return [line for line in lines if "the default" in line]
 
     assert said(2, strategy="best-first") == []
@@ -153,7 +153,7 @@ def test_sitemaps_of_the_seeds_hosts_are_started_from_too(tmp_path: Path) -> Non
         hidden: b"<title>Hidden</title>honey bee",
     }
     told: list[str] = []
-    with opened(folder, tell=told.append) as session:
+    with opened(folder, notify=told.append) as session:
         assert hidden in asyncio.run(visited(session, world, Settings(sitemaps=True)))
     assert "1 URL in 1 sitemap" in told
     assert rows(folder, "SELECT seeds FROM runs") == [(f'["{ONE}","{hidden}"]',)]
@@ -207,10 +207,10 @@ def test_stopped_and_gone_on_a_crawl_is_the_same_as_in_one_run(tmp_path: Path) -
 @pytest.mark.slow
 def test_another_strategy_ranks_anew_what_waits_and_says_so(bees: Path) -> None:
     told: list[str] = []
-    crawl(bees, TOPICAL, 5, strategy="breadth-first", tell=told.append)
-    crawl(bees, TOPICAL, 8, strategy="breadth-first", tell=told.append)
+    crawl(bees, TOPICAL, 5, strategy="breadth-first", notify=told.append)
+    crawl(bees, TOPICAL, 8, strategy="breadth-first", notify=told.append)
     assert not [line for line in told if "ranked again" in line]
-    crawl(bees, TOPICAL, 10, strategy="best-first", tell=told.append)
+    crawl(bees, TOPICAL, 10, strategy="best-first", notify=told.append)
     [line] = [line for line in told if "ranked again" in line]
     assert line == "changed: strategy; the waiting links are ranked again for best-first"
 

@@ -34,7 +34,7 @@ def test_after_a_label_recall_is_estimated_again_only_where_few_links_are_read(t
     with open_for_reading(folder) as opened:
         before = overview(opened)
     assert not before.is_recall_behind
-    upkeep.label(folder, {Url(pages(folder)[1]): False}, clock=WallClock(), tell=lambda line: None)
+    upkeep.label(folder, {Url(pages(folder)[1]): False}, clock=WallClock(), notify=lambda line: None)
     with open_for_reading(folder) as opened:
         assert not overview(opened).is_recall_behind
         monkeypatch.setattr("lycosa.run.recall._MAX_PAGES_READ", 4)

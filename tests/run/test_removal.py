@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from crawling import pages, waiting
-from lycosa.collection.journal import Upkeep, read_journal, write_journal
+from lycosa.collection.journal import Maintenance, read_journal, write_journal
 from lycosa.run.forgotten import add_forgotten
 from lycosa.run.removal import REPORT_FILE, STANDING_FILE
 from lycosa.run.stored_pages import StoredPages
@@ -44,7 +44,7 @@ def test_a_removal_that_was_killed_is_done_again(crawled: Path, monkeypatch: pyt
         patched.setattr(StoredPages, "forget_terms", killed)
         with pytest.raises(ZeroDivisionError), opened(crawled):
             pass
-    assert read_journal(crawled) == Upkeep("forget")
+    assert read_journal(crawled) == Maintenance("forget")
     with opened(crawled):
         pass
     assert read_journal(crawled) is None
@@ -52,7 +52,7 @@ def test_a_removal_that_was_killed_is_done_again(crawled: Path, monkeypatch: pyt
 
 
 def test_a_journal_of_a_removal_is_enough_to_do_it_again(crawled: Path) -> None:
-    write_journal(crawled, Upkeep("forget"))
+    write_journal(crawled, Maintenance("forget"))
     (crawled / STANDING_FILE).write_text("{}")
     with opened(crawled):
         pass

@@ -40,7 +40,7 @@ def test_pages_judged_anew_are_counted_and_ranked_anew(crawled: Path) -> None:
 def test_a_ranking_left_to_the_next_session_is_done_by_it_once(crawled: Path) -> None:
     before = waiting(crawled)
     with opened(crawled, ranks=False) as session:
-        session.state.rank_later()
+        session.state.request_reranking()
         session.frontier.forget_waiting()
     assert waiting(crawled) == {}
     with opened(crawled) as session:
@@ -54,7 +54,7 @@ def test_new_scores_re_rank_without_the_archive_if_the_strategy_can(
 ) -> None:
     crawl(bees, TOPICAL, 12, strategy="hunter")
     with opened(bees, ranks=False) as session:
-        session.state.rank_later(by_scores=True)
+        session.state.request_reranking(by_scores=True)
     monkeypatch.setattr(Reranker, "rerank", None)
     with opened(bees) as session:
         assert session.state.ranking_due() == "no"

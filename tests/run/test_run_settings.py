@@ -17,13 +17,13 @@ def settings(strategy: str = "best-first", **recorded: object) -> tuple[RunSetti
     """The settings of a run, and what the user is told of them."""
     told: list[str] = []
     run = RunStart(NOW, strategy, (), **recorded)
-    return RunSettings.of_run(run, Recipe(strategy="best-first"), tell=told.append), told
+    return RunSettings.of_run(run, Recipe(strategy="best-first"), notify=told.append), told
 
 
 def test_a_run_with_the_same_settings_records_the_same() -> None:
     before, _ = settings("random", options={"seed": 3}, scope={"hosts": ["a.example"]}, quotas={"per_host": 5})
     run = before.run(NOW, refresh=None, map_=None, logs=None, authority="")
-    after = RunSettings.of_run(run, Recipe(), tell=pytest.fail)
+    after = RunSettings.of_run(run, Recipe(), notify=pytest.fail)
     assert after == before
     assert after.strategy_changes(before) == after.limit_changes(before) == []
 

@@ -37,7 +37,7 @@ def standings(folder: Path) -> list[float | None]:
 def test_without_in_links_the_model_that_comes_with_it_is_used_and_told_of(crawled: Path) -> None:
     told: list[str] = []
     assert set(standings(crawled)) == {None}
-    with opened(crawled, tell=told.append) as session:
+    with opened(crawled, notify=told.append) as session:
         trainer = StandingTrainer(session)
         trainer.judge_anew()
         assert told == [], "there is no model to judge by"
@@ -56,7 +56,7 @@ def test_a_model_of_standing_is_learnt_once_from_the_same_tables(crawled: Path) 
     source = StandingSource(in_links="links.csv")
     told: list[str] = []
     for _ in range(2):
-        with opened(crawled, tell=told.append, standing=source, **BY_EXAMPLES) as session:
+        with opened(crawled, notify=told.append, standing=source, **BY_EXAMPLES) as session:
             trainer = StandingTrainer(session)
             trainer.check()
             trainer.learn()
@@ -64,7 +64,7 @@ def test_a_model_of_standing_is_learnt_once_from_the_same_tables(crawled: Path) 
     judged = [line for line in told if "re-scoring" in line]
     assert len(judged) == 1
     listing(crawled / "links.csv", [f"{url},{number % 3}" for number, url in enumerate(TOPICAL)])
-    with opened(crawled, tell=told.append, standing=source, **BY_EXAMPLES) as session:
+    with opened(crawled, notify=told.append, standing=source, **BY_EXAMPLES) as session:
         trainer = StandingTrainer(session)
         trainer.learn()
         trainer.judge_anew()
@@ -98,6 +98,6 @@ def test_with_a_hundred_pages_standing_is_learnt_anew(tmp_path: Path) -> None:
     honey = collection(tmp_path / "honey", [next(iter(HONEY))], topic='examples = "good.txt"')
     listing(honey / "good.txt", ["honey bees in their hive", *list(HONEY)[1:4]])
     crawl(honey, HONEY, 99, strategy="adaptive")
-    crawl(honey, HONEY, 104, strategy="adaptive", tell=told.append)
+    crawl(honey, HONEY, 104, strategy="adaptive", notify=told.append)
     assert "Importance model updated: re-scoring 100 pages." in told
     assert None not in standings(honey)

@@ -102,7 +102,7 @@ def test_a_rule_judges_without_examples_or_a_model(crawled: Path) -> None:
 
 def test_examples_are_fetched_and_learnt_from_once(crawled: Path) -> None:
     told: list[str] = []
-    with opened(crawled, tell=told.append, **by_examples(crawled, negatives="bad.txt")) as session:
+    with opened(crawled, notify=told.append, **by_examples(crawled, negatives="bad.txt")) as session:
         trainer, asked = learnt(session)
         judged = trainer.relevance(good_page(session))
         assert (asked, judged > 0.5) == (1, True)
@@ -124,7 +124,7 @@ def test_other_examples_make_another_model(crawled: Path) -> None:
 
 def test_without_negatives_it_is_told_what_stands_for_them(crawled: Path) -> None:
     told: list[str] = []
-    with opened(crawled, tell=told.append, **by_examples(crawled)) as session:
+    with opened(crawled, notify=told.append, **by_examples(crawled)) as session:
         learnt(session)
     assert told[0].startswith("No off-topic examples given (--negatives). Using built-in everyday text for now")
 
@@ -141,7 +141,7 @@ def test_another_predicate_judges_every_page_anew_and_the_same_one_does_not(craw
     predicate = Predicate(keywords=("mast",))
     topic = replace(load_recipe(crawled).topic, predicate=predicate)
     for _ in range(2):
-        with opened(crawled, tell=told.append, topic=topic) as session:
+        with opened(crawled, notify=told.append, topic=topic) as session:
             learnt(session)
     assert told == ["the predicate may have changed: re-scoring 20 pages"]
     with opened(crawled, topic=topic) as session:
@@ -155,7 +155,7 @@ def test_pages_judged_by_whole_words_are_judged_anew_by_stems(crawled: Path, top
     told: list[str] = []
     by_words = replace(load_recipe(crawled).topic, stem=False, **topic)
     for used in (by_words, replace(by_words, stem=True), replace(by_words, stem=True)):
-        with opened(crawled, tell=told.append, topic=used) as session:
+        with opened(crawled, notify=told.append, topic=used) as session:
             trainer, _ = learnt(session)
             assert relevances(crawled) == [
                 trainer.relevance(page_in(session, row.url)) for row in session.collection.catalog.pages()
@@ -170,7 +170,7 @@ def test_pages_that_were_imported_unjudged_are_judged_by_the_next_crawl(crawled:
     with opened(crawled) as session:
         session.collection.catalog.connection.execute("UPDATE pages SET relevance = NULL WHERE number < 4")
     told: list[str] = []
-    with opened(crawled, tell=told.append) as session:
+    with opened(crawled, notify=told.append) as session:
         learnt(session)
     assert told == ["some pages were imported: re-scoring 20 pages"]
     assert None not in relevances(crawled)
@@ -394,7 +394,7 @@ def test_a_short_crawl_is_judged_once_more_at_its_end(
 def test_with_negatives_given_there_is_no_background(two_topics: Path, trainings: list[Training]) -> None:
     told: list[str] = []
     topic = replace(load_recipe(two_topics).topic, negatives="bad.txt")
-    crawl(two_topics, TWO_TOPICS, 12, topic=topic, tell=told.append)
+    crawl(two_topics, TWO_TOPICS, 12, topic=topic, notify=told.append)
     assert [(each.pages, each.bad, each.background) for each in trainings] == [(0, 5, 0)], "and once is enough"
     assert not any("off-topic examples" in line for line in told)
 
@@ -402,7 +402,7 @@ def test_with_negatives_given_there_is_no_background(two_topics: Path, trainings
 def test_with_few_negatives_the_background_and_the_crawl_count_too(two_topics: Path, trainings: list[Training]) -> None:
     told: list[str] = []
     topic = replace(load_recipe(two_topics).topic, negatives="few.txt")
-    crawl(two_topics, TWO_TOPICS, 12, topic=topic, tell=told.append)
+    crawl(two_topics, TWO_TOPICS, 12, topic=topic, notify=told.append)
     assert [each.pages for each in trainings] == [0, 5, 10, 12]
     assert all((each.bad, each.background > 0) == (1, True) for each in trainings)
     assert any(line.startswith("Fewer than 5 off-topic examples given") for line in told)
@@ -442,10 +442,10 @@ def test_a_label_neither_reads_pages_nor_the_list_of_public_suffixes(
     monkeypatch.setattr(StoredPages, "page", lambda pages, url: read.append(url) or page(pages, url))
     monkeypatch.setattr("lycosa.vocabulary.urls._suffixes", lambda: pytest.fail("sites are not needed"))
     monkeypatch.setattr("lycosa.run.topic_training._MIN_ANNOUNCED", 30)
-    upkeep.label(two_topics, {url: True}, clock=WallClock(), tell=told.append)
+    upkeep.label(two_topics, {url: True}, clock=WallClock(), notify=told.append)
     assert set(read) <= {url} and told == []
     (two_topics / "words.sqlite").unlink()
-    upkeep.label(two_topics, {url: False}, clock=WallClock(), tell=told.append)
+    upkeep.label(two_topics, {url: False}, clock=WallClock(), notify=told.append)
     assert len(set(read)) == 40
     assert told == ["reading 40 pages from the archive, once; the next time takes a second or so"]
 
@@ -462,10 +462,10 @@ def test_examples_in_files_and_the_background_are_counted_once(
     as_text, as_html = topic.page_of_text, topic.page_of_html
     monkeypatch.setattr(topic, "page_of_text", lambda *a, **k: counted.append("text") or as_text(*a, **k))
     monkeypatch.setattr(topic, "page_of_html", lambda *a, **k: counted.append("file") or as_html(*a, **k))
-    upkeep.label(two_topics, {url: True}, clock=WallClock(), tell=lambda line: None)
+    upkeep.label(two_topics, {url: True}, clock=WallClock(), notify=lambda line: None)
     assert Counter(counted) == {"text": 2}, "examples that are texts are counted each time"
     (two_topics / "honey.html").write_text("<p>wax of the bees</p>")
-    upkeep.label(two_topics, {url: False}, clock=WallClock(), tell=lambda line: None)
+    upkeep.label(two_topics, {url: False}, clock=WallClock(), notify=lambda line: None)
     assert counted.count("file") == 1
 
 
@@ -486,7 +486,7 @@ def test_a_new_crawl_by_links_alone_is_judged_and_ranked_anew_without_reading_th
 
     told: list[str] = []
     monkeypatch.setattr(Reranker, "_archived_visits", read)
-    crawl(by_good_pages(tmp_path / "bees"), TOPICAL, 25, strategy="best-first", tell=told.append)
+    crawl(by_good_pages(tmp_path / "bees"), TOPICAL, 25, strategy="best-first", notify=told.append)
     assert "20 pages collected, model retrained: re-scoring 20 pages" in told
 
 

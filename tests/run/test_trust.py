@@ -140,7 +140,7 @@ def test_a_collection_from_elsewhere_is_rebuilt_without_what_it_names(made: Path
     foreign = Path(shutil.copytree(made, tmp_path / "from-elsewhere"))
     (foreign / "lycosa.toml").write_text('[topic]\nfunction = "no_such_module:f"\n')
     assert without_untrusted_settings(foreign, load_recipe(foreign)).topic.function == ""
-    assert rebuild(foreign, clock=SimulatedClock(NOW), tell=lambda line: None) == 5
+    assert rebuild(foreign, clock=SimulatedClock(NOW), notify=lambda line: None) == 5
 
 
 @pytest.mark.parametrize("name", ["labels.txt", "catalog.sqlite", "archive", "model.json", "search", "report.html"])
@@ -191,7 +191,7 @@ def test_a_recipe_from_elsewhere_makes_a_crawl_more_polite_never_less(
 ) -> None:
     (foreign / "lycosa.toml").write_text(RUDE)
     told: list[str] = []
-    recipe = polite_recipe(foreign, tell=told.append)
+    recipe = polite_recipe(foreign, notify=told.append)
     assert recipe.requests == Requests(per_address=4)
     assert (recipe.contact, recipe.scope.keep_noindex) == ("", False)
     assert len(told) == 1
@@ -201,7 +201,7 @@ def test_a_recipe_from_elsewhere_makes_a_crawl_more_polite_never_less(
     assert polite_recipe(foreign).contact == "somebody@else.example"
     monkeypatch.delenv("LYCOSA_CONTACT")
     assert "requests.delay = 0.01" in done("trust", foreign).out
-    assert polite_recipe(foreign, tell=told.append) == load_recipe(foreign)
+    assert polite_recipe(foreign, notify=told.append) == load_recipe(foreign)
     assert len(told) == 1
     (foreign / "lycosa.toml").write_text(RUDE.replace("0.01", "0"))
     assert polite_recipe(foreign).requests.delay == 1.0
@@ -209,7 +209,7 @@ def test_a_recipe_from_elsewhere_makes_a_crawl_more_polite_never_less(
 
 def test_a_recipe_from_elsewhere_may_be_more_polite(foreign: Path) -> None:
     (foreign / "lycosa.toml").write_text("[requests]\ndelay = 9\nper_address = 1\nconcurrency = 2\nretries = 0\n")
-    assert polite_recipe(foreign, tell=pytest.fail) == load_recipe(foreign)
+    assert polite_recipe(foreign, notify=pytest.fail) == load_recipe(foreign)
 
 
 def test_a_crawl_of_a_recipe_from_elsewhere_says_what_is_not_heeded(foreign: Path) -> None:

@@ -19,7 +19,7 @@ from worlds import TOPICAL, TOPICAL_SEED, topic_of
 
 GOOD = [url for url in TOPICAL if topic_of(url) == "bees"]
 BAD = [url for url in TOPICAL if topic_of(url) == "ships"]
-QUIETLY = {"clock": SimulatedClock(NOW), "tell": lambda line: None}
+QUIETLY = {"clock": SimulatedClock(NOW), "notify": lambda line: None}
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def test_a_rebuild_tells_of_damage_within_the_archive(words: Path) -> None:
     data[place : place + length] = bytes(length)
     path.write_bytes(data)
     told: list[str] = []
-    assert rebuild(words, clock=SimulatedClock(NOW), tell=told.append) == 14
+    assert rebuild(words, clock=SimulatedClock(NOW), notify=told.append) == 14
     assert [line for line in told if "damaged: what was there is lost" in line and path.name in line]
 
 
@@ -121,7 +121,7 @@ def test_a_label_of_a_page_that_was_not_fetched_waits_for_the_next_crawl(learnin
     assert label(learning, {url: True}, **QUIETLY) == Learnt(15, 1)
     assert (learning / MODEL_FILE).read_bytes() == before, "the next crawl trains with it, too"
     told: list[str] = []
-    crawl(learning, TOPICAL, 16, strategy="best-first", tell=told.append)
+    crawl(learning, TOPICAL, 16, strategy="best-first", notify=told.append)
     assert "the topic or its examples have changed: re-scoring 15 pages" in told
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from crawling import done, listing, lycosa
 from lycosa import api
-from lycosa.cli.crawl_display import run
+from lycosa.cli.crawl_display import run_and_show
 from lycosa.cli.progress import Progress
 from lycosa.recipe import load_recipe
 from lycosa.standing import read_in_links, read_traffic
@@ -88,7 +88,7 @@ def test_the_live_display_tells_what_the_strategy_goes_by(tmp_path, served, stra
     crawl = api.crawl(folder, strategy=strategy, pages=60, resolve=[served.resolve], allow_private=True)
     terminal = Console(file=io.StringIO(), force_terminal=True, width=80, color_system=None)
     with Progress(console=terminal) as progress:
-        run(crawl, progress=progress)
+        run_and_show(crawl, progress=progress)
     shown = terminal.file.getvalue()
     assert re.search(
         r"latest pages [01]\.\d\d  found on: relevance [01]\.\d\d, importance [01]\.\d\d, score [01]\.\d\d",

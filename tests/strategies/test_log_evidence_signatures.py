@@ -66,16 +66,16 @@ def test_a_page_has_the_five_classes_closest_to_it() -> None:
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.uint16, np.int32])
 def test_columns_become_text_and_come_back(kind: type[np.generic]) -> None:
     column = np.array([0, 1, 100, 7], kind)
-    back = decompressed(json.loads(json.dumps(compressed(column))), kind, most=len(column))
+    back = decompressed(json.loads(json.dumps(compressed(column))), kind, max_length=len(column))
     assert back.tolist() == column.tolist()
-    assert (back.dtype, len(decompressed(compressed(column[:0]), kind, most=0))) == (column.dtype, 0)
+    assert (back.dtype, len(decompressed(compressed(column[:0]), kind, max_length=0))) == (column.dtype, 0)
 
 
 def test_a_column_that_would_grow_beyond_its_limit_is_refused_before_it_does() -> None:
     bomb = compressed(np.zeros(50_000_000, np.uint8))
     tracemalloc.start()
     with pytest.raises(ValueError, match="longer than 100"):
-        decompressed(bomb, np.int32, most=100)
+        decompressed(bomb, np.int32, max_length=100)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1_000_000
@@ -84,4 +84,4 @@ def test_a_column_that_would_grow_beyond_its_limit_is_refused_before_it_does() -
 @pytest.mark.parametrize("text", ["", "AAAA", compressed(np.arange(9))[:8]])
 def test_a_damaged_column_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError, match="damaged"):
-        decompressed(text, np.int8, most=100)
+        decompressed(text, np.int8, max_length=100)

@@ -220,10 +220,10 @@ def test_of_older_links_those_stay_that_may_still_come_first() -> None:
     assert len(older) == MAX_OLDER
     assert older.relevance(url_of("9")) is None and older.relevance(url_of("10")) is not None
     target.evidence.older = older
-    moved = target.moved(least=0.1, most=400)
+    moved = target.moved(least=0.1, max_offers=400)
     assert len(moved) == 400
     assert all(0.0 < each.priority < 1.0 and each.because["weighed"]["alpha"] == 1.0 for each in moved)
-    assert {each.url for each in target.moved(least=0.1, most=400)}.isdisjoint(each.url for each in moved)
+    assert {each.url for each in target.moved(least=0.1, max_offers=400)}.isdisjoint(each.url for each in moved)
 
 
 # ------------------------------------------------------------ hunter

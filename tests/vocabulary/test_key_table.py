@@ -22,7 +22,7 @@ numbers = st.integers(0, 9) | st.sampled_from([(1 << 32) - 1, 1 << 32, 1 << 40])
 def test_a_table_has_what_a_dictionary_would_have(changes: list[tuple[int, int]], data: DataObject) -> None:
     table, expected = KeyTable(), dict[int, int]()
     for shard in table._shards:
-        shard.most_recent = data.draw(st.integers(1, 4))  # so that a few keys are merged many times
+        shard.max_recent = data.draw(st.integers(1, 4))  # so that a few keys are merged many times
     for key, number in changes:
         table[key] = number
         expected[key] = number

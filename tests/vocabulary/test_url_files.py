@@ -67,7 +67,7 @@ def test_plain_lines_keep_their_numbers(tmp_path):
 def test_seeds_may_be_host_names_which_is_said(tmp_path):
     said: list[str] = []
     path = written(tmp_path, "www.example.org\nhttp://a.example/\nexample.org/bees?x#y\n")
-    assert read_seeds(path, tell=said.append) == [
+    assert read_seeds(path, notify=said.append) == [
         "https://www.example.org/",
         "http://a.example/",
         "https://example.org/bees?x",

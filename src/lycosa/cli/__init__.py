@@ -109,10 +109,10 @@ class _FloatRange(click.FloatRange):
         return _range_in_words(self.min, self.max)
 
 
-def _range_in_words(least: float | None, most: float | None) -> str:
-    if least is None:
-        return f"at most {most}"
-    return f"at least {least}" if most is None else f"between {least} and {most}"
+def _range_in_words(lowest: float | None, highest: float | None) -> str:
+    if lowest is None:
+        return f"at most {highest}"
+    return f"at least {lowest}" if highest is None else f"between {lowest} and {highest}"
 
 
 def _describe_ranges(command: Any) -> None:

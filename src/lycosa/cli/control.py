@@ -10,7 +10,7 @@ from lycosa.run.control import CrawlReply, CrawlRequest, execute_command
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.text import counted, visible, whole_number
 
-from .options import Json, Name, print_json, tell
+from .options import Json, Name, notify, print_json
 
 _COMMANDS_WITHOUT_ARGUMENT = ("status", "pause", "resume", "stop", "undo")
 _ARGUMENT_OF = {"budget": "PAGES", "block": "HOST", "boost": "HOST or URL"}
@@ -27,7 +27,7 @@ def control(
     request = _request(command, what)
     load_recipe(name)  # refuses what is no collection
     undone: list[str] = []
-    reply = execute_command(name, request, tell=undone.append if request.do == "undo" else tell)
+    reply = execute_command(name, request, notify=undone.append if request.do == "undo" else notify)
     if reply is not None:
         message = _in_words(request, reply)
     else:

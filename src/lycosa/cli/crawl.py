@@ -8,8 +8,8 @@ from lycosa import api
 from lycosa.run.options import CrawlOptions
 from lycosa.vocabulary.url_files import bare_host
 
-from .crawl_display import log_pages, run
-from .options import Name, PageLog, Quiet, Verbose, takes, tell
+from .crawl_display import log_pages, run_and_show
+from .options import Name, PageLog, Quiet, Verbose, notify, takes
 from .progress import Mode, Progress
 
 
@@ -23,10 +23,10 @@ def crawl(
     **options: Unpack[CrawlOptions],
 ) -> None:
     """Start or continue a crawl. Ctrl-C is safe: the same command continues where it stopped."""
-    crawling = api.crawl(name, tell=tell, **options)
+    run = api.crawl(name, notify=notify, **options)
     for seed in options.get("seeds", ()):
         if (url := bare_host(seed)) is not None:
-            tell(f"{seed!r} is taken for {url}")
+            notify(f"{seed!r} is taken for {url}")
     mode: Mode | None = "silent" if quiet else "messages" if as_json or verbose else None
     with log_pages(log, verbose=verbose), Progress(mode=mode) as progress:
-        run(crawling, progress=progress, as_json=as_json, quiet=quiet)
+        run_and_show(run, progress=progress, as_json=as_json, quiet=quiet)

@@ -26,7 +26,7 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import CollectionError, LycosaError
 from lycosa.vocabulary.event_loop import new_event_loop
 from lycosa.vocabulary.explanations import UtilityParts, is_found_by_readers, weight_of_relevance
-from lycosa.vocabulary.records import JsonValue, Outcome, Visit
+from lycosa.vocabulary.records import REQUEST_FAILURES, JsonValue, Visit
 from lycosa.vocabulary.text import counted, visible
 from lycosa.web.outcomes import outcome_in_words, outcome_name
 
@@ -34,16 +34,16 @@ from .options import command, print_json
 from .progress import Progress, ProgressScores, ProgressStats
 
 _log = logging.getLogger("lycosa.pages")
-_ERRORS = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))  # a page that is not there is no error
 
 
-def run(crawl: api.Run, *, progress: Progress, as_json: bool = False, quiet: bool = False) -> bool:
+def run_and_show(run: api.Run, *, progress: Progress, as_json: bool = False, quiet: bool = False) -> bool:
     """Runs a crawl and, unless `quiet`, prints how it ended; returns whether the user interrupted it."""
-    why_nothing, folder, crawl.tell = "", crawl.folder, progress.write
+    run.notify = progress.write
+    why_nothing = ""
     omissions: list[Omission] = []
-    with crawl.session() as session:
+    with run.session() as session:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
-            runner.run(_watch_crawl(session, crawl.visits(session), progress, as_json=as_json))
+            runner.run(_watch_crawl(session, run.visits(session), progress, as_json=as_json))
         status = session.status
         progress.freeze()
         if not status.pages and not status.is_interrupted and (status.requests.fetches or not len(session.frontier)):
@@ -51,27 +51,27 @@ def run(crawl: api.Run, *, progress: Progress, as_json: bool = False, quiet: boo
         if why_nothing or not quiet:
             omissions = omissions_in_words(session.collection.catalog.omissions(), session.recipe)
         if not quiet:
-            how = "Stopped" if status.is_interrupted or why_nothing else "Done"
-            progress.write(f"{how}: {status.stop_reason}")
+            ending = "Stopped" if status.is_interrupted or why_nothing else "Done"
+            progress.write(f"{ending}: {status.stop_reason}")
             for omission in omissions:
                 progress.write(f"left out: {omission}")
             if not why_nothing:
                 progress.write(
                     f"{counted(status.pages, 'page')}, {_relevant_share(session)}, "
                     f"{counted(len(session.frontier), 'URL')} waiting; "
-                    f"next: {command('search', folder, 'words')}, {command('report', folder)}"
+                    f"next: {command('search', run.folder, 'words')}, {command('report', run.folder)}"
                 )
             if status.stop_reason == NOTHING_LEFT and 0 < status.pages < (session.recipe.stop.pages or 0):
                 progress.write(
-                    f"No link is left to follow: {command('crawl', folder)} --seed URL starts from other pages too, "
-                    f"and {command('seeds')} HOST finds some"
+                    f"No link is left to follow: {command('crawl', run.folder)} --seed URL starts from other pages too,"
+                    f" and {command('seeds')} HOST finds some"
                 )
     if why_nothing:
-        raise LycosaError(f"no page was stored: {why_nothing}; {_way_out(session, omissions)}")
+        raise LycosaError(f"no page was stored: {why_nothing}; {_suggestion(session, omissions)}")
     return status.is_interrupted
 
 
-def _way_out(session: Session, omissions: list[Omission]) -> str:
+def _suggestion(session: Session, omissions: list[Omission]) -> str:
     """What to do after a crawl that stored nothing."""
     for pattern in session.recipe.scope.urls:
         if "://" not in pattern and not pattern.startswith("*"):
@@ -94,13 +94,13 @@ def _relevant_share(session: Session) -> str:
     return f"{status.relevant / status.pages if status.pages else 0.0:.0%} relevant{estimate}"
 
 
-async def watch(session: Session, crawl: Visits, seen: Callable[[Visit], None]) -> None:
-    """Runs a crawl until it ends or Ctrl-C stops it; calls `seen` with every visit."""
+async def watch(session: Session, visits: Visits, on_visit: Callable[[Visit], None]) -> None:
+    """Runs a crawl until it ends or Ctrl-C stops it; calls `on_visit` with every visit."""
     with _handle_interrupts(session.status):
-        async with crawl as visits:
-            async for visit in visits:
+        async with visits as stream:
+            async for visit in stream:
                 _log_page(visit)
-                seen(visit)
+                on_visit(visit)
 
 
 @contextmanager
@@ -122,57 +122,69 @@ def _handle_interrupts(status: Status) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-async def _watch_crawl(session: Session, visits: Visits, progress: Progress, *, as_json: bool) -> None:
-    status = session.status
-    began, pages_before, errors = time.monotonic(), status.pages, 0
-    standings = [0.0, 0]  # their sum in this run, and how many
-    through_readers = 0
-    is_estimate = calibration_of(session.recipe.topic, session.folder) != "rule"
+class _CrawlProgress:
+    """Shows the progress of a crawl after every visit."""
 
-    def show(visit: Visit) -> None:
+    def __init__(self, session: Session, progress: Progress, *, as_json: bool):
+        self._session = session
+        self._progress = progress
+        self._as_json = as_json
+        self._is_estimate = calibration_of(session.recipe.topic, session.folder) != "rule"
+        self._began = time.monotonic()
+        self._pages_before = session.status.pages
+        self._errors = 0
+        self._through_readers = 0
+        self._standing_sum, self._standings = 0.0, 0  # of the pages of this run that have one
+        self._latest: Visit | None = None
+
+    def __call__(self, visit: Visit) -> None:
+        self._latest = visit
+        self._errors += is_error(visit)
+        if visit.is_kept:
+            self._through_readers += is_found_by_readers(visit.candidate.because, visit.candidate.found_on)
+        if visit.standing is not None and visit.is_kept:
+            self._standing_sum += visit.standing
+            self._standings += 1
+        if self._as_json:
+            print_json(visit_as_json(visit))
+        self.update()
+
+    def update(self) -> None:
+        """Shows the latest visit with the current figures."""
+        visit = self._latest
+        if visit is None or not self._progress.shows_stats:
+            return
+        session, status = self._session, self._session.status
         target = status.page_budget or session.recipe.stop.pages
-        speed = (status.pages - pages_before) / max(time.monotonic() - began, 1e-6)
-        progress.update(
+        speed = (status.pages - self._pages_before) / max(time.monotonic() - self._began, 1e-6)
+        self._progress.update(
             ProgressStats(
                 pages=status.pages,
                 target=target,
                 relevant=status.relevant,
                 pages_per_second=speed,
                 waiting=len(session.frontier),
-                errors=errors,
+                errors=self._errors,
                 seconds_left=(target - status.pages) / speed if target and speed else None,
                 title=visit.page.title if visit.page else "",
                 url=visit.fetch.url,
                 scores=_progress_scores(
                     session.loop.strategy,
                     visit,
-                    standings[0] / standings[1] if standings[1] else None,
-                    is_estimate=is_estimate,
+                    self._standing_sum / self._standings if self._standings else None,
+                    is_estimate=self._is_estimate,
                 ),
-                through_readers=None if session.log.active is None else through_readers,
+                through_readers=None if session.access_log.active is None else self._through_readers,
                 recall=session.recall(),
             )
         )
 
-    latest: Visit | None = None
 
-    def seen(visit: Visit) -> None:
-        nonlocal errors, latest, through_readers
-        latest = visit
-        through_readers += visit.is_kept and is_found_by_readers(visit.candidate.because, visit.candidate.found_on)
-        errors += is_error(visit)
-        if visit.standing is not None and visit.is_kept:
-            standings[0] += visit.standing
-            standings[1] += 1
-        if as_json:
-            print_json(visit_as_json(visit))
-        if progress.shows_stats:
-            show(visit)
-
+async def _watch_crawl(session: Session, visits: Visits, progress: Progress, *, as_json: bool) -> None:
+    show = _CrawlProgress(session, progress, as_json=as_json)
     session.recall()  # updated with each page from here on, which is cheaper than reading all links at the end
-    await watch(session, visits, seen)
-    if latest is not None and progress.shows_stats:
-        show(latest)  # once more: pages may have been scored again since
+    await watch(session, visits, show)
+    show.update()  # once more: pages may have been scored again since
 
 
 def _progress_scores(
@@ -182,14 +194,15 @@ def _progress_scores(
     *_, strategy = layers(strategy)
     if getattr(strategy, "alpha", None) is None:
         return ProgressScores(mean_standing, is_estimate=is_estimate)
-    recent_relevance, parts = getattr(strategy, "recent_relevance", None), UtilityParts.of(visit.candidate.because)
+    recent_relevance = getattr(strategy, "recent_relevance", None)
+    parts = UtilityParts.of(visit.candidate.because)
     if parts is None:
         return ProgressScores(mean_standing, recent_relevance, is_estimate=is_estimate)
     return ProgressScores(mean_standing, recent_relevance, parts.relevance, parts.standing, parts.utility, is_estimate)
 
 
 def is_error(visit: Visit) -> bool:
-    return visit.fetch.outcome in _ERRORS
+    return visit.fetch.outcome in REQUEST_FAILURES
 
 
 def visit_as_json(visit: Visit) -> JsonValue:
@@ -218,12 +231,12 @@ def _log_page(visit: Visit) -> None:
     relevance = "    " if visit.relevance is None else f"{visit.relevance:.2f}"
     fetch = visit.fetch
     name = visit.change or ("left out" if visit.left_out else outcome_name(fetch.outcome, fetch.status))
-    what = visit.page.title if visit.page else outcome_in_words(fetch.outcome, fetch.status, fetch.detail)
+    title = visit.page.title if visit.page else outcome_in_words(fetch.outcome, fetch.status, fetch.detail)
     if visit.left_out is not None:
-        what = f"({visit.left_out}) {what}"
+        title = f"({visit.left_out}) {title}"
     alpha = weight_of_relevance(visit.candidate.because)
     weight = "" if alpha is None else f" α {alpha:.2f}"
-    _log.info("%-15s %s%s %s %s", name, relevance, weight, visible(fetch.url, 500), visible(what))
+    _log.info("%-15s %s%s %s %s", name, relevance, weight, visible(fetch.url, 500), visible(title))
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.text import counted
 
 from .job_progress import ProgressBar
-from .options import Hosts, Label, Languages, MinRelevance, Name, Quiet, Since, SortOrder, standard_output, tell
+from .options import Hosts, Label, Languages, MinRelevance, Name, Quiet, Since, SortOrder, notify, standard_output
 
 STANDARD_OUTPUT = Path("-")  # as the name of a file
 
@@ -88,7 +88,7 @@ def export(
             with _destination(out) as destination:
                 pages = write_export(collection, format, destination, wanted, content, progress=progress)
         if not pages and not quiet:
-            tell("No page matches; lycosa show lists what there is.")
+            notify("No page matches; lycosa show lists what there is.")
     if out != STANDARD_OUTPUT and not quiet:
         typer.echo(f"{counted(pages, 'page')} in {out}")
 

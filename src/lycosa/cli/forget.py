@@ -7,7 +7,7 @@ import typer
 from lycosa import api
 from lycosa.vocabulary.text import counted, visible
 
-from .options import Name, tell
+from .options import Name, notify
 
 
 def forget(
@@ -18,7 +18,7 @@ def forget(
     It is removed from archive, catalog and search index, and never fetched again. Other pages that link to it stay as
     their servers sent them; forget those too if they must go. There is no undo.
     """
-    done = api.forget(name, what, tell=tell)
+    done = api.forget(name, what, notify=notify)
     line = f"{counted(done.pages, 'page')} forgotten"
     if not done.was_known:
         line += f": nothing of {visible(done.name, 200)} was in {name}; from now on it is not fetched either"

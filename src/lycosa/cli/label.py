@@ -15,7 +15,7 @@ from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import counted
 from lycosa.vocabulary.urls import checked_url
 
-from .options import Json, Name, print_json, program, tell
+from .options import Json, Name, notify, print_json, program
 
 _MAX_BYTES = 32 << 20  # of a file of labels
 _WORDS = {"good": True, "bad": False, "+": True, "-": False}
@@ -51,7 +51,7 @@ def label(
     if len(labels) > MAX_LABELS:
         raise UsageError(f"{len(labels)} URLs are too many at once; give up to {MAX_LABELS}")
     good_urls, bad_urls = ([url for url, verdict in labels.items() if verdict is kind] for kind in (True, False))
-    learnt = api.label(name, good=good_urls, bad=bad_urls, tell=tell)
+    learnt = api.label(name, good=good_urls, bad=bad_urls, notify=notify)
     if as_json:
         print_json({"labels": len(labels), "judged": learnt.judged, "missing": learnt.missing})
     else:

@@ -21,7 +21,7 @@ from lycosa.vocabulary.files import write_file
 from lycosa.vocabulary.text import visible
 
 from .job_progress import ProgressBar, elapsed_notice
-from .options import Json, Quiet, print_json, program, tell
+from .options import Json, Quiet, notify, print_json, program
 from .progress import SPARKLINE_LEVELS
 from .typer_options import TYPER_OPTIONS
 
@@ -50,14 +50,18 @@ def import_(
             help="Column names of a table; also status=…, method=… and type=… if it has them.",
         ),
     ] = None,
-    most_a_day: Annotated[
+    max_per_day: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=1, help=f"Drop visitors with more than N requests a day (proxies, robots). [{MAX_PER_DAY}]"
+            "--most-a-day",
+            metavar="N",
+            min=1,
+            help=f"Drop visitors with more than N requests a day (proxies, robots). [{MAX_PER_DAY}]",
         ),
     ] = None,
-    most_a_minute: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help=f"The same in a minute. [{MAX_PER_MINUTE}]")
+    max_per_minute: Annotated[
+        int | None,
+        typer.Option("--most-a-minute", metavar="N", min=1, help=f"The same in a minute. [{MAX_PER_MINUTE}]"),
     ] = None,
     min_users: Annotated[
         int | None, typer.Option(metavar="K", min=1, help="Leave out pages that fewer than K people read. [1]")
@@ -70,12 +74,12 @@ def import_(
         site=site,
         format=format_,
         columns=parse_columns(columns) if columns is not None else {},
-        most_a_day=most_a_day,
-        most_a_minute=most_a_minute,
+        max_per_day=max_per_day,
+        max_per_minute=max_per_minute,
         min_users=min_users,
     )
     if site is not None and "://" not in site and not quiet:
-        tell(
+        notify(
             f"taking paths to be of {options.origin}; if it is not secure, import into a new log with --site http://{site}"
         )
     with ProgressBar("MB read", quiet=quiet or as_json) as count:
@@ -95,17 +99,17 @@ def _report(options: ImportOptions, outcome: ImportOutcome) -> None:
     if outcome.known:
         typer.echo(f"{name}: already imported; nothing was added")
         if options.changes_reading:
-            tell("what is imported stays as it was read then; to read it another way, import it into a new log")
+            notify("what is imported stays as it was read then; to read it another way, import it into a new log")
         return
     rest = ", only what is new since it was imported before" if outcome.grown else ""
     typer.echo(f"{name} ({file.format}){rest}: {file.lines} lines, {file.used} used{_dropped_lines(file.dropped)}")
     if outcome.new_key:
-        tell("the key was gone; a new one was made, so people of earlier imports count as others")
+        notify("the key was gone; a new one was made, so people of earlier imports count as others")
     if file.out_of_order:
-        tell(f"{file.out_of_order} lines are earlier than the line before them; they were put in order")
+        notify(f"{file.out_of_order} lines are earlier than the line before them; they were put in order")
     for example in outcome.examples[:MAX_EXAMPLES]:
         shape = f" (shown masked: {example.shape})" if example.shape else ""
-        tell(f"  {name}: line {example.line}: {_reason(DESCRIPTIONS[example.why])}{shape}")
+        notify(f"  {name}: line {example.line}: {_reason(DESCRIPTIONS[example.why])}{shape}")
 
 
 def _dropped_lines(dropped: Mapping[str, int]) -> str:
@@ -197,8 +201,8 @@ def sparkline(counts: Sequence[int], width: int = SPARKLINE_WIDTH) -> str:
     """
     group = -(-len(counts) // width)
     sums = [sum(counts[start : start + group]) for start in range(0, len(counts), group or 1)]
-    most = max(sums, default=0) or 1
-    return "".join(SPARKLINE_LEVELS[(len(SPARKLINE_LEVELS) - 1) * count // most] for count in sums)
+    highest = max(sums, default=0) or 1
+    return "".join(SPARKLINE_LEVELS[(len(SPARKLINE_LEVELS) - 1) * count // highest] for count in sums)
 
 
 def _per_span(span: float) -> str:
@@ -259,4 +263,4 @@ def _write_picture(out: Path, activity: Activity) -> None:
         write_file(path, picture)
     except OSError as error:
         raise cannot_write(path, error, way_out="give another --out") from None
-    tell(f"wrote {path}")
+    notify(f"wrote {path}")

@@ -26,7 +26,7 @@ from lycosa.vocabulary.urls import host_of, path_of
 
 from .export import STANDARD_OUTPUT
 from .job_progress import ProgressBar, elapsed_notice
-from .options import Json, Quiet, print_json, program, tell
+from .options import Json, Quiet, notify, print_json, program
 from .typer_options import TYPER_OPTIONS
 
 app = typer.Typer(name="map", help="Maps of topics, drawn from crawls, for later crawls to use.", **TYPER_OPTIONS)
@@ -305,10 +305,10 @@ def _line(facts: TopicFacts) -> str:
 
 def _report_left_out(left_out: Mapping[str, int]) -> None:
     if left_out:
-        tell("left out of the maps: " + ", ".join(f"{count} ({reason})" for reason, count in left_out.items()))
+        notify("left out of the maps: " + ", ".join(f"{count} ({reason})" for reason, count in left_out.items()))
 
 
 def _write(path: Path, picture: str) -> None:
     with output_file(path) as file:
         file.write(picture.encode())
-    tell(f"wrote {path}")
+    notify(f"wrote {path}")

@@ -21,7 +21,7 @@ from lycosa.vocabulary.urls import checked_url
 
 from .cat import without_controls
 from .explain import explained
-from .options import Name, takes, tell
+from .options import Name, notify, takes
 
 Found = TypeVar("Found")
 Tool = Callable[..., Coroutine[Any, Any, Any]]
@@ -50,7 +50,7 @@ def mcp(
     with api.open(name) as collection:  # what is wrong with it is said before a client waits
         pages = len(collection)
     tools = Tools(name, allowed=allow_crawl, options=options)
-    tell(f"serving {name} ({counted(pages, 'page')}) by MCP on standard input and output; Ctrl-C ends it")
+    notify(f"serving {name} ({counted(pages, 'page')}) by MCP on standard input and output; Ctrl-C ends it")
     server = server_class(
         "lycosa",
         title=f"Lycosa: {visible(name.absolute().name, 100)}",
@@ -155,9 +155,9 @@ class Tools:
         with self._opened() as collection:
             if not collection.waiting():
                 raise UsageError("no URL waits to be fetched")
-        recipe = resumed_recipe(polite_recipe(self._folder, tell=tell), wanted, self._options)
+        recipe = resumed_recipe(polite_recipe(self._folder, notify=notify), wanted, self._options)
         fetched = []
-        with Session(self._folder, recipe, clock=WallClock(), tell=tell) as session:
+        with Session(self._folder, recipe, clock=WallClock(), notify=notify) as session:
             try:
                 async with ResumedCrawl(session, settings_of(self._options)) as visits:
                     async for visit in visits:
@@ -176,7 +176,7 @@ class Tools:
         return {"fetched": fetched, "stopped": stopped, "pages_left": max(0, self._left)}
 
     def _opened(self) -> api.OpenCollection:
-        return api.open(self._folder, tell=tell)
+        return api.open(self._folder, notify=notify)
 
 
 def _found(page: Found | None, url: str) -> Found:

@@ -10,7 +10,7 @@ from lycosa.recipe import FILE_NAME, load_recipe
 from lycosa.run.options import ScopeOptions
 from lycosa.run.topic import examples_of
 
-from .options import Name, command, takes, tell
+from .options import Name, command, notify, takes
 
 
 @takes(ScopeOptions, last=True)
@@ -54,7 +54,7 @@ def new(
         contact=contact,
         in_links=in_links,
         traffic=traffic,
-        tell=tell,
+        notify=notify,
         **scope,
     )
     recipe = name / FILE_NAME

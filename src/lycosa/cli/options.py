@@ -26,7 +26,7 @@ def _settled(folder: Path) -> Path:
     if (folder / "journal.json").exists():  # seldom, and what it needs takes time to load
         from lycosa.run.upkeep import finish_upkeep
 
-        finish_upkeep(folder, clock=WallClock(), tell=tell)
+        finish_upkeep(folder, clock=WallClock(), notify=notify)
     return folder
 
 
@@ -151,6 +151,6 @@ def standard_output() -> Iterator[BinaryIO]:
         raise cannot_write("to standard output", error, way_out="give a file with --out") from None
 
 
-def tell(line: str) -> None:
+def notify(line: str) -> None:
     """Prints a message to standard error."""
     typer.echo(visible(line, 500), err=True)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from lycosa import api
-from lycosa.collection.export import Row
+from lycosa.collection.rows import ExportRow
 from lycosa.run.export import TableOptions
 from lycosa.vocabulary.text import counted, visible
 
@@ -41,7 +41,7 @@ def pages(
         typer.echo(f"{len(rows)} of {counted(matching, 'page')}; all with --top {matching}")
 
 
-def _line(row: Row) -> str:
+def _line(row: ExportRow) -> str:
     relevance = "   –" if row["relevance"] is None else f"{row['relevance']:.2f}"
     notes = [row["label"], "vanished" if row["vanished_at"] else None]
     suffix = "".join(f" ({note})" for note in notes if note)

@@ -5,10 +5,10 @@ import typer
 from lycosa import api
 from lycosa.vocabulary.text import counted
 
-from .options import Name, tell
+from .options import Name, notify
 
 
 def rebuild(name: Name) -> None:
-    """Rebuild the catalog from the archive. Rebuilds the search index and the waiting URLs, too."""
-    pages = api.rebuild(name, tell=tell)
+    """Rebuild the catalog, the search index and the queue of waiting URLs from the archive."""
+    pages = api.rebuild(name, notify=notify)
     typer.echo(f"{name}: {counted(pages, 'page')}")

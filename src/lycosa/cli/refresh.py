@@ -17,7 +17,7 @@ from lycosa.vocabulary.records import Change, Visit
 from lycosa.vocabulary.text import counted, visible
 
 from .crawl_display import is_error, log_pages, watch
-from .options import Json, Name, PageLog, Quiet, Verbose, print_json, takes, tell
+from .options import Json, Name, PageLog, Quiet, Verbose, notify, print_json, takes
 from .progress import Mode, Progress, ProgressStats
 
 
@@ -40,13 +40,13 @@ def refresh(
     **options: Unpack[FetchOptions],
 ) -> None:
     """Revisit pages to find changes, and fetch new ones. Ctrl-C is safe."""
-    run = api.refresh(name, budget=budget, policy=policy, expand=expand, tell=tell, **options)
+    run = api.refresh(name, budget=budget, policy=policy, expand=expand, notify=notify, **options)
     mode: Mode | None = "silent" if quiet else "messages" if as_json or verbose else None
     with log_pages(log, verbose=verbose), Progress(mode=mode) as progress:
-        run.tell = progress.write
+        run.notify = progress.write
         with run.session() as session, asyncio.Runner(loop_factory=new_event_loop) as runner:
             refreshing = run.visits(session)
-            runner.run(watch(session, refreshing, _Shown(session, refreshing, budget, progress)))
+            runner.run(watch(session, refreshing, _RefreshProgress(session, refreshing, budget, progress)))
     if run.result is not None and as_json:
         print_json(run.result)
     elif run.result is not None and not quiet:
@@ -54,8 +54,8 @@ def refresh(
     refreshing.require_an_answer()
 
 
-class _Shown:
-    """Tells the progress of a refresh after every visit."""
+class _RefreshProgress:
+    """Shows the progress of a refresh after every visit."""
 
     def __init__(self, session: Session, refreshing: Refresh, budget: int, progress: Progress):
         self._requests, self._frontier = session.status.requests, session.frontier
@@ -110,18 +110,18 @@ def _lines(result: Refreshed) -> list[str]:
         f"{result.new} new, {counted(result.led_nowhere, 'link')} led nowhere{refused}; "
         f"{counted(result.pages, 'page')} in all",
     ]
-    for what, pages, count in (
+    for kind, pages, count in (
         ("changed", result.changed_pages, result.changed),
         ("new", result.new_pages, result.new),
         ("vanished", result.vanished_pages, result.vanished),
         ("returned", result.returned_pages, result.returned),
     ):
-        lines += _page_lines(what, pages, count)
+        lines += _page_lines(kind, pages, count)
     return lines
 
 
-def _page_lines(what: str, pages: list[NamedPage], count: int) -> list[str]:
+def _page_lines(kind: str, pages: list[NamedPage], count: int) -> list[str]:
     if not pages:
         return []
-    more = f", the {len(pages)} most important of {count}" if count > len(pages) else ""
-    return [f"{what}{more}:", *(f"  {visible(f'{page.url} {page.title}', 300)}" for page in pages)]
+    of_all = f", the {len(pages)} most important of {count}" if count > len(pages) else ""
+    return [f"{kind}{of_all}:", *(f"  {visible(f'{page.url} {page.title}', 300)}" for page in pages)]

@@ -28,7 +28,7 @@ from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import counted, visible
 
 from .label import labels_in_words
-from .options import Json, Name, print_json, program, tell
+from .options import Json, Name, notify, print_json, program
 
 _ANSWERS = {
     "y": "yes", "yes": "yes", "n": "no", "no": "no",
@@ -87,7 +87,7 @@ class _Review:
         except KeyboardInterrupt:
             goes_on, labelled = False, 1  # what was answered is noted, and learnt
         if labelled:
-            self._learnt = label_pages(self._folder, {}, tell=tell)
+            self._learnt = label_pages(self._folder, {}, notify=notify)
             self._labelled += labelled
             if not self._as_json:
                 typer.echo(f"Saved. {labels_in_words(self._learnt, self._folder)}")
@@ -104,7 +104,7 @@ class _Review:
                 return False, sum(verdict is not None for verdict in verdicts)
             if answer == "undo":
                 if not verdicts:
-                    tell(f"nothing of this batch to undo; labels given before: {program()} control NAME undo")
+                    notify(f"nothing of this batch to undo; labels given before: {program()} control NAME undo")
                 elif verdicts.pop() is not None:
                     steering.undo(self._folder)
                 continue
@@ -173,6 +173,6 @@ def _answers() -> Iterator[str]:
             typed = line
         answer = _ANSWERS.get(typed.strip().lower())
         if answer is None:
-            tell(f"{visible(typed, 20)!r} is no answer; there are {_KEYS}")
+            notify(f"{visible(typed, 20)!r} is no answer; there are {_KEYS}")
         else:
             yield answer

@@ -10,7 +10,7 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.text import visible
 
 from .job_progress import elapsed_notice
-from .options import Json, Name, print_json, tell
+from .options import Json, Name, notify, print_json
 
 # A word that begins with a dash is to be left out, so it is no option, and -h may begin one.
 CONTEXT_SETTINGS = {"help_option_names": ["--help"], "ignore_unknown_options": True}
@@ -42,7 +42,7 @@ def search(
             raise UsageError(f"search has no option {word[:100]}; see: lycosa search --help")
     if host is not None and not is_host(host):
         raise UsageError(f"--host: not a host: {host[:100]!r}; write its name alone, such as www.example.org")
-    with api.open(name, tell=tell) as collection:
+    with api.open(name, notify=notify) as collection:
         with elapsed_notice("bringing the search index up to date"):
             collection.bring_index_up_to_date()
         hits = collection.search(" ".join(words), limit=limit, host=host, min_relevance=min_relevance)

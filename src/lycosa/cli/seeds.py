@@ -19,7 +19,7 @@ from lycosa.vocabulary.text import counted
 from lycosa.vocabulary.urls import normalise
 
 from .job_progress import elapsed_notice
-from .options import Json, print_json, takes, tell
+from .options import Json, notify, print_json, takes
 from .typer_options import TYPER_OPTIONS
 
 app = typer.Typer(name="seeds", **{**TYPER_OPTIONS, "no_args_is_help": False})
@@ -58,7 +58,7 @@ def seeds(
         raise UsageError('--words needs a SearXNG: say --searxng URL, or searxng = "URL" in your config.toml')
     if engine and not words:
         raise UsageError("what is the SearXNG to be asked for? say --words")
-    sites = seeds_in(hosts or (), "hosts", tell=lambda line: None)
+    sites = seeds_in(hosts or (), "hosts", notify=lambda line: None)
     if not sites and not words:
         raise UsageError("name hosts, or say --words with a SearXNG; see: lycosa seeds --help")
     if (common_crawl or wayback or sitemap or llms_txt) and not sites:
@@ -96,6 +96,6 @@ def _address(url: str, flag: str) -> str:
 async def _found(sources: SeedSources, settings: Settings, contact: str, delay: float) -> list[FoundSeeds]:
     found = []
     async for each in find_seeds(sources, settings, contact, clock=WallClock(), delay=delay):
-        tell(f"{each.source}: {counted(len(each.urls), 'URL')}{f'; {each.problem}' if each.problem else ''}")
+        notify(f"{each.source}: {counted(len(each.urls), 'URL')}{f'; {each.problem}' if each.problem else ''}")
         found.append(each)
     return found

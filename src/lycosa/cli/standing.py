@@ -14,7 +14,7 @@ from lycosa.vocabulary.text import counted, visible
 from lycosa.vocabulary.urls import checked_url
 
 from .job_progress import ProgressBar
-from .options import Json, Quiet, print_json, tell
+from .options import Json, Quiet, notify, print_json
 from .typer_options import TYPER_OPTIONS
 
 app = typer.Typer(
@@ -39,9 +39,9 @@ def import_(
         with ProgressBar(f"reading {file.name}", quiet=quiet) as counting:
             done = import_list(file, table, top=top, progress=lambda rows: counting(rows, top))
         if not quiet:
-            tell(f"{file}: {done.facts.name}, {counted(done.facts.rows, 'rank')}")
+            notify(f"{file}: {done.facts.name}, {counted(done.facts.rows, 'rank')}")
             if done.passed_over:
-                tell(f"{file}: {counted(done.passed_over, 'line')} passed over, which name no host or have no rank")
+                notify(f"{file}: {counted(done.passed_over, 'line')} passed over, which name no host or have no rank")
 
 
 @app.command("show")

@@ -23,7 +23,7 @@ from lycosa.vocabulary.text import counted, visible
 from lycosa.vocabulary.url_files import bare_host
 from lycosa.vocabulary.urls import checked_url
 
-from .options import Json, UrlArgument, print_json, takes, tell
+from .options import Json, UrlArgument, notify, print_json, takes
 
 
 @takes(RequestOptions)
@@ -48,12 +48,12 @@ def try_(
         url, name = str(name), Path(url)  # in the order of all other commands
     host = bare_host(url)
     if host is not None:
-        tell(f"{url!r} is taken for {host}")
+        notify(f"{url!r} is taken for {host}")
     wanted, settings = host or checked_url(url), settings_of(options)
     with _folder(name, topic, [*([] if examples is None else [examples]), *(example or ())]) as folder:
-        recipe = changed_recipe(polite_recipe(folder, tell=tell), options)
+        recipe = changed_recipe(polite_recipe(folder, notify=notify), options)
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
-            trial = runner.run(try_url(folder, recipe, wanted, settings, clock=WallClock(), tell=tell))
+            trial = runner.run(try_url(folder, recipe, wanted, settings, clock=WallClock(), notify=notify))
     if as_json:
         print_json(trial)
     else:
@@ -79,7 +79,7 @@ def _folder(name: Path | None, topic: str, examples: list[str | Path]) -> Iterat
         raise UsageError("by what topic? give the name of a collection, or --topic WORDS, or --example URL")
     with TemporaryDirectory(prefix="lycosa-") as temporary:
         folder = Path(temporary) / "try"
-        new_collection(folder, topic=topic, examples=examples, tell=tell)
+        new_collection(folder, topic=topic, examples=examples, notify=notify)
         yield folder
 
 

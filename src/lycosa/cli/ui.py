@@ -8,7 +8,7 @@ import typer
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.files import read_user_file
 
-from .options import tell
+from .options import notify
 
 _MAX_PASSWORD_FILE = 10_000  # bytes
 
@@ -46,7 +46,7 @@ def ui(
         folder,
         port=port,
         open_browser=not no_browser,
-        tell=tell,
+        notify=notify,
         read_only=read_only,
         listen=listen,
         password=_password(password_file) if password_file is not None else "",

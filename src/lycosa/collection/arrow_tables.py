@@ -6,21 +6,22 @@ from typing import Any, BinaryIO
 
 from lycosa.vocabulary.errors import UsageError
 
-Row = dict[str, Any]
-_TIMES = frozenset(("at", "looked_at", "vanished_at"))
-_WHOLE_NUMBERS = frozenset(("number", "depth", "status", "bytes", "chunk", "chunks"))
-_NUMBERS = frozenset(("relevance", "standing"))
+from .rows import ExportRow
+
+_TIMESTAMP_COLUMNS = frozenset(("at", "looked_at", "vanished_at"))
+_INT_COLUMNS = frozenset(("number", "depth", "status", "bytes", "chunk", "chunks"))
+_FLOAT_COLUMNS = frozenset(("relevance", "standing"))
 _BATCH_ROWS = 5000
 _BATCH_CHARACTERS = 1 << 22  # of text in a batch, which bounds memory
 
 
-def arrow(what: str) -> Any:
-    """The library; UsageError, with how to install it, if it is missing."""
+def import_pyarrow(feature: str) -> Any:
+    """Imports pyarrow; raises UsageError, with how to install it for the feature, if it is missing."""
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise UsageError(f"{what} needs another library: pip install 'lycosa[parquet]'") from error
+        raise UsageError(f"{feature} needs another library: pip install 'lycosa[parquet]'") from error
     return pyarrow
 
 
@@ -31,28 +32,26 @@ def require_pandas() -> None:
         raise UsageError("to_pandas needs other libraries: pip install 'lycosa[pandas]'") from error
 
 
-def schema_of(columns: Sequence[str], *, what: str = "Parquet") -> Any:
+def schema_of(columns: Sequence[str], pyarrow: Any) -> Any:
     """The Arrow schema of these columns: times are timestamps in UTC, to the millisecond."""
-    pyarrow = arrow(what)
     text = pyarrow.string()
     link = pyarrow.struct([("target", text), ("anchor", text), ("rel", text)])
     return pyarrow.schema([(name, _type_of(name, pyarrow, link)) for name in columns])
 
 
 def _type_of(column: str, pyarrow: Any, link: Any) -> Any:
-    if column in _TIMES:
+    if column in _TIMESTAMP_COLUMNS:
         return pyarrow.timestamp("ms", tz="UTC")
-    if column in _WHOLE_NUMBERS:
+    if column in _INT_COLUMNS:
         return pyarrow.int64()
-    if column in _NUMBERS:
+    if column in _FLOAT_COLUMNS:
         return pyarrow.float64()
     return pyarrow.list_(link) if column == "links" else pyarrow.string()
 
 
-def tables(rows: Iterator[Row], schema: Any) -> Iterator[Any]:
+def batched_tables(rows: Iterator[ExportRow], schema: Any, pyarrow: Any) -> Iterator[Any]:
     """The rows as tables of some thousand rows each, fewer if they have much text."""
-    pyarrow = arrow("an Arrow table")
-    batch: list[Row] = []
+    batch: list[ExportRow] = []
     characters = 0
     for row in rows:
         batch.append(_with_times(row))
@@ -64,19 +63,21 @@ def tables(rows: Iterator[Row], schema: Any) -> Iterator[Any]:
         yield pyarrow.Table.from_pylist(batch, schema=schema)
 
 
-def _with_times(row: Row) -> Row:
-    return {**row, **{name: datetime.fromisoformat(row[name]) for name in _TIMES if row.get(name)}}
+def _with_times(row: ExportRow) -> ExportRow:
+    return {**row, **{name: datetime.fromisoformat(row[name]) for name in _TIMESTAMP_COLUMNS if row.get(name)}}
 
 
-def table_of(rows: Iterator[Row], columns: Sequence[str]) -> Any:
+def table_of(rows: Iterator[ExportRow], columns: Sequence[str]) -> Any:
     """All rows as one Arrow table, in memory."""
-    schema = schema_of(columns, what="to_arrow")
-    return arrow("to_arrow").concat_tables([schema.empty_table(), *tables(rows, schema)])
+    pyarrow = import_pyarrow("to_arrow")
+    schema = schema_of(columns, pyarrow)
+    return pyarrow.concat_tables([schema.empty_table(), *batched_tables(rows, schema, pyarrow)])
 
 
-def write_parquet(rows: Iterator[Row], out: BinaryIO, columns: Sequence[str]) -> None:
+def write_parquet(rows: Iterator[ExportRow], out: BinaryIO, columns: Sequence[str]) -> None:
     """Writes the rows as one Parquet file."""
-    schema = schema_of(columns)
-    with arrow("Parquet").parquet.ParquetWriter(out, schema) as writer:
-        for table in tables(rows, schema):
+    pyarrow = import_pyarrow("Parquet")
+    schema = schema_of(columns, pyarrow)
+    with pyarrow.parquet.ParquetWriter(out, schema) as writer:
+        for table in batched_tables(rows, schema, pyarrow):
             writer.write_table(table)

@@ -99,7 +99,7 @@ class Catalog(Queries):
         self._new_numbers: dict[Url, int] = {}  # of pages that are not written yet
         self._has_failed = False
         with self._errors():
-            self.connection = connect(path, writable, migrations)
+            self.connection = connect(path, writable=writable, migrations=migrations)
             self._last_number = self.last_number()
 
     @cached_property

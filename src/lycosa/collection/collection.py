@@ -20,7 +20,7 @@ from .catalog import Catalog
 from .errors import disk_errors
 from .event_records import Decode
 from .events import ArchivePosition, Event, RecordLocation
-from .journal import Upkeep, end_journal, read_journal, write_journal
+from .journal import Maintenance, delete_journal, read_journal, write_journal
 from .rows import PageRow
 from .search_index import SearchIndex
 
@@ -121,7 +121,7 @@ class Collection:
             settled = _settle_rebuild(folder) if writable else ""
             rebuild = rebuild and writable
             if rebuild:
-                write_journal(folder, Upkeep("rebuild"))
+                write_journal(folder, Maintenance("rebuild"))
             archive = Archive(
                 folder / "archive",
                 software=software,
@@ -241,10 +241,10 @@ class Collection:
             self.search.close()
             if self._is_rebuild:
                 self.catalog.close()
-                write_journal(self.folder, Upkeep("rebuild", "installing"))
+                write_journal(self.folder, Maintenance("rebuild", "installing"))
                 self._is_rebuild = False
                 _install_rebuilt(self.folder)
-                end_journal(self.folder)
+                delete_journal(self.folder)
         finally:
             self.abandon()
 
@@ -255,7 +255,7 @@ class Collection:
         self.archive.abandon()
         if self._is_rebuild:
             _drop_rebuilt(self.folder)
-            end_journal(self.folder)
+            delete_journal(self.folder)
         if self._lock:
             self._lock.close()
 
@@ -387,7 +387,7 @@ def _settle_rebuild(folder: Path) -> str:
     if upkeep.stage == "installing":
         _install_rebuilt(folder)
     _drop_rebuilt(folder)
-    end_journal(folder)
+    delete_journal(folder)
     if upkeep.stage == "installing":
         return "a rebuild that was broken off at its end is finished now"
     return f"a rebuild was broken off, and has changed nothing; again: lycosa rebuild {folder}"

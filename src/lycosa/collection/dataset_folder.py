@@ -12,8 +12,9 @@ from msgspec import Struct
 from lycosa.vocabulary.markdown import escape_markdown
 from lycosa.vocabulary.text import counted
 
-from .arrow_tables import arrow, schema_of, tables
+from .arrow_tables import batched_tables, import_pyarrow, schema_of
 from .front_matter import yaml_text
+from .rows import ExportRow
 
 _SHARD_BYTES = 500_000_000  # size from which a new file is started
 _LANGUAGE = re.compile("[a-z]{2,3}")
@@ -61,17 +62,17 @@ class _RowCounts(Struct):
     pages: int = 0
 
 
-def write_dataset_folder(rows: Iterator[dict[str, Any]], folder: Path, columns: Sequence[str], about: About) -> None:
+def write_dataset_folder(rows: Iterator[ExportRow], folder: Path, columns: Sequence[str], about: About) -> None:
     """Writes the rows as files in `data`, and the card."""
-    schema = schema_of(columns, what="a dataset")
-    parquet = arrow("a dataset").parquet
+    pyarrow = import_pyarrow("a dataset")
+    schema = schema_of(columns, pyarrow)
     tally = _RowCounts(Counter())
     (folder / "data").mkdir()
-    batches = tables(_counting(rows, tally), schema)
+    batches = batched_tables(_counting(rows, tally), schema, pyarrow)
     table = next(batches, schema.empty_table())
     for number in count():
         path = folder / "data" / f"train-{number:05d}.parquet"
-        with path.open("wb") as file, parquet.ParquetWriter(file, schema) as writer:
+        with path.open("wb") as file, pyarrow.parquet.ParquetWriter(file, schema) as writer:
             while table is not None and file.tell() < _SHARD_BYTES:
                 writer.write_table(table)
                 table = next(batches, None)
@@ -80,7 +81,7 @@ def write_dataset_folder(rows: Iterator[dict[str, Any]], folder: Path, columns: 
     (folder / "README.md").write_text(_card(columns, schema, about, tally), encoding="utf-8", errors="replace")
 
 
-def _counting(rows: Iterator[dict[str, Any]], tally: _RowCounts) -> Iterator[dict[str, Any]]:
+def _counting(rows: Iterator[ExportRow], tally: _RowCounts) -> Iterator[ExportRow]:
     last = None
     for row in rows:
         tally.rows += 1

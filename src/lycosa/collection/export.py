@@ -15,7 +15,7 @@ from .arrow_tables import write_parquet
 from .dataset_folder import About, write_dataset_folder
 from .json_text import to_json
 from .markdown_folder import write_markdown_folder
-from .rows import PageRow
+from .rows import ExportRow, PageRow
 
 COLUMNS = (
     "url",
@@ -36,20 +36,17 @@ COLUMNS = (
     "vanished_at",
     "label",
 )
-Row = dict[str, Any]
 WACZ = "wacz"  # a format of whole collections, not of rows: `wacz.py` writes it
-Exporter = Callable[[Iterator[Row], BinaryIO], None]  # writes rows, each with these columns or more, to a file
-FolderExporter = Callable[[Iterator[Row], Path, Sequence[str], About], None]  # writes rows to an empty folder
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
-_CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]+")  # except tabs and newlines
-_LONG_TEXTS = frozenset(("text", "markdown", "html"))
-_IS_FORMULA = re.compile(  # after characters that spreadsheets may ignore; includes full-width signs
+Exporter = Callable[[Iterator[ExportRow], BinaryIO], None]  # writes rows, each with these columns or more, to a file
+FolderExporter = Callable[[Iterator[ExportRow], Path, Sequence[str], About], None]  # writes rows to an empty folder
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+_CONTROL_CHARACTERS_OF_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]+")  # except tabs and newlines
+_LONG_COLUMNS = frozenset(("text", "markdown", "html"))
+_starts_formula = re.compile(  # after characters that spreadsheets may ignore; includes full-width signs
     "[\\s\\x00-\\x1f\\x7f-\\x9f\\u00ad\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff]*"
     "[=+@\\-\\uff1d\\uff0b\\uff0d\\uff20]|[\\t\\r\\n]"
 ).match
-
-
-_INNER_FORMULA = re.compile("(;\\s*)(?=[=+@\\-\uff1d\uff0b\uff0d\uff20])")  # a semicolon may end a cell, too
+_AFTER_SEMICOLON = re.compile("(;\\s*)(?=[=+@\\-\uff1d\uff0b\uff0d\uff20])")  # a semicolon may end a cell, too
 
 
 def check_format(format: str) -> None:
@@ -63,7 +60,7 @@ def exporter_for(format: str, columns: Sequence[str] = COLUMNS) -> Exporter:
     return partial(exporter, columns=columns) if format in FORMATS else exporter
 
 
-def export_row(page: PageRow, label: str | None = None) -> Row:
+def export_row(page: PageRow, label: str | None = None) -> ExportRow:
     """A page as one row of every format."""
     return {
         "url": page.url,
@@ -91,23 +88,23 @@ def iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
 
 
-def _jsonl(pages: Iterator[Row], out: BinaryIO, columns: Sequence[str] = COLUMNS) -> None:
-    for page in pages:
-        out.write(to_json(page) + b"\n")
+def _write_jsonl(rows: Iterator[ExportRow], out: BinaryIO, columns: Sequence[str] = COLUMNS) -> None:
+    for row in rows:
+        out.write(to_json(row) + b"\n")
 
 
-def _urls(pages: Iterator[Row], out: BinaryIO, columns: Sequence[str] = COLUMNS) -> None:
-    for page in pages:
-        out.write(page["url"].encode() + b"\n")
+def _write_urls(rows: Iterator[ExportRow], out: BinaryIO, columns: Sequence[str] = COLUMNS) -> None:
+    for row in rows:
+        out.write(row["url"].encode() + b"\n")
 
 
-def _csv(pages: Iterator[Row], out: BinaryIO, columns: Sequence[str] = COLUMNS) -> None:
+def _write_csv(rows: Iterator[ExportRow], out: BinaryIO, columns: Sequence[str] = COLUMNS) -> None:
     text = io.TextIOWrapper(out, encoding="utf-8", errors="replace", newline="", write_through=True)
     try:
         writer = csv.writer(text)
         writer.writerow(columns)
-        for page in pages:
-            writer.writerow([csv_cell(page[name], is_long=name in _LONG_TEXTS) for name in columns])
+        for row in rows:
+            writer.writerow([csv_cell(row[name], is_long=name in _LONG_COLUMNS) for name in columns])
     finally:
         text.detach()  # otherwise, it would close the caller's file
 
@@ -118,17 +115,22 @@ def csv_cell(value: Any, *, is_long: bool = False) -> Any:
     is_long: whether it may have several lines.
     """
     if isinstance(value, (list, dict)):
-        return to_json(value).decode()
+        value = to_json(value).decode()
     if not isinstance(value, str):
         return value
-    cleaned = (_CONTROL_IN_TEXT if is_long else _CONTROL).sub(" ", value)
-    cleaned = _INNER_FORMULA.sub(r"\1'", cleaned)
-    return f"'{cleaned}" if _IS_FORMULA(value) else cleaned
+    cleaned = (_CONTROL_CHARACTERS_OF_TEXT if is_long else _CONTROL_CHARACTERS).sub(" ", value)
+    cleaned = _AFTER_SEMICOLON.sub(r"\1'", cleaned)
+    return f"'{cleaned}" if _starts_formula(value) else cleaned
 
 
-def _parquet(pages: Iterator[Row], out: BinaryIO, columns: Sequence[str] = COLUMNS) -> None:
-    write_parquet(pages, out, columns)
+def _write_parquet(rows: Iterator[ExportRow], out: BinaryIO, columns: Sequence[str] = COLUMNS) -> None:
+    write_parquet(rows, out, columns)
 
 
-FORMATS: Mapping[str, Callable[..., None]] = {"jsonl": _jsonl, "csv": _csv, "parquet": _parquet, "urls": _urls}
+FORMATS: Mapping[str, Callable[..., None]] = {
+    "jsonl": _write_jsonl,
+    "csv": _write_csv,
+    "parquet": _write_parquet,
+    "urls": _write_urls,
+}
 FOLDER_FORMATS: Mapping[str, FolderExporter] = {"markdown": write_markdown_folder, "huggingface": write_dataset_folder}

@@ -123,10 +123,10 @@ class ForeignFetches:
 
     def _body(self, record: Any, headers: Headers) -> bytes:
         """The body, up to a byte more than is wanted."""
-        most = self._max_bytes + 1
+        max_bytes = self._max_bytes + 1
         if not any(name.lower() == "transfer-encoding" and "chunked" in value.lower() for name, value in headers):
-            return bytes(record.reader.read(most))
-        return unchunked(bytes(record.reader.read(_MAX_CHUNKED_RATIO * most)), most)
+            return bytes(record.reader.read(max_bytes))
+        return unchunked(bytes(record.reader.read(_MAX_CHUNKED_RATIO * max_bytes)), max_bytes)
 
 
 def unchunked(data: bytes, limit: int) -> bytes:

@@ -19,30 +19,30 @@ JOURNAL_FILE = "journal.json"
 _MAX_BYTES = 1_000
 
 
-class Upkeep(Struct, frozen=True):
-    """Maintenance in progress."""
+class Maintenance(Struct, frozen=True):
+    """A maintenance task in progress, and how far it has come."""
 
     task: Literal["rebuild", "forget"]
     stage: Literal["making", "installing"] = "making"
 
 
-def read_journal(folder: Path) -> Upkeep | None:
-    """The maintenance that is in progress or was interrupted, if any."""
+def read_journal(folder: Path) -> Maintenance | None:
+    """Reads the journal: the task that is in progress or was interrupted; None if there is none."""
     try:
-        return msgspec.json.decode(read_regular_file(folder / JOURNAL_FILE, _MAX_BYTES), type=Upkeep)
+        return msgspec.json.decode(read_regular_file(folder / JOURNAL_FILE, _MAX_BYTES), type=Maintenance)
     except (OSError, msgspec.DecodeError):
         return None  # the usual case
 
 
-def write_journal(folder: Path, upkeep: Upkeep) -> None:
-    """Records what is about to be done, durably."""
+def write_journal(folder: Path, maintenance: Maintenance) -> None:
+    """Writes the journal, durably, before the task begins or enters its next stage."""
     path = folder / JOURNAL_FILE
     with disk_errors(path), atomic_write(path) as file:
-        file.write(msgspec.json.encode(upkeep))
+        file.write(msgspec.json.encode(maintenance))
 
 
-def end_journal(folder: Path) -> None:
-    """Records that it is done."""
+def delete_journal(folder: Path) -> None:
+    """Deletes the journal, after the task is done."""
     path = folder / JOURNAL_FILE
     with disk_errors(path):
         path.unlink(missing_ok=True)

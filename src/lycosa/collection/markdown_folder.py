@@ -4,18 +4,18 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from lycosa.vocabulary.urls import path_of
 
 from .front_matter import front_matter
+from .rows import ExportRow
 
 _FACTS = ("title", "url", "host", "language", "relevance", "standing", "at", "found_on", "label", "state")
 _MAX_SLUG = 60  # characters
 _OTHERS = re.compile("[^a-z0-9]+")
 
 
-def write_markdown_folder(rows: Iterator[dict[str, Any]], folder: Path, columns: Sequence[str], about: object) -> None:
+def write_markdown_folder(rows: Iterator[ExportRow], folder: Path, columns: Sequence[str], about: object) -> None:
     """Writes a file for each row, which has a column `markdown`."""
     for row in rows:
         text = f"{front_matter({name: row[name] for name in _FACTS})}\n\n{row['markdown']}\n"

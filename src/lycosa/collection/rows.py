@@ -15,6 +15,8 @@ from lycosa.vocabulary.records import CheckedUrl, Count, Host, JsonValue, Outcom
 from .errors import DamagedRowError
 from .events import RecordLocation
 
+ExportRow = dict[str, Any]  # a page of an export: values by column
+
 PLACE_COLUMNS = ("file", "place", "length")  # of a field `place`
 R = TypeVar("R", bound=Struct)
 Number = Annotated[int, Meta(ge=1)]

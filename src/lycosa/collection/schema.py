@@ -23,18 +23,18 @@ CREATE TABLE pages (
     title TEXT NOT NULL,
     language TEXT NOT NULL,
     relevance REAL,
-    digest INTEGER NOT NULL,
-    fingerprint INTEGER NOT NULL,
-    at REAL NOT NULL,
+    digest INTEGER NOT NULL,  -- hash of the content
+    fingerprint INTEGER NOT NULL,  -- of near-duplicates
+    at REAL NOT NULL,  -- of the fetch, seconds since the epoch
     bytes INTEGER NOT NULL,  -- of the body as sent
-    depth INTEGER NOT NULL,
+    depth INTEGER NOT NULL,  -- links from a seed
     found_on TEXT,
     priority REAL NOT NULL,
     because TEXT NOT NULL,  -- JSON
     anchor TEXT NOT NULL,
     duplicate_of TEXT,
-    status INTEGER,
-    file TEXT, place INTEGER, length INTEGER,
+    status INTEGER,  -- of HTTP
+    file TEXT, place INTEGER, length INTEGER,  -- WARC file, byte offset and length of the record
     etag TEXT NOT NULL,
     last_modified TEXT NOT NULL,
     truncated TEXT NOT NULL
@@ -44,16 +44,16 @@ CREATE TABLE fetches (
     at REAL NOT NULL,
     outcome TEXT NOT NULL,
     status INTEGER,
-    elapsed REAL NOT NULL,
+    elapsed REAL NOT NULL,  -- seconds
     detail TEXT NOT NULL,
     digest INTEGER NOT NULL,
     settled INTEGER NOT NULL,  -- 0 where another attempt follows
-    file TEXT, place INTEGER, length INTEGER
+    file TEXT, place INTEGER, length INTEGER  -- WARC file, byte offset and length of the record
 );
 CREATE TABLE links (
     source INTEGER NOT NULL,  -- number of the page
-    rank INTEGER NOT NULL,  -- order on the page
-    position INTEGER NOT NULL,
+    rank INTEGER NOT NULL,  -- 0, 1, 2: order among the links of the page
+    position INTEGER NOT NULL,  -- offset of the anchor in the text of the page, in characters
     target TEXT NOT NULL,
     anchor TEXT NOT NULL,
     rel TEXT NOT NULL,
@@ -66,16 +66,16 @@ CREATE TABLE runs (
     strategy TEXT NOT NULL,
     seeds TEXT NOT NULL,  -- JSON
     scope TEXT NOT NULL,  -- JSON
-    first_page INTEGER NOT NULL,
+    first_page INTEGER NOT NULL,  -- number of the first page that the run may store
     stopped_at REAL,
     stop_reason TEXT
 );
 CREATE TABLE examples (
     url TEXT NOT NULL UNIQUE,
-    good INTEGER NOT NULL,
+    good INTEGER NOT NULL,  -- 1 for a positive example, 0 for a negative one
     at REAL NOT NULL,
     outcome TEXT NOT NULL,
-    file TEXT, place INTEGER, length INTEGER
+    file TEXT, place INTEGER, length INTEGER  -- WARC file, byte offset and length of the record
 );
 CREATE TABLE state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
@@ -83,20 +83,20 @@ CREATE TABLE state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 VERSION_2 = "ALTER TABLE pages ADD COLUMN standing REAL"
 
 VERSION_3 = """
-ALTER TABLE pages ADD COLUMN looked_at REAL;  -- when it was last asked for again; NULL before
-ALTER TABLE pages ADD COLUMN vanished_at REAL;
+ALTER TABLE pages ADD COLUMN looked_at REAL;  -- when it was last fetched again; NULL if it never was
+ALTER TABLE pages ADD COLUMN vanished_at REAL;  -- when it was found to be gone; NULL while it exists
 ALTER TABLE pages ADD COLUMN vanished_why TEXT NOT NULL DEFAULT '';
-ALTER TABLE fetches ADD COLUMN again INTEGER NOT NULL DEFAULT 0;  -- 1 where a page of the collection was seen again
+ALTER TABLE fetches ADD COLUMN again INTEGER NOT NULL DEFAULT 0;  -- 1 for the repeated fetch of a stored page
 ALTER TABLE runs ADD COLUMN refresh TEXT;  -- JSON; NULL where the run was a crawl
-CREATE TABLE looks (  -- at the pages that were seen again, the first time included; those not in it were seen once
-    page INTEGER NOT NULL,  -- number
-    look INTEGER NOT NULL,  -- 1, 2, 3: in this order they happened, whatever a clock said
+CREATE TABLE looks (  -- fetch history of the pages that were fetched again, the first fetch included
+    page INTEGER NOT NULL,  -- number of the page
+    look INTEGER NOT NULL,  -- 1, 2, 3: order of the fetches, which clocks may contradict
     at REAL NOT NULL,
-    change TEXT NOT NULL,  -- new, or a Change
+    change TEXT NOT NULL,  -- 'new' for the first fetch, else a Change
     status INTEGER,
-    digest INTEGER, bytes INTEGER, links INTEGER,  -- of the version it brought; NULL where it brought none
-    new_links INTEGER NOT NULL,
-    file TEXT, place INTEGER, length INTEGER,
+    digest INTEGER, bytes INTEGER, links INTEGER,  -- of the new version; NULL if there was none
+    new_links INTEGER NOT NULL,  -- number of links that the version before did not have
+    file TEXT, place INTEGER, length INTEGER,  -- WARC file, byte offset and length of the record
     PRIMARY KEY (page, look)
 ) WITHOUT ROWID;
 CREATE TABLE new_links (page INTEGER, look INTEGER, target TEXT, PRIMARY KEY (page, look, target)) WITHOUT ROWID;
@@ -104,9 +104,9 @@ CREATE TABLE stale (page INTEGER PRIMARY KEY);  -- pages that changed since the 
 """
 
 VERSION_4 = """
-ALTER TABLE fetches ADD COLUMN left_out TEXT NOT NULL DEFAULT '';  -- why its page is not kept; as LeftOut is spelt
-ALTER TABLE pages ADD COLUMN is_copy INTEGER NOT NULL DEFAULT 0;  -- 1 where the text of duplicate_of is the same
-ALTER TABLE pages ADD COLUMN links_beyond INTEGER NOT NULL DEFAULT 0;  -- that were not read, as there are too many
+ALTER TABLE fetches ADD COLUMN left_out TEXT NOT NULL DEFAULT '';  -- LeftOut of a page that was not kept
+ALTER TABLE pages ADD COLUMN is_copy INTEGER NOT NULL DEFAULT 0;  -- 1 if it has the text of duplicate_of
+ALTER TABLE pages ADD COLUMN links_beyond INTEGER NOT NULL DEFAULT 0;  -- links that were not read, as too many
 ALTER TABLE pages ADD COLUMN needs_script INTEGER NOT NULL DEFAULT 0;
 """
 
@@ -176,45 +176,49 @@ def check_schema(connection: sqlite3.Connection, migrations: Sequence[str] = MIG
         raise sqlite3.DatabaseError("its tables are not those of a catalog")
 
 
-def connect(path: Path, writable: bool, migrations: Sequence[str]) -> sqlite3.Connection:
+def connect(path: Path, *, writable: bool, migrations: Sequence[str]) -> sqlite3.Connection:
     """Opens the catalog at a path and migrates it to the latest version; read-only unless `writable`."""
     name = path.parent
     if not writable and not path.exists():
         raise CollectionError(f"{name} has no catalog; run: lycosa rebuild {name}")
-    connection = _opened(path, writable)
-    version = version_of(connection)
-    if 0 <= version <= len(migrations):
+    connection = _open(path, writable=writable)
+    try:
+        version = version_of(connection)
+        if version > len(migrations):
+            raise CollectionError(
+                f"the catalog of {name} was written by a newer Lycosa (schema {version}, this one knows"
+                f" {len(migrations)}); install that one, or leave out what this one does not understand with:"
+                f" lycosa rebuild {name}"
+            )
+        if version < 0:
+            raise sqlite3.DatabaseError(f"its schema version is {version}")
         check_schema(connection, migrations)
-    if not 0 <= version <= len(migrations):
+        if version == 0 and not writable:
+            raise CollectionError(f"the catalog of {name} is empty; run: lycosa rebuild {name}")
+        if writable:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA wal_autocheckpoint = 8000")  # pages: hot ones are copied back less often
+            migrate(connection, migrations)
+    except (CollectionError, sqlite3.Error):
         connection.close()
-        raise CollectionError(
-            f"the catalog of {name} was written by a newer Lycosa (schema {version}, this one knows {len(migrations)});"
-            f" install that one, or leave out what this one does not understand with: lycosa rebuild {name}"
-        )
-    if version == 0 and not writable:
-        connection.close()
-        raise CollectionError(f"the catalog of {name} is empty; run: lycosa rebuild {name}")
+        raise
     if version < len(migrations) and not writable:
         connection.close()
-        connect(path, True, migrations).close()
-        connection = _opened(path, writable)
-    if writable:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA wal_autocheckpoint = 8000")  # pages: hot ones are copied back less often
-        migrate(connection, migrations)
+        connect(path, writable=True, migrations=migrations).close()
+        return _open(path, writable=False)
     return connection
 
 
-def _opened(path: Path, writable: bool) -> sqlite3.Connection:
+def _open(path: Path, *, writable: bool) -> sqlite3.Connection:
     if writable:
         return open_database(path, mode="rwc", longest_value=_MAX_VALUE_LENGTH)
     connection = open_database(path, mode="ro", longest_value=_MAX_VALUE_LENGTH)
     try:
         version_of(connection)
-    except sqlite3.OperationalError:
+    except sqlite3.Error as error:
         connection.close()
-        if path.with_name(path.name + "-wal").exists():
+        if not isinstance(error, sqlite3.OperationalError) or path.with_name(path.name + "-wal").exists():
             raise
         return open_database(path, mode="immutable", longest_value=_MAX_VALUE_LENGTH)  # a read-only folder
     return connection

@@ -229,8 +229,8 @@ class SearchIndex:
                     term = tantivy.Query.term_query(self._schema, field, replace_surrogates(value))
                     filters.append((tantivy.Occur.Must, term))
             everything = tantivy.Query.boolean_query(filters)
-            most = MAX_EXAMINED if choose is not None else min(MAX_EXAMINED, max(MAX_FACETED, offset + limit))
-            found = searcher.search(everything, limit=most, count=True)
+            examined = MAX_EXAMINED if choose is not None else min(MAX_EXAMINED, max(MAX_FACETED, offset + limit))
+            found = searcher.search(everything, limit=examined, count=True)
             documents = [(score, searcher.doc(address)) for score, address in found.hits]
             total = int(found.count or 0)
             if choose is not None:

@@ -16,7 +16,7 @@ Occur = Literal["should", "must", "not"]
 FIELDS = ("title", "host")  # that can precede a colon
 MAX_DEPTH = 10  # of nested parentheses; deeper ones are ignored
 MAX_QUERY = 1000  # characters; longer queries are truncated
-_TOKEN = re.compile(r'[+-]?(?:(?:title|host):)?"[^"]*"?|[()]|[^\s()"]+|"', re.IGNORECASE)
+_TOKEN = re.compile(r'[+-]?(?:(?:title|host):)?"[^"]*"?|[+-]?\(|\)|[^\s()"]+|"', re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -85,13 +85,19 @@ class _Open:
 def parse_query(query: str) -> BooleanQuery:
     """The parsed query; an empty group if it has no word."""
     groups = [_Open()]
+    ignored = 0  # open parentheses beyond MAX_DEPTH, whose closing ones are to be ignored too
     for token in _TOKEN.findall(query[:MAX_QUERY]):
         top = groups[-1]
-        if token == "(":
+        if token.endswith("("):
             if len(groups) <= MAX_DEPTH:
+                top.sign = token[:-1]
                 groups.append(_Open())
+            else:
+                ignored += 1
         elif token == ")":
-            if len(groups) > 1:
+            if ignored:
+                ignored -= 1
+            elif len(groups) > 1:
                 groups.pop()
                 groups[-1].add(top.close())
         elif token == "AND":
@@ -101,7 +107,7 @@ def parse_query(query: str) -> BooleanQuery:
         elif token == "NOT":
             top.is_not = not top.is_not
         elif token in ("+", "-"):
-            continue  # a dash between blanks
+            continue  # a sign on its own
         else:
             if token[0] in "+-":
                 top.sign, token = token[0], token[1:]
@@ -117,10 +123,10 @@ def parse_query(query: str) -> BooleanQuery:
 
 def _term(token: str) -> Term | None:
     name, colon, rest = token.partition(":")
-    where = name.lower() if colon and rest and name.lower() in FIELDS else ""
-    text = rest if where else token
+    field_name = name.lower() if colon and rest and name.lower() in FIELDS else ""
+    text = rest if field_name else token
     if text.startswith('"'):
-        return Term(text.strip('"'), where, "phrase") if text.strip('" ') else None
+        return Term(text.strip('"'), field_name, "phrase") if text.strip('" ') else None
     if text.endswith("*") and re.search(r"\w", text):
-        return Term(text.rstrip("*"), where, "prefix")
-    return Term(text, where) if text else None
+        return Term(text.rstrip("*"), field_name, "prefix")
+    return Term(text, field_name) if text else None

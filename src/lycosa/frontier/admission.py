@@ -176,8 +176,8 @@ class Admission:
         pages = self.pages.of_site(host)
         if of_site >= traps.site_urls + _URLS_FOR_A_PAGE * pages:
             return SkipReason.SITE, "its site has many URLs for its pages"
-        most_hosts = traps.site_hosts + pages // _PAGES_FOR_A_HOST
-        if not of_host and self._of_sites.hosts_of(site) >= most_hosts:
+        max_hosts = traps.site_hosts + pages // _PAGES_FOR_A_HOST
+        if not of_host and self._of_sites.hosts_of(site) >= max_hosts:
             return SkipReason.SITE, "its site has many hosts for its pages"
         return None
 

@@ -49,13 +49,13 @@ class QuotaUsage:
             self._of_site[site_of(host)] += 1
 
     def is_host_full(self, host: Host) -> bool:
-        most = self.quotas.per_host
-        return most is not None and self._of_host[host] >= most
+        quota = self.quotas.per_host
+        return quota is not None and self._of_host[host] >= quota
 
     def is_site_full(self, host: Host, *, in_flight: int = 0) -> bool:
         """Whether the quota of a host's registered domain is used up, assuming that fetches in flight become pages."""
-        most = self.quotas.per_site
-        return most is not None and self.of_site(host) + in_flight >= most
+        quota = self.quotas.per_site
+        return quota is not None and self.of_site(host) + in_flight >= quota
 
     def of_site(self, host: Host) -> int:
         """The number of pages of the registered domain of a host."""

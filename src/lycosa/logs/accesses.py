@@ -136,10 +136,10 @@ class MinuteCounts:
         return Minutes.merged(parts)
 
 
-def find_groups(minutes: Minutes, *, most_a_day: int, most_a_minute: int) -> Numbers:
-    """The users with more than `most_a_day` accesses in some day or `most_a_minute` in some minute, in order."""
-    hasty = minutes.users[minutes.counts > most_a_minute]
+def find_groups(minutes: Minutes, *, max_per_day: int, max_per_minute: int) -> Numbers:
+    """The users with more than `max_per_day` accesses in some day or `max_per_minute` in some minute, in order."""
+    hasty = minutes.users[minutes.counts > max_per_minute]
     keys = (minutes.users.astype(np.int64) << 32) | (minutes.minutes // MINUTES_PER_DAY)
     days, totals = sum_by_key(keys, minutes.counts)
-    busy = (days[totals > most_a_day] >> 32).astype(np.int32)
+    busy = (days[totals > max_per_day] >> 32).astype(np.int32)
     return np.union1d(hasty, busy).astype(np.int32)

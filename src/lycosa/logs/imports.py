@@ -347,8 +347,8 @@ def _all_groups(log: LogFile, minutes: Minutes, settings: Mapping[str, int]) -> 
     before = log.minutes(first, last)
     found = find_groups(
         Minutes.merged([before, minutes]) if len(before.users) else minutes,
-        most_a_day=settings.get(A_DAY, MAX_PER_DAY),
-        most_a_minute=settings.get(A_MINUTE, MAX_PER_MINUTE),
+        max_per_day=settings.get(A_DAY, MAX_PER_DAY),
+        max_per_minute=settings.get(A_MINUTE, MAX_PER_MINUTE),
     )
     return np.union1d(known, found).astype(np.int32)
 
@@ -425,8 +425,8 @@ class ImportOptions:
     site: str | None = None  # the host whose paths a server's log has
     format: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)  # of a table: what, and the column that has it
-    most_a_day: int | None = None
-    most_a_minute: int | None = None
+    max_per_day: int | None = None
+    max_per_minute: int | None = None
     min_users: int | None = None
 
     def __post_init__(self) -> None:
@@ -616,7 +616,7 @@ def _no_usable_line(path: Path, parsed: ParsedFile) -> str:
 
 def _update_settings(log: LogFile, options: ImportOptions) -> dict[str, int]:
     """The settings of the log, after those that the options change were stored."""
-    given = {A_DAY: options.most_a_day, A_MINUTE: options.most_a_minute, MIN_USERS: options.min_users}
+    given = {A_DAY: options.max_per_day, A_MINUTE: options.max_per_minute, MIN_USERS: options.min_users}
     for name, value in given.items():
         if value is not None:
             log.connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, value))

@@ -48,7 +48,7 @@ class LogSummary:
     activity: Activity
 
 
-def summarise(path: Path, *, most_read: int = 10) -> LogSummary:
+def summarise(path: Path, *, max_listed: int = 10) -> LogSummary:
     """The figures of a log; pages read by too few users are only counted."""
     with open_log(path) as log:
         files, groups = log.imports(), len(log.groups())
@@ -76,7 +76,7 @@ def summarise(path: Path, *, most_read: int = 10) -> LogSummary:
         dropped={reason: count for reason, count in dropped.most_common() if count},
         rare_pages=len(everything.urls) - len(access_log.urls),
         rare_accesses=everything.accesses - access_log.accesses,
-        most_read=_most_read(access_log, most_read),
+        most_read=_most_read(access_log, max_listed),
         activity=_activity(access_log),
     )
 

@@ -14,13 +14,13 @@ def wheel(hubs: Sequence[tuple[str, int]], *, title: str = "", width: float = 90
     if not shown:
         return empty_figure(width, height, title=title)
     middle, radius = (width / 2, height / 2), height * 0.27
-    most = max(1, *(spokes for _, spokes in shown))
+    max_spokes = max(1, *(spokes for _, spokes in shown))
     angles = [2 * math.pi * place / len(shown) - math.pi / 2 for place in range(len(shown))]
     points = [_point(middle, angle, radius) for angle in angles]
     parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER), *_chords(points)]
     every = math.ceil(len(shown) / MAX_NAMES)
     for place, ((name, spokes), angle, point) in enumerate(zip(shown, angles, points, strict=True)):
-        length = height * (0.05 + 0.05 * math.sqrt(spokes / most))
+        length = height * (0.05 + 0.05 * math.sqrt(spokes / max_spokes))
         parts += _fan(point, angle, min(spokes, MAX_SPOKES), length, math.pi / max(6, len(shown) / 2))
         parts.append(element("circle", cx=point[0], cy=point[1], r=3.5, fill=COLOURS[0]))
         if place % every == 0 and (place == 0 or place + every <= len(shown)):

@@ -24,28 +24,28 @@ class Example(Struct, frozen=True):
     line: int  # number of the line in its file, from 1
 
 
-def read_examples(path: Path, *, tell: Callable[[str], None] = lambda line: None) -> list[Example]:
+def read_examples(path: Path, *, notify: Callable[[str], None] = lambda line: None) -> list[Example]:
     """The examples in a file; blank lines and lines that begin with # are skipped.
 
-    tell: called with a message for each host name that is taken for a URL, and if entries are left out.
+    notify: called with a message for each host name that is taken for a URL, and if entries are left out.
     """
     listed = read_url_file(path, "examples")
     if listed.left_out:
-        tell(f"{path}: {listed.left_out} of its entries are not pages (scripts, feeds, local files) and are left out")
-    examples = [_example(path, line, tell) for line in listed.lines]
+        notify(f"{path}: {listed.left_out} of its entries are not pages (scripts, feeds, local files) and are left out")
+    examples = [_example(path, line, notify) for line in listed.lines]
     if not examples:
         raise RecipeError(f"{path} has no examples; write one URL, file name or text a line")
     return examples
 
 
 def examples_in(
-    lines: Iterable[str], source: Path, *, tell: Callable[[str], None] = lambda line: None
+    lines: Iterable[str], source: Path, *, notify: Callable[[str], None] = lambda line: None
 ) -> list[Example]:
     """The examples in the lines of `source`; file names are relative to its folder."""
-    return [_example(source, line, tell) for line in content_lines(lines)]
+    return [_example(source, line, notify) for line in content_lines(lines)]
 
 
-def _example(path: Path, line: NumberedLine, tell: Callable[[str], None]) -> Example:
+def _example(path: Path, line: NumberedLine, notify: Callable[[str], None]) -> Example:
     number, text = line
     if text.lower().startswith(("http://", "https://")):
         url = normalise(text) if len(text.split()) == 1 else None
@@ -59,7 +59,7 @@ def _example(path: Path, line: NumberedLine, tell: Callable[[str], None]) -> Exa
         return Example("text", text, number)
     url = bare_host(text, or_file=True)
     if url is not None:
-        tell(f"{path}:{number}: {_short(text)} is taken for {url}")
+        notify(f"{path}:{number}: {_short(text)} is taken for {url}")
         return Example("url", url, number)
     raise RecipeError(
         f"{path}:{number}: {_short(text)} is neither a URL (https://…), nor a file, nor a text of several words"

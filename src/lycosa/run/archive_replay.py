@@ -12,7 +12,7 @@ from lycosa.vocabulary.records import REFRESH, Fetch, Visit
 from lycosa.vocabulary.urls import host_of
 
 from .crawl_state import CrawlState
-from .run_settings import Tell
+from .run_settings import Notify
 
 _EVENTS_PER_CHECKPOINT = 1_000
 
@@ -24,7 +24,7 @@ def replay_archive(
     *,
     checkpoint: Callable[[], None],
     clock: Clock,
-    tell: Tell,
+    notify: Notify,
 ) -> int:
     """Applies the events of the archive that the catalog lacks, as if they happened now; returns their number."""
     applied = 0
@@ -41,10 +41,10 @@ def replay_archive(
                 if event.candidate.lane != REFRESH:  # pages to fetch again are chosen by the next refresh
                     state.frontier.give_back(replace(event.candidate, attempts=event.candidate.attempts + 1))
             elif isinstance(event, Scores) or (isinstance(event, RunStart) and state.begin_run(event)):
-                state.rank_later()
+                state.request_reranking()
         applied += 1
         if applied % _EVENTS_PER_CHECKPOINT == 0:
-            tell(f"{applied} events of the archive read again")
+            notify(f"{applied} events of the archive read again")
             checkpoint()
     return applied
 

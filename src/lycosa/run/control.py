@@ -28,7 +28,7 @@ from lycosa.vocabulary.files import atomic_write, read_regular_file
 from lycosa.vocabulary.records import JsonValue, Url
 
 from . import steering, upkeep
-from .run_settings import Tell
+from .run_settings import Notify
 from .session import Session
 from .topic_training import Learnt, TopicTrainer
 from .upkeep import require_learning
@@ -198,7 +198,7 @@ def ask(folder: Path, request: CrawlRequest, *, timeout: float = _REPLY_TIMEOUT)
     return None
 
 
-def execute_command(folder: Path, request: CrawlRequest, *, tell: Tell) -> CrawlReply | None:
+def execute_command(folder: Path, request: CrawlRequest, *, notify: Notify) -> CrawlReply | None:
     """Sends a request to the crawl that runs in a folder. If none does, `block`, `boost` and `undo` are recorded for
     the next crawl and None is returned; other requests raise.
     """
@@ -206,26 +206,26 @@ def execute_command(folder: Path, request: CrawlRequest, *, tell: Tell) -> Crawl
     if reply is not None:
         return reply
     if request.do in ("block", "boost"):
-        with Session(folder, load_recipe(folder), clock=WallClock(), tell=tell, ranks=False) as session:
+        with Session(folder, load_recipe(folder), clock=WallClock(), notify=notify, ranks=False) as session:
             (steering.block if request.do == "block" else steering.boost)(folder, request.what)
             session.state.steer()
         return None
     if request.do == "undo":
-        step = upkeep.undo(folder, clock=WallClock(), tell=tell)
+        step = upkeep.undo(folder, clock=WallClock(), notify=notify)
         if step is None:
             raise UsageError("there is nothing to undo")
-        tell(f"Undone: {step}.")
+        notify(f"Undone: {step}.")
         return None
     raise LycosaError(f"no crawl of {folder} is running; start one with: lycosa crawl {folder}")
 
 
-def label_pages(folder: Path, labels: Mapping[Url, bool], *, tell: Tell) -> Learnt:
+def label_pages(folder: Path, labels: Mapping[Url, bool], *, notify: Notify) -> Learnt:
     """Labels pages, through the running crawl if there is one; without labels, learns from those in the file."""
     given = {str(url): good for url, good in labels.items()}
     reply = ask(folder, CrawlRequest("label", labels=given) if labels else CrawlRequest("learn"))
     if reply is not None and reply.learnt is not None:
         return reply.learnt
-    return upkeep.label(folder, dict(labels), clock=WallClock(), tell=tell)
+    return upkeep.label(folder, dict(labels), clock=WallClock(), notify=notify)
 
 
 def _send_and_receive(connection: socket.socket, request: CrawlRequest, timeout: float) -> CrawlReply:

@@ -184,7 +184,7 @@ class Crawl:
     nothing_left: returns the stop reason when nothing waits.
     recall: estimates recall; needed if the budget has a target recall.
     slots: the web's view of which hosts are free; connected to the frontier while the crawl runs.
-    tell: called with messages for the user.
+    notify: called with messages for the user.
     """
 
     web: Web
@@ -199,7 +199,7 @@ class Crawl:
     nothing_left: Callable[[], str] = lambda: NOTHING_LEFT
     recall: Callable[[], RecallEstimate | None] = lambda: None
     slots: CurrentSlots = field(default_factory=CurrentSlots)
-    tell: Callable[[str], None] = lambda line: None
+    notify: Callable[[str], None] = lambda line: None
 
     @property
     def current_budget(self) -> Budget:
@@ -331,7 +331,7 @@ class _Fetches:
             self._max_in_flight = limit
             if not slots.has_warned:
                 slots.has_warned = True
-                self._crawl.tell(
+                self._crawl.notify(
                     f"fetching {limit} at a time instead of {concurrency}: this process may open few files (ulimit -n)"
                 )
 

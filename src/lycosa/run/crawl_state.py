@@ -18,6 +18,7 @@ from lycosa.recipe import Recipe
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import (
+    REQUEST_FAILURES,
     Candidate,
     CheckedUrl,
     Host,
@@ -37,17 +38,16 @@ from .crawl_journal import CrawlJournal
 from .forgotten import is_forgotten, is_forgotten_name, read_forgotten
 from .guides import Guide
 from .recall import RecallTracker
-from .run_settings import RunSettings, Tell
+from .run_settings import Notify, RunSettings
 from .steering import Steering, read_steering
 from .strategy_factory import StrategyFactory
 from .topic import TopicJudge
 from .topical_map import map_of_run
 
 SHORT_HOLD = 10.0  # seconds; shorter holds are not saved
-_RANKS_BEHIND = "ranks_behind"  # state: the frontier is not yet re-ranked after a change of scores or strategy
+_RERANK_DUE = "ranks_behind"  # state: the frontier is not yet re-ranked after a change of scores or strategy
 _BY_SCORES = "scores"  # its value if nothing but scores has changed
-_UNANSWERED = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))
-_NO_PAGE = _UNANSWERED | {Outcome.GONE, Outcome.UNWANTED, Outcome.FORBIDDEN}
+_NO_PAGE = REQUEST_FAILURES | {Outcome.GONE, Outcome.UNWANTED, Outcome.FORBIDDEN}
 
 
 class CrawlState:
@@ -69,7 +69,7 @@ class CrawlState:
         journal: CrawlJournal,
         recall: RecallTracker,
         clock: Clock,
-        tell: Tell,
+        notify: Notify,
     ):
         catalog = collection.catalog
         self._folder = folder
@@ -78,17 +78,19 @@ class CrawlState:
         self._journal = journal
         self._recall = recall
         self._clock = clock
-        self._tell = tell
+        self._notify = notify
         self._frontier: DurableFrontier | None = None
         self._loop: Loop | None = None
-        self.map = Guide("map", find=partial(map_of_run, folder=folder), tell=tell)
-        self.log = Guide("access log", find=partial(log_of_run, folder=folder), tell=tell)
-        self.strategies = StrategyFactory(folder, recipe, topic=topic, map=self.map, log=self.log, tell=tell)
+        self.topical_map = Guide("map", find=partial(map_of_run, folder=folder), notify=notify)
+        self.access_log = Guide("access log", find=partial(log_of_run, folder=folder), notify=notify)
+        self.strategies = StrategyFactory(
+            folder, recipe, topic=topic, map=self.topical_map, log=self.access_log, notify=notify
+        )
         with catalog.guarded():
             self._seeds: list[Url] = catalog.get_state("seeds", list[CheckedUrl]) or []
-            self.settings = RunSettings.restored(catalog, recipe, tell=tell)
-            self.map.activate(catalog.get_state("map"), self.settings.strategy)
-            self.log.activate(catalog.get_state("logs"), self.settings.strategy)
+            self.settings = RunSettings.restored(catalog, recipe, notify=notify)
+            self.topical_map.activate(catalog.get_state("map"), self.settings.strategy)
+            self.access_log.activate(catalog.get_state("logs"), self.settings.strategy)
             self._steering = _steering_of(catalog.get_state("steering"))
             self._admission = Admission(
                 self.settings.scope,
@@ -124,21 +126,21 @@ class CrawlState:
 
     @property
     def loop(self) -> Loop:
-        """The loop, with strategy and frontier as they were at the last checkpoint."""
+        """The loop, with strategy and frontier; restored on first use."""
         self.restore()
         assert self._loop is not None
         return self._loop
 
     @property
     def frontier(self) -> DurableFrontier:
-        """The waiting URLs, as they were at the last checkpoint."""
+        """The waiting URLs; restored on first use."""
         if self._frontier is None:
             with self._catalog.guarded():
                 self._frontier = self._restored_frontier()
         return self._frontier
 
     @property
-    def is_restored(self) -> bool:
+    def has_frontier(self) -> bool:
         """Whether the frontier was read, and may have changed since."""
         return self._frontier is not None
 
@@ -158,10 +160,11 @@ class CrawlState:
         return self._seeds
 
     def _restored_strategy(self) -> Strategy:
-        """The strategy of the last checkpoint; a new one, and the frontier to be re-ranked, if that is not possible."""
+        """Restores the strategy of the last checkpoint; if that is not possible, makes a new one and requests a
+        re-ranking."""
         strategy = self.strategies.restored(self.settings, self._catalog)
         if strategy is None:
-            self.rank_later()
+            self.request_reranking()
             return self.strategies.make(self.settings)
         return strategy
 
@@ -185,15 +188,15 @@ class CrawlState:
 
     def save(self) -> None:
         """Writes frontier and strategy to the catalog, if they were restored; the caller commits."""
-        if not self.is_restored:
+        if not self.has_frontier:
             return
         catalog, settings = self._catalog, self.settings
         self.save_frontier()
         catalog.put_state("strategy", settings.strategy)
         if settings.options or catalog.get_state("options"):
             catalog.put_state("options", dict(settings.options))
-        catalog.put_state("map", self.map.reference)
-        catalog.put_state("logs", self.log.reference)
+        catalog.put_state("map", self.topical_map.reference)
+        catalog.put_state("logs", self.access_log.reference)
         if self._steering != Steering() or catalog.get_state("steering"):
             catalog.put_state("steering", msgspec.to_builtins(self._steering))
         catalog.put_state("strategy_state", self.loop.strategy.state())
@@ -217,62 +220,89 @@ class CrawlState:
     # ------------------------------------------------------------ runs
 
     def begin_run(self, run: RunStart) -> list[str]:
-        """Takes over seeds and settings of a run; returns the changes for which the frontier must be re-ranked."""
-        catalog, known, before = self._catalog, set(self._seeds), self.settings
-        self._seeds += [seed for seed in run.seeds if seed not in known]
-        settings = RunSettings.of_run(run, self._recipe, tell=self._tell)
+        """Applies and saves the settings of a run, and queues its seeds.
+
+        Returns the changes for which the frontier must be re-ranked.
+        """
+        before = self.settings
+        self._add_seeds(run.seeds)
+        self.settings = RunSettings.of_run(run, self._recipe, notify=self._notify)
+        changes = self._apply_strategy(run, before) + self._apply_limits(before)
+        changes += self._save_settings(run)
+        self._queue_seeds(run)
+        return changes
+
+    def _add_seeds(self, seeds: Iterable[Url]) -> None:
+        """Adds the seeds of a run to those of earlier ones."""
+        known = set(self._seeds)
+        self._seeds += [seed for seed in seeds if seed not in known]
+
+    def _apply_strategy(self, run: RunStart, before: RunSettings) -> list[str]:
+        """Replaces the strategy if it, its map or its log has changed; returns what has."""
+        settings = self.settings
         changes = settings.strategy_changes(before)
-        changes += ["map"] * (run.map != self.map.reference) + ["log"] * (run.logs != self.log.reference)
-        limits = settings.limit_changes(before)
-        authority = None if run.authority is UNSET else run.authority
-        has_other_ranks = authority != catalog.get_state("authority")
-        self.settings = settings
+        if run.map != self.topical_map.reference:
+            changes.append("map")
+        if run.logs != self.access_log.reference:
+            changes.append("log")
         if changes:
-            self.map.activate(run.map, settings.strategy)
-            self.log.activate(run.logs, settings.strategy)
+            self.topical_map.activate(run.map, settings.strategy)
+            self.access_log.activate(run.logs, settings.strategy)
             self.loop.use_strategy(self.strategies.make(settings))
+        return changes
+
+    def _apply_limits(self, before: RunSettings) -> list[str]:
+        """Applies scope and quotas; returns which of them have changed."""
+        settings = self.settings
         self._admission.set_scope(settings.scope, sites=self._sites_to_stay_on(settings.scope))
         self.frontier.set_quotas(settings.quotas)
-        if limits:  # re-ranking skips again what is still out of scope
+        changes = settings.limit_changes(before)
+        if changes:  # re-ranking skips again what is still out of scope
             self._recall.invalidate()
-            catalog.remove_skips(SkipReason.SCOPE, SkipReason.QUOTA)
+            self._catalog.remove_skips(SkipReason.SCOPE, SkipReason.QUOTA)
+        return changes
+
+    def _save_settings(self, run: RunStart) -> list[str]:
+        """Writes seeds and settings of the run to the catalog; returns whether its lists of ranks have changed."""
+        catalog = self._catalog
         catalog.put_state("seeds", self._seeds)
         catalog.put_state("scope", run.scope)
         catalog.put_state("utility", run.utility)
-        if has_other_ranks:
-            catalog.put_state("authority", authority)
         if run.quotas is not UNSET or catalog.get_state("quotas"):
-            catalog.put_state("quotas", msgspec.to_builtins(settings.quotas))
-        self._start(run)
-        return changes + limits + ["lists of ranks"] * has_other_ranks
+            catalog.put_state("quotas", msgspec.to_builtins(self.settings.quotas))
+        authority = None if run.authority is UNSET else run.authority
+        if authority == catalog.get_state("authority"):
+            return []
+        catalog.put_state("authority", authority)
+        return ["lists of ranks"]
 
-    def _start(self, run: RunStart) -> None:
-        """Queues the seeds of a run."""
+    def _queue_seeds(self, run: RunStart) -> None:
+        """Queues the new seeds of a run, and again those that failed before."""
         seeds = [seed for seed in run.seeds if not self.frontier.is_known(seed)]
-        self._try_again(seed for seed in run.seeds if self.frontier.is_settled(seed))
+        self._requeue_failed_seeds(seed for seed in run.seeds if self.frontier.is_settled(seed))
         if seeds or not (self.status.pages or len(self.frontier)):  # a strategy may start without seeds
-            named = frozenset(run.seeds[len(run.seeds) - (run.sitemap_seeds or 0) :])
-            self.loop.start(seeds, from_sitemaps=named)
+            from_sitemaps = frozenset(run.seeds[len(run.seeds) - (run.sitemap_seeds or 0) :])
+            self.loop.start(seeds, from_sitemaps=from_sitemaps)
 
-    def _try_again(self, seeds: Iterable[Url]) -> None:
+    def _requeue_failed_seeds(self, seeds: Iterable[Url]) -> None:
         """Queues seeds again that got no answer last time, as the network may be back; if no page was stored at all,
         also those for which the server had no page.
         """
         settled = set(seeds)
         if not settled:
             return
-        may_have_changed = _UNANSWERED if self.status.pages else _NO_PAGE
+        may_have_changed = REQUEST_FAILURES if self.status.pages else _NO_PAGE
         for url, outcome in self._catalog.last_outcomes():
             if url in settled and outcome in may_have_changed:
                 self.frontier.give_back(Candidate(url, 1.0, because={"seed": True}))
 
-    def run_as_before(self, refresh: JsonValue) -> RunStart:
+    def run_with_last_settings(self, refresh: JsonValue) -> RunStart:
         """A run with the settings of the last one, even if the recipe has changed."""
         return self.settings.run(
             self._clock.now(),
             refresh=refresh,
-            map_=self.map.reference,
-            logs=self.log.reference,
+            map_=self.topical_map.reference,
+            logs=self.access_log.reference,
             authority=self.strategies.authority_digest,
         )
 
@@ -290,34 +320,37 @@ class CrawlState:
 
     # ------------------------------------------------------------ changes between two visits
 
-    def rank_later(self, *, by_scores: bool = False) -> None:
-        """Has the next session that ranks re-rank the frontier.
+    def request_reranking(self, *, by_scores: bool = False) -> None:
+        """Notes in the catalog that the frontier is to be re-ranked; `Reranker` does it.
 
         by_scores: whether nothing but scores has changed, so that a `SupportsRejudge` need not see the pages again.
         """
-        if not by_scores or not self._catalog.get_state(_RANKS_BEHIND):
-            self._catalog.put_state(_RANKS_BEHIND, _BY_SCORES if by_scores else True)
+        if not by_scores or not self._catalog.get_state(_RERANK_DUE):
+            self._catalog.put_state(_RERANK_DUE, _BY_SCORES if by_scores else True)
 
     def ranking_due(self) -> Literal["no", "by scores", "from history"]:
         """Whether the frontier is to be re-ranked, and by what."""
-        behind = self._catalog.get_state(_RANKS_BEHIND)
+        behind = self._catalog.get_state(_RERANK_DUE)
         if not behind:
             return "no"
         return "by scores" if behind == _BY_SCORES else "from history"
 
-    def end_ranking(self) -> None:
-        """Notes that the frontier was re-ranked."""
-        self._catalog.put_state(_RANKS_BEHIND, False)
+    def mark_reranked(self) -> None:
+        """Notes in the catalog that the frontier was re-ranked."""
+        self._catalog.put_state(_RERANK_DUE, False)
 
     def steer(self) -> None:
-        """Applies the steering file: hosts to block, and hosts and URLs to boost."""
+        """Applies the steering file if it has changed: blocks hosts, boosts hosts and URLs, and queues new URLs.
+
+        Unblocking a host requests a re-ranking.
+        """
         before, steering = self._steering, read_steering(self._folder)
         if steering == before:
             return
         self._steering = steering
         if set(before.blocked) - set(steering.blocked):  # re-ranking restores the links of unblocked hosts
             self._catalog.remove_skips(SkipReason.SCOPE)
-            self.rank_later()
+            self.request_reranking()
         self._journal.record_skips(self.frontier.block(steering.blocked))
         self.frontier.boost(steering.boosted)
         urls = (Url(name) for name in steering.boosted if "://" in name and name not in before.boosted)
@@ -332,11 +365,11 @@ class CrawlState:
         return min(until, self._clock.now() + MAX_WAIT)
 
     def forget(self, forgotten: frozenset[int]) -> None:
-        """Drops forgotten seeds, and counts pages and skips again."""
+        """Drops forgotten seeds, counts pages again, and removes skips for quotas, which re-ranking finds again."""
         self._recall.invalidate()
         self._admission.pages.restore(self._catalog.pages_of_hosts())
         self._seeds = [seed for seed in self._seeds if not is_forgotten(seed, forgotten)]
-        self._catalog.remove_skips(SkipReason.QUOTA)  # re-ranking skips again what is still over a quota
+        self._catalog.remove_skips(SkipReason.QUOTA)
 
 
 def _steering_of(saved: JsonValue) -> Steering:

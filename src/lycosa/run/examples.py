@@ -54,7 +54,7 @@ async def fetch_examples(session: Session, web: Web, slots: CurrentSlots | None 
     """Fetches the example pages that are not in the session's collection, and records those that were found."""
     missing = {url: good for url, good in session.topic.examples.urls.items() if session.pages.page(url) is None}
     if missing:
-        session.tell(f"fetching {counted(len(missing), 'example page')}")
+        session.notify(f"fetching {counted(len(missing), 'example page')}")
     reached: set[Url] = set()
     async with aclosing(_fetched(missing, session, web, slots or CurrentSlots())) as examples:
         try:
@@ -66,12 +66,12 @@ async def fetch_examples(session: Session, web: Web, slots: CurrentSlots | None 
                 else:
                     fetch = example.fetch
                     reason = outcome_in_words(fetch.outcome, fetch.status, fetch.detail)
-                    session.tell(f"example {example.url}: {reason}")
+                    session.notify(f"example {example.url}: {reason}")
         except EverySeedRefusedError:
             if not session.topic.has_good_page(session.pages.terms):
                 raise
     for url in missing.keys() - reached:
-        session.tell(f"example {url}: not reached")
+        session.notify(f"example {url}: not reached")
     session.checkpoint()
 
 
@@ -92,7 +92,7 @@ async def _fetched(
         status=Status(interrupted=lambda: session.status.is_interrupted),
         concurrency=requests.concurrency,
         slots=slots,
-        tell=session.tell,
+        notify=session.notify,
     )
     crawl.loop.start(urls)
     example_at = {url: url for url in urls}  # by the URL to which redirects have led

@@ -12,9 +12,10 @@ from msgspec import Struct
 from lycosa import __version__
 from lycosa.collection import Collection, PageRow
 from lycosa.collection.dataset_folder import About
-from lycosa.collection.export import COLUMNS, FOLDER_FORMATS, Row, check_format, export_row, exporter_for
+from lycosa.collection.export import COLUMNS, FOLDER_FORMATS, check_format, export_row, exporter_for
 from lycosa.collection.json_text import replace_surrogates
 from lycosa.collection.queries import Order, Selection
+from lycosa.collection.rows import ExportRow
 from lycosa.collection.wacz import write_wacz
 from lycosa.reading import markdown_of, passages
 from lycosa.recipe import is_host, load_recipe
@@ -156,7 +157,7 @@ def _write_errors(out: Path) -> Iterator[None]:
         raise cannot_write(out, error, way_out="give another --out") from None
 
 
-def _counted(found: Iterator[Row], pages: int, progress: Progress) -> Iterator[Row]:
+def _counted(found: Iterator[ExportRow], pages: int, progress: Progress) -> Iterator[ExportRow]:
     """The rows, with progress updates."""
     done, last = 0, None
     for row in found:
@@ -273,7 +274,7 @@ def rows(
         yield from _rows_of(collection, page, export_row(page, labels.get(page.url)), content)
 
 
-def _rows_of(collection: Collection, page: PageRow, row: Row, content: ExportContent) -> Iterator[Row]:
+def _rows_of(collection: Collection, page: PageRow, row: ExportRow, content: ExportContent) -> Iterator[ExportRow]:
     if content.links:
         found = collection.catalog.links(page.number)
         row["links"] = [{"target": each.target, "anchor": each.anchor, "rel": each.rel} for each in found]

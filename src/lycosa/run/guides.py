@@ -37,13 +37,13 @@ class Guide(Generic[G]):
     find: opens the guide that a run refers to, if any; raises UsageError if it has changed since.
     """
 
-    def __init__(self, kind: str, *, find: Callable[[JsonValue, str], G | None], tell: Callable[[str], None]):
+    def __init__(self, kind: str, *, find: Callable[[JsonValue, str], G | None], notify: Callable[[str], None]):
         self.reference: JsonValue = None  # of the active guide, as recorded in its run
         self.active: G | None = None
         self._prepared: G | None = None
         self._kind = kind
         self._find = find
-        self._tell = tell
+        self._notify = notify
 
     def prepare(self, opened: G | None) -> JsonValue:
         """Keeps an open guide for the next run; returns the reference that the run records."""
@@ -59,7 +59,7 @@ class Guide(Generic[G]):
                 self.active = self._find(reference, strategy)
             except LycosaError as error:
                 self.active = None
-                self._tell(f"going on without the {self._kind} of the run before: {error}")
+                self._notify(f"going on without the {self._kind} of the run before: {error}")
         self.reference = reference if self.active else None
 
     def wrap(self, strategy: Strategy) -> Strategy:

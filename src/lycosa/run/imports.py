@@ -13,7 +13,7 @@ from lycosa.vocabulary.records import Candidate, Fetch, JsonValue, Url
 from lycosa.web.encodings import decoded
 
 from .forgotten import is_forgotten, read_forgotten
-from .run_settings import Tell
+from .run_settings import Notify
 from .session import Session
 from .topic_training import TopicTrainer
 
@@ -65,10 +65,10 @@ class ImportedPeerPages(Struct, frozen=True):
     unusable: tuple[Url, ...]  # not HTML, not the announced page, or dated in the future
 
 
-def import_peer_pages(folder: Path, given: Iterable[PeerPage], *, clock: Clock, tell: Tell) -> ImportedPeerPages:
+def import_peer_pages(folder: Path, given: Iterable[PeerPage], *, clock: Clock, notify: Notify) -> ImportedPeerPages:
     """Imports pages with the time at which they were fetched; `lycosa explain` names the peer."""
     pages, known, unusable = list[Url](), list[Url](), list[Url]()
-    with Session(folder, load_recipe(folder, tell=tell), clock=clock, tell=tell) as session:
+    with Session(folder, load_recipe(folder, notify=notify), clock=clock, notify=notify) as session:
         importer = Importer(session)
         for each in given:
             if importer.is_known(each.url):

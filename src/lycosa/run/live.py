@@ -193,9 +193,11 @@ class LiveRun:
     async def prepare(self, settings: Settings) -> Crawl | None:
         """Learns the topic and standing and builds the crawl; None if interrupted."""
         session, recipe = self._session, self._session.recipe
-        seeds = list(dict.fromkeys((*session.recipe_seeds(tell=session.tell), *session.not_forgotten(settings.seeds))))
+        seeds = list(
+            dict.fromkeys((*session.recipe_seeds(notify=session.notify), *session.not_forgotten(settings.seeds)))
+        )
         quotas = recipe.stop.quotas()
-        log = open_log(recipe.logs, session.folder, known=session.log.active)
+        log = open_log(recipe.logs, session.folder, known=session.access_log.active)
         if not seeds and log is None:
             if session.topic.examples.contradictory:
                 raise RecipeError(
@@ -210,7 +212,7 @@ class LiveRun:
             require_contact(session, settings.resolve, log.access_log.urls)
         map_ = open_map(recipe.map, session.folder, allow_private=settings.allow_private)
         if map_ is not None and map_.missing:
-            session.tell(map_.missing)
+            session.notify(map_.missing)
         if not await self.learn_topic():
             return None
         web = PrefetchedWeb(self._web, unvisited_examples(session))
@@ -222,7 +224,7 @@ class LiveRun:
             self.learn_standing()
         self._tell_default_strategy()
         if dropped := session.limits_dropped(recipe.scope):
-            session.tell(
+            session.notify(
                 f"the run before was limited by {', '.join(dropped)}, and this one is not: a flag holds for one run, "
                 f"[scope] in {session.folder / FILE_NAME} for all"
             )
@@ -233,8 +235,8 @@ class LiveRun:
                 tuple(seeds),
                 msgspec.to_builtins(recipe.scope),
                 msgspec.to_builtins(utility_for(recipe.strategy, recipe.utility)),
-                map=session.map.prepare(map_),
-                logs=session.log.prepare(log),
+                map=session.topical_map.prepare(map_),
+                logs=session.access_log.prepare(log),
                 options=recipe.options or UNSET,
                 quotas=msgspec.to_builtins(quotas) or UNSET,
                 sitemap_seeds=len(named) or UNSET,
@@ -248,7 +250,9 @@ class LiveRun:
         session = self._session
         strategy, before = session.recipe.strategy, [run.strategy for run in session.collection.catalog.runs()]
         if strategy == DEFAULT_STRATEGY and strategy not in before and before and before[-1] in STRATEGIES:
-            session.tell(f"strategy {strategy}, the default, instead of {before[-1]}; --strategy {before[-1]} keeps it")
+            session.notify(
+                f"strategy {strategy}, the default, instead of {before[-1]}; --strategy {before[-1]} keeps it"
+            )
 
     async def learn_topic(self) -> bool:
         """Makes the relevance judge, fetching example pages if needed; False if interrupted."""
@@ -272,7 +276,7 @@ class LiveRun:
         if "strategy" in changed:  # then a change of target or options needs no mention
             changed = [what for what in changed if what not in ("options", "target")]
         if changed and session.status.pages:
-            session.tell(f"changed: {', '.join(changed)}; the waiting links are ranked again for {run.strategy}")
+            session.notify(f"changed: {', '.join(changed)}; the waiting links are ranked again for {run.strategy}")
             session.reranker.rerank(missing_standing=self._standing.judge)
         self._standing.judge_anew()
         self._topic.train_if_due()  # in case the last run was killed before training
@@ -292,7 +296,7 @@ class LiveRun:
                 self._topic.observe(visit)
                 kept += 1
         if kept:
-            session.tell(f"{counted(kept, 'page')} kept now that earlier runs left out ({reason})")
+            session.notify(f"{counted(kept, 'page')} kept now that earlier runs left out ({reason})")
 
     def crawl(
         self, web: Web, memory: Memory | None = None, observe: Callable[[Visit], None] = lambda visit: None
@@ -312,7 +316,7 @@ class LiveRun:
             nothing_left=session.nothing_left,
             recall=session.recall,
             slots=self._slots,
-            tell=session.tell,
+            notify=session.notify,
         )
 
     def _observe(self, visit: Visit, observe: Callable[[Visit], None]) -> None:
@@ -346,7 +350,7 @@ class LiveRun:
     def _report_dead_pages(self) -> None:
         for strategy in layers(self._session.loop.strategy):
             if isinstance(strategy, Mapped) and strategy.dead:
-                self._session.tell(
+                self._session.notify(
                     f"gone by now, of the pages of the map: {len(strategy.dead)}; "
                     f"its atlas learns of it by: lycosa map build {self._session.folder} --for TOPIC --out ATLAS"
                 )
@@ -355,7 +359,7 @@ class LiveRun:
         """If there is a relevance target, tells whether it was met."""
         for strategy in layers(self._session.loop.strategy):
             if isinstance(strategy, Hunter) and strategy.target is not None and strategy.recent_relevance is not None:
-                self._session.tell(describe_target_result(strategy.target))
+                self._session.notify(describe_target_result(strategy.target))
 
     async def _sitemap_urls(self, seeds: Iterable[Url]) -> list[Url]:
         session, earlier = self._session, EarlierRequests(self._session)
@@ -370,5 +374,5 @@ class LiveRun:
             holds=earlier.holds(),
             interrupted=lambda: session.status.is_interrupted,
         )
-        session.tell(f"{counted(len(found.urls), 'URL')} in {counted(found.named, 'sitemap')}")
+        session.notify(f"{counted(len(found.urls), 'URL')} in {counted(found.named, 'sitemap')}")
         return found.urls

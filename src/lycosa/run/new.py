@@ -30,7 +30,7 @@ def new_collection(
     in_links: Path | None = None,
     traffic: Path | None = None,
     scope: Scope = Scope(),
-    tell: Callable[[str], None] = lambda line: None,
+    notify: Callable[[str], None] = lambda line: None,
 ) -> Path:
     """Creates the folder and returns the path of its recipe; arguments are checked before anything is written.
 
@@ -38,16 +38,16 @@ def new_collection(
     themselves; in-links and traffic are tables from which the importance of pages is learned.
 
     scope: the scope of every crawl of the collection.
-    tell: called with notes on how input was interpreted, such as a host name as a URL.
+    notify: called with notes on how input was interpreted, such as a host name as a URL.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is there already; choose another name, or go on with: lycosa crawl {folder}")
     checked_contact(contact, "--contact")
-    good = _examples(examples, "examples", tell)
-    bad = _examples(negatives, "negatives", tell)
+    good = _examples(examples, "examples", notify)
+    bad = _examples(negatives, "negatives", notify)
     if bad and not good:
         raise UsageError("negatives alone do not name a topic; give --examples too")
-    urls = _seeds(seeds, tell)
+    urls = _seeds(seeds, notify)
     if in_links is not None:
         read_in_links(in_links)
     if traffic is not None:
@@ -78,16 +78,16 @@ def new_collection(
 Given = Path | Sequence[str | Path]  # a file, or lines and files
 
 
-def _examples(given: Given, what: str, tell: Callable[[str], None]) -> list[Example]:
+def _examples(given: Given, what: str, notify: Callable[[str], None]) -> list[Example]:
     files, lines = _parted(given)
-    found = [example for file in files for example in read_examples(file, tell=tell)]
-    return found + examples_in((" ".join(line.split()) for line in lines), Path(what), tell=tell)
+    found = [example for file in files for example in read_examples(file, notify=notify)]
+    return found + examples_in((" ".join(line.split()) for line in lines), Path(what), notify=notify)
 
 
-def _seeds(given: Given, tell: Callable[[str], None]) -> list[Url]:
+def _seeds(given: Given, notify: Callable[[str], None]) -> list[Url]:
     files, lines = _parted(given)
-    found = [url for file in files for url in read_seeds(file, tell=tell)]
-    return list(dict.fromkeys(found + seeds_in(lines, "seeds", tell=tell)))
+    found = [url for file in files for url in read_seeds(file, notify=notify)]
+    return list(dict.fromkeys(found + seeds_in(lines, "seeds", notify=notify)))
 
 
 def _parted(given: Given) -> tuple[list[Path], list[str]]:

@@ -67,7 +67,7 @@ def open_for_reading(folder: Path) -> Collection:
     return open_collection(folder, clock=WallClock(), reader=reader_of(load_recipe(folder, to_read=True)))
 
 
-def bring_index_up_to_date(folder: Path, *, tell: Callable[[str], None]) -> None:
+def bring_index_up_to_date(folder: Path, *, notify: Callable[[str], None]) -> None:
     """Adds missing pages to the search index; tells the user if that is impossible, as during a crawl."""
     with open_for_reading(folder) as collection:
         missing, is_outdated = collection.pages_not_indexed(), collection.search.is_outdated()
@@ -77,9 +77,9 @@ def bring_index_up_to_date(folder: Path, *, tell: Callable[[str], None]) -> None
     try:
         with open_collection(folder, clock=WallClock(), reader=reader_of(recipe), writable=True):
             older = "made by an older version; building it again" if is_outdated else "behind; adding to it"
-            tell(f"the search index is {older}: {counted(missing, 'page')}")
+            notify(f"the search index is {older}: {counted(missing, 'page')}")
     except CollectionError as error:
-        tell(f"{counted(missing, 'page')} cannot be searched yet: {error}")
+        notify(f"{counted(missing, 'page')} cannot be searched yet: {error}")
 
 
 def html_of(fetch: Fetch) -> str:

@@ -164,14 +164,14 @@ class RefreshTally:
             refused=counts[Change.REFUSED],
             new=counts["new"],
             led_nowhere=counts["led nowhere"],
-            changed_pages=self._most(Change.CHANGED),
-            new_pages=self._most("new"),
-            vanished_pages=self._most(Change.VANISHED),
-            returned_pages=self._most(Change.RETURNED),
+            changed_pages=self._important(Change.CHANGED),
+            new_pages=self._important("new"),
+            vanished_pages=self._important(Change.VANISHED),
+            returned_pages=self._important(Change.RETURNED),
             **more,
         )
 
-    def _most(self, kind: Change | str) -> list[NamedPage]:
+    def _important(self, kind: Change | str) -> list[NamedPage]:
         return _most_important(self._named.get(kind, []))
 
 
@@ -233,7 +233,7 @@ class Refresh(Visits):
             return no_visits()
         if session.loop.strategy.uses_standing:
             run.learn_standing()
-        run.begin(session.state.run_as_before(asdict(plan)))
+        run.begin(session.state.run_with_last_settings(asdict(plan)))
         table = self._table(session.clock.now())
         chosen = self._chosen(table, plan.budget)
         self.tally.typical = typical_of(session.collection.catalog.refresh_states())

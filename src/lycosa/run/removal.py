@@ -5,14 +5,14 @@ from functools import partial
 from pathlib import Path
 
 from lycosa.collection.collection import Collection
-from lycosa.collection.journal import Upkeep, end_journal, read_journal, write_journal
+from lycosa.collection.journal import Maintenance, delete_journal, read_journal, write_journal
 from lycosa.vocabulary.errors import LycosaError
 
 from .crawl_state import CrawlState
 from .forgotten import is_forgotten, is_forgotten_name, read_forgotten
 from .reranker import Reranker
 from .review import drop_from_sample
-from .run_settings import Tell
+from .run_settings import Notify
 from .steering import forget_steering
 from .stored_pages import StoredPages
 from .topic import MODEL_FILE, TopicJudge, forget_labels
@@ -30,18 +30,18 @@ def remove_forgotten(
     pages: StoredPages,
     reranker: Reranker,
     checkpoint: Callable[[], None],
-    tell: Tell,
+    notify: Notify,
 ) -> int:
     """Removes what the user had forgotten, unless that was done; returns the number of removed pages.
 
     The journal of upkeep records this until it is done, so that after a kill the next session does it again.
     """
     catalog, forgotten = collection.catalog, read_forgotten(folder)
-    was_killed = read_journal(folder) == Upkeep("forget")
+    was_killed = read_journal(folder) == Maintenance("forget")
     is_done = sorted(forgotten) == (catalog.get_state("forgotten", list[int]) or [])
     if is_done and not was_killed:
         return 0
-    write_journal(folder, Upkeep("forget"))
+    write_journal(folder, Maintenance("forget"))
     is_removed = partial(is_forgotten, forgotten=forgotten)
     forget_labels(folder, is_removed)
     drop_from_sample(folder, is_removed)
@@ -60,9 +60,9 @@ def remove_forgotten(
     catalog.put_state("forgotten", sorted(forgotten))
     checkpoint()
     if collection.compact():
-        end_journal(folder)
+        delete_journal(folder)
     else:
-        tell("another program reads the catalog: the next command removes the last of what was forgotten")
+        notify("another program reads the catalog: the next command removes the last of what was forgotten")
     return removed
 
 

@@ -15,7 +15,7 @@ from lycosa.vocabulary.records import RELEVANT, Visit
 
 from .crawl_journal import CrawlJournal
 from .crawl_state import CrawlState
-from .run_settings import Tell
+from .run_settings import Notify
 
 _PROGRESS_INTERVAL = 5.0  # seconds between messages while the archive is read
 _SAVE_INTERVAL = 1_000  # visits after which the frontier is written, to bound memory
@@ -24,12 +24,14 @@ _SAVE_INTERVAL = 1_000  # visits after which the frontier is written, to bound m
 class Reranker:
     """Re-ranks the frontier by the visits of the archive, or by new scores alone."""
 
-    def __init__(self, state: CrawlState, collection: Collection, reader: Reader, *, journal: CrawlJournal, tell: Tell):
+    def __init__(
+        self, state: CrawlState, collection: Collection, reader: Reader, *, journal: CrawlJournal, notify: Notify
+    ):
         self._state = state
         self._collection = collection
         self._reader = reader
         self._journal = journal
-        self._tell = tell
+        self._notify = notify
 
     def rank_if_due(self) -> None:
         """Re-ranks the frontier if an earlier session left that to do."""
@@ -42,7 +44,7 @@ class Reranker:
             self.rejudge(strategy, {page.url: page.relevance for page in pages if page.relevance is not None})
         else:
             self.rerank()
-        self._state.end_ranking()
+        self._state.mark_reranked()
 
     def rejudge(
         self,
@@ -108,5 +110,5 @@ class Reranker:
             if time.monotonic() - told_at > _PROGRESS_INTERVAL:
                 told_at = time.monotonic()
                 pages = self._state.status.pages
-                self._tell(f"{number:,} visits of the archive read again, of {pages:,} pages and more")
+                self._notify(f"{number:,} visits of the archive read again, of {pages:,} pages and more")
             yield replace(event, page=self._reader(event.fetch))

@@ -38,7 +38,7 @@ class ResumedCrawl(Visits):
             return no_visits()
         if session.loop.strategy.uses_standing:
             run.learn_standing()
-        run.begin(session.state.run_as_before(None))
+        run.begin(session.state.run_with_last_settings(None))
         crawl = run.crawl(web)
         parts = {field.name: getattr(crawl, field.name) for field in fields(crawl)}
         # No checkpoints and no training during the run: a checkpoint would lack the links that are set aside.

@@ -19,7 +19,7 @@ from lycosa.vocabulary.records import JsonValue
 
 from .crawl import NOTHING_LEFT
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 class RunSettings(Struct, frozen=True):
@@ -33,10 +33,10 @@ class RunSettings(Struct, frozen=True):
     quotas: Quotas
 
     @classmethod
-    def restored(cls, catalog: Queries, recipe: Recipe, *, tell: Tell) -> Self:
+    def restored(cls, catalog: Queries, recipe: Recipe, *, notify: Notify) -> Self:
         """The settings of the last run; those of the recipe before the first."""
         last, options = catalog.get_state("strategy", str), catalog.get_state("options", dict[str, Any])
-        strategy, options = _permitted(last or recipe.strategy, options or {}, recipe, tell)
+        strategy, options = _permitted(last or recipe.strategy, options or {}, recipe, notify)
         utility = catalog.get_state("utility") or msgspec.to_builtins(recipe.utility)
         return cls(
             strategy,
@@ -47,9 +47,9 @@ class RunSettings(Struct, frozen=True):
         )
 
     @classmethod
-    def of_run(cls, run: RunStart, recipe: Recipe, *, tell: Tell) -> Self:
+    def of_run(cls, run: RunStart, recipe: Recipe, *, notify: Notify) -> Self:
         """The settings that a run records at its start."""
-        strategy, options = _permitted(run.strategy, run.options or {}, recipe, tell)
+        strategy, options = _permitted(run.strategy, run.options or {}, recipe, notify)
         utility = utility_for(strategy, _utility_of(run.utility))
         return cls(strategy, options, utility, _scope_of(run.scope), _quotas_of(run.quotas or None))
 
@@ -112,7 +112,7 @@ class RunSettings(Struct, frozen=True):
 
 
 def _permitted(
-    strategy: str, options: Mapping[str, JsonValue], recipe: Recipe, tell: Tell
+    strategy: str, options: Mapping[str, JsonValue], recipe: Recipe, notify: Notify
 ) -> tuple[str, Mapping[str, JsonValue]]:
     """The strategy of a run, and its options. A plug-in runs only if the recipe or a flag names it, not because an
     archived run does; otherwise, the recipe's strategy is used. Options that are no longer valid are dropped."""
@@ -121,10 +121,10 @@ def _permitted(
             if options:  # a strategy without any is made when it is needed
                 find_strategy(strategy)(**check_options(strategy, options))
         except UsageError as error:
-            tell(f"going on without the options of the run before: {error}")
+            notify(f"going on without the options of the run before: {error}")
             return strategy, {}
         return strategy, options
-    tell(
+    notify(
         f"the run before went by the plug-in {strategy}, which the recipe does not name; going on by {recipe.strategy}"
     )
     return recipe.strategy, recipe.options

@@ -37,7 +37,7 @@ from .open import open_collection, reader_of
 from .recall import RecallEstimate, RecallTracker
 from .removal import remove_forgotten
 from .reranker import Reranker
-from .run_settings import Tell
+from .run_settings import Notify
 from .stored_pages import StoredPages
 from .topic import TopicJudge, examples_of
 from .trust import check_collection, is_trusted, plain_file, require_trust, without_untrusted_settings
@@ -62,7 +62,7 @@ class Session:
         recipe: Recipe,
         *,
         clock: Clock,
-        tell: Tell = lambda line: None,
+        notify: Notify = lambda line: None,
         rebuild: bool = False,
         wrap_reader: Callable[[Reader], Reader] = lambda reader: reader,
         ranks: bool = True,
@@ -76,7 +76,7 @@ class Session:
         self.folder = folder
         self.recipe = recipe
         self.clock = clock
-        self.tell = tell
+        self.notify = notify
         self._ranks = ranks
         self._checkpoints = CheckpointSchedule()
         self.reader = wrap_reader(reader_of(recipe, is_left_out=forgetter(folder)))
@@ -96,12 +96,12 @@ class Session:
                 journal=self.journal,
                 recall=self._recall,
                 clock=clock,
-                tell=tell,
+                notify=notify,
             )
-            self.reranker = Reranker(self.state, collection, self.reader, journal=self.journal, tell=tell)
+            self.reranker = Reranker(self.state, collection, self.reader, journal=self.journal, notify=notify)
             self.status = self.state.status
-            self.map = self.state.map
-            self.log = self.state.log
+            self.topical_map = self.state.topical_map
+            self.access_log = self.state.access_log
             self._catch_up()
             self.pages_forgotten = remove_forgotten(
                 folder,
@@ -111,7 +111,7 @@ class Session:
                 pages=self.pages,
                 reranker=self.reranker,
                 checkpoint=self.checkpoint,
-                tell=tell,
+                notify=notify,
             )
         except BaseException:
             collection.abandon()  # the next session catches up from the last checkpoint
@@ -123,12 +123,12 @@ class Session:
         if self._ranks:
             state.restore()
         if collection.settled:
-            self.tell(collection.settled)
+            self.notify(collection.settled)
         if collection.index_was_outdated:
-            self.tell("the search index was made by an older version: building it again before the next search")
+            self.notify("the search index was made by an older version: building it again before the next search")
         state.steer()  # the frontier may lack the latest commands
         applied = replay_archive(
-            collection, state, self.reader, checkpoint=self.checkpoint, clock=self.clock, tell=self.tell
+            collection, state, self.reader, checkpoint=self.checkpoint, clock=self.clock, notify=self.notify
         )
         if self._ranks:
             self.reranker.rank_if_due()
@@ -173,10 +173,10 @@ class Session:
         """The seeds of all runs so far, from recipe, flags and sitemaps."""
         return self.state.seeds
 
-    def recipe_seeds(self, *, tell: Tell = lambda line: None) -> list[Url]:
+    def recipe_seeds(self, *, notify: Notify = lambda line: None) -> list[Url]:
         """The seeds of the recipe, else its good examples, even if the topic is a rule. Forgotten URLs are left out."""
         if self.recipe.seeds:
-            return self.not_forgotten(read_seeds(plain_file(self.folder / self.recipe.seeds), tell=tell))
+            return self.not_forgotten(read_seeds(plain_file(self.folder / self.recipe.seeds), notify=notify))
         return [url for url, good in examples_of(self.recipe.topic, self.folder).urls.items() if good]
 
     def not_forgotten(self, urls: Iterable[Url]) -> list[Url]:

@@ -102,7 +102,7 @@ class StandingTrainer:
         if model is None or judge is None:
             return
         if session.status.pages and (self._is_new or session.collection.catalog.has_pages_without_standing()):
-            session.tell(f"Importance model updated: re-scoring {counted(session.status.pages, 'page')}.")
+            session.notify(f"Importance model updated: re-scoring {counted(session.status.pages, 'page')}.")
             standing = self._judge_pages(judge)
             session.record(Scores(session.clock.now(), "how much pages matter is learnt anew", {}, standing))
             session.checkpoint()
@@ -133,21 +133,21 @@ class StandingTrainer:
         return bisect_right(LEARN_AT if learns_from_own_pages else LEARN_AT[:1], self._session.status.pages)
 
     def _report(self, model: StandingModel, *, is_first: bool) -> None:
-        source, tell = self._source, self._session.tell
+        source, notify = self._source, self._session.notify
         authority = self._session.state.strategies.authority
         if is_first and authority is not None:
             lists = ", ".join(each.name for each in authority.sources)
-            tell(f"importance also by the rank of sites: {lists} ({len(authority):,} ranks)")
+            notify(f"importance also by the rank of sites: {lists} ({len(authority):,} ranks)")
         if not _name_of(source):
             if is_first:
-                tell(_BUILT_IN)
+                notify(_BUILT_IN)
             if is_first and source.traffic:
-                tell(f"{source.traffic} is not used for pages: that model knows nothing of traffic; give in_links")
+                notify(f"{source.traffic} is not used for pages: that model knows nothing of traffic; give in_links")
         elif model.notes:
             for note in model.notes:
-                tell(f"{_name_of(source)}: {note}")
+                notify(f"{_name_of(source)}: {note}")
         elif self._is_new:
-            tell(f"importance is learned from {_name_of(source)}: {counted(model.pages, 'page')}")
+            notify(f"importance is learned from {_name_of(source)}: {counted(model.pages, 'page')}")
 
     def _save(self, model: StandingModel) -> None:
         path = self._session.folder / STANDING_FILE

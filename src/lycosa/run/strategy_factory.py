@@ -36,14 +36,14 @@ class StrategyFactory:
         topic: TopicJudge,
         map: Guide[OpenMap],
         log: Guide[OpenLog],
-        tell: Callable[[str], None],
+        notify: Callable[[str], None],
     ):
         self._folder = folder
         self._recipe = recipe
         self._topic = topic
         self._map = map
         self._log = log
-        self._tell = tell
+        self._notify = notify
 
     def make(self, settings: RunSettings) -> Strategy:
         """A new strategy, wrapped in the active guides."""
@@ -73,7 +73,7 @@ class StrategyFactory:
             strategy.restore(state)
             _restore_visited(strategy, catalog)
         except (LookupError, TypeError, ValueError, AttributeError):
-            self._tell("an older version has crawled here: ranking the waiting links again")
+            self._notify("an older version has crawled here: ranking the waiting links again")
             return None
         return strategy
 

@@ -109,12 +109,12 @@ class TopicTrainer:
                 given = "Fewer than 5" if topic.examples.bad else "No"
                 ranks_again = isinstance(session.loop.strategy, SupportsRejudge)
                 when = ", ".join(map(str, (RETRAIN_AT if ranks_again else sorted(RERANK_AT))[:4]))
-                session.tell(
+                session.notify(
                     f"{given} off-topic examples given (--negatives). Using built-in everyday text for now; scores are "
                     f"provisional: the model is retrained at {when} … pages."
                 )
             for line in topic.warnings(session.pages.page):
-                session.tell(line)
+                session.notify(line)
             self._train_first()
             self._tell_unknown_language()
         self._use_stems()
@@ -124,7 +124,7 @@ class TopicTrainer:
     def _tell_unknown_language(self) -> None:
         model = self._session.topic.word_weights()
         if model is not None and model.meaning is None:
-            self._session.tell(
+            self._session.notify(
                 "the built-in word vectors are English and know few words of the topic: words alone decide"
             )
 
@@ -266,7 +266,7 @@ class TopicTrainer:
         unknown = self._crawled.missing(session.topic.words_as_written())
         if unknown:
             words = ", ".join(f"“{word}”" for word in unknown[:_MAX_NAMED])
-            session.tell(f"on none of the pages: {words} of the topic; other words or examples may find more")
+            session.notify(f"on none of the pages: {words} of the topic; other words or examples may find more")
 
     def _train_on_crawl(self) -> None:
         session = self._session
@@ -287,10 +287,10 @@ class TopicTrainer:
         session = self._session
         assert self._judge is not None
         rejudged = self._crawled.judged_by(self._judge, limit)
-        if session.state.is_restored and isinstance(strategy := session.loop.strategy, SupportsRejudge):
+        if session.state.has_frontier and isinstance(strategy := session.loop.strategy, SupportsRejudge):
             session.reranker.rejudge(strategy, rejudged.relevances)
         else:
-            session.state.rank_later(by_scores=True)
+            session.state.request_reranking(by_scores=True)
         self._record_relevances(rejudged, reason)
         return len(rejudged.relevances)
 
@@ -315,7 +315,7 @@ class TopicTrainer:
                 else "there was no model of the topic"
             )
             if self._ranks_again() and session.status.pages <= MAX_KEPT and not self._change_of_stems:
-                session.tell(f"{reason}: re-scoring {counted(session.status.pages, 'page')}")
+                session.notify(f"{reason}: re-scoring {counted(session.status.pages, 'page')}")
                 self._rejudge(MAX_KEPT, reason)
                 self._note_judge()
             else:
@@ -331,7 +331,7 @@ class TopicTrainer:
 
     def _judge_anew(self, reason: str) -> None:
         session = self._session
-        session.tell(f"{reason}: re-scoring {counted(session.status.pages, 'page')}")
+        session.notify(f"{reason}: re-scoring {counted(session.status.pages, 'page')}")
         missing = self._standing.judge if self._standing else None
         if (history := self._usable_history()) is not None and missing is None:
             relevance = self._judge_history(history)
@@ -448,7 +448,7 @@ class _CrawledPages:
         session = self._session
         missing = len(rows) - session.pages.words.count()
         if missing >= _MIN_ANNOUNCED:
-            session.tell(
+            session.notify(
                 f"reading {counted(missing, 'page')} from the archive, once; the next time takes a second or so"
             )
         kept = session.pages.words.after(rows[0].number - 1) if rows else iter(())

@@ -32,7 +32,7 @@ MAX_HOPS = 5  # redirects followed
 MAX_EXAMPLES = 50  # pages fetched to train the model
 _MAX_WORDS = 10  # shown for, and against, the topic
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 class TriedLink(Struct, frozen=True):
@@ -64,7 +64,7 @@ class Trial(Struct, frozen=True):
 
 
 async def try_url(
-    folder: Path, recipe: Recipe, url: Url, settings: Settings, *, clock: Clock, tell: Tell = lambda line: None
+    folder: Path, recipe: Recipe, url: Url, settings: Settings, *, clock: Clock, notify: Notify = lambda line: None
 ) -> Trial:
     """Fetches one page as politely as a crawl does, and the examples if no model has been trained yet.
 
@@ -78,7 +78,7 @@ async def try_url(
         topic = TopicJudge(recipe.topic, folder, reader)
         collection = _collection(folder)
         try:
-            model = await _judge(topic, collection, reader, web, clock, recipe.requests.delay, tell)
+            model = await _judge(topic, collection, reader, web, clock, recipe.requests.delay, notify)
             fetches = [fetch async for fetch in _fetched(web, url, clock, recipe.requests.delay)]
             return _tried(fetches, folder, recipe, reader, topic, model, collection)
         finally:
@@ -122,7 +122,7 @@ async def _judge(
     web: Web,
     clock: Clock,
     delay: float,
-    tell: Tell,
+    notify: Notify,
 ) -> Relevance:
     topic.check()
     if not topic.learns:
@@ -134,11 +134,11 @@ async def _judge(
     for example in list(topic.examples.urls)[:MAX_EXAMPLES]:
         pages[example] = _stored(collection, reader, example)
         if pages[example] is None:
-            tell(f"fetching the example {example}")
+            notify(f"fetching the example {example}")
             async for fetch in _fetched(web, example, clock, delay):
                 pages[example] = reader(fetch)
             if pages[example] is None:
-                tell(f"example {example}: {outcome_in_words(fetch.outcome, fetch.status, fetch.detail)}")
+                notify(f"example {example}: {outcome_in_words(fetch.outcome, fetch.status, fetch.detail)}")
             await clock.sleep_until(clock.now() + delay)
     terms = {url: page.terms for url, page in pages.items() if page is not None}
     return topic.judge(topic.train(terms.get, [], 0))

@@ -126,14 +126,14 @@ def require_trust(folder: Path) -> None:
         )
 
 
-def polite_recipe(folder: Path, *, tell: Callable[[str], None] | None = None) -> Recipe:
+def polite_recipe(folder: Path, *, notify: Callable[[str], None] | None = None) -> Recipe:
     """The recipe for making requests: unchanged if the folder is trusted, else at least as polite as the defaults.
     Tells the user what was changed."""
-    recipe = load_recipe(folder, tell=tell)
+    recipe = load_recipe(folder, notify=notify)
     if not (impolite := _impolite_settings(recipe)) or is_trusted(folder):
         return recipe
-    if tell is not None:
-        tell(
+    if notify is not None:
+        notify(
             f"{folder} was not made on this machine: {visible(', '.join(impolite), 300)} of its {FILE_NAME} is not"
             " heeded: it is less polite than the default, or speaks for somebody else; look at it, and if you want"
             f" that: lycosa trust {folder}"

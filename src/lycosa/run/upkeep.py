@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from lycosa.collection.collection import settle_rebuild
-from lycosa.collection.journal import Upkeep, read_journal, write_journal
+from lycosa.collection.journal import Maintenance, read_journal, write_journal
 from lycosa.frontier.durable import waiting_urls
 from lycosa.recipe import Recipe, load_recipe
 from lycosa.vocabulary.clock import Clock
@@ -19,7 +19,7 @@ from . import steering
 from .forgotten import add_forgotten
 from .imports import Importer
 from .removal import REPORT_FILE
-from .run_settings import Tell
+from .run_settings import Notify
 from .session import Session
 from .topic import is_rule
 from .topic_training import Learnt, TopicTrainer
@@ -47,24 +47,24 @@ class Forgotten(Struct, frozen=True):
     report: Path | None  # deleted, because it may name what was forgotten
 
 
-def rebuild(folder: Path, *, clock: Clock, tell: Tell) -> int:
+def rebuild(folder: Path, *, clock: Clock, notify: Notify) -> int:
     """Rebuilds catalog, search index and frontier from the archive; returns the number of pages."""
     with Session(
-        folder, load_recipe(folder, tell=tell), clock=clock, tell=tell, rebuild=True, is_upkeep=True
+        folder, load_recipe(folder, notify=notify), clock=clock, notify=notify, rebuild=True, is_upkeep=True
     ) as session:
         for file, records in session.collection.archive.unreadable_records.items():
-            tell(
+            notify(
                 f"{records} records of {file} were passed over, and kept: a newer Lycosa wrote them, or others did,"
                 f" whose pages are taken in with: lycosa import"
             )
         for file, size in session.collection.archive.damaged_bytes.items():
-            tell(f"{size:,} bytes of {file} are damaged: what was there is lost; look for a copy of the file")
+            notify(f"{size:,} bytes of {file} are damaged: what was there is lost; look for a copy of the file")
         return session.status.pages
 
 
-def import_archive(folder: Path, path: Path, *, clock: Clock, tell: Tell) -> ImportedArchive:
+def import_archive(folder: Path, path: Path, *, clock: Clock, notify: Notify) -> ImportedArchive:
     """Imports the HTML pages of a WARC file, with the time at which they were fetched."""
-    with Session(folder, load_recipe(folder, tell=tell), clock=clock, tell=tell) as session:
+    with Session(folder, load_recipe(folder, notify=notify), clock=clock, notify=notify) as session:
         importer = Importer(session)
         fetches = importer.pages_in(path)
         pages = known = 0
@@ -75,15 +75,15 @@ def import_archive(folder: Path, path: Path, *, clock: Clock, tell: Tell) -> Imp
             importer.take(fetch, {"imported from": path.name})
             pages += 1
             if pages % 1_000 == 0:
-                tell(f"{pages} pages imported")
+                notify(f"{pages} pages imported")
         return ImportedArchive(pages, known, fetches.skipped, fetches.damage)
 
 
-def label(folder: Path, labels: dict[Url, bool], *, clock: Clock, tell: Tell) -> Learnt:
+def label(folder: Path, labels: dict[Url, bool], *, clock: Clock, notify: Notify) -> Learnt:
     """Records labels, good and bad, and trains the model once. The labels are saved first."""
-    recipe = load_recipe(folder, tell=tell)
+    recipe = load_recipe(folder, notify=notify)
     require_learning(folder, recipe)
-    with Session(folder, recipe, clock=clock, tell=tell, ranks=False) as session:
+    with Session(folder, recipe, clock=clock, notify=notify, ranks=False) as session:
         if labels:  # otherwise, those in the file are learnt
             steering.label(folder, labels)
         return TopicTrainer(session).learn_labels("pages were labelled")
@@ -95,9 +95,9 @@ def require_learning(folder: Path, recipe: Recipe) -> None:
         raise UsageError(f"{folder}: the recipe's topic is a rule, which learns nothing from labels; change the rule")
 
 
-def undo(folder: Path, *, clock: Clock, tell: Tell) -> steering.SteeringCommand | None:
+def undo(folder: Path, *, clock: Clock, notify: Notify) -> steering.SteeringCommand | None:
     """Undoes the last labels, block or boost and returns it; None if there is none."""
-    with Session(folder, load_recipe(folder), clock=clock, tell=tell, ranks=False) as session:
+    with Session(folder, load_recipe(folder), clock=clock, notify=notify, ranks=False) as session:
         command = steering.undo(folder)
         if command is not None and command.action == "label":
             TopicTrainer(session).learn_labels("labels were taken back")
@@ -105,15 +105,15 @@ def undo(folder: Path, *, clock: Clock, tell: Tell) -> steering.SteeringCommand 
         return command
 
 
-def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> Forgotten:
+def forget(folder: Path, what: str, *, clock: Clock, notify: Notify) -> Forgotten:
     """Removes a URL, or everything of a host, from all files, and never fetches it again."""
     name = _url_or_host(what)
-    recipe = load_recipe(folder, tell=tell)
+    recipe = load_recipe(folder, notify=notify)
 
     def is_named(url: Url) -> bool:
         return name in (url, host_of(url), hostname_of(url))
 
-    with Session(folder, recipe, clock=clock, tell=tell, is_upkeep=True) as session:  # raises if it is not writable
+    with Session(folder, recipe, clock=clock, notify=notify, is_upkeep=True) as session:  # raises if it is not writable
         known = [*session.collection.catalog.known_urls(), *waiting_urls(session.collection.catalog.connection)]
     was_known = any(map(is_named, known))
     alike = () if was_known else _hosts_like(name, known)
@@ -122,14 +122,14 @@ def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> Forgotten:
         raise UsageError(f"{what!r} is a pattern, and forget takes a URL or the whole name of a host{there_are}")
     report = folder / REPORT_FILE
     has_report = report.exists()
-    write_journal(folder, Upkeep("forget"))  # from here on, it will be forgotten even after a kill
+    write_journal(folder, Maintenance("forget"))  # from here on, it will be forgotten even after a kill
     add_forgotten(folder, name)
-    with Session(folder, recipe, clock=clock, tell=tell, is_upkeep=True) as session:
+    with Session(folder, recipe, clock=clock, notify=notify, is_upkeep=True) as session:
         pages = session.pages_forgotten
     return Forgotten(name, pages, was_known, alike, report if has_report else None)
 
 
-def finish_upkeep(folder: Path, *, clock: Clock, tell: Tell = lambda line: None) -> None:
+def finish_upkeep(folder: Path, *, clock: Clock, notify: Notify = lambda line: None) -> None:
     """Finishes a rebuild or a forgetting that was interrupted by a kill, and tells the user.
 
     Does nothing if another process uses the collection or it is not writable.
@@ -140,15 +140,15 @@ def finish_upkeep(folder: Path, *, clock: Clock, tell: Tell = lambda line: None)
         return
     if upkeep.task == "rebuild":
         if message := settle_rebuild(folder):
-            tell(message)
+            notify(message)
         return
     try:
         with Session(folder, load_recipe(folder, to_read=True), clock=clock, is_upkeep=True):
             pass
     except CollectionError as error:
-        tell(f"a forgetting that was broken off cannot be finished yet: {error}")
+        notify(f"a forgetting that was broken off cannot be finished yet: {error}")
         return
-    tell("what was being forgotten when a command was broken off is forgotten now")
+    notify("what was being forgotten when a command was broken off is forgotten now")
 
 
 def _hosts_like(name: str, known: Iterable[Url]) -> tuple[str, ...]:

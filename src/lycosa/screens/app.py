@@ -542,7 +542,7 @@ class Screens:
         """Adds the pages that a crawl left out to the search index, in the background; fails while a crawl runs."""
         began, task = self._indexing.get(folder, (-math.inf, None))
         if (task is None or task.done()) and time.monotonic() - began > _INDEX_INTERVAL:
-            adding = self._threaded(bring_index_up_to_date, folder, tell=lambda line: None)
+            adding = self._threaded(bring_index_up_to_date, folder, notify=lambda line: None)
             self._indexing[folder] = time.monotonic(), asyncio.create_task(adding)
 
     async def _frontier(self, request: Request) -> FrontierView:
@@ -559,7 +559,7 @@ class Screens:
 
         def learn() -> int | None:
             require_trust(folder)
-            return label_pages(folder, {url: label == "good"}, tell=lambda line: None).judged
+            return label_pages(folder, {url: label == "good"}, notify=lambda line: None).judged
 
         return LabelReply(url, label, await self._threaded(learn))
 

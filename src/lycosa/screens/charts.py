@@ -46,11 +46,11 @@ def _curves(
     if not first and not second:
         return Markup('<p class="none">No page yet.</p>')
     right, bottom = width - _RIGHT, _HEIGHT - _BOTTOM
-    most = max([1.0, *(curve[-1][0] for curve in (first, second) if curve)])
+    last_x = max([1.0, *(curve[-1][0] for curve in (first, second) if curve)])
 
     def points(curve: Sequence[tuple[float, float]]) -> str:
         return " ".join(
-            f"{_LEFT + x / most * (right - _LEFT):.1f},{bottom - y * (bottom - _TOP):.1f}" for x, y in curve
+            f"{_LEFT + x / last_x * (right - _LEFT):.1f},{bottom - y * (bottom - _TOP):.1f}" for x, y in curve
         )
 
     grid = "".join(
@@ -61,7 +61,7 @@ def _curves(
     )
     ticks = "".join(
         f'<text x="{_LEFT + part * (right - _LEFT):.1f}" y="{_HEIGHT - 8}" text-anchor="{anchor}">'
-        f"{most * part:,.0f}</text>"
+        f"{last_x * part:,.0f}</text>"
         for part, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end"))
     )
     return Markup(

@@ -114,7 +114,7 @@ class Crawls:
             request = _REQUESTS[action]
         else:
             raise UsageError("a crawl can be started, paused, resumed and stopped, and has a budget")
-        execute_command(folder, request, tell=lambda line: None)
+        execute_command(folder, request, notify=lambda line: None)
         with self._lock:
             self._figures.pop(folder, None)
 
@@ -135,4 +135,4 @@ def prefer_or_block(folder: Path, action: str, what: str) -> None:
     if action not in _STEERING:
         raise UsageError("a host can be blocked or preferred")
     request = replace(_STEERING[action], what=what.strip()[:2_000])
-    execute_command(folder, request, tell=lambda line: None)
+    execute_command(folder, request, notify=lambda line: None)

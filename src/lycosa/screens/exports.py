@@ -41,7 +41,7 @@ class ExportRequest(Struct, frozen=True):
 
     format: str = "jsonl"
     content: str = ""  # one of CONTENTS
-    most: int | None = None  # limit of pages; the most relevant ones
+    max_pages: int | None = None  # the most relevant ones
     host: str = ""
     language: str = ""
     min_relevance: float | None = None
@@ -60,7 +60,7 @@ class ExportRequest(Struct, frozen=True):
             hosts=(self.host,) if self.host else (),
             languages=(self.language,) if self.language else (),
             min_relevance=self.min_relevance,
-            top=None if self.most is None else max(1, min(self.most, MAX_PAGES)),
+            top=None if self.max_pages is None else max(1, min(self.max_pages, MAX_PAGES)),
             label=self.label or None,
             since=self.since or None,
             now=time.time(),
@@ -73,7 +73,7 @@ class ExportView(Struct, frozen=True):
     asked: ExportRequest
     pages: int  # that are chosen
     total: int  # in the collection
-    most: int  # limit of pages that are written
+    max_pages: int  # that are written
 
 
 def export_view(folder: Path, asked: ExportRequest) -> ExportView:

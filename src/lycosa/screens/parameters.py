@@ -61,7 +61,7 @@ def export_request(request: Request) -> ExportRequest:
     return ExportRequest(
         format=text(request, "format", 20) or "jsonl",
         content=text(request, "content", 20),
-        most=whole(request, "most") or None,
+        max_pages=whole(request, "most") or None,
         host=text(request, "host"),
         language=text(request, "language", 20),
         min_relevance=share(request, "min_relevance"),

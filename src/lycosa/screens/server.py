@@ -29,7 +29,7 @@ def serve(
     *,
     port: int,
     open_browser: bool,
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
     read_only: bool = False,
     listen: str = "",
     password: str = "",
@@ -57,14 +57,14 @@ def serve(
     gate = make_app(library, access, crawls=crawls)
     named = f"[{address}]" if ":" in address else address
     private = f"http://{named}:{port}/" if password or access.is_open else f"http://{named}:{port}/?token={gate.token}"
-    tell(f"the screens of {root}: {private}")
+    notify(f"the screens of {root}: {private}")
     if access.is_open:
-        tell(f"everybody who reaches it may read; {published} is the address that it answers to behind a proxy")
+        notify(f"everybody who reaches it may read; {published} is the address that it answers to behind a proxy")
     elif password:
-        tell("the password opens them; the connection is not encrypted: use it in a network that you trust")
-        tell(f"programs send the token: {gate.token}")
+        notify("the password opens them; the connection is not encrypted: use it in a network that you trust")
+        notify(f"programs send the token: {gate.token}")
     else:
-        tell("the address is a secret: whoever has it can use them; Ctrl-C ends the server")
+        notify("the address is a secret: whoever has it can use them; Ctrl-C ends the server")
     config = uvicorn.Config(
         gate,
         log_level="critical",

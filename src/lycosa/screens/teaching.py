@@ -132,7 +132,7 @@ class TeachingQueue:
         if not labels:
             return
         before = self._relevant()
-        learnt = label_pages(self._folder, {}, tell=lambda line: None)
+        learnt = label_pages(self._folder, {}, notify=lambda line: None)
         after = self._relevant()
         both = before.keys() & after.keys()
         self._change = LearntChange(

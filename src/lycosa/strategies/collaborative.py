@@ -39,7 +39,7 @@ class Offer(Struct, frozen=True, gc=False):
 class LogOffers:
     """Which pages of a log are not offered yet, offered at some level, or done.
 
-    most: limit of pages offered, or offered again, after one visit: those whose ratios changed most. After a full
+    max_offers: limit of pages offered, or offered again, after one visit: those whose ratios changed most. After a full
     update of the evidence, 25 times as many.
     ahead: pages that should wait at any time, so that a crawl with several fetches in flight does not run dry; if fewer
     wait, pages are drawn at random or taken from the reserve.
@@ -51,7 +51,7 @@ class LogOffers:
         self,
         evidence: LogEvidence,
         *,
-        most: int = 200,
+        max_offers: int = 200,
         ahead: int = 8,
         min_candidates: int | None = None,
         seed: int = 0,
@@ -59,7 +59,7 @@ class LogOffers:
         access_log = evidence.access_log
         self._access_log = access_log
         self._evidence = evidence
-        self._most = checked_number("most", most, 0, 1e6)
+        self._max_offers = checked_number("most", max_offers, 0, 1e6)
         self._ahead = checked_number("ahead", ahead, 0, 1e6)
         self._min_candidates = min_candidates and checked_number("min_candidates", min_candidates, 0, 1e6)
         self._levels = np.full(len(access_log.urls), _NOT_OFFERED, np.int8)
@@ -128,9 +128,9 @@ class LogOffers:
         wanted = np.where(is_new, logs > 0.0, change != 0)
         chosen: Ids = ids[wanted]
         change = change[wanted]
-        most = self._most * (_FULL_UPDATE_FACTOR if self._evidence.is_full else 1)
-        if len(chosen) > most:
-            chosen = chosen[np.sort(np.argsort(-np.abs(change), kind="stable")[:most])]
+        max_offers = self._max_offers * (_FULL_UPDATE_FACTOR if self._evidence.is_full else 1)
+        if len(chosen) > max_offers:
+            chosen = chosen[np.sort(np.argsort(-np.abs(change), kind="stable")[:max_offers])]
         return chosen
 
     def reserve(self, event: Visit | Skip) -> Ids:
@@ -167,7 +167,7 @@ class LogOffers:
         return {"levels": compressed(self._levels), "turn": self._next_draw, "unread": self._unread.state()}
 
     def restore(self, state: JsonValue) -> None:
-        self._levels = decompressed(state["levels"], np.int8, most=len(self._levels))
+        self._levels = decompressed(state["levels"], np.int8, max_length=len(self._levels))
         self._next_draw = state["turn"]
         self._unread = WaitingUrls(state.get("unread", ()))  # missing in states of earlier versions
         self.waiting = int(np.count_nonzero((self._levels > _NOT_OFFERED) & (self._levels < _DONE)))
@@ -199,7 +199,7 @@ class Collaborative(BaseStrategy):
     few pages wait, some are drawn at random from the log, so that no seeds are needed.
 
     access_log: who read what, when.
-    min_candidates, ahead, most, seed: see `LogOffers`.
+    min_candidates, ahead, most (max_offers), seed: see `LogOffers`.
     evidence: see `LogEvidence`.
 
     Aggarwal: Collaborative crawling: mining user experiences for topical resource discovery (KDD 2002).
@@ -220,7 +220,7 @@ class Collaborative(BaseStrategy):
         **evidence: Unpack[EvidenceOptions],
     ):
         self.evidence = LogEvidence(access_log, **evidence)
-        self._offers = LogOffers(self.evidence, most=most, ahead=ahead, min_candidates=min_candidates, seed=seed)
+        self._offers = LogOffers(self.evidence, max_offers=most, ahead=ahead, min_candidates=min_candidates, seed=seed)
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
         return self._offers.start(seeds)
@@ -258,7 +258,7 @@ class Combined(BaseStrategy):
 
     access_log: who read what, when.
     weights: of the factors of `LinkageEvidence`.
-    min_candidates, ahead, most, seed: see `LogOffers`.
+    min_candidates, ahead, most (max_offers), seed: see `LogOffers`.
     evidence: see `LogEvidence`.
 
     Aggarwal: Collaborative crawling: mining user experiences for topical resource discovery (KDD 2002), section 3.1.
@@ -281,7 +281,7 @@ class Combined(BaseStrategy):
     ):
         self.readers = LogEvidence(access_log, **evidence)
         self.links = LinkageEvidence(weights=weights, significance=evidence.get("significance", 2.0))
-        self._offers = LogOffers(self.readers, most=most, ahead=ahead, min_candidates=min_candidates, seed=seed)
+        self._offers = LogOffers(self.readers, max_offers=most, ahead=ahead, min_candidates=min_candidates, seed=seed)
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
         return self._offers.start(seeds)

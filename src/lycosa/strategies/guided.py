@@ -35,7 +35,7 @@ class Guided(BaseStrategy):
 
     inner: ranks the links of pages, from 0 to 1.
     access_log: who read what, when.
-    min_candidates, ahead, most, seed: see `LogOffers`.
+    min_candidates, ahead, most (max_offers), seed: see `LogOffers`.
     evidence: see `LogEvidence`.
     """
 
@@ -62,7 +62,7 @@ class Guided(BaseStrategy):
         self.exhaustive = self.inner.exhaustive
         self.uses_standing = self.inner.uses_standing
         self.evidence = LogEvidence(access_log, **evidence)
-        self._offers = LogOffers(self.evidence, most=most, ahead=ahead, min_candidates=min_candidates, seed=seed)
+        self._offers = LogOffers(self.evidence, max_offers=most, ahead=ahead, min_candidates=min_candidates, seed=seed)
         self._linked: dict[int, Candidate] = {}  # waiting pages of the log, as offered by the inner strategy
         self._draws = False
         self._drawn_pages: dict[int, None] = {}  # waiting pages of the log that were drawn at random

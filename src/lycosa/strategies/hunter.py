@@ -72,7 +72,7 @@ _SMOOTHING = {"neighbours": 1.5, "words": 2.0, "hosts": 5.0, "patterns": 0.5}  #
 _SUFFIXES = re.compile(r"(?:\.[A-Za-z][A-Za-z0-9]{0,4}){1,2}$")  # of a file name, that tell its type: .html, .jpg.htm
 _ROWS_PER_VISIT = 200  # scored again for each page visited, on average
 _OFFER_FROM = 0.1  # change of a logit that is worth telling the frontier
-_MOST_OFFERS = 100  # waiting links that are ranked again at one page, the best
+_MAX_OFFERS = 100  # waiting links that are ranked again at one page, the best
 
 
 class WordWeights(Protocol):
@@ -240,16 +240,16 @@ class Hunter(BaseStrategy):
             relevance, expected = scores + self._intercept, standing.sum(axis=1)
             self.target.solve(relevance, expected)
             scores = self.target.weighed(relevance, expected) - self._intercept
-            older = self.target.moved(least=_OFFER_FROM, most=_MOST_OFFERS)
+            older = self.target.moved(least=_OFFER_FROM, max_offers=_MAX_OFFERS)
         is_new = table.is_new[slots]
         offered = np.where(is_new, scores, table.scores[slots])
-        best = best_changes(scores, offered, least=_OFFER_FROM, most=_MOST_OFFERS)
+        best = best_changes(scores, offered, least=_OFFER_FROM, max_offers=_MAX_OFFERS)
         chosen = np.sort(np.concatenate((best, np.flatnonzero(is_new))))
         return older + self._candidates(slots[chosen], features[chosen], standing[chosen])
 
     def _ranked_like(self, url: Url) -> list[Candidate]:
         """Candidates for the best waiting links whose URLs resemble one that turned out to be dead."""
-        slots = self._table.slots_like(url, most=_MOST_OFFERS)
+        slots = self._table.slots_like(url, max_offers=_MAX_OFFERS)
         if not len(slots):
             return []
         features = self._table.features(slots, is_latest=False)
@@ -433,7 +433,7 @@ class _LinkTable:
         slot = self._slot_of.get(url)
         return _sites_of(url) if slot is None else tuple(self._sites[slot].tolist())
 
-    def slots_like(self, url: Url, *, most: int) -> Ints:
+    def slots_like(self, url: Url, *, max_offers: int) -> Ints:
         """The best waiting links to the folder of a dead URL; none if so many URLs of its pattern were dead before that
         one more changes little."""
         _, folder, pattern = _sites_of(url)
@@ -441,8 +441,8 @@ class _LinkTable:
             return np.empty(0, np.int64)
         used = len(self._links)
         (slots,) = (self.is_waiting[:used] & (self._sites[:used, 1] == folder)).nonzero()
-        if len(slots) > most:
-            slots = np.sort(slots[np.argpartition(-self.scores[slots], most)[:most]])
+        if len(slots) > max_offers:
+            slots = np.sort(slots[np.argpartition(-self.scores[slots], max_offers)[:max_offers]])
         return np.asarray(slots)
 
     def settle(self, url: Url, logit: float) -> None:

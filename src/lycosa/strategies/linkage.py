@@ -61,7 +61,7 @@ class LinkMemory:
     """
 
     def __init__(self, *, waiting: int, pages: int, visited: int):
-        self._most = waiting, pages, visited
+        self._max_remembered = waiting, pages, visited
         self.leads: dict[Url, Lead] = {}  # least recently scored first
         self._parents: dict[int, Parent] = {}
         self._visited: dict[int, int] = {}  # by key: 1 satisfies, 0 does not, or NO_PAGE
@@ -137,7 +137,7 @@ class LinkMemory:
 
     def forget(self) -> None:
         """Drops the oldest entries beyond the limits."""
-        waiting, pages, visited = self._most
+        waiting, pages, visited = self._max_remembered
         while len(self.leads) > waiting:
             self.drop(next(iter(self.leads)))
         while len(self._parents) > pages:

@@ -42,20 +42,20 @@ def compressed(column: NDArray[Any]) -> str:
     return b64encode(zlib.compress(little.tobytes(), 1)).decode("ascii")
 
 
-def decompressed(text: str, kind: type[np.generic], *, most: int) -> NDArray[Any]:
-    """The inverse of `compressed`, given the type of the numbers; ValueError if there are more than `most`.
+def decompressed(text: str, kind: type[np.generic], *, max_length: int) -> NDArray[Any]:
+    """The inverse of `compressed`, given the type of the numbers; ValueError if there are more than `max_length`.
 
-    >>> decompressed(compressed(np.array([3, -1], np.int32)), np.int32, most=2).tolist()
+    >>> decompressed(compressed(np.array([3, -1], np.int32)), np.int32, max_length=2).tolist()
     [3, -1]
     """
     inflate = zlib.decompressobj()
-    size = most * np.dtype(kind).itemsize
+    size = max_length * np.dtype(kind).itemsize
     try:
         data = inflate.decompress(b64decode(text), size + 1)
     except zlib.error as error:
         raise ValueError(f"a saved column is damaged: {error}") from None
     if len(data) > size or not inflate.eof:
-        raise ValueError(f"a saved column is damaged, or longer than {most} numbers")
+        raise ValueError(f"a saved column is damaged, or longer than {max_length} numbers")
     stored = np.frombuffer(data, np.dtype(kind).newbyteorder("<"))
     return stored.astype(kind)  # a copy, which may be written to
 
@@ -389,10 +389,10 @@ class VisitHistory:
 
 def saved_visits(state: JsonValue) -> Iterator[tuple[int, bool, Signature]]:
     """The visits of a saved history."""
-    pages = decompressed(state["pages"], np.int32, most=_MAX_VISITS)
-    satisfying = decompressed(state["satisfying"], np.uint8, most=len(pages))
-    lengths = decompressed(state["lengths"], np.uint8, most=len(pages))
-    features = decompressed(state["features"], np.uint16, most=int(lengths.sum())).astype(np.int64)
+    pages = decompressed(state["pages"], np.int32, max_length=_MAX_VISITS)
+    satisfying = decompressed(state["satisfying"], np.uint8, max_length=len(pages))
+    lengths = decompressed(state["lengths"], np.uint8, max_length=len(pages))
+    features = decompressed(state["features"], np.uint16, max_length=int(lengths.sum())).astype(np.int64)
     ends = np.cumsum(lengths, dtype=np.int64).tolist()
     start = 0
     for page, satisfies, end in zip(pages.tolist(), satisfying.tolist(), ends, strict=True):

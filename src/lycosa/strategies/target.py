@@ -136,12 +136,12 @@ class RelevanceTarget:
         values = self.alpha * logistic(relevance + self._bias) + (1.0 - self.alpha) * logistic(standing)
         return np.asarray(np.log(values / (1.0 - values)))
 
-    def moved(self, *, least: float, most: int) -> list[Candidate]:
+    def moved(self, *, least: float, max_offers: int) -> list[Candidate]:
         """Candidates for the best of the older links whose value has changed."""
         older = self.evidence.older
         relevance, standing, offered = older.estimates().T
         values = self.weighed(relevance, standing)
-        chosen = np.sort(best_changes(values, offered, least=least, most=most)).tolist()
+        chosen = np.sort(best_changes(values, offered, least=least, max_offers=max_offers)).tolist()
         return older.revalued(chosen, values, self.explain)
 
     def explain(self, relevance: float, standing: float) -> JsonValue:
@@ -320,15 +320,15 @@ class OlderLinks:
         self._offered = {url: tuple(estimates) for url, _, _, _, *estimates in state}
 
 
-def best_changes(scores: Floats, offered: Floats, *, least: float, most: int) -> Ints:
+def best_changes(scores: Floats, offered: Floats, *, least: float, max_offers: int) -> Ints:
     """The indices of the best scores that differ from those offered before.
 
     A score that has fallen is ranked by its old value: left in place, it would be taken before better ones.
     """
     changed = np.flatnonzero(np.abs(scores - offered) >= least)
-    if len(changed) > most:
+    if len(changed) > max_offers:
         ranks = np.maximum(scores, offered)[changed]
-        changed = changed[np.argpartition(-ranks, most)[:most]]
+        changed = changed[np.argpartition(-ranks, max_offers)[:max_offers]]
     return changed
 
 

@@ -133,7 +133,7 @@ class Frontier(HostSlots, Protocol):
         ...
 
     def give_back(self, candidate: Candidate) -> None:
-        """Returns a candidate that was taken to the queue."""
+        """Queues a candidate that was taken, or one whose URL is settled and which is to be fetched once more."""
         ...
 
     def postpone(self, candidate: Candidate) -> None:

@@ -63,7 +63,7 @@ class KeyTable:
         self._count += (number > 0) - (before is not None)
         if number:
             shard.recent[key] = number
-            if len(shard.recent) >= shard.most_recent:
+            if len(shard.recent) >= shard.max_recent:
                 shard.merge()
         elif before is not None:
             del shard.recent[key]
@@ -82,7 +82,7 @@ class KeyTable:
             self._count += 1
             number = 0
         shard.recent[key] = number + 1
-        if len(shard.recent) >= shard.most_recent:
+        if len(shard.recent) >= shard.max_recent:
             shard.merge()
         return number + 1
 
@@ -121,7 +121,7 @@ class _Shard:
         "fences",
         "keys",
         "last_fence",
-        "most_recent",
+        "max_recent",
         "number_view",
         "numbers",
         "recent",
@@ -131,7 +131,7 @@ class _Shard:
 
     def __init__(self) -> None:
         self.recent: dict[int, int] = {}
-        self.most_recent = _MIN_RECENT
+        self.max_recent = _MIN_RECENT
         self.keys: NDArray[np.int64] = np.array([_SENTINEL])  # sorted
         self.numbers: NDArray[Any] = np.zeros(1, np.uint32)  # 0 where a key was removed
         self.view, self.number_view = self.keys.data, self.numbers.data  # faster than the array for single elements
@@ -174,4 +174,4 @@ class _Shard:
         fences = np.append(np.searchsorted(self.keys, starts), len(self.keys) - 1)
         self.fences = array("I", fences.astype(np.uint32).tobytes())
         self.recent = {}
-        self.most_recent = min(max(_MIN_RECENT, len(self.keys) // _RECENT_SHARE), _MAX_RECENT)
+        self.max_recent = min(max(_MIN_RECENT, len(self.keys) // _RECENT_SHARE), _MAX_RECENT)

@@ -64,6 +64,9 @@ class Outcome(StrEnum):
     POSTPONED = "postponed"  # not requested yet, for a local reason; stays in the frontier, and is not recorded
 
 
+REQUEST_FAILURES = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))  # a page that does not exist is none
+
+
 class Fetch(Struct, frozen=True, gc=False):
     """The result of one request, with everything that the archive stores."""
 

@@ -8,7 +8,7 @@ from datetime import UTC
 from msgspec import Struct
 
 from lycosa.vocabulary.media_types import HTML_TYPES, media_type
-from lycosa.vocabulary.records import Fetch, Outcome, Url
+from lycosa.vocabulary.records import REQUEST_FAILURES, Fetch, Outcome, Url
 from lycosa.vocabulary.urls import join
 
 Headers = tuple[tuple[str, str], ...]
@@ -21,7 +21,6 @@ _NOT_HTML = "not HTML but "
 _PAGE_STATUSES = frozenset({200, 203})
 _MOVED_STATUSES = frozenset({301, 302, 303, 307, 308})
 _BUSY_STATUSES = frozenset({429, 503})
-_UNANSWERED = (Outcome.BUSY, Outcome.FAILED, Outcome.REFUSED)  # if there is no status
 _HTML_START = re.compile(
     rb"\s*<(?:!doctype\s+html|!--|(?:html|head|title|meta|link|base|body|script|style|h1|h2|p|div|table|a|b|br|center"
     rb"|font|iframe|ul|ol|main|header|article|section|nav)[\s>/])",
@@ -211,7 +210,7 @@ class FetchCounts:
             self.requests += 1
         else:
             self.barred += 1
-        if fetch.status is None and fetch.outcome in _UNANSWERED:
+        if fetch.status is None and fetch.outcome in REQUEST_FAILURES:
             self.latest_trouble = fetch.detail
         else:
             self.answers += 1

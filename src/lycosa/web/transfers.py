@@ -446,5 +446,5 @@ def max_open_files() -> int:
     """The limit of open files of this process."""
     if resource is None:
         return sys.maxsize
-    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return most if most >= 0 else sys.maxsize  # negative for no limit
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return limit if limit >= 0 else sys.maxsize  # negative for no limit

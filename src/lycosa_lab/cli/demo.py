@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from lycosa import api
-from lycosa.cli.crawl_display import run
+from lycosa.cli.crawl_display import run_and_show
 from lycosa.cli.options import program
 from lycosa.cli.progress import Progress
 from lycosa.recipe import DEFAULT_STRATEGY, FILE_NAME, Recipe, uses_standing
@@ -68,7 +68,7 @@ def demo(
                 folder, strategy=strategy, pages=pages, delay=0.0, concurrency=16, resolve=[served.resolve]
             )
             with Progress() as progress:
-                is_interrupted = run(crawl, progress=progress, quiet=True)
+                is_interrupted = run_and_show(crawl, progress=progress, quiet=True)
             if is_interrupted:
                 raise KeyboardInterrupt
             found[strategy] = _crawl_result(folder, world, topic)
@@ -110,9 +110,9 @@ def _compare(found: Mapping[str, CrawlResult], topic: str) -> None:
         bar = "█" * round(MAX_BAR_LENGTH * share)
         typer.echo(f"  {name:14} {share:6.1%}  {bar}  {result.on_topic} of {result.stored} pages")
     typer.echo("\nimportance of those pages: links that lead to them from everywhere, geometric mean:")
-    most = max(result.in_links for result in found.values()) or 1.0
+    highest = max(result.in_links for result in found.values()) or 1.0
     for name, result in found.items():
-        typer.echo(f"  {name:14} {result.in_links:6.1f}  {'█' * round(MAX_BAR_LENGTH * result.in_links / most)}")
+        typer.echo(f"  {name:14} {result.in_links:6.1f}  {'█' * round(MAX_BAR_LENGTH * result.in_links / highest)}")
     for line in _why_not_first(found, DEFAULT_STRATEGY):
         typer.echo(f"\n{line}")
 

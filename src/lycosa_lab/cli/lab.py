@@ -10,7 +10,7 @@ import typer
 import xxhash
 
 from lycosa.cli.job_progress import ProgressBar, elapsed_notice
-from lycosa.cli.options import Json, Quiet, print_json, program, tell
+from lycosa.cli.options import Json, Quiet, notify, print_json, program
 from lycosa.cli.typer_options import TYPER_OPTIONS
 from lycosa.recipe import DEFAULT_STRATEGY
 from lycosa.vocabulary.errors import UsageError
@@ -161,7 +161,7 @@ def _run(
                 packages=packages,
             )
     except KeyboardInterrupt:
-        tell(f"stopped; the same command goes on ({folder} has what is done)")
+        notify(f"stopped; the same command goes on ({folder} has what is done)")
         raise
     if as_json:
         print_json(results)
@@ -172,7 +172,7 @@ def _run(
 
 def _warn_of_fewer_topics(there: int, asked: int) -> None:
     if there < asked:
-        tell(f"the world has {there} topics with {MIN_ENTRIES} pages or more, not {asked}; these are compared")
+        notify(f"the world has {there} topics with {MIN_ENTRIES} pages or more, not {asked}; these are compared")
 
 
 def _slug(world: str) -> str:
@@ -236,12 +236,12 @@ def table(
     where = folders or [HOME]
     if not folders and not HOME.is_dir():
         raise UsageError(f"no study was run here; run one with: {program()} lab run {next(iter(STUDIES))}")
-    found = list(read_results(where, warn=tell))
+    found = list(read_results(where, warn=notify))
     if as_json:
         print_json({"studies": [{"folder": os.fspath(folder), **_claims_of(results)} for folder, results in found]})
         return
     if not found:
-        tell(f"no finished study in {', '.join(map(str, where))}")
+        notify(f"no finished study in {', '.join(map(str, where))}")
     for folder, results in found:
         typer.echo(f"{results.study} on {results.world.get('name')} ({results.scale}, seed {results.seed}): {folder}")
         for claim in results.claims:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from lycosa.cli.job_progress import elapsed_notice
-from lycosa.cli.options import Json, command, print_json, program, tell
+from lycosa.cli.options import Json, command, notify, print_json, program
 from lycosa.cli.typer_options import TYPER_OPTIONS
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.files import write_file
@@ -135,7 +135,7 @@ def _open(world: str) -> StudyWorld:
     kind, _, options = world.partition(":")
     if time.monotonic() - began > _SLOW and kind in WORLDS:
         flags = _as_flags(options)
-        tell(f"To open it at once the next time: {command('world', 'make', kind, *flags, '--out', 'w')}, then use w.")
+        notify(f"To open it at once the next time: {command('world', 'make', kind, *flags, '--out', 'w')}, then use w.")
     return opened
 
 
@@ -251,7 +251,7 @@ def _serving(world: World, port: int, address: str) -> Iterator[WorldServer]:
         way_out = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--address"
         raise UsageError(f"cannot serve on {address}:{port}: {error.strerror}; give another {way_out}") from None
     except KeyboardInterrupt:
-        tell("ended")
+        notify("ended")
 
 
 def _is_loopback(address: str) -> bool:

@@ -82,9 +82,9 @@ class Processes:
         self._running.clear()
         self._secret.cleanup()
 
-    async def search(self, peer: int, words: str, *, limit: int, deadline: float) -> SearchProgress:
+    async def search(self, peer: int, words: str, *, limit: int, timeout: float) -> SearchProgress:
         """The final state of a search for `limit` hits."""
-        request = PeerRequest("search", words, most=limit, enough=limit, deadline=deadline)
+        request = PeerRequest("search", words, max_hits=limit, enough=limit, timeout=timeout)
         searched = [reply.progress for reply in await self._replies(peer, request) if reply.progress is not None]
         return searched[-1]
 

@@ -96,7 +96,7 @@ class Work(NamedTuple):
 
 def room(peers: int, links: int, switches: Switches) -> Work:
     """New scratch arrays."""
-    most = max(switches.walkers, switches.buddies, switches.neighbour_indexes)
+    longest = max(switches.walkers, switches.buddies, switches.neighbour_indexes)
     return Work(
         has=np.zeros(peers, np.bool_),
         knows=np.zeros(peers, np.bool_),
@@ -104,8 +104,8 @@ def room(peers: int, links: int, switches: Switches) -> Work:
         seen=np.full(peers, -1, np.int64),
         order=np.zeros(switches.buddies + 1, np.int64),
         ranks=np.zeros(switches.buddies + 1, np.int64),
-        indexed=np.full(most, -1, np.int64),
-        named=np.full(most, -1, np.int64),
+        indexed=np.full(longest, -1, np.int64),
+        named=np.full(longest, -1, np.int64),
         lengths=np.zeros(switches.walkers, np.int64),
         queue=np.zeros((links + 1 if switches.floods else 1, 3), np.int64),
     )

@@ -12,8 +12,8 @@ from lycosa_lab.freshness import (
     ESTIMATED,
     KNOWN,
     UNUSED,
-    Evolution,
-    best_freshness,
+    ChangingPages,
+    optimal_freshness,
     require_synthetic,
     simulate_refresh,
 )
@@ -58,13 +58,13 @@ class FreshnessStudy:
             for repeat in range(size["repeats"])
         ]
 
-    def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[Sequence[Evolution], int]:
-        evolutions = [
-            Evolution.of(each, days=size["days"]) for each in self._worlds(require_synthetic(world), size, seed)
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[Sequence[ChangingPages], int]:
+        page_sets = [
+            ChangingPages.of(each, days=size["days"]) for each in self._worlds(require_synthetic(world), size, seed)
         ]
-        for evolution in evolutions:
-            evolution.next_change(np.arange(1), 0.0)  # computes the calendar before workers fork
-        return evolutions, size["measured_from"]
+        for pages in page_sets:
+            pages.next_change(np.arange(1), 0.0)  # computes the calendar before workers fork
+        return page_sets, size["measured_from"]
 
     def _worlds(self, world: SyntheticWorld, size: Size, seed: int) -> Iterator[SyntheticWorld]:
         """For each repeat, a generated world if the study runs on its default world, else the given one."""
@@ -75,25 +75,25 @@ class FreshnessStudy:
                 yield SyntheticWorld(**own, seed=1_000 * seed + repeat)
 
     def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
-        evolutions, measured_from = prepared
-        evolution = evolutions[job["repeat"] % len(evolutions)]
-        budget = max(1, round(job["budget"] * len(evolution)))
-        authority = float(np.quantile(evolution.world.plan.in_links, AUTHORITIES))
+        page_sets, measured_from = prepared
+        pages = page_sets[job["repeat"] % len(page_sets)]
+        budget = max(1, round(job["budget"] * len(pages)))
+        authority = float(np.quantile(pages.world.plan.in_links, AUTHORITIES))
         kept = simulate_refresh(
-            evolution,
+            pages,
             policy_for(job["policy"], seed=job["seed"] * 1_000 + job["repeat"]),
             budget=budget,
             rates=job["rates"],
             measured_from=measured_from,
             authority=authority if job["budget"] == self.main_budget else None,
         )
-        best = best_freshness(evolution.importance, evolution.rates, budget)
-        world_seed = evolution.world.options.seed
+        best = optimal_freshness(pages.importance, pages.rates, budget)
+        world_seed = pages.world.options.seed
         return {
             **job,
             **kept,
             "world_seed": world_seed,
-            "pages": len(evolution),
+            "pages": len(pages),
             "looks_a_day": budget,
             "best": best,
         }

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from lycosa.cli.job_progress import ProgressBar
-from lycosa.cli.options import tell
+from lycosa.cli.options import notify
 from lycosa.collection import Collection
 from lycosa.run.imports import PeerPage
 from lycosa.run.open import open_for_reading
@@ -135,7 +135,7 @@ async def _temporary_peer(
         content,
         folder,
         allow_private=allows_private_addresses(at or listen, named),
-        notify=(lambda line: None) if options.quiet else tell,
+        notify=(lambda line: None) if options.quiet else notify,
     )
     try:
         await peer.begin(listen, at)
@@ -267,9 +267,9 @@ async def start_listening(peer: Peer, endpoint: Endpoint, at: Endpoint | None) -
         raise UsageError(f"cannot listen at {endpoint}: {error.strerror or error}; choose another --listen") from error
 
 
-async def fetch_pages(ranking: Ranking, most: int, ask: Ask) -> AsyncIterator[PeerPage]:
+async def fetch_pages(ranking: Ranking, max_pages: int, ask: Ask) -> AsyncIterator[PeerPage]:
     """The best pages that are not in our own collection, each from the first provider that delivers it."""
-    for hit in [hit for hit in ranking.hits if not hit.at_home][:most]:
+    for hit in [hit for hit in ranking.hits if not hit.at_home][:max_pages]:
         for provider in hit.providers:
             body = None
             async for reply in ask(PeerRequest("fetch", provider=provider, url=hit.url)):

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from lycosa.cli.options import Json, Name, Quiet, print_json, program, tell
+from lycosa.cli.options import Json, Name, Quiet, notify, print_json, program
 from lycosa.cli.typer_options import TYPER_OPTIONS
 from lycosa.collection.json_text import replace_surrogates
 from lycosa.run.imports import ImportedPeerPages, PeerPage, import_peer_pages
@@ -96,10 +96,10 @@ def serve(
     joins = [join_argument(each) for each in join or ()]
     if at is None and is_unspecified(endpoint):
         raise UsageError(f"--listen {listen} is everywhere; say with --at ADDR:PORT where others reach it")
-    notify = (lambda line: None) if quiet else tell
+    inform = (lambda line: None) if quiet else notify
 
     async def served() -> None:
-        bring_index_up_to_date(name, tell=notify)
+        bring_index_up_to_date(name, notify=inform)
         with open_for_reading(name) as collection:
             folder = PeerFolder(name)
             lock = await running_peer_or_lock(name)
@@ -118,7 +118,7 @@ def serve(
                     content,
                     folder,
                     allow_private=is_local(at or endpoint),
-                    notify=notify,
+                    notify=inform,
                     logs_queries=log_queries and not quiet,
                 )
                 listens_at = await start_listening(peer, endpoint, at)
@@ -129,9 +129,9 @@ def serve(
                 peer.follow_collection()
                 typer.echo(f"{identity.name}@{at or listens_at} serves {content.pages} pages of {name}")
                 if content.withheld:
-                    notify(withheld_line(content.withheld))
+                    inform(withheld_line(content.withheld))
                 if identity.group is None:
-                    notify("anybody who can connect may search and take these pages; --group closes the circle")
+                    inform("anybody who can connect may search and take these pages; --group closes the circle")
                 await ended.wait()
                 await control.close()
                 await peer.end()
@@ -170,7 +170,7 @@ def search(
             waited = mine.joins.seconds if mine.joins else 0.0
             left = max(MIN_SECONDS, deadline - waited)
             request = PeerRequest(
-                "search", query, most=max(limit, min(3 * limit, MAX_PER_PEER)), enough=limit, deadline=left
+                "search", query, max_hits=max(limit, min(3 * limit, MAX_PER_PEER)), enough=limit, timeout=left
             )
             last, ranking = None, Ranking((), 0)
             with LiveResults(not quiet and not as_json) as showing:
@@ -190,7 +190,7 @@ def search(
             return last, mine.name, ranking, given, mine.joins.not_joined() if mine.joins else NotJoined()
 
     last, me, ranking, given, not_joined = asyncio.run(searched())
-    taken = import_peer_pages(name, given, clock=WallClock(), tell=tell) if given else ImportedPeerPages((), (), ())
+    taken = import_peer_pages(name, given, clock=WallClock(), notify=notify) if given else ImportedPeerPages((), (), ())
     shown = ranking.hits[:limit]
     if as_json:
         print_json(search_json(query, last, me, ranking, shown, taken, take, not_joined))
@@ -202,7 +202,7 @@ def search(
     if quiet:
         return
     for line in summary_lines(last, me, ranking, not_joined):
-        tell(line)
+        notify(line)
     if take:
         typer.echo(
             f"{len(taken.pages)} pages taken, {len(taken.known)} known already, {missing_pages(ranking, take, taken)}"

@@ -6,7 +6,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from lycosa.cli.options import tell
+from lycosa.cli.options import notify
 from lycosa.run.imports import ImportedPeerPages
 from lycosa.vocabulary.records import JsonValue
 from lycosa.vocabulary.text import counted, visible
@@ -55,7 +55,7 @@ class LiveResults:
                 continue  # several walkers met this peer
             self._shown.add(answer.provider.name)
             who = "home" if answer.provider.name == me else f"{answer.provider.name[:8]} ({answer.stage})"
-            tell(f"{len(answer.hits)} hits from {who} after {1000 * progress.seconds:.0f} ms")
+            notify(f"{len(answer.hits)} hits from {who} after {1000 * progress.seconds:.0f} ms")
 
 
 def hit_lines(number: int, hit: RankedPage, me: str) -> list[str]:
@@ -120,7 +120,7 @@ def _cost(progress: SearchProgress, me: str, not_joined: NotJoined) -> dict[str,
         "walkers_out": answers.walkers_out,
         "dropped": answers.dropped,
         "dropped_hits": answers.dropped_hits,
-        "held_back": answers.held_back,
+        "held_back": answers.rate_limited,
     }
 
 

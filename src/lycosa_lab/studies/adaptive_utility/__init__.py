@@ -16,14 +16,14 @@ from lycosa_lab.worlds import StudyWorld
 from .claims import (
     alpha_trajectories,
     early_dip,
-    left_to_gain,
+    effect_of_ranking,
+    oracle_gap,
     status_above_half,
-    still_ahead,
+    status_above_topic_only,
     topicality_comparable,
-    what_ranking_changes,
 )
 from .figures import all_figures, front_rows
-from .runs import ADAPTIVE, FIXED, ORACLE, PAIR, RANKED, SECOND_COUNTER, run_topic
+from .runs import ADAPTIVE, ADAPTIVE_AND_TOPIC_ONLY, FIXED, ORACLE, RANKED, SECOND_SOURCE_SEED_OFFSET, run_topic
 
 
 class AdaptiveUtility:
@@ -42,32 +42,32 @@ class AdaptiveUtility:
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> TestBed:
         source = in_links_of(world)
-        return prepare_test_bed(world, size, seed, source, other=source.sampled(seed=SECOND_COUNTER + seed))
+        return prepare_test_bed(world, size, seed, source, other=source.sampled(seed=SECOND_SOURCE_SEED_OFFSET + seed))
 
     def work(self, world: StudyWorld, prepared: TestBed, job: JsonValue) -> JsonValue:
         return run_topic(prepared, job)
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         tables = CrawlTables(outcomes, [*FIXED, *ADAPTIVE, *RANKED, *ORACLE], pages=size["pages"])
-        long = CrawlTables(outcomes, PAIR, pages=size["long_pages"], part="long")
-        other = CrawlTables(outcomes, PAIR, pages=size["pages"], part="other")
+        long = CrawlTables(outcomes, ADAPTIVE_AND_TOPIC_ONLY, pages=size["long_pages"], part="long")
+        other = CrawlTables(outcomes, ADAPTIVE_AND_TOPIC_ONLY, pages=size["pages"], part="other")
         rows = tables.standard_tables(seed=seed)
-        for prefix, more in (("long_", long), ("other_", other)):
-            others = more.standard_tables(seed=seed)
-            rows |= {f"{prefix}{name}": table for name, table in others.items() if name != "curves"}
+        for prefix, compared in (("long_", long), ("other_", other)):
+            standard = compared.standard_tables(seed=seed)
+            rows |= {f"{prefix}{name}": table for name, table in standard.items() if name != "curves"}
         return Findings(
             claims=[
                 status_above_half(tables),
                 topicality_comparable(tables),
                 alpha_trajectories(tables),
                 early_dip(tables),
-                still_ahead(
+                status_above_topic_only(
                     long,
                     "long-crawl",
                     f"Over {size['long_pages']} pages",
                     "20 000 pages: advantage on status significant, still largely topical",
                 ),
-                still_ahead(
+                status_above_topic_only(
                     other,
                     "other-status-source",
                     "With in-links, for learning and for judging, as a second counter has them, who came by each link"
@@ -75,8 +75,8 @@ class AdaptiveUtility:
                     "with the counts of another search engine (in the same long crawls): advantage on status"
                     " significant",
                 ),
-                what_ranking_changes(tables),
-                left_to_gain(tables),
+                effect_of_ranking(tables),
+                oracle_gap(tables),
                 evaluators_claim(self.name, tables, world=world.name),
             ],
             tables={

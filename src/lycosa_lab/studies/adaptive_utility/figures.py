@@ -8,7 +8,7 @@ from lycosa_lab.measures import points_along
 from lycosa_lab.results import Figure, Row
 from lycosa_lab.test_bed import ALPHA_POINTS
 
-from .runs import ADAPTIVE, CRAWLERS, HALF, PAIR, START, USUAL
+from .runs import ADAPTIVE, ADAPTIVE_AND_TOPIC_ONLY, CRAWLERS, HALF, START, USUAL
 
 
 def all_figures(tables: CrawlTables, long: CrawlTables) -> dict[str, Figure]:
@@ -34,8 +34,8 @@ def all_figures(tables: CrawlTables, long: CrawlTables) -> dict[str, Figure]:
             " which it begins, are judged by models that have not seen them.",
             line_chart(alphas, title="α along the crawl", x_title="pages fetched", y_title="α", y_range=(0.0, 1.0)),
         ),
-        "long-topicality": long.curve_figure(TOPICALITY, PAIR, figure="11 (a)"),
-        "long-status": long.curve_figure(STATUS, PAIR, figure="11 (b)"),
+        "long-topicality": long.curve_figure(TOPICALITY, ADAPTIVE_AND_TOPIC_ONLY, figure="11 (a)"),
+        "long-status": long.curve_figure(STATUS, ADAPTIVE_AND_TOPIC_ONLY, figure="11 (b)"),
         "map-adaptive": tables.map_figure(USUAL, figure="14 (d)"),
         "front": Figure(
             "How much is left to gain",

@@ -11,7 +11,7 @@ from lycosa_lab.test_bed import TestBed, TopicCrawls
 TARGETS = (0.6, 0.7, 0.8, 0.9)
 ORACLE_ALPHAS = (0.0, 0.2, 0.3, 0.5)  # at 0.5 and above, no standing outweighs being off the topic
 START = 0.5  # α before the first page
-SECOND_COUNTER = 104_729  # added to the seed for the second source of in-links
+SECOND_SOURCE_SEED_OFFSET = 104_729  # added to the seed for the second source of in-links
 
 
 def adaptive(target: float) -> str:
@@ -31,7 +31,7 @@ FIXED = [alpha_label(alpha) for alpha in ALPHAS]
 ADAPTIVE = [adaptive(target) for target in TARGETS]
 RANKED = [ranked(target) for target in TARGETS]  # adaptive, with utilities that stay comparable while α changes
 ORACLE = [oracle(alpha) for alpha in ORACLE_ALPHAS]
-PAIR = [USUAL, TOPIC_ONLY]
+ADAPTIVE_AND_TOPIC_ONLY = [USUAL, TOPIC_ONLY]
 CRAWLERS = {"fixed α": FIXED, "adaptive δ": ADAPTIVE, "ranked δ": RANKED, "knows the truth": ORACLE}
 
 

@@ -33,7 +33,7 @@ TICK = 0.005  # seconds: resolution of the duration of a search
 
 LOOPBACK_LATENCY = 0.001  # seconds that a message takes in the simulation of processes on loopback
 QUIET_SECONDS = 0.2  # after which no message is in flight any more
-DEADLINE = 10.0  # seconds; long enough for a busy machine
+TIMEOUT = 10.0  # seconds; long enough for a busy machine
 UNKNOWN_WORD = "zzyzxqj"  # that no page has
 
 
@@ -102,7 +102,7 @@ def ask_all(
 
 def _ask(network: SimulatedNetwork, name: str, question: Question, limit: int) -> SearchOutcome:
     node, began = network.nodes[name], network.now
-    number = network.begin(name, question.words, most=limit, enough=limit)
+    number = network.begin(name, question.words, max_hits=limit, enough=limit)
     while node.stage(number) is not Stage.DONE:
         network.run(network.now + TICK)
     seconds = network.now - began
@@ -282,13 +282,13 @@ async def _ask_processes(
     processes: Processes, questions: Sequence[Question], names: Sequence[str], limit: int
 ) -> _Round:
     for peer in range(len(names)):  # opens connections; without answers, nothing is learnt
-        await processes.search(peer, UNKNOWN_WORD, limit=limit, deadline=DEADLINE)
+        await processes.search(peer, UNKNOWN_WORD, limit=limit, timeout=TIMEOUT)
     await asyncio.sleep(QUIET_SECONDS)
     before, issued = await processes.counts(), 0
     urls, seconds = [], []
     for question in questions:
         began = time.monotonic()
-        searched = await processes.search(question.asker, question.words, limit=limit, deadline=DEADLINE)
+        searched = await processes.search(question.asker, question.words, limit=limit, timeout=TIMEOUT)
         seconds.append(time.monotonic() - began)
         issued += searched.answers.issued
         urls.append(best_of(question.words, searched.answers.answers, names[question.asker]))
@@ -323,5 +323,5 @@ def overlap(some: Sequence[str], others: Sequence[str]) -> float:
     >>> overlap(["a", "b"], ["b"]), overlap([], [])
     (0.5, 1.0)
     """
-    most = max(len(some), len(others))
-    return len(set(some) & set(others)) / most if most else 1.0
+    longest = max(len(some), len(others))
+    return len(set(some) & set(others)) / longest if longest else 1.0

@@ -77,13 +77,13 @@ class CachedContent:
 
     def __init__(self, content: SharedCollection, limit: int):
         self._content = content
-        self._most = limit
+        self._limit = limit
         self._found: dict[Wanted, LookupResult] = {}
 
     def find(self, wanted: Wanted, limit: int) -> LookupResult:
         found = self._found.get(wanted)
         if found is None:
-            found = self._found[wanted] = self._content.find(wanted, self._most)
+            found = self._found[wanted] = self._content.find(wanted, self._limit)
         return found if len(found.hits) <= limit else LookupResult(found.hits[:limit], found.statistics)
 
     def find_own(self, wanted: Wanted, limit: int) -> LookupResult:

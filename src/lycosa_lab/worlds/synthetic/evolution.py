@@ -27,6 +27,12 @@ _HISTORY = 64  # latest changes considered; what none of them replaced is as at 
 _BATCH = 64  # changes drawn at once
 
 
+def change_rate(start: int, page: int, kind: int) -> float:
+    """The expected changes per day of a page; `start` is the key of the changes of its world."""
+    rate = CHANGES[kind] * float(np.exp(CHANGE_SPREAD * normals(subkey(subkey(start, page), 0), 1)[0]))
+    return min(rate, MAX_CHANGES)
+
+
 class Snapshot:
     """The state of a world some days after its start."""
 
@@ -53,9 +59,7 @@ class Snapshot:
 
     def changes(self, page: int) -> NDArray[np.float64]:
         """The times, in days, at which a page has changed so far."""
-        start = subkey(self._changes, page)
-        rate = CHANGES[self.plan.kind[page]] * float(np.exp(CHANGE_SPREAD * normals(subkey(start, 0), 1)[0]))
-        rate = min(rate, MAX_CHANGES)
+        start, rate = subkey(self._changes, page), change_rate(self._changes, page, self.plan.kind[page])
         times = np.empty(0)
         while not len(times) or times[-1] <= self.days:
             waits = -np.log1p(-uniforms_at(start, np.arange(len(times), len(times) + _BATCH))) / rate

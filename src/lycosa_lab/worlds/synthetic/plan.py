@@ -55,8 +55,8 @@ class Options:
         if self.pages < 20 * self.topics or self.pages > 20_000_000:
             raise UsageError(f"a synthetic world of {self.topics} topics has {20 * self.topics} to 20000000 pages")
         if not self.topics <= self.site_count <= self.pages // (MIN_SITE + 1):
-            most = self.pages // (MIN_SITE + 1)
-            raise UsageError(f"a synthetic world of {self.pages} pages has {self.topics} to {most} sites")
+            max_sites = self.pages // (MIN_SITE + 1)
+            raise UsageError(f"a synthetic world of {self.pages} pages has {self.topics} to {max_sites} sites")
         if self.seed < 0:
             raise UsageError(f"the seed of a synthetic world is 0 or more, not {self.seed}")
         for name in ("status_homophily", "topical_homophily", "site_words"):
@@ -202,9 +202,9 @@ def draw_site_topics(options: Options, sizes: Ints) -> Ints:
     heapify(owed)
     topics = np.empty(len(sizes), dtype=np.int64)
     for site in np.argsort(-sizes, kind="stable").tolist():
-        most, topic = owed[0]
+        balance, topic = owed[0]
         topics[site] = topic
-        heapreplace(owed, (most + float(sizes[site]), topic))
+        heapreplace(owed, (balance + float(sizes[site]), topic))
     return topics
 
 

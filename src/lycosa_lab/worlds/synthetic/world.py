@@ -16,8 +16,9 @@ from lycosa.vocabulary.records import Host, JsonValue, Page, Url
 from lycosa_lab.worlds.world import Access, Category
 
 from .addresses import Addresses
+from .counter_rng import key
 from .directory import make_directory
-from .evolution import Snapshot
+from .evolution import Snapshot, change_rate
 from .links import Attraction, Links, make_links
 from .pages import Anchor, PageLayout, parsed_page, render_html, split_paragraphs
 from .plan import COLUMNS, Kind, Options, WorldPlan, draw_host_names, make_plan
@@ -221,6 +222,11 @@ class SyntheticWorld:
     def changes(self, number: int) -> NDArray[np.float64]:
         """The times, in days, at which the text of a page has changed since the start."""
         return np.empty(0) if self._snapshot is None else self._snapshot.changes(number)
+
+    def change_rates(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The expected changes per day of these pages."""
+        start, kinds = key(self.options.seed, "changes"), self.plan.kind[numbers]
+        return np.array([change_rate(start, *page) for page in zip(numbers.tolist(), kinds.tolist(), strict=True)])
 
     @cached_property
     def _attraction(self) -> Attraction:

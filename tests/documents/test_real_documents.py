@@ -1,12 +1,19 @@
 """The real archives, where they are at hand."""
 
+import lzma
 import re
+import shutil
+import zlib
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import patch
 
 import pytest
 
 from lycosa.logs.access_log import AccessLog
 from lycosa.vocabulary.urls import path_of
+from lycosa_lab.worlds import documents
 from lycosa_lab.worlds.documents import DocumentWorld
 from lycosa_lab.worlds.webkb import WebKB
 from lycosa_lab.worlds.wikipedia_schools import WikipediaSchools
@@ -28,12 +35,31 @@ def links_among_articles(world: DocumentWorld) -> int:
     return sum(len(articles.intersection(map(bytes.decode, found))) for found in hrefs)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def quick_store() -> Iterator[None]:
+    """Pages are not compressed in these tests: that takes seconds, and other tests do it."""
+    with patch.object(
+        documents, "zlib", SimpleNamespace(**vars(zlib) | {"compress": lambda html, _: zlib.compress(html, 0)})
+    ):
+        yield
+
+
+def unpacked(archive: Path, folder: Path) -> Path:
+    """The archive as a plain tar: a world reads it twice, and decompressing it takes seconds each time."""
+    plain = folder / archive.name.removesuffix(".xz")
+    with lzma.open(archive) as source, plain.open("wb") as target:
+        shutil.copyfileobj(source, target, 1 << 20)
+    return plain
+
+
 @pytest.fixture(scope="module")
-def encyclopaedia() -> WikipediaSchools:
+def encyclopaedia(tmp_path_factory: pytest.TempPathFactory) -> WikipediaSchools:
     """Read once for all tests, which takes many seconds; with its walks where these are at hand."""
     if not SCHOOLS.exists():
         pytest.skip(f"{SCHOOLS.name} is not at hand")
-    return WikipediaSchools(path=str(SCHOOLS), walks=str(WALKS) if WALKS.exists() else "")
+    return WikipediaSchools(
+        path=str(unpacked(SCHOOLS, tmp_path_factory.mktemp("schools"))), walks=str(WALKS) if WALKS.exists() else ""
+    )
 
 
 def test_the_encyclopaedia_is_whole(encyclopaedia: WikipediaSchools) -> None:
@@ -55,9 +81,9 @@ def test_real_people_walked_through_the_encyclopaedia(encyclopaedia: WikipediaSc
 
 
 @pytest.mark.skipif(not UNIVERSITIES.exists(), reason=f"{UNIVERSITIES.name} is not at hand")
-def test_the_university_pages_are_whole() -> None:
+def test_the_university_pages_are_whole(tmp_path: Path) -> None:
     """Of 8 282 files, 16 are pages filed a second time; of the links, 15 134 are spelt as the files are."""
-    world = WebKB(path=str(UNIVERSITIES))
+    world = WebKB(path=str(unpacked(UNIVERSITIES, tmp_path)))
     assert len(world) == 8266
     sizes = {category.name.partition("/")[2]: len(category.entries) for category in world.directory()}
     assert sum(sizes.values()) == 8266

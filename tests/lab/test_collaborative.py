@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from lab.study_runs import run_small_as_json
+from lab.study_runs import run_small_as_json, texts_made_once
 from lycosa.logs import AccessLog
 from lycosa.vocabulary.errors import UsageError
 from lycosa_lab.statistics import paired_t
@@ -42,7 +42,7 @@ from lycosa_lab.worlds.documents import Documents
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 
 CLAIMS = ["beats-intelligent", "combined-best", "learns", "factors", "privacy", "control", "listed-starts"]
-SIZE = {"topics": 3, "pages": 50, "readers": 200, "days": 4, "world_pages": 6_000, "world_topics": 8}
+SIZE = {"topics": 2, "pages": 50, "readers": 150, "days": 3, "world_pages": 6_000, "world_topics": 8}
 WORLD = SyntheticWorld(pages=6_000, topics=8, seed=11)
 
 
@@ -52,6 +52,12 @@ class Tiny(CollaborativeCrawling):
 
 def results_of(folder, world=WORLD, seed=11):
     return run_small_as_json(Tiny(), world, seed=seed, out=folder)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def texts():
+    with texts_made_once(WORLD):
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ WORLD = SyntheticWorld(pages=400, topics=4, seed=3)
 
 class Tiny(FreshnessStudy):
     scales: ClassVar = {
-        "small": {"world_pages": 400, "days": 40, "measured_from": 20, "budgets": [0.05, 0.1], "repeats": 3}
+        "small": {"world_pages": 300, "days": 24, "measured_from": 12, "budgets": [0.05, 0.1], "repeats": 3}
     }
 
     def default_world(self, size):
@@ -39,7 +39,7 @@ class Tiny(FreshnessStudy):
 
 
 def results_of(folder, seed=11):
-    world = SyntheticWorld(pages=400, topics=4, seed=seed)
+    world = SyntheticWorld(pages=300, topics=4, seed=seed)
     results = run_small(Tiny(), world, seed=seed, out=folder)
     return json.loads(msgspec.json.encode(results))
 
@@ -160,9 +160,9 @@ def test_every_policy_has_a_row(results) -> None:
 def test_every_repeat_has_a_world_of_its_own_unless_one_is_given(results) -> None:
     assert {row["worlds"] for row in results["tables"]["policies"]} == {3}
     assert all(row["share_of_optimum_error"] > 0 for row in results["tables"]["policies"])
-    own, size = SyntheticWorld(pages=400, topics=4, seed=11), Tiny.scales["small"]
+    own, size = SyntheticWorld(pages=300, topics=4, seed=11), Tiny.scales["small"]
     assert [each.world.options.seed for each in Tiny().prepare(own, size, 11)[0]] == [11, 11_001, 11_002]
-    for another in (WORLD, SyntheticWorld(pages=400, topics=4, seed=11, status_homophily=0.0)):
+    for another in (WORLD, SyntheticWorld(pages=300, topics=4, seed=11, status_homophily=0.0)):
         (only,) = Tiny().prepare(another, size, 11)[0]
         assert only.world is another
 

@@ -12,7 +12,7 @@ from lycosa_lab.worlds.synthetic import SyntheticWorld
 
 class Tiny(RelevanceTargetStudy):
     scales: ClassVar = {
-        "small": {"worlds": 3, "pages": 120, "examples": 12, "explored": 30, "world_pages": 3_000, "topics": 4}
+        "small": {"worlds": 3, "pages": 101, "examples": 12, "explored": 20, "world_pages": 1_600, "topics": 4}
     }
 
 
@@ -61,7 +61,7 @@ def test_each_target_was_crawled_in_each_world_by_both_strategies(results) -> No
     rows = results["tables"]["crawls"]
     assert len(rows) == 3 * len((*SETTINGS, *ADAPTIVE))
     assert len({row["world"] for row in rows}) == 3
-    assert all(row["pages"] == 120 for row in rows)
+    assert all(row["pages"] == 101 for row in rows)
 
 
 def test_its_picture_is_drawn_and_the_same_seed_gives_the_same_results(results, folder, tmp_path) -> None:

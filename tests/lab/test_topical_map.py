@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import pytest
 
-from lab.study_runs import copy_with_jobs_missing, run_small_as_json
+from lab.study_runs import copy_with_jobs_missing, run_small_as_json, texts_made_once
 from lycosa.maps import CitationMatrix
 from lycosa.strategies import BaselineFocused
 from lycosa.vocabulary.errors import UsageError
@@ -49,8 +49,8 @@ PICTURES = [
     "half-a-year-on",
     "citations",
 ]
-SIZE = {"topics": 4, "pages": 150, "seeds": 5, "examples": 50, "world_pages": 16_000}
-WORLD = SyntheticWorld(pages=16_000, topics=8, seed=11)
+SIZE = {"topics": 4, "pages": 100, "seeds": 5, "examples": 30, "world_pages": 12_000}
+WORLD = SyntheticWorld(pages=12_000, topics=8, seed=11)
 
 
 class Tiny(TopicalMap):
@@ -59,6 +59,12 @@ class Tiny(TopicalMap):
 
 def results_of(folder, world=WORLD, seed=11):
     return run_small_as_json(Tiny(), world, seed=seed, out=folder)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def texts():
+    with texts_made_once(WORLD):
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,11 @@
 """The three studies of utility: every claim computed, drawn, repeatable, and recomputable from its tables."""
 
+from dataclasses import asdict
 from typing import ClassVar
 
 import pytest
 
-from lab.study_runs import copy_with_jobs_missing, run_small_as_json
+from lab.study_runs import copy_with_jobs_missing, run_small_as_json, texts_made_once
 from lycosa_lab.statistics import page_trend
 from lycosa_lab.studies.adaptive_utility import ADAPTIVE, AdaptiveUtility
 from lycosa_lab.studies.adaptive_utility.claims import early_alpha, late_alpha
@@ -12,7 +13,7 @@ from lycosa_lab.studies.inlinks_benchmark import InlinksBenchmark
 from lycosa_lab.studies.utility_tradeoff import COBB_DOUGLAS, UtilityTradeoff
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 
-TINY = {"topics": 4, "pages": 150, "examples": 30, "explored": 30, "sampled": 30, "of": 50, "world_pages": 12_000}
+TINY = {"topics": 4, "pages": 100, "examples": 20, "explored": 20, "sampled": 30, "of": 50, "world_pages": 12_000}
 
 
 class TinyTradeoff(UtilityTradeoff):
@@ -20,7 +21,7 @@ class TinyTradeoff(UtilityTradeoff):
 
 
 class TinyAdaptive(AdaptiveUtility):
-    scales: ClassVar = {"small": TINY | {"long_pages": 225}}
+    scales: ClassVar = {"small": TINY | {"long_pages": 150}}
 
 
 class TinyBenchmark(InlinksBenchmark):
@@ -29,16 +30,27 @@ class TinyBenchmark(InlinksBenchmark):
         | {
             "noises": [0.0, 4.0],
             "noise_topics": 3,
-            "noise_pages": 60,
-            "noise_world_pages": 4_000,
+            "noise_pages": 40,
+            "noise_world_pages": 2_000,
             "noise_examples": 12,
         }
     }
 
 
-def results_of(study, folder, seed=5):
-    world = SyntheticWorld(**study.default_world(study.scales["small"]), seed=seed)
-    return run_small_as_json(study, world, seed=seed, out=folder)
+@pytest.fixture(scope="module")
+def world():
+    """By default, the three studies have the same one."""
+    one, *others = (
+        study().default_world(study.scales["small"]) for study in (TinyTradeoff, TinyAdaptive, TinyBenchmark)
+    )
+    assert others == [one, one]
+    made = SyntheticWorld(**one, seed=5)
+    with texts_made_once(made):
+        yield made
+
+
+def results_of(study, world, folder):
+    return run_small_as_json(study, world, seed=5, out=folder)
 
 
 @pytest.fixture(scope="module")
@@ -47,18 +59,18 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def tradeoff(folder):
-    return results_of(TinyTradeoff(), folder / "tradeoff")
+def tradeoff(world, folder):
+    return results_of(TinyTradeoff(), world, folder / "tradeoff")
 
 
 @pytest.fixture(scope="module")
-def adaptive(folder):
-    return results_of(TinyAdaptive(), folder / "adaptive")
+def adaptive(world, folder):
+    return results_of(TinyAdaptive(), world, folder / "adaptive")
 
 
 @pytest.fixture(scope="module")
-def benchmark(folder):
-    return results_of(TinyBenchmark(), folder / "benchmark")
+def benchmark(world, folder):
+    return results_of(TinyBenchmark(), world, folder / "benchmark")
 
 
 def claims_of(results):
@@ -173,12 +185,14 @@ def test_noise_in_the_features_spoils_the_model(benchmark) -> None:
     assert clear["topics"] == noisy["topics"] == 3
 
 
-def test_the_same_seed_gives_the_same_results(tradeoff, benchmark, folder, tmp_path) -> None:
+def test_the_same_seed_gives_the_same_results(world, tradeoff, benchmark, folder, tmp_path) -> None:
     for study, name, before in (
         (TinyTradeoff(), "tradeoff", tradeoff),
         (TinyBenchmark(), "benchmark", benchmark),
     ):
-        again = results_of(study, copy_with_jobs_missing(folder / name, tmp_path / name))
+        again = results_of(
+            study, type(world)(**asdict(world.options)), copy_with_jobs_missing(folder / name, tmp_path / name)
+        )
         assert {**again, "seconds": 0} == {**before, "seconds": 0}
 
 

@@ -24,6 +24,7 @@ from lycosa.run.trust import trust_collection
 from lycosa.strategies.registry import STRATEGIES, find_strategy
 from lycosa.vocabulary.errors import LycosaError, PluginError, UsageError
 from lycosa.vocabulary.plugins import plugins
+from lycosa_lab.studies import study_named
 from lycosa_lab.worlds.made_up_web import MadeUpWeb
 from lycosa_lab.worlds.server import WorldServer
 from processes import Process
@@ -87,6 +88,10 @@ last = stranger:Last
 [lycosa.exporters]
 upper = stranger:upper
 
+[lycosa.studies]
+upper = stranger:upper
+last = stranger:Last
+
 [lycosa.commands]
 greet = stranger:greet
 """
@@ -140,6 +145,8 @@ def test_a_name_is_known_without_importing_its_package(stranger: Path) -> None:
         (find_strategy, "no-class", "'no-class' of stranger 2.5 is not a strategy: it has no 'name'"),
         (find_strategy, "odd", "'odd' of stranger 2.5 needs 'luck'; there are log, map"),
         (find_trainer, "upper", "'upper' of stranger 2.5 is not a relevance model that learns: it has no 'train'"),
+        (study_named, "upper", "'upper' of stranger 2.5 is not a study: it has no 'name'"),
+        (study_named, "last", "'last' of stranger 2.5 is not a study: it has no 'summary'"),
     ],
 )
 def test_one_that_is_broken_is_one_line_that_names_its_package(stranger: Path, find, name: str, words: str) -> None:

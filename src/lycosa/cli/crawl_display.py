@@ -39,9 +39,9 @@ _ERRORS = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))  # a page t
 
 def run(crawl: api.Run, *, progress: Progress, as_json: bool = False, quiet: bool = False) -> bool:
     """Runs a crawl and, unless `quiet`, prints how it ended; returns whether the user interrupted it."""
-    why_nothing, folder, crawl.tell = "", crawl.folder, progress.write
+    why_nothing, folder = "", crawl.folder
     omissions: list[Omission] = []
-    with crawl.session() as session:
+    with crawl.session(tell=progress.write) as session:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             runner.run(_watch_crawl(session, crawl.visits(session), progress, as_json=as_json))
         status = session.status

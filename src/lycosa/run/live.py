@@ -257,7 +257,7 @@ class LiveRun:
         session.topic.check()
         await self._topic.learn(lambda: fetch_examples(session, self._web, self._slots))
         if session.status.is_interrupted:
-            session.status.stop_reason = INTERRUPTED
+            session.status.stop(INTERRUPTED)
         return not session.status.is_interrupted
 
     def learn_standing(self) -> None:

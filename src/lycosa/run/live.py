@@ -228,11 +228,11 @@ class LiveRun:
             )
         self.begin(
             RunStart(
-                session.clock.now(),
-                recipe.strategy,
-                tuple(seeds),
-                msgspec.to_builtins(recipe.scope),
-                msgspec.to_builtins(utility_for(recipe.strategy, recipe.utility)),
+                at=session.clock.now(),
+                strategy=recipe.strategy,
+                seeds=tuple(seeds),
+                scope=msgspec.to_builtins(recipe.scope),
+                utility=msgspec.to_builtins(utility_for(recipe.strategy, recipe.utility)),
                 map=session.map.prepare(map_),
                 logs=session.log.prepare(log),
                 options=recipe.options or UNSET,

@@ -56,17 +56,17 @@ class RunSettings(Struct, frozen=True):
     def run(self, at: float, *, refresh: JsonValue, map_: JsonValue, logs: JsonValue, authority: str) -> RunStart:
         """A run with these settings and without seeds."""
         return RunStart(
-            at,
-            self.strategy,
-            (),
-            msgspec.to_builtins(self.scope),
-            msgspec.to_builtins(self.utility),
-            refresh,
-            map_,
-            logs,
-            self.options or UNSET,
-            msgspec.to_builtins(self.quotas) or UNSET,
-            authority or UNSET,
+            at=at,
+            strategy=self.strategy,
+            seeds=(),
+            scope=msgspec.to_builtins(self.scope),
+            utility=msgspec.to_builtins(self.utility),
+            refresh=refresh,
+            map=map_,
+            logs=logs,
+            options=self.options or UNSET,
+            quotas=msgspec.to_builtins(self.quotas) or UNSET,
+            authority=authority or UNSET,
         )
 
     def strategy_changes(self, before: Self) -> list[str]:

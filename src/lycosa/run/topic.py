@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.collection.errors import disk_errors
+from lycosa.collection.folder import file_lines
 from lycosa.reading import Reader, page_of_html, page_of_text
 from lycosa.reading.decode import decode
 from lycosa.reading.language import language_of
@@ -144,15 +145,8 @@ def _examples_in(folder: Path, name: str) -> list[Example]:
 def read_labels(folder: Path) -> dict[Url, bool]:
     """The labels of `lycosa label`: lines of `good URL` or `bad URL`; the last for a URL counts."""
     path = folder / LABELS_FILE
-    if not path.exists():
-        return {}
     labels: dict[Url, bool] = {}
-    try:
-        with disk_errors(path):
-            lines = read_regular_file(path, MAX_LABELS_BYTES).decode().splitlines()
-    except UnicodeDecodeError:
-        raise RecipeError(f"{path}: not UTF-8 text; fix or delete it") from None
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(file_lines(path, MAX_LABELS_BYTES, error=RecipeError), 1):
         word, _, url = line.partition(" ")
         if word not in ("good", "bad") or normalise(url) is None:
             raise RecipeError(f"{path}:{number}: write `good URL` or `bad URL`")

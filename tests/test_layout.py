@@ -110,8 +110,7 @@ def test_every_database_is_opened_in_one_place():
 
 
 IN_NEW_FOLDERS = {  # files of a folder that is renamed, or completed by its last file, when all are written
-    "lycosa/collection/dataset_folder.py",
-    "lycosa/collection/markdown_folder.py",
+    "lycosa/collection/export_folders.py",
     "lycosa_lab/worlds/documents.py",
     "lycosa_lab/worlds/graphs.py",
 }

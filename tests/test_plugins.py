@@ -12,16 +12,19 @@ from pathlib import Path
 import pytest
 
 import lycosa
-from crawling import PATIENCE, end
+from crawling import PATIENCE, Said, apart, collection, done, end, environment_with, site
 from crawling import lycosa as command
+from fixtures.fixed_world import FixedWorld
 from lycosa.cli import app
 from lycosa.collection.export import exporter_for
 from lycosa.recipe import recipe_of
 from lycosa.refresh import policy_for
 from lycosa.relevance.registry import find_trainer
+from lycosa.run.trust import trust_collection
 from lycosa.strategies.registry import STRATEGIES, find_strategy
 from lycosa.vocabulary.errors import LycosaError, PluginError, UsageError
 from lycosa.vocabulary.plugins import plugins
+from lycosa_lab.studies import study_named
 from lycosa_lab.worlds.made_up_web import MadeUpWeb
 from lycosa_lab.worlds.server import WorldServer
 from processes import Process
@@ -85,6 +88,10 @@ last = stranger:Last
 [lycosa.exporters]
 upper = stranger:upper
 
+[lycosa.studies]
+upper = stranger:upper
+last = stranger:Last
+
 [lycosa.commands]
 greet = stranger:greet
 """
@@ -138,6 +145,8 @@ def test_a_name_is_known_without_importing_its_package(stranger: Path) -> None:
         (find_strategy, "no-class", "'no-class' of stranger 2.5 is not a strategy: it has no 'name'"),
         (find_strategy, "odd", "'odd' of stranger 2.5 needs 'luck'; there are log, map"),
         (find_trainer, "upper", "'upper' of stranger 2.5 is not a relevance model that learns: it has no 'train'"),
+        (study_named, "upper", "'upper' of stranger 2.5 is not a study: it has no 'name'"),
+        (study_named, "last", "'last' of stranger 2.5 is not a study: it has no 'summary'"),
     ],
 )
 def test_one_that_is_broken_is_one_line_that_names_its_package(stranger: Path, find, name: str, words: str) -> None:
@@ -175,6 +184,89 @@ def test_a_collection_does_not_run_a_plug_in_that_the_recipe_does_not_name(stran
     assert visits > 5
     assert "the run before went by the plug-in nowhere, which the recipe does not name; going on by hunter" in lines
     assert not was_imported(stranger)
+
+
+MCP = """
+import asyncio, sys
+from pathlib import Path
+from lycosa.cli.mcp import Tools
+from lycosa.vocabulary.errors import UsageError
+try:
+    asyncio.run(Tools(Path(sys.argv[1]), allowed=5, options={"resolve": [sys.argv[2]]}).crawl_more())
+except UsageError as error:
+    sys.exit(f"lycosa: {error}")
+"""
+REFUSED = {  # what a collection of somebody else does not get
+    "crawl": ("crawl", "C", "--pages", 9, "--resolve", "R"),
+    "crawl by another strategy": ("crawl", "C", "--pages", 9, "--strategy", "best-first", "--resolve", "R"),
+    "try": ("try", "http://a.example/1", "C", "--resolve", "R"),
+    "refresh": ("refresh", "C", "--budget", 2, "--resolve", "R"),
+    "label": ("label", "C", "http://a.example/1", "--good"),
+    "import": ("import", "C", "W"),
+}
+ANSWERED = {  # what it gets all the same
+    "show": ("show", "C"),
+    "explain": ("explain", "C", "http://a.example/1"),
+    "export": ("export", "C"),
+    "rebuild": ("rebuild", "C"),
+    "forget": ("forget", "C", "http://a.example/1"),
+}
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    """A collection with pages and waiting links, and where its web is served."""
+    folder = collection(tmp_path_factory.mktemp("made") / "c", ["http://a.example/"])
+    with WorldServer(FixedWorld(site("a.example", leaves=6))) as served:
+        done("crawl", folder, "--pages", 3, "--resolve", served.resolve)
+        yield folder, served.resolve
+
+
+@pytest.fixture(
+    params=['strategy = "nowhere"\n[topic]\ntext = "bee"\n', '[topic]\ntext = "bee"\nmodel = "upper"\n'],
+    ids=["strategy", "model"],
+)
+def foreign(request: pytest.FixtureRequest, crawled: tuple[Path, str], tmp_path: Path) -> Path:
+    """The collection as somebody else would send it, with a recipe that names a plug-in."""
+    folder = Path(shutil.copytree(crawled[0], tmp_path / "foreign"))
+    (folder / "lycosa.toml").write_text(request.param)
+    return folder
+
+
+def run_apart(words: tuple[object, ...], foreign: Path, resolve: str, stranger: Path) -> Said:
+    """Runs a command in a process that has not imported anything of the package."""
+    given = {"C": foreign, "R": resolve, "W": next(foreign.rglob("*.warc.gz"))}
+    env = environment_with(stranger)
+    if words == ("mcp",):
+        return end(Process(MCP, foreign, resolve, env=env))
+    return apart(*(given.get(str(word), word) for word in words), env=env)
+
+
+@pytest.mark.parametrize("words", [*REFUSED.values(), ("mcp",)], ids=[*REFUSED, "mcp"])
+def test_a_collection_of_somebody_else_does_not_import_a_plug_in_before_it_is_trusted(
+    stranger: Path, foreign: Path, crawled: tuple[Path, str], words: tuple[object, ...]
+) -> None:
+    refused = run_apart(words, foreign, crawled[1], stranger)
+    assert refused.is_one_clear_line(1 if words == ("mcp",) else 2, f"lycosa trust {foreign}")
+    assert not was_imported(stranger)
+
+
+@pytest.mark.parametrize("words", ANSWERED.values(), ids=ANSWERED)
+def test_a_collection_of_somebody_else_is_read_and_kept_up_without_a_plug_in(
+    stranger: Path, foreign: Path, crawled: tuple[Path, str], words: tuple[object, ...]
+) -> None:
+    said = run_apart(words, foreign, crawled[1], stranger)
+    assert said.code == 0, said.err
+    assert not was_imported(stranger)
+
+
+def test_a_trusted_collection_of_somebody_else_runs_its_plug_in(
+    stranger: Path, foreign: Path, crawled: tuple[Path, str]
+) -> None:
+    trust_collection(foreign)
+    said = run_apart(REFUSED["try"], foreign, crawled[1], stranger)
+    assert "lycosa trust" not in said.err
+    assert was_imported(stranger)
 
 
 def test_a_command_of_a_package_is_one_of_ours(stranger: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from lycosa.collection.export import FORMATS
 from lycosa.refresh import POLICIES
@@ -91,6 +92,16 @@ class Secretive(Forgetful):
         return {"pages": {self.pages}}
 
 
+class Rootless(BestFirst):
+    def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
+        return [replace(each, found_on=None) for each in super().propose(event)]
+
+
+class Shallow(BestFirst):
+    def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
+        return [replace(each, depth=1) for each in super().propose(event)]
+
+
 class Nameless(BestFirst):
     name = ""
 
@@ -106,6 +117,8 @@ class Nameless(BestFirst):
         (Guessing, "only seeds and links that it has seen|not to be followed"),
         (Forgetful, "goes on as if it had not been stopped|proposes the same"),
         (Secretive, "its state is plain data"),
+        (Rootless, "names a visited page with the link as `found_on`, not no page"),
+        (Shallow, "gives this link the depth 2, not 1"),
     ],
 )
 def test_a_broken_strategy_is_found_out(strategy: type[BaseStrategy], law: str) -> None:

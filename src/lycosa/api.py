@@ -306,7 +306,7 @@ class Run(_Readable):
     def __init__(self, folder: Path, recipe: Recipe, settings: Settings, *, notify: Notify):
         self.folder = folder
         self.stopped = ""  # the stop reason; empty until the crawl ends
-        self.notify = notify
+        self._notify = notify
         self._recipe = recipe
         self._settings = settings
         self._session: Session | None = None
@@ -344,15 +344,18 @@ class Run(_Readable):
                     yield visit
 
     @contextmanager
-    def session(self) -> "Iterator[Session]":
-        """The collection opened for this run; a display of the run reads its figures here."""
+    def session(self, *, notify: Notify | None = None) -> "Iterator[Session]":
+        """The collection opened for this run; a display of the run reads its figures here.
+
+        notify: called with the messages of the session, instead of the function given to the run.
+        """
         from lycosa.run.session import Session
 
         if self._session is not None:
             raise UsageError(f"this crawl of {self.folder} is under way; leave its loop before you begin another")
         self.close()
         self.stopped = ""
-        with Session(self.folder, self._recipe, clock=WallClock(), notify=self.notify) as session:
+        with Session(self.folder, self._recipe, clock=WallClock(), notify=notify or self._notify) as session:
             self._session = session
             try:
                 yield session

@@ -156,6 +156,8 @@ def check_strategy(strategy: Callable[..., Strategy], *, worlds: int = 20) -> No
         takes_over_from_another(make, world, after=random.randrange(1, 6))
         judged = [(random.choice(NO_NUMBERS), random.choice(NO_NUMBERS)) for _ in range(8)]
         stays_finite_whatever_models_say(make, world, judged)
+    for seed in range(worlds):
+        says_where_links_were_found(make, random_world(seed))
 
 
 def has_a_name(make: Make) -> None:
@@ -195,6 +197,28 @@ def offers_priorities_on_its_scale(make: Make, world: SmallWeb) -> None:
         offered += strategy.propose(visit)
     for candidate in offered:
         _check_candidate(strategy, candidate, world)
+
+
+def says_where_links_were_found(make: Make, world: SmallWeb) -> None:
+    """A candidate has the page that links to it as `found_on`, and is one link deeper; seeds have neither. Candidates
+    from an access log need not be linked."""
+    strategy = make(world)
+    for seed in strategy.start([world.home]):
+        _require(seed.depth == 0, f"gives seeds the depth 0, not {seed.depth}", world)
+    seen: dict[Url, Visit] = {}
+    for visit in crawl(world, loop_for(make(world))):
+        seen[visit.candidate.url] = visit
+        strategy.learn(visit)
+        for candidate in strategy.propose(visit):
+            if candidate.found_on is None and "log" in getattr(strategy, "needs", ()):
+                continue
+            source = seen.get(candidate.found_on) if candidate.found_on is not None else None
+            is_link = source is not None and any(link.target == candidate.url for link in source.open_links())
+            found = "no page" if candidate.found_on is None else candidate.found_on
+            _require(is_link, f"names a visited page with the link as `found_on`, not {found}", world)
+            assert source is not None
+            depth = source.candidate.depth + 1
+            _require(candidate.depth == depth, f"gives this link the depth {depth}, not {candidate.depth}", world)
 
 
 def stays_finite_whatever_models_say(

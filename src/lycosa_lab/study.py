@@ -25,6 +25,7 @@ from .results import Findings, Results, write_results
 Progress = Callable[[int, int], None]  # jobs done, of how many
 Size = Mapping[str, Any]  # parameters of a study at one scale
 RUN_FILE = "run.json"
+CONTRACT = ("name", "summary", "scales", "default_world", "jobs", "prepare", "work", "conclude")  # of `Study`
 PACKAGES = ("lycosa", "lycosa_lab", "lycosa_peers")  # whose code studies run
 
 

@@ -1,4 +1,5 @@
-"""Outgoing connections: a bounded number at a time for each purpose, with a delay before a failed peer is retried.
+"""Outgoing connections, and the names resolved for them: a bounded number at a time for each purpose, with a delay
+before a failed peer is retried.
 
 Remote peers choose the addresses at which they are answered, and may give the address of somebody who is not a peer.
 An address is *proven* once the peer has shown its key there; calls to others are limited by `Trials`. Remote peers can
@@ -6,16 +7,19 @@ exhaust the slots for answers; those for our own queries, and those for resolvin
 """
 
 import asyncio
+import socket
+import threading
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from enum import StrEnum
+from ipaddress import ip_address
 
 from lycosa.vocabulary.hosts import why_not_public_address
 
 from .addresses import Endpoint, address_group, parse_endpoint
 from .channel import Channel
 from .rate_limits import RateLimit, RateLimits
-from .resolver import LookUp, Resolver, look_up
 
 DIAL_SECONDS = 3.0
 DIAL_AGAIN_AFTER = 20.0  # seconds for which an unreachable peer counts as down
@@ -24,7 +28,9 @@ MAX_WAITING = 64  # frames for one peer that is being dialled
 MAX_WAITING_BYTES = 8 << 20  # of frames for all peers that are being dialled
 MAX_FAILURES = 4096  # that are remembered; the same limit for proven addresses
 MAX_BACK_OFF = 1280.0  # seconds between two trials of one endpoint
+MAX_LOOKUPS = 8  # at once, by one resolver
 Deliver = Callable[[Channel | None], None]  # the channel; None: unreachable
+LookUp = Callable[[str], Sequence[str]]  # the IP addresses of a host name, the best first
 
 
 class Purpose(StrEnum):
@@ -33,6 +39,55 @@ class Purpose(StrEnum):
     ASKING = "asking"  # own queries
     ANSWERING = "answering"  # queries of others, at addresses that they gave
     UPKEEP = "upkeep"
+
+
+def look_up(name: str) -> Sequence[str]:
+    """The addresses that the system resolver knows for a name."""
+    try:
+        return [str(address[0]) for *_, address in socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)]
+    except (OSError, UnicodeError):
+        return ()
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+class Resolver:
+    """Resolves host names in threads, at most `MAX_LOOKUPS` at once.
+
+    A thread that waits for a name server cannot be stopped: a slow lookup keeps its slot until it returns. The threads
+    are daemons, as the process would wait for those of an executor when it ends.
+    """
+
+    def __init__(self, look_up: LookUp):
+        self._look_up = look_up
+        self._slots = asyncio.Semaphore(MAX_LOOKUPS)
+
+    async def addresses(self, host: str) -> Sequence[str]:
+        """The addresses of a host; an IP address is returned as it is, and takes no slot."""
+        if _is_address(host):
+            return (host,)
+        await self._slots.acquire()
+        loop = asyncio.get_running_loop()
+        found: asyncio.Future[Sequence[str]] = loop.create_future()
+
+        def resolve(addresses: Sequence[str]) -> None:
+            self._slots.release()
+            if not found.done():
+                found.set_result(addresses)
+
+        def search() -> None:
+            addresses = self._look_up(host)
+            with suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(resolve, addresses)
+
+        threading.Thread(target=search, name="looking up a name", daemon=True).start()
+        return await found
 
 
 class Trials:

@@ -104,6 +104,12 @@ def test_priorities_are_finite_and_on_the_scale_it_declares(name: str) -> None:
     testing.offers_priorities_on_its_scale(maker(name), TOPICAL_WORLD)
 
 
+@every_strategy
+@every_world
+def test_candidates_say_where_they_were_found_and_how_deep(name: str, world: SmallWeb) -> None:
+    testing.says_where_links_were_found(maker(name), world)
+
+
 @pytest.mark.slow
 @every_strategy
 @pytest.mark.parametrize("stop_after", [0, 1, 2, 7, 20])

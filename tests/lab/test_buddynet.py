@@ -10,13 +10,20 @@ import pytest
 from lab.study_runs import copy_with_jobs_missing
 from lycosa.vocabulary.errors import UsageError
 from lycosa_lab.peers import runs
-from lycosa_lab.peers.clusters import shared_interests, spectral_layout
-from lycosa_lab.peers.replication import copy_shares, replicated_network
 from lycosa_lab.peers.runs import network_in, questions_of, simulated
 from lycosa_lab.results import Results
 from lycosa_lab.studies import STUDIES
 from lycosa_lab.studies.buddynet import BuddyNet, claims, peers_of, worlds_of
-from lycosa_lab.studies.buddynet.runs import ALGORITHMS, FLOOD, INDEXED_BY_ALL, buddy_list_example
+from lycosa_lab.studies.buddynet.runs import (
+    ALGORITHMS,
+    FLOOD,
+    INDEXED_BY_ALL,
+    buddy_list_example,
+    copy_shares,
+    replicated_network,
+    shared_interests,
+    spectral_layout,
+)
 from lycosa_lab.study import run
 from lycosa_lab.worlds.file_sharing import FileSharing
 from lycosa_lab.worlds.lastfm import Lastfm

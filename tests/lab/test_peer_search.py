@@ -2,10 +2,10 @@
 
 import pytest
 
-from lycosa_lab.peers.collections import union_of
 from lycosa_lab.peers.processes import free_addresses
 from lycosa_lab.studies.peer_search import PeerSearch
 from lycosa_lab.studies.peer_search.claims import agreement_claim, recall_claim, walk_of_equal_cost
+from lycosa_lab.studies.peer_search.collectors import union_of
 from lycosa_lab.studies.peer_search.runs import ask_all, network_of, options_of, overlap, overlay_of, run_searches
 from lycosa_lab.studies.peer_search.shared import OpenCollections, best_of, prepare
 from lycosa_lab.studies.peer_search.tables import BUDDYNET, EVERYBODY, FLOOD, WALK, recalls_of, summary_rows

@@ -11,8 +11,7 @@ import pytest
 
 from lycosa_peers.addresses import Endpoint
 from lycosa_peers.channel import Channel
-from lycosa_peers.dialer import MAX_DIALS, Dialer, Purpose
-from lycosa_peers.resolver import MAX_LOOKUPS, look_up
+from lycosa_peers.dialer import MAX_DIALS, MAX_LOOKUPS, Dialer, Purpose, look_up
 
 NAMES = {
     "friend.example": ["8.8.8.8"],

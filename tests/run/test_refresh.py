@@ -104,7 +104,7 @@ def test_a_refresh_that_nobody_answered_says_so(tmp_path: Path, outcome: Outcome
             return
         with pytest.raises(NobodyAnsweredError, match=re.escape(complaint)):
             refresh.require_an_answer()
-        session.status.stop_reason = INTERRUPTED
+        session.status.stop(INTERRUPTED)
         refresh.require_an_answer()  # somebody ended it before anybody could
 
 

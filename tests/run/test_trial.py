@@ -2,7 +2,8 @@ import asyncio
 
 import pytest
 
-from crawling import collection
+import lycosa
+from crawling import collection, done
 from lycosa.recipe import load_recipe
 from lycosa.run.options import Settings
 from lycosa.run.trial import try_url
@@ -80,3 +81,24 @@ def test_public_hosts_are_not_asked_without_a_contact(tmp_path):
     folder = collection(tmp_path / "c")
     with pytest.raises(RecipeError, match="public host"):
         asyncio.run(try_url(folder, load_recipe(folder), Url("http://www.python.org/"), Settings(), clock=WallClock()))
+
+
+def test_links_are_ranked_by_the_state_of_the_strategy_and_the_map_of_the_recipe(tmp_path):
+    folder = collection(tmp_path / "c", [HOME])
+    recipe = folder / "lycosa.toml"
+    recipe.write_text(f'strategy = "pagerank"\n{recipe.read_text()}')
+    routes = {
+        "/": response(html("Bees", f"The honey bee lives in a hive. {WORDS}", LINKS)),
+        **{path: response(html("More", f"honey bee {path} {WORDS}", LINKS)) for path in ("/hive", "/ships")},
+    }
+    fresh, _ = tried(folder, routes)
+    with LoopbackServer(routes) as server:
+        assert len(list(lycosa.crawl(folder, pages=3, resolve=server.everything))) >= 3
+    restored, _ = tried(folder, routes)
+    assert [each.because for each in fresh.links] != [each.because for each in restored.links]
+    recipe.write_text(recipe.read_text().replace("pagerank", "best-first"))
+    alone, _ = tried(folder, routes)
+    done("map", "build", folder, "--out", folder / "atlas", "--allow-private")
+    recipe.write_text(f'{recipe.read_text()}[map]\natlas = "atlas"\n')
+    mapped, _ = tried(folder, routes)
+    assert max(each.priority for each in mapped.links) < max(each.priority for each in alone.links)

@@ -38,10 +38,9 @@ _log = logging.getLogger("lycosa.pages")
 
 def run_and_show(run: api.Run, *, progress: Progress, as_json: bool = False, quiet: bool = False) -> bool:
     """Runs a crawl and, unless `quiet`, prints how it ended; returns whether the user interrupted it."""
-    run.notify = progress.write
     why_nothing = ""
     omissions: list[Omission] = []
-    with run.session() as session:
+    with run.session(notify=progress.write) as session:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             runner.run(_watch_crawl(session, run.visits(session), progress, as_json=as_json))
         status = session.status

@@ -14,7 +14,7 @@ import typer
 
 from lycosa.collection.export import csv_cell, iso
 from lycosa.maps import REACHES, Atlas, Reach, TopicFacts, UrlMap, merge_atlases
-from lycosa.pictures.heat_map import heat_map
+from lycosa.pictures.heat_map import citations_heat_map
 from lycosa.pictures.wheel import wheel
 from lycosa.relevance.taxonomy import Taxonomy
 from lycosa.run.atlas import AUTO, MIN_PROBABILITY, NONE, AtlasPlan, build_atlas
@@ -155,18 +155,7 @@ def show(
     if svg is not None:
         _write(svg, _picture(topic, topics, maps))
     if matrix is not None:
-        _write(
-            matrix,
-            heat_map(
-                citations.links,
-                names=citations.topics,
-                title="links between topics",
-                x_title="cited topic",
-                y_title="citing topic",
-                width=640,
-                height=560,
-            ),
-        )
+        _write(matrix, citations_heat_map(citations.links, topics=citations.topics))
     if as_json:
         shown = [{**_plain(facts), "portal_urls": maps[facts.name].portals[:1000]} for facts in topics]
         counted = {"topics": citations.topics, "links": citations.links}

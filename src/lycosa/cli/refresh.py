@@ -42,11 +42,14 @@ def refresh(
     """Revisit pages to find changes, and fetch new ones. Ctrl-C is safe."""
     run = api.refresh(name, budget=budget, policy=policy, expand=expand, notify=notify, **options)
     mode: Mode | None = "silent" if quiet else "messages" if as_json or verbose else None
-    with log_pages(log, verbose=verbose), Progress(mode=mode) as progress:
-        run.notify = progress.write
-        with run.session() as session, asyncio.Runner(loop_factory=new_event_loop) as runner:
-            refreshing = run.visits(session)
-            runner.run(watch(session, refreshing, _RefreshProgress(session, refreshing, budget, progress)))
+    with (
+        log_pages(log, verbose=verbose),
+        Progress(mode=mode) as progress,
+        run.session(notify=progress.write) as session,
+        asyncio.Runner(loop_factory=new_event_loop) as runner,
+    ):
+        refreshing = run.visits(session)
+        runner.run(watch(session, refreshing, _RefreshProgress(session, refreshing, budget, progress)))
     if run.result is not None and as_json:
         print_json(run.result)
     elif run.result is not None and not quiet:

@@ -167,7 +167,7 @@ class Catalog(Queries):
                 self.connection.executemany(f"UPDATE pages SET {column} = ? WHERE url = ?", rows)
 
     def put_state(self, key: str, value: JsonValue) -> None:
-        self._execute("INSERT OR REPLACE INTO state VALUES (?, ?)", key, _json(value))
+        self._execute("INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)", key, _json(value))
 
     def position(self) -> ArchivePosition | None:
         """The position in the archive at the last commit."""
@@ -251,8 +251,8 @@ class Catalog(Queries):
                 "CREATE TEMP TABLE moved"
                 " (url TEXT, at REAL, file TEXT, place INTEGER, length INTEGER, PRIMARY KEY (url, at))"
             )
-            rows = ((url, at, *place) for url, at, place in places)
-            self.connection.executemany("INSERT OR REPLACE INTO moved VALUES (?, ?, ?, ?, ?)", rows)
+            sql = "INSERT OR REPLACE INTO moved (url, at, file, place, length) VALUES (?, ?, ?, ?, ?)"
+            self.connection.executemany(sql, ((url, at, *place) for url, at, place in places))
             for table in ("pages", "fetches", "examples"):
                 ask(
                     f"UPDATE {table} SET file = moved.file, place = moved.place, length = moved.length"

@@ -12,9 +12,8 @@ from typing import Any, BinaryIO
 from lycosa.vocabulary.plugins import find_by_name
 
 from .arrow_tables import write_parquet
-from .dataset_folder import About, write_dataset_folder
+from .export_folders import About, write_dataset_folder, write_markdown_folder
 from .json_text import to_json
-from .markdown_folder import write_markdown_folder
 from .rows import ExportRow, PageRow
 
 COLUMNS = (

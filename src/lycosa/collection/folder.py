@@ -1,7 +1,7 @@
-"""Checks the folder of a collection, which may be untrusted: regular files and folders only.
+"""The folder of a collection, which may be untrusted: its check, and the reader of its text files.
 
-Links could lead elsewhere, even for writing; named pipes and devices could block for ever. Therefore all names that
-Lycosa uses are checked before anything is opened.
+Only regular files and folders are allowed: links could lead elsewhere, even for writing; named pipes and devices could
+block for ever. Therefore all names that Lycosa uses are checked before anything is opened.
 """
 
 import os
@@ -9,7 +9,8 @@ import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.errors import CollectionError, LycosaError
+from lycosa.vocabulary.files import read_regular_file
 
 from .errors import disk_errors
 
@@ -34,6 +35,23 @@ _SUFFIXES = ("", "-wal", "-shm", "-journal", ".new")
 _FOLDERS = ("archive", "search", "search.new", "search.old", "rebuilt-search", "examples", "peer")
 _SOCKETS = ("control",)  # of a running peer: connected to, never opened as a file
 MAX_ENTRIES = 100_000  # files of one folder
+
+
+def file_lines(
+    path: Path, limit: int, *, error: type[LycosaError] = CollectionError, way_out: str = "fix or delete it"
+) -> list[str]:
+    """The lines of a UTF-8 file in the folder of a collection; none if there is no file.
+
+    limit: bytes from which the file is refused.
+    error, way_out: of a file that is not text.
+    """
+    if not path.exists():
+        return []
+    try:
+        with disk_errors(path):
+            return read_regular_file(path, limit).decode().splitlines()
+    except UnicodeDecodeError:
+        raise error(f"{path}: not UTF-8 text; {way_out}") from None
 
 
 def check_folder(folder: Path, *, links_allowed: Callable[[], bool] = lambda: False) -> None:

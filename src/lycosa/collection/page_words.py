@@ -59,7 +59,7 @@ class PageWords:
                 connection.execute("PRAGMA secure_delete = ON")  # for forgotten pages
                 if not _statements(connection):
                     connection.executescript(_SCHEMA)
-                    connection.execute("INSERT INTO made_by VALUES (?)", (self._made_by,))
+                    connection.execute("INSERT INTO made_by (what) VALUES (?)", (self._made_by,))
                     connection.commit()
                 # In an untrusted file, a view or a trigger could run for ever.
                 is_ours = _statements(connection) == _own_statements()
@@ -81,7 +81,8 @@ class PageWords:
         counts = np.minimum(words.counts, 0xFFFF).astype("<u2").tobytes()
         codes, vector = words.codes.astype("<u8").tobytes(), words.vector.astype("<f4").tobytes()
         self._write(
-            "INSERT OR REPLACE INTO counts VALUES (?, ?, ?, ?, ?)", words.number, words.at, codes, counts, vector
+            "INSERT OR REPLACE INTO counts (number, at, codes, counts, vector) VALUES (?, ?, ?, ?, ?)",
+            *(words.number, words.at, codes, counts, vector),
         )
         self._put_since_trimmed += 1
         if self._put_since_trimmed >= _TRIM_INTERVAL:
@@ -115,7 +116,8 @@ class PageWords:
     def put_terms(self, url: Url, at: float, terms: Mapping[str, int]) -> None:
         """Keeps the terms of a training page."""
         counts = np.fromiter(terms.values(), "<u4", len(terms)).tobytes()
-        self._write("INSERT OR REPLACE INTO terms VALUES (?, ?, ?, ?)", url, at, " ".join(terms), counts)
+        sql = "INSERT OR REPLACE INTO terms (url, at, words, counts) VALUES (?, ?, ?, ?)"
+        self._write(sql, url, at, " ".join(terms), counts)
 
     def terms(self, url: Url, at: float) -> dict[str, int] | None:
         """The terms of this version of a page, in order, if they were kept."""

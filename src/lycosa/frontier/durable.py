@@ -87,7 +87,8 @@ class DurableFrontier(MemoryFrontier):
             if candidate is not None
         ]
         self._connection.executemany("DELETE FROM frontier WHERE arrival = ?", gone)
-        self._connection.executemany("INSERT INTO frontier VALUES (?, ?, ?, ?)", kept)
+        sql = "INSERT INTO frontier (arrival, url, priority, candidate) VALUES (?, ?, ?, ?)"
+        self._connection.executemany(sql, kept)
         self._changed.clear()
         self._saved_order = self._last_order
 

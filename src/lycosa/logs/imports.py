@@ -329,9 +329,9 @@ def store(
     found = parsed.accesses().by_time()
     found = _keep_only(found, single[found.users], Drop.GROUP, dropped)
     found = _keep_only(found, found.not_repeated(_stored_in_same_period(found, log)), Drop.DUPLICATE, dropped)
-    log.connection.execute("INSERT INTO users VALUES (NULL, ?)", (b"".join(users.new()),))
+    log.connection.execute("INSERT INTO users (hashes) VALUES (?)", (b"".join(users.new()),))
     users.keep()
-    log.connection.executemany("INSERT OR IGNORE INTO groups VALUES (?)", [(each,) for each in groups.tolist()])
+    log.connection.executemany("INSERT OR IGNORE INTO groups (user) VALUES (?)", [(each,) for each in groups.tolist()])
     _write_accesses(log, _write_urls(log, found, pages))
     return StoredEntries(len(found.users), dropped)
 
@@ -378,7 +378,8 @@ def _write_urls(log: LogFile, found: Accesses, pages: PageNumbers) -> Accesses:
     numbers[read] = pages.known + np.arange(len(read), dtype=np.int32)
     for start in range(0, len(read), URLS_PER_BLOB):
         part = UrlColumn.of(new[each - pages.known] for each in read[start : start + URLS_PER_BLOB].tolist())
-        log.connection.execute("INSERT INTO urls VALUES (NULL, ?, ?)", (part.text, part.ends.astype("<i8").tobytes()))
+        sql = "INSERT INTO urls (text, ends) VALUES (?, ?)"
+        log.connection.execute(sql, (part.text, part.ends.astype("<i8").tobytes()))
     pages.keep(read.tolist())
     return found._replace(pages=numbers[found.pages])
 
@@ -388,7 +389,7 @@ def _write_accesses(log: LogFile, found: Accesses) -> None:
         rows = found.only(place)
         blobs = (rows.users.astype("<i4"), rows.pages.astype("<i4"), rows.moments.astype("<i8"))
         log.connection.execute(
-            "INSERT INTO accesses VALUES (NULL, ?, ?, ?, ?, ?)",
+            "INSERT INTO accesses (first, last, users, urls, moments) VALUES (?, ?, ?, ?, ?)",
             (int(rows.moments[0]), int(rows.moments[-1]), *(blob.tobytes() for blob in blobs)),
         )
 
@@ -398,7 +399,7 @@ def _write_minutes(log: LogFile, minutes: Minutes) -> None:
     for place in _blobs(len(order)):
         rows = Minutes(*(column[order[place]] for column in minutes))
         log.connection.execute(
-            "INSERT INTO minutes VALUES (NULL, ?, ?, ?, ?, ?)",
+            "INSERT INTO minutes (first, last, users, minutes, counts) VALUES (?, ?, ?, ?, ?)",
             (int(rows.minutes[0]), int(rows.minutes[-1]), *(column.astype("<i4").tobytes() for column in rows)),
         )
 
@@ -619,5 +620,5 @@ def _update_settings(log: LogFile, options: ImportOptions) -> dict[str, int]:
     given = {A_DAY: options.max_per_day, A_MINUTE: options.max_per_minute, MIN_USERS: options.min_users}
     for name, value in given.items():
         if value is not None:
-            log.connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, value))
+            log.connection.execute("INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)", (name, value))
     return log.settings()

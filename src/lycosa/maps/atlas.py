@@ -342,7 +342,7 @@ class Atlas(AtlasReader):
         """Records that a crawl for `topic` is sent to its portals from pages of these topics."""
         number = self._topic(topic)
         for each in met:
-            self._execute("INSERT OR IGNORE INTO related VALUES (?, ?)", number, _required_name(each))
+            self._execute("INSERT OR IGNORE INTO related (topic, met) VALUES (?, ?)", number, _required_name(each))
 
     def set_citations(self, source: str, matrix: CitationMatrix) -> None:
         """Replaces the links between topics that a collection has."""
@@ -360,7 +360,8 @@ class Atlas(AtlasReader):
         number = self._source(source, 0.0)
         self._execute("DELETE FROM citations WHERE source = ?", number)
         rows = [(number, citing, cited, links) for (citing, cited), links in counts.items()]
-        self._connection.executemany("INSERT INTO citations VALUES (?, ?, ?, ?)", rows)
+        sql = "INSERT INTO citations (source, citing, cited, links) VALUES (?, ?, ?, ?)"
+        self._connection.executemany(sql, rows)
 
     def _settings(
         self, topic: str, at: float, seed: int | None, reach: Reach | None, similar: bool | None
@@ -446,7 +447,8 @@ class Atlas(AtlasReader):
         rows = [(topic, portal, None, rank, sources[portal]) for rank, portal in enumerate(portals)]
         rows += [(topic, page, portal, None, sources[page]) for page, portal in portal_of.items()]
         rows.sort(key=lambda row: row[1])
-        self._connection.executemany("INSERT INTO members VALUES (?, ?, ?, ?, ?)", rows)
+        sql = "INSERT INTO members (topic, page, portal, rank, source) VALUES (?, ?, ?, ?, ?)"
+        self._connection.executemany(sql, rows)
 
     def _execute(self, sql: str, *values: object) -> None:
         self._connection.execute(sql, values)

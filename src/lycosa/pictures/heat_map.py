@@ -58,6 +58,19 @@ def heat_map(
     return figure(width, height, parts, title=title or f"{y_title} by {x_title}")
 
 
+def citations_heat_map(links: Sequence[Sequence[int]], *, topics: Sequence[str]) -> str:
+    """The links between topics; rows cite columns."""
+    return heat_map(
+        links,
+        names=topics,
+        title="links between topics",
+        x_title="cited topic",
+        y_title="citing topic",
+        width=640,
+        height=560,
+    )
+
+
 def _shade(count: float, maximum: float) -> str:
     share = math.log(count) / math.log(maximum) if maximum > 1 else 1.0
     mixed = (round(light + share * (dark - light)) for light, dark in zip(LIGHT, DARK, strict=True))

@@ -12,7 +12,7 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import JsonValue
 
-from .guides import layers
+from .guides import layers, recorded_reference, unchanged
 from .trust import own_file
 
 
@@ -57,17 +57,12 @@ def log_of_run(plain: JsonValue, strategy: str, *, folder: Path) -> OpenLog | No
 
     folder: of the collection; unless it is trusted, the log must be inside it.
     """
-    if not plain:
+    reference = recorded_reference(plain, LogReference)
+    if reference is None:
         return None
-    try:
-        reference = msgspec.convert(plain, LogReference)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"the record of it in the run is invalid: {error}") from None
     check_takes_log(strategy)
     found = _opened(msgspec.structs.replace(reference, file=str(own_file(folder, reference.file))))
-    if found.reference != reference:
-        raise UsageError(f"the log {reference.file} has changed since")
-    return found
+    return unchanged(found, reference, what=f"the log {reference.file}")
 
 
 def _opened(reference: LogReference) -> OpenLog:

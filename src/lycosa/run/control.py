@@ -146,15 +146,15 @@ class CrawlControl:
                 require_learning(session.folder, session.recipe)
                 reply = CrawlReply(learnt=self._trainer.learn_labels("pages were labelled"))
             case "pause":
-                status.is_paused = True
+                status.pause()
             case "resume":
-                status.is_paused = False
+                status.resume()
             case "stop":
                 status.interrupt()
             case "budget":
                 if request.pages is None:
                     raise UsageError("say how many pages the collection is to have")
-                status.page_budget = request.pages
+                status.set_page_budget(request.pages)
             case "block":
                 steering.block(session.folder, request.what)
             case "boost":

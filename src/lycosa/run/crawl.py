@@ -71,10 +71,10 @@ class Status:
         self.bytes_kept = bytes_kept
         self.began = began
         self.requests = FetchCounts()
-        self.stop_reason = ""  # empty until the crawl stops
         self.woken = asyncio.Event()  # set by an interrupt, and whenever a fetch completes
-        self.is_paused = False  # by the user: no new fetches
-        self.page_budget: int | None = None  # set by the user during the run; overrides the budget's
+        self._stop_reason = ""
+        self._is_paused = False
+        self._page_budget: int | None = None
         self._interrupted = False
         self._interrupted_above = interrupted
 
@@ -101,6 +101,35 @@ class Status:
     def is_interrupted(self) -> bool:
         return self._interrupted or self._interrupted_above()
 
+    def stop(self, reason: str) -> None:
+        """Records why the crawl stops."""
+        self._stop_reason = reason
+
+    @property
+    def stop_reason(self) -> str:
+        """Why the crawl stopped; empty until it does."""
+        return self._stop_reason
+
+    def pause(self) -> None:
+        """Begins no new fetches until `resume`."""
+        self._is_paused = True
+
+    def resume(self) -> None:
+        self._is_paused = False
+
+    @property
+    def is_paused(self) -> bool:
+        return self._is_paused
+
+    def set_page_budget(self, pages: int) -> None:
+        """Replaces the page budget of the run by one that the user has chosen meanwhile."""
+        self._page_budget = pages
+
+    @property
+    def page_budget(self) -> int | None:
+        """The page budget that the user has set during the run; None if there is none."""
+        return self._page_budget
+
     def limit_reached(self, budget: Budget) -> str:
         """The limit of the whole collection that was reached; empty if none."""
         if budget.pages is not None and self.pages >= budget.pages:
@@ -122,8 +151,7 @@ class Assessor:
     languages: pages in other languages are left out; empty for all.
     keep_noindex: whether to keep pages that ask not to be kept.
     follow_copies: whether to follow the links of every copy of a page. By default, only those of the first few copies
-    on
-        other hosts are followed, as a mirror may be found before the original.
+        on other hosts are followed, as a mirror may be found before the original.
     memory: the stored versions of pages that are fetched again.
     """
 
@@ -253,7 +281,7 @@ class _Refusals:
 
     def raise_if_all(self) -> None:
         if self._refused:
-            self._crawl.status.stop_reason = "every address was refused"
+            self._crawl.status.stop("every address was refused")
             why = self._refused[0].fetch.detail
             raise EverySeedRefusedError(
                 f"nothing could be asked, every address was refused ({why}); {ALLOW_PRIVATE_HINT}"
@@ -311,8 +339,7 @@ class _Fetches:
         return None
 
     def _launch(self) -> None:
-        if self._crawl.slots.has_lacked_files:
-            self._crawl.slots.has_lacked_files = False
+        if self._crawl.slots.take_lack_of_files():
             self._limit_to(max(1, (len(self._tasks) + 1) // 2))
         while self._begun and self._begun[0][1] not in self._tasks:
             self._begun.popleft()
@@ -326,11 +353,10 @@ class _Fetches:
     def _limit_to(self, limit: int) -> None:
         """Lowers the number of concurrent fetches, because the process has too few file descriptors."""
         slots, concurrency = self._crawl.slots, self._crawl.concurrency
-        slots.max_fetches = min(limit, slots.max_fetches)
+        slots.limit_to(limit)
         if limit < self._max_in_flight:
             self._max_in_flight = limit
-            if not slots.has_warned:
-                slots.has_warned = True
+            if slots.warn_once():
                 self._crawl.notify(
                     f"fetching {limit} at a time instead of {concurrency}: this process may open few files (ulimit -n)"
                 )
@@ -411,33 +437,31 @@ class _Fetches:
         status = self._status
         if ready_at is None:
             limit = status.limit_reached(self._crawl.current_budget) if self._crawl.assess.memory is not None else ""
-            status.stop_reason = f"{limit}, and nothing is left to see again" if limit else self._crawl.nothing_left()
+            status.stop(f"{limit}, and nothing is left to see again" if limit else self._crawl.nothing_left())
         elif ready_at - self._clock.now() > _MAX_HOLD:
             minutes = (ready_at - self._clock.now()) / 60
             hosts = "all remaining hosts asked to wait or cannot be reached"
-            status.stop_reason = f"{hosts}, the first for {minutes:.0f} more minutes"
+            status.stop(f"{hosts}, the first for {minutes:.0f} more minutes")
         return bool(status.stop_reason)
 
     def _is_over(self) -> bool:
         budget, status = self._crawl.current_budget, self._status
         minutes = (self._clock.now() - self._began) / 60
         if status.is_interrupted:
-            status.stop_reason = INTERRUPTED
+            status.stop(INTERRUPTED)
         elif self._crawl.assess.memory is None and (limit := status.limit_reached(budget)):
-            status.stop_reason = limit  # a refresh that has stored pages left goes on
+            status.stop(limit)  # a refresh that has stored pages left goes on
         elif budget.minutes is not None and minutes >= budget.minutes:
-            status.stop_reason = (
-                "1 minute has passed" if budget.minutes == 1 else f"{budget.minutes:g} minutes have passed"
-            )
+            status.stop("1 minute has passed" if budget.minutes == 1 else f"{budget.minutes:g} minutes have passed")
         elif budget.requests is not None and status.requests.fetches >= budget.requests:
-            status.stop_reason = status.requests.stop_reason()
+            status.stop(status.requests.stop_reason())
         elif budget.dry_after and status.pages_since_relevant >= budget.dry_after:
-            status.stop_reason = (
+            status.stop(
                 f"the harvest has dried up: none of the last {budget.dry_after} pages was relevant "
                 "(--dry-after 0 goes on all the same)"
             )
         elif budget.recall is not None and (found := self._crawl.recall()) and found.reaches(budget.recall):
-            status.stop_reason = (
+            status.stop(
                 f"the recall is {budget.recall:g} or more, as asked: {found.found} relevant pages were found, "
                 f"and some {found.relevant_left:.0f} are left within reach"
             )

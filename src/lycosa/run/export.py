@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from lycosa import __version__
 from lycosa.collection import Collection, PageRow
-from lycosa.collection.dataset_folder import About
 from lycosa.collection.export import COLUMNS, FOLDER_FORMATS, check_format, export_row, exporter_for
+from lycosa.collection.export_folders import About
 from lycosa.collection.json_text import replace_surrogates
 from lycosa.collection.queries import Order, Selection
 from lycosa.collection.rows import ExportRow

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.vocabulary.contracts import Strategy
-from lycosa.vocabulary.errors import LycosaError
+from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.records import JsonValue
 
 
@@ -65,6 +65,26 @@ class Guide(Generic[G]):
     def wrap(self, strategy: Strategy) -> Strategy:
         """The strategy with the active guide, if there is one."""
         return self.active.wrap(strategy) if self.active else strategy
+
+
+R = TypeVar("R", bound=Struct)
+
+
+def recorded_reference(plain: JsonValue, kind: type[R]) -> R | None:
+    """The reference to a guide in the record of a run, if it had one; UsageError for an invalid record."""
+    if not plain:
+        return None
+    try:
+        return msgspec.convert(plain, kind)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"the record of it in the run is invalid: {error}") from None
+
+
+def unchanged(found: G, reference: Struct, *, what: str) -> G:
+    """The guide that a run refers to; UsageError if it has changed since."""
+    if found.reference != reference:
+        raise UsageError(f"{what} has changed since")
+    return found
 
 
 def layers(strategy: Strategy) -> Iterator[Strategy]:

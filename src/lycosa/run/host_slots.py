@@ -14,9 +14,9 @@ class CurrentSlots:
         from lycosa.web.http import max_fetches  # loads libcurl, which only crawls need
 
         self._frontier: HostSlots | None = None
-        self.max_fetches = max_fetches()  # that the limit of open files allows at a time
-        self.has_lacked_files = False
-        self.has_warned = False  # that fewer fetches run at a time
+        self._max_fetches = max_fetches()
+        self._has_lacked_files = False
+        self._has_warned = False
 
     def use(self, frontier: HostSlots) -> None:
         self._frontier = frontier
@@ -41,4 +41,23 @@ class CurrentSlots:
 
     def lack_files(self) -> None:
         """Records that a fetch was postponed because the limit of open files was reached."""
-        self.has_lacked_files = True
+        self._has_lacked_files = True
+
+    def take_lack_of_files(self) -> bool:
+        """Whether a fetch was postponed for lack of files since the last call."""
+        has_lacked, self._has_lacked_files = self._has_lacked_files, False
+        return has_lacked
+
+    @property
+    def max_fetches(self) -> int:
+        """How many fetches the limit of open files allows at a time."""
+        return self._max_fetches
+
+    def limit_to(self, fetches: int) -> None:
+        """Allows no more than this number of fetches at a time from now on."""
+        self._max_fetches = min(fetches, self._max_fetches)
+
+    def warn_once(self) -> bool:
+        """Whether the user is still to be warned that fewer fetches run at a time; True only the first time."""
+        is_first, self._has_warned = not self._has_warned, True
+        return is_first

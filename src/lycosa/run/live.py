@@ -230,11 +230,11 @@ class LiveRun:
             )
         self.begin(
             RunStart(
-                session.clock.now(),
-                recipe.strategy,
-                tuple(seeds),
-                msgspec.to_builtins(recipe.scope),
-                msgspec.to_builtins(utility_for(recipe.strategy, recipe.utility)),
+                at=session.clock.now(),
+                strategy=recipe.strategy,
+                seeds=tuple(seeds),
+                scope=msgspec.to_builtins(recipe.scope),
+                utility=msgspec.to_builtins(utility_for(recipe.strategy, recipe.utility)),
                 map=session.topical_map.prepare(map_),
                 logs=session.access_log.prepare(log),
                 options=recipe.options or UNSET,
@@ -261,7 +261,7 @@ class LiveRun:
         session.topic.check()
         await self._topic.learn(lambda: fetch_examples(session, self._web, self._slots))
         if session.status.is_interrupted:
-            session.status.stop_reason = INTERRUPTED
+            session.status.stop(INTERRUPTED)
         return not session.status.is_interrupted
 
     def learn_standing(self) -> None:

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import isfinite, nan
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypedDict, TypeVar, cast
+from typing import Annotated, Any, NamedTuple, TypedDict, TypeVar, cast, get_args, get_type_hints
 
 import msgspec
 from msgspec import Struct
@@ -171,6 +172,17 @@ class CrawlOptions(FetchOptions, ScopeOptions, total=False):
     sitemaps: Annotated[bool, Flag("Also start from the sitemaps of the seeds' hosts.")]
 
 
+@cache
+def flag_of(option: str) -> str:
+    """How an option is written on the command line.
+
+    >>> flag_of("hosts"), flag_of("log_half_life")
+    ('--include-host', '--log-half-life')
+    """
+    _, flag = get_args(get_type_hints(CrawlOptions, include_extras=True)[option])
+    return flag.name or f"--{option.replace('_', '-')}"
+
+
 class Settings(NamedTuple):
     """Settings of one run that are not part of the recipe."""
 
@@ -194,7 +206,7 @@ def settings_of(options: CrawlOptions | FetchOptions | RequestOptions) -> Settin
 
         for entry in resolve:
             connect_to(entry)
-    seeds = tuple(seeds_in(cast(CrawlOptions, options).get("seeds", ()), "--seed"))
+    seeds = tuple(seeds_in(cast(CrawlOptions, options).get("seeds", ()), flag_of("seeds")))
     return Settings(bool(options.get("sitemaps")), options.get("allow_private", False), resolve, seeds)
 
 
@@ -236,7 +248,7 @@ def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions | Reques
     if map_.atlas:
         check_takes_map(strategy)
     elif "map" in entry.needs or map_ != Map():
-        raise UsageError("there is no map to go by; name the atlas it is in with --map")
+        raise UsageError(f"there is no map to go by; name the atlas it is in with {flag_of('atlas')}")
     log = _changed(
         recipe.logs,
         file=_absolute(given.get("logs")),
@@ -247,8 +259,10 @@ def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions | Reques
         check_takes_log(strategy)
     elif "log" in entry.needs or log != Logs():
         whose = f"the strategy {strategy} goes by what people read: " if "log" in entry.needs else ""
-        raise UsageError(f"{whose}there is no access log; name one, as lycosa logs import makes it, with --logs")
-    contact = checked_contact(given.get("contact") or "", "--contact") or recipe.contact or user_contact()
+        raise UsageError(
+            f"{whose}there is no access log; name one, as lycosa logs import makes it, with {flag_of('logs')}"
+        )
+    contact = checked_contact(given.get("contact") or "", flag_of("contact")) or recipe.contact or user_contact()
     return replace(
         recipe,
         contact=contact,

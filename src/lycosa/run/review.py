@@ -11,12 +11,13 @@ from msgspec import Struct
 
 from lycosa.collection import Collection
 from lycosa.collection.errors import disk_errors
+from lycosa.collection.folder import file_lines
 from lycosa.collection.queries import Queries
 from lycosa.collection.rows import PageRow
 from lycosa.recipe import Recipe
 from lycosa.relevance.harvest import wilson_interval
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.files import append_lines, atomic_write, read_regular_file
+from lycosa.vocabulary.files import append_lines, atomic_write
 from lycosa.vocabulary.records import RELEVANT, Url
 from lycosa.vocabulary.text import whole_number
 
@@ -153,14 +154,8 @@ class LabelledPage(Struct, frozen=True):
 def read_sample(folder: Path) -> list[LabelledPage]:
     """The random pages that the user has labelled."""
     path = folder / SAMPLE_FILE
-    if not path.exists():
-        return []
-    try:
-        with disk_errors(path):
-            lines = read_regular_file(path, _MAX_BYTES).decode().splitlines()
-    except UnicodeDecodeError:
-        raise CollectionError(f"{path}: not UTF-8 text; delete it, and review some pages again") from None
     sample = []
+    lines = file_lines(path, _MAX_BYTES, way_out="delete it, and review some pages again")
     for number, line in enumerate(lines, 1):
         word, pages, url, verdict = (*line.split(" "), "", "", "")[:4]
         count = whole_number(pages)

@@ -18,6 +18,7 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import JsonValue
 
 from .crawl import NOTHING_LEFT
+from .options import flag_of
 
 Notify = Callable[[str], None]
 
@@ -31,6 +32,17 @@ class RunSettings(Struct, frozen=True):
     utility: UtilityOptions
     scope: Scope
     quotas: Quotas
+
+    @classmethod
+    def of_recipe(cls, recipe: Recipe) -> Self:
+        """The settings of a run with this recipe, changed by the options of the run."""
+        return cls(
+            strategy=recipe.strategy,
+            options=recipe.options,
+            utility=utility_for(recipe.strategy, recipe.utility),
+            scope=recipe.scope,
+            quotas=recipe.stop.quotas(),
+        )
 
     @classmethod
     def restored(cls, catalog: Queries, recipe: Recipe, *, notify: Notify) -> Self:
@@ -56,17 +68,17 @@ class RunSettings(Struct, frozen=True):
     def run(self, at: float, *, refresh: JsonValue, map_: JsonValue, logs: JsonValue, authority: str) -> RunStart:
         """A run with these settings and without seeds."""
         return RunStart(
-            at,
-            self.strategy,
-            (),
-            msgspec.to_builtins(self.scope),
-            msgspec.to_builtins(self.utility),
-            refresh,
-            map_,
-            logs,
-            self.options or UNSET,
-            msgspec.to_builtins(self.quotas) or UNSET,
-            authority or UNSET,
+            at=at,
+            strategy=self.strategy,
+            seeds=(),
+            scope=msgspec.to_builtins(self.scope),
+            utility=msgspec.to_builtins(self.utility),
+            refresh=refresh,
+            map=map_,
+            logs=logs,
+            options=self.options or UNSET,
+            quotas=msgspec.to_builtins(self.quotas) or UNSET,
+            authority=authority or UNSET,
         )
 
     def strategy_changes(self, before: Self) -> list[str]:
@@ -86,15 +98,15 @@ class RunSettings(Struct, frozen=True):
     def limits_dropped(self, scope: Scope) -> list[str]:
         """The limits of this scope that another one lacks, as flags."""
         before, dropped = self.scope, list[str]()
-        for flag, had, has in (
-            ("--include-host", before.hosts, scope.hosts),
-            ("--exclude-host", before.exclude_hosts, scope.exclude_hosts),
-            ("--include-url", before.urls, scope.urls),
-            ("--exclude-url", before.exclude_urls, scope.exclude_urls),
-            ("--language", before.languages, scope.languages),
+        for option, had, has in (
+            ("hosts", before.hosts, scope.hosts),
+            ("exclude_hosts", before.exclude_hosts, scope.exclude_hosts),
+            ("urls", before.urls, scope.urls),
+            ("exclude_urls", before.exclude_urls, scope.exclude_urls),
+            ("languages", before.languages, scope.languages),
         ):
-            dropped += [f"{flag} {quote(each)}" for each in had if each not in has]
-        return dropped + ["--stay"] * (before.stay_on_sites and not scope.stay_on_sites)
+            dropped += [f"{flag_of(option)} {quote(each)}" for each in had if each not in has]
+        return dropped + [flag_of("stay")] * (before.stay_on_sites and not scope.stay_on_sites)
 
     def nothing_left(self, skipped: int) -> str:
         """The stop reason when the frontier is empty; `skipped` is the number of links skipped because of a quota."""
@@ -102,9 +114,8 @@ class RunSettings(Struct, frozen=True):
         if not skipped or quotas == Quotas():
             return NOTHING_LEFT
         limits = (f"{bound} a {of}" for of, bound in (("host", quotas.per_host), ("site", quotas.per_site)) if bound)
-        flags = " or ".join(
-            flag for flag, bound in (("--per-host", quotas.per_host), ("--per-site", quotas.per_site)) if bound
-        )
+        bounds = (("per_host", quotas.per_host), ("per_site", quotas.per_site))
+        flags = " or ".join(flag_of(option) for option, bound in bounds if bound)
         return (
             f"nothing is left to fetch within the quotas of pages ({', '.join(limits)}), for which {skipped} links "
             f"were skipped; a higher {flags} goes on"

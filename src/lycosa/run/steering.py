@@ -12,6 +12,7 @@ from typing import Literal
 from msgspec import Struct
 
 from lycosa.collection.errors import disk_errors
+from lycosa.collection.folder import file_lines
 from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.files import append_lines, atomic_write, read_regular_file
 from lycosa.vocabulary.records import Url
@@ -124,15 +125,8 @@ def _add(folder: Path, command: SteeringCommand) -> SteeringCommand:
 
 def _read(folder: Path) -> list[SteeringCommand]:
     path = folder / STEERING_FILE
-    if not path.exists():
-        return []
     commands = []
-    try:
-        with disk_errors(path):
-            lines = read_regular_file(path, _MAX_BYTES).decode().splitlines()
-    except UnicodeDecodeError:
-        raise CollectionError(f"{path}: not UTF-8 text; fix or delete it") from None
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(file_lines(path, _MAX_BYTES), 1):
         word, _, argument = line.partition(" ")
         action = _ACTIONS.get(word)
         is_valid = whole_number(argument, maximum=10**9) is not None if action == "label" else bool(argument)

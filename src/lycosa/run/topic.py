@@ -7,14 +7,17 @@ trained again as the crawl grows.
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, partial
+from itertools import combinations
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from lycosa.collection.errors import disk_errors
+from lycosa.collection.folder import file_lines
 from lycosa.reading import Reader, page_of_html, page_of_text
 from lycosa.reading.decode import decode
 from lycosa.reading.language import language_of
@@ -34,9 +37,8 @@ from lycosa.vocabulary.errors import CollectionError, LycosaError, RecipeError, 
 from lycosa.vocabulary.files import append_lines, atomic_write, open_regular_file, read_regular_file
 from lycosa.vocabulary.records import JsonValue, Page, Url
 from lycosa.vocabulary.text import tokens_of, visible
-from lycosa.vocabulary.urls import normalise
+from lycosa.vocabulary.urls import host_of, normalise
 
-from .example_check import example_warnings
 from .forgotten import is_forgotten, read_forgotten
 from .taxonomies import AsWritten, load_taxonomy
 from .trust import own_file, plain_file
@@ -45,6 +47,9 @@ MODEL_FILE = "model.json"
 LABELS_FILE = "labels.txt"
 MAX_LABELS_BYTES = 500_000_000
 _MAX_MODEL_BYTES = 100_000_000
+MIN_EXAMPLES = 5  # below which there is a warning
+_SAME_TEMPLATE = 0.6  # mean share of common words of two examples, from which there is a warning
+_MAX_COMPARED = 20  # examples, for their template
 
 Terms = Mapping[str, int]
 Recall = Callable[[Url], Page | None]  # finds an example page that was fetched earlier
@@ -144,15 +149,8 @@ def _examples_in(folder: Path, name: str) -> list[Example]:
 def read_labels(folder: Path) -> dict[Url, bool]:
     """The labels of `lycosa label`: lines of `good URL` or `bad URL`; the last for a URL counts."""
     path = folder / LABELS_FILE
-    if not path.exists():
-        return {}
     labels: dict[Url, bool] = {}
-    try:
-        with disk_errors(path):
-            lines = read_regular_file(path, MAX_LABELS_BYTES).decode().splitlines()
-    except UnicodeDecodeError:
-        raise RecipeError(f"{path}: not UTF-8 text; fix or delete it") from None
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(file_lines(path, MAX_LABELS_BYTES, error=RecipeError), 1):
         word, _, url = line.partition(" ")
         if word not in ("good", "bad") or normalise(url) is None:
             raise RecipeError(f"{path}:{number}: write `good URL` or `bad URL`")
@@ -414,3 +412,46 @@ def _content_of(path: Path) -> bytes:
             return file.read(1 << 20)
     except OSError as error:
         raise RecipeError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def example_warnings(good: Sequence[Page], bad: Sequence[Page], *, topic: str) -> Iterator[str]:
+    """Warnings about what makes it hard to learn the topic from these pages.
+
+    topic: the topic in words, if given.
+    """
+    if 0 < len(good) < MIN_EXAMPLES and not topic:
+        count = "one example" if len(good) == 1 else f"{len(good)} examples"
+        yield f"only {count}: scores are rough; give {MIN_EXAMPLES} or more, or add the topic in words (--topic)"
+    yield from _contradictions(good, bad)
+    yield from _languages(good)
+    yield from _template(good)
+
+
+def _contradictions(good: Sequence[Page], bad: Sequence[Page]) -> Iterator[str]:
+    texts = {page.text: page for page in good}
+    for page in bad:
+        if (other := texts.get(page.text)) is not None:
+            yield (
+                f"{visible(other.url, 200)} is a good example, and {visible(page.url, 200)}, with the same text, a bad "
+                "one: remove one of them"
+            )
+
+
+def _languages(good: Sequence[Page]) -> Iterator[str]:
+    languages = Counter(page.language for page in good if page.language)
+    if len(languages) > 1:
+        counts = ", ".join(f"{count} in {language}" for language, count in languages.most_common())
+        yield f"the examples are in several languages ({counts}): pages in each are found by the examples in it"
+
+
+def _template(good: Sequence[Page]) -> Iterator[str]:
+    words = [set(page.terms) for page in good[:_MAX_COMPARED] if page.terms]
+    sites = {host_of(page.url) for page in good if page.url.startswith("http")}
+    if len(words) < 3 or len(sites) > 1:
+        return
+    shares = [len(a & b) / len(a | b) for a, b in combinations(words, 2)]
+    if (share := sum(shares) / len(shares)) >= _SAME_TEMPLATE:
+        yield (
+            f"the examples have {share:.0%} of their words in common, as pages of one template do: pages of that site "
+            "that are off the topic (--negatives) tell the topic from the template"
+        )

@@ -14,6 +14,7 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import JsonValue, Page
 
+from .guides import recorded_reference, unchanged
 from .taxonomies import load_taxonomy
 from .trust import own_file, plain_file
 
@@ -75,19 +76,13 @@ def map_of_run(plain: JsonValue, strategy: str, *, folder: Path) -> OpenMap | No
 
     folder: of the collection; unless it is trusted, the atlas must be inside it.
     """
-    if not plain:
+    reference = recorded_reference(plain, MapReference)
+    if reference is None:
         return None
-    try:
-        reference = msgspec.convert(plain, MapReference)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"the record of it in the run is invalid: {error}") from None
     check_takes_map(strategy)
     for name in filter(None, (reference.atlas, reference.taxonomy)):
         own_file(folder, name)
-    found = _opened(reference)
-    if found.reference != reference:
-        raise UsageError(f"the atlas {reference.atlas} has changed since")
-    return found
+    return unchanged(_opened(reference), reference, what=f"the atlas {reference.atlas}")
 
 
 def _opened(reference: MapReference) -> OpenMap:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -10,22 +11,26 @@ from msgspec import Struct
 from lycosa.collection import Collection
 from lycosa.frontier.admission import Admission
 from lycosa.reading import Reader
-from lycosa.recipe import DEFAULT_STRATEGY, Recipe, make_strategy
+from lycosa.recipe import Recipe
 from lycosa.relevance.svm import LinearModel
-from lycosa.strategies.registry import find_strategy
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Relevance, Strategy, Web
-from lycosa.vocabulary.errors import CollectionError, LycosaError
+from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import RELEVANT, Candidate, Fetch, JsonValue, Outcome, Page, Skip, Url, Visit
 from lycosa.vocabulary.urls import site_of
 from lycosa.web.outcomes import outcome_in_words
 
+from .access_log import log_of_run, open_log
 from .crawl import Assessor
 from .forgotten import read_forgotten
+from .guides import Guide
 from .live import make_web, require_contact_for
 from .open import open_for_reading, reader_of
 from .options import Settings
+from .run_settings import RunSettings
+from .strategy_factory import StrategyFactory
 from .topic import TopicJudge
+from .topical_map import map_of_run, open_map
 from .trust import check_collection, require_trust
 
 MAX_HOPS = 5  # redirects followed
@@ -80,7 +85,7 @@ async def try_url(
         try:
             model = await _judge(topic, collection, reader, web, clock, recipe.requests.delay, notify)
             fetches = [fetch async for fetch in _fetched(web, url, clock, recipe.requests.delay)]
-            return _tried(fetches, folder, recipe, reader, topic, model, collection)
+            return _tried(fetches, folder, recipe, settings, reader, topic, model, collection)
         finally:
             if collection is not None:
                 collection.abandon()
@@ -155,6 +160,7 @@ def _tried(
     fetches: list[Fetch],
     folder: Path,
     recipe: Recipe,
+    settings: Settings,
     reader: Reader,
     topic: TopicJudge,
     judge: Relevance,
@@ -173,7 +179,7 @@ def _tried(
     hops = tuple(f"{each.url}: {words}" for each, words in zip(before, outcomes, strict=False))
     if page is None or visit.relevance is None:
         return Trial(fetch.url, hops, outcomes[-1], is_page=False)
-    links, skipped = _links(visit, folder, recipe, topic, collection)
+    links, skipped = _links(visit, folder, recipe, settings, topic, collection)
     decided = _words(topic.word_weights(), page)
     return Trial(
         url=fetch.url,
@@ -206,7 +212,12 @@ def _meaning(model: LinearModel | None, page: Page) -> float | None:
 
 
 def _links(
-    visit: Visit, folder: Path, recipe: Recipe, topic: TopicJudge, collection: Collection | None
+    visit: Visit,
+    folder: Path,
+    recipe: Recipe,
+    settings: Settings,
+    topic: TopicJudge,
+    collection: Collection | None,
 ) -> tuple[list[TriedLink], dict[str, int]]:
     """The links that would wait, best first, and the number of skipped ones by reason."""
     page, admission = (
@@ -216,7 +227,7 @@ def _links(
         ),
     )
     assert page is not None
-    strategy = _strategy(recipe, topic, collection)
+    strategy = _strategy(folder, recipe, settings, topic, collection)
     strategy.learn(visit)
     proposed = [each for each in strategy.propose(visit) if each.found_on == visit.candidate.url]
     skipped: Counter[str] = Counter()
@@ -234,34 +245,24 @@ def _links(
     return sorted(kept, key=lambda link: (-link.priority, link.url)), dict(skipped)
 
 
-def _strategy(recipe: Recipe, topic: TopicJudge, collection: Collection | None) -> Strategy:
-    """The strategy of the recipe with its state in the collection; the default if it needs a guide."""
-    name = DEFAULT_STRATEGY if find_strategy(recipe.strategy).needs else recipe.strategy
+def _strategy(
+    folder: Path, recipe: Recipe, settings: Settings, topic: TopicJudge, collection: Collection | None
+) -> Strategy:
+    """The strategy that a crawl would use, with its map or log; with its state in the collection if that was saved by
+    the same settings, else a new one."""
 
-    def made() -> Strategy:
-        return make_strategy(
-            name,
-            topic_words=topic.words,
-            stem=recipe.topic.stem,
-            language=topic.language,
-            utility=recipe.utility,
-            judge=topic.word_weights,
-            example_urls=[url for url, good in topic.examples.urls.items() if good],
-            options=recipe.options if name == recipe.strategy else {},
-        )
+    def ignore(line: str) -> None:
+        """A trial does not report how the state is restored."""
 
-    strategy, catalog = made(), collection.catalog if collection else None
-    if catalog is None or catalog.get_state("strategy") != name:
-        return strategy
-    if catalog.get_state("map") or catalog.get_state("logs"):
-        return strategy
-    try:
-        strategy.restore(catalog.get_state("strategy_state"))
-    except (
-        KeyError,
-        TypeError,
-        ValueError,
-        LycosaError,
-    ):  # saved by another version or for another target: start without
-        return made()
-    return strategy
+    found = Guide("map", find=partial(map_of_run, folder=folder), notify=ignore)
+    read = Guide("access log", find=partial(log_of_run, folder=folder), notify=ignore)
+    found.activate(found.prepare(open_map(recipe.map, folder, allow_private=settings.allow_private)), recipe.strategy)
+    read.activate(read.prepare(open_log(recipe.logs, folder)), recipe.strategy)
+    factory = StrategyFactory(folder, recipe, topic=topic, map=found, log=read, notify=ignore)
+    wanted = RunSettings.of_recipe(recipe)
+    catalog = collection.catalog if collection is not None else None
+    if catalog is None or (catalog.get_state("map"), catalog.get_state("logs")) != (found.reference, read.reference):
+        return factory.make(wanted)
+    if wanted.strategy_changes(RunSettings.restored(catalog, recipe, notify=ignore)):
+        return factory.make(wanted)
+    return factory.restored(wanted, catalog) or factory.make(wanted)

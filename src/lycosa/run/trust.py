@@ -128,8 +128,13 @@ def require_trust(folder: Path) -> None:
 
 def polite_recipe(folder: Path, *, notify: Callable[[str], None] | None = None) -> Recipe:
     """The recipe for making requests: unchanged if the folder is trusted, else at least as polite as the defaults.
-    Tells the user what was changed."""
+    Tells the user what was changed.
+
+    Raises UsageError if the recipe has settings that need trust and the folder is not trusted. Every run takes its
+    recipe from here, so that no plug-in that an untrusted recipe names is looked up, and thereby imported.
+    """
     recipe = load_recipe(folder, notify=notify)
+    require_trust(folder)
     if not (impolite := _impolite_settings(recipe)) or is_trusted(folder):
         return recipe
     if notify is not None:

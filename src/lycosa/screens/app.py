@@ -39,11 +39,10 @@ from .frontier import FrontierView, frontier_view
 from .gate import FIGURE_POLICY, FORM, STORED_POLICY, Gate, ScreenAccess
 from .library import Library, NoSuchCollectionError
 from .lines import url_of
-from .metrics import metrics_text
 from .neighbours import neighbours_view
 from .new_collection import create_collection
 from .openapi import LABEL_PATH, ApiError, LabelReply, description
-from .overviews import CollectionCard, CollectionList, LiveView, Overviews
+from .overviews import CollectionCard, CollectionList, LiveView, Overviews, metrics_text
 from .page import page_view, stored_html
 from .peers import is_configured, peers_view
 from .refreshes import RefreshView, refresh_view

@@ -2,6 +2,8 @@
 
 import os
 import stat
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from lycosa.recipe import FILE_NAME
@@ -27,13 +29,8 @@ class Library:
         """The names of the collections, in alphabetical order."""
         if self.is_single:
             return [self.root.name]
-        names = []
-        with os.scandir(self.root) as entries:
-            for number, entry in enumerate(entries):
-                if number >= _MAX_ENTRIES:
-                    break
-                if is_plain(entry.name) and entry.is_dir(follow_symlinks=False) and is_collection(Path(entry.path)):
-                    names.append(entry.name)
+        folders = (entry for entry in plain_entries(self.root) if entry.is_dir(follow_symlinks=False))
+        names = [entry.name for entry in folders if is_collection(Path(entry.path))]
         return sorted(names, key=lambda name: (name.casefold(), name))
 
     def folder(self, name: str) -> Path:
@@ -50,6 +47,12 @@ class Library:
             if is_folder and is_collection(folder):
                 return folder
         raise NoSuchCollectionError("there is no such collection here")
+
+
+def plain_entries(folder: Path) -> "Iterator[os.DirEntry[str]]":
+    """The files and folders with plain names among the first `_MAX_ENTRIES` of a folder."""
+    with os.scandir(folder) as entries:
+        yield from (entry for entry in islice(entries, _MAX_ENTRIES) if is_plain(entry.name))
 
 
 def is_plain(name: str) -> bool:

@@ -1,13 +1,12 @@
 """Topical maps: the atlases in the folder, with their topics, portals, and citations between topics."""
 
-import os
 from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
 
 from lycosa.maps import Atlas, TopicFacts
-from lycosa.pictures.heat_map import heat_map
+from lycosa.pictures.heat_map import citations_heat_map
 from lycosa.pictures.wheel import wheel
 from lycosa.recipe import load_recipe
 from lycosa.vocabulary.errors import LycosaError, UsageError
@@ -15,7 +14,7 @@ from lycosa.vocabulary.files import first_bytes
 from lycosa.vocabulary.text import visible
 from lycosa.vocabulary.urls import host_of, path_of
 
-from .library import Library, is_plain
+from .library import Library, is_plain, plain_entries
 from .lines import Counted
 
 TOPICS = 50  # of an atlas that are shown
@@ -23,7 +22,6 @@ PORTALS = 50  # of a topic
 RELATED = 20
 SOURCES = 10
 _MAX_ATLASES = 100
-_MAX_ENTRIES = 10_000  # of the folder that are looked at
 _MAX_DRAWN = 50_000  # pages of a topic whose portals are read into memory
 _HEADER = b"SQLite format 3\0"
 
@@ -61,13 +59,8 @@ class AtlasView(Struct, frozen=True):
 
 def atlas_list(library: Library) -> AtlasList:
     """The atlases in the folder."""
-    found = []
-    with os.scandir(library.root) as entries:
-        for number, entry in enumerate(entries):
-            if number >= _MAX_ENTRIES:
-                break
-            if is_plain(entry.name) and entry.is_file(follow_symlinks=False) and _is_atlas(Path(entry.path)):
-                found.append(entry.name)
+    files = (entry for entry in plain_entries(library.root) if entry.is_file(follow_symlinks=False))
+    found = [entry.name for entry in files if _is_atlas(Path(entry.path))]
     return AtlasList(sorted(found)[:_MAX_ATLASES])
 
 
@@ -145,12 +138,4 @@ def citations_picture(view: AtlasView) -> str:
     """The citations between topics as SVG; empty if there are none."""
     if not any(any(row) for row in view.citing):
         return ""
-    return heat_map(
-        view.citing,
-        names=view.cited,
-        title="links between topics",
-        x_title="cited topic",
-        y_title="citing topic",
-        width=640,
-        height=560,
-    )
+    return citations_heat_map(view.citing, topics=view.cited)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, JsonValue, Link, Skip, Url, Visit
 
@@ -81,6 +82,18 @@ class SupportsRejudge(Protocol):
     ) -> Iterable[Candidate]:
         """Replaces the scores of earlier pages, by URL; returns the waiting URLs whose priority changes."""
         ...
+
+
+def require_unit_scale(inner: Strategy, guide: str, *, such_as: str) -> None:
+    """Raises UsageError if the priorities of a strategy to be wrapped are not on the unit scale.
+
+    such_as: a strategy whose priorities are.
+    """
+    if inner.scale != "unit":
+        raise UsageError(
+            f"{guide} goes only with a strategy whose priorities are from 0 to 1, such as {such_as}; "
+            f"those of {inner.name} are not"
+        )
 
 
 def clamped(value: float | None) -> float:

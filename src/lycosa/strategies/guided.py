@@ -9,10 +9,9 @@ from msgspec.structs import replace
 
 from lycosa.logs.access_log import AccessLog
 from lycosa.vocabulary.contracts import Strategy
-from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, JsonValue, Skip, Url, Visit
 
-from .base import BaseStrategy
+from .base import BaseStrategy, require_unit_scale
 from .best_first import BestFirst
 from .collaborative import Ids, LogOffers, Offer, is_evicted
 from .interest import logistic
@@ -54,11 +53,7 @@ class Guided(BaseStrategy):
         **evidence: Unpack[EvidenceOptions],
     ):
         self.inner: Strategy = BestFirst() if inner is None else inner
-        if self.inner.scale != "unit":
-            raise UsageError(
-                f"an access log goes only with a strategy whose priorities are from 0 to 1, such as {BestFirst.name}; "
-                f"those of {self.inner.name} are not"
-            )
+        require_unit_scale(self.inner, "an access log", such_as=BestFirst.name)
         self.exhaustive = self.inner.exhaustive
         self.uses_standing = self.inner.uses_standing
         self.evidence = LogEvidence(access_log, **evidence)

@@ -5,10 +5,9 @@ from itertools import islice
 from typing import Protocol, runtime_checkable
 
 from lycosa.vocabulary.contracts import Strategy
-from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, JsonValue, Outcome, Page, Skip, Url, Visit
 
-from .base import BaseStrategy, checked_share
+from .base import BaseStrategy, checked_share, require_unit_scale
 from .best_first import BaselineFocused
 
 _DEAD = frozenset((Outcome.GONE, Outcome.UNWANTED))
@@ -81,11 +80,7 @@ class Mapped(BaseStrategy):
         topic_of: Callable[[Page], str | None] | None = None,
     ):
         self.inner: Strategy = BaselineFocused() if inner is None else inner
-        if self.inner.scale != "unit":
-            raise UsageError(
-                f"a map goes only with a strategy whose priorities are from 0 to 1, such as {BaselineFocused.name}; "
-                f"those of {self.inner.name} are not"
-            )
+        require_unit_scale(self.inner, "a map", such_as=BaselineFocused.name)
         self.exhaustive = self.inner.exhaustive
         self.uses_standing = self.inner.uses_standing
         self._map: CrawlMap = NoMap() if crawl_map is None else crawl_map

@@ -1,1 +1,1 @@
-"""Large networks of peers: churn, replication, interest locality, and the compiled search kernel."""
+"""Large networks of peers: churn, interest locality, and the compiled search kernel."""

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from lycosa.vocabulary.plugins import find_by_name
-from lycosa_lab.study import Study
+from lycosa.vocabulary.plugins import find_by_name, require_members
+from lycosa_lab.study import CONTRACT, Study
 
 from .adaptive_utility import AdaptiveUtility
 from .authority_static import AuthorityStatic
@@ -50,4 +50,5 @@ def study_named(name: str) -> Study:
     """The study of this name, built-in or of a plug-in, which may be an object or a class."""
     found: Any = find_by_name(STUDIES, "lycosa.studies", name, what="study")
     study: Study = found() if isinstance(found, type) else found
+    require_members(study, "lycosa.studies", name, has=CONTRACT, what="a study")
     return study

@@ -1,14 +1,23 @@
 """The jobs of the study: searches of one network, searches with varied replication, and clusters of buddies."""
 
 import numpy as np
+from msgspec import Struct
 
+from lycosa.standing.graph_files import Graph
 from lycosa.vocabulary.records import JsonValue
-from lycosa_lab.peers.clusters import buddy_links, interest_matrix, shared_interests, spectral_layout
-from lycosa_lab.peers.records import BUDDIES, INDEXES, Outcomes
-from lycosa_lab.peers.replication import replicated_network
+from lycosa_lab.peers.records import BUDDIES, INDEXES, BuddyLists, Outcomes
 from lycosa_lab.peers.runs import network_in, questions_of, simulated
 from lycosa_lab.tables import rounded
-from lycosa_lab.worlds.peer_networks import PeerNetwork
+from lycosa_lab.worlds.file_sharing import WEEK, make_files, sample_interests
+from lycosa_lab.worlds.peer_networks import (
+    Floats,
+    Ints,
+    PeerNetwork,
+    RaggedArray,
+    Trace,
+    group_by_row,
+    preferential_attachment,
+)
 from lycosa_peers.buddies import BuddyList
 from lycosa_peers.messages import Contact
 
@@ -161,3 +170,118 @@ def _neighbourhood(world: PeerNetwork, outcomes: Outcomes) -> dict[str, JsonValu
 
 def _short(value: float) -> float:
     return round(value, 4) + 0.0
+
+
+# ------------------------------------------------------------ clusters of buddies
+
+SHUFFLES = 999
+
+
+def buddy_links(lists: BuddyLists) -> tuple[Ints, Ints]:
+    """All pairs of a peer and a buddy of it."""
+    are_filled = np.arange(lists.peers.shape[1]) < lists.sizes[:, None]
+    return np.nonzero(are_filled)[0], lists.peers[are_filled].astype(np.int64)
+
+
+def interest_matrix(interests: RaggedArray, categories: int) -> Floats:
+    """The interests of peers as a matrix of zeros and ones, a row for each peer."""
+    table = np.zeros((len(interests), categories))
+    table[np.repeat(np.arange(len(interests)), interests.lengths()), interests.values] = 1.0
+    return table
+
+
+def shared_interests(links: tuple[Ints, Ints], liked: Floats, *, seed: int) -> tuple[float, float, float]:
+    """The share of buddies with a common interest, its mean under permutation, and the p-value of a permutation test,
+    in which interests are permuted among peers and links are fixed.
+    """
+    ones, others = links
+    if not len(ones):
+        return float("nan"), float("nan"), float("nan")
+    agree = (liked @ liked.T) > 0
+    measured = float(agree[ones, others].mean())
+    rng = np.random.default_rng([seed, 13])
+    dealt = np.empty(SHUFFLES)
+    for number in range(SHUFFLES):
+        places = rng.permutation(len(liked))
+        dealt[number] = agree[places[ones], places[others]].mean()
+    p = (1 + int((dealt >= measured).sum())) / (1 + SHUFFLES)
+    return measured, float(dealt.mean()), p
+
+
+def spectral_layout(links: tuple[Ints, Ints], peers: int) -> Floats:
+    """Two coordinates for each peer: a spectral embedding of the graph of buddies.
+
+    Links are weighted by the inverse square roots of the degrees of their ends, so that a few hubs do not dominate.
+    """
+    ones, others = links
+    table = np.zeros((peers, peers))
+    table[ones, others] = table[others, ones] = 1.0
+    weights = 1.0 / np.sqrt(np.maximum(1.0, table.sum(axis=1)))
+    table *= weights[:, None] * weights[None, :]
+    _, vectors = np.linalg.eigh(table)
+    places: Floats = vectors[:, [-2, -3]] * weights[:, None]  # the last one only reflects degrees
+    flip = np.sign(places[np.abs(places).argmax(axis=0), [0, 1]])  # the sign of an eigenvector is arbitrary
+    return places * np.where(flip == 0, 1.0, flip) / max(1e-12, float(np.abs(places).max()))
+
+
+# ------------------------------------------------------------ networks with varied replication
+
+AT_HOME = 0.9  # share of the copies held by interested peers, if there are enough
+SKEW = 0.8  # Zipf exponent of queries and of copies
+
+
+class Replicated(Struct, frozen=True):
+    """Peers on an overlay, their interests and queries, and the holders of each item."""
+
+    graph: Graph
+    interests: RaggedArray
+    trace: Trace
+    holders: RaggedArray
+
+
+def replicated_network(
+    peers: int, *, factor: float, files: int, categories: int, interests: int, neighbours: int, queries: int, seed: int
+) -> Replicated:
+    """Peers that ask for files of their interests; on average, a share `factor` of the peers has each file.
+
+    Only files that are asked for are included; an asker of a file does not have it.
+    """
+    rng = np.random.default_rng([seed, 12])
+    graph = preferential_attachment(peers, min_degree=neighbours, rng=rng)
+    liked = sample_interests(peers, categories, minimum=interests, rng=rng)
+    own = make_files(files, categories, SKEW)
+    askers = rng.integers(peers, size=queries)
+    places = liked.offsets[askers] + (rng.random(queries) * liked.lengths()[askers]).astype(np.int64)
+    wanted, items = np.unique(own.sample(liked.values[places], rng), return_inverse=True)
+    category = np.searchsorted(own.firsts, wanted, side="right") - 1
+    ranks = np.minimum(wanted - own.firsts[category], files // categories - 1)
+    copies = copy_shares(files // categories, factor)[ranks] * peers
+    likers, askers_of = liked.transposed(categories), group_by_row(items, askers, len(wanted))
+    rows = []
+    for item in range(len(wanted)):
+        fans = likers.row(int(category[item]))
+        at_home = min(1.0, AT_HOME * float(copies[item]) / max(1, len(fans)))
+        abroad = (float(copies[item]) - at_home * len(fans)) / max(1, peers - len(fans))
+        odds = np.full(peers, max(0.0, abroad))
+        odds[fans] = at_home
+        has = rng.random(peers) < odds
+        has[askers_of.row(item)] = False
+        if not has.any():
+            others = np.setdiff1d(np.arange(peers), askers_of.row(item))
+            has[others[rng.integers(len(others), size=min(1, len(others)))]] = True
+        rows.append(np.flatnonzero(has).astype(np.int32))
+    offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+    times: Floats = np.arange(1, queries + 1, dtype=np.float64) * (WEEK / queries)
+    trace = Trace(askers, items, np.full(queries, -1), times)
+    return Replicated(graph, liked, trace, RaggedArray(offsets, np.concatenate(rows)))
+
+
+def copy_shares(files: int, factor: float) -> Floats:
+    """The share of peers that has the k-th file: proportional to 1 / k^SKEW, at most 1, on average `factor`."""
+    shape = np.arange(1, files + 1) ** -SKEW
+    low, high = 0.0, float(files) ** SKEW
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.minimum(1.0, middle * shape).mean() < factor else (low, middle)
+    shares: Floats = np.minimum(1.0, high * shape)
+    return shares

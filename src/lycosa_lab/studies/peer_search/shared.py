@@ -13,7 +13,6 @@ from msgspec import Struct
 from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.errors import UsageError
 from lycosa_lab.page_cache import PageCache
-from lycosa_lab.peers.collections import Collector, collectors_of, union_of, write_collection
 from lycosa_lab.study import Size
 from lycosa_lab.topics import topics_of
 from lycosa_lab.worlds import StudyWorld
@@ -24,6 +23,8 @@ from lycosa_peers.peer_folder import PeerFolder
 from lycosa_peers.ranking import merge, query_words
 from lycosa_peers.search import Answer, Stage
 from lycosa_peers.shared_collection import CollectionSummary, SharedCollection
+
+from .collectors import Collector, collectors_of, union_of, write_collection
 
 BEST = 10  # hits that count
 OWN_TOPIC = 0.8  # share of a peer's queries on its own topics; others are on any topic

@@ -10,11 +10,16 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.collection import arrow_tables, dataset_folder
-from lycosa.collection.dataset_folder import About, write_dataset_folder
+from lycosa.collection import arrow_tables, export_folders
 from lycosa.collection.export import COLUMNS
-from lycosa.collection.front_matter import front_matter, yaml_text
-from lycosa.collection.markdown_folder import file_name, write_markdown_folder
+from lycosa.collection.export_folders import (
+    About,
+    file_name,
+    front_matter,
+    write_dataset_folder,
+    write_markdown_folder,
+    yaml_text,
+)
 from lycosa.testing import random_rows
 from lycosa.vocabulary.files import new_folder
 
@@ -77,7 +82,7 @@ def test_a_file_for_each_row(tmp_path):
 
 def test_a_large_dataset_has_several_files(tmp_path, monkeypatch):
     monkeypatch.setattr(arrow_tables, "_BATCH_ROWS", 10)
-    monkeypatch.setattr(dataset_folder, "_SHARD_BYTES", 1000)
+    monkeypatch.setattr(export_folders, "_SHARD_BYTES", 1000)
     write_dataset_folder(iter(random_rows(35)), tmp_path, COLUMNS, ABOUT)
     files = sorted((tmp_path / "data").iterdir())
     assert [path.name for path in files] == [f"train-{number:05d}.parquet" for number in range(4)]

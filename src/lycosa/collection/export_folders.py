@@ -1,9 +1,12 @@
-"""A dataset in the layout of Hugging Face: Parquet files in `data`, and a dataset card, README.md."""
+"""Exports that are folders: Markdown files with front matter, one for each page, for note-taking programs and language
+models; or a dataset in the layout of Hugging Face, Parquet files in `data` and a dataset card, README.md."""
 
 import re
+import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +14,79 @@ from msgspec import Struct
 
 from lycosa.vocabulary.markdown import escape_markdown
 from lycosa.vocabulary.text import counted
+from lycosa.vocabulary.urls import path_of
 
 from .arrow_tables import batched_tables, import_pyarrow, schema_of
-from .front_matter import yaml_text
 from .rows import ExportRow
+
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+\+00:00")
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
+
+
+def front_matter(facts: Mapping[str, object]) -> str:
+    """The facts that are not None as YAML for the top of a Markdown file, escaped, since values are untrusted.
+
+    >>> print(front_matter({"title": 'a "b"\\n---', "relevance": 0.5, "label": None}))
+    ---
+    title: "a \\"b\\"\\n---"
+    relevance: 0.5
+    ---
+    """
+    return "\n".join(["---", *_lines(facts), "---"])
+
+
+def _lines(facts: Mapping[str, object]) -> Sequence[str]:
+    return [f"{name}: {scalar}" for name, value in facts.items() if (scalar := yaml_scalar(value)) is not None]
+
+
+def yaml_scalar(value: object) -> str | None:
+    """A text, a number or a time in UTC as one line of YAML; None for None and for numbers that are not finite."""
+    if isinstance(value, (int, float)):
+        return repr(value) if isfinite(value) else None
+    if not isinstance(value, str):
+        return None
+    return value if _TIME.fullmatch(value) else yaml_text(value)
+
+
+def yaml_text(text: str) -> str:
+    """A text in double quotes, with all special characters escaped."""
+    return f'"{"".join(map(_escaped, text.encode("utf-8", "replace").decode()))}"'
+
+
+def _escaped(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character.isprintable():
+        return character
+    code = ord(character)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+_FACTS = ("title", "url", "host", "language", "relevance", "standing", "at", "found_on", "label", "state")
+_MAX_SLUG = 60  # characters
+_OTHERS = re.compile("[^a-z0-9]+")
+
+
+def write_markdown_folder(rows: Iterator[ExportRow], folder: Path, columns: Sequence[str], about: object) -> None:
+    """Writes a file for each row, which has a column `markdown`."""
+    for row in rows:
+        text = f"{front_matter({name: row[name] for name in _FACTS})}\n\n{row['markdown']}\n"
+        (folder / file_name(row["number"], row["title"], row["url"])).write_bytes(text.encode("utf-8", "replace"))
+
+
+def file_name(number: int, title: str, url: str) -> str:
+    """A safe file name for any title and URL: the page's number, then ASCII letters and digits.
+
+    >>> file_name(7, "../../Wolf spiders: CON", "http://a.example/"), file_name(8, "蜂蜜", "http://a.example/honey.html")
+    ('000007-wolf-spiders-con.md', '000008-honey-html.md')
+    """
+    return f"{number:06d}-{_slug(title) or _slug(path_of(url)) or 'page'}.md"
+
+
+def _slug(text: str) -> str:
+    plain = unicodedata.normalize("NFKD", text[: 10 * _MAX_SLUG]).encode("ascii", "ignore").decode().lower()
+    return _OTHERS.sub("-", plain).strip("-")[:_MAX_SLUG].rstrip("-")
+
 
 _SHARD_BYTES = 500_000_000  # size from which a new file is started
 _LANGUAGE = re.compile("[a-z]{2,3}")

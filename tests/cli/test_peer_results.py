@@ -56,7 +56,7 @@ def test_who_was_not_reached_is_told():
         "carl": ReplyStatus.DECLINED,
         "dora": ReplyStatus.LACKS,
     }
-    lines = summary_lines(searched(asked, dropped_hits=3, held_back=5), "me", Ranking((), 2))
+    lines = summary_lines(searched(asked, dropped_hits=3, rate_limited=5), "me", Ranking((), 2))
     assert lines == [
         "4 messages, 250 ms; answered by nobody",
         "not reached: anna",

@@ -146,6 +146,13 @@ def test_every_module_of_a_run_has_tests_of_its_own():
     assert modules - tested == set()
 
 
+def test_the_package_of_runs_lists_every_module_once():
+    modules = {path.stem for path in (SOURCE / "lycosa" / "run").glob("[!_]*.py")}
+    lines = (ast.get_docstring(ast.parse((SOURCE / "lycosa" / "run" / "__init__.py").read_text())) or "").splitlines()
+    listed = [line.split()[0] for line in lines if "  " in line]
+    assert sorted(listed) == sorted(modules)
+
+
 def test_a_name_is_imported_as_it_is_called():
     """Two names for one thing have to be looked up. numpy has its customary ones, and `struct.Struct` stands beside
     that of msgspec."""

@@ -79,7 +79,6 @@ class Tracker:
     """One crawl of a timed graph, one page at a time: with probability `expand` a new page, else a refetch; if there is
     none of one kind, one of the other.
 
-
     day: seconds; yields are per day.
     """
 

@@ -90,8 +90,7 @@ class NodeState:
 
     def index_owners(self) -> list[PeerName]:
         """The peers whose indexes this node wants, in search order. A node that never started a search wants none of
-        its
-        neighbours: no node holds indexes only for the benefit of others."""
+        its neighbours: no node holds indexes only for the benefit of others."""
         if self.options.indexes == "buddies":
             return self.buddies.names()
         if self.options.indexes == "neighbours" and self.has_asked:

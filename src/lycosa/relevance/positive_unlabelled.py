@@ -363,8 +363,7 @@ def _gap_below(good: Floats, others: Floats) -> float | None:
 
 def _gap(scores: Floats) -> float | None:
     """The threshold that splits scores into two groups with the most variance between them (Otsu's method); None if
-    they
-    are not clearly two: for a single normal distribution, 64 % of the variance lies between the halves."""
+    they are not clearly two: for a single normal distribution, 64 % of the variance lies between the halves."""
     ordered = np.sort(scores)
     count, total, variance = len(ordered), ordered.sum(), float(ordered.var())
     if count < 4 or variance < 1e-12:

@@ -57,9 +57,8 @@ class TopicTrainer:
 
     At 5 pages, and whenever their number has doubled, the model is trained again with a sample of them, the latest
     pages are scored again, and the frontier is re-ranked. For a strategy that is not a `SupportsRejudge`, all visits
-    are
-    replayed, and so at fewer sizes: from memory if the strategy uses only links, else from the archive, which takes as
-    long as parsing all pages.
+    are replayed, and so at fewer sizes: from memory if the strategy uses only links, else from the archive, which takes
+    as long as parsing all pages.
 
     standing: gives the standing of earlier visits that have none, for re-ranking.
     """

@@ -6,22 +6,30 @@ Glossary, in the order of a page's journey:
     seed          a URL from which a crawl starts
     candidate     a URL that may be fetched, with its priority and the reasons for it
     frontier      the waiting candidates, in a queue for each host
+    settled       said of a URL that was visited or skipped, and so is never queued again
     scope         which URLs a crawl may fetch
     skip          a candidate that was never fetched, and why
     fetch         the result of one request, with its outcome
     page          a parsed HTML page: title, text, words, links, language
     relevance     how well a page fits the topic, 0 to 1 (the papers' topicality); a page is relevant at 0.5 or more
+    judge         gives pages their relevance: a trained model, a rule or a function
     standing      importance of a page on the Web, 0 to 1 (the papers' status, authority)
+    reach         how many people visit a domain, by a table or lists of ranks; of a map, how near spokes are to portals
     visit         a candidate that was fetched, with its page and scores: what a strategy learns from
     strategy      decides what to fetch next by giving candidates their priorities
     harvest rate  share of the stored pages that are relevant
     collection    the folder of a crawl: archive (WARC), catalog (SQLite), search index, recipe
     session       a collection opened for writing by one process
+    journal       records the events of a crawl in archive and catalog; an upkeep journal, what a kill has interrupted
+    checkpoint    a moment at which all state is saved, so that after a kill only later events are read again
     run           one crawl or refresh of a session, from its start to its stop
     refresh       fetching pages of the collection again; its policy chooses which
+    look          one fetch of a stored page, with what it found: unchanged, changed or vanished
     lane          one of two queues of a refresh: new links, and pages to fetch again
     guide         a map or a log that helps a strategy
     map           pages of earlier crawls on a topic, and the portals that lead to them; an atlas holds several
+    portal        a page of a map from which many others are reached
+    spoke         a page of a map that is tied to a portal, and is fetched after it
     log           an access log: which pages people have read, in which order
     peer          a running Lycosa that searches others' collections and answers for its own
     buddy         a peer that has answered well, and is asked first

@@ -104,8 +104,7 @@ class LiveWeb:
     matter. Hosts in `resolve` are at an address of the user's choice, which may be private.
 
     may_connect: whether an address, which hosts may share, has a free slot; if not, the fetch is postponed. Called when
-    a
-        socket is opened, since the address is not known before.
+        a socket is opened, since the address is not known before.
     lacks_files: called when a fetch is postponed because the limit of open files is reached.
     """
 

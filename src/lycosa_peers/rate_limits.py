@@ -51,7 +51,9 @@ class RateLimits(Generic[K]):
     def take(self, key: K, now: float, *, leaving: float = 0.0) -> bool:
         if not self.per_second:
             return True
-        limit = self._limits.setdefault(key, RateLimit(self.per_second, self._at_once))
+        limit = self._limits.get(key)
+        if limit is None:
+            limit = self._limits[key] = RateLimit(self.per_second, self._at_once)
         _touch(self._limits, key)
         return limit.take(now, leaving=leaving)
 

@@ -64,6 +64,8 @@ from .search import Answers, Failure, Stage
 from .searches import Searches
 from .state import NodeState, SavedState
 
+_ANSWERS = (Response, Declined)
+
 
 class Node:
     """A peer of BuddyNet.
@@ -220,7 +222,7 @@ class Node:
         if state.reputation.is_banned(sender, now):
             state.counts["shunned"] += 1
             return []
-        is_answer = isinstance(message, Response | Declined)
+        is_answer = isinstance(message, _ANSWERS)
         if not self.replies.awaits(sender, message) and not state.reputation.take_message(
             sender, now, is_answer=is_answer
         ):
@@ -231,12 +233,12 @@ class Node:
             return []
         state.counts["received"] += 1
         match message:
-            case Query(origin=Contact(state.name)) if self.probes.has_trap(message.id):
-                return self.probes.trap_ended(message.id, now)
-            case Query(origin=Contact(state.name)):
-                return self.searches.walker_returned(sender, message, now)
             case Query():
-                return self.answering.query(sender, message, now)
+                if message.origin.name != state.name:
+                    return self.answering.query(sender, message, now)
+                if self.probes.has_trap(message.id):
+                    return self.probes.trap_ended(message.id, now)
+                return self.searches.walker_returned(sender, message, now)
             case Response():
                 return self.replies.response(sender, message, now)
             case Declined():
@@ -305,8 +307,8 @@ class Node:
 
     def next_deadline(self) -> float:
         """When to call `tick` next, unless something happens before."""
-        moments = [self.policy.next_checkpoint, self.membership.next_ping]
-        return min(moments + self.fetches.deadlines() + self.searches.deadlines())
+        moments = (*self.fetches.deadlines(), *self.searches.deadlines())
+        return min(self.policy.next_checkpoint, self.membership.next_ping, *moments)
 
     def tick(self, now: float) -> list[Send]:
         """Does what is due: timeouts, checkpoints, pings."""

@@ -59,7 +59,9 @@ class RateLimits(Generic[K]):
         """Takes a token of the key if there is one; a share `reserve` of its bucket is kept for others."""
         if not self.per_second:
             return True
-        limit = self._limits.setdefault(key, RateLimit(self.per_second, self._burst))
+        limit = self._limits.get(key)
+        if limit is None:
+            limit = self._limits[key] = RateLimit(self.per_second, self._burst)
         _touch(self._limits, key)
         return limit.take(now, reserve=reserve)
 

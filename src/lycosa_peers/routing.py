@@ -109,6 +109,8 @@ def next_hop(
             chosen = neighbours[among]
         if chosen not in down:
             return chosen
+        if not attempt and all(each in down or each == came_from for each in neighbours):
+            return None  # whatever is drawn
     return None
 
 

@@ -7,6 +7,7 @@ connection, but not if the message is lost, crosses a partition, or its receiver
 """
 
 import heapq
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -245,33 +246,35 @@ class SimulatedNetwork:
 
     def _schedule_tick(self, node: Node) -> None:
         """Schedules the next deadline of a node."""
-        at = max(self.now, node.next_deadline() - self._skew.get(node.name, 0.0))
-        if at < self._due.get(node.name, float("inf")):
-            self._due[node.name] = at
-            self._push(at, _DEADLINE, partial(self._deadline, node.name, at), self._order[node.name])
+        name = node.name
+        at = max(self.now, node.next_deadline() - self._skew.get(name, 0.0))
+        if at < self._due.get(name, math.inf):
+            self._due[name] = at
+            self._push(at, _DEADLINE, partial(self._deadline, name, at), self._order[name])
 
     def _dispatch(self, node: Node, sends: Sequence[Send], sets_deadline: bool = True) -> None:
         """Sends messages; the replacement of an undelivered message takes its place in the order."""
-        waiting = list(reversed(sends))
+        name, waiting = node.name, [*reversed(sends)]
         while waiting:
             send = waiting.pop()
-            self._count_sent(node.name, send.message)
+            self._count_sent(name, send.message)
             if send.to in self.nodes and send.to not in self.down:
-                self._transmit(node.name, send)
+                self._transmit(name, send)
             else:
-                waiting += reversed(node.undelivered(send.to, send.message, self._clock(node.name)))
+                waiting += reversed(node.undelivered(send.to, send.message, self._clock(name)))
                 sets_deadline = True
-        if sets_deadline and node.name not in self.down:
+        if sets_deadline and name not in self.down:
             self._schedule_tick(node)
 
     def _transmit(self, sender: PeerName, send: Send) -> None:
-        random_bits = mix(((self._seed ^ _ALL) + self._serial * GOLDEN) & _ALL)
-        parted = self._side.get(sender, 0) != self._side.get(send.to, 0)
+        shortest, longest = self._latency
+        is_drawn = bool(self._loss) or shortest != longest
+        random_bits = mix(((self._seed ^ _ALL) + self._serial * GOLDEN) & _ALL) if is_drawn else 0
+        parted = self._side and self._side.get(sender, 0) != self._side.get(send.to, 0)
         if parted or (self._loss and (random_bits >> 32) < self._loss * 2**32):
             self._serial += 1
             self.lost_messages += 1
             return
-        shortest, longest = self._latency
         delay = (
             shortest if shortest == longest else shortest + (longest - shortest) * ((random_bits & 0xFFFFFFFF) / 2**32)
         )

@@ -76,7 +76,10 @@ class NodeState:
 
     def send(self, name: PeerName, message: Message) -> Send:
         """A message to a peer at its known address."""
-        return Send(name, message, self.neighbours.address(name) or self.contact(name).address)
+        address = self.neighbours.address(name)
+        if not address and (buddy := self.buddies.get(name)) is not None:
+            address = buddy.contact.address
+        return Send(name, message, address)
 
     def penalise(self, peer: PeerName, offence: str, now: float, by: float = 1.0) -> None:
         """Counts an offence; a peer that is banned for it stops being a buddy and a neighbour."""

@@ -42,7 +42,7 @@ COMMANDS = {  # those that are no module here are entry points of other packages
     "report": "Write a report: one HTML page with charts.",
     "export": "Export the pages of a collection for other programs.",
     "import": "Import pages from WARC files.",
-    "rebuild": "Rebuild the catalog from the archive.",
+    "rebuild": "Rebuild the catalog, the search index and the queue of waiting URLs from the archive.",
     "forget": "Remove a page or a host for good.",
     "trust": "Trust a collection that was made elsewhere.",
     "map": "Maps drawn from crawls, for later ones: build, show, merge, export.",

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from lycosa.run.overview import Overview
     from lycosa.run.refresh import Plan, Refresh, Refreshed
     from lycosa.run.session import Session
-    from lycosa.run.topic_training import Learnt
+    from lycosa.run.topic_training import LearntLabels
     from lycosa.run.upkeep import Forgotten, ImportedArchive
 
 __all__ = [
@@ -521,7 +521,7 @@ def open(folder: str | Path, *, notify: Notify = _ignore_message) -> OpenCollect
 
 def label(
     folder: str | Path, *, good: Iterable[str] = (), bad: Iterable[str] = (), notify: Notify = _ignore_message
-) -> "Learnt":
+) -> "LearntLabels":
     """Labels pages as good or bad examples of the topic and retrains the model once, also during a crawl.
 
     Returns the number of pages that were re-scored, and of labelled pages that the next crawl has to fetch.

@@ -59,7 +59,7 @@ class Answering:
 
     def query_ended(self, sender: PeerName, query: Query, now: float) -> list[Send]:
         """Ends a query; the asker is informed if the options say so."""
-        if not self._state.options.says_no:
+        if not self._state.options.sends_empty_responses:
             return []
         response = Response(query.id, self._state.me, walker=query.walker, ttl=query.ttl)
         return self._reply(sender, query, response, now)

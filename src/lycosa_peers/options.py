@@ -29,7 +29,9 @@ class NodeOptions(Struct, frozen=True):
     credit: Literal["provider", "responder"] = "provider"  # who is credited when one peer answers for another
     demotes_unreachable: bool = False  # also demotes a buddy to which a query could not be delivered
     downloads: bool = True  # fetches what it finds, from the first provider that delivers
-    says_no: bool = False  # sends an empty response when it knows no provider, and when a walker ends with it
+    sends_empty_responses: bool = (
+        False  # sends an empty response when it knows no provider, and when a walker ends with it
+    )
     secret_walkers: bool = False  # random walker numbers, so that only a peer that met a walker can answer for it
 
     # Times
@@ -86,7 +88,7 @@ DEFAULTS = NodeOptions(
     walkers=8,
     ttl=16,  # networks of friends are small
     downloads=False,  # the user chooses what to take
-    says_no=True,  # so that a search can end before its timeout
+    sends_empty_responses=True,  # so that a search can end before its timeout
     secret_walkers=True,
     demotes_unreachable=True,
     credited=3,

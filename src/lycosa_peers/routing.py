@@ -8,7 +8,7 @@ and no other is being tried, until one delivers; then it is done.
    order. Each index that has the item names a provider. Only a node that has begun a search holds any.
 3. *Buddies*: a direct query to each buddy in that order, except those that were tried at stage 2 without success (a
    buddy dropped at stage 2 is none any more). The walk begins when all have replied, or are down, or `buddy_wait` has
-   passed; a buddy that lacks the item does not reply, unless `says_no`.
+   passed; a buddy that lacks the item does not reply, unless `sends_empty_responses`.
 4. *Walk*, until `timeout`.
 
 The peer that delivers is credited: `BuddyList.answered`, once for a search. A provider that is down, declines or

@@ -169,7 +169,7 @@ def test_every_page_has_looks_whether_or_not_it_was_seen_again(tmp_path):
     with collection_in(tmp_path) as collection:
         for event in (*STORY[:3], visit(CARS, at=T + 5)):
             collection.record(event)
-        looks = [(url, row.look, row.change) for _, url, row in collection.catalog.all_looks()]
+        looks = [(url, row.look, row.change) for _, url, row in collection.catalog.observations()]
     assert looks == [(HOME, 1, "new"), (WOLF, 1, "new"), (WOLF, 2, "unchanged"), (CARS, 1, "new")]
 
 

@@ -28,7 +28,7 @@ def spilling(**options: object) -> DurableFrontier:
     return DurableFrontier(sqlite3.connect(":memory:"), in_memory=2, **options)
 
 
-def sequential(*, limit: int = 1_000_000, **manners: object) -> SequentialFrontier:
+def sequential(*, limit: int = 1_000_000, **limits: object) -> SequentialFrontier:
     return SequentialFrontier(limit=limit)
 
 

@@ -275,7 +275,7 @@ def networks(draw: st.DrawFn) -> SimulatedNetwork:
         walkers=draw(st.integers(1, 3)),
         ttl=draw(st.integers(1, 20)),
         buddies=3,
-        says_no=draw(st.booleans()),
+        sends_empty_responses=draw(st.booleans()),
         demotes_unreachable=draw(st.booleans()),
     )
 

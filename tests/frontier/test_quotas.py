@@ -179,7 +179,7 @@ def test_pages_seen_again_are_no_new_pages_of_their_host() -> None:
     links.settle(Url("http://two.org/1"), is_kept=True)
     again = Candidate(Url("http://two.org/1"), 0.5, lane=REFRESH)
     links.put([Candidate(Url("http://a.one.org/"), 0.5)])
-    lanes = Lanes(links, [again], turns=2, expand=0.5, random=Random(1), clock=clock, delay=0.0)
+    lanes = Lanes(links, [again], requests=2, expand=0.5, random=Random(1), clock=clock, delay=0.0)
     taken = [lanes.take(0.0), lanes.take(0.0)]
     for candidate in taken:
         assert candidate is not None

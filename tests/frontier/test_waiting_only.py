@@ -18,11 +18,11 @@ def test_what_is_put_is_set_aside_and_what_waited_is_taken():
     assert len(only) == 2
     taken = [only.take(0.0), only.take(0.0), only.take(0.0)]
     assert [each and each.url for each in taken] == ["http://b.example/", "http://a.example/", None]
-    assert only.aside == [better]
+    assert only.set_aside == [better]
     for each in taken[:2]:
         only.settle(each.url)
     assert only.next_ready_at() is None
-    frontier.put(only.aside)
+    frontier.put(only.set_aside)
     assert frontier.take(0.0) == better
 
 

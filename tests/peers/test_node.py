@@ -186,7 +186,7 @@ def test_a_query_asked_directly_or_at_its_end_is_not_passed_on() -> None:
 
 
 def test_where_that_is_wanted_the_asker_hears_that_there_is_nothing() -> None:
-    peer = node("p", says_no=True)
+    peer = node("p", sends_empty_responses=True)
     (no,) = peer.receive("a", Query(7, 1, Contact("a")), 0.0)
     assert no == Send("a", Response(7, Contact("p"), ttl=1))
     (end,) = peer.receive("x", Query(8, 1, Contact("a"), ttl=5, walker=3), 0.0)

@@ -48,7 +48,7 @@ def seen(tmp_path):
 def became(memory: RecrawlMemory, page=None, *, left_out: LeftOut | None = None, **answer: object) -> Visit:
     fetch = memory.compared(fetched(WOLF, at=T + 1e6, **answer))
     read = page if fetch.outcome is Outcome.OK else None
-    return memory.noted(Visit(AGAIN, fetch, read, left_out=left_out))
+    return memory.with_change(Visit(AGAIN, fetch, read, left_out=left_out))
 
 
 def test_a_page_is_asked_for_by_what_its_server_called_it(seen):

@@ -24,11 +24,11 @@ from lycosa.run.refresh import (
     Plan,
     Refresh,
     RefreshTally,
+    average_page,
     history_in,
     plan_of,
     refreshing_recipe,
     require_pages,
-    typical_of,
 )
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import SimulatedClock
@@ -177,7 +177,7 @@ def test_a_page_counts_as_much_by_name_as_it_does_when_pages_are_chosen(tmp_path
         for event in found:
             collection.record(event)
         table = history_in(collection.catalog, T + 1)
-        tally.typical = typical_of(collection.catalog.refresh_states())
+        tally.typical = average_page(collection.catalog.refresh_states())
     for event in found:
         tally.add(event)
     named = {page.url: page.importance for page in tally.result(**REST).new_pages}

@@ -9,7 +9,7 @@ from crawling import archives, collection, copied, listing, pages, rows, waiting
 from lycosa.run.removal import REPORT_FILE
 from lycosa.run.reranker import Reranker
 from lycosa.run.topic import LABELS_FILE, MODEL_FILE
-from lycosa.run.topic_training import Learnt
+from lycosa.run.topic_training import LearntLabels
 from lycosa.run.upkeep import ImportedArchive, forget, import_archive, label, rebuild
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.errors import CollectionError, UsageError
@@ -86,7 +86,7 @@ def test_pages_of_another_archive_join_the_collection_once(words: Path, tmp_path
 def test_a_label_of_a_page_at_hand_trains_the_model_anew(learning: Path) -> None:
     [url] = [url for url in pages(learning) if url not in GOOD[:4] and topic_of(url) == "bees"][:1]
     before, model = dict(rows(learning, "SELECT url, relevance FROM pages")), (learning / MODEL_FILE).read_bytes()
-    assert label(learning, {Url(url): False}, **QUIETLY) == Learnt(len(pages(learning)), 0)
+    assert label(learning, {Url(url): False}, **QUIETLY) == LearntLabels(len(pages(learning)), 0)
     after = dict(rows(learning, "SELECT url, relevance FROM pages"))
     assert after[url] < before[url]
     assert (learning / MODEL_FILE).read_bytes() != model
@@ -101,7 +101,7 @@ def test_what_waits_is_ranked_by_labels_when_the_next_session_opens(tmp_path, mo
     crawl(folder, TOPICAL, 15, strategy="hunter")
     waited = waiting(folder)
     page = next(url for url in pages(folder) if url in GOOD[4:])
-    assert label(folder, {Url(page): False}, **QUIETLY) == Learnt(judged=15, missing=0)
+    assert label(folder, {Url(page): False}, **QUIETLY) == LearntLabels(judged=15, missing=0)
     assert waiting(folder) == waited
     monkeypatch.setattr(Reranker, "_archived_visits", None)  # would be called to read the pages again
     with opened(folder) as session:
@@ -118,7 +118,7 @@ def test_what_waits_is_ranked_by_labels_when_the_next_session_opens(tmp_path, mo
 def test_a_label_of_a_page_that_was_not_fetched_waits_for_the_next_crawl(learning: Path) -> None:
     url = next(url for url in GOOD if url not in pages(learning))
     before = (learning / MODEL_FILE).read_bytes()
-    assert label(learning, {url: True}, **QUIETLY) == Learnt(15, 1)
+    assert label(learning, {url: True}, **QUIETLY) == LearntLabels(15, 1)
     assert (learning / MODEL_FILE).read_bytes() == before, "the next crawl trains with it, too"
     told: list[str] = []
     crawl(learning, TOPICAL, 16, strategy="best-first", notify=told.append)

@@ -50,7 +50,7 @@ class Meanings(Words):
 
     def meanings(self) -> tuple[np.ndarray, np.ndarray]:
         table = builtin_embedding()
-        nearness = table.along(table.embed_terms({self._word: 1})) / np.maximum(table.lengths, 1e-9)
+        nearness = table.dot(table.embed_terms({self._word: 1})) / np.maximum(table.lengths, 1e-9)
         return (nearness - nearness.mean()) / nearness.std(), table.lengths
 
 

@@ -8,7 +8,7 @@ import typer
 
 from lycosa import api
 from lycosa.run.control import MAX_LABELS
-from lycosa.run.topic_training import Learnt
+from lycosa.run.topic_training import LearntLabels
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.files import read_user_file
 from lycosa.vocabulary.records import Url
@@ -58,7 +58,7 @@ def label(
         typer.echo(f"Saved {counted(len(labels), 'label')}. {labels_in_words(learnt, name)}")
 
 
-def labels_in_words(learnt: Learnt, name: Path) -> str:
+def labels_in_words(learnt: LearntLabels, name: Path) -> str:
     """What was learnt from labels, in words."""
     if learnt.judged is None:
         return f"The model will be trained by the next: {program()} crawl {name}"

@@ -22,7 +22,7 @@ from lycosa.run.review import (
     choose,
     measured,
 )
-from lycosa.run.topic_training import Learnt
+from lycosa.run.topic_training import LearntLabels
 from lycosa.run.upkeep import require_learning
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import counted, visible
@@ -66,7 +66,7 @@ class _Review:
         self._as_json = as_json
         self._seen: set[Url] = set()
         self._labelled = 0
-        self._learnt: Learnt | None = None
+        self._learnt: LearntLabels | None = None
         self._answers = _answers()
 
     def batch(self) -> bool:

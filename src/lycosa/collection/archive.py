@@ -36,7 +36,7 @@ from .event_records import (
     decode_event,
     encode_event,
     groups,
-    groups_and_strays,
+    groups_and_other_records,
     metadata_record,
     subject_of,
     time_of,
@@ -224,7 +224,7 @@ class Archive:
         """The fetch at a location."""
         fetch = fetch_of(self.event_at(place))
         if fetch is None:
-            raise self._misfit()
+            raise self._catalog_mismatch()
         return fetch
 
     def event_at(self, place: RecordLocation) -> Event:
@@ -232,7 +232,7 @@ class Archive:
         with self._file_of(place) as stream:
             group = next(groups(stream, place.offset), None)
             if group is None or group.start != place.offset:
-                raise self._misfit()
+                raise self._catalog_mismatch()
             return decode_event(group, self._decode)
 
     def record_at(self, place: RecordLocation) -> bytes:
@@ -245,11 +245,11 @@ class Archive:
     def _file_of(self, place: RecordLocation) -> Iterator[BinaryIO]:
         """Opens the file of a location from the catalog; only WARC files of this archive are opened."""
         if not _NAME.fullmatch(place.file) or "\0" in place.file or place.offset < 0:
-            raise self._misfit()
+            raise self._catalog_mismatch()
         with disk_errors(self._folder), open_regular_file(self._folder / place.file) as stream:
             yield stream
 
-    def _misfit(self) -> CollectionError:
+    def _catalog_mismatch(self) -> CollectionError:
         name = self._folder.parent
         return CollectionError(f"the catalog of {name} does not fit its archive; run: lycosa rebuild {name}")
 
@@ -260,7 +260,7 @@ class Archive:
             start = after.offset if after and path.name == after.file else 0
             unreadable = damaged = 0
             with disk_errors(self._folder), open_regular_file(path) as stream:
-                for part in groups_and_strays(stream, start):
+                for part in groups_and_other_records(stream, start):
                     if isinstance(part, EventRecords):
                         yield path, part
                     elif part.kind == DAMAGED:
@@ -462,8 +462,8 @@ def _copy_without(
 ) -> tuple[int, int]:
     """Copies a file without the forgotten URLs; returns the number of dropped events, and of other changes."""
     removed = changed = 0
-    for part in groups_and_strays(source):
-        resume_at = source.tell()  # `groups_and_strays` continues here
+    for part in groups_and_other_records(source):
+        resume_at = source.tell()  # `groups_and_other_records` continues here
         if isinstance(part, Record):
             if part.kind == DAMAGED:
                 changed += 1  # it may be about anything, and so is dropped

@@ -32,7 +32,7 @@ from lycosa.vocabulary.urls import host_of, key_of
 from .errors import catalog_errors
 from .events import ArchivePosition, Attempt, Event, FetchedExample, RecordLocation, RunStart, Scores, Stop
 from .json_text import replace_surrogates, to_json
-from .queries import CROWDED, Queries
+from .queries import LINKS_OF_CROWDED_SITES, Queries
 from .rows import (
     LastObservation,
     NewExample,
@@ -149,7 +149,7 @@ class Catalog(Queries):
         )
         crowded = sum(skip.reason is SkipReason.SITE for skip in skips)
         if crowded:
-            self.put_state(CROWDED, (self.get_state(CROWDED, int) or 0) + crowded)
+            self.put_state(LINKS_OF_CROWDED_SITES, (self.get_state(LINKS_OF_CROWDED_SITES, int) or 0) + crowded)
 
     def remove_skips(self, *reasons: SkipReason) -> None:
         """Removes the skips with these reasons."""

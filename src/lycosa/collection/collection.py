@@ -84,7 +84,9 @@ class Collection:
         self._texts: dict[int, SearchableText] = {}  # of pages that are not indexed yet, by number
         self._room_for_texts = _MAX_TEXTS
         self._indexed_up_to = catalog.indexed_up_to()
-        self.settled = ""  # the result of finishing an interrupted rebuild, for people; empty if there was none
+        self.finished_rebuild = (
+            ""  # the result of finishing an interrupted rebuild, for people; empty if there was none
+        )
         self.index_was_outdated = False  # whether this writer removed an index of an older version
         self._may_lack_pages = True  # after a kill between the commits of catalog and index
         self._applied: ArchivePosition | None = None  # the position up to which the catalog is complete
@@ -143,7 +145,7 @@ class Collection:
                 index_later=index_later and not rebuild,
             )
             collection._applied = catalog.position()
-            collection.settled = settled
+            collection.finished_rebuild = settled
             if writable:
                 collection._recover()
         except BaseException:

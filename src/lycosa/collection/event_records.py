@@ -299,10 +299,10 @@ _decoder: msgspec.json.Decoder[Note] = msgspec.json.Decoder(Note)
 
 def groups(stream: BinaryIO, start: int = 0) -> Iterator[EventRecords]:
     """The complete groups from an offset on; records of no group are skipped."""
-    return (part for part in groups_and_strays(stream, start) if isinstance(part, EventRecords))
+    return (part for part in groups_and_other_records(stream, start) if isinstance(part, EventRecords))
 
 
-def groups_and_strays(stream: BinaryIO, start: int = 0) -> Iterator[EventRecords | Record]:
+def groups_and_other_records(stream: BinaryIO, start: int = 0) -> Iterator[EventRecords | Record]:
     """The complete groups from an offset on, and in order the records of no group: the first record of a file, records
     of other programs or newer versions, unfinished groups, and damage.
     """

@@ -80,7 +80,9 @@ _FACTS_ORDERS: dict[FactsOrder, str] = {
     "oldest": "number",
 }
 
-CROWDED = "crowded"  # state: how many links were left out of sites with too many hosts or URLs for their pages
+LINKS_OF_CROWDED_SITES = (
+    "crowded"  # state: how many links were left out of sites with too many hosts or URLs for their pages
+)
 
 
 class Selection(Struct, frozen=True):
@@ -254,7 +256,7 @@ class Queries:
         sql = f"SELECT {read_refresh_state.columns} FROM pages ORDER BY number"
         return self._records(read_refresh_state, sql)
 
-    def all_looks(self) -> Iterator[tuple[int, Url, ObservationRow]]:
+    def observations(self) -> Iterator[tuple[int, Url, ObservationRow]]:
         """Number, URL and every check of all pages: page by page, oldest first; a full table scan of the links."""
         once = (
             "SELECT number, url, 1, at, 'new', status, digest, bytes,"
@@ -543,7 +545,7 @@ class Queries:
 
     def _crowded(self) -> dict[str, int]:
         """The number of links skipped for SITE, which are not listed."""
-        crowded = self.get_state(CROWDED, int) or 0
+        crowded = self.get_state(LINKS_OF_CROWDED_SITES, int) or 0
         return {SkipReason.SITE.value: crowded} if crowded > 0 else {}
 
     def _counted(self, column: str, table: str, where: str = "true") -> dict[str, int]:

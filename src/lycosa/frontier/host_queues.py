@@ -15,8 +15,8 @@ _MAX_BLOCKED_CONSIDERED = 8  # best blocked hosts that `pop` may wait for
 _MAX_LISTINGS = 1_000  # plus four per host with a queue; beyond that, outdated ones are dropped
 _MAX_PASSED_ON = 16  # hosts tried for a free slot of one limit while another limit is full
 _MAX_ADDRESSES = 100_000  # of hosts; beyond that, the oldest are forgotten
-_MAX_TURNS = 1_000  # hosts with waiting redirect requests
-_MAX_TURN = 60.0  # seconds until such a request is retried
+_MAX_RETRIES_KEPT = 1_000  # hosts with waiting redirect requests
+_MAX_RETRY_WAIT = 60.0  # seconds until such a request is retried
 _READ_BATCH = 16  # spilled entries of a busy or resting host read at a time
 _MIN_IN_MEMORY = 16  # entries of a host that stay in memory when others are spilled
 
@@ -92,10 +92,10 @@ class HostQueues:
         self._address_of: dict[Host, str] = {}
         self._resting_slots: list[tuple[float, int, SharedLimit]] = []
         self._slots_rested = 0
-        self._parkings = 0
+        self._parked_listings = 0
         self._pace = HostPace()
         self._slow = None if slow_slots is None else SharedLimit("slow hosts", slow_slots)
-        self._turns: dict[Host, float] = {}  # when redirect requests to a host were told to retry
+        self._retry_at: dict[Host, float] = {}  # when redirect requests to a host were told to retry
         self._delay = delay
         self._patience = patience
         self._is_current = is_current
@@ -113,7 +113,7 @@ class HostQueues:
         self._leaving: list[tuple[float, Host]] = []  # resting, with an empty queue: forgotten when their rest is over
         for limit in (*self._limits.values(), *([self._slow] if self._slow else ())):
             limit.parked.clear()
-        self._parkings = 0
+        self._parked_listings = 0
 
     def push(self, host: Host, entry: QueueEntry) -> None:
         """Queues an entry; its host is listed again only if this is now its best entry."""
@@ -207,17 +207,17 @@ class HostQueues:
         self._wake(now)
         queue = self._queues.get(host) or self._add_queue(host)
         if not queue.busy and not queue.is_suspended and not queue.not_before and self._full_limit(host, queue) is None:
-            self._turns.pop(host, None)
+            self._retry_at.pop(host, None)
             self._occupy(host, queue, now)
             return None
         if not queue.busy:
             self._list(host, queue)
         step = max(self._delay, _FREE_WAIT)
-        moment = max(queue.not_before, now + step, self._turns.get(host, 0.0) + step)
-        if len(self._turns) >= _MAX_TURNS:
-            self._turns.clear()
-        self._turns[host] = min(moment, max(queue.not_before, now + _MAX_TURN))
-        return self._turns[host]
+        moment = max(queue.not_before, now + step, self._retry_at.get(host, 0.0) + step)
+        if len(self._retry_at) >= _MAX_RETRIES_KEPT:
+            self._retry_at.clear()
+        self._retry_at[host] = min(moment, max(queue.not_before, now + _MAX_RETRY_WAIT))
+        return self._retry_at[host]
 
     def claim_address(self, host: Host, address: str) -> bool:
         """Records the address of a host before connecting to it; False if that address has no free slot."""
@@ -313,7 +313,7 @@ class HostQueues:
         room = limit.slots - limit.in_use
         while limit.parked and room > 0:
             _, _, host = heappop(limit.parked)
-            self._parkings -= 1
+            self._parked_listings -= 1
             queue = self._queues.get(host)
             if queue is None:
                 continue
@@ -437,7 +437,7 @@ class HostQueues:
 
     def is_ready_within(self, seconds: float, now: float) -> bool:
         """Whether something waits for a host that is busy, or free within so many seconds."""
-        if self._parkings or any(self._best(self._queues[host]) for host in self._busy):
+        if self._parked_listings or any(self._best(self._queues[host]) for host in self._busy):
             return True
         ready_at = self.next_ready_at()
         return ready_at is not None and ready_at - now <= seconds
@@ -458,7 +458,9 @@ class HostQueues:
 
     def _drop_outdated_listings(self) -> None:
         """Rebuilds the listings if most are outdated."""
-        listings = len(self._idle) + len(self._blocked) + len(self._resting) + len(self._leaving) + self._parkings
+        listings = (
+            len(self._idle) + len(self._blocked) + len(self._resting) + len(self._leaving) + self._parked_listings
+        )
         if listings > 4 * len(self._queues) + _MAX_LISTINGS:
             self._rebuild_listings()
 
@@ -568,7 +570,7 @@ class HostQueues:
             elif (limit := self._full_limit(host, queue)) is not None:
                 heappush(limit.parked, heappop(idle))
                 queue.is_parked = True
-                self._parkings += 1
+                self._parked_listings += 1
                 passed_on += 1
                 if passed_on <= _MAX_PASSED_ON:  # others follow when a slot of that limit is free
                     self._pass_on(queue)

@@ -15,28 +15,26 @@ from .host_queues import HostQueues
 from .memory import MemoryFrontier
 from .spilled import QueueEntry
 
-LANE_TIMEOUT = 60.0  # seconds; a lane that has nothing to take within them may lose its turns to the other
+LANE_TIMEOUT = 60.0  # seconds; a lane that has nothing to take within them may lose its requests to the other
 
 
 class Lanes:
     """A frontier of two lanes: waiting links, and stored pages to fetch again.
 
-    Each of the `turns` requests belongs to a lane, drawn beforehand: links ~ Binomial(turns, expand). `take` draws the
-    lane at random in proportion to the turns left. A lane that has nothing to take now lets the other go first and
-    keeps its turns; one that has nothing within `LANE_TIMEOUT` gives its turns to the other, unless that lane is
-    disabled (`expand` is 0 or 1). At most one URL of a host is in flight, in either lane.
+    Each request belongs to a lane, drawn beforehand: links ~ Binomial(requests, expand). `take` draws the lane at
+    random in proportion to the requests left. A lane that has nothing to take now lets the other go first and keeps its
+    requests; one that has nothing within `LANE_TIMEOUT` gives its requests to the other, unless that lane is disabled
+    (`expand` is 0 or 1). At most one URL of a host is in flight, in either lane.
 
     links: the frontier of waiting links.
     refresh: pages to fetch again, most urgent first.
-    turns: requests to make.
+    requests: number of requests to make.
     expand: probability that a request is for a link.
     delay, per_address, slow_slots: as in `links`.
     substitutes: returns up to `count` further pages, next in urgency, that are on none of the given hosts; called when
-    no
-        page to fetch again can be taken within `LANE_TIMEOUT`.
+        no page to fetch again can be taken within `LANE_TIMEOUT`.
     has_room: whether the collection may have another page, assuming that so many links in flight become pages. If it
-    has
-        no room even with none in flight, the turns of links go to the other lane.
+        has no room even with none in flight, the requests of links go to the other lane.
     """
 
     def __init__(
@@ -44,7 +42,7 @@ class Lanes:
         links: MemoryFrontier,
         refresh: Sequence[Candidate],
         *,
-        turns: int,
+        requests: int,
         expand: float,
         random: Random,
         clock: Clock,
@@ -77,8 +75,8 @@ class Lanes:
         for host, until in links.holds(clock.now()).items():
             self._refresh_hosts.hold(host, until)
         self._is_wanted = {LINKS: expand > 0.0, REFRESH: expand < 1.0}
-        drawn = int(np.random.default_rng(random.getrandbits(64)).binomial(turns, expand))
-        self._turns = {LINKS: drawn, REFRESH: turns - drawn}
+        drawn = int(np.random.default_rng(random.getrandbits(64)).binomial(requests, expand))
+        self._requests_left = {LINKS: drawn, REFRESH: requests - drawn}
 
     def __len__(self) -> int:
         return len(self._links) + len(self._refresh)
@@ -96,31 +94,33 @@ class Lanes:
         for lane in self._lanes_in_turn(now):
             candidate = self._take_refresh(now) if lane == REFRESH else self._take_link(now)
             if candidate is not None:
-                # A lane without turns of its own was let in by `_may_take` to use those of the other.
-                self._turns[lane if self._turns[lane] else _other(lane)] -= 1
+                # A lane without requests of its own was let in by `_may_take` to use those of the other.
+                self._requests_left[lane if self._requests_left[lane] else _other(lane)] -= 1
                 self._lane_of[candidate.url] = lane
                 return candidate
         return None
 
     def _lanes_in_turn(self, now: float) -> list[str]:
         """The lanes that may be taken from, the drawn one first."""
-        left = sum(self._turns.values())
+        left = sum(self._requests_left.values())
         if not left:
             return []
-        # Drawn in proportion to the turns left, the lanes come in random order and both run out at the end, as if all
-        # turns had been shuffled beforehand.
-        first = LINKS if self._random.random() * left < self._turns[LINKS] else REFRESH
+        # Drawn in proportion to the requests left, the lanes come in random order and both run out at the end, as if
+        # all requests had been shuffled beforehand.
+        first = LINKS if self._random.random() * left < self._requests_left[LINKS] else REFRESH
         return [lane for lane in (first, _other(first)) if self._may_take(lane, now)]
 
     def _may_take(self, lane: str, now: float) -> bool:
-        """Whether a lane has turns, its own or those that the other lane cannot use."""
+        """Whether a lane has requests, its own or those that the other lane cannot use."""
         other, is_full = _other(lane), not self._has_room(0)
         # All links in flight may become pages; another is taken only if there is room for it as well.
         if lane == LINKS and (is_full or not self._has_room(self._links_in_flight())):
             return False
-        # A full collection cannot use the turns of links; then they go to refresh even if `expand` is 1.
+        # A full collection cannot use the requests of links; then they go to refresh even if `expand` is 1.
         may_stand_in = self._is_wanted[lane] or is_full
-        return self._turns[lane] > 0 or (may_stand_in and self._turns[other] > 0 and not self._is_near(other, now))
+        return self._requests_left[lane] > 0 or (
+            may_stand_in and self._requests_left[other] > 0 and not self._is_near(other, now)
+        )
 
     def _is_near(self, lane: str, now: float) -> bool:
         """Whether a lane may have something to take within `LANE_TIMEOUT`."""
@@ -151,9 +151,9 @@ class Lanes:
         return candidate
 
     def _queue_substitutes(self, now: float) -> None:
-        # All remaining turns, including those of links, may come to this lane. If fewer are returned than requested,
+        # All remaining requests, including those of links, may come to this lane. If fewer are returned than requested,
         # there are no more, even if holds change.
-        left = sum(self._turns.values())
+        left = sum(self._requests_left.values())
         found = self._substitutes(left, self._refresh_hosts.holds(now + LANE_TIMEOUT).keys())
         self._has_substitutes = len(found) == left
         self._queue(found)
@@ -174,7 +174,7 @@ class Lanes:
         lane = self._release(url)
         if lane is None:
             return
-        self._turns[lane] += 1
+        self._requests_left[lane] += 1
         if lane == LINKS:
             self._links.postpone(candidate)
         elif entry is not None:

@@ -162,7 +162,7 @@ class LadderQueue:
         self._last_order = 0
         self._rungs: list[_Rung] = []  # in the order of their ranges
         self._lowest: list[float] = []  # the first key of each rung
-        self._undealt = _Rung(array("d"), [])  # the buffer
+        self._buffer = _Rung(array("d"), [])  # the buffer
         self._length = 0
         self.push(candidates)
 
@@ -172,10 +172,10 @@ class LadderQueue:
     def __iter__(self) -> Iterator[Candidate]:
         """All candidates, older first among equals."""
         heap = (candidate for _, _, candidate in sorted(self._near))
-        return chain(heap, *(rung.candidates for rung in self._rungs), self._undealt.candidates)
+        return chain(heap, *(rung.candidates for rung in self._rungs), self._buffer.candidates)
 
     def push(self, candidates: Iterable[Candidate]) -> None:
-        near, undealt, order = self._near, self._undealt, self._last_order
+        near, buffer, order = self._near, self._buffer, self._last_order
         border = self._lowest[0] if self._lowest else float("inf")
         before = order
         for candidate in candidates:
@@ -184,12 +184,12 @@ class LadderQueue:
             if key < border or not self._lowest:
                 heappush(near, (key, order, candidate))
             else:
-                undealt.keys.append(key)
-                undealt.candidates.append(candidate)
+                buffer.keys.append(key)
+                buffer.candidates.append(candidate)
         self._length += order - before
         self._last_order = order
-        if len(undealt.candidates) > _RUNG:
-            self._deal()
+        if len(buffer.candidates) > _RUNG:
+            self._distribute_buffer()
         if len(near) > 2 * _RUNG:
             near.sort()
             rung = _Rung(array("d", [key for key, _, _ in near]), [candidate for _, _, candidate in near])
@@ -200,24 +200,24 @@ class LadderQueue:
         if not self._near:
             if not self._rungs:
                 return None
-            self._deal()
+            self._distribute_buffer()
             del self._lowest[0]
             self._climb(self._rungs.pop(0))
         self._length -= 1
         return heappop(self._near)[2]
 
-    def _deal(self) -> None:
+    def _distribute_buffer(self) -> None:
         """Distributes the buffer to the rungs."""
-        if not self._undealt.candidates:
+        if not self._buffer.candidates:
             return
-        dealt = self._undealt.in_order()
-        self._undealt = _Rung(array("d"), [])
-        ends = np.searchsorted(dealt.keys, self._lowest[1:]).tolist()
+        distributed = self._buffer.in_order()
+        self._buffer = _Rung(array("d"), [])
+        ends = np.searchsorted(distributed.keys, self._lowest[1:]).tolist()
         starts = [0, *ends]
-        for rung, start, end in zip(self._rungs, starts, [*ends, len(dealt.candidates)], strict=True):
+        for rung, start, end in zip(self._rungs, starts, [*ends, len(distributed.candidates)], strict=True):
             if start < end:
-                rung.keys.extend(dealt.keys[start:end])
-                rung.candidates.extend(dealt.candidates[start:end])
+                rung.keys.extend(distributed.keys[start:end])
+                rung.candidates.extend(distributed.candidates[start:end])
 
     def _climb(self, rung: "_Rung") -> None:
         """Turns a rung into the heap, which is empty; what exceeds the size of a rung becomes new rungs."""

@@ -13,7 +13,7 @@ class WaitingOnly:
 
     def __init__(self, frontier: Frontier):
         self._frontier = frontier
-        self.aside: list[Candidate] = []
+        self.set_aside: list[Candidate] = []
         self._urls_aside: set[Url] = set()
 
     def __len__(self) -> int:
@@ -24,7 +24,7 @@ class WaitingOnly:
 
     def put(self, candidates: Iterable[Candidate]) -> list[Skip]:
         for candidate in candidates:
-            self.aside.append(candidate)
+            self.set_aside.append(candidate)
             self._urls_aside.add(candidate.url)
         return []
 

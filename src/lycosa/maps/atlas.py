@@ -164,18 +164,20 @@ class AtlasReader:
         )
         portals: list[Url] = []
         spokes: dict[Url, list[Url]] = {}
-        heirs: dict[int, int] = {}  # by page number of a portal: its index among the living ones, or that of the next
+        next_portal: dict[
+            int, int
+        ] = {}  # by page number of a portal: its index among the living ones, or that of the next
         for page, url, portal, rank, is_dead in self._rows(sql, topic, MAX_PAGES):
             is_portal = portal is None and rank is not None
             if is_portal:
-                heirs[page] = len(portals)
+                next_portal[page] = len(portals)
             if is_dead or not self._is_allowed(url):
                 continue
             if is_portal:
                 portals.append(url)
                 spokes[url] = []
-            elif portals and portal in heirs:
-                tied = spokes[portals[heirs[portal] % len(portals)]]
+            elif portals and portal in next_portal:
+                tied = spokes[portals[next_portal[portal] % len(portals)]]
                 if len(tied) < MAX_LINKS:
                     tied.append(url)
                 else:

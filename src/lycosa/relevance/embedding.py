@@ -101,7 +101,7 @@ class Embedding:
         squares = np.einsum("ij,ij->i", self._vectors, self._vectors, dtype=np.float64)
         return np.asarray(np.sqrt(squares) * self._scales)
 
-    def along(self, direction: Weights) -> NDArray[np.float64]:
+    def dot(self, direction: Weights) -> NDArray[np.float64]:
         """The dot product of each row with a direction."""
         parts = (
             self._vectors[first : first + _ROWS_PER_BATCH] for first in range(0, len(self._vectors), _ROWS_PER_BATCH)

@@ -234,7 +234,7 @@ class Meaning:
         """For each row of the table of word vectors, its cosine to the direction times the length of the direction, and
         its own length."""
         table = builtin_embedding()
-        return table.along(self._direction) / np.maximum(table.lengths, 1e-9), table.lengths
+        return table.dot(self._direction) / np.maximum(table.lengths, 1e-9), table.lengths
 
     def scaled(self, by: float) -> "Meaning":
         return Meaning(self._direction * by)

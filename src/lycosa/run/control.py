@@ -30,7 +30,7 @@ from lycosa.vocabulary.records import JsonValue, Url
 from . import steering, upkeep
 from .run_settings import Notify
 from .session import Session
-from .topic_training import Learnt, TopicTrainer
+from .topic_training import LearntLabels, TopicTrainer
 from .upkeep import require_learning
 
 SOCKET_FILE = "control.sock"
@@ -58,7 +58,7 @@ class CrawlReply(Struct, frozen=True, omit_defaults=True):
     """The reply of the crawl."""
 
     error: str = ""
-    learnt: Learnt | None = None
+    learnt: LearntLabels | None = None
     undone: str = ""
     status: JsonValue = None
 
@@ -219,7 +219,7 @@ def execute_command(folder: Path, request: CrawlRequest, *, notify: Notify) -> C
     raise LycosaError(f"no crawl of {folder} is running; start one with: lycosa crawl {folder}")
 
 
-def label_pages(folder: Path, labels: Mapping[Url, bool], *, notify: Notify) -> Learnt:
+def label_pages(folder: Path, labels: Mapping[Url, bool], *, notify: Notify) -> LearntLabels:
     """Labels pages, through the running crawl if there is one; without labels, learns from those in the file."""
     given = {str(url): good for url, good in labels.items()}
     reply = ask(folder, CrawlRequest("label", labels=given) if labels else CrawlRequest("learn"))

@@ -166,7 +166,7 @@ class Assessor:
 
     def __call__(self, candidate: Candidate, fetch: Fetch) -> Visit:
         if self.memory is not None and candidate.lane == REFRESH:
-            return self.memory.noted(self._judged(candidate, self.memory.compared(fetch)))
+            return self.memory.with_change(self._judged(candidate, self.memory.compared(fetch)))
         return self._judged(candidate, fetch)
 
     def _judged(self, candidate: Candidate, fetch: Fetch) -> Visit:

@@ -37,7 +37,7 @@ def is_forgotten_name(name: str, forgotten: frozenset[int]) -> bool:
     return not forgotten.isdisjoint(map(key_of, (name, name.partition(":")[0])))
 
 
-def forgetter(folder: Path) -> Callable[[Url], bool] | None:
+def forgotten_test(folder: Path) -> Callable[[Url], bool] | None:
     """A function that says whether a URL was forgotten; None if nothing was."""
     forgotten = read_forgotten(folder)
     return partial(is_forgotten, forgotten=forgotten) if forgotten else None

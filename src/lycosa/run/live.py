@@ -281,9 +281,9 @@ class LiveRun:
         self._standing.judge_anew()
         self._topic.train_if_due()  # in case the last run was killed before training
         if session.recipe.scope.keep_noindex:
-            self._keep_after_all(LeftOutReason.NOINDEX)
+            self._store_pages_left_out(LeftOutReason.NOINDEX)
 
-    def _keep_after_all(self, reason: LeftOutReason) -> None:
+    def _store_pages_left_out(self, reason: LeftOutReason) -> None:
         """Stores pages that an earlier run fetched but left out; they are read from the archive."""
         session, kept = self._session, 0
         assess = session.assessor(self._topic, self._standing if self._standing.model else None)

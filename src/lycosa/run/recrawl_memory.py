@@ -42,9 +42,9 @@ class RecrawlMemory:
         self._clock = clock
         self._known: dict[Url, _KnownPage] = {}
         self._payloads: dict[Url, str] = {}
-        self.know(urls)
+        self.load(urls)
 
-    def know(self, urls: Iterable[Url]) -> None:
+    def load(self, urls: Iterable[Url]) -> None:
         """Loads the stored versions of pages, before they are fetched again."""
         catalog = self._collection.catalog
         for url in urls:
@@ -77,7 +77,7 @@ class RecrawlMemory:
             return replace(fetch, outcome=Outcome.UNCHANGED, body=b"", content=b"", truncated="")
         return replace(fetch, outcome=Outcome.UNCHANGED)  # the same content in another encoding
 
-    def noted(self, visit: Visit) -> Visit:
+    def with_change(self, visit: Visit) -> Visit:
         """The visit with its `change` set."""
         url = visit.candidate.url
         known = self._known[url]

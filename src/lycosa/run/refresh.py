@@ -61,14 +61,14 @@ def history_in(catalog: Catalog, now: float, *, is_wanted: Callable[[Url], bool]
     intervals.
     """
     every = list(catalog.refresh_states())
-    pages, typical = [page for page in every if is_wanted(page.url) and _is_due(page, now)], typical_of(every)
+    pages, typical = [page for page in every if is_wanted(page.url) and _is_due(page, now)], average_page(every)
     importance = {page.url: typical.importance(page.relevance, page.standing) for page in pages}
     table = history_of(_looks(catalog, {page.number for page in pages}), importance=importance)
     looked_at = {page.url: page.looked_at for page in pages}
     return dataclasses.replace(table, fetched_at=np.array([looked_at[url] for url in table.urls], dtype=np.float64))
 
 
-def typical_of(pages: Iterable[RefreshState]) -> AveragePage:
+def average_page(pages: Iterable[RefreshState]) -> AveragePage:
     pages = list(pages)
     return AveragePage(_mean(page.relevance for page in pages), _mean(page.standing for page in pages))
 
@@ -79,7 +79,7 @@ def _is_due(page: RefreshState, now: float) -> bool:
 
 def _looks(catalog: Catalog, wanted: set[int]) -> Iterator[Observation]:
     scores = catalog.link_scores()
-    for number, url, look in catalog.all_looks():
+    for number, url, look in catalog.observations():
         if number in wanted and look.change not in _FAILURES:
             changed = look.change in _CHANGES
             yield Observation(url, look.at, changed, look.links or 0, look.new_links, float(scores.get(number, 0.0)))
@@ -137,11 +137,11 @@ class RefreshTally:
         self.counts[kind] += 1
         if kind in ("new", Change.CHANGED, Change.VANISHED, Change.RETURNED):
             named = self._named.setdefault(kind, [])
-            named.append(self._called(visit))
+            named.append(self._named_page(visit))
             if len(named) > 20 * MAX_NAMED:
                 self._named[kind] = _most_important(named)
 
-    def _called(self, visit: Visit) -> NamedPage:
+    def _named_page(self, visit: Visit) -> NamedPage:
         url = visit.candidate.url
         if visit.page is None or not visit.is_kept:
             return self.known.get(url, NamedPage(url, "", 0.0))
@@ -236,11 +236,11 @@ class Refresh(Visits):
         run.begin(session.state.run_with_last_settings(asdict(plan)))
         table = self._table(session.clock.now())
         chosen = self._chosen(table, plan.budget)
-        self.tally.typical = typical_of(session.collection.catalog.refresh_states())
+        self.tally.typical = average_page(session.collection.catalog.refresh_states())
         lanes = Lanes(
             session.frontier,
             chosen,
-            turns=plan.budget,
+            requests=plan.budget,
             expand=plan.expand,
             random=Random(self._seed()),
             clock=session.clock,
@@ -309,5 +309,5 @@ class Refresh(Visits):
                         page.url, page.priority, page.found_on, page.anchor, because, depth=page.depth, lane=REFRESH
                     )
                 )
-        self._memory.know(candidate.url for candidate in chosen)
+        self._memory.load(candidate.url for candidate in chosen)
         return chosen

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from lycosa.collection.collection import Collection
 from lycosa.collection.page_words import MAX_KEPT
-from lycosa.collection.queries import CROWDED
+from lycosa.collection.queries import LINKS_OF_CROWDED_SITES
 from lycosa.reading import Reader
 from lycosa.strategies.base import SupportsRejudge
 from lycosa.vocabulary.contracts import Relevance, Standing
@@ -94,8 +94,8 @@ class Reranker:
     def rank_by(self, visits: Iterable[Visit]) -> None:
         """Rebuilds the frontier as if the strategy had made these visits from the start."""
         state, catalog = self._state, self._collection.catalog
-        if catalog.get_state(CROWDED):
-            catalog.put_state(CROWDED, 0)  # counted again
+        if catalog.get_state(LINKS_OF_CROWDED_SITES):
+            catalog.put_state(LINKS_OF_CROWDED_SITES, 0)  # counted again
         state.loop.rerank_from_history(state.strategies.make(state.settings), state.seeds, visits)
 
     def _archived_visits(self) -> Iterator[Visit]:

@@ -59,4 +59,4 @@ class _WaitingUrlsCrawl(Crawl):
                     async for visit in visits:
                         yield visit
         finally:
-            self.session.journal.record_skips(self.loop.put(waiting.aside))
+            self.session.journal.record_skips(self.loop.put(waiting.set_aside))

@@ -32,7 +32,7 @@ from .checkpoints import CheckpointSchedule
 from .crawl import Assessor
 from .crawl_journal import CrawlJournal
 from .crawl_state import CrawlState
-from .forgotten import forgetter, is_forgotten, read_forgotten
+from .forgotten import forgotten_test, is_forgotten, read_forgotten
 from .open import open_collection, reader_of
 from .recall import RecallEstimate, RecallTracker
 from .removal import remove_forgotten
@@ -79,7 +79,7 @@ class Session:
         self.notify = notify
         self._ranks = ranks
         self._checkpoints = CheckpointSchedule()
-        self.reader = wrap_reader(reader_of(recipe, is_left_out=forgetter(folder)))
+        self.reader = wrap_reader(reader_of(recipe, is_left_out=forgotten_test(folder)))
         self.topic = TopicJudge(recipe.topic, folder, self.reader, self._cached_terms)
         self.collection = collection = open_collection(
             folder, clock=clock, reader=self.reader, writable=True, rebuild=rebuild, index_later=True
@@ -122,8 +122,8 @@ class Session:
         collection, state = self.collection, self.state
         if self._ranks:
             state.restore()
-        if collection.settled:
-            self.notify(collection.settled)
+        if collection.finished_rebuild:
+            self.notify(collection.finished_rebuild)
         if collection.index_was_outdated:
             self.notify("the search index was made by an older version: building it again before the next search")
         state.steer()  # the frontier may lack the latest commands

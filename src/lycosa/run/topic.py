@@ -78,11 +78,11 @@ class Examples(Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        spelling = repr([[(e.kind, _moved_along(e)) for e in each] for each in (self.good, self.bad)])
+        spelling = repr([[(e.kind, _movable_value(e)) for e in each] for each in (self.good, self.bad)])
         return hashlib.sha256(spelling.encode()).hexdigest()
 
 
-def _moved_along(example: Example) -> str:
+def _movable_value(example: Example) -> str:
     """The digest of an example, which does not depend on the folder of its collection."""
     return Path(example.value).name if example.kind == "file" else example.value
 

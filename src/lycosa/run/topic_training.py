@@ -45,7 +45,7 @@ _STEM = "stem"  # state: whether they were scored by stems
 _RULE = "rule"  # state: keywords and function by which they were scored; None for a model
 
 
-class Learnt(Struct, frozen=True):
+class LearntLabels(Struct, frozen=True):
     """The result of learning from labels."""
 
     judged: int | None  # pages scored again; None if the model could not be trained yet
@@ -218,7 +218,7 @@ class TopicTrainer:
             session.topic.save(model)  # last: after a kill before here, the next run trains and judges again
         return judged
 
-    def learn_labels(self, reason: str) -> Learnt:
+    def learn_labels(self, reason: str) -> LearntLabels:
         """Trains again with the current labels and scores pages as `train_again` does.
 
         Examples that must be fetched are left out; the next crawl fetches them and trains with them.
@@ -227,9 +227,9 @@ class TopicTrainer:
         topic.read_examples()
         missing = sum(session.pages.terms(url) is None for url in topic.examples.urls)
         if topic.runs_code or not topic.learns or not topic.has_good_page(session.pages.terms):
-            return Learnt(None, missing)
+            return LearntLabels(None, missing)
         self._crawled.read_again()  # a page that has become an example leaves the sample, and vice versa
-        return Learnt(self.train_again(reason, is_saved=not missing), missing)
+        return LearntLabels(self.train_again(reason, is_saved=not missing), missing)
 
     def train_if_due(self) -> None:
         """Trains again once there are twice as many pages as the last time.

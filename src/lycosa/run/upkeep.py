@@ -22,7 +22,7 @@ from .removal import REPORT_FILE
 from .run_settings import Notify
 from .session import Session
 from .topic import is_rule
-from .topic_training import Learnt, TopicTrainer
+from .topic_training import LearntLabels, TopicTrainer
 from .trust import check_collection
 
 _MAX_HOSTS = 5
@@ -79,7 +79,7 @@ def import_archive(folder: Path, path: Path, *, clock: Clock, notify: Notify) ->
         return ImportedArchive(pages, known, fetches.skipped, fetches.damage)
 
 
-def label(folder: Path, labels: dict[Url, bool], *, clock: Clock, notify: Notify) -> Learnt:
+def label(folder: Path, labels: dict[Url, bool], *, clock: Clock, notify: Notify) -> LearntLabels:
     """Records labels, good and bad, and trains the model once. The labels are saved first."""
     recipe = load_recipe(folder, notify=notify)
     require_learning(folder, recipe)

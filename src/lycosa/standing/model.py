@@ -203,8 +203,7 @@ def learn(
     reason in its notes. Only the first 20 000 pages are used.
 
     background: further pages for the document frequencies, such as bad examples: if all pages are on one topic, the
-    words
-        of any other seem special.
+        words of any other seem special.
     traffic: registered domain -> reach.
     characteristic: number of characteristic terms of a page.
     """

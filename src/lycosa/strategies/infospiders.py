@@ -155,7 +155,7 @@ class Agent:
     target: Url | None = None  # where that leads: a redirect may have changed it
     turn: float = 0.0  # when it moves next
 
-    def take_up(self, frequencies: Mapping[str, float]) -> None:
+    def adopt_keywords(self, frequencies: Mapping[str, float]) -> None:
         """Adopts terms as keywords; the initial weights are the normalised vector of their frequencies."""
         norm = hypot(*frequencies.values())
         self.frequencies = dict(frequencies)
@@ -304,7 +304,7 @@ class InfoSpiders(BaseStrategy):
             if seed not in self._settled:
                 agent = Agent(self._next_number(), self._theta / 2, {}, {}, target=seed)
                 if self._topic_words:
-                    agent.take_up(self._topic_words)
+                    agent.adopt_keywords(self._topic_words)
                 agent.turn = self._clock + self._random.expovariate(1.0)
                 self._agents[agent.number] = agent
                 candidates.append(Candidate(seed, -agent.turn, because={"seed": True, "agent": agent.number}))
@@ -371,7 +371,7 @@ class InfoSpiders(BaseStrategy):
         terms, norm = page.terms, norm_of(page.terms)
         if not agent.weights and terms:
             by_frequency = sorted(terms.items(), key=lambda item: (-item[1], item[0]))
-            agent.take_up({term: float(count) for term, count in by_frequency[:_OWN_KEYWORDS]})
+            agent.adopt_keywords({term: float(count) for term, count in by_frequency[:_OWN_KEYWORDS]})
         similarity = agent.similarity(terms, norm)
         gain = visit.relevance
         if gain is None:

@@ -26,7 +26,7 @@ _MAX_SIBLINGS = 32  # scored again after a visit
 _MAX_OLDEST = 16  # least recently scored URLs that are scored again after a visit
 _MIN_PAGES = 3  # that must have a word or token before it counts
 _MAX_LOG = 700.0  # above it, exp() overflows
-_MAY_BE_FOUND_AGAIN = frozenset(
+_NOT_FINAL = frozenset(
     (SkipReason.EVICTED, SkipReason.SITE, SkipReason.NOFOLLOW, SkipReason.UNFOLLOWED, SkipReason.REDIRECT)
 )
 _NO_IDS: Ids = np.empty(0, np.int64)
@@ -254,7 +254,7 @@ class LinkageEvidence:
         self._memory.forget()
         url = event.candidate.url
         if isinstance(event, Skip):
-            if event.reason in _MAY_BE_FOUND_AGAIN:
+            if event.reason in _NOT_FINAL:
                 self._memory.drop(url)
             else:
                 self._memory.settle(url, NO_PAGE)

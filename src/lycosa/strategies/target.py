@@ -142,7 +142,7 @@ class RelevanceTarget:
         relevance, standing, offered = older.estimates().T
         values = self.weighed(relevance, standing)
         chosen = np.sort(best_changes(values, offered, least=least, max_offers=max_offers)).tolist()
-        return older.revalued(chosen, values, self.explain)
+        return older.candidates_at_new_values(chosen, values, self.explain)
 
     def explain(self, relevance: float, standing: float) -> JsonValue:
         """The parts of the value of a link."""
@@ -299,7 +299,7 @@ class OlderLinks:
         """The log odds of relevance, standing and value of each, as last offered to the frontier."""
         return np.array(list(self._offered.values())).reshape(-1, 3)
 
-    def revalued(
+    def candidates_at_new_values(
         self, places: Sequence[int], values: Floats, explain: Callable[[float, float], JsonValue]
     ) -> list[Candidate]:
         """Candidates for the links at some indices; values: the new values of all links, in log odds."""

@@ -76,7 +76,7 @@ class Memory(Protocol):
         """The fetch, with the outcome UNCHANGED if its body is the stored one."""
         ...
 
-    def noted(self, visit: Visit) -> Visit:
+    def with_change(self, visit: Visit) -> Visit:
         """The visit with its `change` set."""
         ...
 

@@ -20,8 +20,7 @@ class KeyTable:
     """A mapping from signed 64-bit keys to positive integers; all other keys map to 0.
 
     The latest keys of each shard are in a dictionary, which is merged into sorted arrays when it is full. Keys should
-    be
-    hashes, so that the shards are of about equal size: 10 million keys take some 130 MB.
+    be hashes, so that the shards are of about equal size: 10 million keys take some 130 MB.
 
     >>> table = KeyTable()
     >>> table[17] = 3

@@ -137,7 +137,7 @@ def test_both_lanes_of_a_refresh_share_the_limit() -> None:
     links = MemoryFrontier(clock=clock, delay=DELAY, per_address=2)
     links.put(Candidate(Url(f"http://l{n}.farm.example/"), 0.5) for n in range(5))
     again = [Candidate(Url(f"http://r{n}.farm.example/"), 0.5, lane="refresh") for n in range(5)]
-    lanes = Lanes(links, again, turns=10, expand=0.5, random=Random(1), clock=clock, delay=DELAY, per_address=2)
+    lanes = Lanes(links, again, requests=10, expand=0.5, random=Random(1), clock=clock, delay=DELAY, per_address=2)
     taken = [candidate for _ in range(10) if (candidate := lanes.take(clock.now()))]
     assert len(taken) == 2
     lanes.postpone(taken[0])

@@ -14,6 +14,7 @@ from .vocabulary import FOLDERS, SECTION_NAMES, Vocabulary
 
 _SECTION = re.compile(r"http://([a-z-]+\.example)/(?:[a-z]+-([0-9]{1,4})/)?").fullmatch
 _ARTICLE = re.compile(r"http://[a-z-]+\.example/[a-z0-9/-]*/([0-9]{1,9})\.html").fullmatch
+_HOME_PAGE, _SECTION_PAGE = int(Kind.HOME), int(Kind.SECTION)  # to compare integers, millions of times
 _PATHS = [  # folders below a section, by the number of a page modulo len(FOLDERS) and by its depth
     [
         "".join(f"{FOLDERS[(first + 5 * level) % len(FOLDERS)]}/" for level in range(depth - 1))
@@ -52,8 +53,8 @@ class Addresses:
 
     def url(self, page: int) -> Url:
         plan = self._plan
-        columns = (plan.section_of_page, plan.site_of_page, plan.depth, plan.kind)
-        return Url(self._url(page, *(int(column[page]) for column in columns)))
+        section, site = plan.section_of_page.item(page), plan.site_of_page.item(page)
+        return Url(self._url(page, section, site, plan.depth.item(page), plan.kind.item(page)))
 
     def with_plan(self, plan: WorldPlan) -> "Addresses":
         """The URLs of a plan with the same sites and more pages."""
@@ -76,8 +77,8 @@ class Addresses:
         return page if page < len(self._plan) and self.url(page) == url else None
 
     def _url(self, page: int, section: int, site: int, depth: int, kind: int) -> str:
-        if kind == Kind.HOME:
+        if kind == _HOME_PAGE:
             return f"http://{self._hosts[site]}/"
-        if kind == Kind.SECTION:
+        if kind == _SECTION_PAGE:
             return self._sections[section]
         return f"{self._sections[section]}{_PATHS[page % len(FOLDERS)][depth]}{page}.html"

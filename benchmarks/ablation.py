@@ -1,7 +1,7 @@
 """What does each part of `hunter` bring? Crawls with it and without it.
 
 OMP_NUM_THREADS=1 python benchmarks/ablation.py WORLD [--held-out] [--dead-links] [--seeds 1,2] [--topics 20]
-    [--parts "neighbours,links"] [--jobs 2] [--out FILE]
+    [--parts "neighbours,host"] [--jobs 2] [--out FILE]
 
 WORLD is what `lycosa lab run --world` takes. Crawls are whole ones, for the topics of the league: those for
 development, or with --held-out the others; from five examples and from afar. Of a feature, the weight is set to 0. The

@@ -3,7 +3,8 @@
 python docs/studies/league.py lycosa-lab/league [ablation.json ...]
 
 Every finished league below the folder becomes a section; a file of `benchmarks/ablation.py --out` becomes a column of
-the table of parts. What stands between the marks `<!-- NAME -->` and `<!-- end -->` is replaced, nothing else.
+the table of parts, in which the columns of other worlds stay as they are. What stands between the marks `<!-- NAME -->`
+and `<!-- end -->` is replaced, nothing else.
 """
 
 import json
@@ -43,7 +44,7 @@ def main() -> None:
         fill(PAGE, "summary", summary(leagues))
         fill(PAGE, "worlds", "\n\n".join(map(section, leagues.values())))
     if ablations:
-        fill(PAGE, "parts", parts_table(sorted(ablations, key=lambda each: list(NAMES).index(each["world"]))))
+        fill(PAGE, "parts", parts_table(ablations, columns_of(PAGE)))
     if PICTURED in leagues:
         PICTURE.write_text(picture(leagues[PICTURED]), encoding="utf-8")
         fill(ROOT / "README.md", "league", caption(leagues[PICTURED]))
@@ -178,15 +179,41 @@ def label(strategy: str) -> str:
     return {DEFAULT: f"**`{DEFAULT}`**", ORACLE: f"*{ORACLE}*", SCRIPT: f"*{SCRIPT}*"}.get(strategy, f"`{strategy}`")
 
 
-def parts_table(ablations: Sequence[Mapping[str, Any]]) -> str:
-    """What leaving a part out changes, world by world."""
-    heads = [f"{NAMES[each['world']]}, {len(each['tasks'])} crawls" for each in ablations]
-    lines = [f"| without | {' | '.join(heads)} |", f"|---|{'--:|' * len(heads)}"]
-    whole = [fmean(areas(each, "")) for each in ablations]
-    lines.append(f"| nothing: the area | {' | '.join(f'{mean:.3f}' for mean in whole)} |")
-    parts = dict.fromkeys(part for each in ablations for part in each["parts"] if part)
-    lines += [f"| {part} | {' | '.join(change(each, part) for each in ablations)} |" for part in parts]
-    return "\n".join(lines)
+Column = dict[str, str]  # of the table of parts: cells by the names of their rows, the head under ""
+
+
+def columns_of(path: Path) -> dict[str, Column]:
+    """The columns that the table of parts has now, by their worlds."""
+    found = re.search(r"<!-- parts -->\n(.*?)<!-- end -->", path.read_text(encoding="utf-8"), re.DOTALL)
+    lines = found[1].strip().splitlines() if found else []
+    if not lines:
+        return {}
+    heads, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
+    worlds = {name: world for world, name in NAMES.items()}
+    return {
+        worlds[head.rpartition(",")[0]]: {"": head, **{row[0]: row[place] for row in rows}}
+        for place, head in enumerate(heads[1:], 1)
+    }
+
+
+def parts_table(ablations: Sequence[Mapping[str, Any]], others: Mapping[str, Column]) -> str:
+    """What leaving a part out changes, world by world.
+
+    others: columns of worlds without an ablation.
+    """
+    columns = {**others, **{each["world"]: column_of(each) for each in ablations}}
+    ordered = [columns[name] for name in NAMES if name in columns]
+    names = dict.fromkeys(name for column in ordered for name in column if name)
+    lines = [f"| {name or 'without'} | {' | '.join(each.get(name, '') for each in ordered)} |" for name in ("", *names)]
+    return "\n".join((lines[0], f"|---|{'--:|' * len(ordered)}", *lines[1:]))
+
+
+def column_of(ablation: Mapping[str, Any]) -> Column:
+    return {
+        "": f"{NAMES[ablation['world']]}, {len(ablation['tasks'])} crawls",
+        "nothing: the area": f"{fmean(areas(ablation, '')):.3f}",
+        **{part: change(ablation, part) for part in ablation["parts"] if part},
+    }
 
 
 def areas(ablation: Mapping[str, Any], part: str) -> list[float]:
@@ -195,8 +222,6 @@ def areas(ablation: Mapping[str, Any], part: str) -> list[float]:
 
 def change(ablation: Mapping[str, Any], part: str) -> str:
     """The mean difference of area, crawl by crawl, with its standard error."""
-    if part not in ablation["parts"]:
-        return ""
     gaps = [one - whole for one, whole in zip(areas(ablation, part), areas(ablation, ""), strict=True)]
     return f"{fmean(gaps):+.3f} ± {stdev(gaps) / sqrt(len(gaps)):.3f}".replace("-", "−")
 

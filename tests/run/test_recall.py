@@ -85,6 +85,7 @@ def test_an_estimate_lies_within_its_interval_and_all_is_found_where_nothing_wai
     assert estimate.found == found
     assert 0.0 < estimate.recall_low <= estimate.recall <= estimate.recall_high <= 1.0
     assert estimate.recall == pytest.approx(found / (found + estimate.relevant_left))
+    assert estimate.relevant_left <= 2 * sum(estimator._waiting) + 1e-9
     for number in range(17):
         estimator.leave_out(url(number))
     assert estimator.estimate() == RecallEstimate(found, 0.0, 1.0, 1.0, 1.0)
@@ -104,6 +105,17 @@ def test_more_links_from_relevant_pages_mean_more_that_is_left_and_outcomes_coun
     assert left(10, 5, 5) < left(20, 5, 5)
     assert left(20, 5, 5) < left(20, 6, 4)
     assert left(20, 0, 40) < 2.0 < 15.0 < left(20, 40, 0)
+
+
+def test_a_page_with_thousands_of_links_does_not_mean_millions_of_pages() -> None:
+    estimator = RecallEstimator()
+    estimator.visited(url(0), is_relevant=True, targets=[url(number) for number in range(1, 5_001)])
+    for number in range(1, 6):
+        estimator.visited(url(number), is_relevant=number == 1)
+    estimate = estimator.estimate()
+    assert estimate is not None
+    assert 1_000 < estimate.relevant_left <= 4_995
+    assert estimate.recall_low < 0.001 < estimate.recall_high
 
 
 def test_pages_seen_again_add_their_new_links_only_and_redirects_are_no_outcomes() -> None:

@@ -125,11 +125,6 @@ def test_links_with_words_that_led_to_relevant_pages_rise() -> None:
     assert found["6"] > found["5"]
 
 
-def test_links_that_many_pages_have_come_first() -> None:
-    found = proposed(hunter(), visit("x", ["a", "b"]), *(visit(f"y{number}", ["a"]) for number in range(8)))
-    assert found["a"] > found["b"]
-
-
 def test_pages_judged_anew_rank_what_waits_anew() -> None:
     strategy = hunter()
     found = proposed(strategy, visit("x", ["a"], relevance=0.9), visit("y", ["b"], relevance=0.1))

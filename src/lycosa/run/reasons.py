@@ -91,7 +91,7 @@ _LINK_EVIDENCE = {
     "anchor led": "what links with similar text led to",
     "around led": "what links in similar surroundings led to",
     "host": "what was found on its host",
-    "links": "how many pages link to it",
+    "links": "how many pages link to it",  # in collections of before: it is no longer a feature
     "anchor meaning": "the meaning of its link text",
     "around meaning": "the meaning of the words around it",
     "alive": "how many URLs of its pattern led to a page",

@@ -109,7 +109,10 @@ class RecallEstimator:
     relevant pages, found or expected among the waiting links, that one or two relevant pages link to, and q = found /
     (found + left) the share of samples taken,
 
-        f0 = f1 (f1 - 1) / (2 (f2 + 1) + f1 · q / (1 - q)).
+        f0 = f1 (f1 - 1) / (2 (f2 + 1) + f1 · q / (1 - q)),
+
+    but at most as many as are expected among the waiting links: where one page has thousands of links that no other
+    page has, f1² / 2 would be millions.
 
     The interval is log-normal: left + 1, times or divided by exp(1.645 · DISPERSION · sqrt(ln(1 + var / (left + 1)²))),
     where var is the variance of the waiting links' outcomes and of p_c, and that of a geometric f0.
@@ -203,7 +206,7 @@ class RecallEstimator:
             waiting_left += expected
             by_parents[cell // _COLUMNS] += expected
             variance += expected * (1.0 - share) * (1.0 + waiting / (weight + 1.0))
-        unseen = _unseen(found, waiting_left, by_parents)
+        unseen = min(_unseen(found, waiting_left, by_parents), waiting_left)
         variance += unseen + unseen**2
         left = waiting_left + unseen
         spread = exp(_Z * DISPERSION * sqrt(log1p(variance / (left + 1.0) ** 2)))

@@ -42,13 +42,12 @@ FEATURES = (
     "anchor led",  # mean log odds ratio of what links with these words in their anchors led to
     "around led",  # and around them
     "host",  # log odds ratio: how many pages of the same host were relevant
-    "links",  # log of the number of pages that link here
     "anchor meaning",  # how near the meaning of the anchors is to the topic, in standard deviations of that of words
     "around meaning",  # and that of the text around them
 )
 ALIVE = "alive"  # what the log odds lose where there may be no page, by what became of URLs of the same pattern
 _PART_NAMES = (*FEATURES, ALIVE)
-_PAGE, _ANCHOR, _BESIDE, _LED, _HOST, _LINKS, _MEANING = 0, 1, 2, slice(3, 5), 5, 6, slice(7, 9)  # columns of features
+_PAGE, _ANCHOR, _BESIDE, _LED, _HOST, _MEANING = 0, 1, 2, slice(3, 5), 5, slice(6, 8)  # columns of features
 MAX_ROWS = 12_000  # links whose evidence is kept up to date, the latest; others keep the priority they had
 MAX_VISITED = 50_000  # of the latest pages, whose relevance is known where further pages link to them
 MAX_LINKS_PER_PAGE = 1_000  # of a page, that are scored one by one
@@ -604,7 +603,6 @@ class _LinkTable:
         found[:, _BESIDE], found[:, _HOST] = beside.T
         found[:, _ANCHOR] = 0.0
         np.maximum.at(found[:, _ANCHOR], at, evidence[:, _ANCHOR])
-        found[:, _LINKS] = np.log(counts)
         return self._with_ratios(found, slots, base)
 
     def features_of_new(self, rows: slice, slots: slice) -> tuple[Ints, Floats]:

@@ -181,9 +181,9 @@ def test_within_an_event_loop_one_writes_async_for(bees, served):
 
 
 def test_what_the_command_line_would_print_is_told(bees, served):
-    told = []
-    list(crawl(bees, served, pages=3, notify=told.append))
-    assert "fetching 8 example pages" in told
+    messages = []
+    list(crawl(bees, served, pages=3, notify=messages.append))
+    assert "fetching 8 example pages" in messages
 
 
 def test_scope_and_strategy_are_those_of_the_call(bees, served):

@@ -66,11 +66,11 @@ def test_half_life_and_least_readers_are_part_of_what_a_run_says(log: Path) -> N
     ],
 )
 def test_a_run_whose_log_cannot_be_found_goes_on_without(said: object, strategy: str, complaint: str) -> None:
-    told: list[str] = []
-    beside = Guide("access log", find=partial(log_of_run, folder=Path("bees")), notify=told.append)
+    messages: list[str] = []
+    beside = Guide("access log", find=partial(log_of_run, folder=Path("bees")), notify=messages.append)
     beside.activate(said, strategy)
     assert beside.reference is beside.active is None
-    assert len(told) == 1 and told[0].startswith("going on without the access log") and complaint in told[0]
+    assert len(messages) == 1 and messages[0].startswith("going on without the access log") and complaint in messages[0]
     assert isinstance(beside.wrap(BestFirst()), BestFirst)
 
 

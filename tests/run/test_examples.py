@@ -41,22 +41,22 @@ def fetched(session: Session, world: dict = WORLD) -> None:
 
 
 def test_examples_that_can_be_had_are_recorded_and_of_the_others_it_is_told_why(folder: Path) -> None:
-    told: list[str] = []
-    with opened(folder, notify=told.append) as session:
+    messages: list[str] = []
+    with opened(folder, notify=messages.append) as session:
         fetched(session)
         named = {example.url: example.good for example in session.collection.catalog.examples()}
         assert named == {HIVE: True, OLD: True, SHIP: False}
         assert session.pages.page(OLD).title == "Wax", "a redirect leads to the page of the example"
-    assert told == ["fetching 4 example pages", f"example {GONE}: not found (404)"]
+    assert messages == ["fetching 4 example pages", f"example {GONE}: not found (404)"]
 
 
 def test_examples_that_the_collection_has_are_not_fetched_again(folder: Path) -> None:
     with opened(folder) as session:
         fetched(session)
-    told: list[str] = []
-    with opened(folder, notify=told.append) as session:
+    messages: list[str] = []
+    with opened(folder, notify=messages.append) as session:
         fetched(session)
-    assert told[0] == "fetching 1 example page", "the one that was not there"
+    assert messages[0] == "fetching 1 example page", "the one that was not there"
 
 
 def test_a_host_that_was_asked_for_an_example_has_its_rest_before_the_crawl(folder: Path) -> None:
@@ -99,11 +99,11 @@ def test_when_every_example_is_refused_there_must_be_another_to_learn_from(folde
 
 
 def test_an_interrupt_leaves_the_rest_unfetched(folder: Path) -> None:
-    told: list[str] = []
-    with opened(folder, notify=told.append) as session:
+    messages: list[str] = []
+    with opened(folder, notify=messages.append) as session:
         session.status.interrupt()
         fetched(session)
         assert session.collection.catalog.examples() == []
-    assert {line for line in told if "not reached" in line} == {
+    assert {line for line in messages if "not reached" in line} == {
         f"example {url}: not reached" for url in (HIVE, OLD, GONE, SHIP)
     }

@@ -35,13 +35,13 @@ def find(reference: object, strategy: str) -> Compass | None:
 
 
 @pytest.fixture
-def told() -> list[str]:
+def messages() -> list[str]:
     return []
 
 
 @pytest.fixture
-def guide(told: list[str]) -> Guide[Compass]:
-    return Guide("compass", find=find, notify=told.append)
+def guide(messages: list[str]) -> Guide[Compass]:
+    return Guide("compass", find=find, notify=messages.append)
 
 
 def test_at_first_there_is_none_and_a_strategy_stays_as_it_is(guide: Guide[Compass]) -> None:
@@ -67,18 +67,18 @@ def test_what_another_run_refers_to_is_found_again(guide: Guide[Compass]) -> Non
     assert guide.reference == {"name": "another"}
 
 
-def test_a_run_that_refers_to_none_goes_by_none(guide: Guide[Compass], told: list[str]) -> None:
+def test_a_run_that_refers_to_none_goes_by_none(guide: Guide[Compass], messages: list[str]) -> None:
     guide.activate(guide.prepare(Compass(Reference("mine"))), "best-first")
     assert guide.prepare(None) is None
     guide.activate(None, "best-first")
     assert guide.reference is guide.active is None
-    assert told == []
+    assert messages == []
 
 
-def test_what_is_lost_is_told_and_gone_without(guide: Guide[Compass], told: list[str]) -> None:
+def test_what_is_lost_is_told_and_gone_without(guide: Guide[Compass], messages: list[str]) -> None:
     guide.activate({"name": "lost"}, "best-first")
     assert guide.reference is guide.active is None
-    assert told == ["going on without the compass of the run before: it was lost"]
+    assert messages == ["going on without the compass of the run before: it was lost"]
 
 
 def test_layers_are_named_from_the_outermost_to_the_strategy_itself() -> None:

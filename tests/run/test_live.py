@@ -152,10 +152,10 @@ def test_sitemaps_of_the_seeds_hosts_are_started_from_too(tmp_path: Path) -> Non
         Url(ONE + "map.txt"): Reply(200, {"Content-Type": "text/plain"}, hidden.encode()),
         hidden: b"<title>Hidden</title>honey bee",
     }
-    told: list[str] = []
-    with opened(folder, notify=told.append) as session:
+    messages: list[str] = []
+    with opened(folder, notify=messages.append) as session:
         assert hidden in asyncio.run(visited(session, world, Settings(sitemaps=True)))
-    assert "1 URL in 1 sitemap" in told
+    assert "1 URL in 1 sitemap" in messages
     assert rows(folder, "SELECT seeds FROM runs") == [(f'["{ONE}","{hidden}"]',)]
 
 
@@ -206,12 +206,12 @@ def test_stopped_and_gone_on_a_crawl_is_the_same_as_in_one_run(tmp_path: Path) -
 
 @pytest.mark.slow
 def test_another_strategy_ranks_anew_what_waits_and_says_so(bees: Path) -> None:
-    told: list[str] = []
-    crawl(bees, TOPICAL, 5, strategy="breadth-first", notify=told.append)
-    crawl(bees, TOPICAL, 8, strategy="breadth-first", notify=told.append)
-    assert not [line for line in told if "ranked again" in line]
-    crawl(bees, TOPICAL, 10, strategy="best-first", notify=told.append)
-    [line] = [line for line in told if "ranked again" in line]
+    messages: list[str] = []
+    crawl(bees, TOPICAL, 5, strategy="breadth-first", notify=messages.append)
+    crawl(bees, TOPICAL, 8, strategy="breadth-first", notify=messages.append)
+    assert not [line for line in messages if "ranked again" in line]
+    crawl(bees, TOPICAL, 10, strategy="best-first", notify=messages.append)
+    [line] = [line for line in messages if "ranked again" in line]
     assert line == "changed: strategy; the waiting links are ranked again for best-first"
 
 

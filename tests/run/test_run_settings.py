@@ -15,9 +15,9 @@ from sessions import NOW
 
 def settings(strategy: str = "best-first", **recorded: object) -> tuple[RunSettings, list[str]]:
     """The settings of a run, and what the user is told of them."""
-    told: list[str] = []
+    messages: list[str] = []
     run = RunStart(NOW, strategy, (), **recorded)
-    return RunSettings.of_run(run, Recipe(strategy="best-first"), notify=told.append), told
+    return RunSettings.of_run(run, Recipe(strategy="best-first"), notify=messages.append), messages
 
 
 def test_a_run_with_the_same_settings_records_the_same() -> None:
@@ -48,22 +48,22 @@ def test_what_has_changed_is_named(changes: dict[str, object], strategy: list[st
 
 @pytest.mark.parametrize("field", ["utility", "scope", "quotas"])
 def test_settings_that_are_invalid_are_the_defaults(field: str) -> None:
-    found, told = settings(**{field: {"target": "high", "hosts": 3, "per_host": "few"}})
+    found, messages = settings(**{field: {"target": "high", "hosts": 3, "per_host": "few"}})
     usual, _ = settings()
     assert to_builtins(found) == to_builtins(usual)
-    assert told == []
+    assert messages == []
 
 
 def test_invalid_options_are_dropped_and_the_user_is_told() -> None:
-    found, told = settings(options={"no such": 1})
+    found, messages = settings(options={"no such": 1})
     assert found.options == {}
-    assert len(told) == 1 and told[0].startswith("going on without the options of the run before")
+    assert len(messages) == 1 and messages[0].startswith("going on without the options of the run before")
 
 
 def test_a_plug_in_that_the_recipe_does_not_name_is_not_run() -> None:
-    found, told = settings("somebody-elses")
+    found, messages = settings("somebody-elses")
     assert found.strategy == "best-first"
-    assert len(told) == 1 and "somebody-elses" in told[0]
+    assert len(messages) == 1 and "somebody-elses" in messages[0]
 
 
 def test_limits_that_the_next_run_lacks_are_named_as_flags() -> None:

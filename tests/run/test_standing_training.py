@@ -35,18 +35,18 @@ def standings(folder: Path) -> list[float | None]:
 
 
 def test_without_in_links_the_model_that_comes_with_it_is_used_and_told_of(crawled: Path) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     assert set(standings(crawled)) == {None}
-    with opened(crawled, notify=told.append) as session:
+    with opened(crawled, notify=messages.append) as session:
         trainer = StandingTrainer(session)
         trainer.judge_anew()
-        assert told == [], "there is no model to judge by"
+        assert messages == [], "there is no model to judge by"
         trainer.learn()
         trainer.judge_anew()
         archived = [session.pages.page(row.url) for row in session.collection.catalog.pages()]
         expected = [trainer.standing(page) for page in archived if page is not None]
-    assert told[0].startswith("No link data given")
-    assert told[1:] == ["Importance model updated: re-scoring 20 pages."]
+    assert messages[0].startswith("No link data given")
+    assert messages[1:] == ["Importance model updated: re-scoring 20 pages."]
     assert standings(crawled) == expected
     assert (crawled / STANDING_FILE).exists()
 
@@ -54,21 +54,21 @@ def test_without_in_links_the_model_that_comes_with_it_is_used_and_told_of(crawl
 def test_a_model_of_standing_is_learnt_once_from_the_same_tables(crawled: Path) -> None:
     listing(crawled / "links.csv", [f"{url},{number}" for number, url in enumerate(TOPICAL)])
     source = StandingSource(in_links="links.csv")
-    told: list[str] = []
+    messages: list[str] = []
     for _ in range(2):
-        with opened(crawled, notify=told.append, standing=source, **BY_EXAMPLES) as session:
+        with opened(crawled, notify=messages.append, standing=source, **BY_EXAMPLES) as session:
             trainer = StandingTrainer(session)
             trainer.check()
             trainer.learn()
             trainer.judge_anew()
-    judged = [line for line in told if "re-scoring" in line]
+    judged = [line for line in messages if "re-scoring" in line]
     assert len(judged) == 1
     listing(crawled / "links.csv", [f"{url},{number % 3}" for number, url in enumerate(TOPICAL)])
-    with opened(crawled, notify=told.append, standing=source, **BY_EXAMPLES) as session:
+    with opened(crawled, notify=messages.append, standing=source, **BY_EXAMPLES) as session:
         trainer = StandingTrainer(session)
         trainer.learn()
         trainer.judge_anew()
-    assert len([line for line in told if "re-scoring" in line]) == 2, "the table is another one"
+    assert len([line for line in messages if "re-scoring" in line]) == 2, "the table is another one"
 
 
 def test_theta_of_the_recipe_is_kept_to(crawled: Path) -> None:
@@ -94,10 +94,10 @@ def test_a_damaged_model_of_standing_is_told(crawled: Path) -> None:
 
 @pytest.mark.slow
 def test_with_a_hundred_pages_standing_is_learnt_anew(tmp_path: Path) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     honey = collection(tmp_path / "honey", [next(iter(HONEY))], topic='examples = "good.txt"')
     listing(honey / "good.txt", ["honey bees in their hive", *list(HONEY)[1:4]])
     crawl(honey, HONEY, 99, strategy="adaptive")
-    crawl(honey, HONEY, 104, strategy="adaptive", notify=told.append)
-    assert "Importance model updated: re-scoring 100 pages." in told
+    crawl(honey, HONEY, 104, strategy="adaptive", notify=messages.append)
+    assert "Importance model updated: re-scoring 100 pages." in messages
     assert None not in standings(honey)

@@ -15,23 +15,23 @@ SEEN = 12  # pages
 @pytest.mark.slow
 def test_where_an_older_version_kept_less_of_a_strategy_what_waits_is_ranked_anew(crawled: Path) -> None:
     crawl(crawled, TOPICAL, SEEN + 2, strategy="adaptive")
-    told: list[str] = []
+    messages: list[str] = []
     with opened(crawled) as session:
         before = states(session)
     set_state(crawled, "strategy_state", {})
-    with opened(crawled, notify=told.append) as session:
-        assert told == ["an older version has crawled here: ranking the waiting links again"]
+    with opened(crawled, notify=messages.append) as session:
+        assert messages == ["an older version has crawled here: ranking the waiting links again"]
         assert states(session) == before, "which comes to the same"
-    with opened(crawled, notify=told.append):
-        assert len(told) == 1
+    with opened(crawled, notify=messages.append):
+        assert len(messages) == 1
 
 
 def test_a_plug_in_that_only_the_collection_names_is_not_run(crawled: Path) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     set_state(crawled, "strategy", "somebody-elses")
-    with opened(crawled, notify=told.append, strategy="best-first") as session:
+    with opened(crawled, notify=messages.append, strategy="best-first") as session:
         assert session.state.settings.strategy == "best-first"
-    assert told == [
+    assert messages == [
         "the run before went by the plug-in somebody-elses, which the recipe does not name; going on by best-first"
     ]
 

@@ -101,12 +101,12 @@ def test_a_rule_judges_without_examples_or_a_model(crawled: Path) -> None:
 
 
 def test_examples_are_fetched_and_learnt_from_once(crawled: Path) -> None:
-    told: list[str] = []
-    with opened(crawled, notify=told.append, **by_examples(crawled, negatives="bad.txt")) as session:
+    messages: list[str] = []
+    with opened(crawled, notify=messages.append, **by_examples(crawled, negatives="bad.txt")) as session:
         trainer, asked = learnt(session)
         judged = trainer.relevance(good_page(session))
         assert (asked, judged > 0.5) == (1, True)
-        assert told[-1] == "there was no model of the topic: re-scoring 20 pages"
+        assert messages[-1] == "there was no model of the topic: re-scoring 20 pages"
     with opened(crawled, **by_examples(crawled, negatives="bad.txt")) as session:
         trainer, asked = learnt(session)
         assert (asked, trainer.relevance(good_page(session))) == (0, judged), "by the model that was saved"
@@ -123,10 +123,10 @@ def test_other_examples_make_another_model(crawled: Path) -> None:
 
 
 def test_without_negatives_it_is_told_what_stands_for_them(crawled: Path) -> None:
-    told: list[str] = []
-    with opened(crawled, notify=told.append, **by_examples(crawled)) as session:
+    messages: list[str] = []
+    with opened(crawled, notify=messages.append, **by_examples(crawled)) as session:
         learnt(session)
-    assert told[0].startswith("No off-topic examples given (--negatives). Using built-in everyday text for now")
+    assert messages[0].startswith("No off-topic examples given (--negatives). Using built-in everyday text for now")
 
 
 def test_whoever_interrupts_leaves_no_model_behind(crawled: Path) -> None:
@@ -137,13 +137,13 @@ def test_whoever_interrupts_leaves_no_model_behind(crawled: Path) -> None:
 
 
 def test_another_predicate_judges_every_page_anew_and_the_same_one_does_not(crawled: Path) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     predicate = Predicate(keywords=("mast",))
     topic = replace(load_recipe(crawled).topic, predicate=predicate)
     for _ in range(2):
-        with opened(crawled, notify=told.append, topic=topic) as session:
+        with opened(crawled, notify=messages.append, topic=topic) as session:
             learnt(session)
-    assert told == ["the predicate may have changed: re-scoring 20 pages"]
+    assert messages == ["the predicate may have changed: re-scoring 20 pages"]
     with opened(crawled, topic=topic) as session:
         for row in session.collection.catalog.pages():
             assert row.relevance == float("mast" in page_in(session, row.url).terms)
@@ -152,15 +152,15 @@ def test_another_predicate_judges_every_page_anew_and_the_same_one_does_not(craw
 @pytest.mark.slow
 @pytest.mark.parametrize("topic", [{"keywords": (), "text": "hives of bees"}, {"keywords": (), "examples": "good.txt"}])
 def test_pages_judged_by_whole_words_are_judged_anew_by_stems(crawled: Path, topic: dict[str, object]) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     by_words = replace(load_recipe(crawled).topic, stem=False, **topic)
     for used in (by_words, replace(by_words, stem=True), replace(by_words, stem=True)):
-        with opened(crawled, notify=told.append, topic=used) as session:
+        with opened(crawled, notify=messages.append, topic=used) as session:
             trainer, _ = learnt(session)
             assert relevances(crawled) == [
                 trainer.relevance(page_in(session, row.url)) for row in session.collection.catalog.pages()
             ]
-    assert [line for line in told if "re-scoring" in line] == [
+    assert [line for line in messages if "re-scoring" in line] == [
         "words are now compared as they are written: re-scoring 20 pages",
         "words are now compared by their stems: re-scoring 20 pages",
     ]
@@ -169,10 +169,10 @@ def test_pages_judged_by_whole_words_are_judged_anew_by_stems(crawled: Path, top
 def test_pages_that_were_imported_unjudged_are_judged_by_the_next_crawl(crawled: Path) -> None:
     with opened(crawled) as session:
         session.collection.catalog.connection.execute("UPDATE pages SET relevance = NULL WHERE number < 4")
-    told: list[str] = []
-    with opened(crawled, notify=told.append) as session:
+    messages: list[str] = []
+    with opened(crawled, notify=messages.append) as session:
         learnt(session)
-    assert told == ["some pages were imported: re-scoring 20 pages"]
+    assert messages == ["some pages were imported: re-scoring 20 pages"]
     assert None not in relevances(crawled)
 
 
@@ -392,20 +392,20 @@ def test_a_short_crawl_is_judged_once_more_at_its_end(
 
 
 def test_with_negatives_given_there_is_no_background(two_topics: Path, trainings: list[Training]) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     topic = replace(load_recipe(two_topics).topic, negatives="bad.txt")
-    crawl(two_topics, TWO_TOPICS, 12, topic=topic, notify=told.append)
+    crawl(two_topics, TWO_TOPICS, 12, topic=topic, notify=messages.append)
     assert [(each.pages, each.bad, each.background) for each in trainings] == [(0, 5, 0)], "and once is enough"
-    assert not any("off-topic examples" in line for line in told)
+    assert not any("off-topic examples" in line for line in messages)
 
 
 def test_with_few_negatives_the_background_and_the_crawl_count_too(two_topics: Path, trainings: list[Training]) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     topic = replace(load_recipe(two_topics).topic, negatives="few.txt")
-    crawl(two_topics, TWO_TOPICS, 12, topic=topic, notify=told.append)
+    crawl(two_topics, TWO_TOPICS, 12, topic=topic, notify=messages.append)
     assert [each.pages for each in trainings] == [0, 5, 10, 12]
     assert all((each.bad, each.background > 0) == (1, True) for each in trainings)
-    assert any(line.startswith("Fewer than 5 off-topic examples given") for line in told)
+    assert any(line.startswith("Fewer than 5 off-topic examples given") for line in messages)
 
 
 def test_a_topic_that_is_a_rule_is_never_trained(crawled: Path, trainings: list[Training]) -> None:
@@ -436,18 +436,18 @@ def test_a_label_neither_reads_pages_nor_the_list_of_public_suffixes(
     two_topics: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     crawl(two_topics, TWO_TOPICS, 40)
-    url, told = Url(pages(two_topics)[-1]), list[str]()
+    url, messages = Url(pages(two_topics)[-1]), list[str]()
     read: list[Url] = []
     page = StoredPages.page
     monkeypatch.setattr(StoredPages, "page", lambda pages, url: read.append(url) or page(pages, url))
     monkeypatch.setattr("lycosa.vocabulary.urls._suffixes", lambda: pytest.fail("sites are not needed"))
     monkeypatch.setattr("lycosa.run.topic_training._MIN_ANNOUNCED", 30)
-    upkeep.label(two_topics, {url: True}, clock=WallClock(), notify=told.append)
-    assert set(read) <= {url} and told == []
+    upkeep.label(two_topics, {url: True}, clock=WallClock(), notify=messages.append)
+    assert set(read) <= {url} and messages == []
     (two_topics / "words.sqlite").unlink()
-    upkeep.label(two_topics, {url: False}, clock=WallClock(), notify=told.append)
+    upkeep.label(two_topics, {url: False}, clock=WallClock(), notify=messages.append)
     assert len(set(read)) == 40
-    assert told == ["reading 40 pages from the archive, once; the next time takes a second or so"]
+    assert messages == ["reading 40 pages from the archive, once; the next time takes a second or so"]
 
 
 @pytest.mark.slow
@@ -484,10 +484,10 @@ def test_a_new_crawl_by_links_alone_is_judged_and_ranked_anew_without_reading_th
     def read(session: Session) -> None:
         raise AssertionError("the archive was read")
 
-    told: list[str] = []
+    messages: list[str] = []
     monkeypatch.setattr(Reranker, "_archived_visits", read)
-    crawl(by_good_pages(tmp_path / "bees"), TOPICAL, 25, strategy="best-first", notify=told.append)
-    assert "20 pages collected, model retrained: re-scoring 20 pages" in told
+    crawl(by_good_pages(tmp_path / "bees"), TOPICAL, 25, strategy="best-first", notify=messages.append)
+    assert "20 pages collected, model retrained: re-scoring 20 pages" in messages
 
 
 @pytest.mark.slow

@@ -190,19 +190,19 @@ def test_a_recipe_from_elsewhere_makes_a_crawl_more_polite_never_less(
     foreign: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (foreign / "lycosa.toml").write_text(RUDE)
-    told: list[str] = []
-    recipe = polite_recipe(foreign, notify=told.append)
+    messages: list[str] = []
+    recipe = polite_recipe(foreign, notify=messages.append)
     assert recipe.requests == Requests(per_address=4)
     assert (recipe.contact, recipe.scope.keep_noindex) == ("", False)
-    assert len(told) == 1
+    assert len(messages) == 1
     for named in ("contact = somebody@else.example", "delay = 0.01", "per_address = 0", f"lycosa trust {foreign}"):
-        assert named in told[0]
+        assert named in messages[0]
     monkeypatch.setenv("LYCOSA_CONTACT", "somebody@else.example")  # it is the user's own
     assert polite_recipe(foreign).contact == "somebody@else.example"
     monkeypatch.delenv("LYCOSA_CONTACT")
     assert "requests.delay = 0.01" in done("trust", foreign).out
-    assert polite_recipe(foreign, notify=told.append) == load_recipe(foreign)
-    assert len(told) == 1
+    assert polite_recipe(foreign, notify=messages.append) == load_recipe(foreign)
+    assert len(messages) == 1
     (foreign / "lycosa.toml").write_text(RUDE.replace("0.01", "0"))
     assert polite_recipe(foreign).requests.delay == 1.0
 

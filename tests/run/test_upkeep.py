@@ -66,9 +66,9 @@ def test_a_rebuild_tells_of_damage_within_the_archive(words: Path) -> None:
     data = bytearray(path.read_bytes())
     data[place : place + length] = bytes(length)
     path.write_bytes(data)
-    told: list[str] = []
-    assert rebuild(words, clock=SimulatedClock(NOW), notify=told.append) == 14
-    assert [line for line in told if "damaged: what was there is lost" in line and path.name in line]
+    messages: list[str] = []
+    assert rebuild(words, clock=SimulatedClock(NOW), notify=messages.append) == 14
+    assert [line for line in messages if "damaged: what was there is lost" in line and path.name in line]
 
 
 def test_pages_of_another_archive_join_the_collection_once(words: Path, tmp_path: Path) -> None:
@@ -120,9 +120,9 @@ def test_a_label_of_a_page_that_was_not_fetched_waits_for_the_next_crawl(learnin
     before = (learning / MODEL_FILE).read_bytes()
     assert label(learning, {url: True}, **QUIETLY) == LearntLabels(15, 1)
     assert (learning / MODEL_FILE).read_bytes() == before, "the next crawl trains with it, too"
-    told: list[str] = []
-    crawl(learning, TOPICAL, 16, strategy="best-first", notify=told.append)
-    assert "the topic or its examples have changed: re-scoring 15 pages" in told
+    messages: list[str] = []
+    crawl(learning, TOPICAL, 16, strategy="best-first", notify=messages.append)
+    assert "the topic or its examples have changed: re-scoring 15 pages" in messages
 
 
 def test_nothing_is_noted_of_a_collection_that_somebody_else_writes(learning: Path) -> None:

@@ -123,11 +123,11 @@ def test_a_link_found_again_keeps_the_larger_utility() -> None:
 def test_relevance_lately_is_the_mean_over_the_window_of_pages() -> None:
     strategy = Utility(window=3)
     assert strategy.recent_relevance is None
-    told = []
+    messages = []
     for relevance in (0.2, 0.4, 0.9, 0.8, None):
         strategy.learn(visit_of("page", relevance))
-        told.append(strategy.recent_relevance)
-    assert told == pytest.approx([0.2, 0.3, 0.5, 0.7, 1.7 / 3])
+        messages.append(strategy.recent_relevance)
+    assert messages == pytest.approx([0.2, 0.3, 0.5, 0.7, 1.7 / 3])
 
 
 def test_a_fetch_that_brought_no_page_is_no_page() -> None:

@@ -38,7 +38,7 @@ class Quick(BuddyNet):
     """The same study, with few queries."""
 
     scales: Mapping[str, Any] = {
-        "small": {**SMALL, "queries": 800, "runs": 6, "replication_runs": 3, "replication_queries": 400}
+        "small": {**SMALL, "queries": 1_200, "runs": 6, "replication_runs": 3, "replication_queries": 400}
     }
     sizes = (1_000,)
     factors_of_replication = (0.01, 1.0)

@@ -42,7 +42,7 @@ from lycosa_lab.worlds.documents import Documents
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 
 CLAIMS = ["beats-intelligent", "combined-best", "learns", "factors", "privacy", "control", "listed-starts"]
-SIZE = {"topics": 2, "pages": 50, "readers": 150, "days": 3, "world_pages": 6_000, "world_topics": 8}
+SIZE = {"topics": 3, "pages": 50, "readers": 200, "days": 4, "world_pages": 6_000, "world_topics": 8}
 WORLD = SyntheticWorld(pages=6_000, topics=8, seed=11)
 
 

@@ -15,11 +15,11 @@ CLAIMS = ["bestfirst-first", "pagerank-last", "methods-agree", "cost"]
 
 
 class Tiny(TopicDriven):
-    scales: ClassVar = {"small": {"topics": 8, "pages": 60, "buffer": 50, "world_pages": 6_000}}
+    scales: ClassVar = {"small": {"topics": 12, "pages": 100, "buffer": 70, "world_pages": 12_000}}
 
 
 def results_of(folder, *, seed=5, **options):
-    world = SyntheticWorld(pages=6_000, topics=8, seed=seed, **options)
+    world = SyntheticWorld(pages=12_000, topics=12, seed=seed, **options)
     return run_small_as_json(Tiny(), world, seed=seed, out=folder)
 
 
@@ -77,7 +77,7 @@ def test_means_are_those_of_the_topics(results) -> None:
             r for r in results["tables"]["means"] if r["measure"] == "mean similarity" and r["strategy"] == crawler
         )
         assert row["mean"] == pytest.approx(sum(values) / len(values), rel=1e-4)
-        assert row["topics"] == len(values) == 8
+        assert row["topics"] == len(values) == 12
 
 
 def test_the_same_seed_gives_the_same_results_costs_aside(results, folder, tmp_path) -> None:

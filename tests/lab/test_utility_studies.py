@@ -13,7 +13,7 @@ from lycosa_lab.studies.inlinks_benchmark import InlinksBenchmark
 from lycosa_lab.studies.utility_tradeoff import COBB_DOUGLAS, UtilityTradeoff
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 
-TINY = {"topics": 4, "pages": 100, "examples": 20, "explored": 20, "sampled": 30, "of": 50, "world_pages": 12_000}
+TINY = {"topics": 4, "pages": 150, "examples": 30, "explored": 30, "sampled": 30, "of": 50, "world_pages": 12_000}
 
 
 class TinyTradeoff(UtilityTradeoff):
@@ -21,7 +21,7 @@ class TinyTradeoff(UtilityTradeoff):
 
 
 class TinyAdaptive(AdaptiveUtility):
-    scales: ClassVar = {"small": TINY | {"long_pages": 150}}
+    scales: ClassVar = {"small": TINY | {"long_pages": 225}}
 
 
 class TinyBenchmark(InlinksBenchmark):
@@ -30,8 +30,8 @@ class TinyBenchmark(InlinksBenchmark):
         | {
             "noises": [0.0, 4.0],
             "noise_topics": 3,
-            "noise_pages": 40,
-            "noise_world_pages": 2_000,
+            "noise_pages": 60,
+            "noise_world_pages": 4_000,
             "noise_examples": 12,
         }
     }

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from contracts.test_strategy_laws import maker
@@ -110,6 +110,7 @@ def test_live_lab_and_replay_visit_the_same_pages_in_one_order(name: str, seed: 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STRATEGIES)
 @given(seed=st.integers(0, 2**32), buffer=st.integers(2, 50), kills=st.lists(st.integers(0, 15), max_size=3))
+@example(seed=1, buffer=2, kills=[1])  # a seed is evicted before the kill
 @settings(max_examples=4, deadline=None)
 def test_a_crawl_that_is_killed_and_resumed_visits_the_same_pages_in_one_order(
     name: str, seed: int, buffer: int, kills: list[int]

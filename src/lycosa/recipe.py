@@ -343,13 +343,13 @@ def make_strategy(
         "topic_words": topic_words or None,
         "split": partial(_stems_of, language=language) if stem else tokens_of,
         "target": utility_for(name, utility).target,
-        "alpha": utility.alpha,
-        "form": utility.form,
         "judge": judge,
         "example_urls": example_urls,
         "domain_reach": domain_reach,
         "access_log": access_log,
     }
+    if name in STRATEGIES:  # a plug-in's options of these names have defaults and meanings of their own
+        offered |= {"alpha": utility.alpha, "form": utility.form}
     taken = {keyword: value for keyword, value in offered.items() if entry.takes(keyword)}
     return entry(**{**taken, **check_options(name, options)})
 

@@ -339,7 +339,7 @@ def make_strategy(
     options: of the user for this strategy; they override the table [utility].
     """
     entry = find_strategy(name)
-    offered = {
+    offered: dict[str, object] = {
         "topic_words": topic_words or None,
         "split": partial(_stems_of, language=language) if stem else tokens_of,
         "target": utility_for(name, utility).target,

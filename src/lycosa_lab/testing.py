@@ -9,7 +9,7 @@
 """
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -23,7 +23,7 @@ from .worlds.registry import open_world
 
 
 def check_study(
-    study: Study | Callable[[], Study],
+    study: Study | type[Study],
     *,
     world: StudyWorld | None = None,
     size: Size | None = None,
@@ -37,7 +37,7 @@ def check_study(
     size: the parameters of the run; by default, those of the scale "small".
     costs: the names of measured times and the like in outcomes, which may differ from run to run.
     """
-    made: Study = study() if isinstance(study, type) else study  # type: ignore[assignment]
+    made = study() if isinstance(study, type) else study
     has_the_members(made)
     size = made.scales["small"] if size is None else size
     if world is None:
@@ -90,13 +90,16 @@ def concludes_from_the_outcomes(
     figures that are SVG."""
     findings = study.conclude(world, size, outcomes, seed)
     _require(isinstance(findings, Findings), f"concludes with Findings, not {type(findings).__name__}")
-    same = msgspec.to_builtins(study.conclude(world, size, outcomes, seed)) == msgspec.to_builtins(findings)
-    _require(same, "concludes the same from the same outcomes")
+    first, second = (
+        _plain(msgspec.to_builtins(each), "the conclusion is")
+        for each in (findings, study.conclude(world, size, outcomes, seed))
+    )
+    _require(first == second, "concludes the same from the same outcomes")
     _require(bool(findings.claims or findings.tables), "concludes with claims or tables")
-    names = [claim.id for claim in findings.claims]
-    _require(len(names) == len(set(names)), f"makes every claim once, not {', '.join(names)}")
     for claim in findings.claims:
         _check_claim(study, claim)
+    names = [claim.id for claim in findings.claims]
+    _require(len(names) == len(set(names)), f"makes every claim once, not {', '.join(names)}")
     for name, rows in findings.tables.items():
         for row in rows:
             _require(isinstance(row, Mapping), f"has rows in the table {name!r} that are dictionaries, not {row!r}")

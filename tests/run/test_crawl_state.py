@@ -6,11 +6,13 @@ import pytest
 from msgspec import UNSET, to_builtins
 from msgspec.structs import replace
 
-from crawling import waiting
-from lycosa.recipe import UtilityOptions
+from crawling import collection, waiting
+from lycosa.frontier.admission import Traps
+from lycosa.recipe import UtilityOptions, Waiting
 from lycosa.run.steering import block
 from lycosa.vocabulary.records import Url
-from sessions import NOW, opened
+from sessions import NOW, crawl, opened
+from worlds import html
 
 
 def test_a_run_like_the_one_before_leaves_what_waits_as_it_is(crawled: Path) -> None:
@@ -111,3 +113,29 @@ def test_a_blocked_host_is_out_of_scope_in_the_next_session_too(crawled: Path) -
     with opened(crawled) as session:
         assert not session.state.is_in_scope(blocked)
     assert not [url for url in waiting(crawled) if "//ships." in url]
+
+
+SKIPPED = Url("http://b.example/x/x/x/x/x/y")  # by default, its path repeats a segment too often
+ROOMY = {Url(f"http://{name}.example/"): html(name, f"bees and {name}") for name in "acde"}
+
+
+@pytest.mark.slow
+def test_seeds_that_were_skipped_are_offered_again_once_the_limits_change(tmp_path: Path) -> None:
+    world = {**ROOMY, SKIPPED: html("late", "bees, late")}
+    folder = collection(tmp_path / "traps", [*ROOMY, SKIPPED])
+    crawl(folder, world, 1, strategy="best-first")
+    assert SKIPPED not in crawl(folder, world, 2, strategy="best-first")
+    assert SKIPPED in crawl(folder, world, strategy="best-first", traps=Traps(repeats=10))
+
+    folder = collection(tmp_path / "room", list(ROOMY))
+    first = crawl(folder, ROOMY, 1, strategy="best-first", waiting=Waiting(limit=2))
+    assert set(first) | set(crawl(folder, ROOMY, strategy="best-first")) == set(ROOMY)
+
+
+@pytest.mark.slow
+def test_seeds_that_were_evicted_are_offered_again_once_nothing_waits(tmp_path: Path) -> None:
+    folder = collection(tmp_path / "bees", list(ROOMY))
+    narrow = {"strategy": "best-first", "waiting": Waiting(limit=1)}
+    first = crawl(folder, ROOMY, **narrow)
+    assert len(first) == 1
+    assert set(crawl(folder, ROOMY, **narrow)) & (set(ROOMY) - set(first))

@@ -14,7 +14,7 @@ collection     all of these in one folder, with a lock
 foreign        WARC files of other programs
 export         pages as rows, and rows as a file for other programs
 arrow_tables   rows as Arrow tables and Parquet
-markdown_folder, dataset_folder    rows as a folder; front_matter writes their YAML
+export_folders rows as a folder of Markdown files, or as a dataset
 wacz           the collection as a WACZ file, for replay
 json_text      records as JSON
 errors         errors of disks and databases as one line

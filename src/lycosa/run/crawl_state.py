@@ -229,7 +229,8 @@ class CrawlState:
         self.settings = RunSettings.of_run(run, self._recipe, notify=self._notify)
         changes = self._apply_strategy(run, before) + self._apply_limits(before)
         changes += self._save_settings(run)
-        self._queue_seeds(run, skipped_before=frozenset() if changes else earlier_seeds)
+        offers_all = self._save_skip_limits() or bool(changes)
+        self._queue_seeds(run, offered_before=frozenset() if offers_all else earlier_seeds)
         return changes
 
     def _add_seeds(self, seeds: Iterable[Url]) -> None:
@@ -276,18 +277,28 @@ class CrawlState:
         catalog.put_state("authority", authority)
         return ["lists of ranks"]
 
-    def _queue_seeds(self, run: RunStart, *, skipped_before: Set[Url]) -> None:
+    def _save_skip_limits(self) -> bool:
+        """Writes the limits of the recipe by which a seed may be skipped; returns whether they have changed."""
+        limits = msgspec.to_builtins([self._recipe.traps, self._recipe.waiting])
+        if limits == self._catalog.get_state("skip_limits"):
+            return False
+        self._catalog.put_state("skip_limits", limits)
+        return True
+
+    def _queue_seeds(self, run: RunStart, *, offered_before: Set[Url]) -> None:
         """Queues the new seeds of a run, and again those that failed before.
 
-        skipped_before: seeds of earlier runs that would be skipped again. To offer them again would make a resumed
-            crawl differ from one that was not stopped.
+        offered_before: seeds of earlier runs under the same limits. While others wait, those of them that are not known
+            any more stay out: a crawl that was not stopped would not offer them again either.
         """
-        is_empty = not (self.status.pages or len(self.frontier))
+        nothing_waits = not len(self.frontier)
         seeds = [
-            seed for seed in run.seeds if not self.frontier.is_known(seed) and (is_empty or seed not in skipped_before)
+            seed
+            for seed in run.seeds
+            if not self.frontier.is_known(seed) and (nothing_waits or seed not in offered_before)
         ]
         self._requeue_failed_seeds(seed for seed in run.seeds if self.frontier.is_settled(seed))
-        if seeds or is_empty:  # a strategy may start without seeds
+        if seeds or (nothing_waits and not self.status.pages):  # a strategy may start without seeds
             from_sitemaps = frozenset(run.seeds[len(run.seeds) - (run.sitemap_seeds or 0) :])
             self.loop.start(seeds, from_sitemaps=from_sitemaps)
 

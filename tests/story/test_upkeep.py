@@ -42,13 +42,13 @@ BAD = [url for url in WORLD.urls() if WORLD.topic(url) == WORLD.topics[1]]
 
 @pytest.fixture(scope="module")
 def crawled(tmp_path_factory):
-    """A crawl of 130 pages that has learned from examples and was trained again on the way."""
+    """A crawl of 130 pages that was trained again on the way; one at a time, so that every run has the same pages."""
     place = tmp_path_factory.mktemp("upkeep")
     listing(place / "good.txt", GOOD[:10])
     listing(place / "seeds.txt", [WORLD.front_page])
     done("new", place / "c", "--topic", "honey bees", "--examples", place / "good.txt", "--seeds", place / "seeds.txt")
     with WorldServer(WORLD) as served:
-        done("crawl", place / "c", "--pages", 130, "--delay", 0, "--concurrency", 8, "--resolve", served.resolve)
+        done("crawl", place / "c", "--pages", 130, "--delay", 0, "--concurrency", 1, "--resolve", served.resolve)
     return place / "c"
 
 
@@ -144,11 +144,7 @@ def test_labels_change_what_is_relevant_and_survive_a_rebuild(folder):
     priorities = waiting(folder)
     done("rebuild", folder)
     assert dict(rows(folder, scores)) == after
-    rebuilt = waiting(folder)
-    assert rebuilt.keys() == priorities.keys()
-    changes = [abs(rebuilt[each] - priorities[each]) for each in priorities]
-    assert sum(changes) / len(changes) < 0.005  # evidence comes in another order, which depends on the crawl
-    assert max(changes) < 0.05
+    assert waiting(folder) == pytest.approx(priorities, abs=0.01)  # evidence comes in another order
     done("label", folder, url, "--good")
     assert dict(rows(folder, scores))[url] > after[url]
 

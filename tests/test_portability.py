@@ -101,7 +101,7 @@ from pathlib import Path
 from lycosa.vocabulary import locks
 from lycosa.vocabulary.files import atomic_write
 
-assert not locks.BY_FLOCK
+assert not locks.HAS_FLOCK
 path = Path(sys.argv[1])
 first = locks.Lock(path.open("a+"))
 with path.open("a+") as again:

@@ -204,8 +204,8 @@ class Lanes:
         self._links.forget_waiting()
 
     @property
-    def rests_after_requests(self) -> bool:
-        return self._links.rests_after_requests
+    def has_delay(self) -> bool:
+        return self._links.has_delay
 
     @property
     def slow_in_flight(self) -> int:

@@ -71,7 +71,7 @@ class MemoryFrontier:
             spilled=spilled,
             read_back=self._read_back,
         )
-        self.rests_after_requests = delay > 0.0
+        self.has_delay = delay > 0.0
         self._last_order = 0
         self._stale = 0  # outdated entries in the queues: re-ranked, settled or given back since
         self._candidates: dict[int, Candidate] = {}

@@ -119,7 +119,7 @@ class SequentialFrontier:
 
     # There are no hosts to wait for.
 
-    rests_after_requests = False
+    has_delay = False
     slow_in_flight = 0
 
     def hold(self, host: Host, until: float) -> None:

@@ -47,8 +47,8 @@ class WaitingOnly:
         return url in self._urls_aside or self._frontier.is_known(url)
 
     @property
-    def rests_after_requests(self) -> bool:
-        return self._frontier.rests_after_requests
+    def has_delay(self) -> bool:
+        return self._frontier.has_delay
 
     @property
     def slow_in_flight(self) -> int:

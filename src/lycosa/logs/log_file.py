@@ -112,7 +112,7 @@ def _damaged(path: Path) -> UsageError:
 
 
 def _connection(path: Path, mode: Literal["rwc", "rw"]) -> sqlite3.Connection:
-    connection = open_database(path, mode=mode, longest_value=_MAX_VALUE_LENGTH, timeout=1.0, commits_itself=True)
+    connection = open_database(path, mode=mode, max_value_size=_MAX_VALUE_LENGTH, timeout=1.0, autocommit=True)
     try:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except BaseException:

@@ -148,7 +148,7 @@ def _create(connection: sqlite3.Connection) -> None:
 
 
 def _connection(path: Path, mode: Literal["immutable", "rw"]) -> sqlite3.Connection:
-    connection = open_database(path, mode=mode, longest_value=MAX_ROW)
+    connection = open_database(path, mode=mode, max_value_size=MAX_ROW)
     connection.text_factory = _text
     return connection
 

@@ -20,8 +20,8 @@ from lycosa.vocabulary.text import (
     MAX_WORD_LENGTH,
     SEPARATOR,
     SEPARATOR_CODE,
-    Marks,
-    codes_in,
+    Flags,
+    coded_words,
     codes_of,
     words_at,
 )
@@ -131,8 +131,8 @@ class Terms:
                 terms[term] = terms.get(term, 0) + count
         return terms
 
-    def codes(self, data: bytes, codes: Codes, are_numbers: Marks, are_too_long: Marks) -> Codes:
-        """The code of the term of each word of a folded text, 0 for none, given the result of `codes_in`."""
+    def codes(self, data: bytes, codes: Codes, are_numbers: Flags, are_too_long: Flags) -> Codes:
+        """The code of the term of each word of a folded text, 0 for none, given the result of `coded_words`."""
         slots = (codes >> _SHIFT).view(np.int64)
         are_left_out = are_numbers | are_too_long
         with self._lock:
@@ -168,7 +168,7 @@ class Terms:
             SEPARATOR if word in _LEFT_OUT_BYTES else stem or SEPARATOR
             for word, stem in zip(words, self._stemmer.stemWords(words), strict=True)
         ]
-        terms = codes_in(b" ".join(stems)).codes
+        terms = coded_words(b" ".join(stems)).codes
         terms[terms == SEPARATOR_CODE] = _NO_TERM
         return terms
 

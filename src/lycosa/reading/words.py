@@ -17,8 +17,8 @@ from lycosa.vocabulary.text import (
     SEPARATOR,
     SEPARATOR_CODE,
     CodedWords,
-    codes_in,
-    folded_one_by_one,
+    coded_words,
+    folded_texts,
     is_spaced,
     offsets_in_characters,
     offsets_of_pairs,
@@ -87,11 +87,11 @@ class FoldedWords:
 
     def codes_of(self, texts: Sequence[str]) -> list[Codes]:
         """For each text, the codes of its terms in order, stemmed like those of the page."""
-        data = folded_one_by_one(texts)
+        data = folded_texts(texts)
         if not is_spaced(data):
             parts = data.split(SEPARATOR)[:-1]
             data = " ".join(word for part in parts for word in (*words_in(part), SEPARATOR.decode())).encode()
-        codes, are_numbers, are_too_long, _ = codes_in(data)
+        codes, are_numbers, are_too_long, _ = coded_words(data)
         are_separators = codes == SEPARATOR_CODE
         terms = terms_by(self._algorithm).codes(data, codes, are_numbers, are_too_long | are_separators)
         indices = (terms != 0).nonzero()[0]
@@ -109,7 +109,7 @@ class FoldedWords:
 
     @cached_property
     def _coded(self) -> CodedWords:
-        return codes_in(self._spaced)
+        return coded_words(self._spaced)
 
     @cached_property
     def _terms(self) -> tuple[Indices, Codes]:

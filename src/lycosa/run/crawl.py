@@ -13,7 +13,7 @@ from lycosa.loop import Loop
 from lycosa.reading.fingerprint import NearDuplicates
 from lycosa.recipe import Budget
 from lycosa.vocabulary.clock import Clock
-from lycosa.vocabulary.contracts import Memory, Read, Relevance, Standing, Web
+from lycosa.vocabulary.contracts import Memory, ReadPage, Relevance, Standing, Web
 from lycosa.vocabulary.errors import LycosaError
 from lycosa.vocabulary.records import (
     REFRESH,
@@ -155,7 +155,7 @@ class Assessor:
     memory: the stored versions of pages that are fetched again.
     """
 
-    read: Read
+    read: ReadPage
     judge: Relevance | None
     standing: Standing | None = None
     duplicates: NearDuplicates = field(default_factory=NearDuplicates)

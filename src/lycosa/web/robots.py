@@ -152,7 +152,7 @@ class RobotsWeb:
             self._next_hops[origin] = found
             return self._postponed(url, found.until)
         self._keep(origin, found)
-        if self._slots is None or not self._slots.rests_after_requests or found.barred is not None:
+        if self._slots is None or not self._slots.has_delay or found.barred is not None:
             return found
         return self._postponed(url, self._clock.now() + found.crawl_delay if found.crawl_delay else None)
 
@@ -169,7 +169,7 @@ class RobotsWeb:
             if fetch.outcome is not Outcome.MOVED or fetch.location is None or hop.hops >= _MAX_HOPS:
                 return self._policy_after(fetch, hop.hops, earlier)
             hop = _NextHop(fetch.location, hop.hops + 1)
-            if self._slots is not None and self._slots.rests_after_requests:
+            if self._slots is not None and self._slots.has_delay:
                 return hop
 
     async def _fetch_in_turn(self, hop: _NextHop, origin: str) -> Fetch:

@@ -30,7 +30,10 @@ def test_a_socket_that_cannot_be_opened_postpones_the_fetch(
 
     async def ask(server: LoopbackServer) -> tuple[Outcome, float | None]:
         web = LiveWeb(
-            user_agent="lycosa/1", clock=WallClock(), resolve=server.everything, lacks_files=lambda: lacked.append(True)
+            user_agent="lycosa/1",
+            clock=WallClock(),
+            resolve=server.everything,
+            on_out_of_files=lambda: lacked.append(True),
         )
         monkeypatch.setattr(lycosa.web.transfers.socket, "socket", NoSocket)
         fetch = await web.fetch(Url("http://a.example/"))

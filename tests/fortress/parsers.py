@@ -120,7 +120,7 @@ def _url(data: bytes) -> None:
 def _robots(data: bytes) -> None:
     web = RobotsWeb.__new__(RobotsWeb)
     web._token = "lycosa"
-    policy = web._policy_of(data, until=0.0)
+    policy = web._parse_policy(data, until=0.0)
     assert 0.0 <= policy.crawl_delay < 1e6
     if policy.rules is not None:
         policy.rules.can_fetch("http://host/a/b?c", "lycosa")

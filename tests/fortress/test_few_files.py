@@ -70,7 +70,7 @@ def test_a_crawl_that_runs_out_of_files_goes_on_with_fewer_fetches(tmp_path, mon
     with LoopbackServer({"/": PAGE, "/robots.txt": response(b"", "404 Not Found")}) as server:
         folder = collection(tmp_path / "c", [f"http://n{n}.example/" for n in range(10)])
         monkeypatch.setattr(lycosa.web.transfers, "socket", _with(socket, ScarceSocket))
-        monkeypatch.setattr(lycosa.web.http, "_FILES_DELAY", 0.02)
+        monkeypatch.setattr(lycosa.web.http, "_OUT_OF_FILES_DELAY", 0.02)
         said = done("crawl", folder, "--delay", 0, "--resolve", server.everything[0])
     assert rows(folder, "SELECT count(*) FROM pages") == [(10,)]
     assert rows(folder, "SELECT count(*) FROM fetches WHERE outcome != 'ok'") == [(0,)]

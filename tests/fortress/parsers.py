@@ -381,7 +381,7 @@ PARSERS: dict[str, Parser] = {
         (b'honey +bee -"old hive" (title:x OR host:y.example) wor*', b"((((", b'"'),
     ),
     "log": Parser(_log_line, (LOG,)),
-    "recipe": Parser(_from_file(lambda path: load_recipe(path.parent, to_read=True), "lycosa.toml"), (RECIPE,)),
+    "recipe": Parser(_from_file(lambda path: load_recipe(path.parent, for_reading=True), "lycosa.toml"), (RECIPE,)),
     "urls": Parser(
         _from_file(lambda path: read_url_file(path, "seeds").lines), (b"# c\nhttp://site.example/\n", BOOKMARKS, OPML)
     ),

@@ -250,7 +250,7 @@ class Refresh(Visits):
             substitutes=partial(self._chosen, table),
             has_room=partial(session.status.has_room, session.recipe.stop),
         )
-        stack.enter_context(session.loop.through(lanes))
+        stack.enter_context(session.loop.using_frontier(lanes))
         return await run.visits(run.crawl(web, self._memory, observe=self.tally.add), stack)
 
     def result(self) -> Refreshed:

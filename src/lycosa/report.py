@@ -122,7 +122,7 @@ def write_report(collection: Collection, out: Path | None = None) -> Path:
     except OSError as error:
         if out is None:
             raise CollectionError(f"cannot write {path}: {error.strerror}; make room, or give --out") from None
-        raise cannot_write(out, error, way_out="give another --out") from None
+        raise cannot_write(out, error, advice="give another --out") from None
     return path
 
 
@@ -323,8 +323,10 @@ def _harvest_lead(data: ReportData) -> str:
     sample = data.measured
     if sample is None:
         return f"{lead} lycosa review measures it on pages drawn at random."
-    found = f"{grouped(sample.good)} of {grouped(sample.drawn)} pages drawn at random are on topic, as labelled by hand"
-    return f"{lead} Measured: {found}, so {sample.share:.0%}, probably within {sample.low:.0%}–{sample.high:.0%}."
+    labelled = (
+        f"{grouped(sample.good)} of {grouped(sample.drawn)} pages drawn at random are on topic, as labelled by hand"
+    )
+    return f"{lead} Measured: {labelled}, so {sample.share:.0%}, probably within {sample.low:.0%}–{sample.high:.0%}."
 
 
 def _relevance(data: ReportData) -> str:
@@ -461,10 +463,10 @@ def site_figures(
 
 
 def _sites(data: ReportData) -> str:
-    found = site_figures(map(site_of, data.hosts), data.relevances, data.standings)
-    bars = [Bar(site.name, site.pages, site.relevant, _site_note(site, len(data.relevances))) for site in found]
+    sites = site_figures(map(site_of, data.hosts), data.relevances, data.standings)
+    bars = [Bar(site.name, site.pages, site.relevant, _site_note(site, len(data.relevances))) for site in sites]
     order = "by pages stored, with their share of the collection; the dark part is relevant"
-    lead = f"{_largest(len(found), 'sites')}, {order}."
+    lead = f"{_largest(len(sites), 'sites')}, {order}."
     shown = bars[:SITES_SHOWN]
     return section("Sites", lead, for_each_screen(lambda width: bar_chart(shown, title="Sites", width=width)))
 
@@ -476,11 +478,11 @@ def _site_note(site: SiteFigures, pages: int) -> str:
 
 def _hosts(data: ReportData) -> str:
     """The section of hosts; empty if each host is a site, as it would repeat the section of sites."""
-    found = site_figures(data.hosts, data.relevances)
-    if len(found) == len(set(map(site_of, data.hosts))):
+    hosts = site_figures(data.hosts, data.relevances)
+    if len(hosts) == len(set(map(site_of, data.hosts))):
         return ""
-    bars = [Bar(host.name, host.pages, host.relevant, f"({host.relevant / host.pages:.0%})") for host in found]
-    lead = f"{_largest(len(found), 'hosts')}, by pages stored; the dark part is relevant."
+    bars = [Bar(host.name, host.pages, host.relevant, f"({host.relevant / host.pages:.0%})") for host in hosts]
+    lead = f"{_largest(len(hosts), 'hosts')}, by pages stored; the dark part is relevant."
     shown = bars[:SITES_SHOWN]
     return section("Hosts", lead, for_each_screen(lambda width: bar_chart(shown, title="Hosts", width=width)))
 

@@ -219,8 +219,8 @@ def names_the_page_of_each_link(make: MakeStrategy, world: SmallWeb) -> None:
                 continue
             source = seen.get(candidate.found_on) if candidate.found_on is not None else None
             is_link = source is not None and any(link.target == candidate.url for link in source.open_links())
-            found = "no page" if candidate.found_on is None else candidate.found_on
-            _require(is_link, f"names a visited page with the link as `found_on`, not {found}", world)
+            found_on = "no page" if candidate.found_on is None else candidate.found_on
+            _require(is_link, f"names a visited page with the link as `found_on`, not {found_on}", world)
             assert source is not None
             depth = source.candidate.depth + 1
             _require(candidate.depth == depth, f"gives this link the depth {depth}, not {candidate.depth}", world)

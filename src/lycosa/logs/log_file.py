@@ -104,7 +104,7 @@ def _log_errors(path: Path) -> Iterator[None]:
             raise LycosaError(f"cannot write the log {path}: {message}; make room") from None
         raise _damaged(path) from None
     except OSError as error:
-        raise cannot_write(f"the log {path}", error, way_out="name a log that can be written") from None
+        raise cannot_write(f"the log {path}", error, advice="name a log that can be written") from None
 
 
 def _damaged(path: Path) -> UsageError:

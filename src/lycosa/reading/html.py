@@ -96,9 +96,9 @@ def _without_boilerplate(tree: LexborHTMLParser, text: str, *, has_roles: bool) 
 
 def strip_boilerplate_roles(tree: LexborHTMLParser) -> None:
     """Removes elements with the role of navigation or the like, except the root."""
-    found = [node for node in tree.css(_BOILERPLATE_ROLES) if node.tag != "html"]
-    ids = {node.mem_id for node in found}
-    for node in [node for node in found if not _has_ancestor(node, ids)]:
+    nodes = [node for node in tree.css(_BOILERPLATE_ROLES) if node.tag != "html"]
+    ids = {node.mem_id for node in nodes}
+    for node in [node for node in nodes if not _has_ancestor(node, ids)]:
         node.decompose()
 
 
@@ -166,8 +166,8 @@ class _Links:
         self._marked: list[tuple[Url, str, str]] = []  # target, anchor and rel of each link
 
     def add_refresh(self, content: str) -> None:
-        found = _refresh_url.search(content)
-        target = self._new_target(found[1]) if found else None
+        match = _refresh_url.search(content)
+        target = self._new_target(match[1]) if match else None
         if target:
             self.found.append(Link(target))
 

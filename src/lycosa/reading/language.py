@@ -92,5 +92,5 @@ def _langid_detector() -> Callable[[str], str]:
 
 
 def _primary_code(tag: str) -> str:
-    found = _CODE.match(tag.strip().lower())
-    return iso_639_1(found[0]) if found else ""
+    match = _CODE.match(tag.strip().lower())
+    return iso_639_1(match[0]) if match else ""

@@ -286,6 +286,6 @@ def _code_block(node: LexborNode) -> str:
         return ""
     inner = node.css_first("code")
     classes: Iterable[str] = (each.attributes.get("class") or "" for each in (node, inner) if each is not None)
-    language = next((found[1] for each in classes if (found := _CODE_LANGUAGE.search(each))), "")
+    language = next((match[1] for value in classes if (match := _CODE_LANGUAGE.search(value))), "")
     fence = "`" * max(3, _longest_backtick_run(lines) + 1)
     return f"{fence}{language}\n{lines}\n{fence}"

@@ -142,14 +142,14 @@ class Terms:
             are_missing[are_excluded] = False
             missing = are_missing.nonzero()[0]
             if len(missing):
-                wanted = codes[missing]
-                moved_slots = (wanted & _MOVED_SLOT_MASK).view(np.int64)
+                missing_codes = codes[missing]
+                moved_slots = (missing_codes & _MOVED_SLOT_MASK).view(np.int64)
                 terms[missing] = self._moved_terms.take(moved_slots)
-                are_new = (self._moved_words.take(moved_slots) != wanted).nonzero()[0]
+                are_new = (self._moved_words.take(moved_slots) != missing_codes).nonzero()[0]
                 if len(are_new):
-                    missing, wanted = missing[are_new], wanted[are_new]
-                    terms[missing] = found = self._terms_at(data, missing, wanted)
-                    self._store(slots[missing], wanted, found)
+                    missing, missing_codes = missing[are_new], missing_codes[are_new]
+                    terms[missing] = new_terms = self._terms_at(data, missing, missing_codes)
+                    self._store(slots[missing], missing_codes, new_terms)
         return terms
 
     def _store(self, slots: Indices, words: Codes, terms: Codes) -> None:

@@ -154,7 +154,7 @@ def _write_errors(out: Path) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise cannot_write(out, error, way_out="give another --out") from None
+        raise cannot_write(out, error, advice="give another --out") from None
 
 
 def _counted(found: Iterator[ExportRow], pages: int, progress: Progress) -> Iterator[ExportRow]:

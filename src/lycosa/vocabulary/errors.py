@@ -61,16 +61,16 @@ def explain_validation_error(error: msgspec.ValidationError, record: type) -> st
 
 def _type_at(field_path: str, record: inspect.Type) -> inspect.Type:
     """The type of the field at a path such as `topic.keywords[0]`."""
-    found = record
-    for step in re.findall(r"\[[^\[\]]*\]|[^.\[]+", field_path):
-        found = next(inner for member in _members(found) if (inner := _inner_type(member, step)) is not None)
-    return found
+    current = record
+    for segment in re.findall(r"\[[^\[\]]*\]|[^.\[]+", field_path):
+        current = next(inner for member in _members(current) if (inner := _inner_type(member, segment)) is not None)
+    return current
 
 
-def _inner_type(outer: inspect.Type, step: str) -> inspect.Type | None:
+def _inner_type(outer: inspect.Type, segment: str) -> inspect.Type | None:
     """The type one step of a path further in: of a field, or of the items of a table or list."""
-    if not step.startswith("["):
-        return _fields(outer).get(step)
+    if not segment.startswith("["):
+        return _fields(outer).get(segment)
     if isinstance(outer, inspect.DictType):
         return outer.value_type
     return outer.item_type if isinstance(outer, inspect.VarTupleType) else None
@@ -128,12 +128,12 @@ _REMEDIES = {ENOSPC: "make room", EDQUOT: "make room", ENOENT: "make its folder 
 _DISK_ERRORS = frozenset((EDQUOT, EFBIG, EIO, ENOSPC))  # the disk is full or broken
 
 
-def cannot_write(what: object, error: OSError, *, way_out: str) -> LycosaError:
+def cannot_write(what: object, error: OSError, *, advice: str) -> LycosaError:
     """The error for a failed write: LycosaError if the disk is full or broken, UsageError if the path is wrong.
 
     what: what was to be written, for the message.
-    way_out: advice that always helps; advice for this particular error comes before it.
+    advice: what always helps; the remedy for this particular error comes before it.
     """
     error_class = LycosaError if error.errno in _DISK_ERRORS else UsageError
     remedy = _REMEDIES.get(error.errno or 0)
-    return error_class(f"cannot write {what}: {error.strerror or error}; {f'{remedy}, or ' if remedy else ''}{way_out}")
+    return error_class(f"cannot write {what}: {error.strerror or error}; {f'{remedy}, or ' if remedy else ''}{advice}")

@@ -243,11 +243,11 @@ def chunks(text: BufferedIOBase, size: int | Callable[[], int] = BLOCK_SIZE) -> 
     size: bytes, or a function that is called before each chunk.
     """
     while True:
-        wanted = size if isinstance(size, int) else size()
+        chunk_size = size if isinstance(size, int) else size()
         pieces, read_size = [], 0
         damage: Exception | None = None
         try:
-            while read_size < wanted and (piece := text.read1(wanted - read_size)):
+            while read_size < chunk_size and (piece := text.read1(chunk_size - read_size)):
                 pieces.append(piece)
                 read_size += len(piece)
         except _DAMAGE as error:
@@ -256,7 +256,7 @@ def chunks(text: BufferedIOBase, size: int | Callable[[], int] = BLOCK_SIZE) -> 
             yield b"".join(pieces)
         if damage is not None:
             raise DamagedTextError(damage) from None
-        if read_size < wanted:
+        if read_size < chunk_size:
             return
 
 

@@ -61,8 +61,8 @@ class ScratchFile:
             return bytes(self._buffer[start : start + size])
         assert self._file is not None
         if pread is not None:
-            found = pread(self._descriptor, min(size, -start), offset)
+            on_disk = pread(self._descriptor, min(size, -start), offset)
         else:
             self._file.seek(offset)
-            found = self._file.read(min(size, -start)) or b""
-        return found + bytes(self._buffer[: size + start]) if size + start > 0 else found
+            on_disk = self._file.read(min(size, -start)) or b""
+        return on_disk + bytes(self._buffer[: size + start]) if size + start > 0 else on_disk

@@ -33,10 +33,10 @@ def unspaced_runs(text: str) -> list[str]:
     return [] if text.isascii() else _find_runs(text)
 
 
-_MARKS = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"  # combining
-_gap = re.compile(f"[^\\w{_MARKS}\\x00-\\x7f]")  # a non-ASCII character that separates words
+_COMBINING_MARKS = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
+_gap = re.compile(f"[^\\w{_COMBINING_MARKS}\\x00-\\x7f]")  # a non-ASCII character that separates words
 _gaps = _gap.findall
-_word_or_run = re.compile(f"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\\w{_MARKS}])+")
+_word_or_run = re.compile(f"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\\w{_COMBINING_MARKS}])+")
 _words_and_runs, _each_word_or_run = _word_or_run.findall, _word_or_run.finditer
 _ASCII = bytes(range(128))
 _FOLD_TABLE = bytes(  # for bytes.translate: ASCII letters in lower case, ASCII separators as blanks

@@ -72,8 +72,8 @@ def _read(path: Path, what: str) -> str:
     try:
         content = read_user_file(path, MAX_BYTES)
     except OSError as error:
-        way_out = "; give fewer, or several files" if error.errno == EFBIG else ""
-        raise RecipeError(f"cannot read the {what} in {path}: {error.strerror or error}{way_out}") from None
+        advice = "; give fewer, or several files" if error.errno == EFBIG else ""
+        raise RecipeError(f"cannot read the {what} in {path}: {error.strerror or error}{advice}") from None
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -89,10 +89,10 @@ def _refusal_rule(allow_private: bool, allow_public: bool) -> WhyRefused | None:
         return None
 
     def why(address: str) -> str | None:
-        kind = why_not_public_address(address)
-        if kind is None:
+        reason = why_not_public_address(address)
+        if reason is None:
             return None if allow_public else "public, and no contact is given"
-        return None if allow_private else kind
+        return None if allow_private else reason
 
     return why
 

@@ -163,11 +163,11 @@ def looks_like_html(start: bytes) -> bool:
 
 def header(headers: Iterable[tuple[str, str]], name: str) -> str:
     """The last value of a header, by its lower-case name; empty if there is none."""
-    found = ""
+    last_value = ""
     for key, value in headers:
         if key.lower() == name:
-            found = value
-    return found
+            last_value = value
+    return last_value
 
 
 def seconds_to_wait(retry_after: str, now: float) -> float:

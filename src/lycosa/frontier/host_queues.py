@@ -93,9 +93,9 @@ class HostQueues:
         self._per_address = per_address
         self._limits: dict[str, SharedLimit] = {}
         self._address_of: dict[Host, str] = {}
-        self._resting_slots: list[tuple[float, int, SharedLimit]] = []
+        self._resting_slots: list[tuple[float, int, SharedLimit]] = []  # heap: end of rest, `_rest_count`, limit
         self._rest_count = 0  # breaks ties among slots that rest until the same time
-        self._parked_listings = 0
+        self._parked_listings = 0  # in the heaps of all limits
         self._pace = HostPace()
         self._slow_limit = None if slow_slots is None else SharedLimit("slow hosts", slow_slots)
         self._retry_at: dict[Host, float] = {}  # the latest time that `acquire` returned for a host
@@ -112,7 +112,7 @@ class HostQueues:
         # not updated when its host changes; outdated ones are dropped when popped, or when there are many.
         self._idle: list[_Listing] = []
         self._unavailable: list[_Listing] = []
-        self._resting: list[tuple[float, Host]] = []
+        self._resting: list[tuple[float, Host]] = []  # the end of the rest, and the host
         self._leaving: list[tuple[float, Host]] = []  # resting, with an empty queue: forgotten when their rest is over
         for limit in (*self._limits.values(), *([self._slow_limit] if self._slow_limit else ())):
             limit.parked.clear()

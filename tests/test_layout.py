@@ -156,7 +156,7 @@ def test_the_package_of_runs_lists_every_module_once():
 def test_a_name_is_imported_as_it_is_called():
     """Two names for one thing have to be looked up. numpy has its customary ones, and `struct.Struct` stands beside
     that of msgspec."""
-    customary = {("numpy", "np"), ("numpy.typing", "npt"), ("Struct", "Packing")}
+    customary = {("numpy", "np"), ("numpy.typing", "npt"), ("Struct", "BinaryFormat")}
     renamed = {
         f"{path.relative_to(SOURCE).as_posix()}: {alias.name} as {alias.asname}"
         for path in (SOURCE / "lycosa").rglob("*.py")

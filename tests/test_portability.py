@@ -10,7 +10,7 @@ import pytest
 
 from crawling import PATIENCE, site
 from fixtures.fixed_world import FixedWorld
-from lycosa.reading.language import _by_langid, _code, language_of
+from lycosa.reading.language import _langid_detector, _primary_code, language_of
 from lycosa_lab.worlds.server import WorldServer
 
 AS_ON_WINDOWS = """
@@ -101,7 +101,7 @@ from pathlib import Path
 from lycosa.vocabulary import locks
 from lycosa.vocabulary.files import atomic_write
 
-assert not locks.BY_FLOCK
+assert not locks.HAS_FLOCK
 path = Path(sys.argv[1])
 first = locks.Lock(path.open("a+"))
 with path.open("a+") as again:
@@ -134,7 +134,7 @@ print("done")
 @pytest.mark.parametrize("language", TEXTS)
 def test_both_detectors_know_the_languages_of_plain_texts(language: str) -> None:
     assert language_of(TEXTS[language]) == language
-    assert _code(_by_langid()(TEXTS[language])) == language
+    assert _primary_code(_langid_detector()(TEXTS[language])) == language
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\x00\x01", "12 34 56", "x"])

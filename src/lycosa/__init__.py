@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .vocabulary.urls import host_of
 
 __version__ = "0.1.0"
-_MODULES = {  # of public names: first those to crawl with, then those that a plug-in needs
+_MODULES = {  # the modules of public names: first those to crawl with, then those that a plug-in needs
     "crawl": "lycosa.api",
     "new": "lycosa.api",
     "open": "lycosa.api",  # whose `refresh` is a method, since lycosa.refresh is the package of its policies

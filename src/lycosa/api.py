@@ -103,8 +103,8 @@ class _Readable:
 
     def page(self, url: str) -> PageRow | None:
         """The catalog's row of a page; None if there is no such page."""
-        known = normalise(url)
-        return self._collection().catalog.page(known) if known else None
+        normalised = normalise(url)
+        return self._collection().catalog.page(normalised) if normalised else None
 
     def looks(self, url: str) -> list[ObservationRow]:
         """All checks of a page and their results; empty if it was fetched only once."""
@@ -128,8 +128,8 @@ class _Readable:
         """The pages as dictionaries, one at a time; the keywords are the flags of `lycosa export`."""
         from lycosa.run.export import labels_of, rows, table_request
 
-        wanted, content = table_request(self.folder, options, now=WallClock().now())
-        return rows(self._collection(), wanted, content, labels_of(self.folder))
+        selection, content = table_request(self.folder, options, now=WallClock().now())
+        return rows(self._collection(), selection, content, labels_of(self.folder))
 
     def row(
         self, url: str, *, text: bool = False, markdown: bool = False, html: bool = False, links: bool = False
@@ -139,24 +139,24 @@ class _Readable:
         from lycosa.run.export import ExportContent, labels_of, rows
 
         content = ExportContent(text=text, markdown=markdown, html=html, links=links)
-        known = normalise(url)
-        wanted = Selection(urls=frozenset(() if known is None else (known,)))
-        return next(rows(self._collection(), wanted, content, labels_of(self.folder)), None)
+        normalised = normalise(url)
+        selection = Selection(urls=frozenset(() if normalised is None else (normalised,)))
+        return next(rows(self._collection(), selection, content, labels_of(self.folder)), None)
 
     def count(self, **options: "Unpack[TableOptions]") -> int:
         """The number of pages that `rows` selects with the same keywords."""
         from lycosa.run.export import table_request
 
-        wanted, _ = table_request(self.folder, options, now=WallClock().now())
-        return self._collection().catalog.count_selected(wanted)
+        selection, _ = table_request(self.folder, options, now=WallClock().now())
+        return self._collection().catalog.count_selected(selection)
 
     def to_arrow(self, **options: "Unpack[TableOptions]") -> Any:
         """The pages as a `pyarrow.Table`, in memory; the keywords are those of `rows`."""
         from lycosa.collection.arrow_tables import table_of
         from lycosa.run.export import labels_of, rows, table_request
 
-        wanted, content = table_request(self.folder, options, now=WallClock().now())
-        return table_of(rows(self._collection(), wanted, content, labels_of(self.folder)), content.columns)
+        selection, content = table_request(self.folder, options, now=WallClock().now())
+        return table_of(rows(self._collection(), selection, content, labels_of(self.folder)), content.columns)
 
     def to_pandas(self, **options: "Unpack[TableOptions]") -> Any:
         """The pages as a `pandas.DataFrame`, in memory; the keywords are those of `rows`."""
@@ -179,8 +179,8 @@ class _Readable:
             if options:
                 raise UsageError(f"the format wacz holds the whole archive: leave out {', '.join(options)}")
             return write_wacz_export(self._collection(), Path(out))
-        wanted, content = table_request(self.folder, options, now=WallClock().now())
-        return write_export(self._collection(), format, Path(out), wanted, content_of(format, content))
+        selection, content = table_request(self.folder, options, now=WallClock().now())
+        return write_export(self._collection(), format, Path(out), selection, content_of(format, content))
 
     def fetch(self, url: str) -> Fetch:
         """The response with a page: headers, body, time and address."""
@@ -324,18 +324,18 @@ class Run(_Readable):
 
         from lycosa.vocabulary.event_loop import new_event_loop
 
-        _require_no_loop()
+        _require_no_event_loop()
         with self.session() as session, asyncio.Runner(loop_factory=new_event_loop) as runner:
-            opened = AsyncExitStack()
+            exit_stack = AsyncExitStack()
             try:
-                visits = runner.run(opened.enter_async_context(self.visits(session)))
+                visits = runner.run(exit_stack.enter_async_context(self.visits(session)))
                 while (visit := runner.run(_next(visits))) is not None:
                     yield visit
             except BaseException as error:
-                runner.run(opened.__aexit__(type(error), error, error.__traceback__))
+                runner.run(exit_stack.__aexit__(type(error), error, error.__traceback__))
                 raise
             else:
-                runner.run(opened.aclose())
+                runner.run(exit_stack.aclose())
 
     async def __aiter__(self) -> AsyncGenerator[Visit, None]:
         with self.session() as session:
@@ -414,7 +414,7 @@ async def _next(visits: AsyncGenerator[Visit, None]) -> Visit | None:
     return await anext(visits, None)
 
 
-def _require_no_loop() -> None:
+def _require_no_event_loop() -> None:
     import asyncio
 
     try:
@@ -459,9 +459,9 @@ def new(
     new_collection(
         folder,
         topic=topic,
-        examples=_given(examples),
-        negatives=_given(negatives),
-        seeds=_given(seeds),
+        examples=_require_list(examples),
+        negatives=_require_list(negatives),
+        seeds=_require_list(seeds),
         contact=contact,
         in_links=Path(in_links) if in_links is not None else None,
         traffic=Path(traffic) if traffic is not None else None,
@@ -471,7 +471,7 @@ def new(
     return folder
 
 
-def _given(lines: Path | Sequence[str | Path]) -> Path | Sequence[str | Path]:
+def _require_list(lines: Path | Sequence[str | Path]) -> Path | Sequence[str | Path]:
     if isinstance(lines, str):
         raise UsageError(f"give a list of lines, or a file as Path({lines!r})")
     return lines

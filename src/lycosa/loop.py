@@ -24,9 +24,9 @@ from lycosa.vocabulary.urls import host_of
 from lycosa.web.outcomes import was_requested
 
 MAX_REDIRECTS = 5  # in a row
-_MIRROR_FACTOR = 0.25  # for the priority of links found on a mirror of another host
+_MIRROR_FACTOR = 0.25  # for the priority of links on a mirror: a near-duplicate of a page of another host
 _MIRROR_OFFSET = 1e6  # subtracted instead, if only the order of priorities is meaningful
-MAX_SKIP_ROUNDS = 1_000  # per visit, in which a strategy may replace candidates that were skipped
+MAX_SKIP_ROUNDS = 1_000  # per visit: how often a strategy may propose replacements for what was skipped
 
 Assess = Callable[[Candidate, Fetch], Visit]  # parses and scores what was fetched
 
@@ -75,18 +75,18 @@ class Loop:
         self.frontier.rank_by(strategy)
 
     @contextmanager
-    def through(self, frontier: Frontier) -> Iterator[None]:
+    def using_frontier(self, frontier: Frontier) -> Iterator[None]:
         """Uses another frontier within the block, such as one that adds a lane to the loop's own."""
-        own, self.frontier = self.frontier, frontier
+        previous, self.frontier = self.frontier, frontier
         try:
             yield
         finally:
-            self.frontier = own
+            self.frontier = previous
 
     def start(self, seeds: Iterable[Url], *, from_sitemaps: Container[Url] = ()) -> None:
         """Queues the seeds that are not known yet; those in `from_sitemaps` are explained as found in a sitemap."""
         candidates = self.strategy.start(list(seeds))
-        skips = self.put(_of_sitemap(each) if each.url in from_sitemaps else each for each in candidates)
+        skips = self.put(_as_found_in_sitemap(each) if each.url in from_sitemaps else each for each in candidates)
         if self._journal is not None:
             self._journal.record_skips(skips)
 
@@ -120,8 +120,8 @@ class Loop:
         if is_refresh or candidate.attempts >= self._retries:
             return False
         if outcome is Outcome.FAILED and self._clock is not None:
-            rest = self._backoff * 2**candidate.attempts
-            self.frontier.hold(host_of(candidate.url), self._clock.now() + rest)
+            wait = self._backoff * 2**candidate.attempts
+            self.frontier.hold(host_of(candidate.url), self._clock.now() + wait)
         if self._journal is not None:
             self._journal.record(Attempt(candidate, fetch))
         self.frontier.give_back(replace(candidate, attempts=candidate.attempts + 1))
@@ -169,17 +169,17 @@ class Loop:
             if not skips:
                 return all_skips
             all_skips += skips
-            further: list[Skip] = []
+            new_skips: list[Skip] = []
             for skip in skips:
                 self.strategy.learn(skip)
-                further += self.frontier.put(self.strategy.propose(skip))
-            skips = further
+                new_skips += self.frontier.put(self.strategy.propose(skip))
+            skips = new_skips
         for skip in skips:
             self.strategy.learn(skip)
         return all_skips + skips
 
     def _follow_redirect(self, candidate: Candidate, target: Url) -> list[Skip]:
-        onward = replace(
+        redirected = replace(
             candidate,
             url=target,
             found_on=candidate.url,
@@ -188,9 +188,9 @@ class Loop:
             attempts=0,
             lane=LINKS,
         )
-        if onward.hops > MAX_REDIRECTS:
-            return [Skip(onward, SkipReason.REDIRECT, f"more than {MAX_REDIRECTS} in a row")]
-        return self.frontier.put([onward])
+        if redirected.hops > MAX_REDIRECTS:
+            return [Skip(redirected, SkipReason.REDIRECT, f"more than {MAX_REDIRECTS} in a row")]
+        return self.frontier.put([redirected])
 
     def rerank_from_history(self, strategy: Strategy, seeds: Iterable[Url], visits: Iterable[Visit]) -> None:
         """Continues with a strategy and rebuilds the queue as if the strategy had made these visits."""
@@ -213,7 +213,7 @@ def with_new_links_only(visit: Visit) -> Visit:
 
 
 def _with_mirror_links_lowered(proposed: Iterable[Candidate], page: Url, scale: str) -> list[Candidate]:
-    """Lowers the priority of links found on a mirror: they probably lead to mirrored pages too."""
+    """Lowers the priority of links found on the mirror `page`: they probably lead to mirrored pages too."""
     return [
         replace(each, priority=each.priority * _MIRROR_FACTOR if scale == "unit" else each.priority - _MIRROR_OFFSET)
         if each.found_on == page
@@ -235,7 +235,7 @@ def _unfollowed(visit: Visit) -> list[Skip]:
     ]
 
 
-def _of_sitemap(candidate: Candidate) -> Candidate:
+def _as_found_in_sitemap(candidate: Candidate) -> Candidate:
     """A seed, explained as found in a sitemap."""
     reasons = {("sitemap" if reason == "seed" else reason): value for reason, value in candidate.because.items()}
     return replace(candidate, because=reasons)

@@ -1,6 +1,6 @@
 """The recipe of a collection: lycosa.toml, parsed into frozen records and checked.
 
-This is the only place where names become objects.
+Names of strategies and models are checked here; `make_strategy` creates a strategy from its name.
 """
 
 import re
@@ -89,9 +89,9 @@ class Budget(Struct, frozen=True, forbid_unknown_fields=True):
         return max(1, int(share * self.pages))
 
 
-_PER_ADDRESS = 4
-_SLOW_PER_FETCH = 4  # slow fetches per concurrent fetch
-_MAX_SLOW = 256
+_DEFAULT_PER_ADDRESS = 4
+_SLOW_SLOTS_PER_FETCH = 4  # additional fetches from slow hosts per concurrent fetch
+_MAX_SLOW_SLOTS = 256
 
 
 class Requests(Struct, frozen=True, forbid_unknown_fields=True):
@@ -114,13 +114,13 @@ class Requests(Struct, frozen=True, forbid_unknown_fields=True):
     def address_limit(self) -> int | None:
         """`per_address`; by default 4, or no limit if there is no delay."""
         if self.per_address is None:
-            return _PER_ADDRESS if self.delay else None
+            return _DEFAULT_PER_ADDRESS if self.delay else None
         return self.per_address or None
 
     @property
     def slow_slots(self) -> int | None:
         """The number of additional concurrent fetches from slow hosts."""
-        return min(_SLOW_PER_FETCH * self.concurrency, _MAX_SLOW) if self.concurrency > 1 else None
+        return min(_SLOW_SLOTS_PER_FETCH * self.concurrency, _MAX_SLOW_SLOTS) if self.concurrency > 1 else None
 
 
 class UtilityOptions(Struct, frozen=True, forbid_unknown_fields=True):
@@ -162,10 +162,14 @@ class StandingSource(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Waiting(Struct, frozen=True, forbid_unknown_fields=True):
+    """Limits of the frontier."""
+
     limit: AtLeastOne = 1_000_000  # waiting URLs; beyond it, the lowest tenth is evicted
 
 
 class Recipe(Struct, frozen=True, forbid_unknown_fields=True):
+    """The keys and tables of lycosa.toml."""
+
     contact: str = ""  # your e-mail address or web page for site owners; sent in the User-Agent
     strategy: str = DEFAULT_STRATEGY
     options: Mapping[str, JsonValue] = {}  # keywords of the strategy's constructor
@@ -183,10 +187,10 @@ class Recipe(Struct, frozen=True, forbid_unknown_fields=True):
     waiting: Waiting = field(default_factory=Waiting)
 
 
-def load_recipe(folder: Path, *, to_read: bool = False, notify: Callable[[str], None] | None = None) -> Recipe:
+def load_recipe(folder: Path, *, for_reading: bool = False, notify: Callable[[str], None] | None = None) -> Recipe:
     """The recipe in a collection's folder.
 
-    to_read: whether the collection is only read, so that plug-ins for its strategy and model need not be installed.
+    for_reading: whether the collection is only read, so that plug-ins for its strategy and model need not be installed.
     notify: if given, an unknown strategy of a crawled collection is replaced by the default, with a message, instead of
     raising.
     """
@@ -199,35 +203,37 @@ def load_recipe(folder: Path, *, to_read: bool = False, notify: Callable[[str], 
         text = read_regular_file(path, _MAX_BYTES).decode()
         if any(line.partition("=")[0].count(".") > _MAX_DEPTH for line in text.split("\n")):
             raise RecursionError  # parsing takes time quadratic in the depth
-        plain = tomllib.loads(text)
+        table = tomllib.loads(text)
     except RecursionError:
         raise RecipeError(f"{path}: tables within tables too deep to read; write it with fewer") from None
     except tomllib.TOMLDecodeError as error:
         raise RecipeError(f'{path}: not TOML: {error}; fix that line: key = "value"') from None
     except (OSError, ValueError) as error:  # not UTF-8, or a number with thousands of digits
         raise RecipeError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if notify is not None and not to_read and (folder / "archive").exists():
-        plain = _with_known_strategy(plain, str(path), notify)
-    return recipe_of(plain, str(path), to_read=to_read)
+    if notify is not None and not for_reading and (folder / "archive").exists():
+        table = _with_known_strategy(table, str(path), notify)
+    return recipe_of(table, str(path), for_reading=for_reading)
 
 
-def _with_known_strategy(plain: dict[str, Any], source: str, notify: Callable[[str], None]) -> dict[str, Any]:
-    name = plain.get("strategy", DEFAULT_STRATEGY)
+def _with_known_strategy(table: dict[str, Any], source: str, notify: Callable[[str], None]) -> dict[str, Any]:
+    """A parsed recipe with an unknown strategy replaced by the default."""
+    name = table.get("strategy", DEFAULT_STRATEGY)
     if not isinstance(name, str) or is_strategy(name):
-        return plain
+        return table
     notify(
         f"{source}: no strategy {name[:100]!r}, perhaps of a plug-in that is not installed: "
         f"the default, {DEFAULT_STRATEGY}, takes its place where no other is named; there are {strategy_names()}"
     )
-    return {**plain, "strategy": DEFAULT_STRATEGY, "options": {}}
+    return {**table, "strategy": DEFAULT_STRATEGY, "options": {}}
 
 
-def recipe_of(plain: Mapping[str, object], source: str, *, to_read: bool = False) -> Recipe:
+def recipe_of(table: Mapping[str, object], source: str, *, for_reading: bool = False) -> Recipe:
+    """The recipe in a parsed TOML document, checked; `source` begins the messages of errors."""
     try:
-        recipe = msgspec.convert(plain, Recipe)
+        recipe = msgspec.convert(table, Recipe)
     except msgspec.ValidationError as error:
         raise RecipeError(f"{source}: {explain_validation_error(error, Recipe)}") from None
-    if not to_read:
+    if not for_reading:
         _check_names(recipe, source)
     if recipe.requests.proxy and not _PROXY.fullmatch(recipe.requests.proxy):
         raise RecipeError(
@@ -254,9 +260,9 @@ def _check_names(recipe: Recipe, source: str) -> None:
         raise RecipeError(f"{source}: topic.model: no {recipe.topic.model!r}; there are {trainer_names()}")
 
 
-def hosts_in(given: Iterable[str], source: str) -> tuple[str, ...]:
+def hosts_in(names: Iterable[str], source: str) -> tuple[str, ...]:
     """Host names in the form of normalised URLs."""
-    hosts = tuple(host.strip().lower() for host in given)
+    hosts = tuple(host.strip().lower() for host in names)
     for host in hosts:
         if not is_host(host):
             raise RecipeError(f"{source}: not a host: {host[:100]!r}; write example.org, which includes its subdomains")
@@ -268,9 +274,9 @@ def is_host(text: str) -> bool:
     return re.fullmatch(r"[^\s/?#@*]+", text) is not None
 
 
-def languages_in(given: Iterable[str], source: str) -> tuple[str, ...]:
+def languages_in(names: Iterable[str], source: str) -> tuple[str, ...]:
     """Language codes in lower case."""
-    codes = tuple(code.strip().lower() for code in given)
+    codes = tuple(code.strip().lower() for code in names)
     for code in codes:
         if not re.fullmatch("[a-z]{2}", code):
             raise RecipeError(
@@ -280,6 +286,7 @@ def languages_in(given: Iterable[str], source: str) -> tuple[str, ...]:
 
 
 def check_strategy(name: str, source: str = "") -> None:
+    """Raises RecipeError for an unknown strategy."""
     if not is_strategy(name):
         raise RecipeError(f"{source}no strategy {name!r}; there are {strategy_names()}")
 
@@ -296,8 +303,8 @@ def check_takes_log(name: str) -> None:
 
 def _require_unit_scale(name: str, what: str) -> None:
     if find_strategy(name)().scale != "unit":
-        having = ", ".join(each for each, entry in STRATEGIES.items() if entry().scale == "unit")
-        raise UsageError(f"the strategy {name} cannot go by {what}; those that can are {having}")
+        others = ", ".join(each for each, entry in STRATEGIES.items() if entry().scale == "unit")
+        raise UsageError(f"the strategy {name} cannot go by {what}; those that can are {others}")
 
 
 def utility_for(strategy: str, utility: UtilityOptions) -> UtilityOptions:
@@ -339,7 +346,7 @@ def make_strategy(
     options: of the user for this strategy; they override the table [utility].
     """
     entry = find_strategy(name)
-    offered: dict[str, object] = {
+    available: dict[str, object] = {
         "topic_words": topic_words or None,
         "split": partial(_stems_of, language=language) if stem else tokens_of,
         "target": utility_for(name, utility).target,
@@ -349,9 +356,9 @@ def make_strategy(
         "access_log": access_log,
     }
     if name in STRATEGIES:  # a plug-in's options of these names have defaults and meanings of their own
-        offered |= {"alpha": utility.alpha, "form": utility.form}
-    taken = {keyword: value for keyword, value in offered.items() if entry.takes(keyword)}
-    return entry(**{**taken, **check_options(name, options)})
+        available |= {"alpha": utility.alpha, "form": utility.form}
+    accepted = {keyword: value for keyword, value in available.items() if entry.takes(keyword)}
+    return entry(**{**accepted, **check_options(name, options)})
 
 
 def _stems_of(text: str, *, language: str) -> Iterable[str]:
@@ -363,10 +370,12 @@ def read_seeds(path: Path, *, notify: Callable[[str], None] = lambda line: None)
 
     notify: called with a message for each host name that is taken for a URL, and if entries are left out.
     """
-    listed = read_url_file(path, "seeds")
-    if listed.left_out:
-        notify(f"{path}: {listed.left_out} of its entries are not pages (scripts, feeds, local files) and are left out")
-    seeds = _seeds_of(listed.lines, str(path), notify)
+    url_file = read_url_file(path, "seeds")
+    if url_file.left_out:
+        notify(
+            f"{path}: {url_file.left_out} of its entries are not pages (scripts, feeds, local files) and are left out"
+        )
+    seeds = _seeds_of(url_file.lines, str(path), notify)
     if not seeds:
         raise RecipeError(f"{path}: no seeds; write one URL a line")
     return seeds

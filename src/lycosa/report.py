@@ -35,10 +35,10 @@ from lycosa.vocabulary.text import byte_size, grouped, visible
 from lycosa.vocabulary.urls import normalise, site_of
 from lycosa.web.outcomes import outcome_counts
 
-PLACES_SHOWN = 25  # hosts, and sites
+SITES_SHOWN = 25  # and hosts
 PAGES_SHOWN = 50
 POINTS_PER_CURVE = 300
-CELLS = 20  # of each side of the heat map
+HEAT_MAP_CELLS = 20  # in each direction
 _CHANGES_SHOWN = 25  # the latest
 _SEEDS_SHOWN = 10
 _REASONS_SHOWN = 3  # of a page; lycosa explain has all
@@ -61,7 +61,7 @@ class TopPage(NamedTuple):
 
 
 class RunFigures(NamedTuple):
-    started: str  # a date for people
+    started: str  # a formatted date
     strategy: str
     pages: int  # stored by this run
     seconds: float
@@ -69,7 +69,7 @@ class RunFigures(NamedTuple):
 
 
 class ChangedPage(NamedTuple):
-    when: str  # a date for people
+    when: str  # a formatted date
     change: str
     title: str
     url: str
@@ -78,7 +78,7 @@ class ChangedPage(NamedTuple):
 class FreshnessFigures(NamedTuple):
     """How up to date the pages are."""
 
-    oldest_look: str  # a date for people
+    oldest_look: str  # a formatted date
     latest_look: str
     looked_again: int  # pages
     changed: int
@@ -96,17 +96,17 @@ class ReportData:
     standings: Sequence[float | None] = ()  # of the same pages, None if unknown
     alphas: Sequence[float | None] = ()  # weight of relevance against standing when the page was chosen
     hosts: Sequence[str] = ()  # of the same pages
-    through_readers: Sequence[bool] = ()  # whether they were found by an access log and not by a link
+    found_by_readers: Sequence[bool] = ()  # whether they were found by an access log and not by a link
     top_pages: Sequence[TopPage] = ()
     outcomes: Mapping[str, int] = field(default_factory=dict)
     skips: Mapping[str, int] = field(default_factory=dict)
-    left_out: Sequence[tuple[str, str]] = ()  # what is missing, and how to change it
+    left_out: Sequence[tuple[str, str]] = ()  # what is missing, and the remedy
     runs: Sequence[RunFigures] = ()
     freshness: FreshnessFigures | None = None
     waiting: int = 0  # URLs
     size: int = 0  # bytes received
     seconds: float = 0.0  # of crawling, over all runs
-    made_at: str = ""  # a date for people
+    made_at: str = ""  # date of the report, formatted
     version: str = ""  # of Lycosa
     recipe: Sequence[tuple[str, str]] = ()  # key and value
     calibration: Calibration = "crawl"  # how relevance is calibrated
@@ -114,16 +114,16 @@ class ReportData:
 
 
 def write_report(collection: Collection, out: Path | None = None) -> Path:
-    """Writes the report of a collection, unless told otherwise into its folder; returns where it is."""
-    place = out or collection.folder / REPORT_FILE
+    """Writes the report of a collection to `out`, by default into its folder; returns the path."""
+    path = out or collection.folder / REPORT_FILE
     page = html_report(collection)
     try:
-        write_file(place, page)
+        write_file(path, page)
     except OSError as error:
         if out is None:
-            raise CollectionError(f"cannot write {place}: {error.strerror}; make room, or give --out") from None
-        raise cannot_write(out, error, way_out="give another --out") from None
-    return place
+            raise CollectionError(f"cannot write {path}: {error.strerror}; make room, or give --out") from None
+        raise cannot_write(out, error, advice="give another --out") from None
+    return path
 
 
 def html_report(collection: Collection) -> str:
@@ -132,26 +132,26 @@ def html_report(collection: Collection) -> str:
 
 
 def report_data(collection: Collection) -> ReportData:
-    """What a report tells of a collection; scans its pages."""
-    folder, recipe = collection.folder, load_recipe(collection.folder, to_read=True)
+    """The content of the report of a collection; scans its pages."""
+    folder, recipe = collection.folder, load_recipe(collection.folder, for_reading=True)
     sample = measured(folder, collection.catalog)
     topic = recipe.topic.text or f"learned from {recipe.topic.examples or 'its rule'}"
     catalog = collection.catalog
-    facts = catalog.summary()
+    summary = catalog.summary()
     relevances: list[float] = []
     standings: list[float | None] = []
     alphas: list[float | None] = []
     hosts: list[str] = []
-    through_readers: list[bool] = []
+    found_by_readers: list[bool] = []
     for page in catalog.pages():
         relevances.append(page.relevance or 0.0)
         standings.append(page.standing)
         alphas.append(weight_of_relevance(page.because))
         hosts.append(page.host)
-        through_readers.append(is_found_by_readers(page.because, page.found_on))
+        found_by_readers.append(is_found_by_readers(page.because, page.found_on))
     runs = [
-        _run_figures(run, following.first_page if following else facts.pages + 1)
-        for run, following in zip_longest(facts.runs, facts.runs[1:])
+        _run_figures(run, following.first_page if following else summary.pages + 1)
+        for run, following in zip_longest(summary.runs, summary.runs[1:])
     ]
     return ReportData(
         name=collection.folder.name,
@@ -160,26 +160,26 @@ def report_data(collection: Collection) -> ReportData:
         standings=standings,
         alphas=alphas,
         hosts=hosts,
-        through_readers=through_readers,
+        found_by_readers=found_by_readers,
         top_pages=[_top_page(page) for page in catalog.pages("relevance", min_relevance=RELEVANT, limit=PAGES_SHOWN)],
         outcomes=outcome_counts(catalog.outcomes_and_statuses()),
-        left_out=[(each.what, each.remedy) for each in omissions_in_words(facts.omissions, recipe)],
-        skips=facts.skipped,
+        left_out=[(each.what, each.remedy) for each in omissions_in_words(summary.omissions, recipe)],
+        skips=summary.skipped,
         runs=runs,
-        freshness=_freshness_figures(facts.freshness, catalog.latest_changes(_CHANGES_SHOWN)),
+        freshness=_freshness_figures(summary.freshness, catalog.latest_changes(_CHANGES_SHOWN)),
         waiting=count_waiting(catalog.connection),
-        size=facts.bytes,
+        size=summary.bytes,
         seconds=sum(run.seconds for run in runs),
         made_at=datetime.now().strftime("%Y-%m-%d %H:%M"),
         calibration=calibration_of(recipe.topic, folder),
         measured=sample if sample is not None and sample.is_enough else None,
         version=__version__,
-        recipe=_recipe_lines(recipe, facts.runs),
+        recipe=_recipe_lines(recipe, summary.runs),
     )
 
 
 def _recipe_lines(recipe: Recipe, runs: Sequence[RunRow]) -> list[tuple[str, str]]:
-    """What a reader has to know to do it again; nothing that may be secret."""
+    """What is needed to repeat the crawl, as keys and values; nothing that may be secret."""
     topic, scope = recipe.topic, msgspec.to_builtins(recipe.scope)
     seeds = list(dict.fromkeys(seed for run in runs for seed in run.seeds))
     more = f" and {len(seeds) - _SEEDS_SHOWN:,} more" if len(seeds) > _SEEDS_SHOWN else ""
@@ -193,12 +193,12 @@ def _recipe_lines(recipe: Recipe, runs: Sequence[RunRow]) -> list[tuple[str, str
         ("strategy", recipe.strategy),
         ("scope", "; ".join(f"{key} = {value}" for key, value in scope.items() if value)),
     ]
-    return [(what, how) for what, how in lines if how]
+    return [(key, value) for key, value in lines if value]
 
 
 def _run_figures(run: RunRow, next_first_page: int) -> RunFigures:
     return RunFigures(
-        started=_moment(run.at, "%Y-%m-%d %H:%M:%S"),
+        started=_format_time(run.at, "%Y-%m-%d %H:%M:%S"),
         strategy=run.strategy,
         pages=max(0, next_first_page - run.first_page),
         seconds=max(0.0, (run.stopped_at or run.at) - run.at),
@@ -206,21 +206,21 @@ def _run_figures(run: RunRow, next_first_page: int) -> RunFigures:
     )
 
 
-def _freshness_figures(facts: Freshness, changes: list[LatestChange]) -> FreshnessFigures | None:
-    if facts.oldest_look is None or facts.latest_look is None:
+def _freshness_figures(freshness: Freshness, changes: list[LatestChange]) -> FreshnessFigures | None:
+    if freshness.oldest_look is None or freshness.latest_look is None:
         return None
     return FreshnessFigures(
-        oldest_look=_moment(facts.oldest_look),
-        latest_look=_moment(facts.latest_look),
-        looked_again=facts.looked_again,
-        changed=facts.changed,
-        vanished=facts.vanished,
-        latest_changes=[ChangedPage(_moment(each.at), each.change, each.title, each.url) for each in changes],
+        oldest_look=_format_time(freshness.oldest_look),
+        latest_look=_format_time(freshness.latest_look),
+        looked_again=freshness.looked_again,
+        changed=freshness.changed,
+        vanished=freshness.vanished,
+        latest_changes=[ChangedPage(_format_time(each.at), each.change, each.title, each.url) for each in changes],
     )
 
 
-def _moment(at: float, form: str = "%Y-%m-%d %H:%M") -> str:
-    return datetime.fromtimestamp(at).strftime(form)
+def _format_time(timestamp: float, pattern: str = "%Y-%m-%d %H:%M") -> str:
+    return datetime.fromtimestamp(timestamp).strftime(pattern)
 
 
 def _top_page(page: PageRow) -> TopPage:
@@ -228,12 +228,12 @@ def _top_page(page: PageRow) -> TopPage:
 
 
 def report_page(data: ReportData) -> str:
-    """The page that tells it."""
+    """The report as an HTML page."""
     title = _text(data.name, 120) or "Collection"
     topic = f'<p class="topic">{_text(data.topic, 600)}</p>' if data.topic.strip() else ""
     made = f"Made {_text(data.made_at)} by Lycosa {_text(data.version)}".rstrip() if data.made_at else "Made by Lycosa"
     charts = (_harvest, _relevance, _readers, _standing, _weight, _freshness, _sites, _hosts)
-    parts = (_cards, *charts, _top_pages, _left_out, _amounts, _runs, _recipe)
+    parts = (_cards, *charts, _top_pages, _left_out, _outcomes_and_skips, _runs, _recipe)
     body = "".join(part(data) for part in parts)
     return html_page(title, kicker="Focused crawl", lead=topic, body=body, footer=f"{made}.")
 
@@ -255,9 +255,9 @@ def harvest_curves(relevances: Sequence[float]) -> tuple[Series, Series]:
 def strategy_marks(runs: Sequence[RunFigures]) -> list[VerticalLine]:
     """The page numbers at which a run changed the strategy."""
     marks, pages = [], 0
-    for before, run in pairwise(runs):
-        pages += before.pages
-        if run.strategy != before.strategy:
+    for previous, run in pairwise(runs):
+        pages += previous.pages
+        if run.strategy != previous.strategy:
             marks.append(VerticalLine(float(pages), f"→ {run.strategy}"))
     return marks
 
@@ -266,13 +266,13 @@ def _cards(data: ReportData) -> str:
     pages = len(data.relevances)
     relevant = sum(relevance >= RELEVANT for relevance in data.relevances)
     figures = (
-        _counted(pages, "page"),
+        _count_card(pages, "page"),
         (grouped(relevant), "relevant" if data.calibration == "rule" else "relevant, says the model"),
         _harvest_card(data, relevant),
         *_standing_card(data),
-        _counted(len(set(map(site_of, data.hosts))), "site"),
-        _counted(len(set(data.hosts)), "host"),
-        _counted(data.waiting, "URL", " waiting"),
+        _count_card(len(set(map(site_of, data.hosts))), "site"),
+        _count_card(len(set(data.hosts)), "host"),
+        _count_card(data.waiting, "URL", " waiting"),
         (byte_size(data.size), "received"),
         (_duration(data.seconds), "of crawling"),
     )
@@ -281,7 +281,7 @@ def _cards(data: ReportData) -> str:
     return f'<dl class="cards in-{columns}">{cards}</dl>\n'
 
 
-def _counted(number: int, noun: str, state: str = "") -> tuple[str, str]:
+def _count_card(number: int, noun: str, state: str = "") -> tuple[str, str]:
     return grouped(number), f"{noun}{'' if number == 1 else 's'}{state}"
 
 
@@ -323,8 +323,10 @@ def _harvest_lead(data: ReportData) -> str:
     sample = data.measured
     if sample is None:
         return f"{lead} lycosa review measures it on pages drawn at random."
-    found = f"{grouped(sample.good)} of {grouped(sample.drawn)} pages drawn at random are on topic, as labelled by hand"
-    return f"{lead} Measured: {found}, so {sample.share:.0%}, probably within {sample.low:.0%}–{sample.high:.0%}."
+    labelled = (
+        f"{grouped(sample.good)} of {grouped(sample.drawn)} pages drawn at random are on topic, as labelled by hand"
+    )
+    return f"{lead} Measured: {labelled}, so {sample.share:.0%}, probably within {sample.low:.0%}–{sample.high:.0%}."
 
 
 def _relevance(data: ReportData) -> str:
@@ -343,16 +345,16 @@ def _relevance(data: ReportData) -> str:
 
 def _readers(data: ReportData) -> str:
     """The pages found by an access log, and their share on topic; empty if there are none."""
-    if not any(data.through_readers):
+    if not any(data.found_by_readers):
         return ""
     pages, relevant = Counter[bool](), Counter[bool]()
-    for is_read, relevance in zip(data.through_readers, data.relevances, strict=False):
+    for is_read, relevance in zip(data.found_by_readers, data.relevances, strict=False):
         pages[is_read] += 1
         relevant[is_read] += relevance >= RELEVANT
     bars = [
-        Bar(name, pages[kind], relevant[kind], f"({relevant[kind] / pages[kind]:.0%} relevant)")
-        for name, kind in (("through readers", True), ("other pages", False))
-        if pages[kind]
+        Bar(name, pages[is_read], relevant[is_read], f"({relevant[is_read] / pages[is_read]:.0%} relevant)")
+        for name, is_read in (("through readers", True), ("other pages", False))
+        if pages[is_read]
     ]
     lead = "Pages that the access log led to before a link did, and the others; the dark part is relevant."
     return section("Readers", lead, for_each_screen(lambda width: bar_chart(bars, title="Readers", width=width)))
@@ -363,7 +365,7 @@ def _standing(data: ReportData) -> str:
     known = [(r, s) for r, s in zip(data.relevances, data.standings, strict=False) if s is not None]
     if not known:
         return ""
-    spread = partial(
+    importance_chart = partial(
         histogram,
         bin_counts([standing for _, standing in known]),
         split=0.5,
@@ -372,9 +374,9 @@ def _standing(data: ReportData) -> str:
         x_title="importance",
         y_title="pages",
     )
-    both = partial(
+    joint_chart = partial(
         heat_map,
-        _joint_counts(known),
+        _cell_counts(known),
         title="Relevance and importance",
         x_title="relevance",
         y_title="importance",
@@ -383,11 +385,11 @@ def _standing(data: ReportData) -> str:
     return section(
         "Importance",
         "How well the Web at large thinks of each page, from 0 to 1, estimated from page and site.",
-        for_each_screen(lambda width: spread(width=width)),
+        for_each_screen(lambda width: importance_chart(width=width)),
     ) + section(
         "Relevance and importance",
         "How many pages are both on topic and important; shades by logarithm.",
-        for_each_screen(lambda width: both(width=width)),
+        for_each_screen(lambda width: joint_chart(width=width)),
     )
 
 
@@ -409,32 +411,32 @@ def _weight(data: ReportData) -> str:
     return section("Weight of relevance", lead, for_each_screen(lambda width: chart(width=width)))
 
 
-def _joint_counts(pairs: Sequence[tuple[float, float]]) -> list[list[int]]:
-    counts = [[0] * CELLS for _ in range(CELLS)]
+def _cell_counts(pairs: Sequence[tuple[float, float]]) -> list[list[int]]:
+    counts = [[0] * HEAT_MAP_CELLS for _ in range(HEAT_MAP_CELLS)]
     for relevance, standing in pairs:
         counts[_cell(standing)][_cell(relevance)] += 1
     return counts
 
 
 def _cell(share: float) -> int:
-    return min(CELLS - 1, max(0, int(share * CELLS)))
+    return min(HEAT_MAP_CELLS - 1, max(0, int(share * HEAT_MAP_CELLS)))
 
 
 def _freshness(data: ReportData) -> str:
     """When pages were checked, and which had changed; empty before any refresh."""
-    facts = data.freshness
-    if facts is None or not facts.looked_again:
+    freshness = data.freshness
+    if freshness is None or not freshness.looked_again:
         return ""
     lead = (
-        f"The pages were last checked between {_text(facts.oldest_look)} and {_text(facts.latest_look)}. "
-        f"{grouped(facts.looked_again)} were rechecked: {grouped(facts.changed)} have changed at least once, "
-        f"{grouped(facts.vanished)} are gone."
+        f"The pages were last checked between {_text(freshness.oldest_look)} and {_text(freshness.latest_look)}. "
+        f"{grouped(freshness.looked_again)} were rechecked: {grouped(freshness.changed)} have changed at least once, "
+        f"{grouped(freshness.vanished)} are gone."
     )
     rows = "".join(
         f"<tr><td>{_text(page.when)}</td><td>{_text(page.change)}</td>"
         f'<td><div class="title">{_text(page.title, 120) or "(no title)"}</div>'
         f'<div class="url">{_link(page.url)}</div></td></tr>\n'
-        for page in facts.latest_changes
+        for page in freshness.latest_changes
     )
     if not rows:
         return section("Freshness", lead, '<p class="none">nothing has changed</p>')
@@ -442,7 +444,7 @@ def _freshness(data: ReportData) -> str:
     return section("Freshness", lead, f"<table>{head}<tbody>\n{rows}</tbody></table>")
 
 
-def places(
+def site_figures(
     names: Iterable[str], relevances: Iterable[float], standings: Sequence[float | None] = ()
 ) -> list[SiteFigures]:
     """The hosts or sites of pages, most pages first."""
@@ -461,11 +463,11 @@ def places(
 
 
 def _sites(data: ReportData) -> str:
-    found = places(map(site_of, data.hosts), data.relevances, data.standings)
-    bars = [Bar(site.name, site.pages, site.relevant, _site_note(site, len(data.relevances))) for site in found]
+    sites = site_figures(map(site_of, data.hosts), data.relevances, data.standings)
+    bars = [Bar(site.name, site.pages, site.relevant, _site_note(site, len(data.relevances))) for site in sites]
     order = "by pages stored, with their share of the collection; the dark part is relevant"
-    lead = f"{_largest(len(found), 'sites')}, {order}."
-    shown = bars[:PLACES_SHOWN]
+    lead = f"{_largest(len(sites), 'sites')}, {order}."
+    shown = bars[:SITES_SHOWN]
     return section("Sites", lead, for_each_screen(lambda width: bar_chart(shown, title="Sites", width=width)))
 
 
@@ -476,17 +478,17 @@ def _site_note(site: SiteFigures, pages: int) -> str:
 
 def _hosts(data: ReportData) -> str:
     """The section of hosts; empty if each host is a site, as it would repeat the section of sites."""
-    found = places(data.hosts, data.relevances)
-    if len(found) == len(set(map(site_of, data.hosts))):
+    hosts = site_figures(data.hosts, data.relevances)
+    if len(hosts) == len(set(map(site_of, data.hosts))):
         return ""
-    bars = [Bar(host.name, host.pages, host.relevant, f"({host.relevant / host.pages:.0%})") for host in found]
-    lead = f"{_largest(len(found), 'hosts')}, by pages stored; the dark part is relevant."
-    shown = bars[:PLACES_SHOWN]
+    bars = [Bar(host.name, host.pages, host.relevant, f"({host.relevant / host.pages:.0%})") for host in hosts]
+    lead = f"{_largest(len(hosts), 'hosts')}, by pages stored; the dark part is relevant."
+    shown = bars[:SITES_SHOWN]
     return section("Hosts", lead, for_each_screen(lambda width: bar_chart(shown, title="Hosts", width=width)))
 
 
-def _largest(number: int, what: str) -> str:
-    return f"The {PLACES_SHOWN} largest of {grouped(number)} {what}" if number > PLACES_SHOWN else f"All {what}"
+def _largest(number: int, noun: str) -> str:
+    return f"The {SITES_SHOWN} largest of {grouped(number)} {noun}" if number > SITES_SHOWN else f"All {noun}"
 
 
 def _top_pages(data: ReportData) -> str:
@@ -507,19 +509,21 @@ def _left_out(data: ReportData) -> str:
     """What the crawl found and did not keep; empty if it kept everything."""
     if not data.left_out:
         return ""
-    rows = "".join(f"<tr><td>{_text(what, 300)}</td><td>{_text(how, 300)}</td></tr>\n" for what, how in data.left_out)
+    rows = "".join(
+        f"<tr><td>{_text(what, 300)}</td><td>{_text(remedy, 300)}</td></tr>\n" for what, remedy in data.left_out
+    )
     head = "<thead><tr><th>What</th><th>What changes it</th></tr></thead>"
     lead = "What the crawl came across and the collection does not have, or not whole."
     return section("Left out", lead, f"<table>{head}<tbody>\n{rows}</tbody></table>")
 
 
-def _amounts(data: ReportData) -> str:
+def _outcomes_and_skips(data: ReportData) -> str:
     charts = []
-    for heading, lead, amounts in (
+    for heading, lead, counts in (
         ("Outcomes", "How the fetches ended: with a page (ok), elsewhere (moved), or why with none.", data.outcomes),
         ("Skipped", "Why links that were found are not fetched; lycosa explain says it of each.", data.skips),
     ):
-        bars = [Bar(label, float(amount)) for label, amount in sorted(amounts.items(), key=lambda pair: -pair[1])[:20]]
+        bars = [Bar(label, float(count)) for label, count in sorted(counts.items(), key=lambda pair: -pair[1])[:20]]
         charts.append(section(heading, lead, bar_chart(bars, title=heading, width=440.0)))
     return f'<div class="pair">{"".join(charts)}</div>\n'
 
@@ -541,7 +545,7 @@ def _runs(data: ReportData) -> str:
 
 def _recipe(data: ReportData) -> str:
     """How the collection was made; empty if unknown."""
-    rows = "".join(f"<tr><td>{_text(what)}</td><td>{_text(how, 600)}</td></tr>\n" for what, how in data.recipe)
+    rows = "".join(f"<tr><td>{_text(key)}</td><td>{_text(value, 600)}</td></tr>\n" for key, value in data.recipe)
     return section("Recipe", "How the collection was made.", f"<table><tbody>\n{rows}</tbody></table>") if rows else ""
 
 

@@ -36,9 +36,9 @@ from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.contracts import Relevance, Strategy
 from lycosa.vocabulary.records import Candidate, Fetch, JsonValue, Outcome, Page, Skip, SkipReason, Url, Visit
 
-ON_TOPIC = ("bee", "hive", "honey", "wax", "queen", "swarm", "drone", "comb")
-WORDS = (*ON_TOPIC, "ship", "sail", "harbour", "anchor", "cake", "sugar", "flour", "stone")
-NO_NUMBERS: tuple[float | None, ...] = (None, 0.0, 1.0, -1.0, 7.5, math.inf, -math.inf, math.nan)
+TOPIC_WORDS = ("bee", "hive", "honey", "wax", "queen", "swarm", "drone", "comb")
+WORDS = (*TOPIC_WORDS, "ship", "sail", "harbour", "anchor", "cake", "sugar", "flour", "stone")
+ODD_SCORES: tuple[float | None, ...] = (None, 0.0, 1.0, -1.0, 7.5, math.inf, -math.inf, math.nan)  # of faulty models
 
 # ------------------------------------------------------------ worlds
 
@@ -50,7 +50,7 @@ class SmallWeb(Struct, frozen=True):
     moved: Mapping[Url, Url] = {}  # redirects
     relevances: Mapping[Url, float] = {}  # 0.5 if missing
     standings: Mapping[Url, float] = {}  # unknown if missing
-    seed: int | None = None  # from which it was made
+    seed: int | None = None  # of the random numbers that it was made from
 
     @property
     def home(self) -> Url:
@@ -69,14 +69,14 @@ class SmallWeb(Struct, frozen=True):
 
     def access_log(self) -> AccessLog:
         """An access log in which two users read all pages, one forwards, one backwards."""
-        walks = {"ann": list(self.pages), "bob": list(self.pages)[::-1]}
-        return AccessLog.of((who, url, at) for who, walk in walks.items() for at, url in enumerate(walk))
+        urls_read = {"ann": list(self.pages), "bob": list(self.pages)[::-1]}
+        return AccessLog.of((user, url, at) for user, urls in urls_read.items() for at, url in enumerate(urls))
 
     def __str__(self) -> str:
         return f"a world of {len(self.pages)} pages" + ("" if self.seed is None else f", seed {self.seed}")
 
 
-Make = Callable[[SmallWeb], Strategy]  # a strategy for a world, with its access log if needed
+MakeStrategy = Callable[[SmallWeb], Strategy]  # a strategy for a world, with its access log if needed
 
 
 @lru_cache(maxsize=10_000)
@@ -101,13 +101,18 @@ def html_page(text: str, links: Iterable[str], *, rel: str = "") -> bytes:
 
 
 def crawl(
-    world: SmallWeb, loop: Loop, seeds: Sequence[Url] | None = None, *, pages: int | None = None, anew: bool = True
+    world: SmallWeb,
+    loop: Loop,
+    seeds: Sequence[Url] | None = None,
+    *,
+    pages: int | None = None,
+    from_seeds: bool = True,
 ) -> list[Visit]:
     """The visits of a sequential crawl, until nothing waits or there are `pages`.
 
-    anew: whether to start with the seeds instead of continuing with the frontier.
+    from_seeds: whether to start with the seeds instead of continuing with the frontier.
     """
-    if anew:
+    if from_seeds:
         loop.start([world.home] if seeds is None else seeds)
     visits: list[Visit] = []
     while (pages is None or sum(visit.page is not None for visit in visits) < pages) and (
@@ -143,31 +148,31 @@ def check_strategy(strategy: Callable[..., Strategy], *, worlds: int = 20) -> No
         return strategy(access_log=world.access_log()) if "log" in needs else strategy()
 
     has_a_name(make)
-    follows_no_link_that_asks_so(make)
+    follows_no_nofollow_link(make)
     learns_from_skips_and_failures(make)
-    passes_dead_moved_and_refused_links(make)
+    continues_after_dead_moved_and_refused_links(make)
     ends_when_its_seeds_are_refused(make)
     for seed in range(worlds):
         world, random = random_world(seed), Random(seed)
         visits_each_page_once(make, world)
         stays_within_links_and_budget(make, world, budget=random.randrange(1, 12))
-        offers_priorities_on_its_scale(make, world)
-        goes_on_where_it_stopped(make, world, stop_after=random.randrange(9))
+        proposes_priorities_on_its_scale(make, world)
+        resumes_where_it_stopped(make, world, stop_after=random.randrange(9))
         takes_over_from_another(make, world, after=random.randrange(1, 6))
-        judged = [(random.choice(NO_NUMBERS), random.choice(NO_NUMBERS)) for _ in range(8)]
-        stays_finite_whatever_models_say(make, world, judged)
+        scores = [(random.choice(ODD_SCORES), random.choice(ODD_SCORES)) for _ in range(8)]
+        stays_finite_whatever_models_say(make, world, scores)
     for seed in range(worlds):
-        says_where_links_were_found(make, random_world(seed))
+        names_the_page_of_each_link(make, random_world(seed))
 
 
-def has_a_name(make: Make) -> None:
+def has_a_name(make: MakeStrategy) -> None:
     """Its `name` is a text, which runs record."""
     world = random_world(0)
     name = getattr(make(world), "name", None)
     _require(isinstance(name, str) and bool(name), "has a `name`", world)
 
 
-def visits_each_page_once(make: Make, world: SmallWeb) -> None:
+def visits_each_page_once(make: MakeStrategy, world: SmallWeb) -> None:
     """Visits no page twice, and every reachable page if it is exhaustive."""
     strategy = make(world)
     visited = urls_of(crawl(world, loop_for(strategy)))
@@ -177,29 +182,29 @@ def visits_each_page_once(make: Make, world: SmallWeb) -> None:
         _require(set(visited) >= reachable, "calls itself exhaustive and so visits every reachable page", world)
 
 
-def stays_within_links_and_budget(make: Make, world: SmallWeb, *, budget: int) -> None:
+def stays_within_links_and_budget(make: MakeStrategy, world: SmallWeb, *, budget: int) -> None:
     """Every candidate is a seed, a known link, or a page of its access log; the crawl stops at the budget."""
     strategy = make(world)
-    known = {world.home, *(world.pages if "log" in getattr(strategy, "needs", ()) else ())}
+    known_urls = {world.home, *(world.pages if "log" in getattr(strategy, "needs", ()) else ())}
     visits = crawl(world, loop_for(strategy), pages=budget)
     for visit in visits:
-        _require(visit.candidate.url in known, "proposes only seeds and links that it has seen", world)
-        known.update(link.target for link in visit.page.links) if visit.page else None
+        _require(visit.candidate.url in known_urls, "proposes only seeds and links that it has seen", world)
+        known_urls.update(link.target for link in visit.page.links) if visit.page else None
     _require(len(visits) <= len(world.pages), "ends", world)
 
 
-def offers_priorities_on_its_scale(make: Make, world: SmallWeb) -> None:
+def proposes_priorities_on_its_scale(make: MakeStrategy, world: SmallWeb) -> None:
     """Priorities are finite, within 0 and 1 on the unit scale, and every candidate has a `because`."""
     strategy = make(world)
-    offered = list(strategy.start([world.home]))
+    proposed = list(strategy.start([world.home]))
     for visit in crawl(world, loop_for(make(world))):
         strategy.learn(visit)
-        offered += strategy.propose(visit)
-    for candidate in offered:
+        proposed += strategy.propose(visit)
+    for candidate in proposed:
         _check_candidate(strategy, candidate, world)
 
 
-def says_where_links_were_found(make: Make, world: SmallWeb) -> None:
+def names_the_page_of_each_link(make: MakeStrategy, world: SmallWeb) -> None:
     """A candidate has the page that links to it as `found_on`, and is one link deeper; seeds have neither. Candidates
     from an access log need not be linked."""
     strategy = make(world)
@@ -214,70 +219,70 @@ def says_where_links_were_found(make: Make, world: SmallWeb) -> None:
                 continue
             source = seen.get(candidate.found_on) if candidate.found_on is not None else None
             is_link = source is not None and any(link.target == candidate.url for link in source.open_links())
-            found = "no page" if candidate.found_on is None else candidate.found_on
-            _require(is_link, f"names a visited page with the link as `found_on`, not {found}", world)
+            found_on = "no page" if candidate.found_on is None else candidate.found_on
+            _require(is_link, f"names a visited page with the link as `found_on`, not {found_on}", world)
             assert source is not None
             depth = source.candidate.depth + 1
             _require(candidate.depth == depth, f"gives this link the depth {depth}, not {candidate.depth}", world)
 
 
 def stays_finite_whatever_models_say(
-    make: Make, world: SmallWeb, judged: Sequence[tuple[float | None, float | None]]
+    make: MakeStrategy, world: SmallWeb, scores: Sequence[tuple[float | None, float | None]]
 ) -> None:
     """Priorities and state stay in bounds for any relevance and standing, including NaN."""
     strategy = make(world)
     if strategy.scale != "unit":
         return
     visits = crawl(world, loop_for(BreadthFirst()))
-    for visit, (relevance, standing) in zip(visits, judged, strict=False):
+    for visit, (relevance, standing) in zip(visits, scores, strict=False):
         visit = replace(visit, relevance=relevance, standing=standing)
         strategy.learn(visit)
         for candidate in strategy.propose(visit):
             _check_candidate(strategy, candidate, world, f", for a page of relevance {relevance}, standing {standing}")
     try:
-        _plain(strategy.state(), world)
+        _through_json(strategy.state(), world)
     except AssertionError as error:
-        raise AssertionError(f"{error}, after pages of relevance and standing {judged}") from error
+        raise AssertionError(f"{error}, after pages of relevance and standing {scores}") from error
 
 
-def goes_on_where_it_stopped(make: Make, world: SmallWeb, *, stop_after: int) -> None:
+def resumes_where_it_stopped(make: MakeStrategy, world: SmallWeb, *, stop_after: int) -> None:
     """Stopped after any page, saved as JSON and restored, it continues as if it had not been stopped: it visits the
     same pages in the same order, and proposes the same for the same reasons. Pages also have standings.
     """
     standings = {url: (number * 7 % 10) / 10 for number, url in enumerate(world.pages)}
     world = replace(world, standings=standings)
-    whole = urls_of(crawl(world, loop_for(make(world))))
+    uninterrupted = urls_of(crawl(world, loop_for(make(world))))
     first, second, third = (make(world) for _ in range(3))
     loop = loop_for(first)
-    begun = urls_of(crawl(world, loop, pages=stop_after))
+    visited_before = urls_of(crawl(world, loop, pages=stop_after))
     for strategy in (second, third):
-        strategy.restore(_plain(first.state(), world))
+        strategy.restore(_through_json(first.state(), world))
         if isinstance(strategy, BaseStrategy):
-            strategy.restore_visited(begun)
+            strategy.restore_visited(visited_before)
     loop.use_strategy(second)
-    rest = crawl(world, loop, anew=False)
-    _require(begun + urls_of(rest) == whole, "goes on as if it had not been stopped", world)
+    rest = crawl(world, loop, from_seeds=False)
+    _require(visited_before + urls_of(rest) == uninterrupted, "goes on as if it had not been stopped", world)
     for visit in rest:
         first.learn(visit)
         third.learn(visit)
-        same = list(first.propose(visit)) == list(third.propose(visit))
-        _require(same, "proposes the same, for the same reasons, once it was saved and restored", world)
+        is_same = list(first.propose(visit)) == list(third.propose(visit))
+        _require(is_same, "proposes the same, for the same reasons, once it was saved and restored", world)
 
 
-def takes_over_from_another(make: Make, world: SmallWeb, *, after: int) -> None:
+def takes_over_from_another(make: MakeStrategy, world: SmallWeb, *, after: int) -> None:
     """After replaying the visits of another strategy, it continues from there; an exhaustive one visits everything."""
     loop = loop_for(BreadthFirst())
-    begun = crawl(world, loop, pages=after)
+    visited_before = crawl(world, loop, pages=after)
     strategy = make(world)
-    loop.rerank_from_history(strategy, [world.home], begun)
-    visited = urls_of(begun) + urls_of(crawl(world, loop, anew=False))
+    loop.rerank_from_history(strategy, [world.home], visited_before)
+    visited = urls_of(visited_before) + urls_of(crawl(world, loop, from_seeds=False))
     _require(len(visited) == len(set(visited)), "visits no page that another strategy has visited before it", world)
     if strategy.exhaustive:
         reachable = set(urls_of(crawl(world, loop_for(BreadthFirst()))))
         _require(set(visited) >= reachable, "goes on to every reachable page where it takes over from another", world)
 
 
-def follows_no_link_that_asks_so(make: Make) -> None:
+def follows_no_nofollow_link(make: MakeStrategy) -> None:
     """A link with rel=nofollow is not proposed."""
     home = Url("http://a.example/")
     world = SmallWeb({home: html_page("text", ["http://a.example/1"], rel="nofollow")})
@@ -286,7 +291,7 @@ def follows_no_link_that_asks_so(make: Make) -> None:
     _require(list(strategy.propose(visit)) == [], "follows no link that asks not to be followed", world)
 
 
-def learns_from_skips_and_failures(make: Make) -> None:
+def learns_from_skips_and_failures(make: MakeStrategy) -> None:
     """Skips and failures of unknown URLs neither raise nor yield candidates."""
     strategy, candidate = make(SmallWeb({})), Candidate(Url("http://a.example/"), 0.5)
     for event in (
@@ -297,7 +302,7 @@ def learns_from_skips_and_failures(make: Make) -> None:
         _require(list(strategy.propose(event)) == [], "proposes nothing instead of what it never asked for", None)
 
 
-def passes_dead_moved_and_refused_links(make: Make) -> None:
+def continues_after_dead_moved_and_refused_links(make: MakeStrategy) -> None:
     """Dead and refused links do not end the crawl, and redirects are followed."""
     home, host = Url("http://a.example/"), "http://a.example"
     moved = {Url(f"{host}/moved{n}"): Url(f"{host}/{n}") for n in range(4)}
@@ -306,27 +311,27 @@ def passes_dead_moved_and_refused_links(make: Make) -> None:
     targets = {url: html_page(f"number {url}", [home]) for url in moved.values()}
     pages = {home: html_page("Many links.", [*moved, *dead, *refused]), **targets}
     world = SmallWeb(pages, moved)
-    log = SmallWeb(dict.fromkeys((*pages, *moved, *dead, *refused), b""))
-    loop = loop_for(make(log), Admission(Scope(exclude_hosts=("b.example",))))
+    log_world = SmallWeb(dict.fromkeys((*pages, *moved, *dead, *refused), b""))
+    loop = loop_for(make(log_world), Admission(Scope(exclude_hosts=("b.example",))))
     visited = set(urls_of(crawl(world, loop)))
     _require(visited == {*pages, *moved, *dead}, "goes on where links are dead, moved or refused", world)
 
 
-def ends_when_its_seeds_are_refused(make: Make) -> None:
+def ends_when_its_seeds_are_refused(make: MakeStrategy) -> None:
     """If no seed may be fetched, the crawl ends."""
     world = SmallWeb({Url("http://a.example/"): html_page("text", [])})
     loop = loop_for(make(SmallWeb({})), Admission(Scope(hosts=("b.example",))))
     _require(crawl(world, loop) == [], "ends where its seeds are refused", world)
 
 
-def _check_candidate(strategy: Strategy, candidate: Candidate, world: SmallWeb, given: str = "") -> None:
+def _check_candidate(strategy: Strategy, candidate: Candidate, world: SmallWeb, circumstances: str = "") -> None:
     priority = candidate.priority
-    _require(math.isfinite(priority), f"offers finite priorities, not {priority}{given}", world)
-    on_scale = strategy.scale == "order" or 0.0 <= priority <= 1.0
-    _require(on_scale, f"offers priorities within 0 and 1, as its scale says, not {priority}{given}", world)
-    _require(bool(candidate.because), f"says of every candidate why it is wanted, in `because`{given}", world)
-    finite = all(math.isfinite(number) for number in _numbers_in(candidate.because))
-    _require(finite, f"gives reasons in finite numbers, not {candidate.because}{given}", world)
+    _require(math.isfinite(priority), f"offers finite priorities, not {priority}{circumstances}", world)
+    is_on_scale = strategy.scale == "order" or 0.0 <= priority <= 1.0
+    _require(is_on_scale, f"offers priorities within 0 and 1, as its scale says, not {priority}{circumstances}", world)
+    _require(bool(candidate.because), f"says of every candidate why it is wanted, in `because`{circumstances}", world)
+    is_finite = all(math.isfinite(number) for number in _numbers_in(candidate.because))
+    _require(is_finite, f"gives reasons in finite numbers, not {candidate.because}{circumstances}", world)
 
 
 def _numbers_in(because: Mapping[str, JsonValue]) -> Iterator[float]:
@@ -337,7 +342,7 @@ def _numbers_in(because: Mapping[str, JsonValue]) -> Iterator[float]:
             yield value
 
 
-def _plain(state: JsonValue, world: SmallWeb) -> JsonValue:
+def _through_json(state: JsonValue, world: SmallWeb) -> JsonValue:
     """A state after a round trip through JSON."""
     try:
         return json.loads(json.dumps(state, allow_nan=False))
@@ -364,14 +369,14 @@ def check_relevance(model: Any, *, pages: int = 50) -> None:
 def check_trainer(trainer: Any, *, pages: int = 50) -> None:
     """Checks that models trained on the same pages, or saved as JSON and loaded, give the same scores."""
     random = Random(0)
-    good = [_terms(random, ON_TOPIC) for _ in range(5)]
-    bad = [_terms(random, WORDS[len(ON_TOPIC) :]) for _ in range(7)]
+    good = [_terms(random, TOPIC_WORDS) for _ in range(5)]
+    bad = [_terms(random, WORDS[len(TOPIC_WORDS) :]) for _ in range(7)]
     crawled = [_terms(random, WORDS) for _ in range(9)]
-    background = [_terms(random, WORDS[len(ON_TOPIC) :]) for _ in range(8)]
+    background = [_terms(random, WORDS[len(TOPIC_WORDS) :]) for _ in range(8)]
     none: list[dict[str, int]] = []
-    for beside in ((bad, none, none), (bad, crawled, none), (none, none, background), (none, crawled, background)):
-        first, again = trainer.train(good, *beside), trainer.train(good, *beside)
-        loaded = trainer.from_plain(_plain(first.to_plain(), SmallWeb({})))
+    for other_pages in ((bad, none, none), (bad, crawled, none), (none, none, background), (none, crawled, background)):
+        first, again = trainer.train(good, *other_pages), trainer.train(good, *other_pages)
+        loaded = trainer.from_plain(_through_json(first.to_plain(), SmallWeb({})))
         for seed in range(pages):
             page = random_page(seed)
             judges_within_0_and_1(first, page)
@@ -425,16 +430,16 @@ def chooses_within_the_budget(policy: RefreshPolicy, table: HistoryTable, *, now
     _require(len(chosen) <= max(0, min(budget, len(table))), "keeps within the budget", table)
     _require(len(set(chosen)) == len(chosen), "chooses no row twice", table)
     _require(set(chosen) <= set(range(len(table))), "chooses rows of the table", table)
-    untouched = all(np.array_equal(a, b, equal_nan=True) for a, b in zip(before, _columns(table), strict=True))
-    _require(untouched, "leaves the table as it was", table)
+    is_unchanged = all(np.array_equal(a, b, equal_nan=True) for a, b in zip(before, _columns(table), strict=True))
+    _require(is_unchanged, "leaves the table as it was", table)
 
 
 def chooses_the_same_with_the_same_seed(policy: Callable[..., RefreshPolicy], table: HistoryTable) -> None:
     """Two policies with the same seed choose the same, call after call."""
     one, other = policy(seed=5), policy(seed=5)
     for now in (10.0, 11.0, 12.0):
-        same = one.choose(table, now, 7).tolist() == other.choose(table, now, 7).tolist()
-        _require(same, "chooses the same with the same seed", table)
+        is_same = one.choose(table, now, 7).tolist() == other.choose(table, now, 7).tolist()
+        _require(is_same, "chooses the same with the same seed", table)
 
 
 def random_table(seed: int, *, pages: int) -> HistoryTable:
@@ -442,8 +447,8 @@ def random_table(seed: int, *, pages: int) -> HistoryTable:
     random = Random(seed)
 
     def amounts() -> Any:
-        odd = (0.0, 1e-300, 1e300, math.nan, math.inf)
-        return np.array([random.choice(odd) if random.random() < 0.2 else random.random() for _ in range(pages)])
+        extremes = (0.0, 1e-300, 1e300, math.nan, math.inf)
+        return np.array([random.choice(extremes) if random.random() < 0.2 else random.random() for _ in range(pages)])
 
     return HistoryTable(
         urls=[Url(f"http://a.example/{number}") for number in range(pages)],
@@ -468,10 +473,10 @@ def _columns(table: HistoryTable) -> list[Any]:
 def check_exporter(write: Callable[[Iterator[dict[str, Any]], BinaryIO], None], *, rows: int = 20) -> None:
     """Checks that an exporter accepts any rows, even none, is deterministic, and leaves the file open."""
     for count in (0, 1, rows):
-        given = iter(random_rows(count))
+        given_rows = iter(random_rows(count))
         out = io.BytesIO()
-        write(given, out)
-        _require(next(given, None) is None, "writes every row", f"{count} rows")
+        write(given_rows, out)
+        _require(next(given_rows, None) is None, "writes every row", f"{count} rows")
         _require(not out.closed, "leaves the file open, for it is not its own", f"{count} rows")
         again = io.BytesIO()
         write(iter(random_rows(count)), again)
@@ -503,6 +508,6 @@ def random_rows(count: int) -> list[dict[str, Any]]:
     ]
 
 
-def _require(holds: bool, law: str, shown_by: object) -> None:
-    if not holds:
-        raise AssertionError(f"broken law: it {law}" + (f"; shown by {shown_by}" if shown_by is not None else ""))
+def _require(is_obeyed: bool, law: str, example: object) -> None:
+    if not is_obeyed:
+        raise AssertionError(f"broken law: it {law}" + (f"; shown by {example}" if example is not None else ""))

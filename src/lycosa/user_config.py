@@ -24,12 +24,12 @@ class UserConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def config_file() -> Path:
-    return _base("XDG_CONFIG_HOME", ".config") / "config.toml"
+    return _folder_in("XDG_CONFIG_HOME", ".config") / "config.toml"
 
 
 def data_folder() -> Path:
     """The folder of files that all collections of a user share."""
-    return _base("XDG_DATA_HOME", ".local/share")
+    return _folder_in("XDG_DATA_HOME", ".local/share")
 
 
 def authority_file() -> Path:
@@ -37,7 +37,7 @@ def authority_file() -> Path:
     return data_folder() / "authority.table"
 
 
-def _base(variable: str, default: str) -> Path:
+def _folder_in(variable: str, default: str) -> Path:
     value = Path(os.environ.get(variable, ""))
     if value.is_absolute():
         return value / "lycosa"

@@ -62,7 +62,7 @@ def entries_in(frontier: MemoryFrontier | SequentialFrontier) -> int:
     """How many entries its queues have, those out of date among them."""
     if isinstance(frontier, SequentialFrontier):
         return len(frontier._queue)
-    return sum(len(queue.entries) for queue in frontier._hosts._queues.values())
+    return sum(len(queue.entries) for queue in frontier._host_queues._queues.values())
 
 
 offers = st.lists(

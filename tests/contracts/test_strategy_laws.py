@@ -11,7 +11,7 @@ from lycosa import testing
 from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.strategies import STRATEGIES
 from lycosa.strategies.registry import check_options
-from lycosa.testing import Make, SmallWeb, html_page
+from lycosa.testing import MakeStrategy, SmallWeb, html_page
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Fetch, Link, Outcome, Page, Url, Visit
@@ -35,7 +35,7 @@ on_the_unit_scale = pytest.mark.parametrize("name", [name for name in STRATEGIES
 any_number = st.none() | st.floats()
 
 
-def maker(name: str) -> Make:
+def maker(name: str) -> MakeStrategy:
     """Makes a strategy; those that are nothing without an access log have that of the world."""
 
     def make(world: SmallWeb) -> Strategy:
@@ -74,7 +74,7 @@ def test_a_number_that_makes_no_sense_is_refused_and_every_other_works(name: str
         except UsageError as error:
             assert option.name.replace("_", " ") in str(error).replace("_", " ")
             continue
-        testing.offers_priorities_on_its_scale(make, TOPICAL_WORLD)
+        testing.proposes_priorities_on_its_scale(make, TOPICAL_WORLD)
 
 
 @every_strategy
@@ -101,20 +101,20 @@ def test_on_any_graph_pages_come_from_seeds_links_or_a_log_and_within_the_budget
 
 @every_strategy
 def test_priorities_are_finite_and_on_the_scale_it_declares(name: str) -> None:
-    testing.offers_priorities_on_its_scale(maker(name), TOPICAL_WORLD)
+    testing.proposes_priorities_on_its_scale(maker(name), TOPICAL_WORLD)
 
 
 @every_strategy
 @every_world
 def test_candidates_say_where_they_were_found_and_how_deep(name: str, world: SmallWeb) -> None:
-    testing.says_where_links_were_found(maker(name), world)
+    testing.names_the_page_of_each_link(maker(name), world)
 
 
 @pytest.mark.slow
 @every_strategy
 @pytest.mark.parametrize("stop_after", [0, 1, 2, 7, 20])
 def test_stopped_after_any_visit_and_restored_it_goes_on_as_if_it_had_not(name: str, stop_after: int) -> None:
-    testing.goes_on_where_it_stopped(maker(name), TOPICAL_WORLD, stop_after=stop_after)
+    testing.resumes_where_it_stopped(maker(name), TOPICAL_WORLD, stop_after=stop_after)
 
 
 @pytest.mark.slow
@@ -134,7 +134,7 @@ def test_takes_over_from_another_strategy(name: str) -> None:
 
 @every_strategy
 def test_a_link_that_may_not_be_followed_is_not_proposed(name: str) -> None:
-    testing.follows_no_link_that_asks_so(maker(name))
+    testing.follows_no_nofollow_link(maker(name))
 
 
 @every_strategy
@@ -144,7 +144,7 @@ def test_learns_from_skips_and_failed_visits(name: str) -> None:
 
 @every_strategy
 def test_goes_on_where_links_are_dead_moved_or_refused(name: str) -> None:
-    testing.passes_dead_moved_and_refused_links(maker(name))
+    testing.continues_after_dead_moved_and_refused_links(maker(name))
 
 
 @every_strategy

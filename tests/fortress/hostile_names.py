@@ -239,7 +239,7 @@ async def fetch_all() -> dict[str, list[tuple[str, str, str]]]:
             found.append((str(fetch.outcome), fetch.detail, fetch.address))
             if name == "rebinding":
                 web._transfers.close()  # so that the name is asked for again
-                web._transfers = type(web._transfers)(**web._transfers._make.keywords)
+                web._transfers = type(web._transfers)(**web._transfers._new_transfer.keywords)
         return name, found
 
     rebound = await fetched("rebinding")

@@ -120,7 +120,7 @@ def _url(data: bytes) -> None:
 def _robots(data: bytes) -> None:
     web = RobotsWeb.__new__(RobotsWeb)
     web._token = "lycosa"
-    policy = web._policy_of(data, until=0.0)
+    policy = web._parse_policy(data, until=0.0)
     assert 0.0 <= policy.crawl_delay < 1e6
     if policy.rules is not None:
         policy.rules.can_fetch("http://host/a/b?c", "lycosa")
@@ -381,7 +381,7 @@ PARSERS: dict[str, Parser] = {
         (b'honey +bee -"old hive" (title:x OR host:y.example) wor*', b"((((", b'"'),
     ),
     "log": Parser(_log_line, (LOG,)),
-    "recipe": Parser(_from_file(lambda path: load_recipe(path.parent, to_read=True), "lycosa.toml"), (RECIPE,)),
+    "recipe": Parser(_from_file(lambda path: load_recipe(path.parent, for_reading=True), "lycosa.toml"), (RECIPE,)),
     "urls": Parser(
         _from_file(lambda path: read_url_file(path, "seeds").lines), (b"# c\nhttp://site.example/\n", BOOKMARKS, OPML)
     ),

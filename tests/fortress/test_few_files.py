@@ -30,7 +30,10 @@ def test_a_socket_that_cannot_be_opened_postpones_the_fetch(
 
     async def ask(server: LoopbackServer) -> tuple[Outcome, float | None]:
         web = LiveWeb(
-            user_agent="lycosa/1", clock=WallClock(), resolve=server.everything, lacks_files=lambda: lacked.append(True)
+            user_agent="lycosa/1",
+            clock=WallClock(),
+            resolve=server.everything,
+            on_out_of_files=lambda: lacked.append(True),
         )
         monkeypatch.setattr(lycosa.web.transfers.socket, "socket", NoSocket)
         fetch = await web.fetch(Url("http://a.example/"))
@@ -67,7 +70,7 @@ def test_a_crawl_that_runs_out_of_files_goes_on_with_fewer_fetches(tmp_path, mon
     with LoopbackServer({"/": PAGE, "/robots.txt": response(b"", "404 Not Found")}) as server:
         folder = collection(tmp_path / "c", [f"http://n{n}.example/" for n in range(10)])
         monkeypatch.setattr(lycosa.web.transfers, "socket", _with(socket, ScarceSocket))
-        monkeypatch.setattr(lycosa.web.http, "_FILES_DELAY", 0.02)
+        monkeypatch.setattr(lycosa.web.http, "_OUT_OF_FILES_DELAY", 0.02)
         said = done("crawl", folder, "--delay", 0, "--resolve", server.everything[0])
     assert rows(folder, "SELECT count(*) FROM pages") == [(10,)]
     assert rows(folder, "SELECT count(*) FROM fetches WHERE outcome != 'ok'") == [(0,)]

@@ -130,7 +130,7 @@ def test_a_journal_that_names_nothing_is_rolled_back(tmp_path):
     with closing(sqlite3.connect(tmp_path / "d")) as database:
         database.execute("CREATE TABLE t (x)")
     put_journal(tmp_path / "d", None)
-    with closing(open_database(tmp_path / "d", mode="rw", longest_value=1_000)) as database:
+    with closing(open_database(tmp_path / "d", mode="rw", max_value_size=1_000)) as database:
         assert database.execute("SELECT count(*) FROM t").fetchone() == (0,)
     assert not (tmp_path / "d-journal").exists()
 

@@ -87,7 +87,7 @@ def test_what_is_trusted_cannot_be_said_in_another_way(foreign):
 )
 def test_a_regular_expression_needs_trust_as_it_may_take_hours(foreign, rule, line):
     (foreign / "lycosa.toml").write_text(f"[topic]\n{line.format(rule)}\n")
-    assert len(settings_to_trust(foreign, load_recipe(foreign, to_read=True))) == 1
+    assert len(settings_to_trust(foreign, load_recipe(foreign, for_reading=True))) == 1
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_labels_are_read_in_linear_time(foreign, monkeypatch):
 
     labels = {Counted(f"http://bees.example/{number}"): number % 2 == 0 for number in range(2_000)}
     monkeypatch.setattr(topics, "read_labels", lambda folder: labels)
-    found = topics.examples_of(load_recipe(foreign, to_read=True).topic, foreign)
+    found = topics.examples_of(load_recipe(foreign, for_reading=True).topic, foreign)
     assert (len(found.good), len(found.bad)) == (1_001, 1_000)  # the first is the topic in words
     assert compared < 20_000
 

@@ -129,7 +129,7 @@ def test_nothing_is_left_of_limits_that_nobody_needs() -> None:
         frontier.settle(candidate.url)
         clock._now += 2 * DELAY
     assert frontier.take(clock.now()) is None
-    assert len(frontier._hosts._limits) == 0
+    assert len(frontier._host_queues._limits) == 0
 
 
 def test_both_lanes_of_a_refresh_share_the_limit() -> None:

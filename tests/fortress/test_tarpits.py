@@ -87,8 +87,8 @@ def landed(
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes a second is slow; here, what takes a fiftieth of it."""
-    monkeypatch.setattr(lycosa.run.crawl, "SLOW", 0.02)
-    monkeypatch.setattr(lycosa.frontier.shared_limits, "SLOW", 0.02)
+    monkeypatch.setattr(lycosa.run.crawl, "SLOW_RESPONSE", 0.02)
+    monkeypatch.setattr(lycosa.frontier.shared_limits, "SLOW_RESPONSE", 0.02)
 
 
 GOOD = {f"http://good{n % 5}.example/{n}": 0.5 for n in range(60)}

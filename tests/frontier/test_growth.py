@@ -37,13 +37,13 @@ def wildcards(first: int, count: int) -> list[Candidate]:
 
 def things_kept(frontier: MemoryFrontier) -> dict[str, int]:
     """How many of each, in memory and apart from what was visited."""
-    hosts, admission = frontier._hosts, frontier._admission
+    hosts, admission = frontier._host_queues, frontier._admission
     return {
         "hosts": len(hosts._queues),
         "entries": sum(len(queue.entries) for queue in hosts._queues.values()),
-        "listings": len(hosts._idle) + len(hosts._blocked) + len(hosts._resting) + len(hosts._leaving),
-        "host counts": len(admission._of_host),
-        "path counts": len(admission._of_path),
+        "listings": len(hosts._idle) + len(hosts._unavailable) + len(hosts._resting) + len(hosts._leaving),
+        "host counts": len(admission._urls_of_host),
+        "path counts": len(admission._queries_of_path),
         "candidates": len(frontier._changed if isinstance(frontier, DurableFrontier) else frontier._candidates),
         "refused": len(frontier._refused),
     }

@@ -20,7 +20,7 @@ def ranked(waiting: list[Candidate]) -> list[Candidate]:
 @pytest.mark.slow
 @given(st.lists(st.tuples(PRIORITIES, st.integers(0, 40)), max_size=12))
 def test_a_ladder_is_a_sorted_list_whatever_comes_and_goes(turns: list[tuple[list[float], int]]) -> None:
-    rung, sequential._RUNG = sequential._RUNG, 5  # so that small examples climb
+    rung, sequential._RUNG_SIZE = sequential._RUNG_SIZE, 5  # so that small examples climb
     try:
         queue, plain, order = LadderQueue(), list[Candidate](), 0
         for priorities, pops in turns:
@@ -32,7 +32,7 @@ def test_a_ladder_is_a_sorted_list_whatever_comes_and_goes(turns: list[tuple[lis
                 assert queue.pop() == (plain.pop(0) if plain else None)
             assert len(queue) == len(plain) and ranked(list(queue)) == plain
     finally:
-        sequential._RUNG = rung
+        sequential._RUNG_SIZE = rung
 
 
 @pytest.mark.slow

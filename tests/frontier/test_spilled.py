@@ -172,8 +172,8 @@ def test_what_is_in_memory_changes_nothing(
     patched.setattr(spilled, "_MAX_RANKED", ranked)
     patched.setattr(host_queues, "_MIN_IN_MEMORY", 1)
     patched.setattr(host_queues, "_READ_BATCH", 2)
-    patched.setattr(spilled, "_MAX_LISTED", 2)
-    patched.setattr(spilled, "_WASTE", 0)
+    patched.setattr(spilled, "_MAX_LISTINGS", 2)
+    patched.setattr(spilled, "_MIN_COMPACTED", 0)
     try:
         all_there = Driver(1_000, options, quotas, make_strategy)
         hardly = Driver(in_memory, options, quotas, make_strategy)
@@ -226,31 +226,31 @@ def test_memory_and_statements_do_not_grow_with_what_waits(tmp_path: Path, monke
     assert many > few + 10_000
     assert after - before < 100 * (many - few)
     assert len(frontier._waiting) <= 400
-    assert len(frontier._hosts._queues) <= 400
+    assert len(frontier._host_queues._queues) <= 400
     assert max(costs) <= 2 * 20  # for what is taken; what is put needs none
 
 
 def test_a_host_without_waiting_links_costs_nothing() -> None:
     frontier = DurableFrontier(sqlite3.connect(":memory:"), clock=SimulatedClock(), delay=0.0, in_memory=10)
     frontier.put([Candidate(Url(f"http://h{number}.example/"), 0.5) for number in range(300)])
-    assert frontier._spilled is not None and len(frontier._spilled.slots) >= 290
+    assert frontier._spilled is not None and len(frontier._spilled.list_of) >= 290
     while (taken := frontier.take(0.0)) is not None:
         frontier.settle(taken.url)
-    assert len(frontier._spilled.slots) == len(frontier._hosts._queues) == len(frontier) == 0
+    assert len(frontier._spilled.list_of) == len(frontier._host_queues._queues) == len(frontier) == 0
 
 
 def test_a_file_of_entries_that_were_taken_is_written_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spilled, "_WASTE", 10_000)
+    monkeypatch.setattr(spilled, "_MIN_COMPACTED", 10_000)
     entries = SpilledEntries()
-    slot = entries.slot_for(1)
+    list_number = entries.list_for(1)
     for order in range(1, 2_001):
-        entries.add(slot, float(-order), order, order)
+        entries.add(list_number, float(-order), order, order)
         if order > 10:
             entries.waiting[order - 10] = 0
         entries.compact()
     assert len(entries._file) < 20_000
-    assert entries.take(slot, 100) == list(range(2_000, 1_990, -1))
-    assert len(entries.slots) == len(entries) == 0
+    assert entries.take(list_number, 100) == list(range(2_000, 1_990, -1))
+    assert len(entries.list_of) == len(entries) == 0
 
 
 def test_a_candidate_that_was_prefetched_before_it_was_saved_is_complete() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.pictures.heat_map import heat_map
-from lycosa.pictures.wheel import MAX_HUBS, wheel
+from lycosa.pictures.wheel import MAX_PORTALS, wheel
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -36,7 +36,7 @@ def test_hubs_and_spokes_are_drawn_and_named():
 def test_of_many_hubs_some_are_drawn_and_it_says_so():
     picture = wheel([(f"h{number}.example/", 1000) for number in range(5000)])
     assert len(picture) < 300_000
-    assert any(f"{MAX_HUBS} of 5000 portals" in said for said in words(picture))
+    assert any(f"{MAX_PORTALS} of 5000 portals" in said for said in words(picture))
 
 
 @pytest.mark.slow

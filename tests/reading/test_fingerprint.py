@@ -93,7 +93,7 @@ def test_near_means_few_bits(fingerprint: int, bits: set[int]) -> None:
 
 
 def test_a_block_remembers_a_bounded_number_of_pages() -> None:
-    seen, rng = NearDuplicates(block_size=10), random.Random(5)
+    seen, rng = NearDuplicates(max_compared=10), random.Random(5)
     fingerprints = [rng.getrandbits(48) << 16 | 0xBEEF for _ in range(1000)]  # all alike in one block
     for number, fingerprint in enumerate(fingerprints):
         seen.add(fingerprint, Url(f"http://site.example/{number}"))
@@ -110,15 +110,17 @@ def test_both_fit_in_64_bits(tokens: list[str]) -> None:
 class _ByDictionary:
     """Near-duplicates as they are defined: of each block, the oldest match among its latest pages."""
 
-    def __init__(self, block_size: int):
-        self._block_size = block_size
+    def __init__(self, max_compared: int):
+        self._max_compared = max_compared
         self._pages: dict[int, Url] = {}
 
     def find(self, fingerprint: int) -> Url | None:
         for place in range(0, 64, 16):
             shared = [other for other in self._pages if (other ^ fingerprint) >> place & 0xFFFF == 0]
             near = [
-                other for other in shared[-self._block_size :] if _distance(fingerprint, other) <= MAX_HAMMING_DISTANCE
+                other
+                for other in shared[-self._max_compared :]
+                if _distance(fingerprint, other) <= MAX_HAMMING_DISTANCE
             ]
             if near:
                 return self._pages[near[0]]
@@ -133,9 +135,11 @@ fingerprints = st.lists(st.sampled_from([0, 1, 2, 3, 1 << 63, (1 << 64) - 1]) | 
 
 
 @pytest.mark.slow
-@given(fingerprints=fingerprints, block_size=st.integers(1, 5))
-def test_the_oldest_match_among_the_latest_pages_of_a_block_is_found(fingerprints: list[int], block_size: int) -> None:
-    seen, expected = NearDuplicates(block_size=block_size), _ByDictionary(block_size)
+@given(fingerprints=fingerprints, max_compared=st.integers(1, 5))
+def test_the_oldest_match_among_the_latest_pages_of_a_block_is_found(
+    fingerprints: list[int], max_compared: int
+) -> None:
+    seen, expected = NearDuplicates(max_compared=max_compared), _ByDictionary(max_compared)
     for number, fingerprint in enumerate(fingerprints):
         if fingerprint:
             assert seen.find(fingerprint) == expected.find(fingerprint)

@@ -22,7 +22,7 @@ GERMAN = "Die Spinne wartet nicht im Netz, sondern läuft ihrer Beute nach und t
     ],
 )
 def test_checked_the_text_tells_its_language_or_the_page_does(text: str, declared: str, language: str) -> None:
-    assert language_of(text, declared, check=True) == language
+    assert language_of(text, declared, prefer_detected=True) == language
 
 
 def test_unchecked_the_page_tells_its_language_or_the_text_does() -> None:

@@ -13,8 +13,8 @@ from lycosa.report import (
     SiteFigures,
     TopPage,
     harvest_curves,
-    places,
     report_page,
+    site_figures,
     strategy_marks,
 )
 from lycosa.run.review import Measured
@@ -55,7 +55,7 @@ class Elements(HTMLParser):
 
 def test_the_report_tells_what_came_through_readers():
     assert "Readers" not in report_page(DATA)
-    page = report_page(replace(DATA, through_readers=(True, False, True, False) * 250))
+    page = report_page(replace(DATA, found_by_readers=(True, False, True, False) * 250))
     assert "through readers" in page and "(100% relevant)" in page
     assert "other pages" in page and "(50% relevant)" in page
 
@@ -104,9 +104,9 @@ def test_the_report_shows_sites_pages_outcomes_skips_and_runs():
 
 
 def test_places_have_their_pages_the_relevant_ones_and_their_mean_standing():
-    found = places(["a", "b", "b", "b", "c"], [0.9, 0.9, 0.1, 0.5, 0.0], [0.2, 0.5, None, 0.7, None])
+    found = site_figures(["a", "b", "b", "b", "c"], [0.9, 0.9, 0.1, 0.5, 0.0], [0.2, 0.5, None, 0.7, None])
     assert found == [SiteFigures("b", 3, 2, 0.6), SiteFigures("a", 1, 1, 0.2), SiteFigures("c", 1, 0)]
-    assert places(["a"], [1.0]) == [SiteFigures("a", 1, 1)]
+    assert site_figures(["a"], [1.0]) == [SiteFigures("a", 1, 1)]
 
 
 def test_sites_are_shown_with_their_share_of_the_collection():

@@ -92,7 +92,7 @@ def test_what_robots_forbids_is_no_request_and_yet_takes_its_turn() -> None:
     web = RobotsWeb(star, user_agent="lycosa/0", clock=clock)
     crawl = crawl_of(STAR, BreadthFirst(), clock=clock, web=web, budget=Budget(requests=5))
     assert len(visits_of(crawl, [HUB])) == 5
-    assert (crawl.status.requests.requests, crawl.status.requests.barred, crawl.status.requests.answers) == (1, 4, 5)
+    assert (crawl.status.requests.requests, crawl.status.requests.not_sent, crawl.status.requests.answers) == (1, 4, 5)
     assert crawl.status.stop_reason.startswith("1 request was made, as asked; 4 more were not")
 
 

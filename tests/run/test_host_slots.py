@@ -12,7 +12,7 @@ def test_without_a_crawl_it_is_everybodys_turn() -> None:
     assert slots.acquire(HOST, 0.0) is None
     slots.release(HOST, 0.0)
     assert slots.claim_address(HOST, "192.0.2.1")
-    assert not slots.rests_after_requests
+    assert not slots.has_delay
 
 
 def test_the_frontier_of_the_crawl_under_way_is_asked() -> None:
@@ -20,7 +20,7 @@ def test_the_frontier_of_the_crawl_under_way_is_asked() -> None:
     frontier = MemoryFrontier(clock=clock, delay=1.0)
     frontier.put([Candidate(Url("http://a.example/"), 0.5)])
     slots.use(frontier)
-    assert slots.rests_after_requests
+    assert slots.has_delay
     assert slots.acquire(HOST, 10.0) is None
     assert frontier.take(10.0) is None  # it is busy
     assert slots.acquire(HOST, 10.0) == 11.0

@@ -79,7 +79,7 @@ def test_a_collection_from_elsewhere_may_not_name_this_before_the_user_has_said_
 @pytest.mark.parametrize("recipe", NAMING.values(), ids=NAMING)
 def test_a_collection_made_here_may_name_anything_also_when_it_was_moved(made: Path, recipe: str) -> None:
     (made / "lycosa.toml").write_text(recipe)
-    assert settings_to_trust(made, load_recipe(made, to_read=True))
+    assert settings_to_trust(made, load_recipe(made, for_reading=True))
     require_trust(made)
     moved = made.rename(made.with_name("moved"))
     require_trust(moved)
@@ -87,7 +87,7 @@ def test_a_collection_made_here_may_name_anything_also_when_it_was_moved(made: P
 
 def test_the_code_of_a_plug_in_is_named_too(foreign: Path) -> None:
     (foreign / "lycosa.toml").write_text('strategy = "of-a-plug-in"\n[topic]\nmodel = "of-another"\n')
-    named = settings_to_trust(foreign, load_recipe(foreign, to_read=True))
+    named = settings_to_trust(foreign, load_recipe(foreign, for_reading=True))
     assert named == ["strategy = of-a-plug-in", "topic.model = of-another"]
 
 

@@ -293,7 +293,7 @@ def test_stopped_and_restored_it_goes_on_as_if_it_had_not(target: float, stop_af
     standings = {url: number / 20 for number, url in enumerate(world.pages)}
     relevances = {url: (7 * number % 20) / 20 for number, url in enumerate(world.pages)}
     world = SmallWeb(world.pages, relevances=relevances, standings=standings)
-    testing.goes_on_where_it_stopped(lambda world: Hunter(target=target), world, stop_after=stop_after)
+    testing.resumes_where_it_stopped(lambda world: Hunter(target=target), world, stop_after=stop_after)
 
 
 def test_a_graph_of_numbers_is_crawled_at_a_target_too() -> None:

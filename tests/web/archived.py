@@ -78,15 +78,15 @@ def _fetch_of(url: Url, record: WarcRecord, body: bytes, limit: int, *, any_type
     headers = tuple((str(name), str(value)) for name, value in head)
     version, _, reason = str(head.status_line).partition(" ")
     reason = reason.partition(" ")[2]
-    content, cut = b"", len(body) > limit
+    content, is_truncated = b"", len(body) > limit
     if is_page_status(status):
-        content, cut_decoding = decoded(body[:limit], header(headers, "content-encoding"), limit)
-        cut = cut or cut_decoding
-    verdict = classify(url, status, reason, headers, now=at, start=content, any_type=any_type)
-    wanted = verdict.outcome is not Outcome.UNWANTED
+        content, is_content_truncated = decoded(body[:limit], header(headers, "content-encoding"), limit)
+        is_truncated = is_truncated or is_content_truncated
+    classification = classify(url, status, reason, headers, now=at, start=content, any_type=any_type)
+    wanted = classification.outcome is not Outcome.UNWANTED
     return Fetch(
         url,
-        verdict.outcome,
+        classification.outcome,
         at,
         status=status,
         reason=reason,
@@ -94,10 +94,10 @@ def _fetch_of(url: Url, record: WarcRecord, body: bytes, limit: int, *, any_type
         headers=headers,
         body=body[:limit] if wanted else b"",
         content=content if wanted else b"",
-        truncated=("length" if cut else str(record.headers.get("WARC-Truncated") or "")) if wanted else "",
+        truncated=("length" if is_truncated else str(record.headers.get("WARC-Truncated") or "")) if wanted else "",
         address=str(record.headers.get("WARC-IP-Address") or ""),
-        location=verdict.location,
-        detail=verdict.detail,
+        location=classification.location,
+        detail=classification.detail,
     )
 
 

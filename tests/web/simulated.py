@@ -65,27 +65,27 @@ class SimulatedWeb:
             headers = _with_etag(headers, etag)
             if known is not None and known.etag == header(headers, "etag"):
                 status, body = 304, b""
-        content, cut = b"", len(body) > limit
+        content, is_truncated = b"", len(body) > limit
         if is_page_status(status):
-            content, cut_decoding = decoded(body[:limit], header(headers, "content-encoding"), limit)
-            cut = cut or cut_decoding
+            content, is_content_truncated = decoded(body[:limit], header(headers, "content-encoding"), limit)
+            is_truncated = is_truncated or is_content_truncated
         reason = _REASONS.get(status, "")
-        verdict = classify(url, status, reason, headers, now=self._clock.now(), start=content, any_type=any_type)
-        wanted = verdict.outcome is not Outcome.UNWANTED
+        classification = classify(url, status, reason, headers, now=self._clock.now(), start=content, any_type=any_type)
+        wanted = classification.outcome is not Outcome.UNWANTED
         return Fetch(
             url,
-            verdict.outcome,
+            classification.outcome,
             at,
             status=status,
             reason=reason,
             headers=headers,
             body=body[:limit] if wanted else b"",
             content=content if wanted else b"",
-            truncated="length" if cut and wanted else "",
+            truncated="length" if is_truncated and wanted else "",
             elapsed=self._latency,
-            location=verdict.location,
-            host_not_before=verdict.host_not_before,
-            detail=verdict.detail,
+            location=classification.location,
+            host_not_before=classification.host_not_before,
+            detail=classification.detail,
         )
 
 

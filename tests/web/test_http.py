@@ -19,7 +19,7 @@ import zstandard
 from lycosa.vocabulary.clock import SimulatedClock, WallClock
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
-from lycosa.web.http import LiveWeb, connect_to, user_agent
+from lycosa.web.http import LiveWeb, curl_connect_to, user_agent
 from web.loopback import LoopbackServer, response, silence
 
 PAGE = b"<!doctype html><title>A page</title><p>" + b"Some words. " * 200
@@ -349,7 +349,7 @@ def test_a_transfer_sent_elsewhere_leaves_no_trace_on_the_next() -> None:
     ],
 )
 def test_a_resolve_entry_is_put_in_the_words_of_curl(entry: str, words: str) -> None:
-    assert connect_to(entry) == words
+    assert curl_connect_to(entry) == words
 
 
 @pytest.mark.parametrize(
@@ -357,7 +357,7 @@ def test_a_resolve_entry_is_put_in_the_words_of_curl(entry: str, words: str) -> 
 )
 def test_a_bad_resolve_entry_names_the_right_form(entry: str) -> None:
     with pytest.raises(UsageError, match="HOST=ADDR:PORT"):
-        connect_to(entry)
+        curl_connect_to(entry)
     with pytest.raises(UsageError, match="HOST=ADDR:PORT"):
         LiveWeb(user_agent="lycosa", clock=WallClock(), resolve=[entry])
 

@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.vocabulary.records import Outcome, Url
-from lycosa.web.outcomes import Headers, Verdict, classify, looks_like_html, seconds_to_wait
+from lycosa.web.outcomes import Classification, Headers, classify, looks_like_html, seconds_to_wait
 
 URL = Url("http://a.example/x/y")
 
 
-def verdict(status: int, *headers: tuple[str, str], start: bytes = b"") -> Verdict:
+def classified(status: int, *headers: tuple[str, str], start: bytes = b"") -> Classification:
     return classify(URL, status, "", headers, now=1_000.0, start=start)
 
 
@@ -35,21 +35,21 @@ def verdict(status: int, *headers: tuple[str, str], start: bytes = b"") -> Verdi
     ],
 )
 def test_a_status_has_its_outcome(status: int, outcome: Outcome) -> None:
-    assert verdict(status, ("Content-Type", "text/html")).outcome is outcome
+    assert classified(status, ("Content-Type", "text/html")).outcome is outcome
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_leads_to_its_location(status: int) -> None:
-    found = verdict(status, ("location", "../z?q=1#top"))
+    found = classified(status, ("location", "../z?q=1#top"))
     assert (found.outcome, found.location) == (Outcome.MOVED, "http://a.example/z?q=1")
 
 
 @pytest.mark.parametrize("location", ["mailto:a@b", "http://", "javascript:alert(1)", ""])
 def test_a_redirect_to_nowhere_is_a_failure(location: str) -> None:
-    found = verdict(302, ("Location", location))
+    found = classified(302, ("Location", location))
     assert found.outcome is Outcome.FAILED
     assert found.detail
-    assert verdict(302).outcome is Outcome.FAILED
+    assert classified(302).outcome is Outcome.FAILED
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_redirect_to_nowhere_is_a_failure(location: str) -> None:
     ],
 )
 def test_only_html_is_wanted(content_type: str, outcome: Outcome) -> None:
-    assert verdict(200, ("Content-Type", content_type), start=b"<html>").outcome is outcome
+    assert classified(200, ("Content-Type", content_type), start=b"<html>").outcome is outcome
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_only_html_is_wanted(content_type: str, outcome: Outcome) -> None:
 )
 def test_content_without_a_type_is_looked_at(start: bytes, is_html: bool) -> None:
     assert looks_like_html(start) is is_html
-    assert verdict(200, start=start).outcome is (Outcome.OK if is_html else Outcome.UNWANTED)
+    assert classified(200, start=start).outcome is (Outcome.OK if is_html else Outcome.UNWANTED)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_content_without_a_type_is_looked_at(start: bytes, is_html: bool) -> Non
 )
 def test_retry_after_is_seconds_or_a_date_and_at_most_a_day(retry_after: str, seconds: float) -> None:
     assert seconds_to_wait(retry_after, 1_000.0) == seconds
-    assert verdict(429, ("Retry-After", retry_after)).host_not_before == 1_000.0 + seconds
+    assert classified(429, ("Retry-After", retry_after)).host_not_before == 1_000.0 + seconds
 
 
 @pytest.mark.slow

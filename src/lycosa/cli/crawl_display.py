@@ -194,7 +194,7 @@ def _progress_scores(
     if getattr(strategy, "alpha", None) is None:
         return ProgressScores(mean_standing, is_estimate=is_estimate)
     recent_relevance = getattr(strategy, "recent_relevance", None)
-    parts = UtilityParts.of(visit.candidate.because)
+    parts = UtilityParts.from_because(visit.candidate.because)
     if parts is None:
         return ProgressScores(mean_standing, recent_relevance, is_estimate=is_estimate)
     return ProgressScores(mean_standing, recent_relevance, parts.relevance, parts.standing, parts.utility, is_estimate)

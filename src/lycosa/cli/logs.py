@@ -262,5 +262,5 @@ def _write_picture(out: Path, activity: Activity) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_file(path, picture)
     except OSError as error:
-        raise cannot_write(path, error, way_out="give another --out") from None
+        raise cannot_write(path, error, advice="give another --out") from None
     notify(f"wrote {path}")

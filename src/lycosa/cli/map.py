@@ -176,8 +176,8 @@ def _picture(topic: str | None, topics: list[TopicFacts], maps: Mapping[str, Url
     if not name:
         return wheel([])
     crawl_map = maps[name]
-    hubs = [(host_of(url) + path_of(url), len(crawl_map.spokes[url])) for url in crawl_map.portals]
-    return wheel(hubs, title=f"{name}: {len(crawl_map)} pages")
+    portals = [(host_of(url) + path_of(url), len(crawl_map.spokes[url])) for url in crawl_map.portals]
+    return wheel(portals, title=f"{name}: {len(crawl_map)} pages")
 
 
 @app.command("merge")

@@ -148,7 +148,7 @@ def standard_output() -> Iterator[BinaryIO]:
     except OSError as error:
         # Else the interpreter tries, and fails, to write the rest when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise cannot_write("to standard output", error, way_out="give a file with --out") from None
+        raise cannot_write("to standard output", error, advice="give a file with --out") from None
 
 
 def notify(line: str) -> None:

@@ -72,7 +72,7 @@ class _RefreshProgress:
         self._errors += is_error(visit) and visit.change in (None, Change.FAILED, Change.REFUSED)
         fetches, counts = self._requests.fetches, self._tally.counts
         speed = fetches / max(time.monotonic() - self._began, 1e-6)
-        returned, barred = counts[Change.RETURNED], self._requests.barred
+        returned, not_sent = counts[Change.RETURNED], self._requests.not_sent
         self._progress.update(
             ProgressStats(
                 pages=self._requests.requests,
@@ -90,7 +90,7 @@ class _RefreshProgress:
                     f"{counts['new']} new",
                     f"{counts[Change.VANISHED]} vanished",
                     *([f"{returned} returned"] if returned else []),
-                    *([f"{barred} not sent"] if barred else []),
+                    *([f"{not_sent} not sent"] if not_sent else []),
                 ),
             )
         )

@@ -72,7 +72,7 @@ class _Review:
     def batch(self) -> bool:
         """Asks for the pages of a batch and learns from the answers; False if there are no more."""
         with open_for_reading(self._folder) as collection:
-            recipe = load_recipe(self._folder, to_read=True)
+            recipe = load_recipe(self._folder, for_reading=True)
             batch = choose(
                 collection, self._folder, recipe, size=self._size, random=self._random, passed_over=self._seen
             )

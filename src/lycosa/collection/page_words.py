@@ -52,7 +52,7 @@ class PageWords:
     def _opened(self) -> sqlite3.Connection | None:
         for _ in range(2):
             with suppress(sqlite3.Error):
-                connection = open_database(self._path, mode="rwc", longest_value=_MAX_ROW)
+                connection = open_database(self._path, mode="rwc", max_value_size=_MAX_ROW)
                 connection.execute("PRAGMA page_size = 32768")  # several rows per page, and little waste
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = OFF")  # what a crash destroys is computed again

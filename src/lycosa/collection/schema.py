@@ -212,13 +212,13 @@ def connect(path: Path, *, writable: bool, migrations: Sequence[str]) -> sqlite3
 
 def _open(path: Path, *, writable: bool) -> sqlite3.Connection:
     if writable:
-        return open_database(path, mode="rwc", longest_value=_MAX_VALUE_LENGTH)
-    connection = open_database(path, mode="ro", longest_value=_MAX_VALUE_LENGTH)
+        return open_database(path, mode="rwc", max_value_size=_MAX_VALUE_LENGTH)
+    connection = open_database(path, mode="ro", max_value_size=_MAX_VALUE_LENGTH)
     try:
         version_of(connection)
     except sqlite3.Error as error:
         connection.close()
         if not isinstance(error, sqlite3.OperationalError) or path.with_name(path.name + "-wal").exists():
             raise
-        return open_database(path, mode="immutable", longest_value=_MAX_VALUE_LENGTH)  # a read-only folder
+        return open_database(path, mode="immutable", max_value_size=_MAX_VALUE_LENGTH)  # a read-only folder
     return connection

@@ -13,7 +13,7 @@ may be queued when another page links to it. The latest refused URLs are remembe
 refused long ago may be refused again. Visited URLs are never forgotten: they take some 12 bytes for each URL, each
 host, each site and each path with a query.
 
-The frontier of a live crawl keeps the best waiting URLs, about 100 000, in memory. The others are *spilled* to disk. A
+The frontier of a live crawl keeps the best waiting URLs, about 30 000, in memory. The others are *spilled* to disk. A
 host without URLs in memory is *dormant*: only the rank of its best URL is known, and it wakes when that is the best of
 all. Of any other host, the best URLs are in memory. Spilling does not change the order in which URLs are taken.
 

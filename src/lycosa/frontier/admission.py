@@ -13,12 +13,12 @@ from lycosa.vocabulary.urls import host_of, hostname_of, key_of, path_of, site_o
 
 from .quotas import Quotas, QuotaUsage
 
-_URLS_FOR_A_PAGE = 100
-_PAGES_FOR_A_HOST = 4
-_MAX_PENDING = 10_000  # hosts
+_URLS_PER_PAGE = 100  # further URLs of a registered domain for each page kept of it
+_PAGES_PER_HOST = 4  # pages kept of a registered domain for each further host of it
+_MAX_PENDING = 10_000  # hosts whose registered domain has not been looked up
 
 AtLeastOne = Annotated[int, Meta(ge=1)]
-Refusal = tuple[SkipReason, str]  # and which rule it was
+Refusal = tuple[SkipReason, str]  # the reason, and the rule in words
 
 
 class Scope(Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,16 +67,16 @@ class Admission:
         self._traps = traps or Traps()
         self._forgotten = forgotten
         self._blocked = blocked
-        self._of_host = KeyTable()  # by the hash of the name, like the following: there may be millions
-        self._of_path = KeyTable()
-        self._of_sites = _SiteCounts()
+        self._urls_of_host = KeyTable()  # by the hash of the name, like the following: there may be millions
+        self._queries_of_path = KeyTable()
+        self._site_counts = _SiteCounts()
 
     def set_scope(self, scope: Scope, *, sites: frozenset[str]) -> None:
         """Replaces the scope; `sites` are those of the seeds."""
         self._scope = scope
         self._sites = sites
-        self._urls = _any_of(scope.urls)
-        self._exclude_urls = _any_of(scope.exclude_urls)
+        self._urls = _any_pattern(scope.urls)
+        self._exclude_urls = _any_pattern(scope.exclude_urls)
 
     def block(self, hosts: tuple[str, ...]) -> None:
         """Replaces the blocked hosts."""
@@ -86,12 +86,12 @@ class Admission:
         """The skip of a URL that may not wait; None for an admitted one, which is then counted."""
         host = host_of(candidate.url)
         site = site_of(host)
-        of_host, of_site = self._of_host[hash(host)], self._of_sites.urls_of(site)
+        host_urls, site_urls = self._urls_of_host[hash(host)], self._site_counts.urls_of(site)
         refused = (
             self.out_of_scope(candidate.url)
             or self.over_quota(candidate.url)
-            or self._trap(candidate, of_host, of_site)
-            or self._crowded(candidate, host, site, of_host, of_site)
+            or self._trap(candidate, host_urls, site_urls)
+            or self._over_site_limit(candidate, host, site, host_urls, site_urls)
         )
         if refused is not None:
             return Skip(candidate, *refused)
@@ -102,29 +102,29 @@ class Admission:
         self._count(url, host_of(url))
 
     def _count(self, url: Url, host: Host) -> None:
-        is_new = self._of_host.increment(hash(host)) == 1
-        self._of_sites.add(host, is_new=is_new)
+        is_new = self._urls_of_host.increment(hash(host)) == 1
+        self._site_counts.add(host, is_new=is_new)
         path, has_query, _ = url.partition("?")
         if has_query:
-            self._of_path.increment(hash(path))
+            self._queries_of_path.increment(hash(path))
 
     def discount(self, url: Url) -> None:
         """Reverts a `count`."""
         host = host_of(url)
-        _decrement(self._of_host, host)
-        self._of_sites.remove(host, is_last=not self._of_host[hash(host)])
+        _decrement(self._urls_of_host, host)
+        self._site_counts.remove(host, is_last=not self._urls_of_host[hash(host)])
         path, has_query, _ = url.partition("?")
         if has_query:
-            _decrement(self._of_path, path)
+            _decrement(self._queries_of_path, path)
 
     def out_of_scope(self, url: Url) -> Refusal | None:
         """Why a URL is out of scope, or None."""
         scope = self._scope
-        if scope.hosts and not is_within(url, scope.hosts):
+        if scope.hosts and not is_on_hosts(url, scope.hosts):
             return SkipReason.SCOPE, "host not included"
-        if scope.exclude_hosts and is_within(url, scope.exclude_hosts):
+        if scope.exclude_hosts and is_on_hosts(url, scope.exclude_hosts):
             return SkipReason.SCOPE, "host excluded"
-        if self._blocked and is_within(url, self._blocked):
+        if self._blocked and is_on_hosts(url, self._blocked):
             return SkipReason.SCOPE, "host blocked"
         if self._urls and not self._urls.match(url):
             return SkipReason.SCOPE, "URL not included"
@@ -141,21 +141,21 @@ class Admission:
         exceeded = self.pages.exceeded(host_of(url))
         return (SkipReason.QUOTA, exceeded) if exceeded else None
 
-    def _trap(self, candidate: Candidate, of_host: int, of_site: int) -> Refusal | None:
+    def _trap(self, candidate: Candidate, host_urls: int, site_urls: int) -> Refusal | None:
         """The trap limit that a URL would exceed, given the number of URLs of its host and of its site, or None."""
         url, traps = candidate.url, self._traps
         if len(url) > traps.url_length:
             return SkipReason.TRAP, "URL too long"
         if candidate.depth > traps.depth:
             return SkipReason.TRAP, "too many links from a seed"
-        if of_host >= traps.per_host:
+        if host_urls >= traps.per_host:
             return SkipReason.TRAP, "host is full"
-        if of_site >= traps.per_site:
+        if site_urls >= traps.per_site:
             return SkipReason.TRAP, "site is full"
         path, has_query, _ = url.partition("?")
-        if has_query and self._of_path[hash(path)] >= traps.queries:
+        if has_query and self._queries_of_path[hash(path)] >= traps.queries:
             return SkipReason.TRAP, "too many queries on one path"
-        if url.count("/") > 6:  # cheap first look: three belong to the origin
+        if url.count("/") > 6:  # a cheap check first: three belong to the origin
             segments = path_of(path).split("/")[1:]
             if len(segments) > traps.path_segments:
                 return SkipReason.TRAP, "path too deep"
@@ -163,21 +163,23 @@ class Admission:
                 return SkipReason.TRAP, "path repeats itself"
         return None
 
-    def _crowded(self, candidate: Candidate, host: Host, site: str, of_host: int, of_site: int) -> Refusal | None:
+    def _over_site_limit(
+        self, candidate: Candidate, host: Host, site: str, host_urls: int, site_urls: int
+    ) -> Refusal | None:
         """Why a URL is refused until more pages of its registered domain are stored, or None; seeds are never refused.
 
-        Subdomains and links are free: a single site can make millions of both.
+        Subdomains and links cost nothing: a single site can make millions of both.
         """
         if not candidate.depth:
             return None
         traps = self._traps
-        if of_site < traps.site_hosts:  # and so it has fewer hosts
+        if site_urls < traps.site_hosts:  # and so it has fewer hosts
             return None
-        pages = self.pages.of_site(host)
-        if of_site >= traps.site_urls + _URLS_FOR_A_PAGE * pages:
+        pages = self.pages.pages_of_site(host)
+        if site_urls >= traps.site_urls + _URLS_PER_PAGE * pages:
             return SkipReason.SITE, "its site has many URLs for its pages"
-        max_hosts = traps.site_hosts + pages // _PAGES_FOR_A_HOST
-        if not of_host and self._of_sites.hosts_of(site) >= max_hosts:
+        max_hosts = traps.site_hosts + pages // _PAGES_PER_HOST
+        if not host_urls and self._site_counts.hosts_of(site) >= max_hosts:
             return SkipReason.SITE, "its site has many hosts for its pages"
         return None
 
@@ -196,18 +198,18 @@ class _SiteCounts:
 
     def urls_of(self, site: str) -> int:
         if self._pending is not None:
-            self._count_noted()
+            self._count_pending()
         return self._urls[hash(site)]
 
     def hosts_of(self, site: str) -> int:
-        self._count_noted()
+        self._count_pending()
         return self._hosts[hash(site)]
 
     def add(self, host: Host, *, is_new: bool) -> None:
         if self._pending is not None:
             self._pending[host] += 1
             if len(self._pending) >= _MAX_PENDING:
-                self._count_noted()
+                self._count_pending()
             return
         key = hash(site_of(host))
         self._urls.increment(key)
@@ -215,29 +217,29 @@ class _SiteCounts:
             self._hosts.increment(key)
 
     def remove(self, host: Host, *, is_last: bool) -> None:
-        self._count_noted()
+        self._count_pending()
         _decrement(self._urls, site_of(host))
         if is_last:
             _decrement(self._hosts, site_of(host))
 
-    def _count_noted(self) -> None:
-        noted, self._pending = self._pending, None
-        for host, urls in (noted or {}).items():
+    def _count_pending(self) -> None:
+        pending, self._pending = self._pending, None
+        for host, urls in (pending or {}).items():
             key = hash(site_of(host))
             self._urls[key] += urls
             self._hosts[key] += 1
 
 
 def _decrement(counts: KeyTable, name: str) -> None:
-    if before := counts[hash(name)]:  # missing names count as 0
-        counts[hash(name)] = before - 1
+    if count := counts[hash(name)]:  # missing names have 0
+        counts[hash(name)] = count - 1
 
 
-def is_within(url: Url, hosts: tuple[str, ...]) -> bool:
+def is_on_hosts(url: Url, hosts: tuple[str, ...]) -> bool:
     """Whether a URL is of one of these hosts, or of a subdomain of one."""
     name, host = hostname_of(url), host_of(url)
     return any(name == each or host == each or name.endswith("." + each) for each in hosts)
 
 
-def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str] | None:
+def _any_pattern(patterns: tuple[str, ...]) -> re.Pattern[str] | None:
     return re.compile("|".join(map(translate, patterns))) if patterns else None

@@ -16,7 +16,7 @@ from .spilled import QueueEntry, SpilledEntries
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS frontier (
-    arrival INTEGER PRIMARY KEY,  -- rows come and are looked up by it, so that the table grows at its end
+    arrival INTEGER PRIMARY KEY,  -- `QueueEntry.order`: the table grows at its end, and is searched by it
     url TEXT NOT NULL,
     priority REAL NOT NULL,
     candidate BLOB NOT NULL       -- JSON
@@ -24,9 +24,9 @@ CREATE TABLE IF NOT EXISTS frontier (
 
 
 _COLUMNS = "arrival, url, priority, CAST(candidate AS BLOB)"
-_BATCH = 32  # rows
+_BATCH_SIZE = 32  # rows
 _SELECT_ONE = f"SELECT {_COLUMNS} FROM frontier WHERE arrival = ?"
-_SELECT_SOME = f"SELECT {_COLUMNS} FROM frontier WHERE arrival IN ({', '.join('?' * _BATCH)})"
+_SELECT_SOME = f"SELECT {_COLUMNS} FROM frontier WHERE arrival IN ({', '.join('?' * _BATCH_SIZE)})"
 IN_MEMORY = 30_000  # entries; each takes up to a kilobyte if it is alone on its host
 
 
@@ -65,9 +65,9 @@ class DurableFrontier(MemoryFrontier):
         super().__init__(spilled=SpilledEntries(_folder_of(connection)), in_memory=in_memory, **options)
         self._connection = connection
         self._changed: dict[int, Candidate | None] = {}  # None for rows to delete
-        self._found: dict[int, FrontierRow] = {}  # prefetched rows, by arrival
-        self._ahead: dict[int, FrontierRow] = {}  # prefetched rows of the best entries of dormant hosts, by arrival
-        self._ahead_used, self._ahead_size = 0, 1
+        self._prefetched: dict[int, FrontierRow] = {}  # by arrival
+        self._prefetched_dormant: dict[int, FrontierRow] = {}  # the best entries of dormant hosts, by arrival
+        self._prefetch_used, self._prefetch_size = 0, 1  # rows of dormant hosts: used of the last, and to read next
         self._encode = msgspec.json.Encoder().encode
         self._decode = msgspec.json.Decoder(Candidate).decode
         connection.execute(_TABLE)
@@ -80,25 +80,25 @@ class DurableFrontier(MemoryFrontier):
 
     def save(self) -> None:
         """Writes the changes since the last call."""
-        gone = [(arrival,) for arrival, candidate in self._changed.items() if candidate is None]
-        kept = [
+        deleted = [(arrival,) for arrival, candidate in self._changed.items() if candidate is None]
+        inserted = [
             (arrival, candidate.url, candidate.priority, self._encode(candidate))
             for arrival, candidate in self._changed.items()
             if candidate is not None
         ]
-        self._connection.executemany("DELETE FROM frontier WHERE arrival = ?", gone)
+        self._connection.executemany("DELETE FROM frontier WHERE arrival = ?", deleted)
         sql = "INSERT INTO frontier (arrival, url, priority, candidate) VALUES (?, ?, ?, ?)"
-        self._connection.executemany(sql, kept)
+        self._connection.executemany(sql, inserted)
         self._changed.clear()
         self._saved_order = self._last_order
 
-    def _remember(self, entry: QueueEntry, candidate: Candidate) -> None:
+    def _store_candidate(self, entry: QueueEntry, candidate: Candidate) -> None:
         self._changed[entry.order] = candidate
 
-    def _recall(self, entry: QueueEntry) -> Candidate:
+    def _candidate_of(self, entry: QueueEntry) -> Candidate:
         if candidate := self._changed.get(entry.order):
             return candidate
-        if row := self._ahead.get(entry.order) or self._found.get(entry.order):
+        if row := self._prefetched_dormant.get(entry.order) or self._prefetched.get(entry.order):
             stored = row.candidate
         else:
             rows = self._connection.execute("SELECT candidate FROM frontier WHERE arrival = ?", (entry.order,))
@@ -114,7 +114,7 @@ class DurableFrontier(MemoryFrontier):
         ):  # damaged
             return Candidate(entry.url, -entry.rank)
 
-    def _forget(self, entry: QueueEntry) -> None:
+    def _delete_candidate(self, entry: QueueEntry) -> None:
         if entry.order > self._saved_order:
             del self._changed[entry.order]
         else:
@@ -130,13 +130,13 @@ class DurableFrontier(MemoryFrontier):
             if self._spilled.waiting[hash(row.url)] == row.arrival:
                 yield _entry_of(row)
 
-    def _look_up(self, candidates: Sequence[Candidate]) -> None:
+    def _prefetch_spilled(self, candidates: Sequence[Candidate]) -> None:
         assert self._spilled is not None
         order_of = self._spilled.waiting
         orders = {order_of[hash(each.url)] for each in candidates}
         orders.discard(0)
         if len(orders) > 1:
-            self._found = {row.arrival: row for row in self._rows_of(orders)}
+            self._prefetched = {row.arrival: row for row in self._rows_of(orders)}
 
     def _find_spilled(self, url: Url) -> QueueEntry | None:
         assert self._spilled is not None
@@ -145,13 +145,13 @@ class DurableFrontier(MemoryFrontier):
             return None
         if entry := self._spilled.entry_of(url, order):
             return entry
-        row = self._found.get(order) or next(self._rows_of([order]), None)
+        row = self._prefetched.get(order) or next(self._rows_of([order]), None)
         if row is None:
             raise sqlite3.DatabaseError(f"the frontier has no row {order}")
         return _entry_of(row)
 
     def _read_back(self, orders: list[int]) -> list[QueueEntry]:
-        if len(orders) == 1:  # of a dormant host: it is probably recalled next
+        if len(orders) == 1:  # of a dormant host: its candidate is probably needed next
             rows = self._dormant_row(orders[0])
         else:
             rows = list(self._rows_of(orders))
@@ -163,16 +163,18 @@ class DurableFrontier(MemoryFrontier):
     def _dormant_row(self, order: int) -> list[FrontierRow]:
         """The row of an arrival, empty if there is none; prefetches the rows that are probably needed next."""
         assert self._spilled is not None
-        row = self._ahead.get(order)
+        row = self._prefetched_dormant.get(order)
         if row is None:
             # Prefetches more if most of the last rows were used; in some crawls, better links arrive in between.
-            was_useful = 2 * self._ahead_used >= len(self._ahead)
-            self._ahead_size = min(2 * self._ahead_size, _BATCH) if was_useful else max(self._ahead_size // 2, 1)
-            next_orders = self._spilled.probable_next(self._ahead_size - 1)
-            self._ahead = {row.arrival: row for row in self._rows_of({order, *next_orders})}
-            self._ahead_used = 0
-            row = self._ahead.get(order)
-        self._ahead_used += 1
+            was_useful = 2 * self._prefetch_used >= len(self._prefetched_dormant)
+            self._prefetch_size = (
+                min(2 * self._prefetch_size, _BATCH_SIZE) if was_useful else max(self._prefetch_size // 2, 1)
+            )
+            next_orders = self._spilled.probable_next(self._prefetch_size - 1)
+            self._prefetched_dormant = {row.arrival: row for row in self._rows_of({order, *next_orders})}
+            self._prefetch_used = 0
+            row = self._prefetched_dormant.get(order)
+        self._prefetch_used += 1
         return [] if row is None else [row]
 
     def _rows_of(self, orders: Iterable[int]) -> Iterator[FrontierRow]:
@@ -186,19 +188,19 @@ class DurableFrontier(MemoryFrontier):
         if len(saved) == 1:
             yield from map(FrontierRow._make, self._connection.execute(_SELECT_ONE, saved))
             return
-        for start in range(0, len(saved), _BATCH):
-            some = saved[start : start + _BATCH]
-            found = self._connection.execute(_SELECT_SOME, some + [None] * (_BATCH - len(some)))
-            yield from map(FrontierRow._make, found)
+        for start in range(0, len(saved), _BATCH_SIZE):
+            batch = saved[start : start + _BATCH_SIZE]
+            rows = self._connection.execute(_SELECT_SOME, batch + [None] * (_BATCH_SIZE - len(batch)))
+            yield from map(FrontierRow._make, rows)
 
     def _forget_spilled(self) -> None:
         assert self._spilled is not None
         for entry in self._spilled_entries():  # saves first
             self._admission.discount(entry.url)
         in_flight = [entry.order for entry in self._in_flight.values()]  # only these are in memory
-        marks = ", ".join("?" * len(in_flight))
-        self._connection.execute(f"DELETE FROM frontier WHERE arrival NOT IN ({marks})", in_flight)
-        self._hosts.forget_spilled()
+        placeholders = ", ".join("?" * len(in_flight))
+        self._connection.execute(f"DELETE FROM frontier WHERE arrival NOT IN ({placeholders})", in_flight)
+        self._host_queues.forget_spilled()
 
     def _worst(self, count: int) -> list[QueueEntry]:
         if not self._spilled:
@@ -238,7 +240,7 @@ def _rows(connection: sqlite3.Connection) -> Iterator[FrontierRow]:
 
 
 def count_waiting(connection: sqlite3.Connection) -> int:
-    """The number of waiting URLs in a database, for readers."""
+    """The number of waiting URLs in a database, which may be open for reading only."""
     if not _has_table(connection):
         return 0
     (count,) = connection.execute("SELECT count(*) FROM frontier").fetchone()
@@ -246,13 +248,13 @@ def count_waiting(connection: sqlite3.Connection) -> int:
 
 
 def waiting_urls(connection: sqlite3.Connection) -> Iterator[Url]:
-    """The waiting URLs in a database, for readers."""
+    """The waiting URLs in a database, which may be open for reading only."""
     rows = connection.execute("SELECT url FROM frontier") if _has_table(connection) else ()
     return (url for (url,) in rows)
 
 
 def waiting_candidate(connection: sqlite3.Connection, url: Url) -> Candidate | None:
-    """The candidate of a waiting URL, for readers; scans the table."""
+    """The candidate of a waiting URL in a database, which may be open for reading only; scans the table."""
     if not _has_table(connection):
         return None
     row = connection.execute("SELECT candidate FROM frontier WHERE url = ?", (url,)).fetchone()
@@ -265,13 +267,13 @@ def waiting_candidate(connection: sqlite3.Connection, url: Url) -> Candidate | N
 def best_waiting(
     connection: sqlite3.Connection, *, offset: int = 0, limit: int = 50, host: str | None = None
 ) -> list[Candidate]:
-    """Waiting candidates, best first, optionally of one host; for readers, scans the table."""
+    """Waiting candidates, best first, optionally of one host; scans the table."""
     if not _has_table(connection):
         return []
-    of_host, values = ("", []) if host is None else (f" WHERE {_HOST} = ?", [host])
+    condition, values = ("", []) if host is None else (f" WHERE {_HOST} = ?", [host])
     rows = connection.execute(
         "SELECT CAST(candidate AS BLOB) FROM frontier WHERE arrival IN"
-        f" (SELECT arrival FROM frontier{of_host} ORDER BY priority DESC, arrival LIMIT ? OFFSET ?)"
+        f" (SELECT arrival FROM frontier{condition} ORDER BY priority DESC, arrival LIMIT ? OFFSET ?)"
         " ORDER BY priority DESC, arrival",
         (*values, limit, offset),
     )

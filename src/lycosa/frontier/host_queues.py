@@ -11,50 +11,53 @@ from .shared_limits import HostPace, SharedLimit
 from .spilled import QueueEntry, SpilledEntries
 
 _FREE_WAIT = 0.1  # seconds of waiting that cost nothing
-_MAX_BLOCKED_CONSIDERED = 8  # best blocked hosts that `pop` may wait for
+_MAX_UNAVAILABLE_CONSIDERED = 8  # busy or resting hosts, best first, that `pop` may wait for
 _MAX_LISTINGS = 1_000  # plus four per host with a queue; beyond that, outdated ones are dropped
-_MAX_PASSED_ON = 16  # hosts tried for a free slot of one limit while another limit is full
+_MAX_SLOT_OFFERS = 16  # hosts tried for a free slot of one limit while another limit is full
 _MAX_ADDRESSES = 100_000  # of hosts; beyond that, the oldest are forgotten
-_MAX_RETRIES_KEPT = 1_000  # hosts with waiting redirect requests
+_MAX_RETRY_HOSTS = 1_000  # hosts with redirect requests that wait
 _MAX_RETRY_WAIT = 60.0  # seconds until such a request is retried
 _READ_BATCH = 16  # spilled entries of a busy or resting host read at a time
 _MIN_IN_MEMORY = 16  # entries of a host that stay in memory when others are spilled
+
+
+_Listing = tuple[float, int, Host]  # rank and order of the best entry of a host, and the host
 
 
 class _HostQueue:
     """The waiting entries of one host, and its state."""
 
     __slots__ = (
-        "asked_at",
         "busy",
         "entries",
-        "held",
+        "held_limits",
         "is_parked",
         "is_suspended",
         "limits",
         "listed",
         "not_before",
-        "slot",
+        "requested_at",
+        "spilled_list",
     )
 
     def __init__(self) -> None:
         self.entries: list[QueueEntry] = []
         self.not_before = 0.0  # 0 for a host that does not rest
         self.busy = False
-        self.is_suspended = False
+        self.is_suspended = False  # by `suspend`, until `resume`
         self.is_parked = False  # now, or at some time since it was last idle
-        self.slot = 0  # of its spilled entries, which rank after those here; 0 if there are none
-        self.asked_at = 0.0
-        self.listed: QueueEntry | None = None  # the entry by which it is listed among blocked hosts
+        self.spilled_list = 0  # number of the list of its spilled entries, which rank after those here; 0 for none
+        self.requested_at = 0.0  # when the latest request began
+        self.listed: QueueEntry | None = None  # the entry by which it is listed among unavailable hosts
         self.limits: tuple[SharedLimit, ...] = ()  # of its registered domain and, once known, its address
-        self.held: tuple[SharedLimit, ...] = ()  # of which it holds a slot
+        self.held_limits: tuple[SharedLimit, ...] = ()  # of which it holds a slot
 
 
 class HostQueues:
     """A priority queue for each host that has URLs waiting or in flight, or is resting; other hosts are forgotten.
 
-    A blocked host (busy or resting) may have a better URL than the idle hosts. `pop` waits for it if, where w is the
-    number of seconds until it is expected to be idle,
+    An unavailable host (busy or resting) may have a better URL than the idle hosts. `pop` waits for it if, where w is
+    the number of seconds until it is expected to be idle,
 
         w <= patience  and  its priority > the best idle priority + slack * max(0, w - 0.1).
 
@@ -90,12 +93,12 @@ class HostQueues:
         self._per_address = per_address
         self._limits: dict[str, SharedLimit] = {}
         self._address_of: dict[Host, str] = {}
-        self._resting_slots: list[tuple[float, int, SharedLimit]] = []
-        self._slots_rested = 0
-        self._parked_listings = 0
+        self._resting_slots: list[tuple[float, int, SharedLimit]] = []  # heap: end of rest, `_rest_count`, limit
+        self._rest_count = 0  # breaks ties among slots that rest until the same time
+        self._parked_listings = 0  # in the heaps of all limits
         self._pace = HostPace()
-        self._slow = None if slow_slots is None else SharedLimit("slow hosts", slow_slots)
-        self._retry_at: dict[Host, float] = {}  # when redirect requests to a host were told to retry
+        self._slow_limit = None if slow_slots is None else SharedLimit("slow hosts", slow_slots)
+        self._retry_at: dict[Host, float] = {}  # the latest time that `acquire` returned for a host
         self._delay = delay
         self._patience = patience
         self._is_current = is_current
@@ -105,13 +108,13 @@ class HostQueues:
         self._patient_until: float | None = None  # set if the last `pop` chose to wait
 
     def _clear_listings(self) -> None:
-        # Heaps of hosts by their best entry, or by the time at which they are free. A listing is not updated when its
-        # host changes; outdated ones are dropped when popped, or when there are many.
-        self._idle: list[tuple[float, int, Host]] = []
-        self._blocked: list[tuple[float, int, Host]] = []
-        self._resting: list[tuple[float, Host]] = []
+        # Heaps of hosts by their best entry, or by the time at which they are free. A listing (an item of a heap) is
+        # not updated when its host changes; outdated ones are dropped when popped, or when there are many.
+        self._idle: list[_Listing] = []
+        self._unavailable: list[_Listing] = []
+        self._resting: list[tuple[float, Host]] = []  # the end of the rest, and the host
         self._leaving: list[tuple[float, Host]] = []  # resting, with an empty queue: forgotten when their rest is over
-        for limit in (*self._limits.values(), *([self._slow] if self._slow else ())):
+        for limit in (*self._limits.values(), *([self._slow_limit] if self._slow_limit else ())):
             limit.parked.clear()
         self._parked_listings = 0
 
@@ -123,7 +126,7 @@ class HostQueues:
         if entries[0] is not entry:
             return
         if queue.busy:
-            self._list_blocked(host, queue)
+            self._list_unavailable(host, queue)
         else:
             self._list(host, queue)
 
@@ -133,10 +136,10 @@ class HostQueues:
         if spilled is None:
             return False
         queue = self._queues.get(host)
-        slot = spilled.slots[hash(host)] if queue is None else queue.slot
-        if not slot or (queue is not None and spilled.is_better(slot, entry.rank, entry.order)):
+        spilled_list = spilled.list_of[hash(host)] if queue is None else queue.spilled_list
+        if not spilled_list or (queue is not None and spilled.is_better(spilled_list, entry.rank, entry.order)):
             return False
-        spilled.add_entry(slot, entry)
+        spilled.add_entry(spilled_list, entry)
         return True
 
     def spill_down_to(self, count: int) -> Iterator[QueueEntry]:
@@ -144,25 +147,25 @@ class HostQueues:
         `count` are left in memory; yields each entry, which must be current before and is not afterwards."""
         spilled = self._spilled
         assert spilled is not None
-        left, kept = 0, max(_MIN_IN_MEMORY, count // (2 * len(self._queues) + 1))
-        idle: list[tuple[float, int, Host]] = []
+        in_memory, kept_per_host = 0, max(_MIN_IN_MEMORY, count // (2 * len(self._queues) + 1))
+        idle: list[_Listing] = []
         for host, queue in self._queues.items():
-            if len(queue.entries) > kept:
+            if len(queue.entries) > kept_per_host:
                 queue.entries = sorted(filter(self._is_current, queue.entries))
-                yield from self._spill_after(host, queue, kept)
-            left += len(queue.entries)
+                yield from self._spill_after(host, queue, kept_per_host)
+            in_memory += len(queue.entries)
             if queue.entries and not (queue.busy or queue.is_suspended or queue.is_parked or queue.not_before):
                 idle.append((queue.entries[0].rank, queue.entries[0].order, host))
         idle.sort()
-        while left > count and idle:
+        while in_memory > count and idle:
             _, _, host = idle.pop()
             queue = self._queues[host]
-            left -= len(queue.entries)
+            in_memory -= len(queue.entries)
             queue.entries = sorted(filter(self._is_current, queue.entries))
             yield from self._spill_after(host, queue, 0)
             self._remove_queue(host, queue)
-            if queue.slot:
-                spilled.rest(queue.slot)
+            if queue.spilled_list:
+                spilled.make_dormant(queue.spilled_list)
         self._drop_outdated_listings()
         spilled.compact()
 
@@ -171,15 +174,15 @@ class HostQueues:
         spilled = self._spilled
         assert spilled is not None
         if len(queue.entries) > count:
-            queue.slot = spilled.slot_for(hash(host))
+            queue.spilled_list = spilled.list_for(hash(host))
         while len(queue.entries) > count:
             entry = queue.entries.pop()
-            spilled.add_entry(queue.slot, entry)
+            spilled.add_entry(queue.spilled_list, entry)
             yield entry
 
     def pop(self, now: float) -> QueueEntry | None:
         """The best entry whose host is idle, unless a better one is worth waiting for; its host is now busy."""
-        self._wake(now)
+        self._end_rests(now)
         self._patient_until = None
         host = self._best_idle()
         if host is None:
@@ -196,7 +199,7 @@ class HostQueues:
 
     def occupy(self, host: Host, now: float) -> None:
         """Makes a host busy until `release`, for a request that is not from these queues."""
-        self._wake(now)
+        self._end_rests(now)
         self._occupy(host, self._queues.get(host) or self._add_queue(host), now)
 
     def acquire(self, host: Host, now: float) -> float | None:
@@ -204,7 +207,7 @@ class HostQueues:
 
         Callers that must wait get successive times, so that they do not all retry at once.
         """
-        self._wake(now)
+        self._end_rests(now)
         queue = self._queues.get(host) or self._add_queue(host)
         if not queue.busy and not queue.is_suspended and not queue.not_before and self._full_limit(host, queue) is None:
             self._retry_at.pop(host, None)
@@ -212,11 +215,11 @@ class HostQueues:
             return None
         if not queue.busy:
             self._list(host, queue)
-        step = max(self._delay, _FREE_WAIT)
-        moment = max(queue.not_before, now + step, self._retry_at.get(host, 0.0) + step)
-        if len(self._retry_at) >= _MAX_RETRIES_KEPT:
+        spacing = max(self._delay, _FREE_WAIT)
+        retry_at = max(queue.not_before, now + spacing, self._retry_at.get(host, 0.0) + spacing)
+        if len(self._retry_at) >= _MAX_RETRY_HOSTS:
             self._retry_at.clear()
-        self._retry_at[host] = min(moment, max(queue.not_before, now + _MAX_RETRY_WAIT))
+        self._retry_at[host] = min(retry_at, max(queue.not_before, now + _MAX_RETRY_WAIT))
         return self._retry_at[host]
 
     def claim_address(self, host: Host, address: str) -> bool:
@@ -236,35 +239,40 @@ class HostQueues:
             self._join_limits(host, queue)
         if not queue.busy:
             return True
-        own = self._limits[f"address {address}"]
-        if own in queue.held:
+        limit = self._limits[f"address {address}"]
+        if limit in queue.held_limits:
             return True
-        if own.is_full:
+        if limit.is_full:
             return False
-        own.in_use += 1
-        queue.held = (*queue.held, own)
+        limit.in_use += 1
+        queue.held_limits = (*queue.held_limits, limit)
         return True
 
     def observe(self, host: Host, seconds: float) -> None:
         """Records how long a host took to answer, or has been taking; a slow request no longer counts as in flight."""
-        if self._slow is None:
+        if self._slow_limit is None:
             return
         self._pace.observe(host, seconds)
         queue = self._queues.get(host)
-        if queue is not None and queue.busy and self._slow not in queue.held and self._pace.is_known_slow(host):
-            self._slow.in_use += 1
-            queue.held = (*queue.held, self._slow)
+        if (
+            queue is not None
+            and queue.busy
+            and self._slow_limit not in queue.held_limits
+            and self._pace.is_known_slow(host)
+        ):
+            self._slow_limit.in_use += 1
+            queue.held_limits = (*queue.held_limits, self._slow_limit)
 
     @property
     def slow_in_flight(self) -> int:
         """The number of requests in flight to slow hosts; those beyond their slots do not count."""
-        return 0 if self._slow is None else min(self._slow.in_use, self._slow.slots)
+        return 0 if self._slow_limit is None else min(self._slow_limit.in_use, self._slow_limit.slots)
 
     def _add_queue(self, host: Host) -> _HostQueue:
         queue = self._queues[host] = _HostQueue()
-        if self._spilled is not None and (slot := self._spilled.slots[hash(host)]):
-            queue.slot = slot
-            self._spilled.wake(slot)
+        if self._spilled is not None and (spilled_list := self._spilled.list_of[hash(host)]):
+            queue.spilled_list = spilled_list
+            self._spilled.wake(spilled_list)
         if self._per_address is not None:
             self._join_limits(host, queue)
         return queue
@@ -299,10 +307,10 @@ class HostQueues:
         for limit in queue.limits:
             if limit.in_use >= limit.slots:
                 return limit
-        slow = self._slow
+        slow = self._slow_limit
         return slow if slow is not None and slow.is_full and self._pace.is_slow(host) else None
 
-    def _free(self, limit: SharedLimit) -> None:
+    def _free_slot(self, limit: SharedLimit) -> None:
         """Frees a slot of a limit."""
         limit.in_use -= 1
         self._unpark(limit)
@@ -310,8 +318,8 @@ class HostQueues:
 
     def _unpark(self, limit: SharedLimit) -> None:
         """Lists the best hosts parked for a limit, as many as it has free slots."""
-        room = limit.slots - limit.in_use
-        while limit.parked and room > 0:
+        free_slots = limit.slots - limit.in_use
+        while limit.parked and free_slots > 0:
             _, _, host = heappop(limit.parked)
             self._parked_listings -= 1
             queue = self._queues.get(host)
@@ -325,46 +333,46 @@ class HostQueues:
                 self._remove_queue(host, queue)
             else:
                 heappush(self._idle, (best.rank, best.order, host))
-                room -= 1
+                free_slots -= 1
 
-    def _pass_on(self, queue: _HostQueue) -> None:
-        """Passes on the slots that a listed host has not used."""
+    def _offer_unused_slots(self, queue: _HostQueue) -> None:
+        """Lists hosts that are parked for slots which a host was listed for and has not used."""
         for limit in queue.limits:
             if limit.parked:
                 self._unpark(limit)
-        if self._slow is not None and self._slow.parked:
-            self._unpark(self._slow)
+        if self._slow_limit is not None and self._slow_limit.parked:
+            self._unpark(self._slow_limit)
 
     def _occupy(self, host: Host, queue: _HostQueue, now: float) -> None:
-        queue.busy, queue.asked_at, queue.is_parked = True, now, False
+        queue.busy, queue.requested_at, queue.is_parked = True, now, False
         self._busy.add(host)
-        if queue.limits or self._slow is not None:
-            queue.held = queue.limits
-            if self._slow is not None and self._pace.is_slow(host):
-                queue.held = (*queue.held, self._slow)
-            for limit in queue.held:
+        if queue.limits or self._slow_limit is not None:
+            queue.held_limits = queue.limits
+            if self._slow_limit is not None and self._pace.is_slow(host):
+                queue.held_limits = (*queue.held_limits, self._slow_limit)
+            for limit in queue.held_limits:
                 limit.in_use += 1
-        self._list_blocked(host, queue)
+        self._list_unavailable(host, queue)
 
     def release(self, host: Host, now: float) -> None:
         """Ends the request of a host, which then rests for its delay."""
         queue = self._queues[host]
         queue.busy = False
         self._busy.discard(host)
-        if queue.held:
+        if queue.held_limits:
             self._let_slots_rest(queue, now + self._delay if self._delay else 0.0)
         if self._delay:
             queue.not_before = max(queue.not_before, now + self._delay)
         self._list(host, queue)
 
     def _let_slots_rest(self, queue: _HostQueue, until: float) -> None:
-        held, queue.held = queue.held, ()
-        for limit in held:
-            if until and limit is not self._slow:
-                self._slots_rested += 1
-                heappush(self._resting_slots, (until, self._slots_rested, limit))
+        held_limits, queue.held_limits = queue.held_limits, ()
+        for limit in held_limits:
+            if until and limit is not self._slow_limit:
+                self._rest_count += 1
+                heappush(self._resting_slots, (until, self._rest_count, limit))
             else:
-                self._free(limit)
+                self._free_slot(limit)
 
     def suspend(self, host: Host, popped: QueueEntry) -> None:
         """Puts back the entry popped last, which was not requested, and excludes its host until `resume`."""
@@ -385,7 +393,7 @@ class HostQueues:
         """Empties the queue of a host; returns its current entries, best first."""
         queue = self._queues.get(host)
         if queue is None:
-            if self._spilled is None or not self._spilled.slots[hash(host)]:
+            if self._spilled is None or not self._spilled.list_of[hash(host)]:
                 return []
             queue = self._add_queue(host)  # empty, and so removed on the next look-up
             heappush(self._idle, (-inf, 0, host))
@@ -396,10 +404,10 @@ class HostQueues:
 
     def _all_spilled(self, queue: _HostQueue) -> list[QueueEntry]:
         """Reads all spilled entries of a host, best first."""
-        if self._spilled is None or not queue.slot:
+        if self._spilled is None or not queue.spilled_list:
             return []
-        slot, queue.slot = queue.slot, 0
-        return self._read_back(self._spilled.take(slot, len(self._spilled)))
+        spilled_list, queue.spilled_list = queue.spilled_list, 0
+        return self._read_back(self._spilled.take(spilled_list, len(self._spilled)))
 
     def hosts(self) -> Iterable[Host]:
         """The hosts that have a queue; dormant ones have none."""
@@ -411,7 +419,7 @@ class HostQueues:
         queue.not_before = max(queue.not_before, until)
         if not queue.busy:
             self._list(host, queue)
-            self._pass_on(queue)
+            self._offer_unused_slots(queue)
 
     def holds(self, after: float) -> dict[Host, float]:
         """The hosts that rest beyond a given time, each with the end of its rest."""
@@ -447,7 +455,7 @@ class HostQueues:
         if self._spilled is not None:
             self._spilled.clear()
             for queue in self._queues.values():
-                queue.slot = 0
+                queue.spilled_list = 0
 
     def drop_stale(self) -> None:
         """Drops entries that are no longer current, and hosts without others."""
@@ -459,7 +467,7 @@ class HostQueues:
     def _drop_outdated_listings(self) -> None:
         """Rebuilds the listings if most are outdated."""
         listings = (
-            len(self._idle) + len(self._blocked) + len(self._resting) + len(self._leaving) + self._parked_listings
+            len(self._idle) + len(self._unavailable) + len(self._resting) + len(self._leaving) + self._parked_listings
         )
         if listings > 4 * len(self._queues) + _MAX_LISTINGS:
             self._rebuild_listings()
@@ -469,7 +477,7 @@ class HostQueues:
         for host, queue in list(self._queues.items()):
             queue.listed, queue.is_parked = None, False
             if queue.busy:
-                self._list_blocked(host, queue)
+                self._list_unavailable(host, queue)
             else:
                 self._list(host, queue)
 
@@ -478,51 +486,51 @@ class HostQueues:
         entries = queue.entries
         while entries and not self._is_current(entries[0]):
             heappop(entries)
-        if not entries and queue.slot:
+        if not entries and queue.spilled_list:
             self._fill(queue, _READ_BATCH)
         return queue.entries[0] if queue.entries else None
 
     def _fill(self, queue: _HostQueue, count: int) -> None:
         """Reads the best spilled entries of a queue that has none in memory."""
         assert self._spilled is not None
-        queue.entries = self._read_back(self._spilled.take(queue.slot, count))
-        if not self._spilled.has_entries(queue.slot):
-            queue.slot = 0
+        queue.entries = self._read_back(self._spilled.take(queue.spilled_list, count))
+        if not self._spilled.has_entries(queue.spilled_list):
+            queue.spilled_list = 0
 
     def _list(self, host: Host, queue: _HostQueue) -> None:
         """Lists a host that is not busy by its best entry or the end of its rest; forgets it if it has neither."""
         if queue.is_suspended:
             return  # until it resumes
-        if queue.slot and not queue.entries and not queue.not_before and self._spilled is not None:
+        if queue.spilled_list and not queue.entries and not queue.not_before and self._spilled is not None:
             self._remove_queue(host, queue)
-            self._spilled.rest(queue.slot)
+            self._spilled.make_dormant(queue.spilled_list)
             return
         best = self._best(queue)
         if queue.not_before:
             heappush(self._resting if best else self._leaving, (queue.not_before, host))
-            self._list_blocked(host, queue)
+            self._list_unavailable(host, queue)
         elif best:
             heappush(self._idle, (best.rank, best.order, host))
         else:
             self._remove_queue(host, queue)
-            self._pass_on(queue)
+            self._offer_unused_slots(queue)
 
-    def _list_blocked(self, host: Host, queue: _HostQueue) -> None:
-        """Lists a busy or resting host by its best entry, unless it is listed by a better one."""
+    def _list_unavailable(self, host: Host, queue: _HostQueue) -> None:
+        """Lists an unavailable host by its best entry, unless it is listed by a better one."""
         if self.slack == inf:
             return
-        if queue.slot and not queue.entries and self._spilled is not None:
-            best: QueueEntry | None = self._spilled.best(queue.slot)  # read from disk only when needed
+        if queue.spilled_list and not queue.entries and self._spilled is not None:
+            best: QueueEntry | None = self._spilled.best(queue.spilled_list)  # read from disk only when needed
         else:
             best = self._best(queue)
         if best is not None and (queue.listed is None or best < queue.listed):
             queue.listed = best
-            heappush(self._blocked, (best.rank, best.order, host))
+            heappush(self._unavailable, (best.rank, best.order, host))
 
-    def _wake(self, now: float) -> None:
+    def _end_rests(self, now: float) -> None:
         """Makes hosts idle, and slots free, whose rest is over."""
         while self._resting_slots and self._resting_slots[0][0] <= now:
-            self._free(heappop(self._resting_slots)[2])
+            self._free_slot(heappop(self._resting_slots)[2])
         for resting in (self._resting, self._leaving):
             while resting and resting[0][0] <= now:
                 moment, host = heappop(resting)
@@ -534,28 +542,28 @@ class HostQueues:
 
     def _best_idle(self) -> Host | None:
         """The idle host with the best entry, which is then at the top of its heap; parks hosts whose limit is full."""
-        host = self._best_with_queue()
+        host = self._best_idle_with_queue()
         while self._spilled is not None and (dormant := self._spilled.best_dormant()) is not None:
             if host is not None and self._idle[0][:2] < dormant[:2]:
                 break
             self._wake_dormant(dormant[2])
-            host = self._best_with_queue()
+            host = self._best_idle_with_queue()
         return host
 
-    def _wake_dormant(self, slot: int) -> None:
+    def _wake_dormant(self, spilled_list: int) -> None:
         """Recreates the queue of a dormant host with its best entry; forgets the host if no entry is current."""
         assert self._spilled is not None
-        self._spilled.wake(slot)
-        found = self._read_back(self._spilled.take(slot, 1))
-        if found:
-            host = host_of(found[0].url)
+        self._spilled.wake(spilled_list)
+        entries = self._read_back(self._spilled.take(spilled_list, 1))
+        if entries:
+            host = host_of(entries[0].url)
             queue = self._add_queue(host)
-            queue.entries = found
+            queue.entries = entries
             self._list(host, queue)
 
-    def _best_with_queue(self) -> Host | None:
-        """The same, among the hosts that are not dormant."""
-        idle, passed_on = self._idle, 0
+    def _best_idle_with_queue(self) -> Host | None:
+        """The idle host with the best entry among those that are not dormant; parks hosts whose limit is full."""
+        idle, slot_offers = self._idle, 0
         while idle:
             rank, order, host = idle[0]
             queue = self._queues.get(host)
@@ -564,28 +572,28 @@ class HostQueues:
             elif (best := self._best(queue)) is None:
                 heappop(idle)
                 self._remove_queue(host, queue)
-                self._pass_on(queue)
+                self._offer_unused_slots(queue)
             elif (best.rank, best.order) != (rank, order):
                 heapreplace(idle, (best.rank, best.order, host))
             elif (limit := self._full_limit(host, queue)) is not None:
                 heappush(limit.parked, heappop(idle))
                 queue.is_parked = True
                 self._parked_listings += 1
-                passed_on += 1
-                if passed_on <= _MAX_PASSED_ON:  # others follow when a slot of that limit is free
-                    self._pass_on(queue)
+                slot_offers += 1
+                if slot_offers <= _MAX_SLOT_OFFERS:  # others follow when a slot of that limit is free
+                    self._offer_unused_slots(queue)
             else:
                 return host
         return None
 
     def _wait_for_better(self, idle: QueueEntry, now: float) -> float | None:
-        """The time until which to wait for a better entry of a blocked host; None if none is worth it."""
-        tried: list[tuple[float, int, Host]] = []
+        """The time until which to wait for a better entry of an unavailable host; None if none is worth it."""
+        tried: list[_Listing] = []
         wait_until = None
-        while self._blocked and wait_until is None and len(tried) < _MAX_BLOCKED_CONSIDERED:
-            if self._blocked[0] >= (idle.rank, idle.order):
+        while self._unavailable and wait_until is None and len(tried) < _MAX_UNAVAILABLE_CONSIDERED:
+            if self._unavailable[0] >= (idle.rank, idle.order):
                 break
-            listing = heappop(self._blocked)
+            listing = heappop(self._unavailable)
             queue = self._queues.get(listing[2])
             if queue is None or queue.listed is None or (queue.listed.rank, queue.listed.order) != listing[:2]:
                 continue
@@ -595,22 +603,22 @@ class HostQueues:
                 queue.listed = None
             elif best is not queue.listed:
                 queue.listed = None
-                self._list_blocked(listing[2], queue)
+                self._list_unavailable(listing[2], queue)
             else:
                 tried.append(listing)
                 slack = self.slack * max(0.0, expected - _FREE_WAIT)
                 if (best.rank + slack, best.order) < (idle.rank, idle.order):
                     wait_until = now + expected
         for listing in tried:
-            heappush(self._blocked, listing)
+            heappush(self._unavailable, listing)
         return wait_until
 
     def _expected_wait(self, host: Host, queue: _HostQueue, now: float) -> float | None:
-        """Seconds until a blocked host is expected to be free; None if that is too long, or if it is not blocked."""
+        """Seconds until an unavailable host is expected to be idle; None if that is too long, or if it is idle."""
         if self._pace.is_known_slow(host):
             return None
         if queue.busy:
-            elapsed = now - queue.asked_at  # expected to take as long again as it has so far
+            elapsed = now - queue.requested_at  # expected to take as long again as it has so far
             return max(elapsed, _FREE_WAIT / 2) if elapsed < self._patience else None
         rest = queue.not_before - now
         return rest if 0.0 < rest <= self._patience else None

@@ -69,14 +69,14 @@ class Lanes:
             per_address=per_address,
             slow_slots=slow_slots,
         )
-        self._taken_as: dict[Url, QueueEntry] = {}  # pages to fetch again that are in flight
+        self._entries_in_flight: dict[Url, QueueEntry] = {}  # pages to fetch again that are in flight
         self._last_order = 0
         self._queue(refresh)
         for host, until in links.holds(clock.now()).items():
             self._refresh_hosts.hold(host, until)
-        self._is_wanted = {LINKS: expand > 0.0, REFRESH: expand < 1.0}
-        drawn = int(np.random.default_rng(random.getrandbits(64)).binomial(requests, expand))
-        self._requests_left = {LINKS: drawn, REFRESH: requests - drawn}
+        self._is_enabled = {LINKS: expand > 0.0, REFRESH: expand < 1.0}
+        link_requests = int(np.random.default_rng(random.getrandbits(64)).binomial(requests, expand))
+        self._requests_left = {LINKS: link_requests, REFRESH: requests - link_requests}
 
     def __len__(self) -> int:
         return len(self._links) + len(self._refresh)
@@ -94,35 +94,35 @@ class Lanes:
         for lane in self._lanes_in_turn(now):
             candidate = self._take_refresh(now) if lane == REFRESH else self._take_link(now)
             if candidate is not None:
-                # A lane without requests of its own was let in by `_may_take` to use those of the other.
-                self._requests_left[lane if self._requests_left[lane] else _other(lane)] -= 1
+                # `_may_take` lets a lane without requests of its own use those of the other.
+                self._requests_left[lane if self._requests_left[lane] else _other_lane(lane)] -= 1
                 self._lane_of[candidate.url] = lane
                 return candidate
         return None
 
     def _lanes_in_turn(self, now: float) -> list[str]:
         """The lanes that may be taken from, the drawn one first."""
-        left = sum(self._requests_left.values())
-        if not left:
+        requests = sum(self._requests_left.values())
+        if not requests:
             return []
         # Drawn in proportion to the requests left, the lanes come in random order and both run out at the end, as if
         # all requests had been shuffled beforehand.
-        first = LINKS if self._random.random() * left < self._requests_left[LINKS] else REFRESH
-        return [lane for lane in (first, _other(first)) if self._may_take(lane, now)]
+        first = LINKS if self._random.random() * requests < self._requests_left[LINKS] else REFRESH
+        return [lane for lane in (first, _other_lane(first)) if self._may_take(lane, now)]
 
     def _may_take(self, lane: str, now: float) -> bool:
         """Whether a lane has requests, its own or those that the other lane cannot use."""
-        other, is_full = _other(lane), not self._has_room(0)
+        other, is_full = _other_lane(lane), not self._has_room(0)
         # All links in flight may become pages; another is taken only if there is room for it as well.
         if lane == LINKS and (is_full or not self._has_room(self._links_in_flight())):
             return False
         # A full collection cannot use the requests of links; then they go to refresh even if `expand` is 1.
-        may_stand_in = self._is_wanted[lane] or is_full
+        may_use_others = self._is_enabled[lane] or is_full
         return self._requests_left[lane] > 0 or (
-            may_stand_in and self._requests_left[other] > 0 and not self._is_near(other, now)
+            may_use_others and self._requests_left[other] > 0 and not self._is_ready_soon(other, now)
         )
 
-    def _is_near(self, lane: str, now: float) -> bool:
+    def _is_ready_soon(self, lane: str, now: float) -> bool:
         """Whether a lane may have something to take within `LANE_TIMEOUT`."""
         if lane == REFRESH:
             return self._refresh_hosts.is_ready_within(LANE_TIMEOUT, now)
@@ -135,13 +135,13 @@ class Lanes:
 
     def _take_refresh(self, now: float) -> Candidate | None:
         entry = self._refresh_hosts.pop(now)
-        if entry is None and self._has_substitutes and not self._is_near(REFRESH, now):
+        if entry is None and self._has_substitutes and not self._is_ready_soon(REFRESH, now):
             self._queue_substitutes(now)
             entry = self._refresh_hosts.pop(now)
         if entry is None:
             return None
         self._links.occupy(host_of(entry.url), now)
-        self._taken_as[entry.url] = entry
+        self._entries_in_flight[entry.url] = entry
         return self._refresh.pop(entry.url)
 
     def _take_link(self, now: float) -> Candidate | None:
@@ -153,13 +153,13 @@ class Lanes:
     def _queue_substitutes(self, now: float) -> None:
         # All remaining requests, including those of links, may come to this lane. If fewer are returned than requested,
         # there are no more, even if holds change.
-        left = sum(self._requests_left.values())
-        found = self._substitutes(left, self._refresh_hosts.holds(now + LANE_TIMEOUT).keys())
-        self._has_substitutes = len(found) == left
-        self._queue(found)
+        requests = sum(self._requests_left.values())
+        pages = self._substitutes(requests, self._refresh_hosts.holds(now + LANE_TIMEOUT).keys())
+        self._has_substitutes = len(pages) == requests
+        self._queue(pages)
 
     def settle(self, url: Url, *, is_kept: bool = False) -> list[Skip]:
-        # A page fetched again was settled at its first visit, so the frontier of links need not be told.
+        # A page fetched again was settled in the frontier of links at its first visit.
         return [] if self._release(url) == REFRESH else self._links.settle(url, is_kept=is_kept)
 
     def give_back(self, candidate: Candidate) -> None:
@@ -170,7 +170,7 @@ class Lanes:
 
     def postpone(self, candidate: Candidate) -> None:
         url = candidate.url
-        entry = self._taken_as.get(url)
+        entry = self._entries_in_flight.get(url)
         lane = self._release(url)
         if lane is None:
             return
@@ -184,7 +184,7 @@ class Lanes:
     def _release(self, url: Url) -> str | None:
         """Releases the host of a URL in flight; returns its lane."""
         lane = self._lane_of.pop(url, None)
-        self._taken_as.pop(url, None)
+        self._entries_in_flight.pop(url, None)
         if lane is not None:
             host, now = host_of(url), self._clock.now()
             self._refresh_hosts.release(host, now)
@@ -204,8 +204,8 @@ class Lanes:
         self._links.forget_waiting()
 
     @property
-    def rests_after_requests(self) -> bool:
-        return self._links.rests_after_requests
+    def has_delay(self) -> bool:
+        return self._links.has_delay
 
     @property
     def slow_in_flight(self) -> int:
@@ -216,10 +216,10 @@ class Lanes:
         self._refresh_hosts.observe(host, seconds)
 
     def acquire(self, host: Host, now: float) -> float | None:
-        moment = self._links.acquire(host, now)
-        if moment is None:
+        retry_at = self._links.acquire(host, now)
+        if retry_at is None:
             self._refresh_hosts.occupy(host, now)
-        return moment
+        return retry_at
 
     def release(self, host: Host, now: float) -> None:
         """Ends a request of neither lane."""
@@ -241,5 +241,5 @@ class Lanes:
         return None if soonest == inf else soonest
 
 
-def _other(lane: str) -> str:
+def _other_lane(lane: str) -> str:
     return REFRESH if lane == LINKS else LINKS

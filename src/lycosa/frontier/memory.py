@@ -13,7 +13,7 @@ from lycosa.vocabulary.key_table import KeySet
 from lycosa.vocabulary.records import Candidate, Host, Skip, SkipReason, Url
 from lycosa.vocabulary.urls import host_of, site_of
 
-from .admission import Admission, is_within
+from .admission import Admission, is_on_hosts
 from .host_queues import HostQueues
 from .quotas import Quotas
 from .shared_limits import LatestKeys
@@ -35,7 +35,7 @@ class MemoryFrontier:
     limit: of waiting URLs; beyond it, the lowest tenth is evicted (one by one below 10 000).
     boosted: hosts and URLs whose waiting URLs are already boosted; see `boost`.
     spilled: the entries that are not in memory; None if all are.
-    in_memory: number of entries to keep in memory, about.
+    in_memory: approximate number of entries to keep in memory.
     """
 
     def __init__(
@@ -58,11 +58,11 @@ class MemoryFrontier:
         self._limit = limit
         self._waiting: dict[Url, QueueEntry] = {}  # those in memory
         self._spilled = spilled
-        self._in_memory = in_memory
+        self._max_in_memory = in_memory
         self._in_flight: dict[Url, QueueEntry] = {}
         self._settled = KeySet()  # hashes of the URLs
         self._refused = LatestKeys(at_least=MIN_REFUSED_KNOWN)
-        self._hosts = HostQueues(
+        self._host_queues = HostQueues(
             delay=delay,
             patience=patience,
             is_current=self._is_current,
@@ -71,19 +71,19 @@ class MemoryFrontier:
             spilled=spilled,
             read_back=self._read_back,
         )
-        self.rests_after_requests = delay > 0.0
+        self.has_delay = delay > 0.0
         self._last_order = 0
         self._stale = 0  # outdated entries in the queues: re-ranked, settled or given back since
         self._candidates: dict[int, Candidate] = {}
-        self._sites = _Sites()  # filled if sites have a quota
-        self._boosted_hosts, self._boosted_urls = _hosts_and_urls(boosted)
+        self._sites = _SiteHosts()  # filled if sites have a quota
+        self._boosted_hosts, self._boosted_urls = _split_hosts_and_urls(boosted)
 
     def block(self, hosts: tuple[str, ...]) -> list[Skip]:
         """Blocks these hosts and their subdomains; returns what waited there."""
         self._admission.block(hosts)
         skips = []
-        for entry in [entry for entry in self._entries() if is_within(entry.url, hosts)] if hosts else ():
-            skips.append(self._dropped(entry, SkipReason.SCOPE, "host blocked"))
+        for entry in [entry for entry in self._entries() if is_on_hosts(entry.url, hosts)] if hosts else ():
+            skips.append(self._drop(entry, SkipReason.SCOPE, "host blocked"))
             self._refused.add(hash(entry.url))
         if skips:
             self._drop_stale()
@@ -91,18 +91,18 @@ class MemoryFrontier:
 
     def boost(self, hosts_and_urls: Iterable[str]) -> None:
         """Ranks these URLs, and those of these hosts and their subdomains, above all others."""
-        before = (self._boosted_hosts, self._boosted_urls)
-        self._boosted_hosts, self._boosted_urls = _hosts_and_urls(hosts_and_urls)
-        if (self._boosted_hosts, self._boosted_urls) == before:
+        previous = (self._boosted_hosts, self._boosted_urls)
+        self._boosted_hosts, self._boosted_urls = _split_hosts_and_urls(hosts_and_urls)
+        if (self._boosted_hosts, self._boosted_urls) == previous:
             return
         for entry in list(self._entries()):
-            was, now = _is_boosted(entry.url, *before), self._is_boosted(entry.url)
-            if was != now:
-                candidate = self._recall(entry)
-                change = self._boosted_priority if now else self._unboosted_priority
-                if not self._leave_spilled(entry):
+            was_boosted, is_boosted = _is_boosted(entry.url, *previous), self._is_boosted(entry.url)
+            if was_boosted != is_boosted:
+                candidate = self._candidate_of(entry)
+                change = self._boosted_priority if is_boosted else self._unboosted_priority
+                if not self._discard_spilled(entry):
                     self._count_stale()
-                self._forget(entry)
+                self._delete_candidate(entry)
                 self._enqueue(replace(candidate, priority=change(candidate.priority)))
         self._spill()
 
@@ -111,19 +111,19 @@ class MemoryFrontier:
 
     def _boosted_priority(self, priority: float) -> float:
         """A priority above all others, order-preserving: between 0.9 and 1 on the scale from 0 to 1."""
-        return 0.9 + 0.1 * priority if self._hosts.slack < inf else priority + _BOOST_OFFSET
+        return 0.9 + 0.1 * priority if self._host_queues.slack < inf else priority + _BOOST_OFFSET
 
     def _unboosted_priority(self, priority: float) -> float:
-        return 10.0 * (priority - 0.9) if self._hosts.slack < inf else priority - _BOOST_OFFSET
+        return 10.0 * (priority - 0.9) if self._host_queues.slack < inf else priority - _BOOST_OFFSET
 
     def set_quotas(self, quotas: Quotas) -> None:
         """Replaces the quotas. Waiting URLs are not checked; if the quotas differ, the caller must put them again."""
         self._admission.pages.quotas = quotas
         for site in list(self._sites.suspended):
             self._resume_all(site)
-        self._sites = _Sites()
+        self._sites = _SiteHosts()
         if quotas.per_site is not None:
-            for host in self._hosts.hosts():
+            for host in self._host_queues.hosts():
                 self._sites.hosts.setdefault(site_of(host), {})[host] = None
             for entry in self._spilled_entries():
                 host = host_of(entry.url)
@@ -133,7 +133,7 @@ class MemoryFrontier:
     def rank_by(self, strategy: Strategy) -> None:
         """Uses the strategy's `merge`; waits for better URLs only if its priorities are from 0 to 1."""
         self._merge = strategy.merge
-        self._hosts.slack = SLACK if strategy.scale == "unit" else inf
+        self._host_queues.slack = SLACK if strategy.scale == "unit" else inf
 
     def __len__(self) -> int:
         return len(self._waiting) + (len(self._spilled) if self._spilled is not None else 0)
@@ -147,7 +147,7 @@ class MemoryFrontier:
             ]
         if self._spilled and not self._spilled.has_all_ranks:
             candidates = list(candidates)
-            self._look_up(candidates)
+            self._prefetch_spilled(candidates)
         has_spilled = self._has_spilled
         waiting, merge = self._waiting, self._merge
         for candidate in candidates:
@@ -158,7 +158,7 @@ class MemoryFrontier:
             if entry is not None:
                 merged = merge(url, -entry.rank, candidate.priority)
                 if merged != -entry.rank:
-                    self._rank_again(entry, candidate, merged)
+                    self._rerank(entry, candidate, merged)
             elif url not in self._in_flight and not self.is_settled(url):
                 if refused := self._admission.refusal(candidate):
                     if refused.reason is not SkipReason.SITE:  # that one may be proposed again
@@ -182,11 +182,11 @@ class MemoryFrontier:
         key = hash(url)
         return self._settled[key] > 0 or key in self._refused
 
-    def _rank_again(self, entry: QueueEntry, offered: Candidate, merged: float) -> None:
+    def _rerank(self, entry: QueueEntry, offered: Candidate, merged: float) -> None:
         """Re-ranks a waiting URL; the offered candidate replaces it, except for failed attempts and redirects."""
-        if not self._leave_spilled(entry):
+        if not self._discard_spilled(entry):
             self._count_stale()
-        self._forget(entry)
+        self._delete_candidate(entry)
         if entry.retries_and_hops:
             attempts, hops = entry.retries_and_hops
             offered = replace(offered, priority=merged, attempts=attempts, hops=hops)
@@ -197,15 +197,15 @@ class MemoryFrontier:
         retries_and_hops = (candidate.attempts, candidate.hops) if candidate.attempts or candidate.hops else None
         entry = QueueEntry(-candidate.priority, self._last_order, candidate.url, retries_and_hops)
         self._queue(entry)
-        self._remember(entry, candidate)
+        self._store_candidate(entry, candidate)
 
     def _queue(self, entry: QueueEntry) -> None:
         host = host_of(entry.url)
-        if self._hosts.spill(host, entry):
+        if self._host_queues.spill(host, entry):
             self._waiting.pop(entry.url, None)  # in case it waited at another rank
         else:
             self._waiting[entry.url] = entry
-            self._hosts.push(host, entry)
+            self._host_queues.push(host, entry)
         if self._has_site_quota:
             self._sites.hosts.setdefault(site_of(host), {})[host] = None
 
@@ -214,12 +214,12 @@ class MemoryFrontier:
         return self._admission.pages.quotas.per_site is not None
 
     def take(self, now: float) -> Candidate | None:
-        while (entry := self._hosts.pop(now)) is not None:
+        while (entry := self._host_queues.pop(now)) is not None:
             if self._has_site_quota and not self._reserve(entry):
                 continue
             self._in_flight[entry.url] = self._waiting.pop(entry.url)
             self._spill()
-            return self._recall(entry)
+            return self._candidate_of(entry)
         return None
 
     def _reserve(self, entry: QueueEntry) -> bool:
@@ -228,7 +228,7 @@ class MemoryFrontier:
         host, sites = host_of(entry.url), self._sites
         site = site_of(host)
         if self._admission.pages.is_site_full(host, in_flight=sites.in_flight[site]):
-            self._hosts.suspend(host, entry)
+            self._host_queues.suspend(host, entry)
             sites.suspended.setdefault(site, []).append(host)
             return False
         sites.in_flight[site] += 1
@@ -240,9 +240,9 @@ class MemoryFrontier:
             self._admission.pages.add(host_of(url))
         self._remove(url)
         self._settled.add(key)
-        return self._drop_full(host_of(url)) if is_kept else []
+        return self._drop_over_quota(host_of(url)) if is_kept else []
 
-    def _drop_full(self, host: Host) -> list[Skip]:
+    def _drop_over_quota(self, host: Host) -> list[Skip]:
         """Drops the waiting URLs of a host, or of all hosts of its site, if the quota is used up."""
         pages = self._admission.pages
         hosts = [host] if pages.is_host_full(host) else []
@@ -252,8 +252,8 @@ class MemoryFrontier:
         skips = []
         for each in hosts:
             exceeded = pages.exceeded(each)
-            for entry in self._hosts.remove_all(each):
-                skips.append(self._dropped(entry, SkipReason.QUOTA, exceeded))
+            for entry in self._host_queues.remove_all(each):
+                skips.append(self._drop(entry, SkipReason.QUOTA, exceeded))
                 self._refused.add(hash(entry.url))
         return skips
 
@@ -275,20 +275,20 @@ class MemoryFrontier:
             entry = QueueEntry(0.0, order, url)
             self._spilled.discard(hash(url))
         if entry is not None:
-            self._forget(entry)
+            self._delete_candidate(entry)
 
     def _end_flight(self, url: Url) -> QueueEntry | None:
         entry = self._in_flight.pop(url, None)
         if entry is not None:
             host = host_of(url)
-            self._hosts.release(host, self._clock.now())
+            self._host_queues.release(host, self._clock.now())
             if self._has_site_quota:
                 self._release_site(site_of(host))
         return entry
 
     def _resume_all(self, site: str) -> None:
         for host in self._sites.suspended.pop(site, ()):
-            self._hosts.resume(host)
+            self._host_queues.resume(host)
 
     def _release_site(self, site: str) -> None:
         """Resumes the suspended hosts of a site, best first, when one of its fetches completes. All are resumed,
@@ -301,42 +301,42 @@ class MemoryFrontier:
 
     def occupy(self, host: Host, now: float) -> None:
         """Makes a host busy until `release`, for a request of another lane."""
-        self._hosts.occupy(host, now)
+        self._host_queues.occupy(host, now)
 
     def release(self, host: Host, now: float) -> None:
         """Ends the request of another lane."""
-        self._hosts.release(host, now)
+        self._host_queues.release(host, now)
 
     def acquire(self, host: Host, now: float) -> float | None:
         """Makes a host busy until `release`, for a redirect request; if it is not free, returns when to retry."""
-        return self._hosts.acquire(host, now)
+        return self._host_queues.acquire(host, now)
 
     def claim_address(self, host: Host, address: str) -> bool:
         """Records the address of a host before connecting to it; False if that address has no free slot."""
-        return self._hosts.claim_address(host, address)
+        return self._host_queues.claim_address(host, address)
 
     def observe(self, host: Host, seconds: float) -> None:
-        self._hosts.observe(host, seconds)
+        self._host_queues.observe(host, seconds)
 
     @property
     def slow_in_flight(self) -> int:
-        return self._hosts.slow_in_flight
+        return self._host_queues.slow_in_flight
 
     def hold(self, host: Host, until: float) -> None:
-        self._hosts.hold(host, until)
+        self._host_queues.hold(host, until)
 
     def next_ready_at(self) -> float | None:
-        return self._hosts.next_ready_at()
+        return self._host_queues.next_ready_at()
 
     def is_ready_within(self, seconds: float, now: float) -> bool:
         """Whether a waiting URL may be taken within so many seconds."""
-        return bool(self._sites.suspended) or self._hosts.is_ready_within(seconds, now)
+        return bool(self._sites.suspended) or self._host_queues.is_ready_within(seconds, now)
 
     def forget_waiting(self) -> None:
         """Empties the queue; URLs settled or in flight stay so. Refused URLs are unknown again, since the scope may
         have changed."""
         for entry in self._waiting.values():
-            self._forget(entry)
+            self._delete_candidate(entry)
             self._admission.discount(entry.url)
         self._waiting.clear()
         if self._spilled:
@@ -347,14 +347,14 @@ class MemoryFrontier:
 
     def holds(self, after: float) -> dict[Host, float]:
         """The hosts on hold beyond `after`, each with the end of its hold."""
-        return self._hosts.holds(after)
+        return self._host_queues.holds(after)
 
-    def _dropped(self, entry: QueueEntry, reason: SkipReason, detail: str = "") -> Skip:
+    def _drop(self, entry: QueueEntry, reason: SkipReason, detail: str = "") -> Skip:
         """Removes a waiting URL and returns its skip."""
-        skip = Skip(self._recall(entry), reason, detail)
+        skip = Skip(self._candidate_of(entry), reason, detail)
         if self._waiting.pop(entry.url, None) is None:
-            self._leave_spilled(entry)
-        self._forget(entry)
+            self._discard_spilled(entry)
+        self._delete_candidate(entry)
         self._admission.discount(entry.url)
         return skip
 
@@ -368,7 +368,7 @@ class MemoryFrontier:
         excess = len(self) - self._limit
         if self._limit >= 10_000:
             excess += self._limit // 10  # a tenth at once, since finding the worst scans all
-        skips = [self._dropped(entry, SkipReason.EVICTED) for entry in self._worst(excess)]
+        skips = [self._drop(entry, SkipReason.EVICTED) for entry in self._worst(excess)]
         self._drop_stale()
         return skips
 
@@ -382,7 +382,7 @@ class MemoryFrontier:
             self._drop_stale()
 
     def _drop_stale(self) -> None:
-        self._hosts.drop_stale()
+        self._host_queues.drop_stale()
         self._stale = 0
 
     def _is_current(self, entry: QueueEntry) -> bool:
@@ -397,11 +397,11 @@ class MemoryFrontier:
 
     def _spill(self) -> None:
         """Spills entries if too many are in memory."""
-        if self._spilled is not None and len(self._waiting) > self._in_memory:
-            for entry in self._hosts.spill_down_to(self._in_memory // 2):
+        if self._spilled is not None and len(self._waiting) > self._max_in_memory:
+            for entry in self._host_queues.spill_down_to(self._max_in_memory // 2):
                 del self._waiting[entry.url]
 
-    def _leave_spilled(self, entry: QueueEntry) -> bool:
+    def _discard_spilled(self, entry: QueueEntry) -> bool:
         """Removes an entry that may be spilled; returns whether it was."""
         if self._spilled is None or self._spilled.is_unused or self._spilled.waiting[hash(entry.url)] != entry.order:
             return False
@@ -423,7 +423,7 @@ class MemoryFrontier:
         """The entry of a spilled URL; None for any other URL."""
         return None
 
-    def _look_up(self, candidates: Sequence[Candidate]) -> None:
+    def _prefetch_spilled(self, candidates: Sequence[Candidate]) -> None:
         """Prefetches the entries of candidates that are spilled."""
 
     def _read_back(self, orders: list[int]) -> list[QueueEntry]:
@@ -435,23 +435,25 @@ class MemoryFrontier:
 
     # Where the candidates of entries are stored; `DurableFrontier` overrides these.
 
-    def _remember(self, entry: QueueEntry, candidate: Candidate) -> None:
+    def _store_candidate(self, entry: QueueEntry, candidate: Candidate) -> None:
         self._candidates[entry.order] = candidate
 
-    def _recall(self, entry: QueueEntry) -> Candidate:
+    def _candidate_of(self, entry: QueueEntry) -> Candidate:
         return self._candidates[entry.order]
 
-    def _forget(self, entry: QueueEntry) -> None:
+    def _delete_candidate(self, entry: QueueEntry) -> None:
         del self._candidates[entry.order]
 
 
-def _hosts_and_urls(named: Iterable[str]) -> tuple[tuple[str, ...], frozenset[Url]]:
-    named = list(named)
-    return tuple(name for name in named if "://" not in name), frozenset(Url(name) for name in named if "://" in name)
+def _split_hosts_and_urls(hosts_and_urls: Iterable[str]) -> tuple[tuple[str, ...], frozenset[Url]]:
+    hosts_and_urls = list(hosts_and_urls)
+    return tuple(name for name in hosts_and_urls if "://" not in name), frozenset(
+        Url(name) for name in hosts_and_urls if "://" in name
+    )
 
 
 def _is_boosted(url: Url, hosts: tuple[str, ...], urls: frozenset[Url]) -> bool:
-    return url in urls or (bool(hosts) and is_within(url, hosts))
+    return url in urls or (bool(hosts) and is_on_hosts(url, hosts))
 
 
 def higher_priority(url: Url, waiting: float, offered: float) -> float:
@@ -459,7 +461,7 @@ def higher_priority(url: Url, waiting: float, offered: float) -> float:
     return max(waiting, offered)
 
 
-class _Sites:
+class _SiteHosts:
     """The hosts of each registered domain, kept if sites have a quota."""
 
     def __init__(self) -> None:

@@ -34,41 +34,41 @@ class QuotaUsage:
 
     def __init__(self, quotas: Quotas | None = None):
         self.quotas = quotas or Quotas()
-        self._of_host: Counter[str] = Counter()
-        self._of_site: Counter[str] | None = None  # computed on first use
+        self._pages_of_host: Counter[str] = Counter()
+        self._pages_of_site: Counter[str] | None = None  # computed on first use
 
     def restore(self, pages_of_hosts: Mapping[str, int]) -> None:
         """Replaces the counts by those of the collection."""
-        self._of_host = Counter(pages_of_hosts)
-        self._of_site = None
+        self._pages_of_host = Counter(pages_of_hosts)
+        self._pages_of_site = None
 
     def add(self, host: Host) -> None:
         """Counts a page."""
-        self._of_host[host] += 1
-        if self._of_site is not None:
-            self._of_site[site_of(host)] += 1
+        self._pages_of_host[host] += 1
+        if self._pages_of_site is not None:
+            self._pages_of_site[site_of(host)] += 1
 
     def is_host_full(self, host: Host) -> bool:
         quota = self.quotas.per_host
-        return quota is not None and self._of_host[host] >= quota
+        return quota is not None and self._pages_of_host[host] >= quota
 
     def is_site_full(self, host: Host, *, in_flight: int = 0) -> bool:
         """Whether the quota of a host's registered domain is used up, assuming that fetches in flight become pages."""
         quota = self.quotas.per_site
-        return quota is not None and self.of_site(host) + in_flight >= quota
+        return quota is not None and self.pages_of_site(host) + in_flight >= quota
 
-    def of_site(self, host: Host) -> int:
+    def pages_of_site(self, host: Host) -> int:
         """The number of pages of the registered domain of a host."""
-        if self._of_site is None:
-            self._of_site = Counter()
-            for each, pages in self._of_host.items():
-                self._of_site[site_of(each)] += pages
-        return self._of_site[site_of(host)]
+        if self._pages_of_site is None:
+            self._pages_of_site = Counter()
+            for each_host, pages in self._pages_of_host.items():
+                self._pages_of_site[site_of(each_host)] += pages
+        return self._pages_of_site[site_of(host)]
 
     def exceeded(self, host: Host) -> str:
         """The quota that one more page of a host would exceed, for people; empty if none."""
         if self.is_host_full(host):
-            return f"its host has {counted(self._of_host[host], 'page')}"
+            return f"its host has {counted(self._pages_of_host[host], 'page')}"
         if self.is_site_full(host):
-            return f"its site has {counted(self.of_site(host), 'page')}"
+            return f"its site has {counted(self.pages_of_site(host), 'page')}"
         return ""

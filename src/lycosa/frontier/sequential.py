@@ -16,7 +16,7 @@ from .memory import higher_priority
 _MIN_BATCH_EVICTION = 10_000  # limit from which a tenth is evicted at once, since finding the worst scans all
 _MAX_STALE = 1_000  # outdated candidates in the queue, in addition to the number of waiting ones
 _UNKNOWN = Candidate(Url(""), 0.0)
-_RUNG = 4_096  # candidates; a heap of them fits into the CPU cache
+_RUNG_SIZE = 4_096  # candidates; a heap of them fits into the CPU cache
 
 
 class SequentialFrontier:
@@ -25,9 +25,8 @@ class SequentialFrontier:
     It has no hosts: nothing rests or is waited for, and `take` and `hold` ignore the time. It admits everything. URLs
     may be any hashable values; graphs use integers.
 
-    limit: of waiting URLs; beyond it, those of the lowest priority are evicted, among equals the newest (from 10 000
-    on,
-        a tenth at once).
+    limit: of waiting URLs; beyond it, those of the lowest priority are evicted, among equals the newest; a limit of
+        10 000 or more evicts a tenth at once.
     """
 
     def __init__(self, *, limit: int = 1_000_000):
@@ -78,8 +77,8 @@ class SequentialFrontier:
         excess = self._waiting - self._limit
         if self._limit >= _MIN_BATCH_EVICTION:
             excess += self._limit // 10
-        by_rank = sorted(self._current(), key=lambda candidate: -candidate.priority)
-        self._queue, evicted = LadderQueue(by_rank[:-excess]), by_rank[: -excess - 1 : -1]
+        best_first = sorted(self._current(), key=lambda candidate: -candidate.priority)
+        self._queue, evicted = LadderQueue(best_first[:-excess]), best_first[: -excess - 1 : -1]
         for candidate in evicted:
             del self._known[candidate.url]
         self._waiting -= excess
@@ -119,7 +118,7 @@ class SequentialFrontier:
 
     # There are no hosts to wait for.
 
-    rests_after_requests = False
+    has_delay = False
     slow_in_flight = 0
 
     def hold(self, host: Host, until: float) -> None:
@@ -158,11 +157,11 @@ class LadderQueue:
     """
 
     def __init__(self, candidates: Iterable[Candidate] = ()):
-        self._near: list[tuple[float, int, Candidate]] = []  # the heap: minus the priority, order of arrival, candidate
+        self._heap: list[tuple[float, int, Candidate]] = []  # the heap: minus the priority, order of arrival, candidate
         self._last_order = 0
         self._rungs: list[_Rung] = []  # in the order of their ranges
-        self._lowest: list[float] = []  # the first key of each rung
-        self._buffer = _Rung(array("d"), [])  # the buffer
+        self._first_keys: list[float] = []  # the first key of each rung
+        self._buffer = _Rung(array("d"), [])
         self._length = 0
         self.push(candidates)
 
@@ -171,40 +170,40 @@ class LadderQueue:
 
     def __iter__(self) -> Iterator[Candidate]:
         """All candidates, older first among equals."""
-        heap = (candidate for _, _, candidate in sorted(self._near))
+        heap = (candidate for _, _, candidate in sorted(self._heap))
         return chain(heap, *(rung.candidates for rung in self._rungs), self._buffer.candidates)
 
     def push(self, candidates: Iterable[Candidate]) -> None:
-        near, buffer, order = self._near, self._buffer, self._last_order
-        border = self._lowest[0] if self._lowest else float("inf")
-        before = order
+        heap, buffer, order = self._heap, self._buffer, self._last_order
+        border = self._first_keys[0] if self._first_keys else float("inf")
+        previous_order = order
         for candidate in candidates:
             key = -candidate.priority
             order += 1
-            if key < border or not self._lowest:
-                heappush(near, (key, order, candidate))
+            if key < border or not self._first_keys:
+                heappush(heap, (key, order, candidate))
             else:
                 buffer.keys.append(key)
                 buffer.candidates.append(candidate)
-        self._length += order - before
+        self._length += order - previous_order
         self._last_order = order
-        if len(buffer.candidates) > _RUNG:
+        if len(buffer.candidates) > _RUNG_SIZE:
             self._distribute_buffer()
-        if len(near) > 2 * _RUNG:
-            near.sort()
-            rung = _Rung(array("d", [key for key, _, _ in near]), [candidate for _, _, candidate in near])
-            near.clear()
-            self._climb(rung)
+        if len(heap) > 2 * _RUNG_SIZE:
+            heap.sort()
+            rung = _Rung(array("d", [key for key, _, _ in heap]), [candidate for _, _, candidate in heap])
+            heap.clear()
+            self._turn_into_heap(rung)
 
     def pop(self) -> Candidate | None:
-        if not self._near:
+        if not self._heap:
             if not self._rungs:
                 return None
             self._distribute_buffer()
-            del self._lowest[0]
-            self._climb(self._rungs.pop(0))
+            del self._first_keys[0]
+            self._turn_into_heap(self._rungs.pop(0))
         self._length -= 1
-        return heappop(self._near)[2]
+        return heappop(self._heap)[2]
 
     def _distribute_buffer(self) -> None:
         """Distributes the buffer to the rungs."""
@@ -212,22 +211,22 @@ class LadderQueue:
             return
         distributed = self._buffer.in_order()
         self._buffer = _Rung(array("d"), [])
-        ends = np.searchsorted(distributed.keys, self._lowest[1:]).tolist()
+        ends = np.searchsorted(distributed.keys, self._first_keys[1:]).tolist()
         starts = [0, *ends]
         for rung, start, end in zip(self._rungs, starts, [*ends, len(distributed.candidates)], strict=True):
             if start < end:
                 rung.keys.extend(distributed.keys[start:end])
                 rung.candidates.extend(distributed.candidates[start:end])
 
-    def _climb(self, rung: "_Rung") -> None:
+    def _turn_into_heap(self, rung: "_Rung") -> None:
         """Turns a rung into the heap, which is empty; what exceeds the size of a rung becomes new rungs."""
-        first, *others = rung.in_order().parts()
+        first, *others = rung.in_order().split()
         order = self._last_order
         self._last_order += len(first.candidates)
         numbers = range(order + 1, self._last_order + 1)
-        self._near.extend(zip(first.keys, numbers, first.candidates, strict=True))  # sorted, and so a heap
+        self._heap.extend(zip(first.keys, numbers, first.candidates, strict=True))  # sorted, and so a heap
         self._rungs[:0] = others
-        self._lowest[:0] = [other.keys[0] for other in others]
+        self._first_keys[:0] = [other.keys[0] for other in others]
 
 
 class _Rung:
@@ -243,9 +242,12 @@ class _Rung:
         """Sorted by key, older first among equals."""
         order = np.argsort(self.keys, kind="stable")
         keys = array("d", np.asarray(self.keys)[order].tobytes())
-        return _Rung(keys, [self.candidates[place] for place in order.tolist()])
+        return _Rung(keys, [self.candidates[index] for index in order.tolist()])
 
-    def parts(self) -> "list[_Rung]":
-        """Consecutive rungs of at most `_RUNG` candidates."""
-        starts = range(0, len(self.candidates), _RUNG)
-        return [_Rung(self.keys[start : start + _RUNG], self.candidates[start : start + _RUNG]) for start in starts]
+    def split(self) -> "list[_Rung]":
+        """Consecutive rungs of at most `_RUNG_SIZE` candidates."""
+        starts = range(0, len(self.candidates), _RUNG_SIZE)
+        return [
+            _Rung(self.keys[start : start + _RUNG_SIZE], self.candidates[start : start + _RUNG_SIZE])
+            for start in starts
+        ]

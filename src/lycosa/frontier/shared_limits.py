@@ -5,14 +5,14 @@ from typing import Any
 from lycosa.vocabulary.records import Host
 from lycosa.vocabulary.urls import site_of
 
-SLOW = 1.0  # seconds; a response that takes longer is slow
-_SPEED_UP = 0.8  # factor of the expected time of a slow host after a fast response
+SLOW_RESPONSE = 1.0  # seconds; a response that takes longer is slow
+_SPEED_UP = 0.8  # by which a faster response multiplies the expected response time of a slow host, at most
 _MAX_SLOW_HOSTS = 50_000  # that are remembered; beyond that, the oldest are forgotten
 _MIN_FAST_HOSTS = 50_000  # that are remembered
 _WINDOW = 16  # first responses over which the share of slow ones is averaged
-_SITE_WINDOW = 4
-_SLOW_SHARE = 0.5  # share
-_MAX_FAST_SHARE = 0.1  # share
+_SITE_WINDOW = 4  # the same for one site
+_MIN_SLOW_SHARE = 0.5  # share of slow responses above which further hosts count as slow
+_MAX_FAST_SHARE = 0.1  # share of slow responses below which a site is no longer remembered
 
 
 class SharedLimit:
@@ -36,7 +36,7 @@ class HostPace:
     """Which hosts are slow to answer; a new host counts as slow if most recent ones were, overall or on its site."""
 
     def __init__(self) -> None:
-        self._seconds: dict[Host, float] = {}  # expected of slow hosts
+        self._seconds: dict[Host, float] = {}  # expected response time of slow hosts
         self._fast = LatestKeys(at_least=_MIN_FAST_HOSTS)  # hosts with a fast response
         self._slow_share = 0.0  # of first responses; of a slow site, only the first few count
         self._slow_sites: dict[str, float] = {}  # the share of slow responses by registered domain
@@ -45,31 +45,33 @@ class HostPace:
         """Whether a host is expected to take a second or more."""
         if host in self._seconds:
             return True
-        if self._slow_share <= _SLOW_SHARE and not self._slow_sites:
+        if self._slow_share <= _MIN_SLOW_SHARE and not self._slow_sites:
             return False
-        return hash(host) not in self._fast and (self._slow_share > _SLOW_SHARE or self._is_slow_site(site_of(host)))
+        return hash(host) not in self._fast and (
+            self._slow_share > _MIN_SLOW_SHARE or self._is_slow_site(site_of(host))
+        )
 
     def is_known_slow(self, host: Host) -> bool:
-        """The same, by its own responses only."""
+        """Whether a host is expected to be slow by its own responses, not by those of other hosts."""
         return host in self._seconds
 
     def observe(self, host: Host, seconds: float) -> None:
         """Records how long a host took, or has been taking."""
-        before = self._seconds.get(host)
-        if before is None and hash(host) not in self._fast:
-            self._count_first_response(site_of(host), is_slow=seconds >= SLOW)
-        if before is not None:
-            seconds = max(seconds, before * _SPEED_UP)
-        if seconds >= SLOW:
+        expected = self._seconds.get(host)
+        if expected is None and hash(host) not in self._fast:
+            self._count_first_response(site_of(host), is_slow=seconds >= SLOW_RESPONSE)
+        if expected is not None:
+            seconds = max(seconds, expected * _SPEED_UP)
+        if seconds >= SLOW_RESPONSE:
             self._seconds[host] = seconds
             _drop_oldest(self._seconds)
             return
-        if before is not None:
+        if expected is not None:
             del self._seconds[host]
         self._fast.add(hash(host))
 
     def _is_slow_site(self, site: str) -> bool:
-        return self._slow_sites.get(site, 0.0) > _SLOW_SHARE
+        return self._slow_sites.get(site, 0.0) > _MIN_SLOW_SHARE
 
     def _count_first_response(self, site: str, *, is_slow: bool) -> None:
         if not self._is_slow_site(site):  # one site with endless subdomains must not count for others
@@ -82,9 +84,9 @@ class HostPace:
             _drop_oldest(self._slow_sites)
 
 
-def _drop_oldest(known: dict[Any, float]) -> None:
-    if len(known) > _MAX_SLOW_HOSTS:
-        del known[next(iter(known))]
+def _drop_oldest(latest: dict[Any, float]) -> None:
+    if len(latest) > _MAX_SLOW_HOSTS:
+        del latest[next(iter(latest))]
 
 
 class LatestKeys:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from heapq import heappop, heappush
 from math import inf
 from pathlib import Path
-from struct import Struct as Packing
+from struct import Struct as BinaryFormat
 
 import numpy as np
 from msgspec import Struct
@@ -14,17 +14,17 @@ from lycosa.vocabulary.key_table import KeyTable
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.scratch_file import ScratchFile
 
-_RECORD = Packing("<dqqq")  # rank, order, key of the URL, offset of the host's next record
-_SIZE = _RECORD.size
-_END = -1
-_MAX_LISTED = 4_096  # best dormant hosts kept in a heap
+_RECORD = BinaryFormat("<dqqq")  # rank, order, key of the URL, offset of the next record in the list of its host
+_RECORD_SIZE = _RECORD.size
+_END = -1  # offset after the last record of a list
+_MAX_LISTINGS = 4_096  # best dormant hosts kept in a heap
 _READ_AHEAD = 8  # records
 _MAX_RANKED = 1_000_000  # entries whose rank is in memory; others are looked up in the table
-_DOUBLE, _BITS = Packing("<d"), Packing("<Q")
+_DOUBLE, _BITS = BinaryFormat("<d"), BinaryFormat("<Q")  # a rank, and its bits as an integer
 _MAX_TAKEN = 4_096  # entries taken from a list that had to be sorted
-_WASTE = 1 << 26  # bytes of the file; if it is also three times larger than its records, it is compacted
+_MIN_COMPACTED = 1 << 26  # bytes; a file larger than this and four times its current records is compacted
 
-Listing = tuple[float, int, int]  # rank and order of the best entry of a host, and its slot
+DormantListing = tuple[float, int, int]  # rank and order of the best entry of a host, and the number of its list
 
 
 class QueueEntry(Struct, order=True, gc=False):
@@ -39,9 +39,9 @@ class QueueEntry(Struct, order=True, gc=False):
 class SpilledEntries:
     """The entries that are not in memory, each as rank, order and the key of its URL.
 
-    A host with spilled entries has a slot: its best rank and order, even if that entry is outdated, and the offset of
-    its list of records. A list is sorted when something is taken from it. A host is *dormant* while none of its entries
-    is in memory, and is then included in `best_dormant`.
+    A host with spilled entries has a numbered list of records; in memory are its best rank and order, even of an
+    outdated entry, and the offset of its first record. A list is sorted when something is taken from it. A host is
+    *dormant* while none of its entries is in memory, and is then included in `best_dormant`.
     """
 
     def __init__(self, folder: Path | None = None):
@@ -57,16 +57,16 @@ class SpilledEntries:
         self._rank_of.clear()
         self._retries_and_hops.clear()
         self._file = ScratchFile(self._folder)
-        self.slots = KeyTable()  # of hosts, by key; numbered from 1
-        self._hosts = array("q", [0])  # the key of the host of each slot
-        self._ranks = array("d", [inf])  # inf for a free slot
+        self.list_of = KeyTable()  # the number of the list of each host, from 1, by the key of the host
+        self._host_keys = array("q", [0])  # the key of the host of each list
+        self._ranks = array("d", [inf])  # of the best entry; inf for a free list
         self._orders = array("q", [0])
-        self._places = array("q", [_END])  # of the first record
+        self._offsets = array("q", [_END])  # of the first record of each list
         self._is_sorted = bytearray(1)
         self._is_dormant = bytearray(1)
-        self._free: list[int] = []
-        self._near: list[Listing] = []  # heap of dormant hosts; an outdated listing is dropped when popped
-        self._all_up_to = (inf, 0)  # every dormant host up to this rank is listed
+        self._free_lists: list[int] = []
+        self._listings: list[DormantListing] = []  # heap of dormant hosts; an outdated listing is dropped when popped
+        self._listed_up_to = (inf, 0)  # every dormant host up to this rank is listed
 
     def __len__(self) -> int:
         """The number of current entries."""
@@ -75,39 +75,39 @@ class SpilledEntries:
     @property
     def is_unused(self) -> bool:
         """Whether no entry was ever added since `clear`, so that no lookup can find one."""
-        return len(self._hosts) == 1
+        return len(self._host_keys) == 1
 
-    def has_entries(self, slot: int) -> bool:
-        """Whether a slot is in use."""
-        return self._ranks[slot] != inf
+    def has_entries(self, list_number: int) -> bool:
+        """Whether a list is in use."""
+        return self._ranks[list_number] != inf
 
-    def slot_for(self, host: int) -> int:
-        """The slot of a host that is not dormant, created if needed."""
-        slot = self.slots[host]
-        if slot:
-            return slot
-        if self._free:
-            slot = self._free.pop()
+    def list_for(self, host: int) -> int:
+        """The list of a host that is not dormant, created if needed."""
+        list_number = self.list_of[host]
+        if list_number:
+            return list_number
+        if self._free_lists:
+            list_number = self._free_lists.pop()
         else:
-            slot = len(self._hosts)
-            for column in (self._hosts, self._orders, self._places):
+            list_number = len(self._host_keys)
+            for column in (self._host_keys, self._orders, self._offsets):
                 column.append(0)
             self._ranks.append(inf)
             self._is_sorted.append(0)
             self._is_dormant.append(0)
-        self.slots[host], self._hosts[slot] = slot, host
-        self._ranks[slot], self._orders[slot], self._places[slot] = inf, 0, _END
-        self._is_sorted[slot], self._is_dormant[slot] = 1, 0
-        return slot
+        self.list_of[host], self._host_keys[list_number] = list_number, host
+        self._ranks[list_number], self._orders[list_number], self._offsets[list_number] = inf, 0, _END
+        self._is_sorted[list_number], self._is_dormant[list_number] = 1, 0
+        return list_number
 
-    def best(self, slot: int) -> QueueEntry:
+    def best(self, list_number: int) -> QueueEntry:
         """The best entry of a host, without its URL; it may be outdated."""
-        return QueueEntry(self._ranks[slot], self._orders[slot], Url(""))
+        return QueueEntry(self._ranks[list_number], self._orders[list_number], Url(""))
 
-    def is_better(self, slot: int, rank: float, order: int) -> bool:
-        """Whether an entry ranks before all entries of a slot."""
-        best = self._ranks[slot]
-        return rank < best or (rank == best and order < self._orders[slot])
+    def is_better(self, list_number: int, rank: float, order: int) -> bool:
+        """Whether an entry ranks before all entries of a list."""
+        best = self._ranks[list_number]
+        return rank < best or (rank == best and order < self._orders[list_number])
 
     @property
     def has_all_ranks(self) -> bool:
@@ -127,7 +127,7 @@ class SpilledEntries:
         self._retries_and_hops.pop(self.waiting[key], None)
         self.waiting[key] = self._rank_of[key] = 0
 
-    def add_entry(self, slot: int, entry: QueueEntry) -> None:
+    def add_entry(self, list_number: int, entry: QueueEntry) -> None:
         """Adds an entry to a host."""
         key = hash(entry.url)
         if entry.retries_and_hops:
@@ -135,141 +135,145 @@ class SpilledEntries:
         has_room = len(self.waiting) < _MAX_RANKED
         (bits,) = _BITS.unpack(_DOUBLE.pack(entry.rank))
         self._rank_of[key] = bits + 1 if has_room else 0
-        self.add(slot, entry.rank, entry.order, key)
+        self.add(list_number, entry.rank, entry.order, key)
 
-    def add(self, slot: int, rank: float, order: int, key: int) -> None:
-        """Adds a record only, without making the entry current."""
+    def add(self, list_number: int, rank: float, order: int, key: int) -> None:
+        """Adds an entry by its fields; its rank is not kept in memory."""
         self.waiting[key] = order
-        self._places[slot] = self._file.append(_RECORD.pack(rank, order, key, self._places[slot]))
-        best = self._ranks[slot]
-        if rank > best or (rank == best and order > self._orders[slot]):
-            self._is_sorted[slot] = 0
+        self._offsets[list_number] = self._file.append(_RECORD.pack(rank, order, key, self._offsets[list_number]))
+        best = self._ranks[list_number]
+        if rank > best or (rank == best and order > self._orders[list_number]):
+            self._is_sorted[list_number] = 0
             return
-        self._ranks[slot], self._orders[slot] = rank, order
-        if self._is_dormant[slot]:
-            self._list(slot)
+        self._ranks[list_number], self._orders[list_number] = rank, order
+        if self._is_dormant[list_number]:
+            self._list(list_number)
 
-    def rest(self, slot: int) -> None:
+    def make_dormant(self, list_number: int) -> None:
         """Makes a host dormant."""
-        self._is_dormant[slot] = 1
-        self._list(slot)
+        self._is_dormant[list_number] = 1
+        self._list(list_number)
 
-    def wake(self, slot: int) -> None:
+    def wake(self, list_number: int) -> None:
         """Ends the dormancy of a host."""
-        self._is_dormant[slot] = 0
+        self._is_dormant[list_number] = 0
 
-    def take(self, slot: int, count: int) -> list[int]:
+    def take(self, list_number: int, count: int) -> list[int]:
         """Removes the best entries of a host, at least `count` if it has so many; returns their orders, best first. A
-        host without further entries loses its slot."""
-        if not self._is_sorted[slot]:
+        host without further entries loses its list."""
+        if not self._is_sorted[list_number]:
             # A fraction of the list, so that repeated sorting costs little per entry.
-            count = max(count, min(self._sort(slot) // 8, _MAX_TAKEN))
+            count = max(count, min(self._sort(list_number) // 8, _MAX_TAKEN))
         taken: list[int] = []
-        records = self._records(self._places[slot])
-        for place, rank, order, key in records:
+        records = self._records(self._offsets[list_number])
+        for offset, rank, order, key in records:
             if self.waiting[key] != order:
                 continue
             if len(taken) == count:
-                self._places[slot], self._ranks[slot], self._orders[slot] = place, rank, order
+                self._offsets[list_number], self._ranks[list_number], self._orders[list_number] = offset, rank, order
                 return taken
             self.discard(key)
             taken.append(order)
-        self.slots[self._hosts[slot]] = 0
-        self._ranks[slot], self._is_dormant[slot] = inf, 0
-        self._free.append(slot)
+        self.list_of[self._host_keys[list_number]] = 0
+        self._ranks[list_number], self._is_dormant[list_number] = inf, 0
+        self._free_lists.append(list_number)
         return taken
 
-    def _sort(self, slot: int) -> int:
+    def _sort(self, list_number: int) -> int:
         """Sorts the list of a host; returns its length."""
-        records, place, read, unpack = [], self._places[slot], self._file.read, _RECORD.unpack
-        while place != _END:
-            rank, order, key, place = unpack(read(place, _SIZE))
+        records, offset, read, unpack = [], self._offsets[list_number], self._file.read, _RECORD.unpack
+        while offset != _END:
+            rank, order, key, offset = unpack(read(offset, _RECORD_SIZE))
             records.append((rank, order, key))
         records.sort()
-        self._write(slot, records)
+        self._write(list_number, records)
         return len(records)
 
-    def _write(self, slot: int, records: list[tuple[float, int, int]]) -> None:
+    def _write(self, list_number: int, records: list[tuple[float, int, int]]) -> None:
         """Replaces the list of a host by these sorted records."""
-        place = len(self._file)
+        offset = len(self._file)
         data = b"".join(
-            [_RECORD.pack(*record, place + _SIZE * number) for number, record in enumerate(records[:-1], 1)]
+            [_RECORD.pack(*record, offset + _RECORD_SIZE * number) for number, record in enumerate(records[:-1], 1)]
         )
-        self._places[slot] = self._file.append(data + _RECORD.pack(*records[-1], _END))
-        self._ranks[slot], self._orders[slot], _ = records[0]
-        self._is_sorted[slot] = 1
+        self._offsets[list_number] = self._file.append(data + _RECORD.pack(*records[-1], _END))
+        self._ranks[list_number], self._orders[list_number], _ = records[0]
+        self._is_sorted[list_number] = 1
 
-    def _records(self, place: int) -> Iterator[tuple[int, float, int, int]]:
+    def _records(self, offset: int) -> Iterator[tuple[int, float, int, int]]:
         """The records of a list from an offset on, including outdated ones: offset, rank, order and key of each."""
         start, data = 0, b""
-        while place != _END:
-            at = place - start
-            if not 0 <= at < len(data):
-                start, at = place, 0
-                data = self._file.read(place, _SIZE * _READ_AHEAD)
-            rank, order, key, next_place = _RECORD.unpack_from(data, at)
-            yield place, rank, order, key
-            place = next_place
+        while offset != _END:
+            position = offset - start
+            if not 0 <= position < len(data):
+                start, position = offset, 0
+                data = self._file.read(offset, _RECORD_SIZE * _READ_AHEAD)
+            rank, order, key, next_offset = _RECORD.unpack_from(data, position)
+            yield offset, rank, order, key
+            offset = next_offset
 
     # ------------------------------------------------------------ dormant hosts
 
-    def best_dormant(self) -> Listing | None:
+    def best_dormant(self) -> DormantListing | None:
         """The dormant host with the best entry, which may be outdated."""
         while True:
-            near = self._near
-            while near:
-                rank, order, slot = near[0]
-                if self._is_dormant[slot] and self._ranks[slot] == rank and self._orders[slot] == order:
-                    return near[0]
-                heappop(near)
-            if self._all_up_to[0] == inf or not self._list_best():
+            listings = self._listings
+            while listings:
+                rank, order, list_number = listings[0]
+                if (
+                    self._is_dormant[list_number]
+                    and self._ranks[list_number] == rank
+                    and self._orders[list_number] == order
+                ):
+                    return listings[0]
+                heappop(listings)
+            if self._listed_up_to[0] == inf or not self._list_best():
                 return None
 
     def probable_next(self, count: int) -> list[int]:
         """The orders of some of the best entries of dormant hosts: the first items of a heap are among the smallest."""
-        return [order for _, order, _ in self._near[:count]]
+        return [order for _, order, _ in self._listings[:count]]
 
-    def _list(self, slot: int) -> None:
-        listing = self._ranks[slot], self._orders[slot], slot
-        if listing[:2] <= self._all_up_to:
-            heappush(self._near, listing)
-            if len(self._near) > 4 * _MAX_LISTED:
+    def _list(self, list_number: int) -> None:
+        listing = self._ranks[list_number], self._orders[list_number], list_number
+        if listing[:2] <= self._listed_up_to:
+            heappush(self._listings, listing)
+            if len(self._listings) > 4 * _MAX_LISTINGS:
                 self._list_best()
 
     def _list_best(self) -> bool:
         """Lists the best dormant hosts; returns whether there are any."""
-        (slots,) = np.frombuffer(self._is_dormant, np.uint8).nonzero()
-        ranks = np.frombuffer(self._ranks)[slots]
-        orders = np.frombuffer(self._orders, np.int64)[slots]
-        self._all_up_to = (inf, 0)
-        if len(slots) > _MAX_LISTED:
-            last = np.partition(ranks, _MAX_LISTED - 1)[_MAX_LISTED - 1]
-            (ties,) = (ranks == last).nonzero()
-            room = _MAX_LISTED - int((ranks < last).sum())
-            last_order = np.partition(orders[ties], room - 1)[room - 1]
-            chosen = (ranks < last) | ((ranks == last) & (orders <= last_order))
-            slots, ranks, orders = slots[chosen], ranks[chosen], orders[chosen]
-            self._all_up_to = (float(last), int(last_order))
-        self._near = sorted(zip(ranks.tolist(), orders.tolist(), slots.tolist(), strict=True))
-        return bool(self._near)
+        (list_of,) = np.frombuffer(self._is_dormant, np.uint8).nonzero()
+        ranks = np.frombuffer(self._ranks)[list_of]
+        orders = np.frombuffer(self._orders, np.int64)[list_of]
+        self._listed_up_to = (inf, 0)
+        if len(list_of) > _MAX_LISTINGS:
+            last_rank = np.partition(ranks, _MAX_LISTINGS - 1)[_MAX_LISTINGS - 1]
+            (ties,) = (ranks == last_rank).nonzero()
+            ties_listed = _MAX_LISTINGS - int((ranks < last_rank).sum())
+            last_order = np.partition(orders[ties], ties_listed - 1)[ties_listed - 1]
+            chosen = (ranks < last_rank) | ((ranks == last_rank) & (orders <= last_order))
+            list_of, ranks, orders = list_of[chosen], ranks[chosen], orders[chosen]
+            self._listed_up_to = (float(last_rank), int(last_order))
+        self._listings = sorted(zip(ranks.tolist(), orders.tolist(), list_of.tolist(), strict=True))
+        return bool(self._listings)
 
     # ------------------------------------------------------------ the file
 
     def compact(self) -> None:
         """Rewrites the file if most of it is outdated."""
-        if len(self._file) < _WASTE + 4 * _SIZE * len(self.waiting):
+        if len(self._file) < _MIN_COMPACTED + 4 * _RECORD_SIZE * len(self.waiting):
             return
         old, self._file = self._file, ScratchFile(self._folder)
-        for slot, best_rank in enumerate(self._ranks):
+        for list_number, best_rank in enumerate(self._ranks):
             if best_rank == inf:
                 continue
             new, self._file = self._file, old
-            records = self._records(self._places[slot])
+            records = self._records(self._offsets[list_number])
             kept = sorted((rank, order, key) for _, rank, order, key in records if self.waiting[key] == order)
             self._file = new
             if kept:
-                self._write(slot, kept)
-                if self._is_dormant[slot]:
-                    self._list(slot)
+                self._write(list_number, kept)
+                if self._is_dormant[list_number]:
+                    self._list(list_number)
             else:
-                self._places[slot], self._is_sorted[slot] = _END, 1
+                self._offsets[list_number], self._is_sorted[list_number] = _END, 1

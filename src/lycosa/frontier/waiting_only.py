@@ -7,14 +7,14 @@ from lycosa.vocabulary.records import Candidate, Host, Skip, Url
 
 
 class WaitingOnly:
-    """Takes only the URLs that waited in a frontier at first; links and redirects found since are collected in `aside`,
-    for the caller to put into the frontier afterwards.
+    """Takes only the URLs that waited in a frontier at first; links and redirects found since are collected in
+    `set_aside`, for the caller to put into the frontier afterwards.
     """
 
     def __init__(self, frontier: Frontier):
         self._frontier = frontier
         self.set_aside: list[Candidate] = []
-        self._urls_aside: set[Url] = set()
+        self._urls_set_aside: set[Url] = set()
 
     def __len__(self) -> int:
         return len(self._frontier)
@@ -25,7 +25,7 @@ class WaitingOnly:
     def put(self, candidates: Iterable[Candidate]) -> list[Skip]:
         for candidate in candidates:
             self.set_aside.append(candidate)
-            self._urls_aside.add(candidate.url)
+            self._urls_set_aside.add(candidate.url)
         return []
 
     def take(self, now: float) -> Candidate | None:
@@ -44,11 +44,11 @@ class WaitingOnly:
         self._frontier.forget_waiting()
 
     def is_known(self, url: Url) -> bool:
-        return url in self._urls_aside or self._frontier.is_known(url)
+        return url in self._urls_set_aside or self._frontier.is_known(url)
 
     @property
-    def rests_after_requests(self) -> bool:
-        return self._frontier.rests_after_requests
+    def has_delay(self) -> bool:
+        return self._frontier.has_delay
 
     @property
     def slow_in_flight(self) -> int:

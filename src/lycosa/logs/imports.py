@@ -18,7 +18,7 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 
 from lycosa.vocabulary.errors import LycosaError, UsageError
-from lycosa.vocabulary.files import BLOCK, DamagedTextError, LineSplitter, chunks, decompressed, is_gzip
+from lycosa.vocabulary.files import BLOCK_SIZE, DamagedTextError, LineSplitter, chunks, decompressed, is_gzip
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import normalise, origin_of
 
@@ -110,7 +110,7 @@ class LogText:
     def _next_read(self) -> int:
         while self._marks and self._marks[-1] <= self.size:
             self._marks.pop()
-        return min(BLOCK, self._marks[-1] - self.size) if self._marks else BLOCK
+        return min(BLOCK_SIZE, self._marks[-1] - self.size) if self._marks else BLOCK_SIZE
 
 
 def _new_hash() -> "hashlib.blake2b":

@@ -104,7 +104,7 @@ def _log_errors(path: Path) -> Iterator[None]:
             raise LycosaError(f"cannot write the log {path}: {message}; make room") from None
         raise _damaged(path) from None
     except OSError as error:
-        raise cannot_write(f"the log {path}", error, way_out="name a log that can be written") from None
+        raise cannot_write(f"the log {path}", error, advice="name a log that can be written") from None
 
 
 def _damaged(path: Path) -> UsageError:
@@ -112,7 +112,7 @@ def _damaged(path: Path) -> UsageError:
 
 
 def _connection(path: Path, mode: Literal["rwc", "rw"]) -> sqlite3.Connection:
-    connection = open_database(path, mode=mode, longest_value=_MAX_VALUE_LENGTH, timeout=1.0, commits_itself=True)
+    connection = open_database(path, mode=mode, max_value_size=_MAX_VALUE_LENGTH, timeout=1.0, autocommit=True)
     try:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except BaseException:

@@ -129,7 +129,7 @@ def atlas_errors(path: Path) -> Iterator[None]:
             raise LycosaError(f"cannot write the atlas {path}: {error}; make room") from None
         raise UsageError(f"the atlas {path} is damaged ({error}); take another copy, or build it again") from None
     except OSError as error:
-        raise cannot_write(f"the atlas {path}", error, way_out="make room, give access, or another file") from None
+        raise cannot_write(f"the atlas {path}", error, advice="make room, give access, or another file") from None
 
 
 @contextmanager
@@ -148,7 +148,7 @@ def _create(connection: sqlite3.Connection) -> None:
 
 
 def _connection(path: Path, mode: Literal["immutable", "rw"]) -> sqlite3.Connection:
-    connection = open_database(path, mode=mode, longest_value=MAX_ROW)
+    connection = open_database(path, mode=mode, max_value_size=MAX_ROW)
     connection.text_factory = _text
     return connection
 

@@ -18,7 +18,7 @@ from .axes import (
 from .svg import COLOURS, FAINT, INK, PALE, PAPER, element, empty_figure, figure, text
 
 BAR_ROW = 24.0  # height of a row of a horizontal bar
-CHARACTER = 7.2  # width of an average character
+CHARACTER_WIDTH = 7.2  # of an average character
 MAX_ENDING_LENGTH = 48  # characters of the number and note after a bar
 MIN_LABEL_LENGTH, MAX_LABEL_LENGTH = 12, 38  # characters before a bar
 MIN_BAR_WIDTH = 60.0  # of the longest bar
@@ -45,11 +45,11 @@ def bar_chart(bars: Sequence[Bar], *, title: str = "", x_title: str = "", width:
     if not shown:
         return empty_figure(width, 120.0, title=title)
     endings = [f"{number_label(bar.value)} {bar.note}".strip() for bar in shown]
-    ending_length = min(MAX_ENDING_LENGTH, int(width / 2 / CHARACTER), max(map(len, endings)))
-    right = width - 16 - CHARACTER * ending_length
-    room = int((right - MIN_BAR_WIDTH - 16) / CHARACTER)  # for labels, in characters
-    label_length = min(MAX_LABEL_LENGTH, max(MIN_LABEL_LENGTH, room), max(len(bar.label) for bar in shown))
-    left = 16 + CHARACTER * label_length
+    ending_length = min(MAX_ENDING_LENGTH, int(width / 2 / CHARACTER_WIDTH), max(map(len, endings)))
+    right = width - 16 - CHARACTER_WIDTH * ending_length
+    label_room = int((right - MIN_BAR_WIDTH - 16) / CHARACTER_WIDTH)  # for labels, in characters
+    label_length = min(MAX_LABEL_LENGTH, max(MIN_LABEL_LENGTH, label_room), max(len(bar.label) for bar in shown))
+    left = 16 + CHARACTER_WIDTH * label_length
     x_scale = Scale(0.0, max(1e-9, *(bar.value for bar in shown)), left, max(right, left + MIN_BAR_WIDTH))
     height = BAR_ROW * len(shown) + (30 if x_title else 8)
     parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER)]
@@ -60,8 +60,8 @@ def bar_chart(bars: Sequence[Bar], *, title: str = "", x_title: str = "", width:
         parts.append(text(left - 8, y + 15.5, bar.label, limit=label_length, text_anchor="end"))
         parts.append(element("rect", x=left, y=y + 2, width=max(1.0, end - left), height=BAR_ROW - 7, fill=PALE))
         if part > 0:
-            dark = max(1.0, x_scale(part) - left)
-            parts.append(element("rect", x=left, y=y + 2, width=dark, height=BAR_ROW - 7, fill=COLOURS[0]))
+            dark_width = max(1.0, x_scale(part) - left)
+            parts.append(element("rect", x=left, y=y + 2, width=dark_width, height=BAR_ROW - 7, fill=COLOURS[0]))
         parts.append(text(end + 7, y + 15.5, ending, limit=ending_length, fill=FAINT))
     if x_title:
         parts.append(text(left, height - 8, x_title, fill=FAINT))
@@ -99,40 +99,42 @@ def grouped_bars(
     top = 12.0 + legend_height + (22 if y_title else 6)
     height = max(height, top + MIN_PLOT_HEIGHT)
     bottom = height - 30
-    ends = [end for bar in drawn for end in (0.0, bar.value - _error(bar), bar.value + _error(bar))]
-    low, high = value_range(ends)
+    extremes = [end for bar in drawn for end in (0.0, bar.value - _error(bar), bar.value + _error(bar))]
+    low, high = value_range(extremes)
     y_scale = Scale(low, high + (high - low) * LABEL_HEIGHT / (bottom - top - LABEL_HEIGHT), bottom, top)
     parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER)]
     for order, (name, (x, y)) in enumerate(zip(names, positions, strict=True)):
         parts.append(_rectangle(x, y + 6, SWATCH, 12.0, order))
         parts.append(text(x + SWATCH + 6, y + 16.5, name, limit=NAME_LIMIT, fill=FAINT))
     parts += horizontal_grid(y_scale, left, right, percent=percent, title=y_title)
-    slot = (right - left) / len(groups)
-    size = min(MAX_BAR_WIDTH, 0.84 * slot / len(names))
+    group_width = (right - left) / len(groups)
+    bar_width = min(MAX_BAR_WIDTH, 0.84 * group_width / len(names))
     for number, (label, bars) in enumerate(groups.items()):
-        middle = left + slot * (number + 0.5)
-        parts.append(text(middle, bottom + 19, label, limit=max(3, int(slot / CHARACTER)), text_anchor="middle"))
+        middle = left + group_width * (number + 0.5)
+        parts.append(
+            text(middle, bottom + 19, label, limit=max(3, int(group_width / CHARACTER_WIDTH)), text_anchor="middle")
+        )
         for bar in bars:
             order = names.index(bar.name)
-            x = middle + size * (order - len(names) / 2)
-            parts += _bar(bar, order, x, size, y_scale, percent=percent)
+            x = middle + bar_width * (order - len(names) / 2)
+            parts += _bar(bar, order, x, bar_width, y_scale, percent=percent)
     zero = y_scale(0.0)
     parts.append(element("line", x1=left, y1=zero, x2=right, y2=zero, stroke=FAINT))
     return figure(width, height, parts, title=title or y_title)
 
 
-def _bar(bar: GroupedBar, order: int, x: float, size: float, y_scale: Scale, *, percent: bool) -> list[str]:
+def _bar(bar: GroupedBar, order: int, x: float, bar_width: float, y_scale: Scale, *, percent: bool) -> list[str]:
     if not is_drawable(bar.value):
         return []
     value, zero, error = y_scale(bar.value), y_scale(0.0), _error(bar)
     high, low = y_scale(bar.value + error), y_scale(bar.value - error)
-    parts = [_rectangle(x + 1, min(value, zero), max(1.0, size - 2), abs(value - zero), order)]
+    parts = [_rectangle(x + 1, min(value, zero), max(1.0, bar_width - 2), abs(value - zero), order)]
     if error:
-        parts += error_bar(x + size / 2, low, high, INK, cap=min(5.0, size / 4))
+        parts += error_bar(x + bar_width / 2, low, high, INK, cap=min(5.0, bar_width / 4))
     label = number_label(float(f"{bar.value:.3g}"), percent=percent)
-    if len(label) * CHARACTER <= size + 4:
+    if len(label) * CHARACTER_WIDTH <= bar_width + 4:
         y = high - 5 if bar.value >= 0 else low + 14
-        parts.append(text(x + size / 2, y, label, text_anchor="middle"))
+        parts.append(text(x + bar_width / 2, y, label, text_anchor="middle"))
     return parts
 
 
@@ -182,15 +184,17 @@ def histogram(
     y_scale = Scale(0.0, float(max(counts)), bottom, top)
     parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER)]
     parts += horizontal_grid(y_scale, x_scale.start, x_scale.end, percent=False, title=y_title)
-    size = (x_scale.end - x_scale.start) / len(counts)
+    bar_width = (x_scale.end - x_scale.start) / len(counts)
     for order, count in enumerate(counts):
-        begins = low + (high - low) * order / len(counts)
-        dark = split is None or begins >= split - 1e-9
+        bin_start = low + (high - low) * order / len(counts)
+        is_dark = split is None or bin_start >= split - 1e-9
         y = y_scale(float(count))
         if count:
-            fill = COLOURS[0] if dark else PALE
-            x = x_scale.start + size * order + 1
-            parts.append(element("rect", x=x, y=y, width=max(1.0, size - 2), height=max(1.0, bottom - y), fill=fill))
+            fill = COLOURS[0] if is_dark else PALE
+            x = x_scale.start + bar_width * order + 1
+            parts.append(
+                element("rect", x=x, y=y, width=max(1.0, bar_width - 2), height=max(1.0, bottom - y), fill=fill)
+            )
     if split is not None and low <= split <= high:
         x = x_scale(split)
         parts.append(element("line", x1=x, y1=top - 6, x2=x, y2=bottom, stroke=INK, stroke_dasharray="3 3"))

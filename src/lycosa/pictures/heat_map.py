@@ -8,8 +8,8 @@ from .svg import FAINT, PAPER, TEXT_SIZE, element, empty_figure, figure, text
 
 DARK = (11, 32, 64)  # of the largest count; linear in between, so that greyscale shows the same
 LIGHT = (222, 232, 243)  # of a count of 1; empty cells are white
-KEY_WIDTH, KEY_STEPS = 12.0, 24
-DIGIT = 0.6 * TEXT_SIZE  # width of a digit, at most
+KEY_WIDTH, KEY_STEPS = 12.0, 24  # of the colour bar: its width, and the number of its shades
+DIGIT_WIDTH = 0.6 * TEXT_SIZE  # at most
 NAMES_LEFT, NAMES_BELOW = 130.0, 112.0  # room for the names of rows and columns
 _FRAME = {"fill": "none", "stroke": FAINT}
 
@@ -33,28 +33,30 @@ def heat_map(
     maximum = max((count for row in counts for count in row), default=0)
     if maximum <= 0 or not (x_range[0] < x_range[1] and y_range[0] < y_range[1]):
         return empty_figure(width, height, title=title)
-    left, below = (NAMES_LEFT, NAMES_BELOW) if names else (60.0, 30.0)
-    top, bottom = (34.0 if y_title else 16.0), height - below - (18.0 if x_title else 0.0)
-    key = width - KEY_WIDTH - 10 - DIGIT * max(4, len(number_label(float(maximum))))
-    x_scale = Scale(*x_range, left, key - 14)
+    left, space_below = (NAMES_LEFT, NAMES_BELOW) if names else (60.0, 30.0)
+    top, bottom = (34.0 if y_title else 16.0), height - space_below - (18.0 if x_title else 0.0)
+    key_x = width - KEY_WIDTH - 10 - DIGIT_WIDTH * max(4, len(number_label(float(maximum))))
+    x_scale = Scale(*x_range, left, key_x - 14)
     y_scale = Scale(*y_range, bottom, top)
     parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER)]
-    tall = (bottom - top) / len(counts)
+    cell_height = (bottom - top) / len(counts)
     for row, cells in enumerate(counts):
-        wide = (x_scale.end - x_scale.start) / max(1, len(cells))
+        cell_width = (x_scale.end - x_scale.start) / max(1, len(cells))
         for column, count in enumerate(cells):
             if count > 0:
-                x, y = x_scale.start + column * wide, bottom - (row + 1) * tall
-                parts.append(element("rect", x=x, y=y, width=wide, height=tall, fill=_shade(count, maximum)))
+                x, y = x_scale.start + column * cell_width, bottom - (row + 1) * cell_height
+                parts.append(
+                    element("rect", x=x, y=y, width=cell_width, height=cell_height, fill=_shade(count, maximum))
+                )
     parts.append(
         element("rect", x=x_scale.start, y=top, width=x_scale.end - x_scale.start, height=bottom - top, **_FRAME)
     )
     if names:
-        parts += _names(names, x_scale, y_scale, titles=(x_title, y_title))
+        parts += _row_and_column_names(names, x_scale, y_scale, titles=(x_title, y_title))
     else:
-        parts += _ticks_beside(y_scale, x_scale.start, title=y_title)
+        parts += _y_ticks(y_scale, x_scale.start, title=y_title)
         parts += x_axis(x_scale, bottom, title=x_title)
-    parts += _key(maximum, x=key, top=top, bottom=bottom)
+    parts += _key(maximum, x=key_x, top=top, bottom=bottom)
     return figure(width, height, parts, title=title or f"{y_title} by {x_title}")
 
 
@@ -74,10 +76,11 @@ def citations_heat_map(links: Sequence[Sequence[int]], *, topics: Sequence[str])
 def _shade(count: float, maximum: float) -> str:
     share = math.log(count) / math.log(maximum) if maximum > 1 else 1.0
     mixed = (round(light + share * (dark - light)) for light, dark in zip(LIGHT, DARK, strict=True))
-    return "#" + "".join(f"{part:02x}" for part in mixed)
+    return "#" + "".join(f"{channel:02x}" for channel in mixed)
 
 
-def _ticks_beside(scale: Scale, x: float, *, title: str) -> list[str]:
+def _y_ticks(scale: Scale, x: float, *, title: str) -> list[str]:
+    """Ticks with their numbers at the left of `x`, and the title of the axis above them."""
     parts = []
     for tick in nice_ticks(scale.low, scale.high, 6):
         y = scale(tick)
@@ -88,16 +91,18 @@ def _ticks_beside(scale: Scale, x: float, *, title: str) -> list[str]:
     return parts
 
 
-def _names(names: Sequence[str], x_scale: Scale, y_scale: Scale, *, titles: tuple[str, str]) -> list[str]:
+def _row_and_column_names(
+    names: Sequence[str], x_scale: Scale, y_scale: Scale, *, titles: tuple[str, str]
+) -> list[str]:
     """The names of rows and columns (every n-th, if there are many), and the titles of the axes."""
-    wide, tall = (x_scale.end - x_scale.start) / len(names), (y_scale.start - y_scale.end) / len(names)
-    every = max(1, math.ceil(TEXT_SIZE / tall), math.ceil(TEXT_SIZE / wide))
+    cell_width, cell_height = (x_scale.end - x_scale.start) / len(names), (y_scale.start - y_scale.end) / len(names)
+    nth = max(1, math.ceil(TEXT_SIZE / cell_height), math.ceil(TEXT_SIZE / cell_width))
     parts = []
-    for place in range(0, len(names), every):
-        x, y = x_scale.start + (place + 0.5) * wide, y_scale.start - (place + 0.5) * tall
-        parts.append(text(x_scale.start - 6, y + 4.5, names[place], limit=16, fill=FAINT, text_anchor="end"))
-        turned = {"transform": f"rotate(-60 {x:.1f} {y_scale.start + 12:.1f})", "text_anchor": "end"}
-        parts.append(text(x, y_scale.start + 12, names[place], limit=14, fill=FAINT, **turned))
+    for index in range(0, len(names), nth):
+        x, y = x_scale.start + (index + 0.5) * cell_width, y_scale.start - (index + 0.5) * cell_height
+        parts.append(text(x_scale.start - 6, y + 4.5, names[index], limit=16, fill=FAINT, text_anchor="end"))
+        rotated = {"transform": f"rotate(-60 {x:.1f} {y_scale.start + 12:.1f})", "text_anchor": "end"}
+        parts.append(text(x, y_scale.start + 12, names[index], limit=14, fill=FAINT, **rotated))
     middle = (x_scale.start + x_scale.end) / 2
     x_title, y_title = titles
     if x_title:
@@ -109,7 +114,7 @@ def _names(names: Sequence[str], x_scale: Scale, y_scale: Scale, *, titles: tupl
 
 def _key(maximum: int, *, x: float, top: float, bottom: float) -> list[str]:
     """The colour bar, with the counts of some shades."""
-    tall = (bottom - top) / KEY_STEPS
+    cell_height = (bottom - top) / KEY_STEPS
     parts = []
     for step in range(KEY_STEPS):
         count = float(maximum) ** (step / (KEY_STEPS - 1))
@@ -117,9 +122,9 @@ def _key(maximum: int, *, x: float, top: float, bottom: float) -> list[str]:
             element(
                 "rect",
                 x=x,
-                y=bottom - (step + 1) * tall,
+                y=bottom - (step + 1) * cell_height,
                 width=KEY_WIDTH,
-                height=tall + 0.5,
+                height=cell_height + 0.5,
                 fill=_shade(count, maximum),
             )
         )

@@ -4,7 +4,11 @@ from collections.abc import Callable
 
 
 def html_page(title: str, *, kicker: str, body: str, lead: str = "", footer: str = "Made by Lycosa.") -> str:
-    """A whole page; all arguments are HTML."""
+    """A whole page; all arguments are HTML.
+
+    kicker: the small line above the title.
+    lead: what follows the title.
+    """
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
         '<meta http-equiv="Content-Security-Policy" '

@@ -56,8 +56,8 @@ def line_chart(
     top = 12.0 + legend_height + (22 if y_title else 6)
     bottom = height - (48 if x_title else 30)
     x_scale = Scale(*(x_range or value_range([x for x, _, _ in points])), 60.0, width - 28)
-    spans = [end for _, y, error in points for end in ((y - error, y + error) if error else (y,))]
-    y_scale = Scale(*(y_range or value_range(spans, zero=True)), bottom, top)
+    y_values = [end for _, y, error in points for end in ((y - error, y + error) if error else (y,))]
+    y_scale = Scale(*(y_range or value_range(y_values, zero=True)), bottom, top)
     parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER)]
     parts += legend
     parts += horizontal_grid(y_scale, x_scale.start, x_scale.end, percent=percent, title=y_title)
@@ -82,15 +82,15 @@ def _points(curve: Series) -> list[tuple[float, float, float]]:
 
 def _curve(curve: Series, order: int, x_scale: Scale, y_scale: Scale) -> list[str]:
     colour, dash = COLOURS[order % len(COLOURS)], DASHES[order % len(DASHES)]
-    runs: list[list[tuple[float, float]]] = [[]]
+    segments: list[list[tuple[float, float]]] = [[]]
     for x, y in curve.points:
         if is_drawable(x) and is_drawable(y):
-            runs[-1].append((x_scale(x), y_scale(y)))
-        elif runs[-1]:
-            runs.append([])
+            segments[-1].append((x_scale(x), y_scale(y)))
+        elif segments[-1]:
+            segments.append([])
     parts = []
-    for run in filter(None, runs):
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in run)
+    for segment in filter(None, segments):
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in segment)
         style = {"stroke_dasharray": dash} if dash else {}
         parts.append(element("polyline", points=path, fill="none", stroke=colour, stroke_width=2.2, **style))
     points = _points(curve)

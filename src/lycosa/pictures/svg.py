@@ -4,9 +4,9 @@ from html import escape
 
 from lycosa.vocabulary.text import visible
 
-INK, FAINT, GRID, PAPER = "#1f2933", "#5b6670", "#dfe3e8", "#ffffff"
-COLOURS = ("#0b5394", "#c2570c", "#2e7d32", "#7b3f98", "#8a6d00", "#4a4a4a")  # each at least 4.5 : 1 on white
-PALE = "#c3d3e4"
+INK, FAINT, GRID, PAPER = "#1f2933", "#5b6670", "#dfe3e8", "#ffffff"  # text, less of it, grid lines, background
+COLOURS = ("#0b5394", "#c2570c", "#2e7d32", "#7b3f98", "#8a6d00", "#4a4a4a")  # contrast with white 4.5 : 1 or more
+PALE = "#c3d3e4"  # of bars that are not emphasised
 DASHES = ("", "7 4", "2 3", "10 4 2 4", "5 2", "1 5")
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
 TEXT_SIZE = 13  # user units
@@ -14,8 +14,10 @@ TEXT_SIZE = 13  # user units
 
 def element(name: str, content: str = "", **attributes: object) -> str:
     """One element; underscores in attribute names stand for hyphens, `content` is SVG already."""
-    written = "".join(f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"' for key, value in attributes.items())
-    return f"<{name}{written}>{content}</{name}>" if content else f"<{name}{written}/>"
+    attribute_text = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"' for key, value in attributes.items()
+    )
+    return f"<{name}{attribute_text}>{content}</{name}>" if content else f"<{name}{attribute_text}/>"
 
 
 def text(x: float, y: float, label: str, *, limit: int = 80, **attributes: object) -> str:

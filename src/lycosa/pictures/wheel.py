@@ -1,31 +1,31 @@
-"""Hubs on a circle, all linked to one another, each with its spokes: the shape of a topical map."""
+"""The portals of a topical map on a circle, all linked to one another, each with its spokes."""
 
 import math
 from collections.abc import Sequence
 
 from .svg import COLOURS, FAINT, GRID, INK, PAPER, element, empty_figure, figure, text
 
-MAX_HUBS, MAX_SPOKES, MAX_NAMES = 60, 24, 16  # hubs, spokes of each, and names of hubs that are drawn
+MAX_PORTALS, MAX_SPOKES, MAX_NAMES = 60, 24, 16  # portals, spokes of each, and names of portals that are drawn
 
 
-def wheel(hubs: Sequence[tuple[str, int]], *, title: str = "", width: float = 900.0, height: float = 660.0) -> str:
-    """Draws hubs, each a name and its number of spokes; of many, the first `MAX_HUBS`."""
-    shown = hubs[:MAX_HUBS]
-    if not shown:
+def wheel(portals: Sequence[tuple[str, int]], *, title: str = "", width: float = 900.0, height: float = 660.0) -> str:
+    """Draws portals, each given by its name and its number of spokes; of many, the first `MAX_PORTALS`."""
+    drawn = portals[:MAX_PORTALS]
+    if not drawn:
         return empty_figure(width, height, title=title)
     middle, radius = (width / 2, height / 2), height * 0.27
-    max_spokes = max(1, *(spokes for _, spokes in shown))
-    angles = [2 * math.pi * place / len(shown) - math.pi / 2 for place in range(len(shown))]
+    max_spokes = max(1, *(spokes for _, spokes in drawn))
+    angles = [2 * math.pi * index / len(drawn) - math.pi / 2 for index in range(len(drawn))]
     points = [_point(middle, angle, radius) for angle in angles]
     parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER), *_chords(points)]
-    every = math.ceil(len(shown) / MAX_NAMES)
-    for place, ((name, spokes), angle, point) in enumerate(zip(shown, angles, points, strict=True)):
+    nth = math.ceil(len(drawn) / MAX_NAMES)
+    for index, ((name, spokes), angle, point) in enumerate(zip(drawn, angles, points, strict=True)):
         length = height * (0.05 + 0.05 * math.sqrt(spokes / max_spokes))
-        parts += _fan(point, angle, min(spokes, MAX_SPOKES), length, math.pi / max(6, len(shown) / 2))
+        parts += _fan(point, angle, min(spokes, MAX_SPOKES), length, math.pi / max(6, len(drawn) / 2))
         parts.append(element("circle", cx=point[0], cy=point[1], r=3.5, fill=COLOURS[0]))
-        if place % every == 0 and (place == 0 or place + every <= len(shown)):
+        if index % nth == 0 and (index == 0 or index + nth <= len(drawn)):
             parts.append(_label(f"{spokes}: {name}", angle, _point(middle, angle, radius + height * 0.12)))
-    note = f"{len(shown)} of {len(hubs)} portals" if len(hubs) > len(shown) else f"{len(hubs)} portals"
+    note = f"{len(drawn)} of {len(portals)} portals" if len(portals) > len(drawn) else f"{len(portals)} portals"
     parts.append(text(12.0, height - 12, f"{note}; of each up to {MAX_SPOKES} of its spokes", fill=FAINT))
     if title:
         parts.append(text(12.0, 22.0, title, fill=INK))
@@ -39,8 +39,8 @@ def _point(middle: tuple[float, float], angle: float, distance: float) -> tuple[
 def _chords(points: Sequence[tuple[float, float]]) -> list[str]:
     lines = "".join(
         f"M{x:.1f} {y:.1f}L{other_x:.1f} {other_y:.1f}"
-        for place, (x, y) in enumerate(points)
-        for other_x, other_y in points[place + 1 :]
+        for index, (x, y) in enumerate(points)
+        for other_x, other_y in points[index + 1 :]
     )
     return [element("path", d=lines, stroke=GRID, fill="none", stroke_width=0.5)] if lines else []
 
@@ -48,13 +48,13 @@ def _chords(points: Sequence[tuple[float, float]]) -> list[str]:
 def _fan(point: tuple[float, float], angle: float, spokes: int, length: float, spread: float) -> list[str]:
     lines, dots = [], []
     for number in range(spokes):
-        turn = angle + spread * ((number + 0.5) / spokes - 0.5)
-        x, y = _point(point, turn, length)
+        spoke_angle = angle + spread * ((number + 0.5) / spokes - 0.5)
+        x, y = _point(point, spoke_angle, length)
         lines.append(f"M{point[0]:.1f} {point[1]:.1f}L{x:.1f} {y:.1f}")
         dots.append(element("circle", cx=x, cy=y, r=1.3, fill=COLOURS[1]))
     return [element("path", d="".join(lines), stroke=FAINT, fill="none", stroke_width=0.4), *dots] if lines else []
 
 
-def _label(name: str, angle: float, at: tuple[float, float]) -> str:
+def _label(name: str, angle: float, position: tuple[float, float]) -> str:
     anchor = "start" if math.cos(angle) > 0.2 else "end" if math.cos(angle) < -0.2 else "middle"
-    return text(at[0], at[1] + 4.5, name, limit=28, fill=FAINT, text_anchor=anchor, font_size=11)
+    return text(position[0], position[1] + 4.5, name, limit=28, fill=FAINT, text_anchor=anchor, font_size=11)

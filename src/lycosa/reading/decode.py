@@ -3,9 +3,9 @@
 import codecs
 import re
 
-_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-_IN_HEADER = re.compile(r"charset\s*+=\s*+[\"']?+\s*+([^\s\"';,]++)", re.IGNORECASE)
-_IN_META = re.compile(rb"<meta[^<>]+?charset\s*+=\s*+[\"']?+\s*+([A-Za-z0-9_:.-]++)", re.IGNORECASE)
+_BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_CHARSET_IN_HEADER = re.compile(r"charset\s*+=\s*+[\"']?+\s*+([^\s\"';,]++)", re.IGNORECASE)
+_CHARSET_IN_META = re.compile(rb"<meta[^<>]+?charset\s*+=\s*+[\"']?+\s*+([A-Za-z0-9_:.-]++)", re.IGNORECASE)
 _META_LIMIT = 1024  # bytes that the HTML standard searches for the meta tag
 _PYTHON_NAMES = {  # WHATWG encodings that have another name in Python, or of which pages use a superset
     "big5": "big5hkscs",
@@ -21,10 +21,10 @@ _PYTHON_NAMES = {  # WHATWG encodings that have another name in Python, or of wh
 
 def decode(content: bytes, content_type: str = "") -> str:
     """The text of a page; bytes that cannot be decoded become U+FFFD."""
-    for mark, encoding in _MARKS:
+    for mark, encoding in _BYTE_ORDER_MARKS:
         if content.startswith(mark):
             return content[len(mark) :].decode(encoding, "replace")
-    declared = _declared(content, content_type)
+    declared = _declared_encoding(content, content_type)
     if declared:
         return content.decode(declared, "replace")
     try:
@@ -38,12 +38,12 @@ def decode(content: bytes, content_type: str = "") -> str:
     return content.decode(guessed, "replace")
 
 
-def _declared(content: bytes, content_type: str) -> str | None:
-    in_header = _IN_HEADER.search(content_type) if "charset" in content_type.lower() else None
+def _declared_encoding(content: bytes, content_type: str) -> str | None:
+    in_header = _CHARSET_IN_HEADER.search(content_type) if "charset" in content_type.lower() else None
     encoding = _codec(in_header[1]) if in_header else None
     if encoding:
         return encoding
-    in_meta = _IN_META.search(content[:_META_LIMIT])
+    in_meta = _CHARSET_IN_META.search(content[:_META_LIMIT])
     if not in_meta:
         return None
     encoding = _codec(in_meta[1].decode("ascii"))

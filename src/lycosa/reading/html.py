@@ -58,7 +58,7 @@ def parse_html(html: str, url: Url, *, max_links: int = MAX_LINKS) -> Parsed:
     base = base_of(tree, url)
     links = _Links(url, base, max_links)
     for meta in metas:
-        if _lower(meta, "http-equiv") == "refresh":
+        if _lower_case_value(meta, "http-equiv") == "refresh":
             links.add_refresh(meta.get("content") or "")
     for tag, attribute in (("frame", "src"), ("iframe", "src"), ("area", "href")):
         for node in tree.tags(tag):
@@ -77,7 +77,7 @@ def parse_html(html: str, url: Url, *, max_links: int = MAX_LINKS) -> Parsed:
         canonical=_canonical(tree, base),
         language=(root.attributes.get("lang") or "")[:20] if root is not None else "",
         robots=frozenset(_robots_words(metas)),
-        links_beyond=links.beyond,
+        links_beyond=links.links_beyond,
         needs_script=len(links.found) <= _FEW_LINKS
         and len(text.split()) < _FEW_WORDS
         and _runs_script.search(html) is not None,
@@ -96,17 +96,17 @@ def _without_boilerplate(tree: LexborHTMLParser, text: str, *, has_roles: bool) 
 
 def strip_boilerplate_roles(tree: LexborHTMLParser) -> None:
     """Removes elements with the role of navigation or the like, except the root."""
-    found = [node for node in tree.css(_BOILERPLATE_ROLES) if node.tag != "html"]
-    ids = {node.mem_id for node in found}
-    for node in [node for node in found if not _is_within(node, ids)]:
+    nodes = [node for node in tree.css(_BOILERPLATE_ROLES) if node.tag != "html"]
+    ids = {node.mem_id for node in nodes}
+    for node in [node for node in nodes if not _has_ancestor(node, ids)]:
         node.decompose()
 
 
-def _is_within(node: LexborNode, ids: Container[int]) -> bool:
-    outer = node.parent
-    while outer is not None and outer.mem_id not in ids:
-        outer = outer.parent
-    return outer is not None
+def _has_ancestor(node: LexborNode, ids: Container[int]) -> bool:
+    ancestor = node.parent
+    while ancestor is not None and ancestor.mem_id not in ids:
+        ancestor = ancestor.parent
+    return ancestor is not None
 
 
 def _strip_marks(marked_text: str) -> str:
@@ -118,7 +118,7 @@ def _strip_marks_and_references(html: str) -> str:
     return _mark_reference.sub("", html) if "&#" in html else html
 
 
-def _lower(attributes: Mapping[str, str | None], name: str) -> str:
+def _lower_case_value(attributes: Mapping[str, str | None], name: str) -> str:
     return (attributes.get(name) or "").strip().lower()
 
 
@@ -142,15 +142,15 @@ def _canonical(tree: LexborHTMLParser, base: Url) -> Url | None:
     for node in tree.tags("link"):
         attributes = node.attributes
         href = (attributes.get("href") or "").strip()
-        if "canonical" in _lower(attributes, "rel").split() and 0 < len(href) <= MAX_HREF:
+        if "canonical" in _lower_case_value(attributes, "rel").split() and 0 < len(href) <= MAX_HREF:
             return join(base, href)
     return None
 
 
 def _robots_words(metas: Iterable[Mapping[str, str | None]]) -> Iterator[str]:
     for meta in metas:
-        if _lower(meta, "name") in _ROBOTS_NAMES:
-            yield from _ROBOTS_DIRECTIVE.findall(_lower(meta, "content"))
+        if _lower_case_value(meta, "name") in _ROBOTS_NAMES:
+            yield from _ROBOTS_DIRECTIVE.findall(_lower_case_value(meta, "content"))
 
 
 class _Links:
@@ -158,16 +158,16 @@ class _Links:
 
     def __init__(self, url: Url, base: Url, max_links: int):
         self.found: list[Link] = []
-        self.beyond = 0  # links dropped because the page has too many
+        self.links_beyond = 0  # links dropped because the page has too many
         self._max_links = max_links
         self._join = Joiner(base)
         self._hrefs: set[str] = set()
         self._targets: set[Url | None] = {None, url}
-        self._marked: list[tuple[Url, str, str]] = []
+        self._marked: list[tuple[Url, str, str]] = []  # target, anchor and rel of each link
 
     def add_refresh(self, content: str) -> None:
-        found = _refresh_url.search(content)
-        target = self._new_target(found[1]) if found else None
+        match = _refresh_url.search(content)
+        target = self._new_target(match[1]) if match else None
         if target:
             self.found.append(Link(target))
 
@@ -185,20 +185,20 @@ class _Links:
             attributes = node.attributes
             target = new_target(attributes.get("href"))
             if target:
-                shown = node.text(separator=" ")[: 4 * MAX_ANCHOR].replace(_MARK, "")
-                anchor = " ".join(shown.split())[:MAX_ANCHOR]
+                text = node.text(separator=" ")[: 4 * MAX_ANCHOR].replace(_MARK, "")
+                anchor = " ".join(text.split())[:MAX_ANCHOR]
                 rel = _rel(attributes) if "rel" in attributes else ""
                 marked.append((target, anchor or _image_anchor(node), rel))
                 node.insert_before(_MARK)
 
     def place_links(self, marked_text: str) -> str:
         """The text without marks; adds the marked links with their offsets in it."""
-        before, *pieces = marked_text.split(_MARK)
-        place, found = len(before), self.found
+        first, *pieces = marked_text.split(_MARK)
+        offset, found = len(first), self.found
         for piece, (target, anchor, rel) in zip(pieces, self._marked, strict=False):
-            found.append(Link(target, anchor, rel, place + len(piece) - len(piece.lstrip())))
-            place += len(piece)
-        return before + "".join(pieces)
+            found.append(Link(target, anchor, rel, offset + len(piece) - len(piece.lstrip())))
+            offset += len(piece)
+        return first + "".join(pieces)
 
     def _new_target(self, href: str | None) -> Url | None:
         """The target of a link; None if the page has linked to it before."""
@@ -206,7 +206,7 @@ class _Links:
             return None
         self._hrefs.add(href)
         if len(self._targets) > self._max_links + 1:
-            self.beyond += 1
+            self.links_beyond += 1
             return None
         target = self._join(href.strip())
         if target in self._targets:

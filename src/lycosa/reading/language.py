@@ -30,13 +30,13 @@ slo sk tib bo wel cy
 _DEPRECATED = "iw he in id ji yi jw jv mo ro"
 
 
-def _pairs(names: str) -> dict[str, str]:
+def _parse_pairs(names: str) -> dict[str, str]:
     words = names.split()
     return dict(zip(words[::2], words[1::2], strict=True))
 
 
-_CODES = _pairs(_ISO_639_2T)
-_CODES |= {code: code for code in _CODES.values()} | _pairs(_ISO_639_2B) | _pairs(_DEPRECATED)
+_CODES = _parse_pairs(_ISO_639_2T)
+_CODES |= {code: code for code in _CODES.values()} | _parse_pairs(_ISO_639_2B) | _parse_pairs(_DEPRECATED)
 
 
 def iso_639_1(code: str) -> str:
@@ -48,17 +48,17 @@ def iso_639_1(code: str) -> str:
     return _CODES.get(code, "")
 
 
-def language_of(text: str, declared: str = "", *, check: bool = False) -> str:
-    """The declared language of a page, else the one detected in its text; with `check`, the other way round."""
-    if check:
-        return _detected(text[:_SAMPLE]) or _code(declared)
-    return _code(declared) or _detected(text[:_SAMPLE])
+def language_of(text: str, declared: str = "", *, prefer_detected: bool = False) -> str:
+    """The declared language of a page, else the one detected in its text; `prefer_detected`: the other way round."""
+    if prefer_detected:
+        return _detected(text[:_SAMPLE]) or _primary_code(declared)
+    return _primary_code(declared) or _detected(text[:_SAMPLE])
 
 
 def _detected(sample: str) -> str:
     if not sample.isprintable():
         sample = "".join(character if character.isprintable() else " " for character in sample)
-    return _code(_detector()(sample)) if sample and not sample.isspace() else ""
+    return _primary_code(_detector()(sample)) if sample and not sample.isspace() else ""
 
 
 @cache
@@ -67,7 +67,7 @@ def _detector() -> Callable[[str], str]:
     try:
         import pycld2
     except ImportError:
-        return _by_langid()
+        return _langid_detector()
 
     def detect(sample: str) -> str:
         try:
@@ -79,7 +79,7 @@ def _detector() -> Callable[[str], str]:
     return detect
 
 
-def _by_langid() -> Callable[[str], str]:
+def _langid_detector() -> Callable[[str], str]:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)  # takes 0.5 s
@@ -91,6 +91,6 @@ def _by_langid() -> Callable[[str], str]:
     return detect
 
 
-def _code(tag: str) -> str:
-    found = _CODE.match(tag.strip().lower())
-    return iso_639_1(found[0]) if found else ""
+def _primary_code(tag: str) -> str:
+    match = _CODE.match(tag.strip().lower())
+    return iso_639_1(match[0]) if match else ""

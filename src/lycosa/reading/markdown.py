@@ -16,7 +16,7 @@ from lycosa.vocabulary.text import whole_number
 from lycosa.vocabulary.urls import Joiner
 
 from .html import BOILERPLATE_TAGS, INVISIBLE_TAGS, base_of, strip_boilerplate_roles
-from .prune import MAX_HREF, names, prune
+from .prune import MAX_HREF, name_set, prune
 
 _MAX_DEPTH = 100  # of nested elements; deeper ones become plain text
 _MAX_NESTING = 8  # of lists and quotations, since each level indents every line
@@ -25,67 +25,67 @@ _BREAK = "\x00"  # a forced line break while a paragraph is built; pages cannot 
 _BACKTICKS = re.compile(r"`+")
 _CODE_LANGUAGE = re.compile(r"(?:^|\s)lang(?:uage)?-([A-Za-z0-9+#-]{1,20})(?:\s|$)")
 
-_SKIPPED = frozenset((*INVISIBLE_TAGS, *BOILERPLATE_TAGS, "button", "head", "input", "select", "svg", "textarea"))
-_BLOCKS = names(
+_SKIPPED_TAGS = frozenset((*INVISIBLE_TAGS, *BOILERPLATE_TAGS, "button", "head", "input", "select", "svg", "textarea"))
+_BLOCK_TAGS = name_set(
     "address article body caption center dd details dialog div dl dt fieldset figcaption figure form header hgroup "
     "html legend main p section summary table tbody td tfoot th thead tr"
 )
-_WITH_LAYOUT = "table, p, ul, ol, dl, pre, blockquote, h1, h2, h3, h4, h5, h6, div"  # signs of a layout table
-_ANY_BLOCK = f"{_WITH_LAYOUT}, li, section, article"
+_LAYOUT_BLOCKS = "table, p, ul, ol, dl, pre, blockquote, h1, h2, h3, h4, h5, h6, div"  # signs of a layout table
+_ANY_BLOCK = f"{_LAYOUT_BLOCKS}, li, section, article"
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _EMPHASIS = {"b": "**", "strong": "**", "em": "*", "i": "*"}
-_LISTS = frozenset(("ul", "ol", "menu", "dir"))
-_CODE = frozenset(("code", "kbd", "samp", "tt"))
-_WITHIN_LINES = frozenset((*_CODE, "a", "br", "img", "q"))
+_LIST_TAGS = frozenset(("ul", "ol", "menu", "dir"))
+_CODE_TAGS = frozenset(("code", "kbd", "samp", "tt"))
+_INLINE_TAGS = frozenset((*_CODE_TAGS, "a", "br", "img", "q"))
 
 
 def markdown_of(html: str, url: Url) -> str:
     """The content of a page, without navigation, asides and footers, as Markdown; empty if there is no text."""
     tree = LexborHTMLParser(prune(html))
     strip_boilerplate_roles(tree)
-    content = _content(tree)
-    return "" if content is None else _Blocks(_Targets(base_of(tree, url))).of(content)
+    content = _main_content(tree)
+    return "" if content is None else _BlockWriter(_LinkTargets(base_of(tree, url))).convert(content)
 
 
-def _content(tree: LexborHTMLParser) -> LexborNode | None:
+def _main_content(tree: LexborHTMLParser) -> LexborNode | None:
     """The element marked up as main content, if there is exactly one, else the body."""
     mains = tree.css("main, [role=main]")
     return mains[0] if len(mains) == 1 and mains[0].text().strip() else tree.body
 
 
-class _Targets:
+class _LinkTargets:
     """Resolves link targets, up to a total length: a long base URL would lengthen every target."""
 
     def __init__(self, base: Url):
         self._join = Joiner(base)
         self._base_length = len(base)
-        self._left = _MAX_TARGETS
+        self._characters_left = _MAX_TARGETS
 
-    def of(self, href: str) -> str | None:
+    def resolve(self, href: str) -> str | None:
         """The escaped target of a link; None if it does not lead to another web page."""
-        if not href or len(href) > MAX_HREF or href.startswith("#") or self._left <= 0:
+        if not href or len(href) > MAX_HREF or href.startswith("#") or self._characters_left <= 0:
             return None
-        self._left -= self._base_length + len(href)
+        self._characters_left -= self._base_length + len(href)
         target = self._join(href)
         return None if target is None else link_target(target)
 
 
-class _Blocks:
+class _BlockWriter:
     """Turns elements into blocks of Markdown, each of one or more lines."""
 
-    def __init__(self, targets: _Targets, nesting: int = 0):
+    def __init__(self, targets: _LinkTargets, nesting: int = 0):
         self._targets = targets
         self._nesting = nesting
-        self._found: list[str] = []
-        self._line: list[str] = []  # parts of the current paragraph
+        self._blocks: list[str] = []
+        self._paragraph: list[str] = []  # parts of the current paragraph
 
-    def of(self, node: LexborNode, depth: int = 0) -> str:
+    def convert(self, node: LexborNode, depth: int = 0) -> str:
         """The blocks within an element."""
         self._walk(node, depth)
         self._end_paragraph()
-        return "\n\n".join(self._found)
+        return "\n\n".join(self._blocks)
 
-    def _of_item(self, nodes: Iterable[LexborNode], depth: int) -> str:
+    def _convert_item(self, nodes: Iterable[LexborNode], depth: int) -> str:
         """The blocks of a list item, or of content between items."""
         last = None
         for node in nodes:
@@ -95,13 +95,13 @@ class _Blocks:
             else:
                 self._visit(node, depth)
         self._end_paragraph()
-        if len(self._found) == 2 and last in _LISTS:
-            return "\n".join(self._found)  # a text and its nested list, without a blank line
-        return "\n\n".join(self._found)
+        if len(self._blocks) == 2 and last in _LIST_TAGS:
+            return "\n".join(self._blocks)  # a text and its nested list, without a blank line
+        return "\n\n".join(self._blocks)
 
     def _walk(self, node: LexborNode, depth: int) -> None:
         if depth > _MAX_DEPTH:
-            self._line.append(escape_within_line(node.text(separator=" ")))
+            self._paragraph.append(escape_within_line(node.text(separator=" ")))
             return
         for child in node.iter(include_text=True):
             self._visit(child, depth + 1)
@@ -109,11 +109,11 @@ class _Blocks:
     def _visit(self, node: LexborNode, depth: int) -> None:
         tag = node.tag
         if tag == "-text":
-            self._line.append(escape_within_line(node.text_content or ""))
-        elif not _is_hidden(node) and not self._is_special_block(node, tag or "", depth):
-            self._other(node, tag or "", depth)
+            self._paragraph.append(escape_within_line(node.text_content or ""))
+        elif not _is_hidden(node) and not self._write_special_block(node, tag or "", depth):
+            self._visit_other(node, tag or "", depth)
 
-    def _is_special_block(self, node: LexborNode, tag: str, depth: int) -> bool:
+    def _write_special_block(self, node: LexborNode, tag: str, depth: int) -> bool:
         """Writes a block that is more than paragraphs, such as a list; returns whether it was one."""
         if tag in _HEADINGS:
             self._end_paragraph()
@@ -121,44 +121,44 @@ class _Blocks:
             self._add(f"{'#' * _HEADINGS[tag]} {_with_closing_hashes_escaped(text)}" if text else "")
         elif tag == "pre":
             self._end_paragraph()
-            self._add(_fenced(node))
+            self._add(_code_block(node))
         elif tag == "hr":
             self._end_paragraph()
             self._add("* * *")
         elif tag == "blockquote":
             self._end_paragraph()
-            quoted = _Blocks(self._targets, self._nesting + 1).of(node, depth)
+            quoted = _BlockWriter(self._targets, self._nesting + 1).convert(node, depth)
             self._add(_indented(quoted, "> ", "> ", self._nesting))
-        elif tag in _LISTS and any(child.tag == "li" for child in node.iter()):  # else mere indentation
+        elif tag in _LIST_TAGS and any(child.tag == "li" for child in node.iter()):  # else mere indentation
             self._end_paragraph()
             self._add("\n".join(self._items(node, tag, depth)))
         elif tag == "table" and (rows := _data_rows(node)):
             self._end_paragraph()
             if (caption := node.css_first("caption")) is not None:
-                self._line.append(self._inline(caption, depth))
+                self._paragraph.append(self._inline(caption, depth))
                 self._end_paragraph()
             self._add(self._table(rows, depth))
         else:
             return False
         return True
 
-    def _other(self, node: LexborNode, tag: str, depth: int) -> None:
-        if tag in _BLOCKS or tag in _LISTS or tag == "li":
+    def _visit_other(self, node: LexborNode, tag: str, depth: int) -> None:
+        if tag in _BLOCK_TAGS or tag in _LIST_TAGS or tag == "li":
             self._end_paragraph()
             self._walk(node, depth)
             self._end_paragraph()
-        elif tag in _WITHIN_LINES or (tag in _EMPHASIS and node.css_first(_ANY_BLOCK) is None):
-            self._line.append(self._inline_element(node, tag, depth))
+        elif tag in _INLINE_TAGS or (tag in _EMPHASIS and node.css_first(_ANY_BLOCK) is None):
+            self._paragraph.append(self._inline_element(node, tag, depth))
         else:
             self._walk(node, depth)
 
     def _add(self, block: str) -> None:
         if block:
-            self._found.append(block)
+            self._blocks.append(block)
 
     def _end_paragraph(self) -> None:
-        lines = (SPACES.sub(" ", line).strip() for line in "".join(self._line).split(_BREAK))
-        self._line.clear()
+        lines = (SPACES.sub(" ", line).strip() for line in "".join(self._paragraph).split(_BREAK))
+        self._paragraph.clear()
         self._add("\\\n".join(escape_line_start(line) for line in lines if line))
 
     # ------------------------------------------------------------ within a line
@@ -174,7 +174,7 @@ class _Blocks:
                 pieces.append(escape_within_line(child.text_content or ""))
             elif tag is not None and not _is_hidden(child):
                 piece = self._inline_element(child, tag, depth + 1, links=links)
-                pieces.append(f" {piece} " if tag in _BLOCKS or tag in _HEADINGS or tag == "li" else piece)
+                pieces.append(f" {piece} " if tag in _BLOCK_TAGS or tag in _HEADINGS or tag == "li" else piece)
         return "".join(pieces)
 
     def _inline_element(self, node: LexborNode, tag: str, depth: int, *, links: bool = True) -> str:
@@ -182,24 +182,24 @@ class _Blocks:
             return _BREAK
         if tag == "img":
             return escape_within_line(node.attributes.get("alt") or "")
-        if tag in _CODE:
-            return _code(node.text())
+        if tag in _CODE_TAGS:
+            return _inline_code(node.text())
         text = self._inline(node, depth, links=links and tag != "a")
         if tag == "a":
             return self._link(node, self._one_line(text)) if links else text
         if tag == "q":
             return f"“{text}”"
         mark = _EMPHASIS.get(tag, "")
-        bare = text.strip(f" {_BREAK}")
-        if not mark or not bare or bare.startswith(mark[0]) or bare.endswith(mark[0]):
+        stripped = text.strip(f" {_BREAK}")
+        if not mark or not stripped or stripped.startswith(mark[0]) or stripped.endswith(mark[0]):
             return text
-        before, _, after = text.partition(bare)
-        return f"{before}{mark}{bare}{mark}{after}"
+        before, _, after = text.partition(stripped)
+        return f"{before}{mark}{stripped}{mark}{after}"
 
     def _link(self, node: LexborNode, text: str) -> str:
         attributes = node.attributes
         text = text or escape_within_line(attributes.get("aria-label") or attributes.get("title") or "").strip()
-        target = self._targets.of((attributes.get("href") or "").strip()) if text else None
+        target = self._targets.resolve((attributes.get("href") or "").strip()) if text else None
         return f" {text} " if target is None else f"[{text}]({target})"
 
     @staticmethod
@@ -209,12 +209,12 @@ class _Blocks:
     # ------------------------------------------------------------ lists and tables
 
     def _items(self, node: LexborNode, tag: str, depth: int) -> Iterator[str]:
-        numbers = count(_start_of(node))
+        numbers = count(_start_number(node))
         shown = (child for child in node.iter(include_text=True) if child.tag == "-text" or not _is_hidden(child))
-        places = count()
+        distinct_keys = count()
         # Each item separately; content between two items together.
-        for _, nodes in groupby(shown, key=lambda child: next(places) if child.tag == "li" else -1):
-            if text := _Blocks(self._targets, self._nesting + 1)._of_item(nodes, depth + 1):
+        for _, nodes in groupby(shown, key=lambda child: next(distinct_keys) if child.tag == "li" else -1):
+            if text := _BlockWriter(self._targets, self._nesting + 1)._convert_item(nodes, depth + 1):
                 mark = f"{next(numbers)}. " if tag == "ol" else "- "
                 yield _indented(text, mark, " " * len(mark), self._nesting)
 
@@ -229,7 +229,7 @@ class _Blocks:
 def _is_hidden(node: LexborNode) -> bool:
     """Whether an element is invisible, such as a comment."""
     tag = node.tag
-    return tag is None or tag in _SKIPPED or tag.startswith(("-", "!")) or "hidden" in node.attributes
+    return tag is None or tag in _SKIPPED_TAGS or tag.startswith(("-", "!")) or "hidden" in node.attributes
 
 
 def _with_closing_hashes_escaped(heading: str) -> str:
@@ -251,7 +251,7 @@ def _last_tag(node: LexborNode) -> str | None:
     return next((child.tag for child in reversed(list(node.iter()))), None)
 
 
-def _start_of(node: LexborNode) -> int:
+def _start_number(node: LexborNode) -> int:
     start = (node.attributes.get("start") or "").strip()
     number = whole_number(start, maximum=10**8)
     return 1 if number is None else number
@@ -259,33 +259,33 @@ def _start_of(node: LexborNode) -> int:
 
 def _data_rows(table: LexborNode) -> list[list[LexborNode]]:
     """The cells of a data table, row by row; empty for a layout table."""
-    if any(node.mem_id != table.mem_id for node in table.css(_WITH_LAYOUT)[:2]):
+    if any(node.mem_id != table.mem_id for node in table.css(_LAYOUT_BLOCKS)[:2]):
         return []
     rows = [[cell for cell in row.iter() if cell.tag in ("td", "th")] for row in table.css("tr")]
     rows = [row for row in rows if row]
     return rows if len(rows) > 1 and max(map(len, rows)) > 1 else []
 
 
-def _longest_fence(text: str) -> int:
+def _longest_backtick_run(text: str) -> int:
     return max((len(run) for run in _BACKTICKS.findall(text)), default=0)
 
 
-def _code(text: str) -> str:
+def _inline_code(text: str) -> str:
     """Inline code."""
     text = SPACES.sub(" ", CONTROLS.sub("", text)).strip()
     if not text:
         return ""
-    fence = "`" * (_longest_fence(text) + 1)
+    fence = "`" * (_longest_backtick_run(text) + 1)
     return f"{fence} {text} {fence}" if text.startswith("`") or text.endswith("`") else f"{fence}{text}{fence}"
 
 
-def _fenced(node: LexborNode) -> str:
+def _code_block(node: LexborNode) -> str:
     """A code block, with its language if a class names it."""
     lines = CONTROLS.sub("", node.text()).replace("\r\n", "\n").replace("\r", "\n").strip("\n")
     if not lines.strip():
         return ""
     inner = node.css_first("code")
     classes: Iterable[str] = (each.attributes.get("class") or "" for each in (node, inner) if each is not None)
-    language = next((found[1] for each in classes if (found := _CODE_LANGUAGE.search(each))), "")
-    fence = "`" * max(3, _longest_fence(lines) + 1)
+    language = next((match[1] for value in classes if (match := _CODE_LANGUAGE.search(value))), "")
+    fence = "`" * max(3, _longest_backtick_run(lines) + 1)
     return f"{fence}{language}\n{lines}\n{fence}"

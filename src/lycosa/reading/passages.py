@@ -6,7 +6,7 @@ from lycosa.vocabulary.text import UNSPACED
 
 _WORD = re.compile(f"[{UNSPACED}]{{1,2}}[^\\w\\s]*|[^\\s{UNSPACED}]+")
 _ENDS_SENTENCE = re.compile("[.!?\u2026\u3002\uff01\uff1f][\"'\u201d\u2019)\\]]*$")
-_WITHIN, _SENTENCE, _PARAGRAPH, _SECTION = range(4)  # quality of a place to split
+_MID_SENTENCE, _SENTENCE, _PARAGRAPH, _SECTION = range(4)  # what ends where a text is split, from worst to best
 
 
 def passages(text: str, words: int) -> list[str]:
@@ -18,18 +18,18 @@ def passages(text: str, words: int) -> list[str]:
     >>> passages("One two three. Four five. Six.", 4)
     ['One two three.', 'Four five. Six.']
     """
-    spans = [found.span() for found in _WORD.finditer(text)]
-    found: list[str] = []
+    spans = [match.span() for match in _WORD.finditer(text)]
+    parts: list[str] = []
     first = 0
     while len(spans) - first > words:
-        least = first + max(1, words // 2)
-        # The best place, and the last among equals, so that passages are long.
-        last = max(range(least, first + words + 1), key=lambda count: (_quality(text, spans, count), count))
-        found.append(text[spans[first][0] : spans[last - 1][1]])
-        first = last
+        shortest = first + max(1, words // 2)
+        # The best split, and the last among equals, so that passages are long.
+        end = max(range(shortest, first + words + 1), key=lambda count: (_quality(text, spans, count), count))
+        parts.append(text[spans[first][0] : spans[end - 1][1]])
+        first = end
     if first < len(spans):
-        found.append(text[spans[first][0] : spans[-1][1]])
-    return found
+        parts.append(text[spans[first][0] : spans[-1][1]])
+    return parts
 
 
 def _quality(text: str, spans: list[tuple[int, int]], count: int) -> int:
@@ -38,4 +38,4 @@ def _quality(text: str, spans: list[tuple[int, int]], count: int) -> int:
     following = spans[count][0]
     if "\n" in text[end:following]:
         return _SECTION if text[following] == "#" else _PARAGRAPH
-    return _SENTENCE if _ENDS_SENTENCE.search(text[start:end]) else _WITHIN
+    return _SENTENCE if _ENDS_SENTENCE.search(text[start:end]) else _MID_SENTENCE

@@ -27,18 +27,20 @@ _RAW_TEXT = ("iframe", "noembed", "noframes", "script", "style", "textarea", "ti
 _COMMENT = "(?:!--(?![^<>]*+-->)(?:-?>|[^-]*+(?:-(?!-!?>)[^-]*+)*+(?:--!?>)?+)|(?!!--)[!?/](?![^<>]*+>)[^>]*+>?)"
 
 # The name of a start tag followed by raw text; most other tags are ruled out by their first two letters.
-_END = "(?=[\\t\\n\\f\\r />])"
-_OTHERS = "|".join(name for name in _RAW_TEXT if name != "script")
-_RAW_TEXT_NAME = f"(?=[INSTXinstx][CEFIMOTYcefimoty])(?<!/)(?ai:(?P<script>script)|(?P<raw>{_OTHERS})){_END}"
+_NAME_END = "(?=[\\t\\n\\f\\r />])"
+_OTHER_RAW_TEXT = "|".join(name for name in _RAW_TEXT if name != "script")
+_RAW_TEXT_NAME = (
+    f"(?=[INSTXinstx][CEFIMOTYcefimoty])(?<!/)(?ai:(?P<script>script)|(?P<raw>{_OTHER_RAW_TEXT})){_NAME_END}"
+)
 
 # A script may hold a comment, which may hold scripts of its own, and these hide their end tags; "-->" ends them all.
-_SCRIPT_IN_COMMENT = f"<script{_END}(?:[^<-]++|-(?!->)|<(?!/script{_END}))*+(?:</script{_END})?+"
-_COMMENT_IN_SCRIPT = f"<!(?=--)(?:[^<-]++|-(?!->)|<(?!/?script{_END})|{_SCRIPT_IN_COMMENT})*+(?:-->)?+"
-_IN_SCRIPT = f"(?:[^<]++|<(?!!--|/script{_END})|{_COMMENT_IN_SCRIPT})*+"
-_IN_OTHERS = f"(?:[^<]++|<(?!/(?P=raw){_END}))*+"
+_SCRIPT_IN_COMMENT = f"<script{_NAME_END}(?:[^<-]++|-(?!->)|<(?!/script{_NAME_END}))*+(?:</script{_NAME_END})?+"
+_COMMENT_IN_SCRIPT = f"<!(?=--)(?:[^<-]++|-(?!->)|<(?!/?script{_NAME_END})|{_SCRIPT_IN_COMMENT})*+(?:-->)?+"
+_IN_SCRIPT = f"(?:[^<]++|<(?!!--|/script{_NAME_END})|{_COMMENT_IN_SCRIPT})*+"
+_IN_OTHER_RAW_TEXT = f"(?:[^<]++|<(?!/(?P=raw){_NAME_END}))*+"
 
 # From the start tag to the end tag.
-_CONTENT = f"(?(script)(?ai:{_IN_SCRIPT}))(?(raw)(?ai:{_IN_OTHERS}))"
+_CONTENT = f"(?(script)(?ai:{_IN_SCRIPT}))(?(raw)(?ai:{_IN_OTHER_RAW_TEXT}))"
 
 
 FEW_TAGS = 1000
@@ -51,24 +53,24 @@ _MAX_NOSCRIPT = 100  # elements, each of which the parser may leave open
 _MAX_ATTRIBUTES = 40
 
 
-def names(text: str) -> frozenset[str]:
-    """A set of element names, given separated by blanks."""
+def name_set(text: str) -> frozenset[str]:
+    """A set of names of elements or attributes, given separated by blanks."""
     return frozenset(text.split())
 
 
-_BLOCKS = names(
+_BLOCKS = name_set(
     "address article aside blockquote button center details dialog dir div dl fieldset figcaption figure footer "
     "frameset h1 h2 h3 h4 h5 h6 header hgroup main menu nav ol pre section summary table template ul"
 )
-_LISTS = names("ol ul menu dir")
-_KEPT = names(  # close each other or have no content
+_LISTS = name_set("ol ul menu dir")
+_KEPT_ELEMENTS = name_set(  # close each other or have no content
     "a li p tbody td tfoot th thead tr area base br frame hr img link meta head"
 )
-_READ_ATTRIBUTES = names("alt aria-label class content hidden href http-equiv lang name rel role src start title")
+_READ_ATTRIBUTES = name_set("alt aria-label class content hidden href http-equiv lang name rel role src start title")
 _MAX_NAME_LENGTH = max(map(len, _READ_ATTRIBUTES))
-_ONCE = frozenset(("html", "body"))  # the parser merges the attributes of later ones into the first
+_KEPT_ONCE = frozenset(("html", "body"))  # the parser merges the attributes of later ones into the first
 
-_LONG = re.compile(f"<[^>]{{{LONG_TAG}}}")
+_HAS_LONG_TAG = re.compile(f"<[^>]{{{LONG_TAG}}}")
 _QUOTED_END = re.compile("=\\s*+(?:\"[^\">]*+>|'[^'>]*+>)")  # possibly a ">" within an attribute
 
 # Attributes as in the HTML standard: any character except these may be part of a name, and a quoted value ends at its
@@ -91,26 +93,26 @@ _ROOT = re.compile("<(?:html|body)", re.IGNORECASE)
 
 # ---------------------------------------------------------------- SVG and MathML
 
-_FOREIGN_START = re.compile(f"(?ai:<(?:svg|math)){_END}")
+_FOREIGN_START = re.compile(f"(?ai:<(?:svg|math)){_NAME_END}")
 _FOREIGN_NAMES = frozenset(("svg", "math"))
 _CDATA = "!\\[CDATA\\[(?P<cdata>(?:[^\\]]++|\\](?!\\]>))*+)(?P<cdata_end>\\]\\]>)?+"
 _FOREIGN_MARKUP = re.compile(f"<(?:(?P<closes>/?)(?P<name>{_ANY_NAME}){_IN_TAG}|{_CDATA}|{_COMMENT})")
 # Raw text that is the same if parsed as markup: without "<", except in CDATA sections.
-_INERT = re.compile(
+_MARKUP_FREE_RAW_TEXT = re.compile(
     f"(?P<content>[^<]*+(?:<!\\[CDATA\\[(?:[^\\]<]++|\\](?!\\]>))*+\\]\\]>[^<]*+)*+)</(?P<name>[A-Za-z]++)[{_BLANK}]*+>"
 )
 # Elements within which HTML is parsed, and start tags that end them:
 # https://html.spec.whatwg.org/multipage/parsing.html#parsing-main-inforeign
-_INTEGRATION_POINTS = {"svg": names("foreignobject desc title"), "math": names("mi mo mn ms mtext")}
+_INTEGRATION_POINTS = {"svg": name_set("foreignobject desc title"), "math": name_set("mi mo mn ms mtext")}
 _HTML_ENCODINGS = frozenset(("text/html", "application/xhtml+xml"))
-_ENDS_FOREIGN = names(
+_ENDS_FOREIGN = name_set(
     "b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta "
     "nobr ol p pre ruby s small span strong strike sub sup table tt u ul var"
 )
-_FONT = frozenset(("color", "face", "size"))
-_VOID = names("area base br col embed hr img input link meta param source track wbr")
+_FONT_ATTRIBUTES = frozenset(("color", "face", "size"))
+_VOID_ELEMENTS = name_set("area base br col embed hr img input link meta param source track wbr")
 _NOT_SHOWN = frozenset(("script", "style", "iframe", "noembed", "noframes"))
-_MAX_OPEN = 500  # elements within SVG and MathML
+_MAX_OPEN_FOREIGN = 500  # elements within SVG and MathML
 _META = re.compile(f"(?ai:<meta)(?=[{_BLANK}/])")
 _MAX_META_LENGTH = 2000  # characters
 _ROBOTS_NAMES = ("robots", "lycosa")
@@ -118,18 +120,20 @@ _ROBOTS_NAMES = ("robots", "lycosa")
 
 def prune(html: str) -> str:
     """The same page, safe to parse in time linear in its length."""
-    if _is_harmless(html):
+    if _is_fast_to_parse(html):
         return html
     if _FOREIGN_START.search(html):
         return "".join(_Pruner().pieces(html))
     return _MARKUP.sub(_Pruner().replacement, html)
 
 
-def _is_harmless(html: str) -> bool:
+def _is_fast_to_parse(html: str) -> bool:
     few_tags = html.count("<") <= FEW_TAGS
     if few_tags and len(html) <= SHORT_PAGE:
         return True
-    return few_tags and not _LONG.search(html) and not _QUOTED_END.search(html) and len(_ROOT.findall(html)) <= 4
+    return (
+        few_tags and not _HAS_LONG_TAG.search(html) and not _QUOTED_END.search(html) and len(_ROOT.findall(html)) <= 4
+    )
 
 
 class _Pruner:
@@ -144,56 +148,56 @@ class _Pruner:
 
     def pieces(self, html: str) -> Iterator[str]:
         """The pieces that replace a page that may contain SVG or MathML."""
-        place = 0
+        position = 0
         while True:
-            for markup in _MARKUP.finditer(html, place):
-                yield html[place : markup.start()]
+            for markup in _MARKUP.finditer(html, position):
+                yield html[position : markup.start()]
                 yield self.replacement(markup)
-                place = markup.end()
+                position = markup.end()
                 name = (markup["name"] or "").lower()
-                if name in _FOREIGN_NAMES and not markup["closes"] and not _is_closed(markup):
+                if name in _FOREIGN_NAMES and not markup["closes"] and not _is_self_closing(markup):
                     break
             else:
-                yield html[place:]
+                yield html[position:]
                 return
-            foreign = _Foreign(name)
-            place = yield from self._foreign_pieces(html, place, foreign)
-            if foreign.is_in_doubt:
-                yield from _doubtful_directives(html[place:])
-                yield _MARKUP.sub(self.replacement, html[place:])
+            foreign = _ForeignContent(name)
+            position = yield from self._foreign_pieces(html, position, foreign)
+            if foreign.is_uncertain:
+                yield from _possible_directives(html[position:])
+                yield _MARKUP.sub(self.replacement, html[position:])
                 return
 
-    def _foreign_pieces(self, html: str, place: int, foreign: "_Foreign") -> Generator[str, None, int]:
+    def _foreign_pieces(self, html: str, position: int, foreign: "_ForeignContent") -> Generator[str, None, int]:
         """The pieces that replace SVG or MathML; returns its end, or the place from which parsing is uncertain."""
-        tags = _FOREIGN_MARKUP.finditer(html, place)
+        tags = _FOREIGN_MARKUP.finditer(html, position)
         while (markup := next(tags, None)) is not None:
             if foreign.is_shown:
-                yield html[place : markup.start()]
+                yield html[position : markup.start()]
             name = (markup["name"] or "").lower()
             content = None
             if name in _RAW_TEXT and not markup["closes"] and not foreign.has_no_raw_text:
-                content = _INERT.match(html, markup.end())
+                content = _MARKUP_FREE_RAW_TEXT.match(html, markup.end())
                 if content is None or content["name"].lower() != name:
-                    foreign.is_in_doubt = True
+                    foreign.is_uncertain = True
                     return markup.start()
-            elif not foreign.follow(markup, name):
+            elif not foreign.process(markup, name):
                 return markup.start()
-            place = markup.end() if content is None else content.end()
+            position = markup.end() if content is None else content.end()
             if content is not None:
                 yield f" {content['content'].replace('<', '&lt;')}" if name not in _NOT_SHOWN else " "
-                tags = _FOREIGN_MARKUP.finditer(html, place)
+                tags = _FOREIGN_MARKUP.finditer(html, position)
             elif markup["cdata"] is not None:
                 yield f" {markup['cdata'].replace('&', '&amp;').replace('<', '&lt;')}" if foreign.is_shown else " "
             elif name == "iframe" and not markup["closes"] and markup["end"] != "":
-                yield f"{_plain(markup, name)}</iframe>"
+                yield f"{_simplified(markup, name)}</iframe>"
             else:
-                is_left_out = name in _RAW_TEXT or (
+                is_dropped = name in _RAW_TEXT or (
                     name == "template" and not markup["closes"]
                 )  # would hide what follows
-                yield " " if is_left_out else self.replacement(markup)
+                yield " " if is_dropped else self.replacement(markup)
             if not foreign.is_open:
-                return place
-        yield html[place:]
+                return position
+        yield html[position:]
         return len(html)
 
     def replacement(self, markup: re.Match[str]) -> str:
@@ -202,20 +206,20 @@ class _Pruner:
         name: str | None = markup["name"]
         if markup["end"] == "":
             return " "  # a tag cut off by the end of the page
-        if name in _KEPT:
-            return markup[0] if markup["plain"] else _plain(markup, name)
+        if name in _KEPT_ELEMENTS:
+            return markup[0] if markup["plain"] else _simplified(markup, name)
         if name is None or not name.isascii():
             return " "
         name = name.lower()
         if name in _BLOCKS:
             return self._block(markup, name)
         if name in _RAW_TEXT:
-            return _raw(markup, name)
+            return _simplified_raw_text(markup, name)
         if name == "noscript":
             self._noscripts += not markup["closes"]
-            return _plain(markup, name) if self._noscripts <= _MAX_NOSCRIPT else " "
-        if name in _KEPT or (name in _ONCE and self._is_first(markup["closes"] + name)):
-            return _plain(markup, name)
+            return _simplified(markup, name) if self._noscripts <= _MAX_NOSCRIPT else " "
+        if name in _KEPT_ELEMENTS or (name in _KEPT_ONCE and self._is_first(markup["closes"] + name)):
+            return _simplified(markup, name)
         return " "
 
     def _is_first(self, name: str) -> bool:
@@ -237,32 +241,32 @@ class _Pruner:
         else:
             self._open.append(name)
             self._open_lists += name in _LISTS
-        return _plain(tag, name)
+        return _simplified(tag, name)
 
 
-class _Kind(Enum):
+class _ElementType(Enum):
     FOREIGN = "an element of SVG or MathML"
-    POINT = "one of them in which HTML is read"
-    HTML = "an element of HTML within one"
+    INTEGRATION_POINT = "an element of SVG or MathML whose content is HTML"
+    HTML = "an element of HTML within an integration point"
 
 
 class _Element(NamedTuple):
     name: str
-    kind: _Kind
+    element_type: _ElementType
     root: str  # svg or math
 
 
-class _Foreign:
-    """The open elements from the start tag of SVG or MathML on, as in the HTML standard's parser.
+class _ForeignContent:
+    """The open elements from the start tag of SVG or MathML (foreign content) on, as in the HTML standard's parser.
 
     After misnested HTML elements, they are no longer known: from then on all count as open, and anything that HTML
     parses differently makes the rest uncertain.
     """
 
     def __init__(self, root: str) -> None:
-        self._open = [_Element(root, _Kind.FOREIGN, root)]
+        self._open = [_Element(root, _ElementType.FOREIGN, root)]
         self._is_known = True
-        self.is_in_doubt = False
+        self.is_uncertain = False
 
     @property
     def is_open(self) -> bool:
@@ -271,83 +275,85 @@ class _Foreign:
     @property
     def is_shown(self) -> bool:
         """Whether the following text is visible."""
-        return self._open[-1].kind is not _Kind.FOREIGN or self._open[-1].name not in _NOT_SHOWN
+        return self._open[-1].element_type is not _ElementType.FOREIGN or self._open[-1].name not in _NOT_SHOWN
 
     @property
     def has_no_raw_text(self) -> bool:
         """Whether what follows is certainly within SVG or MathML."""
-        return self._is_known and self._open[-1].kind is _Kind.FOREIGN
+        return self._is_known and self._open[-1].element_type is _ElementType.FOREIGN
 
-    def follow(self, markup: re.Match[str], name: str) -> bool:
+    def process(self, markup: re.Match[str], name: str) -> bool:
         """Processes a tag; False if parsing is uncertain from here on."""
         if markup["cdata"] is not None:
-            is_text = self._is_known and self._open[-1].kind is not _Kind.HTML
-            self.is_in_doubt = not is_text and (">" in markup["cdata"] or not markup["cdata_end"])
+            is_text = self._is_known and self._open[-1].element_type is not _ElementType.HTML
+            self.is_uncertain = not is_text and (">" in markup["cdata"] or not markup["cdata_end"])
         elif name and markup["end"] != "":
-            if len(self._open) >= _MAX_OPEN:
+            if len(self._open) >= _MAX_OPEN_FOREIGN:
                 self._is_known = False
             if self._is_known:
                 (self._end if markup["closes"] else self._start)(markup, name)
-        return not self.is_in_doubt
+        return not self.is_uncertain
 
     def _start(self, tag: re.Match[str], name: str) -> None:
-        if self._open[-1].kind is _Kind.FOREIGN and (
-            name in _ENDS_FOREIGN or (name == "font" and not _FONT.isdisjoint(_attributes(tag)))
+        if self._open[-1].element_type is _ElementType.FOREIGN and (
+            name in _ENDS_FOREIGN or (name == "font" and not _FONT_ATTRIBUTES.isdisjoint(_attributes(tag)))
         ):
-            while self._open and self._open[-1].kind is _Kind.FOREIGN:
+            while self._open and self._open[-1].element_type is _ElementType.FOREIGN:
                 self._open.pop()
             if not self._open:
                 return
         inner = self._open[-1]
-        if inner.kind is _Kind.FOREIGN:
+        if inner.element_type is _ElementType.FOREIGN:
             root = "svg" if inner.name == "annotation-xml" and name == "svg" else inner.root
             is_point = name in _INTEGRATION_POINTS[root]
             if root == "math" and name == "annotation-xml":
                 is_point = unescape(_attributes(tag).get("encoding", "")).lower() in _HTML_ENCODINGS
-            if not _is_closed(tag):
-                self._open.append(_Element(name, _Kind.POINT if is_point else _Kind.FOREIGN, root))
+            if not _is_self_closing(tag):
+                self._open.append(
+                    _Element(name, _ElementType.INTEGRATION_POINT if is_point else _ElementType.FOREIGN, root)
+                )
         elif name in _FOREIGN_NAMES:
-            if not _is_closed(tag):
-                self._open.append(_Element(name, _Kind.FOREIGN, name))
+            if not _is_self_closing(tag):
+                self._open.append(_Element(name, _ElementType.FOREIGN, name))
         elif name in ("mglyph", "malignmark", "plaintext"):
             self._is_known = False
-        elif name not in _VOID:
-            self._open.append(_Element(name, _Kind.HTML, inner.root))
+        elif name not in _VOID_ELEMENTS:
+            self._open.append(_Element(name, _ElementType.HTML, inner.root))
 
     def _end(self, tag: re.Match[str], name: str) -> None:
-        for place in range(len(self._open) - 1, -1, -1):
-            element = self._open[place]
+        for position in range(len(self._open) - 1, -1, -1):
+            element = self._open[position]
             if element.name == name:
-                del self._open[place:]
+                del self._open[position:]
                 return
-            if element.kind is _Kind.HTML:
+            if element.element_type is _ElementType.HTML:
                 break
         self._is_known = False
 
 
 def _attributes(tag: re.Match[str]) -> dict[str, str]:
     """The attributes of a tag, verbatim."""
-    read: dict[str, str] = {}
+    attributes: dict[str, str] = {}
     for key, value in _ATTRIBUTE.findall(tag["plain"] or tag["attributes"]):
-        read.setdefault(key.lower(), value[1:-1] if value[:1] in ("'", '"') else value)
-    return read
+        attributes.setdefault(key.lower(), value[1:-1] if value[:1] in ("'", '"') else value)
+    return attributes
 
 
-def _is_closed(tag: re.Match[str]) -> bool:
+def _is_self_closing(tag: re.Match[str]) -> bool:
     """Whether a tag is self-closing, with a slash that is not part of an attribute."""
     if not tag[0].endswith("/>"):
         return False
-    within = (tag["plain"] or f"{tag['attributes']}>")[:-1]
+    inside = (tag["plain"] or f"{tag['attributes']}>")[:-1]
     last = 0
-    for attribute in _ATTRIBUTE.finditer(within):
+    for attribute in _ATTRIBUTE.finditer(inside):
         last = attribute.end()
-    return last < len(within)
+    return last < len(inside)
 
 
-def _doubtful_directives(html: str) -> Iterator[str]:
+def _possible_directives(html: str) -> Iterator[str]:
     """The robots directives in the rest of a page, if everything that looks like a tag were one."""
-    for found in _META.finditer(html):
-        tag = _FOREIGN_MARKUP.match(html, found.start(), found.end() + _MAX_META_LENGTH)
+    for match in _META.finditer(html):
+        tag = _FOREIGN_MARKUP.match(html, match.start(), match.end() + _MAX_META_LENGTH)
         attributes = _attributes(tag) if tag is not None else {}
         if unescape(attributes.get("name", "")).strip().lower() in _ROBOTS_NAMES:
             yield f'<meta name="robots" content="{_unquoted(attributes.get("content", ""))}">'
@@ -355,26 +361,26 @@ def _doubtful_directives(html: str) -> Iterator[str]:
         yield '<meta name="robots" content="nofollow">'
 
 
-def _raw(element: re.Match[str], name: str) -> str:
+def _simplified_raw_text(element: re.Match[str], name: str) -> str:
     """The start tag of a raw-text element with its visible content, without "<"; or its end tag."""
-    tag, content = _plain(element, name), element["content"]
+    tag, content = _simplified(element, name), element["content"]
     if name == "xmp":  # has no character references
         return f" {content.replace('&', '&amp;').replace('<', '&lt;')}"
     return tag + content.replace("<", "&lt;") if name in ("title", "textarea") else tag
 
 
-def _plain(tag: re.Match[str], name: str) -> str:
+def _simplified(tag: re.Match[str], name: str) -> str:
     """A tag with only the attributes that the reader needs, without duplicates, quoted."""
     if tag["closes"]:
         return f"</{name}>"
     if plain := tag["plain"]:
         return f"<{name}{plain}"
-    read: dict[str, str] = {}
+    attributes: dict[str, str] = {}
     for key, value in _ATTRIBUTE.findall(tag["attributes"]):
         if len(key) <= _MAX_NAME_LENGTH and (key := key.lower()) in _READ_ATTRIBUTES and len(value) <= MAX_HREF + 2:
-            read.setdefault(key, value)
-    written = "".join(f' {key}="{_unquoted(value)}"' for key, value in read.items())
-    return f"<{name}{written}>"
+            attributes.setdefault(key, value)
+    attributes_text = "".join(f' {key}="{_unquoted(value)}"' for key, value in attributes.items())
+    return f"<{name}{attributes_text}>"
 
 
 def _unquoted(value: str) -> str:

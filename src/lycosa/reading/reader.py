@@ -16,7 +16,7 @@ from .terms import Stem
 from .words import FoldedWords
 
 _DIRECTIVES_WITH_VALUE = frozenset(("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"))
-_OUR_NAMES = frozenset(("", "*", "lycosa", "robots"))
+_OUR_AGENT_NAMES = frozenset(("", "*", "lycosa", "robots"))
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ class Reader:
         parsed = parse_html(html, fetch.url, max_links=self.max_links)
         robots = frozenset(_header_robots(fetch.headers)) | parsed.robots
         page = _page(fetch.url, parsed, robots=robots, stem=self.stem, check_language=self.check_language)
-        return page if self.is_left_out is None else _without(page, self.is_left_out)
+        return page if self.is_left_out is None else _without_links_to(page, self.is_left_out)
 
 
-def _without(page: Page, is_left_out: Callable[[Url], bool]) -> Page:
+def _without_links_to(page: Page, is_left_out: Callable[[Url], bool]) -> Page:
     """The page without links to some URLs."""
     links = tuple(link for link in page.links if not is_left_out(link.target))
     canonical = None if page.canonical is not None and is_left_out(page.canonical) else page.canonical
@@ -74,7 +74,7 @@ def _encodable(text: str) -> str:
 
 
 def _page(url: Url, parsed: Parsed, *, robots: frozenset[str], stem: Stem, check_language: bool = False) -> Page:
-    language = language_of(parsed.text, parsed.language, check=check_language)
+    language = language_of(parsed.text, parsed.language, prefer_detected=check_language)
     words = FoldedWords(folded(f"{parsed.title} {parsed.text}"), stem=stem, language=language)
     return Page(
         url=url,
@@ -100,9 +100,9 @@ def _header_robots(headers: Iterable[tuple[str, str]]) -> Iterator[str]:
         if name.lower() != "x-robots-tag":
             continue
         agent = ""
-        for item in value.lower().replace(";", ",").split(","):
-            before, colon, after = (part.strip() for part in item.partition(":"))
-            if colon and before not in _DIRECTIVES_WITH_VALUE:
-                agent, before = before, after
-            if agent in _OUR_NAMES:
-                yield before
+        for directive in value.lower().replace(";", ",").split(","):
+            name_or_agent, colon, rest = (part.strip() for part in directive.partition(":"))
+            if colon and name_or_agent not in _DIRECTIVES_WITH_VALUE:
+                agent, name_or_agent = name_or_agent, rest
+            if agent in _OUR_AGENT_NAMES:
+                yield name_or_agent

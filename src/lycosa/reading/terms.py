@@ -20,8 +20,8 @@ from lycosa.vocabulary.text import (
     MAX_WORD_LENGTH,
     SEPARATOR,
     SEPARATOR_CODE,
-    Marks,
-    codes_in,
+    Flags,
+    coded_words,
     codes_of,
     words_at,
 )
@@ -69,17 +69,17 @@ _ALGORITHMS = {  # of Snowball, by ISO 639-1 code
     "yi": "yiddish",
 }
 
-_SINGLE = frozenset(filter(str.isalnum, map(chr, range(0x250)))) | {"_"}  # Latin letters and digits
-_LEFT_OUT = STOP_WORDS | _SINGLE
-_LEFT_OUT_BYTES = frozenset(map(str.encode, _LEFT_OUT))
-_LEFT_OUT_CODES = np.append(  # with a sentinel, so that every result of `searchsorted` is a valid index
-    np.sort(codes_of(_LEFT_OUT)), np.uint64((1 << 64) - 1)
+_SINGLE_CHARACTERS = frozenset(filter(str.isalnum, map(chr, range(0x250)))) | {"_"}  # Latin letters and digits
+_EXCLUDED = STOP_WORDS | _SINGLE_CHARACTERS
+_EXCLUDED_BYTES = frozenset(map(str.encode, _EXCLUDED))
+_EXCLUDED_CODES = np.append(  # with a sentinel, so that every result of `searchsorted` is a valid index
+    np.sort(codes_of(_EXCLUDED)), np.uint64((1 << 64) - 1)
 )
-_NO_STEMS = dict.fromkeys(_LEFT_OUT, "")
+_EXCLUDED_STEMS = dict.fromkeys(_EXCLUDED, "")
 _NO_TERM = np.uint64(0)
-_SLOT_BITS = 17
-_SHIFT = np.uint64(64 - _SLOT_BITS)
-_LOW_BITS = np.uint64((1 << _SLOT_BITS) - 1)
+_SLOT_BITS = 17  # of the tables of `Terms`: the logarithm of their size
+_SLOT_SHIFT = np.uint64(64 - _SLOT_BITS)
+_MOVED_SLOT_MASK = np.uint64((1 << _SLOT_BITS) - 1)
 
 
 def algorithm_for(language: str, *, stem: Stem) -> str:
@@ -121,8 +121,8 @@ class Terms:
         """The terms of some words, and the number of words for each."""
         counts = Counter(words)
         if self._stems is None:
-            unwanted = _LEFT_OUT.intersection(counts)
-            for word in unwanted.union(filter(_is_number, counts), filter(_is_too_long, counts)):
+            excluded = _EXCLUDED.intersection(counts)
+            for word in excluded.union(filter(_is_number, counts), filter(_is_too_long, counts)):
                 del counts[word]
             return counts
         terms: dict[str, int] = {}
@@ -131,44 +131,44 @@ class Terms:
                 terms[term] = terms.get(term, 0) + count
         return terms
 
-    def codes(self, data: bytes, codes: Codes, are_numbers: Marks, are_too_long: Marks) -> Codes:
-        """The code of the term of each word of a folded text, 0 for none, given the result of `codes_in`."""
-        slots = (codes >> _SHIFT).view(np.int64)
-        are_left_out = are_numbers | are_too_long
+    def codes(self, data: bytes, codes: Codes, are_numbers: Flags, are_too_long: Flags) -> Codes:
+        """The code of the term of each word of a folded text, 0 for none, given the result of `coded_words`."""
+        slots = (codes >> _SLOT_SHIFT).view(np.int64)
+        are_excluded = are_numbers | are_too_long
         with self._lock:
             terms = self._terms.take(slots)
             are_missing = self._words.take(slots) != codes
-            terms[are_left_out] = _NO_TERM
-            are_missing[are_left_out] = False
+            terms[are_excluded] = _NO_TERM
+            are_missing[are_excluded] = False
             missing = are_missing.nonzero()[0]
             if len(missing):
-                wanted = codes[missing]
-                others = (wanted & _LOW_BITS).view(np.int64)
-                terms[missing] = self._moved_terms.take(others)
-                are_new = (self._moved_words.take(others) != wanted).nonzero()[0]
+                missing_codes = codes[missing]
+                moved_slots = (missing_codes & _MOVED_SLOT_MASK).view(np.int64)
+                terms[missing] = self._moved_terms.take(moved_slots)
+                are_new = (self._moved_words.take(moved_slots) != missing_codes).nonzero()[0]
                 if len(are_new):
-                    missing, wanted = missing[are_new], wanted[are_new]
-                    terms[missing] = found = self._terms_at(data, missing, wanted)
-                    self._keep(slots[missing], wanted, found)
+                    missing, missing_codes = missing[are_new], missing_codes[are_new]
+                    terms[missing] = new_terms = self._terms_at(data, missing, missing_codes)
+                    self._store(slots[missing], missing_codes, new_terms)
         return terms
 
-    def _keep(self, slots: Indices, words: Codes, terms: Codes) -> None:
+    def _store(self, slots: Indices, words: Codes, terms: Codes) -> None:
         """Stores terms in the first table; what was in their slots moves to the second."""
         moved = self._words[slots]
-        others = (moved & _LOW_BITS).view(np.int64)
-        self._moved_words[others], self._moved_terms[others] = moved, self._terms[slots]
+        moved_slots = (moved & _MOVED_SLOT_MASK).view(np.int64)
+        self._moved_words[moved_slots], self._moved_terms[moved_slots] = moved, self._terms[slots]
         self._words[slots], self._terms[slots] = words, terms
 
     def _terms_at(self, data: bytes, indices: Indices, codes: Codes) -> Codes:
         """The codes of the terms of some words of a text, given their indices and codes."""
         if self._stemmer is None:
-            return np.where(_LEFT_OUT_CODES[_LEFT_OUT_CODES.searchsorted(codes)] == codes, _NO_TERM, codes)
+            return np.where(_EXCLUDED_CODES[_EXCLUDED_CODES.searchsorted(codes)] == codes, _NO_TERM, codes)
         words = words_at(data, indices)
         stems = [
-            SEPARATOR if word in _LEFT_OUT_BYTES else stem or SEPARATOR
+            SEPARATOR if word in _EXCLUDED_BYTES else stem or SEPARATOR
             for word, stem in zip(words, self._stemmer.stemWords(words), strict=True)
         ]
-        terms = codes_in(b" ".join(stems)).codes
+        terms = coded_words(b" ".join(stems)).codes
         terms[terms == SEPARATOR_CODE] = _NO_TERM
         return terms
 
@@ -177,7 +177,7 @@ class _Stems(dict[str, str]):
     """A cache of the stems of words; empty for words that have no term."""
 
     def __init__(self, stem: Callable[[str], str]):
-        super().__init__(_NO_STEMS)
+        super().__init__(_EXCLUDED_STEMS)
         self._stem = stem
 
     def __missing__(self, word: str) -> str:
@@ -185,7 +185,7 @@ class _Stems(dict[str, str]):
             return ""
         if len(self) >= 50_000:
             self.clear()
-            self.update(_NO_STEMS)
+            self.update(_EXCLUDED_STEMS)
         stem = self[word] = self._stem(word)
         return stem
 
@@ -199,6 +199,6 @@ def _is_too_long(word: str) -> bool:
 
 
 @lru_cache(maxsize=8)  # 4 MB each
-def terms_by(algorithm: str) -> Terms:
+def terms_for(algorithm: str) -> Terms:
     """The `Terms` of an algorithm, with a cache shared by all pages."""
     return Terms(algorithm)

@@ -17,15 +17,15 @@ from lycosa.vocabulary.text import (
     SEPARATOR,
     SEPARATOR_CODE,
     CodedWords,
-    codes_in,
-    folded_one_by_one,
+    coded_words,
+    folded_texts,
     is_spaced,
     offsets_in_characters,
     offsets_of_pairs,
     words_in,
 )
 
-from .terms import Stem, algorithm_for, terms_by
+from .terms import Stem, algorithm_for, terms_for
 
 
 class FoldedWords:
@@ -50,7 +50,7 @@ class FoldedWords:
 
     @cached_property
     def terms(self) -> dict[str, int]:
-        return terms_by(self._algorithm).counts(self.tokens)
+        return terms_for(self._algorithm).counts(self.tokens)
 
     @cached_property
     def codes(self) -> Codes:
@@ -87,13 +87,13 @@ class FoldedWords:
 
     def codes_of(self, texts: Sequence[str]) -> list[Codes]:
         """For each text, the codes of its terms in order, stemmed like those of the page."""
-        data = folded_one_by_one(texts)
+        data = folded_texts(texts)
         if not is_spaced(data):
             parts = data.split(SEPARATOR)[:-1]
             data = " ".join(word for part in parts for word in (*words_in(part), SEPARATOR.decode())).encode()
-        codes, are_numbers, are_too_long, _ = codes_in(data)
+        codes, are_numbers, are_too_long, _ = coded_words(data)
         are_separators = codes == SEPARATOR_CODE
-        terms = terms_by(self._algorithm).codes(data, codes, are_numbers, are_too_long | are_separators)
+        terms = terms_for(self._algorithm).codes(data, codes, are_numbers, are_too_long | are_separators)
         indices = (terms != 0).nonzero()[0]
         ends, terms = indices.searchsorted(are_separators.nonzero()[0]), terms[indices]
         return [terms[start:end] for start, end in pairwise((0, *ends.tolist()))]
@@ -109,13 +109,13 @@ class FoldedWords:
 
     @cached_property
     def _coded(self) -> CodedWords:
-        return codes_in(self._spaced)
+        return coded_words(self._spaced)
 
     @cached_property
     def _terms(self) -> tuple[Indices, Codes]:
         """The indices of the tokens that have terms, and the codes of these terms."""
-        codes = terms_by(self._algorithm).codes(self._spaced, *self._coded[:3])
-        indices = (codes != 0).nonzero()[0]  # quicker than to select by marks
+        codes = terms_for(self._algorithm).codes(self._spaced, *self._coded[:3])
+        indices = (codes != 0).nonzero()[0]  # faster than a boolean mask
         return indices, codes[indices]
 
     @cached_property
@@ -126,4 +126,4 @@ class FoldedWords:
 
 def terms_of(tokens: Iterable[str], *, stem: Stem = False, language: str = "") -> dict[str, int]:
     """The count of each word, without stop words, numbers and single letters; with `stem`, of each stem."""
-    return terms_by(algorithm_for(language, stem=stem)).counts(tokens)
+    return terms_for(algorithm_for(language, stem=stem)).counts(tokens)

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lycosa.vocabulary.records import Codes
-from lycosa.vocabulary.text import codes_in, codes_of
+from lycosa.vocabulary.text import coded_words, codes_of
 
 Vector = np.ndarray[tuple[int], np.dtype[np.float32]]  # of length 1, or 0 for a text without known words
 Vectors = np.ndarray[tuple[int, int], np.dtype[np.float32]]  # one a row
@@ -130,7 +130,7 @@ def builtin_embedding() -> Embedding:
 def read_table(file: IO[bytes]) -> Embedding:
     with np.load(file, allow_pickle=False) as arrays:
         # Codes are computed from the bytes: strings of 100,000 words would take 4 MB, and 20 % of the time.
-        codes = codes_in(arrays["words"].tobytes().replace(b"\n", b" ")).codes
+        codes = coded_words(arrays["words"].tobytes().replace(b"\n", b" ")).codes
         background = normalised(arrays["background"].astype(np.float32))
         return Embedding(codes, arrays["rows"].astype(np.intp), arrays["vectors"], arrays["scales"], background)
 

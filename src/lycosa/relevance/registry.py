@@ -77,6 +77,8 @@ def trainer_names() -> str:
 def find_trainer(name: str) -> Trainer:
     """The trainer of this name."""
     found: Any = find_by_name(TRAINERS, "lycosa.relevance", name, what="relevance model")
-    require_members(found, "lycosa.relevance", name, has=("train", "from_plain"), what="a relevance model that learns")
+    require_members(
+        found, "lycosa.relevance", name, attributes=("train", "from_plain"), what="a relevance model that learns"
+    )
     trainer: Trainer = found
     return trainer

@@ -8,12 +8,12 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from lycosa.frontier.shared_limits import SLOW
+from lycosa.frontier.shared_limits import SLOW_RESPONSE
 from lycosa.loop import Loop
 from lycosa.reading.fingerprint import NearDuplicates
 from lycosa.recipe import Budget
 from lycosa.vocabulary.clock import Clock
-from lycosa.vocabulary.contracts import Memory, Read, Relevance, Standing, Web
+from lycosa.vocabulary.contracts import Memory, ReadPage, Relevance, Standing, Web
 from lycosa.vocabulary.errors import LycosaError
 from lycosa.vocabulary.records import (
     REFRESH,
@@ -155,7 +155,7 @@ class Assessor:
     memory: the stored versions of pages that are fetched again.
     """
 
-    read: Read
+    read: ReadPage
     judge: Relevance | None
     standing: Standing | None = None
     duplicates: NearDuplicates = field(default_factory=NearDuplicates)
@@ -406,7 +406,7 @@ class _Fetches:
         if ready_at is not None and self._has_free_slot():
             timeout = min(timeout, max(0.001, ready_at - self._clock.now()))
         if self._begun:
-            timeout = min(timeout, max(0.001, SLOW - (self._waited - self._begun[0][0])))
+            timeout = min(timeout, max(0.001, SLOW_RESPONSE - (self._waited - self._begun[0][0])))
         events = asyncio.get_running_loop()
         since = events.time()
         handle = events.call_later(timeout, self._status.woken.set)
@@ -417,10 +417,10 @@ class _Fetches:
 
     def _find_slow(self) -> None:
         """Reports hosts that are slow to answer to the frontier."""
-        while self._begun and self._waited - self._begun[0][0] >= SLOW:
+        while self._begun and self._waited - self._begun[0][0] >= SLOW_RESPONSE:
             _, task, host = self._begun.popleft()
             if task in self._tasks:
-                self._crawl.loop.frontier.observe(host, SLOW)
+                self._crawl.loop.frontier.observe(host, SLOW_RESPONSE)
 
     async def cancel(self) -> None:
         """Cancels the fetches in flight; their candidates wait for the next run."""

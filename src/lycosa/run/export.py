@@ -122,7 +122,7 @@ def write_export(
     if format in FOLDER_FORMATS:
         if not isinstance(out, Path):
             raise UsageError(f"--format {format} writes a folder: name it with --out")
-        about = About(folder.absolute().name, load_recipe(folder, to_read=True).topic.text, f"Lycosa {__version__}")
+        about = About(folder.absolute().name, load_recipe(folder, for_reading=True).topic.text, f"Lycosa {__version__}")
         with _write_errors(out), new_folder(out) as made:
             FOLDER_FORMATS[format](found, made, content.columns, about)
     else:
@@ -133,7 +133,7 @@ def write_export(
 
 def write_wacz_export(collection: Collection, out: Path | BinaryIO, *, progress: Progress = _no_progress) -> int:
     """Writes the whole archive as a WACZ file; returns the number of its pages."""
-    topic = load_recipe(collection.folder, to_read=True).topic.text
+    topic = load_recipe(collection.folder, for_reading=True).topic.text
     with _opened(out) as file:
         return write_wacz(collection, file, software=f"lycosa/{__version__}", description=topic, progress=progress)
 
@@ -154,7 +154,7 @@ def _write_errors(out: Path) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise cannot_write(out, error, way_out="give another --out") from None
+        raise cannot_write(out, error, advice="give another --out") from None
 
 
 def _counted(found: Iterator[ExportRow], pages: int, progress: Progress) -> Iterator[ExportRow]:
@@ -259,7 +259,7 @@ def moment_of(since: str | float | datetime, *, now: float) -> float:
 def labels_of(folder: Path) -> dict[Url, str]:
     """The pages labelled good or bad, by `lycosa label` or as examples of the recipe."""
     try:
-        examples = examples_of(load_recipe(folder, to_read=True).topic, folder)
+        examples = examples_of(load_recipe(folder, for_reading=True).topic, folder)
     except RecipeError:
         return {}  # a collection is readable even if files that its recipe names are missing
     both = zip(LABELS, (examples.good, examples.bad), strict=True)

@@ -22,8 +22,8 @@ class CurrentSlots:
         self._frontier = frontier
 
     @property
-    def rests_after_requests(self) -> bool:
-        return self._frontier is not None and self._frontier.rests_after_requests
+    def has_delay(self) -> bool:
+        return self._frontier is not None and self._frontier.has_delay
 
     def acquire(self, host: Host, now: float) -> float | None:
         return None if self._frontier is None else self._frontier.acquire(host, now)

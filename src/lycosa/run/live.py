@@ -65,7 +65,7 @@ def make_web(
         headers=requests.headers,
         cookies=requests.cookies or None,
         may_connect=slots.claim_address if requests.address_limit else None,
-        lacks_files=slots.lack_files,
+        on_out_of_files=slots.lack_files,
     )
     return RobotsWeb(live, user_agent=name, clock=clock, slots=slots)
 

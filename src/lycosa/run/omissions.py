@@ -8,7 +8,7 @@ from lycosa.collection.rows import Omissions
 from lycosa.recipe import FILE_NAME, Recipe
 from lycosa.vocabulary.records import LeftOut, LeftOutReason, SkipReason
 from lycosa.vocabulary.text import counted, visible
-from lycosa.web.outcomes import type_in
+from lycosa.web.outcomes import media_type_in
 
 _MAX_NAMED = 4  # languages, types
 
@@ -158,7 +158,7 @@ def _links(found: Omissions, recipe: Recipe) -> Iterator[Omission]:
 
 def _type_of(detail: str) -> str:
     """The media type in the detail of a fetch that is not HTML; "PDF" for the most frequent one."""
-    kind = type_in(detail) or "unknown"
+    kind = media_type_in(detail) or "unknown"
     return {"application/pdf": "PDF"}.get(kind, visible(kind, 60))
 
 

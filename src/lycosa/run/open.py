@@ -64,7 +64,7 @@ def open_for_reading(folder: Path) -> Collection:
         from .upkeep import finish_upkeep  # here, because of a circular import
 
         finish_upkeep(folder, clock=WallClock())
-    return open_collection(folder, clock=WallClock(), reader=reader_of(load_recipe(folder, to_read=True)))
+    return open_collection(folder, clock=WallClock(), reader=reader_of(load_recipe(folder, for_reading=True)))
 
 
 def bring_index_up_to_date(folder: Path, *, notify: Callable[[str], None]) -> None:
@@ -73,7 +73,7 @@ def bring_index_up_to_date(folder: Path, *, notify: Callable[[str], None]) -> No
         missing, is_outdated = collection.pages_not_indexed(), collection.search.is_outdated()
     if not missing and not is_outdated:
         return
-    recipe = load_recipe(folder, to_read=True)
+    recipe = load_recipe(folder, for_reading=True)
     try:
         with open_collection(folder, clock=WallClock(), reader=reader_of(recipe), writable=True):
             older = "made by an older version; building it again" if is_outdated else "behind; adding to it"

@@ -202,10 +202,10 @@ def settings_of(options: CrawlOptions | FetchOptions | RequestOptions) -> Settin
     """Checks the options and returns the settings among them."""
     resolve = tuple(options.get("resolve", ()))
     if resolve:
-        from lycosa.web.http import connect_to  # here, since every command loads this file and few make requests
+        from lycosa.web.http import curl_connect_to  # here, since every command loads this file and few make requests
 
         for entry in resolve:
-            connect_to(entry)
+            curl_connect_to(entry)
     seeds = tuple(seeds_in(cast(CrawlOptions, options).get("seeds", ()), flag_of("seeds")))
     return Settings(bool(options.get("sitemaps")), options.get("allow_private", False), resolve, seeds)
 

@@ -45,7 +45,7 @@ class Overview(Struct, frozen=True):
 def overview(collection: Collection) -> Overview:
     """Scans the tables of pages, fetches and skips."""
     folder, catalog = collection.folder, collection.catalog
-    recipe = load_recipe(folder, to_read=True)
+    recipe = load_recipe(folder, for_reading=True)
     facts = catalog.summary()
     sample = measured(folder, catalog)
     recall, is_recall_behind = current_recall(catalog, facts.pages)
@@ -67,7 +67,7 @@ def harvest_of(folder: Path, relevant: int, pages: int, sample: Measured | None)
     """The interval of the harvest rate: that of the random sample if it is large enough, else of the estimate."""
     if sample is not None and sample.is_enough:
         return sample.low, sample.high
-    return harvest_interval(relevant, pages, calibration_of(load_recipe(folder, to_read=True).topic, folder))
+    return harvest_interval(relevant, pages, calibration_of(load_recipe(folder, for_reading=True).topic, folder))
 
 
 def _target(catalog: Queries) -> float | None:

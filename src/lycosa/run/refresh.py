@@ -250,7 +250,7 @@ class Refresh(Visits):
             substitutes=partial(self._chosen, table),
             has_room=partial(session.status.has_room, session.recipe.stop),
         )
-        stack.enter_context(session.loop.through(lanes))
+        stack.enter_context(session.loop.using_frontier(lanes))
         return await run.visits(run.crawl(web, self._memory, observe=self.tally.add), stack)
 
     def result(self) -> Refreshed:
@@ -275,7 +275,7 @@ class Refresh(Visits):
         """Raises NobodyAnsweredError if no request was answered, unless the refresh was interrupted."""
         status, asked = self._session.status, self._session.status.requests
         if asked.fetches and not asked.answers and status.stop_reason != INTERRUPTED:
-            why = f" ({asked.latest_trouble})" if asked.latest_trouble else ""
+            why = f" ({asked.latest_failure})" if asked.latest_failure else ""
             if self.tally.counts[Change.REFUSED] == asked.fetches:
                 raise NobodyAnsweredError(f"nobody was asked, every address was refused{why}; {ALLOW_PRIVATE_HINT}")
             raise NobodyAnsweredError(

@@ -54,7 +54,7 @@ class _WaitingUrlsCrawl(Crawl):
     async def visits(self) -> AsyncGenerator[Visit, None]:
         waiting = WaitingOnly(self.loop.frontier)
         try:
-            with self.loop.through(waiting):
+            with self.loop.using_frontier(waiting):
                 async with aclosing(super().visits()) as visits:
                     async for visit in visits:
                         yield visit

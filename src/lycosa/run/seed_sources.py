@@ -124,7 +124,7 @@ class _Client:
     # HostSlots, for robots.txt and redirects: requests are made one at a time here, so that only the delay matters.
 
     @property
-    def rests_after_requests(self) -> bool:
+    def has_delay(self) -> bool:
         return self.delay > 0.0
 
     def acquire(self, host: Host, now: float) -> float | None:

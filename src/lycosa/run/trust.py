@@ -64,7 +64,7 @@ def note_made_here(folder: Path) -> None:
 def trust_collection(folder: Path) -> list[str]:
     """Trusts a collection in its present state; returns what the user thereby accepts: code, outside files, proxies and
     headers of the recipe, code files in the folder, and settings less polite than the defaults."""
-    recipe = load_recipe(folder, to_read=True)
+    recipe = load_recipe(folder, for_reading=True)
     with disk_errors(folder):
         named = _all_named(folder, recipe)
         _note(folder, made_here=False, digest=_digest(named))
@@ -101,7 +101,7 @@ def is_trusted(folder: Path) -> bool:
     try:
         if known.made_here and _is_same_folder(folder.stat(), folder, known):
             return True
-        return known.digest == _digest(_all_named(folder, load_recipe(folder, to_read=True)))
+        return known.digest == _digest(_all_named(folder, load_recipe(folder, for_reading=True)))
     except (OSError, LycosaError):
         return False
 
@@ -115,7 +115,7 @@ def require_trust(folder: Path) -> None:
     """Raises UsageError if the recipe has settings that need trust and the folder is not trusted."""
     if not (folder / FILE_NAME).exists():
         return
-    recipe = load_recipe(folder, to_read=True)
+    recipe = load_recipe(folder, for_reading=True)
     named = settings_to_trust(folder, recipe)
     if named and _names_code(recipe) and not is_made_here(folder):
         sys.dont_write_bytecode = True  # bytecode files would change the code of the folder

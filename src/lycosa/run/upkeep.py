@@ -143,7 +143,7 @@ def finish_upkeep(folder: Path, *, clock: Clock, notify: Notify = lambda line: N
             notify(message)
         return
     try:
-        with Session(folder, load_recipe(folder, to_read=True), clock=clock, is_upkeep=True):
+        with Session(folder, load_recipe(folder, for_reading=True), clock=clock, is_upkeep=True):
             pass
     except CollectionError as error:
         notify(f"a forgetting that was broken off cannot be finished yet: {error}")

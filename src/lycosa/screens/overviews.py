@@ -151,7 +151,7 @@ class Overviews:
         crawl = crawl or crawl_figures(folder)
         topic, is_fine = "", True
         try:
-            recipe = load_recipe(folder, to_read=True)
+            recipe = load_recipe(folder, for_reading=True)
             topic = visible(recipe.topic.text, 300)
             is_fine = not settings_to_trust(folder, recipe) or is_trusted(folder)
             found, relevant = self._overview(folder)

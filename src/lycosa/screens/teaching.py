@@ -119,7 +119,7 @@ class TeachingQueue:
         """Chooses the next batch if the last one is used up."""
         if len(self._verdicts) < len(self._batch.pages):
             return
-        recipe = load_recipe(self._folder, to_read=True)
+        recipe = load_recipe(self._folder, for_reading=True)
         require_learning(self._folder, recipe)
         with open_for_reading(self._folder) as collection:
             self._batch = choose(

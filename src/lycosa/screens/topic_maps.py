@@ -77,7 +77,7 @@ def _is_atlas(path: Path) -> bool:
 def atlas_of(library: Library, folder: Path) -> str:
     """The name of the atlas that the recipe of a collection uses, if it is in the folder of the screens."""
     with suppress(LycosaError, OSError, ValueError):
-        named = load_recipe(folder, to_read=True).map.atlas
+        named = load_recipe(folder, for_reading=True).map.atlas
         path = (folder / named).resolve() if named else None
         if path is not None and path.parent == library.root and _is_atlas(path):
             return path.name

@@ -136,7 +136,7 @@ def find_strategy(name: str) -> Entry:
     found: Any = find_by_name(STRATEGIES, GROUP, name, what="strategy")
     if isinstance(found, Entry):
         return found
-    require_members(found, GROUP, name, has=_CONTRACT, what="a strategy")
+    require_members(found, GROUP, name, attributes=_CONTRACT, what="a strategy")
     entry = Entry(found)
     if unknown := sorted(entry.needs - NEEDS):
         whose = distribution_of(plugins(GROUP)[name])

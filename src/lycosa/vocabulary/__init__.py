@@ -6,11 +6,15 @@ Glossary, in the order of a page's journey:
     seed          a URL from which a crawl starts
     candidate     a URL that may be fetched, with its priority and the reasons for it
     frontier      the waiting candidates, in a queue for each host
+    host          a host name, with the port unless it is the default: the unit of delays, queues and robots.txt
+    site          a registered domain with all its hosts
+    slot          permission for one request at a time, to a host or to hosts that share a limit
     settled       said of a URL that was visited or skipped, and so is never queued again
     scope         which URLs a crawl may fetch
     skip          a candidate that was never fetched, and why
     fetch         the result of one request, with its outcome
     page          a parsed HTML page: title, text, words, links, language
+    kept          said of a page that is stored; one that is left out was fetched and is not stored
     relevance     how well a page fits the topic, 0 to 1 (the papers' topicality); a page is relevant at 0.5 or more
     judge         gives pages their relevance: a trained model, a rule or a function
     standing      importance of a page on the Web, 0 to 1 (the papers' status, authority)
@@ -31,6 +35,7 @@ Glossary, in the order of a page's journey:
     portal        a page of a map from which many others are reached
     spoke         a page of a map that is tied to a portal, and is fetched after it
     log           an access log: which pages people have read, in which order
+    readers       the people of an access log; the class Reader parses a fetch into a page
     peer          a running Lycosa that searches others' collections and answers for its own
     buddy         a peer that has answered well, and is asked first
     world         pages and links to crawl offline, with their true relevance; fixed by name, options and seed

@@ -20,9 +20,9 @@ class WallClock:
         self._ahead = time.time() - time.monotonic()  # seconds that the time of day is ahead of the monotonic clock
 
     def now(self) -> float:
-        passed = time.monotonic()  # may stop while the machine is suspended; the time of day does not
-        self._ahead = max(self._ahead, time.time() - passed)
-        return passed + self._ahead
+        monotonic = time.monotonic()  # may stop while the machine is suspended; the time of day does not
+        self._ahead = max(self._ahead, time.time() - monotonic)
+        return monotonic + self._ahead
 
     async def sleep_until(self, moment: float) -> None:
         import asyncio  # imported late: most commands never wait, and it is 5 % of their start-up time

@@ -10,13 +10,16 @@ class Web(Protocol):
     """Anything that fetches URLs: HTTP, an archive, pages in memory, or a wrapper around one of them."""
 
     async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
-        """Makes one request. Redirects are not followed; a failed request is an outcome, not an exception."""
+        """Makes one request. Redirects are not followed; a failed request is an outcome, not an exception.
+
+        known: the earlier fetch of a page that is fetched again; makes the request conditional.
+        """
         ...
 
     async def close(self) -> None: ...
 
 
-Read = Callable[[Fetch], Page | None]
+ReadPage = Callable[[Fetch], Page | None]  # parses a fetch; None if it brought no page
 
 
 class Relevance(Protocol):
@@ -69,7 +72,7 @@ class Memory(Protocol):
     """The stored versions of pages that are fetched again."""
 
     def past(self, url: Url) -> PastFetch | None:
-        """The earlier fetch, for a conditional request; None if the request is to be unconditional."""
+        """The latest earlier fetch, for a conditional request; None if the request is to be unconditional."""
         ...
 
     def compared(self, fetch: Fetch) -> Fetch:
@@ -85,7 +88,7 @@ class HostSlots(Protocol):
     """Limits requests to one at a time per host, including those made on the way to a page (robots.txt, redirects)."""
 
     @property
-    def rests_after_requests(self) -> bool:
+    def has_delay(self) -> bool:
         """Whether there is a delay between requests to one host."""
         ...
 

@@ -48,52 +48,54 @@ def explain_validation_error(error: msgspec.ValidationError, record: type) -> st
     ...     print(explain_validation_error(error, Stop))
     pages: write a whole number
     """
-    what, _, path = str(error).partition(" - at `$")
-    where = path.rstrip("`").lstrip(".")
-    wanted = _field_at(where, inspect.type_info(record))
-    _, is_unknown, unknown = what.partition("unknown field `")
+    message, _, path = str(error).partition(" - at `$")
+    field_path = path.rstrip("`").lstrip(".")
+    expected = _type_at(field_path, inspect.type_info(record))
+    _, is_unknown, unknown = message.partition("unknown field `")
     if is_unknown:
-        known = ", ".join(name for kind in _kinds(wanted) for name in _fields(kind))
-        return f"no key {unknown.removesuffix('`')!r} {f'in [{where}]' if where else 'at the top'}; there are {known}"
-    return f"{where}: write {_describe_type(wanted)}"
+        known = ", ".join(name for member in _members(expected) for name in _fields(member))
+        table = f"in [{field_path}]" if field_path else "at the top"
+        return f"no key {unknown.removesuffix('`')!r} {table}; there are {known}"
+    return f"{field_path}: write {_describe_type(expected)}"
 
 
-def _field_at(where: str, record: inspect.Type) -> inspect.Type:
-    """The field at a place such as `topic.keywords[0]`."""
-    found = record
-    for step in re.findall(r"\[[^\[\]]*\]|[^.\[]+", where):
-        found = next(inner for kind in _kinds(found) if (inner := _within(kind, step)) is not None)
-    return found
+def _type_at(field_path: str, record: inspect.Type) -> inspect.Type:
+    """The type of the field at a path such as `topic.keywords[0]`."""
+    current = record
+    for segment in re.findall(r"\[[^\[\]]*\]|[^.\[]+", field_path):
+        current = next(inner for member in _members(current) if (inner := _inner_type(member, segment)) is not None)
+    return current
 
 
-def _within(kind: inspect.Type, step: str) -> inspect.Type | None:
-    if not step.startswith("["):
-        return _fields(kind).get(step)
-    if isinstance(kind, inspect.DictType):
-        return kind.value_type
-    return kind.item_type if isinstance(kind, inspect.VarTupleType) else None
+def _inner_type(outer: inspect.Type, segment: str) -> inspect.Type | None:
+    """The type one step of a path further in: of a field, or of the items of a table or list."""
+    if not segment.startswith("["):
+        return _fields(outer).get(segment)
+    if isinstance(outer, inspect.DictType):
+        return outer.value_type
+    return outer.item_type if isinstance(outer, inspect.VarTupleType) else None
 
 
-def _fields(kind: inspect.Type) -> dict[str, inspect.Type]:
-    return {field.encode_name: field.type for field in kind.fields} if isinstance(kind, inspect.StructType) else {}
+def _fields(record: inspect.Type) -> dict[str, inspect.Type]:
+    return {field.encode_name: field.type for field in record.fields} if isinstance(record, inspect.StructType) else {}
 
 
-def _kinds(wanted: inspect.Type) -> Iterator[inspect.Type]:
-    """The types of a field, without None, which TOML cannot express."""
-    kinds = wanted.types if isinstance(wanted, inspect.UnionType) else (wanted,)
-    return (kind for kind in kinds if not isinstance(kind, inspect.NoneType))
+def _members(union: inspect.Type) -> Iterator[inspect.Type]:
+    """The members of a union type, or the type itself; without None, which TOML cannot express."""
+    members = union.types if isinstance(union, inspect.UnionType) else (union,)
+    return (member for member in members if not isinstance(member, inspect.NoneType))
 
 
-def _describe_type(wanted: inspect.Type) -> str:
-    return " or ".join(map(_describe_one_type, _kinds(wanted)))
+def _describe_type(expected: inspect.Type) -> str:
+    return " or ".join(map(_describe_member, _members(expected)))
 
 
-def _describe_one_type(kind: inspect.Type) -> str:
-    match kind:
+def _describe_member(member: inspect.Type) -> str:
+    match member:
         case inspect.IntType():
-            return f"a whole number{_range(kind)}"
+            return f"a whole number{_range(member)}"
         case inspect.FloatType():
-            return f"a number{_range(kind)}"
+            return f"a number{_range(member)}"
         case inspect.BoolType():
             return "true or false"
         case inspect.StrType():
@@ -101,15 +103,15 @@ def _describe_one_type(kind: inspect.Type) -> str:
         case inspect.Metadata(extra_json_schema={"examples": [example, *_]}):
             return f'a text such as "{example}"'
         case inspect.LiteralType():
-            return " or ".join(f'"{value}"' for value in kind.values)
+            return " or ".join(f'"{value}"' for value in member.values)
         case inspect.VarTupleType():
-            item = "{…}" if _fields(kind.item_type) else '"…"'
-            return f"a list{' of one or more' if kind.min_length else ''}: [{item}, {item}]"
+            item = "{…}" if _fields(member.item_type) else '"…"'
+            return f"a list{' of one or more' if member.min_length else ''}: [{item}, {item}]"
         case inspect.DictType():
             return 'a table: { name = "…" }'
         case inspect.StructType():
-            return f"a table of {', '.join(_fields(kind))}"
-    raise AssertionError(f"no words for {kind}")
+            return f"a table of {', '.join(_fields(member))}"
+    raise AssertionError(f"no description for {member}")
 
 
 def _range(number: inspect.IntType | inspect.FloatType) -> str:
@@ -126,11 +128,12 @@ _REMEDIES = {ENOSPC: "make room", EDQUOT: "make room", ENOENT: "make its folder 
 _DISK_ERRORS = frozenset((EDQUOT, EFBIG, EIO, ENOSPC))  # the disk is full or broken
 
 
-def cannot_write(what: object, error: OSError, *, way_out: str) -> LycosaError:
+def cannot_write(what: object, error: OSError, *, advice: str) -> LycosaError:
     """The error for a failed write: LycosaError if the disk is full or broken, UsageError if the path is wrong.
 
-    way_out: advice that always helps; advice for this particular error comes before it.
+    what: what was to be written, for the message.
+    advice: what always helps; the remedy for this particular error comes before it.
     """
-    kind = LycosaError if error.errno in _DISK_ERRORS else UsageError
+    error_class = LycosaError if error.errno in _DISK_ERRORS else UsageError
     remedy = _REMEDIES.get(error.errno or 0)
-    return kind(f"cannot write {what}: {error.strerror or error}; {f'{remedy}, or ' if remedy else ''}{way_out}")
+    return error_class(f"cannot write {what}: {error.strerror or error}; {f'{remedy}, or ' if remedy else ''}{advice}")

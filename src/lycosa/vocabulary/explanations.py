@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from .records import JsonValue
 
-# Of the clock of `crawl-ai`, whose priorities are minus a time. In a history that another strategy made, priorities
-# such as -depth must not advance the clock: they lie before its start.
+# The start of the simulated clock of the strategy `crawl-ai`, whose priorities are minus a time of that clock. In the
+# history of a collection, priorities of other strategies, such as -depth, are earlier times, and must not advance it.
 CLOCK_START = 1e6
 
 
@@ -22,12 +22,12 @@ class UtilityParts(Struct, frozen=True):
     standing: float | None = None  # of the page; None if unknown
 
     @classmethod
-    def of(cls, because: Mapping[str, JsonValue]) -> Self | None:
+    def from_because(cls, because: Mapping[str, JsonValue]) -> Self | None:
         """The parts; None for candidates of other strategies.
 
-        >>> UtilityParts.of({"relevance": 0.9, "standing": 0.4, "alpha": 0.5, "utility": 0.6, "share": 0.6})
+        >>> UtilityParts.from_because({"relevance": 0.9, "standing": 0.4, "alpha": 0.5, "utility": 0.6, "share": 0.6})
         UtilityParts(relevance=0.9, alpha=0.5, utility=0.6, standing=0.4)
-        >>> UtilityParts.of({"seed": True})
+        >>> UtilityParts.from_because({"seed": True})
         """
         if "alpha" not in because:
             return None
@@ -43,7 +43,7 @@ def weight_of_relevance(because: Mapping[str, JsonValue]) -> float | None:
     >>> weight_of_relevance({"weighed": {"relevance": 0.4, "standing": 0.7, "alpha": 0.25}})
     0.25
     """
-    parts, weighed = UtilityParts.of(because), because.get("weighed")
+    parts, weighed = UtilityParts.from_because(because), because.get("weighed")
     alpha = parts.alpha if parts else weighed.get("alpha") if isinstance(weighed, Mapping) else None
     return alpha if isinstance(alpha, float) else None
 

@@ -15,9 +15,9 @@ from secrets import token_hex
 from typing import BinaryIO, cast
 
 from .errors import LycosaError
-from .locks import BY_FLOCK, Lock
+from .locks import HAS_FLOCK, Lock
 
-BLOCK = 1 << 20  # bytes of text read at a time
+BLOCK_SIZE = 1 << 20  # bytes of text read at a time
 _GZIP_MAGIC = b"\x1f\x8b"
 _DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile)  # raised by decompressing a truncated or damaged file
 
@@ -52,7 +52,7 @@ def atomic_write(path: Path, *, private: bool = False, durable: bool = True, wai
             file.flush()
             if durable:
                 os.fsync(file.fileno())
-            if not BY_FLOCK:
+            if not HAS_FLOCK:
                 file.close()  # Windows cannot rename an open file
             temporary.replace(target)
         except BaseException:
@@ -237,26 +237,26 @@ def decompressed(file: BinaryIO) -> BufferedIOBase:
     return gzip.GzipFile(fileobj=file) if is_gzip(file) else cast(BufferedIOBase, file)
 
 
-def chunks(text: BufferedIOBase, size: int | Callable[[], int] = BLOCK) -> Iterator[bytes]:
+def chunks(text: BufferedIOBase, size: int | Callable[[], int] = BLOCK_SIZE) -> Iterator[bytes]:
     """The text in chunks of `size` bytes; raises DamagedTextError after yielding everything before the damage.
 
     size: bytes, or a function that is called before each chunk.
     """
     while True:
-        wanted = size if isinstance(size, int) else size()
-        parts, held = [], 0
+        chunk_size = size if isinstance(size, int) else size()
+        pieces, read_size = [], 0
         damage: Exception | None = None
         try:
-            while held < wanted and (part := text.read1(wanted - held)):
-                parts.append(part)
-                held += len(part)
+            while read_size < chunk_size and (piece := text.read1(chunk_size - read_size)):
+                pieces.append(piece)
+                read_size += len(piece)
         except _DAMAGE as error:
             damage = error
-        if held:
-            yield b"".join(parts)
+        if read_size:
+            yield b"".join(pieces)
         if damage is not None:
             raise DamagedTextError(damage) from None
-        if held < wanted:
+        if read_size < chunk_size:
             return
 
 
@@ -290,19 +290,19 @@ class LineSplitter:
     def add(self, chunk: bytes) -> bytes:
         """The lines that the chunk completes, with line ends; empty if it completes none."""
         end = chunk.rfind(b"\n") + 1
-        whole = b""
+        whole_lines = b""
         if end:
-            whole = self.rest + chunk[:end]
+            whole_lines = self.rest + chunk[:end]
             self.rest, self.is_cut = chunk[end:], False
-            self.line += whole.count(b"\n")
+            self.line += whole_lines.count(b"\n")
         elif not self.is_cut:
             self.rest += chunk
         if len(self.rest) > self._longest_line:
             self.rest, self.is_cut = self.rest[: self._longest_line + 1], True
-        return whole
+        return whole_lines
 
 
-def line_blocks(text: BufferedIOBase, *, longest_line: int, size: int = BLOCK) -> Iterator[tuple[int, bytes]]:
+def line_blocks(text: BufferedIOBase, *, longest_line: int, size: int = BLOCK_SIZE) -> Iterator[tuple[int, bytes]]:
     """Blocks of whole lines, each line with its end, and the number of the first line of each block.
 
     Raises DamagedTextError or LineTooLongError, with the line number, after yielding all whole lines before it. An
@@ -311,8 +311,8 @@ def line_blocks(text: BufferedIOBase, *, longest_line: int, size: int = BLOCK) -
     splitter, first = LineSplitter(longest_line=longest_line), 1
     try:
         for chunk in chunks(text, size):
-            if whole := splitter.add(chunk):
-                yield first, whole
+            if whole_lines := splitter.add(chunk):
+                yield first, whole_lines
                 first = splitter.line
             if splitter.is_cut:
                 raise LineTooLongError(first)

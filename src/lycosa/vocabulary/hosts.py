@@ -1,4 +1,4 @@
-"""Which hosts are public: the single rule that contacts, maps, proxies, sockets and peers go by.
+"""Which hosts are public: the one rule for contacts, maps, proxies, sockets and peers.
 
 A host is an IP address or a name, in any spelling that a URL parser accepts. An address is public if it is in none of
 IANA's special-purpose blocks; an IPv6 address that embeds an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) is

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 _SHARDS = 16  # by the four highest bits, so that merging copies a sixteenth at a time
 _SHARD_SHIFT = 60  # bits
-_KEYS_PER_FENCE = 16  # about
+_KEYS_PER_FENCE = 16  # approximately
 _MIN_RECENT, _MAX_RECENT = 1_024, 4_096  # keys in the dictionary of a shard, which takes ten times the memory
-_RECENT_SHARE = 32  # in between, one of so many keys
-_SENTINEL = np.iinfo(np.int64).max  # sentinel after all keys, with the number 0
+_KEYS_PER_RECENT = 32  # in between: one recent key for so many sorted ones
+_SENTINEL = np.iinfo(np.int64).max  # follows all keys, with the number 0
 
 
 class KeyTable:
@@ -42,29 +42,29 @@ class KeyTable:
         number = shard.recent.get(key)
         if number is not None:
             return number
-        fences, view = shard.fences, shard.view  # from here on `_Shard.place`, inlined
-        fence = key >> shard.to_fence & shard.last_fence
-        place = bisect_left(view, key, fences[fence], fences[fence + 1])
-        return shard.number_view[place] if view[place] == key else 0
+        fences, key_view = shard.fences, shard.key_view  # from here on `_Shard.index`, inlined
+        fence = key >> shard.fence_shift & shard.fence_mask
+        index = bisect_left(key_view, key, fences[fence], fences[fence + 1])
+        return shard.number_view[index] if key_view[index] == key else 0
 
     def __contains__(self, key: int) -> bool:
         return self[key] > 0
 
     def __setitem__(self, key: int, number: int) -> None:
         shard = self._shards[key >> _SHARD_SHIFT]
-        before = shard.recent.get(key)
-        if before is None:
-            place = shard.place(key)
-            if place >= 0:
-                self._count += (number > 0) - (shard.number_view[place] > 0)
-                shard.replace(place, number)
+        recent_number = shard.recent.get(key)
+        if recent_number is None:
+            index = shard.index(key)
+            if index >= 0:
+                self._count += (number > 0) - (shard.number_view[index] > 0)
+                shard.replace(index, number)
                 return
-        self._count += (number > 0) - (before is not None)
+        self._count += (number > 0) - (recent_number is not None)
         if number:
             shard.recent[key] = number
             if len(shard.recent) >= shard.max_recent:
                 shard.merge()
-        elif before is not None:
+        elif recent_number is not None:
             del shard.recent[key]
 
     def increment(self, key: int) -> int:
@@ -72,11 +72,11 @@ class KeyTable:
         shard = self._shards[key >> _SHARD_SHIFT]
         number = shard.recent.get(key)
         if number is None:
-            place = shard.place(key)
-            if place >= 0:
-                number = shard.number_view[place] + 1
+            index = shard.index(key)
+            if index >= 0:
+                number = shard.number_view[index] + 1
                 self._count += number == 1
-                shard.replace(place, number)
+                shard.replace(index, number)
                 return number
             self._count += 1
             number = 0
@@ -117,15 +117,15 @@ class _Shard:
     """Keys that share their highest bits."""
 
     __slots__ = (
+        "fence_mask",
+        "fence_shift",
         "fences",
+        "key_view",
         "keys",
-        "last_fence",
         "max_recent",
         "number_view",
         "numbers",
         "recent",
-        "to_fence",
-        "view",
     )
 
     def __init__(self) -> None:
@@ -133,20 +133,22 @@ class _Shard:
         self.max_recent = _MIN_RECENT
         self.keys: NDArray[np.int64] = np.array([_SENTINEL])  # sorted
         self.numbers: NDArray[Any] = np.zeros(1, np.uint32)  # 0 where a key was removed
-        self.view, self.number_view = self.keys.data, self.numbers.data  # faster than the array for single elements
-        self.fences = array("I", [0, 0])  # for each value of the next bits, the index of its first key
-        self.to_fence, self.last_fence = _SHARD_SHIFT, 0
+        self.key_view, self.number_view = self.keys.data, self.numbers.data  # faster than the array for single elements
+        # Fence pointers: for each value of the next highest bits, the index of its first key. The fence of a key is
+        # `key >> fence_shift & fence_mask`.
+        self.fences = array("I", [0, 0])
+        self.fence_shift, self.fence_mask = _SHARD_SHIFT, 0
 
-    def place(self, key: int) -> int:
+    def index(self, key: int) -> int:
         """The index of a key in the arrays; -1 if it is not there."""
-        fences, fence = self.fences, key >> self.to_fence & self.last_fence
-        place = bisect_left(self.view, key, fences[fence], fences[fence + 1])
-        return place if self.view[place] == key and place < len(self.view) - 1 else -1
+        fences, fence = self.fences, key >> self.fence_shift & self.fence_mask
+        index = bisect_left(self.key_view, key, fences[fence], fences[fence + 1])
+        return index if self.key_view[index] == key and index < len(self.key_view) - 1 else -1
 
-    def replace(self, place: int, number: int) -> None:
+    def replace(self, index: int, number: int) -> None:
         if number >> 32:
             self._widen(number)
-        self.number_view[place] = number
+        self.number_view[index] = number
 
     def _widen(self, number: int) -> None:
         if number >> 32 and self.numbers.dtype == np.uint32:
@@ -155,22 +157,22 @@ class _Shard:
 
     def merge(self) -> None:
         """Moves the latest keys to the arrays and drops removed ones."""
-        order = sorted(self.recent)
-        numbers = [self.recent[key] for key in order]
+        sorted_keys = sorted(self.recent)
+        numbers = [self.recent[key] for key in sorted_keys]
         self._widen(max(numbers))
-        new, kept = np.array(order, np.int64), self.numbers > 0
+        new, kept = np.array(sorted_keys, np.int64), self.numbers > 0
         kept[-1] = True
         if not kept.all():
             self.keys, self.numbers = self.keys[kept], self.numbers[kept]
-        places = np.searchsorted(self.keys, new)
-        self.keys = np.insert(self.keys, places, new)
-        self.numbers = np.insert(self.numbers, places, np.array(numbers, self.numbers.dtype))
-        self.view, self.number_view = self.keys.data, self.numbers.data
+        indices = np.searchsorted(self.keys, new)
+        self.keys = np.insert(self.keys, indices, new)
+        self.numbers = np.insert(self.numbers, indices, np.array(numbers, self.numbers.dtype))
+        self.key_view, self.number_view = self.keys.data, self.numbers.data
         bits = max(0, (len(self.keys) // _KEYS_PER_FENCE).bit_length() - 1)
-        self.to_fence, self.last_fence = _SHARD_SHIFT - bits, (1 << bits) - 1
-        first = int(self.keys[0]) >> _SHARD_SHIFT << _SHARD_SHIFT
-        starts = first + (np.arange(1 << bits, dtype=np.int64) << self.to_fence)
-        fences = np.append(np.searchsorted(self.keys, starts), len(self.keys) - 1)
+        self.fence_shift, self.fence_mask = _SHARD_SHIFT - bits, (1 << bits) - 1
+        shard_start = int(self.keys[0]) >> _SHARD_SHIFT << _SHARD_SHIFT
+        fence_starts = shard_start + (np.arange(1 << bits, dtype=np.int64) << self.fence_shift)
+        fences = np.append(np.searchsorted(self.keys, fence_starts), len(self.keys) - 1)
         self.fences = array("I", fences.astype(np.uint32).tobytes())
         self.recent = {}
-        self.max_recent = min(max(_MIN_RECENT, len(self.keys) // _RECENT_SHARE), _MAX_RECENT)
+        self.max_recent = min(max(_MIN_RECENT, len(self.keys) // _KEYS_PER_RECENT), _MAX_RECENT)

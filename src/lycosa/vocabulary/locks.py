@@ -11,7 +11,7 @@ try:
 except ImportError:
     fcntl = None  # type: ignore[assignment]
 
-BY_FLOCK = fcntl is not None  # locks end with their process, and a locked file can be renamed
+HAS_FLOCK = fcntl is not None  # locks end with their process, and a locked file can be renamed
 
 
 def open_lock_file(path: Path) -> TextIO:
@@ -39,17 +39,17 @@ class Lock:
         self._second_lock: Any = (
             None  # Windows: a lock on a second file, since nobody could read the file itself while it is locked
         )
-        if BY_FLOCK:
+        if HAS_FLOCK:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             return
         import filelock
 
-        beside = filelock.FileLock(f"{file.name}.held", timeout=-1 if wait else 0)
+        second_lock = filelock.FileLock(f"{file.name}.held", timeout=-1 if wait else 0)
         try:
-            beside.acquire()
+            second_lock.acquire()
         except filelock.Timeout:
             raise BlockingIOError(EWOULDBLOCK, "another process has the lock", file.name) from None
-        self._second_lock = beside
+        self._second_lock = second_lock
 
     def __enter__(self) -> Self:
         return self

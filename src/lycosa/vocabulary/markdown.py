@@ -26,15 +26,15 @@ def escape_markdown(text: str) -> str:
 
 def escape_within_line(text: str) -> str:
     """The same for text that is not at the start of a line; white space at its ends becomes a single blank."""
-    return _SPECIAL.sub(lambda found: "\\" + found[0], SPACES.sub(" ", CONTROLS.sub("", text)))
+    return _SPECIAL.sub(lambda match: "\\" + match[0], SPACES.sub(" ", CONTROLS.sub("", text)))
 
 
 def escape_line_start(line: str) -> str:
     """A line of Markdown, escaped so that it begins no heading, list, quotation, table or rule."""
-    found = _LINE_START.match(line)
-    if not found:
+    match = _LINE_START.match(line)
+    if not match:
         return line
-    end = found.end() if found[0][0].isdigit() else 0
+    end = match.end() if match[0][0].isdigit() else 0
     return f"{line[:end]}\\{line[end:]}"
 
 
@@ -49,5 +49,5 @@ def link_target(url: str) -> str:
     return _REFERENCE_IN_URL.sub("&amp;", quoted)
 
 
-def _percent_encoded(found: re.Match[str]) -> str:
-    return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "replace"))
+def _percent_encoded(match: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "replace"))

@@ -27,7 +27,7 @@ EntryPointGroup = Literal[
     "lycosa.commands",
 ]
 
-P = TypeVar("P")
+T = TypeVar("T")
 
 
 @cache
@@ -58,7 +58,7 @@ def load_plugin(group: EntryPointGroup, name: str) -> Any:
         ) from error
 
 
-def find_by_name(built_in: Mapping[str, P], group: EntryPointGroup, name: str, *, what: str) -> P:
+def find_by_name(built_in: Mapping[str, T], group: EntryPointGroup, name: str, *, what: str) -> T:
     """The built-in object of this name, or that of a plug-in; UsageError, which lists all names, if there is none.
 
     what: the kind of object, for the message.
@@ -67,17 +67,20 @@ def find_by_name(built_in: Mapping[str, P], group: EntryPointGroup, name: str, *
         return built_in[name]
     if name not in plugins(group):
         raise UsageError(f"no {what} {name!r}; there are {names_of(built_in, group)}")
-    piece: P = load_plugin(group, name)
-    return piece
+    plugin: T = load_plugin(group, name)
+    return plugin
 
 
-def require_members(piece: object, group: EntryPointGroup, name: str, *, has: Iterable[str], what: str) -> None:
-    """Raises PluginError, which names the package, if a plug-in lacks an attribute of its contract."""
-    for attribute in has:
-        if not hasattr(piece, attribute):
-            whose = distribution_of(plugins(group)[name])
+def require_members(plugin: object, group: EntryPointGroup, name: str, *, attributes: Iterable[str], what: str) -> None:
+    """Raises PluginError, which names the package, if a plug-in lacks one of these attributes.
+
+    what: what the plug-in should be, for the message.
+    """
+    for attribute in attributes:
+        if not hasattr(plugin, attribute):
+            package = distribution_of(plugins(group)[name])
             raise PluginError(
-                f"the plug-in {name!r} of {whose} is not {what}: it has no {attribute!r}; fix that package"
+                f"the plug-in {name!r} of {package} is not {what}: it has no {attribute!r}; fix that package"
             )
 
 

@@ -45,7 +45,7 @@ class Candidate(Struct, frozen=True, gc=False):
     because: Mapping[str, JsonValue] = {}  # the parts of the priority, for `lycosa explain`
     depth: Count = 0  # links from a seed
     hops: Count = 0  # redirects followed to get here
-    attempts: Count = 0  # failed fetches that are to be retried
+    attempts: Count = 0  # failed fetches so far
     lane: str = LINKS
 
 
@@ -55,7 +55,7 @@ class Outcome(StrEnum):
     OK = "ok"  # an HTML page
     UNCHANGED = "unchanged"  # 304, or the same body as before
     MOVED = "moved"  # a redirect; its target is `Fetch.location`
-    UNWANTED = "unwanted"  # not HTML; the body was not read
+    UNWANTED = "unwanted"  # not HTML; its body was not read
     FORBIDDEN = "forbidden"  # by robots.txt
     REFUSED = "refused"  # connections to its address are not allowed
     GONE = "gone"  # 404, 410 and the other 4xx
@@ -64,7 +64,7 @@ class Outcome(StrEnum):
     POSTPONED = "postponed"  # not requested yet, for a local reason; stays in the frontier, and is not recorded
 
 
-REQUEST_FAILURES = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))  # a page that does not exist is none
+REQUEST_FAILURES = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))  # not GONE: the host has answered
 
 
 class Fetch(Struct, frozen=True, gc=False):
@@ -182,7 +182,7 @@ class Page(Struct, frozen=True, gc=False):
 
 
 class PastFetch(Struct, frozen=True, gc=False, omit_defaults=True):
-    """What is known of an earlier fetch: enough for a conditional request."""
+    """What is known of an earlier fetch of a URL: enough for a conditional request."""
 
     url: CheckedUrl
     at: Timestamp
@@ -191,7 +191,7 @@ class PastFetch(Struct, frozen=True, gc=False, omit_defaults=True):
     digest: int = 0
     etag: str = ""
     last_modified: str = ""
-    payload: str = ""  # digest of the body as WARC spells it, if the body was compared
+    payload: str = ""  # WARC-Payload-Digest of the body, if the body was compared
 
 
 class Change(StrEnum):

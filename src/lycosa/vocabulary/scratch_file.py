@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-_BUFFER = 1 << 16  # bytes
+_BUFFER_SIZE = 1 << 16  # bytes
 pread: Callable[[int, int, int], bytes] | None = getattr(
     os, "pread", None
 )  # halves the time of a read; not available everywhere
@@ -28,41 +28,41 @@ class ScratchFile:
     def __init__(self, folder: Path | None = None):
         self._folder = folder
         self._file: IO[bytes] | None = None
-        self._on_disk = 0
-        self._last = bytearray()
+        self._bytes_on_disk = 0
+        self._buffer = bytearray()
 
     def __len__(self) -> int:
-        return self._on_disk + len(self._last)
+        return self._bytes_on_disk + len(self._buffer)
 
     def append(self, data: bytes) -> int:
         """Appends bytes; returns their offset."""
-        place = self._on_disk + len(self._last)
-        self._last += data
-        if len(self._last) >= _BUFFER:
+        offset = self._bytes_on_disk + len(self._buffer)
+        self._buffer += data
+        if len(self._buffer) >= _BUFFER_SIZE:
             self._write()
-        return place
+        return offset
 
     def _write(self) -> None:
         if self._file is None:
             self._file = tempfile.TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115
-            self._number = self._file.fileno()
+            self._descriptor = self._file.fileno()
             weakref.finalize(self, self._file.close)
-        self._file.seek(self._on_disk)
-        left = memoryview(self._last)
-        while left:
-            left = left[self._file.write(left) :]
-        self._on_disk += len(self._last)
-        self._last = bytearray()
+        self._file.seek(self._bytes_on_disk)
+        rest = memoryview(self._buffer)
+        while rest:
+            rest = rest[self._file.write(rest) :]
+        self._bytes_on_disk += len(self._buffer)
+        self._buffer = bytearray()
 
-    def read(self, place: int, size: int) -> bytes:
+    def read(self, offset: int, size: int) -> bytes:
         """`size` bytes from an offset on; fewer at the end."""
-        start = place - self._on_disk
+        start = offset - self._bytes_on_disk
         if start >= 0:
-            return bytes(self._last[start : start + size])
+            return bytes(self._buffer[start : start + size])
         assert self._file is not None
         if pread is not None:
-            found = pread(self._number, min(size, -start), place)
+            on_disk = pread(self._descriptor, min(size, -start), offset)
         else:
-            self._file.seek(place)
-            found = self._file.read(min(size, -start)) or b""
-        return found + bytes(self._last[: size + start]) if size + start > 0 else found
+            self._file.seek(offset)
+            on_disk = self._file.read(min(size, -start)) or b""
+        return on_disk + bytes(self._buffer[: size + start]) if size + start > 0 else on_disk

@@ -1,5 +1,7 @@
 """Text: tokens, 64-bit codes of words, scripts without spaces between words, and text that is safe to display.
 
+A folded text is in lower case, with nothing but blanks between words, as UTF-8 (`folded`).
+
 >>> tokens_of("The spider's 2 webs")
 ['the', 'spider', 's', '2', 'webs']
 >>> unspaced_runs("honey 蜂蜜, or はちみつ")
@@ -19,33 +21,33 @@ import numpy as np
 
 from .records import Codes, Indices
 
-UNSPACED = (  # as a character class of a regular expression
+UNSPACED = (  # scripts without spaces between words, such as Chinese and Thai, as a regex character class
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 has_unspaced = re.compile(f"[{UNSPACED}]").search
-_runs = re.compile(f"[{UNSPACED}]+").findall
+_find_runs = re.compile(f"[{UNSPACED}]+").findall
 
 
 def unspaced_runs(text: str) -> list[str]:
     """The runs of characters of scripts without spaces between words, such as Chinese and Thai."""
-    return [] if text.isascii() else _runs(text)
+    return [] if text.isascii() else _find_runs(text)
 
 
-_MARKS = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"  # combining
-_gap = re.compile(f"[^\\w{_MARKS}\\x00-\\x7f]")
+_COMBINING_MARKS = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
+_gap = re.compile(f"[^\\w{_COMBINING_MARKS}\\x00-\\x7f]")  # a non-ASCII character that separates words
 _gaps = _gap.findall
-_word_or_run = re.compile(f"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\\w{_MARKS}])+")
+_word_or_run = re.compile(f"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\\w{_COMBINING_MARKS}])+")
 _words_and_runs, _each_word_or_run = _word_or_run.findall, _word_or_run.finditer
 _ASCII = bytes(range(128))
-_LOWER_WORDS = bytes(
+_FOLD_TABLE = bytes(  # for bytes.translate: ASCII letters in lower case, ASCII separators as blanks
     code if code >= 128 else ord(chr(code).lower()) if chr(code).isalnum() or chr(code) == "_" else ord(" ")
     for code in range(256)
 )
 _MAX_REPLACES = 20  # characters, up to which str.replace for each is faster than a regex
 _SIGMA = "\u03a3"  # its lower case depends on whether it ends a word
-_UNIT_SEPARATOR = "\x1f"  # of ASCII
+_UNIT_SEPARATOR = "\x1f"  # the ASCII control character
 SEPARATOR = b"|"  # a word between folded texts; no word folds to it
-_LOWER_WORDS_OF_UNITS = _LOWER_WORDS[:0x1F] + SEPARATOR + _LOWER_WORDS[0x20:]
+_FOLD_TABLE_WITH_SEPARATOR = _FOLD_TABLE[:0x1F] + SEPARATOR + _FOLD_TABLE[0x20:]  # of the unit separator
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
@@ -94,32 +96,32 @@ def whole_number(digits: str, maximum: int = 10**15) -> int | None:
 
 def folded(text: str) -> bytes:
     """The text in lower case, with only blanks between words, as UTF-8."""
-    return _other_gaps_as_blanks(text).translate(_LOWER_WORDS)
+    return _with_non_ascii_folded(text).translate(_FOLD_TABLE)
 
 
-def folded_one_by_one(texts: Sequence[str]) -> bytes:
+def folded_texts(texts: Sequence[str]) -> bytes:
     """Texts folded in one pass, each followed by `SEPARATOR` as a word.
 
-    >>> folded_one_by_one(["The spider's web", "Bees!"])
+    >>> folded_texts(["The spider's web", "Bees!"])
     b'the spider s web | bees  | '
     """
     if any(_UNIT_SEPARATOR in text for text in texts):
         texts = [text.replace(_UNIT_SEPARATOR, " ") for text in texts]
     end = f" {_UNIT_SEPARATOR} "
-    return _other_gaps_as_blanks("".join([text + end for text in texts])).translate(_LOWER_WORDS_OF_UNITS)
+    return _with_non_ascii_folded("".join([text + end for text in texts])).translate(_FOLD_TABLE_WITH_SEPARATOR)
 
 
-def _other_gaps_as_blanks(text: str) -> bytes:
+def _with_non_ascii_folded(text: str) -> bytes:
     """The text with non-ASCII separators replaced by blanks and non-ASCII letters in lower case; ASCII is unchanged."""
     if text.isascii():
         return text.encode()
-    others = _non_ascii(text)
-    capitals = [letter for letter in others if letter != letter.lower()]
+    non_ascii = _non_ascii(text)
+    capitals = [letter for letter in non_ascii if letter != letter.lower()]
     if capitals:
         text = _in_lower_case(text, capitals)
-        others = _non_ascii(text)
-    gaps = _gaps(others)
-    if len(gaps) == len(others):
+        non_ascii = _non_ascii(text)
+    gaps = _gaps(non_ascii)
+    if len(gaps) == len(non_ascii):
         return text.encode("ascii", "replace")
     if len(gaps) > _MAX_REPLACES:
         text = _gap.sub(" ", text)
@@ -144,7 +146,7 @@ def _in_lower_case(text: str, capitals: Sequence[str]) -> str:
 
 
 def words_in(data: bytes) -> list[str]:
-    """The words of a folded text."""
+    """The tokens of a folded text, as `tokens_of` gives them."""
     if is_spaced(data):
         return data.decode().split()
     return _with_pairs(_words_and_runs(data.decode()))
@@ -154,7 +156,7 @@ def offsets_in_characters(data: bytes, starts: Indices) -> Indices:
     """Offsets in a text, given those in its UTF-8 bytes.
 
     >>> data = folded("The spider's, ééé, web")
-    >>> offsets_in_characters(data, codes_in(data).starts).tolist()
+    >>> offsets_in_characters(data, coded_words(data).starts).tolist()
     [0, 4, 11, 14, 19]
     """
     if data.isascii():
@@ -164,7 +166,7 @@ def offsets_in_characters(data: bytes, starts: Indices) -> Indices:
 
 
 def offsets_of_pairs(text: str) -> Indices:
-    """The position of each word of a folded text with a script without blanks between words, in characters."""
+    """The position of each token of a folded text that has a script without spaces, in characters."""
     offsets: list[int] = []
     for match in _each_word_or_run(text):
         pairs = len(_with_pairs([match[0]]))
@@ -192,7 +194,7 @@ def _with_pairs(words_and_runs: Iterable[str]) -> list[str]:
     return tokens
 
 
-Marks = np.ndarray[tuple[int], np.dtype[np.bool_]]  # one per word
+Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]  # one per word
 _Characters = np.ndarray[tuple[int], np.dtype[np.uint8]]
 
 MAX_WORD_LENGTH = 64  # bytes; anything longer is not a word
@@ -201,7 +203,7 @@ _CHUNK_SIZE = 1 << 16  # bytes
 _BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse modulo 2 ** 64
 _INVERSE = pow(_BASE, -1, 1 << 64)
 _MIXER = np.uint64(0xC2B2AE3D27D4EB4F)
-_HALF = np.uint64(32)
+_HALF_BITS = np.uint64(32)
 _ZERO = np.uint8(ord("0"))
 
 
@@ -209,51 +211,51 @@ class CodedWords(NamedTuple):
     """The words of a folded text in order."""
 
     codes: Codes
-    are_numbers: Marks
-    are_too_long: Marks
+    are_numbers: Flags
+    are_too_long: Flags
     starts: Indices  # the offset of each, in bytes
 
 
 def codes_of(words: Iterable[str]) -> Codes:
     """The codes of some words."""
-    return codes_in(" ".join(words).encode("utf-8", "replace")).codes
+    return coded_words(" ".join(words).encode("utf-8", "replace")).codes
 
 
-def codes_in(data: bytes) -> CodedWords:
+def coded_words(data: bytes) -> CodedWords:
     """The words of a folded text.
 
     A long text is processed in chunks, which bounds memory; of a word longer than a chunk, only the beginning counts.
     """
     if len(data) <= _CHUNK_SIZE:
-        return _codes_in(data, 0)
-    stretches, start = [], 0
+        return _coded_words_in_chunk(data, 0)
+    chunks, start = [], 0
     while start < len(data):
         end = data.rfind(b" ", start, start + _CHUNK_SIZE)
         if end < 0:
-            stretches.append(_codes_in(data[start : start + _CHUNK_SIZE], start))
+            chunks.append(_coded_words_in_chunk(data[start : start + _CHUNK_SIZE], start))
             end = data.find(b" ", start + _CHUNK_SIZE)
         elif end > start:
-            stretches.append(_codes_in(data[start:end], start))
+            chunks.append(_coded_words_in_chunk(data[start:end], start))
         start = end + 1 if end >= 0 else len(data)
-    return CodedWords(*map(np.concatenate, zip(*stretches, strict=True)))
+    return CodedWords(*map(np.concatenate, zip(*chunks, strict=True)))
 
 
-def _codes_in(data: bytes, start: int) -> CodedWords:
-    """The same for one chunk, which begins at an offset.
+def _coded_words_in_chunk(data: bytes, start: int) -> CodedWords:
+    """The words of one chunk, which begins at offset `start` of the text.
 
     A code is a polynomial hash of the bytes of a word. Prefix sums are computed once for the whole text; the hash of a
     word is the difference of two prefix sums, divided by the power at its first byte.
     """
     data = b" " + data + b" "
     characters = np.frombuffer(data, dtype=np.uint8)
-    before = _edges(characters)
-    starts, ends = before[::2] + 1, before[1::2] + 1
+    edges = _edges(characters)
+    starts, ends = edges[::2] + 1, edges[1::2] + 1
     powers, inverses = _powers(1 << len(data).bit_length())
     sums = characters.astype(np.uint64)
     sums *= powers[: len(data)]
-    sums = sums.cumsum(out=sums)[before]
+    sums = sums.cumsum(out=sums)[edges]
     codes = (sums[1::2] - sums[::2]) * inverses[starts]
-    codes ^= codes >> _HALF
+    codes ^= codes >> _HALF_BITS
     codes *= _MIXER
     are_numbers = np.zeros(len(codes), np.bool_)
     begin_with_digit = ((characters[starts] - _ZERO) < 10).nonzero()[
@@ -261,11 +263,11 @@ def _codes_in(data: bytes, start: int) -> CodedWords:
     ]  # unsigned: characters below "0" wrap around to large values
     bounds = zip(starts[begin_with_digit].tolist(), ends[begin_with_digit].tolist(), strict=True)
     are_numbers[begin_with_digit] = [data[start:end].isdigit() for start, end in bounds]
-    return CodedWords(codes, are_numbers, ends - starts > MAX_WORD_LENGTH, starts + (start - 1))  # less the blank
+    return CodedWords(codes, are_numbers, ends - starts > MAX_WORD_LENGTH, starts + (start - 1))  # the blank was added
 
 
 def words_at(data: bytes, indices: Indices) -> list[bytes]:
-    """Some words of a folded text, by their indices in the arrays of `codes_in`."""
+    """Some words of a folded text, by their indices in the arrays of `coded_words`."""
     edges = _edges(
         np.frombuffer(b" " + data + b" ", dtype=np.uint8)
     )  # indices into `data`, since a blank was put before it
@@ -275,7 +277,7 @@ def words_at(data: bytes, indices: Indices) -> list[bytes]:
 
 def _edges(characters: _Characters) -> Indices:
     """For each word, the index before its first character and the index of its last, alternating."""
-    are_letters: Marks = characters > ord(" ")
+    are_letters: Flags = characters > ord(" ")
     edges: Indices = (are_letters[1:] != are_letters[:-1]).nonzero()[0]
     return edges
 
@@ -304,13 +306,13 @@ def visible(text: str, limit: int = 200) -> str:
     if text.isascii() and text.isprintable():
         line = " ".join(text[: 8 * limit].split())
     else:
-        line = " ".join("".join(map(_inert, text[: 8 * limit])).split())
+        line = " ".join("".join(map(_harmless, text[: 8 * limit])).split())
     if len(line) > limit or len(text) > 8 * limit:
         return line[: max(0, limit - 1)].rstrip() + "…"
     return line
 
 
-def _inert(character: str) -> str:
+def _harmless(character: str) -> str:
     if character in _SPACES:
         return " "
     if unicodedata.category(character)[0] == "C" and character not in _HARMLESS_FORMAT:  # Cc, Cf, Cs, Co, Cn

@@ -21,7 +21,7 @@ _BOOKMARKS = "<!doctype netscape-bookmark-file"
 _VALUE = r"\"[^\"<]*+\"|'[^'<]*+'|[^\s\"'<>]++"
 _TAG = re.compile(rf"<(a|outline)((?:\s++[\w:.-]++(?:\s*+=\s*+(?:{_VALUE}))?+)++)", re.IGNORECASE)
 _ATTRIBUTE = re.compile(rf"(?<![\w:.-])([\w:.-]++)\s*+=\s*+({_VALUE})")
-_BARE = re.compile(r"((?:[\w-]{1,63}\.)+[^\W\d_][\w-]{0,62})(?::\d{1,5})?(?:[/?]\S*)?")
+_HOST_AND_PATH = re.compile(r"((?:[\w-]{1,63}\.)+[^\W\d_][\w-]{0,62})(?::\d{1,5})?(?:[/?]\S*)?")
 _FILE_SUFFIXES = frozenset(
     ("app", "cc", "md", "mov", "pl", "ps", "py", "rs", "sh", "zip")
 )  # these are top-level domains too
@@ -50,9 +50,9 @@ def read_url_file(path: Path, what: str) -> UrlFile:
     text = _read(path, what)
     start = text[:4096].lstrip().lower()
     if start.startswith(_BOOKMARKS):
-        return _tagged(text, "a", ("href",))
+        return _urls_in_tags(text, "a", ("href",))
     if start.startswith(("<opml", "<?xml")) and "<opml" in start:
-        return _tagged(text, "outline", ("htmlurl", "url"))
+        return _urls_in_tags(text, "outline", ("htmlurl", "url"))
     if start.startswith(("<!doctype html", "<html")):
         raise RecipeError(
             f"{path}: a web page, not a list of URLs; write one URL a line, or give a browser's exported bookmarks"
@@ -63,17 +63,17 @@ def read_url_file(path: Path, what: str) -> UrlFile:
 def content_lines(lines: Iterable[str]) -> Iterator[NumberedLine]:
     """The lines, stripped, without blank lines and comments (#)."""
     for number, line in enumerate(lines, 1):
-        meant = line.strip()
-        if meant and not meant.startswith("#"):
-            yield NumberedLine(number, meant)
+        content = line.strip()
+        if content and not content.startswith("#"):
+            yield NumberedLine(number, content)
 
 
 def _read(path: Path, what: str) -> str:
     try:
         content = read_user_file(path, MAX_BYTES)
     except OSError as error:
-        way_out = "; give fewer, or several files" if error.errno == EFBIG else ""
-        raise RecipeError(f"cannot read the {what} in {path}: {error.strerror or error}{way_out}") from None
+        advice = "; give fewer, or several files" if error.errno == EFBIG else ""
+        raise RecipeError(f"cannot read the {what} in {path}: {error.strerror or error}{advice}") from None
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -81,23 +81,23 @@ def _read(path: Path, what: str) -> str:
         raise RecipeError(f"{path}:{line}: the {what} are not UTF-8 text; save the file as UTF-8") from None
 
 
-def _tagged(text: str, tag: str, keys: tuple[str, ...]) -> UrlFile:
+def _urls_in_tags(text: str, tag: str, keys: tuple[str, ...]) -> UrlFile:
     """For each tag, the URL in the first of these attributes that it has."""
     lines: list[NumberedLine] = []
-    left_out, counted, number = 0, 0, 1
-    for found in _TAG.finditer(text):
-        if found[1].lower() != tag:
+    left_out, counted, number = 0, 0, 1  # counted: characters whose lines are counted in `number`
+    for match in _TAG.finditer(text):
+        if match[1].lower() != tag:
             continue
-        number += text.count("\n", counted, found.start())
-        counted = found.start()
-        given = {name.lower(): value for name, value in _ATTRIBUTE.findall(found[2])}
-        value = next((given[key] for key in keys if key in given), None)
+        number += text.count("\n", counted, match.start())
+        counted = match.start()
+        attributes = {name.lower(): value for name, value in _ATTRIBUTE.findall(match[2])}
+        value = next((attributes[key] for key in keys if key in attributes), None)
         if value is not None:
             url = normalise(html.unescape(value.strip("\"'")))
             if url is not None:
                 lines.append(NumberedLine(number, url))
                 continue
-        left_out += value is not None or "xmlurl" in given
+        left_out += value is not None or "xmlurl" in attributes
     return UrlFile(lines, left_out)
 
 
@@ -109,13 +109,13 @@ def bare_host(text: str, *, or_file: bool = False) -> Url | None:
     >>> bare_host("www.example.org"), bare_host("page.html", or_file=True), bare_host("mailto:me@example.org")
     ('https://www.example.org/', None, None)
     """
-    found = _BARE.fullmatch(text)
-    if found is None:
+    match = _HOST_AND_PATH.fullmatch(text)
+    if match is None:
         return None
-    name = found[1].lower()
+    name = match[1].lower()
     if or_file:
-        is_alone = found[1] == text and name.count(".") == 1
-        if is_alone and name.rpartition(".")[2] in _FILE_SUFFIXES:
+        is_name_only = match[1] == text and name.count(".") == 1
+        if is_name_only and name.rpartition(".")[2] in _FILE_SUFFIXES:
             return None
         if not (has_known_suffix(name) or is_reserved(name)):
             return None

@@ -57,17 +57,17 @@ class Joiner:
         path = base[len(self._origin) :].partition("?")[0] or "/"
         directory = path[: path.rindex("/") + 1]
         parent = directory[: directory[:-1].rfind("/") + 1] or "/"
-        above = parent[: parent[:-1].rfind("/") + 1] or "/"
-        starts = {"/": "/", "../": parent, "../../": above, None: directory}
-        self._starts = {start: self._origin + path for start, path in starts.items()}
+        grandparent = parent[: parent[:-1].rfind("/") + 1] or "/"
+        folders = {"/": "/", "../": parent, "../../": grandparent, None: directory}
+        self._folders = {prefix: self._origin + path for prefix, path in folders.items()}  # by the start of the link
 
     def __call__(self, href: str) -> Url | None:
-        # These mean the same on every page of a site, and most of them occur on many of its pages.
+        # Such links mean the same on every page of a site, and most of them occur on many of its pages.
         if href.startswith(("/", "http://", "https://")) and len(href) <= _MAX_CACHED_HREF:
             return _joined_to_origin(self._origin, href)
         plain = href.partition("#")[0]
-        if plain and (found := _PLAIN_PATH(plain)):
-            return Url(self._starts[found[1]] + plain[found.end(1) :] if found[1] else self._starts[None] + plain)
+        if plain and (match := _PLAIN_PATH(plain)):
+            return Url(self._folders[match[1]] + plain[match.end(1) :] if match[1] else self._folders[None] + plain)
         return _joined(self._base, href)
 
 
@@ -98,11 +98,11 @@ def _cleaned(url: str) -> Url | None:
     if not authority or authority.startswith(":"):
         return None
     if "%" in tail:
-        url = f"{scheme}://{authority}{slash}{_ESCAPE.sub(_tidy_escape, tail)}"
+        url = f"{scheme}://{authority}{slash}{_ESCAPE.sub(_normalise_escape, tail)}"
     return Url(url[:-1] if url.find("?") == len(url) - 1 else url)  # a query that is empty
 
 
-def _tidy_escape(match: re.Match[str]) -> str:
+def _normalise_escape(match: re.Match[str]) -> str:
     byte = int(match[1], 16)
     return chr(byte) if byte in _UNRESERVED else match[0].upper()
 

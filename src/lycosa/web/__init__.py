@@ -2,6 +2,6 @@
 
 http        HTTP (`transfers` drives libcurl, `encodings` decodes bodies)
 robots      wraps any Web: requests only what robots.txt allows
-outcomes    what a response means, the same for all, and how many fetches a run made
+outcomes    which outcome a response has, and how many fetches a run made
 sitemaps    the URLs that sites list themselves
 """

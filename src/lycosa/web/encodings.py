@@ -7,10 +7,10 @@ from io import BytesIO
 import brotli
 import zstandard
 
-MAX_LAYERS = 3  # encodings applied one after the other
+MAX_LAYERS = 3  # encodings applied to one body, one after the other
 _INPUT_CHUNK = 16_384  # bytes of input given to a decoder at a time
 _OUTPUT_CHUNK = 65_536  # bytes of output taken from a decoder at a time
-_MAX_MEMBERS = 10_000  # gzip members in one body
+_MAX_MEMBERS = 10_000  # gzip streams, one after the other, in one body
 _ZSTD_WINDOW = 1 << 23  # bytes; what RFC 9659 allows a sender of Content-Encoding: zstd
 
 Chunks = Iterator[bytes]
@@ -21,13 +21,13 @@ def decoded(body: bytes, content_encoding: str, limit: int) -> tuple[bytes, bool
     layers = [name.strip().lower() for name in content_encoding.split(",", MAX_LAYERS)] if content_encoding else []
     if len(layers) > MAX_LAYERS:
         return b"", False
-    cut = False
+    is_truncated = False
     for name in reversed(layers):
         decode = _DECODERS.get(name)
         if decode is not None:  # other names ("identity", "utf-8") mean no encoding
-            body, cut_here = _read_limited(decode(body), limit)
-            cut = cut or cut_here
-    return (body[:limit], True) if len(body) > limit else (body, cut)
+            body, is_layer_truncated = _read_limited(decode(body), limit)
+            is_truncated = is_truncated or is_layer_truncated
+    return (body[:limit], True) if len(body) > limit else (body, is_truncated)
 
 
 def _read_limited(chunks: Chunks, limit: int) -> tuple[bytes, bool]:
@@ -46,11 +46,11 @@ def _gunzip(body: bytes) -> Chunks:
     if not body.startswith(b"\x1f\x8b"):  # declared but not encoded
         yield body
         return
-    at = 0
+    offset = 0
     for _ in range(_MAX_MEMBERS):
         decoder = zlib.decompressobj(wbits=31)
-        at = yield from _inflated(decoder, body, at)
-        if not decoder.eof or not body.startswith(b"\x1f\x8b", at):
+        offset = yield from _inflated(decoder, body, offset)
+        if not decoder.eof or not body.startswith(b"\x1f\x8b", offset):
             return
 
 
@@ -60,22 +60,22 @@ def _inflate(body: bytes) -> Chunks:
     yield from _inflated(zlib.decompressobj(wbits=15 if is_zlib else -15), body, 0)
 
 
-def _inflated(decoder: "zlib._Decompress", body: bytes, at: int) -> Generator[bytes, None, int]:
-    """Yields the content of the stream that begins at `at`; returns where it ends."""
-    while at < len(body) and not decoder.eof:
-        step = body[at : at + _INPUT_CHUNK]
-        at += len(step)
+def _inflated(decoder: "zlib._Decompress", body: bytes, offset: int) -> Generator[bytes, None, int]:
+    """Yields the content of the stream that begins at `offset`; returns the offset of its end."""
+    while offset < len(body) and not decoder.eof:
+        data = body[offset : offset + _INPUT_CHUNK]
+        offset += len(data)
         while True:
             try:
-                chunk = decoder.decompress(step, _OUTPUT_CHUNK)
+                chunk = decoder.decompress(data, _OUTPUT_CHUNK)
             except zlib.error:
-                return at
+                return offset
             if chunk:
                 yield chunk
-            step = decoder.unconsumed_tail
-            if decoder.eof or not (step or len(chunk) == _OUTPUT_CHUNK):
+            data = decoder.unconsumed_tail
+            if decoder.eof or not (data or len(chunk) == _OUTPUT_CHUNK):
                 break
-    return at - len(decoder.unused_data)
+    return offset - len(decoder.unused_data)
 
 
 def _unbrotli(body: bytes) -> Chunks:

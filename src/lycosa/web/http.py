@@ -14,12 +14,12 @@ from lycosa.vocabulary.urls import host_of, hostname_of, port_of
 
 from .encodings import decoded
 from .outcomes import Headers, classify, header, is_html, is_page_status, looks_like_html
-from .transfers import TIMED_OUT, HttpRequest, HttpResponse, Refuses, Transfers, max_open_files
+from .transfers import TIMED_OUT, HttpRequest, HttpResponse, Transfers, WhyRefused, max_open_files
 
 _RESERVED_FILES = 64  # file descriptors of a crawl other than connections
 _FILES_PER_FETCH = 4  # the connection, its duplicate, a parallel attempt, and a kept-alive connection
-_FILES_DELAY = 1.0  # seconds until a fetch is retried that found no free file descriptor
-_MAX_DRAINED = 65_536  # bytes of the body of an error or redirect that are read to keep the connection alive
+_OUT_OF_FILES_DELAY = 1.0  # seconds until a fetch is retried that found no free file descriptor
+_MAX_ERROR_BODY = 65_536  # bytes of the body of an error or redirect that are read to keep the connection alive
 _ACCEPT_PAGE = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.1"
 _SECRET = frozenset(("cookie", "authorization"))  # sent, but not archived
 # Ports of other protocols, whose servers may take a request for commands: https://fetch.spec.whatwg.org/#port-blocking
@@ -52,10 +52,10 @@ def max_fetches() -> int:
     return max(1, (max_open_files() - _RESERVED_FILES) // _FILES_PER_FETCH)
 
 
-def connect_to(entry: str) -> str:
+def curl_connect_to(entry: str) -> str:
     """The entry of CURLOPT_CONNECT_TO for `HOST=ADDR:PORT` or `*=ADDR:PORT`.
 
-    >>> connect_to("a.example=127.0.0.1:8080")
+    >>> curl_connect_to("a.example=127.0.0.1:8080")
     'a.example::127.0.0.1:8080'
     """
     host, address, port = _resolve_entry(entry)
@@ -67,8 +67,8 @@ def _bracketed(address: str) -> str:
 
 
 def _resolve_entry(entry: str) -> tuple[str, str, int]:
-    host, _, place = entry.strip().rpartition("=")
-    address, _, port = place.rpartition(":")
+    host, _, target = entry.strip().rpartition("=")
+    address, _, port = target.rpartition(":")
     host = host.strip().lower().removeprefix("[").removesuffix("]")
     try:
         address = str(ip_address(address.strip().removeprefix("[").removesuffix("]")))
@@ -83,16 +83,16 @@ def _resolve_entry(entry: str) -> tuple[str, str, int]:
     return host, address, number
 
 
-def _refuses(allow_private: bool, allow_public: bool) -> Refuses | None:
+def _refusal_rule(allow_private: bool, allow_public: bool) -> WhyRefused | None:
     """A function that says why an address is refused; None if all are allowed."""
     if allow_private and allow_public:
         return None
 
     def why(address: str) -> str | None:
-        kind = why_not_public_address(address)
-        if kind is None:
+        reason = why_not_public_address(address)
+        if reason is None:
             return None if allow_public else "public, and no contact is given"
-        return None if allow_private else kind
+        return None if allow_private else reason
 
     return why
 
@@ -105,7 +105,7 @@ class LiveWeb:
 
     may_connect: whether an address, which hosts may share, has a free slot; if not, the fetch is postponed. Called when
         a socket is opened, since the address is not known before.
-    lacks_files: called when a fetch is postponed because the limit of open files is reached.
+    on_out_of_files: called when a fetch is postponed because the limit of open files is reached.
     """
 
     def __init__(
@@ -122,33 +122,33 @@ class LiveWeb:
         headers: Mapping[str, str] = {},
         cookies: str | None = None,
         may_connect: Callable[[Host, str], bool] | None = None,
-        lacks_files: Callable[[], None] = lambda: None,
+        on_out_of_files: Callable[[], None] = lambda: None,
     ):
         self._clock = clock
         self._max_body = max_body
-        self._judges_names = bool(proxy) and not allow_private  # with a proxy, there is no socket to check
-        self._resolved = {
+        self._checks_names = bool(proxy) and not allow_private  # with a proxy, there is no socket to check
+        self._resolved = {  # by host: an entry of CURLOPT_CONNECT_TO, and the address and port, which need no check
             host: (f"::{_bracketed(address)}:{port}", (address, port))
             for host, address, port in map(_resolve_entry, resolve)
         }
-        fixed = [("User-Agent", user_agent), ("Accept-Encoding", "gzip, deflate, br, zstd"), *headers.items()]
+        fixed_headers = [("User-Agent", user_agent), ("Accept-Encoding", "gzip, deflate, br, zstd"), *headers.items()]
         if cookies:
-            fixed.append(("Cookie", cookies))
-        for name, value in fixed:
+            fixed_headers.append(("Cookie", cookies))
+        for name, value in fixed_headers:
             if not _HEADER_NAME.fullmatch(name) or not value.strip() or _UNSENDABLE_VALUE.search(value):
                 raise UsageError(f'cannot send the header {name!r}: {value!r}; write it as NAME = "value" on one line')
         if proxy and not _PROXY.fullmatch(proxy):
             raise UsageError(f"cannot use the proxy {proxy!r}; write it as http://HOST:PORT")
-        self._fixed_headers = tuple(fixed)
-        self._fixed_names = {name.lower() for name, _ in fixed}
+        self._fixed_headers = tuple(fixed_headers)
+        self._fixed_names = {name.lower() for name, _ in fixed_headers}
         self._may_connect = may_connect
-        self._lacks_files = lacks_files
-        refuses = _refuses(allow_private, allow_public)
+        self._on_out_of_files = on_out_of_files
+        why_refused = _refusal_rule(allow_private, allow_public)
         self._transfers = Transfers(
             timeout=timeout,
-            refuses=refuses,
+            why_refused=why_refused,
             proxy=proxy or "",
-            judges=refuses is not None or may_connect is not None,
+            checks_addresses=why_refused is not None or may_connect is not None,
         )
 
     async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
@@ -168,10 +168,10 @@ class LiveWeb:
             return Fetch(url, Outcome.FAILED, at, detail="not a URL that can be fetched")
         if (port := port_of(url)) in _BAD_PORTS:
             return Fetch(url, Outcome.REFUSED, at, detail=f"port {port} is of another protocol than HTTP")
-        if self._judges_names and is_private(name := hostname_of(url)):
+        if self._checks_names and is_private(name := hostname_of(url)):
             return Fetch(url, Outcome.REFUSED, at, detail=f"{name} is {why_not_public(name)}")
-        sent = self._request_headers(url, known, any_type)
-        where, permitted = self._resolved.get(hostname_of(url).lower()) or self._resolved.get("*") or (None, None)
+        request_headers = self._request_headers(url, known, any_type)
+        connect_to, exempt = self._resolved.get(hostname_of(url).lower()) or self._resolved.get("*") or (None, None)
 
         def bytes_wanted(status: int, headers: Headers) -> int:
             if is_page_status(status):
@@ -179,7 +179,7 @@ class LiveWeb:
                 return limit if any_type or not content_type or is_html(content_type) else 0
             length = header(headers, "content-length")
             is_number = length.isascii() and length.isdigit()
-            return 0 if is_number and whole_number(length, maximum=_MAX_DRAINED) is None else _MAX_DRAINED
+            return 0 if is_number and whole_number(length, maximum=_MAX_ERROR_BODY) is None else _MAX_ERROR_BODY
 
         def is_wanted(headers: Headers, start: bytes) -> bool:
             if any_type or header(headers, "content-type"):
@@ -187,71 +187,87 @@ class LiveWeb:
             content, _ = decoded(start, header(headers, "content-encoding"), limit)
             return looks_like_html(content) or len(content.strip()) < 64  # too short to tell yet
 
-        lines = [f"{name}: {value}".encode("latin-1", "replace") for name, value in sent]
+        header_lines = [f"{name}: {value}".encode("latin-1", "replace") for name, value in request_headers]
         may_connect = partial(self._may_connect, host_of(url)) if self._may_connect is not None else None
-        request = HttpRequest(url, lines, bytes_wanted, is_wanted, where, permitted, may_connect)
-        received = await self._transfers.run(request)
-        return self._fetch_of(url, at, sent, received, limit, any_type=any_type, conditional=known is not None)
+        request = HttpRequest(url, header_lines, bytes_wanted, is_wanted, connect_to, exempt, may_connect)
+        response = await self._transfers.run(request)
+        return self._fetch_of(
+            url, at, request_headers, response, limit, any_type=any_type, conditional=known is not None
+        )
 
     def _request_headers(self, url: Url, known: PastFetch | None, any_type: bool) -> Headers:
-        sent: list[tuple[str, str]] = [] if "host" in self._fixed_names else [("Host", host_of(url))]
+        request_headers: list[tuple[str, str]] = [] if "host" in self._fixed_names else [("Host", host_of(url))]
         if "accept" not in self._fixed_names:
-            sent.append(("Accept", "*/*" if any_type else _ACCEPT_PAGE))
-        sent.extend(self._fixed_headers)
+            request_headers.append(("Accept", "*/*" if any_type else _ACCEPT_PAGE))
+        request_headers.extend(self._fixed_headers)
         if known is not None:
             for name, value in (("If-None-Match", known.etag), ("If-Modified-Since", known.last_modified)):
                 if value.strip() and not _UNSENDABLE_VALUE.search(value):
-                    sent.append((name, value))
-        return tuple(sent)
+                    request_headers.append((name, value))
+        return tuple(request_headers)
 
     def _fetch_of(
-        self, url: Url, at: float, sent: Headers, got: HttpResponse, limit: int, *, any_type: bool, conditional: bool
+        self,
+        url: Url,
+        at: float,
+        request_headers: Headers,
+        response: HttpResponse,
+        limit: int,
+        *,
+        any_type: bool,
+        conditional: bool,
     ) -> Fetch:
         def fetch(outcome: Outcome, **more: object) -> Fetch:
             return Fetch(
                 url,
                 outcome,
                 at,
-                status=got.status or None,
-                reason=got.reason,
-                http_version=got.http_version,
-                headers=got.headers,
-                request_headers=tuple(pair for pair in sent if pair[0].lower() not in _SECRET),
-                address=got.address,
-                elapsed=got.elapsed,
+                status=response.status or None,
+                reason=response.reason,
+                http_version=response.http_version,
+                headers=response.headers,
+                request_headers=tuple(pair for pair in request_headers if pair[0].lower() not in _SECRET),
+                address=response.address,
+                elapsed=response.elapsed,
                 **more,  # type: ignore[arg-type]  # keywords of Fetch
             )
 
-        if got.error and got.refused:
-            return fetch(Outcome.REFUSED, detail=got.refused)
-        if got.is_address_busy:
+        if response.error and response.refused:
+            return fetch(Outcome.REFUSED, detail=response.refused)
+        if response.is_address_busy:
             return fetch(Outcome.POSTPONED, detail="other hosts on its address are asked first")
-        if got.lacks_files:
-            self._lacks_files()
-            until = self._clock.now() + _FILES_DELAY
+        if response.is_out_of_files:
+            self._on_out_of_files()
+            until = self._clock.now() + _OUT_OF_FILES_DELAY
             return fetch(Outcome.POSTPONED, host_not_before=until, detail="this process may not open more files")
-        late = got.error == TIMED_OUT and got.status >= 200  # a body truncated by the timeout
-        if (got.error and not late) or got.status < 200:
-            return fetch(Outcome.FAILED, detail=got.message or "the answer is not HTTP")
-        content, cut = b"", got.cut
-        if is_page_status(got.status):
-            content, cut_decoding = decoded(got.body, header(got.headers, "content-encoding"), limit)
-            cut = cut or cut_decoding
-            if late and not content:
-                return fetch(Outcome.FAILED, detail=got.message)
-        verdict = classify(
-            url, got.status, got.reason, got.headers, now=self._clock.now(), start=content, any_type=any_type
+        timed_out_in_body = response.error == TIMED_OUT and response.status >= 200  # a body truncated by the timeout
+        if (response.error and not timed_out_in_body) or response.status < 200:
+            return fetch(Outcome.FAILED, detail=response.message or "the answer is not HTTP")
+        content, is_truncated = b"", response.is_truncated
+        if is_page_status(response.status):
+            content, is_content_truncated = decoded(response.body, header(response.headers, "content-encoding"), limit)
+            is_truncated = is_truncated or is_content_truncated
+            if timed_out_in_body and not content:
+                return fetch(Outcome.FAILED, detail=response.message)
+        classification = classify(
+            url,
+            response.status,
+            response.reason,
+            response.headers,
+            now=self._clock.now(),
+            start=content,
+            any_type=any_type,
         )
-        if verdict.outcome is Outcome.UNCHANGED and not conditional:
+        if classification.outcome is Outcome.UNCHANGED and not conditional:
             return fetch(Outcome.FAILED, detail="HTTP 304 to a request without conditions")
-        if verdict.outcome is Outcome.UNWANTED:
-            return fetch(Outcome.UNWANTED, detail=verdict.detail)
+        if classification.outcome is Outcome.UNWANTED:
+            return fetch(Outcome.UNWANTED, detail=classification.detail)
         return fetch(
-            verdict.outcome,
-            body=got.body,
+            classification.outcome,
+            body=response.body,
             content=content,
-            truncated="length" if cut else "time" if late else "",
-            location=verdict.location,
-            host_not_before=verdict.host_not_before,
-            detail=verdict.detail,
+            truncated="length" if is_truncated else "time" if timed_out_in_body else "",
+            location=classification.location,
+            host_not_before=classification.host_not_before,
+            detail=classification.detail,
         )

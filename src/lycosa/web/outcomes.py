@@ -13,9 +13,9 @@ from lycosa.vocabulary.urls import join
 
 Headers = tuple[tuple[str, str], ...]
 
-DEFAULT_WAIT = 30.0  # seconds until a busy host is requested again, without Retry-After
+DEFAULT_WAIT = 30.0  # seconds until the next request to a busy host that sent no Retry-After
 MAX_WAIT = 86_400.0  # seconds; a longer Retry-After is reduced to this
-SNIFFED = 512  # bytes of content examined if there is no content type
+SNIFFED_BYTES = 512  # bytes of content examined if there is no content type
 
 _NOT_HTML = "not HTML but "
 _PAGE_STATUSES = frozenset({200, 203})
@@ -29,8 +29,8 @@ _HTML_START = re.compile(
 _XML_START = re.compile(rb"\s*<\?xml\s", re.IGNORECASE)
 
 
-class Verdict(Struct, frozen=True, gc=False):
-    """The outcome of a response, with its consequences."""
+class Classification(Struct, frozen=True, gc=False):
+    """The outcome of a response, with the fields of `Fetch` that follow from it."""
 
     outcome: Outcome
     location: Url | None = None
@@ -38,37 +38,38 @@ class Verdict(Struct, frozen=True, gc=False):
     detail: str = ""
 
 
-_PAGE = Verdict(Outcome.OK)
+_PAGE = Classification(Outcome.OK)
 
 
 def classify(
     url: Url, status: int, reason: str, headers: Headers, *, now: float, start: bytes = b"", any_type: bool = False
-) -> Verdict:
-    """The verdict on a response; `start` is the beginning of its content, for responses without a content type."""
+) -> Classification:
+    """The outcome of a response; `start` is the beginning of its content, for responses without a content type."""
     if status in _PAGE_STATUSES:
         if any_type:
             return _PAGE
         content_type = header(headers, "content-type")
         if is_html(content_type) or (not content_type and looks_like_html(start)):
             return _PAGE
-        return Verdict(Outcome.UNWANTED, detail=f"{_NOT_HTML}{media_type(content_type) or 'of no stated type'}")
+        return Classification(Outcome.UNWANTED, detail=f"{_NOT_HTML}{media_type(content_type) or 'of no stated type'}")
     summary = f"HTTP {status} {reason}".rstrip()
     if status == 304:
-        return Verdict(Outcome.UNCHANGED)
+        return Classification(Outcome.UNCHANGED)
     if status in _MOVED_STATUSES:
-        named = header(headers, "location")
-        location = join(url, named.strip()) if named else None
+        location_header = header(headers, "location")
+        location = join(url, location_header.strip()) if location_header else None
         if location is None:
-            return Verdict(Outcome.FAILED, detail=f"{summary} leads nowhere" + (f": {named[:200]!r}" if named else ""))
-        return Verdict(Outcome.MOVED, location=location, detail=f"to {location}")
+            target = f": {location_header[:200]!r}" if location_header else ""
+            return Classification(Outcome.FAILED, detail=f"{summary} leads nowhere{target}")
+        return Classification(Outcome.MOVED, location=location, detail=f"to {location}")
     if status in _BUSY_STATUSES:
         wait = seconds_to_wait(header(headers, "retry-after"), now)
-        return Verdict(Outcome.BUSY, host_not_before=now + wait, detail=summary)
+        return Classification(Outcome.BUSY, host_not_before=now + wait, detail=summary)
     if 400 <= status < 500:
-        return Verdict(Outcome.GONE, detail=summary)
+        return Classification(Outcome.GONE, detail=summary)
     if 200 <= status < 400:
-        return Verdict(Outcome.UNWANTED, detail=f"{summary} is not a page")
-    return Verdict(Outcome.FAILED, detail=summary)
+        return Classification(Outcome.UNWANTED, detail=f"{summary} is not a page")
+    return Classification(Outcome.FAILED, detail=summary)
 
 
 _DENIED_STATUSES = frozenset({401, 402, 403, 407, 451})
@@ -109,7 +110,10 @@ def outcome_name(outcome: Outcome, status: int | None) -> str:
 
 
 def outcome_counts(fetches: Iterable[tuple[Outcome, int | None, int]]) -> dict[str, int]:
-    """The number of fetches by outcome, in words, most frequent first."""
+    """The number of fetches by the name of their outcome, most frequent first.
+
+    fetches: outcome, status, and the number of fetches with both.
+    """
     counts: Counter[str] = Counter()
     for outcome, status, count in fetches:
         counts[outcome_name(outcome, status)] += count
@@ -117,7 +121,7 @@ def outcome_counts(fetches: Iterable[tuple[Outcome, int | None, int]]) -> dict[s
 
 
 def outcome_in_words(outcome: Outcome, status: int | None, detail: str) -> str:
-    """The same, with the reason if known.
+    """The name of an outcome, with the reason if known.
 
     >>> outcome_in_words(Outcome.BUSY, None, "robots.txt is out of reach: no such host")
     'unreachable: no such host'
@@ -129,13 +133,13 @@ def outcome_in_words(outcome: Outcome, status: int | None, detail: str) -> str:
         return name
     if outcome is Outcome.MOVED:
         return f"{name} {detail}"
-    return f"{name}: {type_in(detail)}"
+    return f"{name}: {media_type_in(detail)}"
 
 
-def type_in(detail: str) -> str:
+def media_type_in(detail: str) -> str:
     """The media type in the detail of a fetch that brought no HTML; another detail as it is.
 
-    >>> type_in("not HTML but image/png")
+    >>> media_type_in("not HTML but image/png")
     'image/png'
     """
     return detail.removeprefix(_NOT_HTML)
@@ -151,7 +155,7 @@ def is_html(content_type: str) -> bool:
 
 def looks_like_html(start: bytes) -> bool:
     """Whether content without a type starts like HTML."""
-    start = start[:SNIFFED].removeprefix(b"\xef\xbb\xbf")
+    start = start[:SNIFFED_BYTES].removeprefix(b"\xef\xbb\xbf")
     if _XML_START.match(start):
         return b"<html" in start.lower()
     return _HTML_START.match(start) is not None
@@ -159,11 +163,11 @@ def looks_like_html(start: bytes) -> bool:
 
 def header(headers: Iterable[tuple[str, str]], name: str) -> str:
     """The last value of a header, by its lower-case name; empty if there is none."""
-    found = ""
+    last_value = ""
     for key, value in headers:
         if key.lower() == name:
-            found = value
-    return found
+            last_value = value
+    return last_value
 
 
 def seconds_to_wait(retry_after: str, now: float) -> float:
@@ -183,25 +187,27 @@ def seconds_to_wait(retry_after: str, now: float) -> float:
 
 
 class FetchCounts:
-    """Counts the fetches of a run: fetches = requests + barred."""
+    """Counts the fetches of a run: fetches = requests + not_sent."""
 
     def __init__(self) -> None:
         self.requests = 0  # sent, answered or not; without those for robots.txt
-        self.barred = (
+        self.not_sent = (
             0  # fetches without a request: robots.txt forbade it or was unreachable, or the address was refused
         )
         self.answers = 0  # fetches that a server answered, including by a robots.txt that forbids
-        self.latest_trouble = ""  # detail of the latest fetch without an answer
+        self.latest_failure = ""  # detail of the latest fetch without an answer
 
     @property
     def fetches(self) -> int:
-        return self.requests + self.barred
+        return self.requests + self.not_sent
 
     def stop_reason(self) -> str:
         """The stop reason of a run that was limited to so many fetches."""
-        barred = f"; {self.barred} more were not, as robots.txt or the address was in the way" if self.barred else ""
+        others = (
+            f"; {self.not_sent} more were not, as robots.txt or the address was in the way" if self.not_sent else ""
+        )
         made = "1 request was" if self.requests == 1 else f"{self.requests} requests were"
-        return f"{made} made, as asked{barred}"
+        return f"{made} made, as asked{others}"
 
     def count(self, fetch: Fetch) -> None:
         if fetch.outcome is Outcome.POSTPONED:
@@ -209,9 +215,9 @@ class FetchCounts:
         if was_requested(fetch):
             self.requests += 1
         else:
-            self.barred += 1
+            self.not_sent += 1
         if fetch.status is None and fetch.outcome in REQUEST_FAILURES:
-            self.latest_trouble = fetch.detail
+            self.latest_failure = fetch.detail
         else:
             self.answers += 1
 

@@ -17,15 +17,15 @@ from lycosa.vocabulary.urls import host_of, join, origin_of, path_of
 from .outcomes import robots_out_of_reach
 
 MAX_CRAWL_DELAY = 30.0  # seconds; a longer Crawl-delay is reduced to this
-_BYTES_READ = 512_000  # of a robots.txt: 500 KiB, as RFC 9309 requires
+_MAX_BYTES = 512_000  # of a robots.txt: 500 KiB, as RFC 9309 requires
 _MAX_HOPS = 5  # redirects
-_MAX_UNFINISHED = 10_000  # hosts whose robots.txt redirects and is still being followed
+_MAX_NEXT_HOPS = 10_000  # hosts whose robots.txt redirects and is still being followed
 _LIFETIME = 86_400.0  # seconds
 _FIRST_WAIT = 60.0  # seconds until an unreachable robots.txt is requested again; doubles
 _FIRST_WAIT_UNANSWERED = 5.0  # the same without any response: DNS, TLS or connection failure
 _MAX_WAIT = 3_600.0
 _MAX_HOSTS = 10_000
-_MAX_CACHED = 64_000_000  # bytes of parsed robots.txt, estimated, over all hosts
+_MAX_CACHED_BYTES = 64_000_000  # bytes of parsed robots.txt, estimated, over all hosts
 _BYTES_PER_RULE = 600  # parsed
 _MAX_WILDCARDS = 1_000  # rules with `*` or `$` for one robot
 _MAX_RULES = 10_000  # for one robot
@@ -50,7 +50,7 @@ class _Policy(Struct, frozen=True):
     rules: Protego | None = None  # None: everything is allowed
     crawl_delay: float = 0.0  # seconds
     size: int = 0  # bytes, estimated
-    barred: Outcome | None = None  # the outcome of every page if robots.txt could not be fetched
+    outcome_of_all: Outcome | None = None  # of every page of the origin, if robots.txt could not be fetched
     detail: str = ""
     wait: float = 0.0  # seconds until robots.txt is requested again
 
@@ -60,7 +60,7 @@ class _NextHop(Struct, frozen=True, gc=False):
 
     url: Url
     hops: int = 0  # redirects that led there
-    until: float | None = None  # not before
+    not_before: float | None = None
 
 
 class RobotsWeb:
@@ -70,7 +70,7 @@ class RobotsWeb:
     it, so that the next request (a redirect, the page) waits for the delay. A redirect to another host waits for a slot
     of that host.
 
-    slots: of the requested hosts; without them, nothing waits.
+    slots: of the requested hosts; None if no request is to wait.
     """
 
     def __init__(self, web: TextWeb, *, user_agent: str, clock: Clock, slots: HostSlots | None = None):
@@ -81,7 +81,7 @@ class RobotsWeb:
         token = _PRODUCT_TOKEN.match(user_agent)
         self._token = token[0].lower() if token else ""
         self._policies: OrderedDict[str, _Policy] = OrderedDict()  # by origin, least recently used first
-        self._cached = 0
+        self._cached_bytes = 0
         self._downloads: dict[
             str, list[asyncio.Future[None]]
         ] = {}  # requests for robots.txt in flight, by origin, with their waiters
@@ -91,13 +91,13 @@ class RobotsWeb:
         policy = await self._policy_for(url)
         if not isinstance(policy, _Policy):
             return policy
-        return self._barrier(url, policy) or self._delayed(await self._web.fetch(url, known=known), policy)
+        return self._refusal(url, policy) or self._delayed(await self._web.fetch(url, known=known), policy)
 
     async def fetch_text(self, url: Url, *, limit: int = 512_000) -> Fetch:
         policy = await self._policy_for(url)
         if not isinstance(policy, _Policy):
             return policy
-        return self._barrier(url, policy) or self._delayed(await self._web.fetch_text(url, limit=limit), policy)
+        return self._refusal(url, policy) or self._delayed(await self._web.fetch_text(url, limit=limit), policy)
 
     async def sitemaps(self, url: Url) -> "list[Url] | Fetch":
         """The sitemaps listed in the robots.txt of this URL's host; or a postponed fetch."""
@@ -106,17 +106,17 @@ class RobotsWeb:
             return policy
         if policy.rules is None:
             return []
-        named = (join(origin_of(url) + "/", target) for target in policy.rules.sitemaps)
-        return list(dict.fromkeys(target for target in named if target is not None))
+        targets = (join(origin_of(url) + "/", target) for target in policy.rules.sitemaps)
+        return list(dict.fromkeys(target for target in targets if target is not None))
 
     async def close(self) -> None:
         await self._web.close()
 
-    def _barrier(self, url: Url, policy: _Policy) -> Fetch | None:
+    def _refusal(self, url: Url, policy: _Policy) -> Fetch | None:
         now = self._clock.now()
-        if policy.barred is not None:
-            not_before = policy.until if policy.barred is Outcome.BUSY else None
-            return Fetch(url, policy.barred, now, host_not_before=not_before, detail=policy.detail)
+        if policy.outcome_of_all is not None:
+            not_before = policy.until if policy.outcome_of_all is Outcome.BUSY else None
+            return Fetch(url, policy.outcome_of_all, now, host_not_before=not_before, detail=policy.detail)
         if policy.rules is not None and not policy.rules.can_fetch("http://host" + path_of(url), self._token):
             return Fetch(url, Outcome.FORBIDDEN, now, detail="robots.txt forbids it")
         return None
@@ -136,52 +136,52 @@ class RobotsWeb:
                 return policy
             if origin not in self._downloads:
                 break
-            arrival = asyncio.get_running_loop().create_future()
-            self._downloads[origin].append(arrival)
-            await arrival
+            waiter = asyncio.get_running_loop().create_future()
+            self._downloads[origin].append(waiter)
+            await waiter
         self._downloads[origin] = []
         try:
-            found = await self._download(origin, earlier=policy)
+            result = await self._download(origin, earlier=policy)
         finally:
-            for arrival in self._downloads.pop(origin):
-                if not arrival.done():
-                    arrival.set_result(None)
-        if isinstance(found, _NextHop):
-            if len(self._next_hops) >= _MAX_UNFINISHED:
+            for waiter in self._downloads.pop(origin):
+                if not waiter.done():
+                    waiter.set_result(None)
+        if isinstance(result, _NextHop):
+            if len(self._next_hops) >= _MAX_NEXT_HOPS:
                 self._next_hops.popitem(last=False)
-            self._next_hops[origin] = found
-            return self._postponed(url, found.until)
-        self._keep(origin, found)
-        if self._slots is None or not self._slots.rests_after_requests or found.barred is not None:
-            return found
-        return self._postponed(url, self._clock.now() + found.crawl_delay if found.crawl_delay else None)
+            self._next_hops[origin] = result
+            return self._postponed(url, result.not_before)
+        self._cache(origin, result)
+        if self._slots is None or not self._slots.has_delay or result.outcome_of_all is not None:
+            return result
+        return self._postponed(url, self._clock.now() + result.crawl_delay if result.crawl_delay else None)
 
-    def _postponed(self, url: Url, until: float | None) -> Fetch:
+    def _postponed(self, url: Url, not_before: float | None) -> Fetch:
         now = self._clock.now()
-        return Fetch(url, Outcome.POSTPONED, now, host_not_before=until, detail="robots.txt is asked for first")
+        return Fetch(url, Outcome.POSTPONED, now, host_not_before=not_before, detail="robots.txt is asked for first")
 
     async def _download(self, origin: str, *, earlier: _Policy | None) -> _Policy | _NextHop:
         hop = self._next_hops.pop(origin, None) or _NextHop(Url(f"{origin}/robots.txt"))
         while True:
-            fetch = await self._fetch_in_turn(hop, origin)
+            fetch = await self._fetch_hop(hop, origin)
             if fetch.outcome is Outcome.POSTPONED:
-                return replace(hop, until=fetch.host_not_before)
+                return replace(hop, not_before=fetch.host_not_before)
             if fetch.outcome is not Outcome.MOVED or fetch.location is None or hop.hops >= _MAX_HOPS:
                 return self._policy_after(fetch, hop.hops, earlier)
             hop = _NextHop(fetch.location, hop.hops + 1)
-            if self._slots is not None and self._slots.rests_after_requests:
+            if self._slots is not None and self._slots.has_delay:
                 return hop
 
-    async def _fetch_in_turn(self, hop: _NextHop, origin: str) -> Fetch:
+    async def _fetch_hop(self, hop: _NextHop, origin: str) -> Fetch:
         """Requests the robots.txt of an origin; after a redirect to another host, when that host has a free slot."""
         slots = self._slots
         if slots is None or not hop.hops or host_of(hop.url) == host_of(origin):
-            return await self._web.fetch_text(hop.url, limit=_BYTES_READ)
+            return await self._web.fetch_text(hop.url, limit=_MAX_BYTES)
         host = host_of(hop.url)
-        if (moment := slots.acquire(host, self._clock.now())) is not None:
-            return Fetch(hop.url, Outcome.POSTPONED, self._clock.now(), host_not_before=moment)
+        if (retry_at := slots.acquire(host, self._clock.now())) is not None:
+            return Fetch(hop.url, Outcome.POSTPONED, self._clock.now(), host_not_before=retry_at)
         try:
-            fetch = await self._web.fetch_text(hop.url, limit=_BYTES_READ)
+            fetch = await self._web.fetch_text(hop.url, limit=_MAX_BYTES)
             if fetch.host_not_before is not None:
                 slots.hold(host, fetch.host_not_before)
             return fetch
@@ -191,33 +191,33 @@ class RobotsWeb:
     def _policy_after(self, fetch: Fetch, hops: int, earlier: _Policy | None) -> _Policy:
         now = self._clock.now()
         if fetch.outcome is Outcome.OK and fetch.truncated != "time":  # the missing part could forbid more
-            return self._policy_of(fetch.content, now + _LIFETIME)
+            return self._parse_policy(fetch.content, now + _LIFETIME)
         if fetch.outcome is Outcome.REFUSED and not hops:
-            return _Policy(now, barred=Outcome.REFUSED, detail=fetch.detail)
+            return _Policy(now, outcome_of_all=Outcome.REFUSED, detail=fetch.detail)
         if fetch.outcome in (Outcome.OK, Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED):
             first_wait = _FIRST_WAIT if fetch.status else _FIRST_WAIT_UNANSWERED
             wait = min(earlier.wait * 2 or first_wait, _MAX_WAIT) if earlier else first_wait
             until = max(now + wait, fetch.host_not_before or 0.0)
             detail = robots_out_of_reach(fetch.detail or "it did not come in time")
-            return _Policy(until, barred=Outcome.BUSY, detail=detail, wait=wait)
+            return _Policy(until, outcome_of_all=Outcome.BUSY, detail=detail, wait=wait)
         return _Policy(now + _LIFETIME)
 
-    def _policy_of(self, content: bytes, until: float) -> _Policy:
-        text = _for_one_robot(content[:_BYTES_READ].decode("utf-8-sig", "replace"), self._token)
+    def _parse_policy(self, content: bytes, until: float) -> _Policy:
+        text = _rules_for(content[:_MAX_BYTES].decode("utf-8-sig", "replace"), self._token)
         rules = Protego.parse(text)
         delay = min(rules.crawl_delay(self._token) or 0.0, MAX_CRAWL_DELAY)
         return _Policy(until, rules=rules, crawl_delay=delay, size=len(text) + _BYTES_PER_RULE * text.count("\n"))
 
-    def _keep(self, origin: str, policy: _Policy) -> None:
+    def _cache(self, origin: str, policy: _Policy) -> None:
         replaced = self._policies.pop(origin, None)
-        self._cached += policy.size - (replaced.size if replaced else 0)
+        self._cached_bytes += policy.size - (replaced.size if replaced else 0)
         self._policies[origin] = policy
-        while len(self._policies) > _MAX_HOSTS or (self._cached > _MAX_CACHED and len(self._policies) > 1):
+        while len(self._policies) > _MAX_HOSTS or (self._cached_bytes > _MAX_CACHED_BYTES and len(self._policies) > 1):
             _, dropped = self._policies.popitem(last=False)
-            self._cached -= dropped.size
+            self._cached_bytes -= dropped.size
 
 
-def _for_one_robot(text: str, token: str) -> str:
+def _rules_for(text: str, token: str) -> str:
     """The rules for one robot, limited in number.
 
     All other robots are reduced to one name and one rule, because parsing takes time proportional to robots times
@@ -225,17 +225,17 @@ def _for_one_robot(text: str, token: str) -> str:
     before the wildcard; beyond `_MAX_RULES` in all, everything that is not explicitly allowed is forbidden.
     """
     lines: list[str] = []
-    cut: set[str] = set()
+    forbidden_prefixes: set[str] = set()
     rules = wildcards = 0
-    is_ours = was_agent = False
+    is_for_us = follows_agent_line = False
     for line in text.splitlines():
         if agent := _AGENT_LINE.match(line):
             name = agent[1].strip()
             if name != "*":
                 name_token = _PRODUCT_TOKEN.match(name)
                 name = token if name_token and name_token[0].lower() == token else "another.robot"
-            is_ours = (was_agent and is_ours) or name in ("*", token)
-            was_agent = True
+            is_for_us = (follows_agent_line and is_for_us) or name in ("*", token)
+            follows_agent_line = True
             line = f"User-agent: {name}"
             if not lines or lines[-1] != line:
                 lines.append(line)
@@ -244,9 +244,9 @@ def _for_one_robot(text: str, token: str) -> str:
         if rule is None:
             lines.append(line)
             continue
-        is_first, was_agent = was_agent, False
-        if not is_ours:
-            if is_first:  # the first rule ends the user agents of the group
+        is_first_rule, follows_agent_line = follows_agent_line, False
+        if not is_for_us:
+            if is_first_rule:  # the first rule ends the user agents of the group
                 lines.append(line)
             continue
         value = rule[2].partition("#")[0].strip()
@@ -257,7 +257,7 @@ def _for_one_robot(text: str, token: str) -> str:
             lines.append(line)
         elif rule[1].lower() != "allow" and value:
             prefix = plain if plain and rules <= _MAX_RULES else "/"
-            if prefix not in cut:
-                cut.add(prefix)
+            if prefix not in forbidden_prefixes:
+                forbidden_prefixes.add(prefix)
                 lines.append(f"Disallow: {prefix}")
     return "\n".join(lines)

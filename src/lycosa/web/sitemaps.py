@@ -13,7 +13,7 @@ _MAX_URL_LENGTH = 2_048  # characters, by the protocol
 _MAX_ELEMENTS = 1_000  # before the first URL, and per URL: images and translations have elements of their own
 
 
-class _EnoughReadError(Exception):
+class _StopParsingError(Exception):
     """Stops the XML parser: the sitemap is too long, or has something that no sitemap needs."""
 
 
@@ -26,52 +26,52 @@ def parse_sitemap(url: Url, content: bytes, limit: int) -> tuple[list[Url], list
     """The pages and the further sitemaps that a sitemap lists, at most `limit` of each."""
     content = unzipped(content)
     if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-        pages, sitemaps = _in_xml(content, limit)
+        pages, sitemaps = _urls_in_xml(content, limit)
         return _absolute(url, pages), _absolute(url, sitemaps)
     lines = content.decode("utf-8-sig", "replace").splitlines()[: 2 * limit]
-    named = (
+    urls = (
         normalise(line) for line in lines if line.startswith(("http://", "https://")) and len(line) <= _MAX_URL_LENGTH
     )
-    return [page for page in named if page is not None][:limit], []
+    return [page for page in urls if page is not None][:limit], []
 
 
-def _absolute(base: Url, named: list[str]) -> list[Url]:
-    return [target for text in named if (target := join(base, text)) is not None]
+def _absolute(base: Url, urls: list[str]) -> list[Url]:
+    return [target for text in urls if (target := join(base, text)) is not None]
 
 
-def _in_xml(content: bytes, limit: int) -> tuple[list[str], list[str]]:
+def _urls_in_xml(content: bytes, limit: int) -> tuple[list[str], list[str]]:
     pages: list[str] = []
     sitemaps: list[str] = []
     path: list[str] = []
     text: list[str] = []
-    since_last = 0  # elements since the last URL
+    elements_since_url = 0
 
     def start(tag: str, _attributes: dict[str, str]) -> None:
-        nonlocal since_last
+        nonlocal elements_since_url
         path.append(tag.rpartition(":")[2].lower())
         text.clear()
-        since_last += 1
-        if len(path) > 16 or since_last > _MAX_ELEMENTS:
-            raise _EnoughReadError
+        elements_since_url += 1
+        if len(path) > 16 or elements_since_url > _MAX_ELEMENTS:
+            raise _StopParsingError
 
     def data(characters: str) -> None:
         if path and path[-1] == "loc" and len(text) < _MAX_URL_LENGTH:
             text.append(characters)
 
     def end(_tag: str) -> None:
-        nonlocal since_last
+        nonlocal elements_since_url
         if path[-2:] in (["url", "loc"], ["sitemap", "loc"]):
             listed = pages if path[-2] == "url" else sitemaps
-            since_last = 0
+            elements_since_url = 0
             location = "".join(text).strip()
             if location and len(location) <= _MAX_URL_LENGTH:
                 listed.append(location)
             if len(listed) >= limit:
-                raise _EnoughReadError
+                raise _StopParsingError
         path.pop()
 
     def refuse(*_: object) -> None:
-        raise _EnoughReadError
+        raise _StopParsingError
 
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -79,6 +79,6 @@ def _in_xml(content: bytes, limit: int) -> tuple[list[str], list[str]]:
     parser.EndElementHandler = end
     parser.CharacterDataHandler = data
     parser.StartDoctypeDeclHandler = refuse  # without a doctype, there are no entities to expand
-    with suppress(expat.ExpatError, _EnoughReadError, ValueError, LookupError):  # the last two for unknown encodings
+    with suppress(expat.ExpatError, _StopParsingError, ValueError, LookupError):  # the last two for unknown encodings
         parser.Parse(content.lstrip(), True)
     return pages, sitemaps

@@ -29,12 +29,12 @@ except ImportError:  # Windows
 
 _SUPPRESS_CONNECT_HEADERS = 265  # libcurl options that pycurl has no names for
 _DISALLOW_USERNAME_IN_URL = 278
-_KEPT_CONNECTIONS = 512  # fewer if the limit of open files is low
-_KEPT_PER_ADDRESS = 4  # idle connections to one address, over all hosts
-_IDLE_TRANSFERS = 256
+_MAX_KEPT_CONNECTIONS = 512  # idle ones, kept alive; fewer if the limit of open files is low
+_MAX_KEPT_PER_ADDRESS = 4  # idle connections to one address, over all hosts
+_MAX_IDLE_TRANSFERS = 256
 _MAX_ADDRESSES = 20  # of a host name that are tried for one request
-_NO_FILES = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
-_MAYBE_NO_FILES = frozenset(  # errors that may have this cause
+_OUT_OF_FILES = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
+_MAYBE_OUT_OF_FILES = frozenset(  # errors that may have this cause
     (pycurl.E_COULDNT_RESOLVE_HOST, pycurl.E_COULDNT_RESOLVE_PROXY, pycurl.E_COULDNT_CONNECT)
 )
 _STOP = 0  # a callback that accepts none of its bytes ends the transfer
@@ -55,7 +55,7 @@ _TLS_ERRORS = frozenset(  # not all of their messages mention TLS
     )
 )
 
-Refuses = Callable[[str], str | None]  # why an address is refused, or None
+WhyRefused = Callable[[str], str | None]  # why an address is refused, or None
 
 TIMED_OUT: int = pycurl.E_OPERATION_TIMEDOUT
 
@@ -68,7 +68,7 @@ class HttpRequest(Struct, frozen=True, gc=False):
     bytes_wanted: Callable[[int, Headers], int]  # of the body, by status and headers; 0 ends the transfer
     is_wanted: Callable[[Headers, bytes], bool]  # by headers and the first bytes of the body
     connect_to: str | None = None  # an entry of CURLOPT_CONNECT_TO
-    permitted: tuple[str, int] | None = None  # address and port that are exempt from the check
+    exempt: tuple[str, int] | None = None  # address and port that are exempt from the check
     may_connect: Callable[[str], bool] | None = None  # whether an address has a free slot
 
 
@@ -79,29 +79,29 @@ class HttpResponse(Struct, frozen=True, gc=False):
     message: str = ""
     refused: str = ""  # the refused address, and why
     is_address_busy: bool = False  # not connected, because its address has no free slot
-    lacks_files: bool = False  # not connected, because the limit of open files is reached
+    is_out_of_files: bool = False  # not connected, because the limit of open files is reached
     status: int = 0  # 0 without a status line
     reason: str = ""
     http_version: str = "1.1"
     headers: Headers = ()
     body: bytes = b""
-    cut: bool = False  # the body was truncated at the limit
+    is_truncated: bool = False  # the body was truncated at the limit
     address: str = ""
     elapsed: float = 0.0  # seconds
 
 
-class _Kept(NamedTuple):
+class _KeptConnection(NamedTuple):
     """The kept-alive connection of an origin after its latest transfer."""
 
     descriptor: int
-    port: int  # the local one
-    address: str  # empty if the user chose it
+    port: int  # the local port
+    address: str  # of the server; empty if the user chose it
 
 
 class _Transfer:
     """A curl handle, reused for successive requests, and the response to the current one."""
 
-    def __init__(self, *, timeout: float, refuses: Refuses | None, proxy: str, judges: bool):
+    def __init__(self, *, timeout: float, why_refused: WhyRefused | None, proxy: str, checks_addresses: bool):
         self.curl = curl = pycurl.Curl()
         milliseconds = max(1, round(timeout * 1000))
         for option, value in (
@@ -127,8 +127,8 @@ class _Transfer:
             (pycurl.WRITEFUNCTION, self._take_body),
         ):
             curl.setopt(option, value)
-        self._refuses = refuses
-        if judges and not proxy:  # with a proxy, only its address is connected to, which the user chose
+        self._why_refused = why_refused
+        if checks_addresses and not proxy:  # with a proxy, only its address is connected to, which the user chose
             curl.setopt(pycurl.OPENSOCKETFUNCTION, self._open_socket)
         self._request: HttpRequest
         self._has_connect_to = False
@@ -136,15 +136,15 @@ class _Transfer:
 
     def begin(self, request: HttpRequest) -> None:
         self._request = request
-        self._lines: list[bytes] = []
+        self._header_lines: list[bytes] = []
         self._status, self._reason, self._http_version = 0, "", "1.1"
         self._headers: Headers = ()
         self._body = bytearray()  # a list would keep an object per chunk of a body that arrives byte by byte
-        self._room = 0
-        self._is_sniffed = self._cut = self._stopped = False
+        self._bytes_left = 0
+        self._is_start_checked = self._is_truncated = self._is_stopped = False
         self._refused = ""
         self._addresses_tried = 0
-        self._is_address_busy = self._lacks_files = False
+        self._is_address_busy = self._is_out_of_files = False
         self.curl.setopt(pycurl.URL, request.url.encode("utf-8", "replace"))
         self.curl.setopt(pycurl.HTTPHEADER, request.headers)
         if request.connect_to:
@@ -160,57 +160,59 @@ class _Transfer:
 
     def received(self, error: int, message: str) -> HttpResponse:
         return HttpResponse(
-            error=0 if self._stopped else error,
-            message="" if self._stopped or not error else _in_words(error, message),
+            error=0 if self._is_stopped else error,
+            message="" if self._is_stopped or not error else _describe_error(error, message),
             refused=self._refused if error else "",
             is_address_busy=self._is_address_busy and bool(error),
-            lacks_files=bool(error) and self._is_for_lack_of_files(error),
+            is_out_of_files=bool(error) and self._is_out_of_files_error(error),
             status=self._status,
             reason=self._reason,
             http_version=self._http_version,
             headers=self._headers,
             body=bytes(self._body),
-            cut=self._cut,
+            is_truncated=self._is_truncated,
             address=self.curl.getinfo(pycurl.PRIMARY_IP) or "",
             elapsed=self.curl.getinfo(pycurl.TOTAL_TIME),
         )
 
-    def _is_for_lack_of_files(self, error: int) -> bool:
-        if self._lacks_files or self.curl.getinfo(pycurl.OS_ERRNO) in _NO_FILES:
+    def _is_out_of_files_error(self, error: int) -> bool:
+        if self._is_out_of_files or self.curl.getinfo(pycurl.OS_ERRNO) in _OUT_OF_FILES:
             return True
-        return error in _MAYBE_NO_FILES and not _may_open_a_file()
+        return error in _MAYBE_OUT_OF_FILES and not _can_open_file()
 
     def _take_header_line(self, line: bytes) -> int | None:
         if self._status >= 200:  # a trailer after the body
             return None
         if line not in (b"\r\n", b"\n"):
-            self._lines.append(line)
+            self._header_lines.append(line)
             return None
-        self._status, self._reason, self._http_version, self._headers = _head_of(self._lines)
-        self._lines = []
+        self._status, self._reason, self._http_version, self._headers = _parse_head(self._header_lines)
+        self._header_lines = []
         if self._status < 200:
             return None
-        self._room = self._request.bytes_wanted(self._status, self._headers)
-        self._stopped = self._room <= 0
-        return _STOP if self._stopped else None
+        self._bytes_left = self._request.bytes_wanted(self._status, self._headers)
+        self._is_stopped = self._bytes_left <= 0
+        return _STOP if self._is_stopped else None
 
     def _take_body(self, data: bytes) -> int | None:
-        if len(data) > self._room:
-            self._body += data[: self._room]
-            self._cut = self._stopped = True
+        if len(data) > self._bytes_left:
+            self._body += data[: self._bytes_left]
+            self._is_truncated = self._is_stopped = True
             return _STOP
         self._body += data
-        self._room -= len(data)
-        if not self._is_sniffed:
-            self._is_sniffed = True
-            self._stopped = not self._request.is_wanted(self._headers, data)
-        return _STOP if self._stopped else None
+        self._bytes_left -= len(data)
+        if not self._is_start_checked:
+            self._is_start_checked = True
+            self._is_stopped = not self._request.is_wanted(self._headers, data)
+        return _STOP if self._is_stopped else None
 
-    def _open_socket(self, _purpose: int, place: tuple[int, int, int, tuple[str, int]]) -> "socket.socket | int":
-        family, kind, protocol, (address, port, *_) = place
-        if (address, port) != self._request.permitted:
+    def _open_socket(
+        self, _purpose: int, socket_address: tuple[int, int, int, tuple[str, int]]
+    ) -> "socket.socket | int":
+        family, socket_type, protocol, (address, port, *_) = socket_address
+        if (address, port) != self._request.exempt:
             is_ip = family in (socket.AF_INET, socket.AF_INET6)
-            why = (self._refuses(address) if self._refuses else None) if is_ip else "not an IP address"
+            why = (self._why_refused(address) if self._why_refused else None) if is_ip else "not an IP address"
             if why:
                 self._refused = f"{address} is {why}"
                 refusal: int = pycurl.SOCKET_BAD
@@ -223,9 +225,9 @@ class _Transfer:
         if self._addresses_tried > _MAX_ADDRESSES:  # DNS may return thousands
             return not_opened
         try:
-            opened = socket.socket(family, kind, protocol)
-        except OSError as trouble:
-            self._lacks_files = trouble.errno in _NO_FILES
+            opened = socket.socket(family, socket_type, protocol)
+        except OSError as error:
+            self._is_out_of_files = error.errno in _OUT_OF_FILES
             return not_opened
         self._opened.append(opened)
         return opened
@@ -234,15 +236,17 @@ class _Transfer:
 class Transfers:
     """Runs any number of requests at a time on one event loop, over a pool of connections.
 
-    judges: whether addresses are checked before connecting.
+    checks_addresses: whether addresses are checked before connecting.
     """
 
-    def __init__(self, *, timeout: float, refuses: Refuses | None, proxy: str, judges: bool):
-        self._make = partial(_Transfer, timeout=timeout, refuses=refuses, proxy=proxy, judges=judges)
+    def __init__(self, *, timeout: float, why_refused: WhyRefused | None, proxy: str, checks_addresses: bool):
+        self._new_transfer = partial(
+            _Transfer, timeout=timeout, why_refused=why_refused, proxy=proxy, checks_addresses=checks_addresses
+        )
         self._idle: list[_Transfer] = []
         self._running: dict[pycurl.Curl, asyncio.Future[tuple[int, str]]] = {}
-        self._kept: dict[str, _Kept] = {}  # by origin
-        self._kept_at: dict[str, dict[str, None]] = {}  # by address: its origins, oldest first
+        self._connections: dict[str, _KeptConnection] = {}  # by origin
+        self._origins_at: dict[str, dict[str, None]] = {}  # by address: its origins, oldest first
         self._requests: dict[pycurl.Curl, HttpRequest] = {}  # of the transfers that run
         self._watched: dict[int, int] = {}  # file descriptor -> what curl waits for on it
         self._timer: asyncio.Handle | None = None
@@ -254,7 +258,7 @@ class Transfers:
         if self._closed:
             return HttpResponse(error=pycurl.E_ABORTED_BY_CALLBACK, message="the crawler has hung up")
         multi = self._multi or self._start()
-        transfer = self._idle.pop() if self._idle else self._make()
+        transfer = self._idle.pop() if self._idle else self._new_transfer()
         done: asyncio.Future[tuple[int, str]] = self._loop.create_future()
         origin = origin_of(request.url)
         try:
@@ -265,14 +269,14 @@ class Transfers:
             self._requests[transfer.curl] = request
             error, message = await done
             return transfer.received(error, message)
-        except pycurl.error as trouble:  # an option rejected by libcurl
-            return HttpResponse(error=trouble.args[0], message=str(trouble.args[-1]))
+        except pycurl.error as rejection:  # an option rejected by libcurl
+            return HttpResponse(error=rejection.args[0], message=str(rejection.args[-1]))
         finally:
             self._requests.pop(transfer.curl, None)
             if self._running.pop(transfer.curl, None) is not None:  # cancelled, or not started
                 multi.remove_handle(transfer.curl)
             transfer.end()
-            if self._closed or len(self._idle) >= _IDLE_TRANSFERS:
+            if self._closed or len(self._idle) >= _MAX_IDLE_TRANSFERS:
                 transfer.curl.close()
             else:
                 self._idle.append(transfer)
@@ -301,23 +305,23 @@ class Transfers:
         self._multi = multi = pycurl.CurlMulti()
         multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
         multi.setopt(pycurl.M_TIMERFUNCTION, self._set_timer)
-        multi.setopt(pycurl.M_MAXCONNECTS, min(_KEPT_CONNECTIONS, max_open_files() // 4))
+        multi.setopt(pycurl.M_MAXCONNECTS, min(_MAX_KEPT_CONNECTIONS, max_open_files() // 4))
         return multi
 
     def _watch(self, event: int, descriptor: int, _multi: object, _data: object) -> None:
         """CURLMOPT_SOCKETFUNCTION: libcurl asks to be called when a socket is ready."""
         if event == pycurl.POLL_REMOVE:
             event = 0
-        before = self._watched.pop(descriptor, 0)
+        previous_event = self._watched.pop(descriptor, 0)
         if event:
             self._watched[descriptor] = event
         for flag, add, remove, ready in (
             (pycurl.POLL_IN, self._loop.add_reader, self._loop.remove_reader, pycurl.CSELECT_IN),
             (pycurl.POLL_OUT, self._loop.add_writer, self._loop.remove_writer, pycurl.CSELECT_OUT),
         ):
-            if event & flag and not before & flag:
-                add(descriptor, self._act, descriptor, ready)
-            elif before & flag and not event & flag:
+            if event & flag and not previous_event & flag:
+                add(descriptor, self._socket_action, descriptor, ready)
+            elif previous_event & flag and not event & flag:
                 remove(descriptor)
 
     def _set_timer(self, milliseconds: int) -> None:
@@ -326,78 +330,79 @@ class Transfers:
             self._timer.cancel()
             self._timer = None
         if milliseconds == 0:
-            self._timer = self._loop.call_soon(self._act, pycurl.SOCKET_TIMEOUT, 0)
+            self._timer = self._loop.call_soon(self._socket_action, pycurl.SOCKET_TIMEOUT, 0)
         elif milliseconds > 0:
-            self._timer = self._loop.call_later(milliseconds / 1000, self._act, pycurl.SOCKET_TIMEOUT, 0)
+            self._timer = self._loop.call_later(milliseconds / 1000, self._socket_action, pycurl.SOCKET_TIMEOUT, 0)
 
-    def _act(self, descriptor: int, ready: int) -> None:
+    def _socket_action(self, descriptor: int, ready: int) -> None:
         if self._multi is None:
             return
         _, running = self._multi.socket_action(descriptor, ready)
         if running < len(self._running):
-            self._collect()
+            self._finish_all_done()
 
-    def _collect(self) -> None:
+    def _finish_all_done(self) -> None:
         assert self._multi is not None
         waiting = 1
         while waiting:
             waiting, succeeded, failed = self._multi.info_read()
             for curl in succeeded:
-                self._settle(curl, 0, "")
+                self._finish(curl, 0, "")
             for curl, error, message in failed:
-                self._settle(curl, error, message)
+                self._finish(curl, error, message)
 
-    def _settle(self, curl: pycurl.Curl, error: int, message: str) -> None:
+    def _finish(self, curl: pycurl.Curl, error: int, message: str) -> None:
         assert self._multi is not None
         request = self._requests.pop(curl, None)
         if request is not None:
-            address = "" if request.permitted is not None else curl.getinfo(pycurl.PRIMARY_IP) or ""
-            self._keep(
-                origin_of(request.url), _Kept(curl.getinfo(pycurl.LASTSOCKET), curl.getinfo(pycurl.LOCAL_PORT), address)
+            address = "" if request.exempt is not None else curl.getinfo(pycurl.PRIMARY_IP) or ""
+            self._remember_connection(
+                origin_of(request.url),
+                _KeptConnection(curl.getinfo(pycurl.LASTSOCKET), curl.getinfo(pycurl.LOCAL_PORT), address),
             )
         self._multi.remove_handle(curl)
         done = self._running.pop(curl)
         if not done.done():
             done.set_result((error, message))
 
-    def _keep(self, origin: str, kept: _Kept) -> None:
+    def _remember_connection(self, origin: str, connection: _KeptConnection) -> None:
         """Remembers the connection of an origin if it is still open; closes the oldest one if its address has many."""
-        self._forget_kept(origin)
-        if kept.descriptor < 0:
+        self._forget_connection(origin)
+        if connection.descriptor < 0:
             return
-        self._kept[origin] = kept
-        if len(self._kept) > 2 * _KEPT_CONNECTIONS:
-            self._forget_kept(next(iter(self._kept)))
-        if kept.address:
-            origins = self._kept_at.setdefault(kept.address, {})
+        self._connections[origin] = connection
+        if len(self._connections) > 2 * _MAX_KEPT_CONNECTIONS:
+            self._forget_connection(next(iter(self._connections)))
+        if connection.address:
+            origins = self._origins_at.setdefault(connection.address, {})
             origins[origin] = None
-            if len(origins) > _KEPT_PER_ADDRESS:
-                _hang_up(self._forget_kept(next(iter(origins))))
+            if len(origins) > _MAX_KEPT_PER_ADDRESS:
+                _shut_down(self._forget_connection(next(iter(origins))))
 
-    def _forget_kept(self, origin: str) -> _Kept | None:
-        kept = self._kept.pop(origin, None)
-        if kept is not None and kept.address:
-            origins = self._kept_at[kept.address]
+    def _forget_connection(self, origin: str) -> _KeptConnection | None:
+        connection = self._connections.pop(origin, None)
+        if connection is not None and connection.address:
+            origins = self._origins_at[connection.address]
             origins.pop(origin, None)
             if not origins:
-                del self._kept_at[kept.address]
-        return kept
+                del self._origins_at[connection.address]
+        return connection
 
     def _drop_if_unsolicited(self, origin: str) -> None:
         """Closes the kept connection of an origin if unsolicited data has arrived on it. It would be taken for the
         response to the next request, because libcurl checks only connections that were idle for long."""
-        kept = self._forget_kept(origin)
-        if kept is not None and _is_readable(kept.descriptor):
-            _hang_up(kept)
+        connection = self._forget_connection(origin)
+        if connection is not None and _is_readable(connection.descriptor):
+            _shut_down(connection)
 
 
-def _hang_up(kept: _Kept | None) -> None:
+def _shut_down(connection: _KeptConnection | None) -> None:
     """Shuts down a connection of libcurl, which will notice when it uses it, and open another."""
-    if kept is None:
+    if connection is None:
         return
-    with suppress(OSError), socket.fromfd(kept.descriptor, socket.AF_INET, socket.SOCK_STREAM) as connection:
-        if connection.getsockname()[1] == kept.port:  # otherwise, the descriptor has been reused
-            connection.shutdown(socket.SHUT_RDWR)
+    with suppress(OSError), socket.fromfd(connection.descriptor, socket.AF_INET, socket.SOCK_STREAM) as duplicate:
+        if duplicate.getsockname()[1] == connection.port:  # otherwise, the descriptor has been reused
+            duplicate.shutdown(socket.SHUT_RDWR)
 
 
 def _is_readable(descriptor: int) -> bool:
@@ -408,13 +413,13 @@ def _is_readable(descriptor: int) -> bool:
     return bool(poll.poll(0))
 
 
-def _in_words(error: int, message: str) -> str:
+def _describe_error(error: int, message: str) -> str:
     """What went wrong, for people."""
     reason = _MESSAGES.get(error) or message or f"curl error {error}"
     return f"TLS error: {reason}" if error in _TLS_ERRORS else reason
 
 
-def _head_of(lines: list[bytes]) -> tuple[int, str, str, Headers]:
+def _parse_head(lines: list[bytes]) -> tuple[int, str, str, Headers]:
     """Status, reason, HTTP version and headers of one header block; status 0 if the status line is invalid."""
     if not lines:
         return 0, "", "1.1", ()
@@ -434,11 +439,11 @@ def _head_of(lines: list[bytes]) -> tuple[int, str, str, Headers]:
     return status, reason.strip(), version.partition("/")[2] or "1.1", tuple(headers)
 
 
-def _may_open_a_file() -> bool:
+def _can_open_file() -> bool:
     try:
         os.close(os.dup(2))
-    except OSError as trouble:
-        return trouble.errno not in _NO_FILES
+    except OSError as error:
+        return error.errno not in _OUT_OF_FILES
     return True
 
 

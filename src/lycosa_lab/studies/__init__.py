@@ -50,5 +50,5 @@ def study_named(name: str) -> Study:
     """The study of this name, built-in or of a plug-in, which may be an object or a class."""
     found: Any = find_by_name(STUDIES, "lycosa.studies", name, what="study")
     study: Study = found() if isinstance(found, type) else found
-    require_members(study, "lycosa.studies", name, has=CONTRACT, what="a study")
+    require_members(study, "lycosa.studies", name, attributes=CONTRACT, what="a study")
     return study

@@ -70,7 +70,7 @@ def group(file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to wr
     except FileExistsError as error:
         raise UsageError(f"{file} exists; name another file, or remove it") from error
     except OSError as error:
-        raise cannot_write(file, error, way_out="name another file") from error
+        raise cannot_write(file, error, advice="name another file") from error
     typer.echo(f"{file} is the secret of the group {made.name}: give it to its members, and to nobody else")
     typer.echo(f"Serve in it:  {program()} peer serve NAME --listen ADDR:PORT --group {file}")
 

@@ -33,8 +33,8 @@ class HistoryTable:
     changes: Ints  # number of fetches that found it changed
     rate: Floats  # changes per unit of time, as estimated
     out_links: Ints  # links seen on it so far
-    yielded: Floats  # new links per unit of time at the latest fetch; NaN before the second
-    link_score: Floats  # sum of the known in-links of those new links' targets; NaN before the second
+    yielded: Floats  # new links per unit of time at the latest fetch; NaN before the second fetch
+    link_score: Floats  # sum of the known in-links of those new links' targets; NaN before the second fetch
 
     def __len__(self) -> int:
         return len(self.urls)
@@ -59,9 +59,9 @@ class Observation(NamedTuple):
 
     url: Url
     at: float  # time, in the unit of the table
-    changed: bool = False  # since the observation before; ignored in the first
+    changed: bool = False  # since the previous observation; ignored in the first
     out_links: int = 0  # links on the page
-    new_links: int = 0  # of these, links that the observation before did not have
+    new_links: int = 0  # of these, links that the previous observation did not have
     link_score: float = 0.0  # sum of the known in-links of the new links' targets
 
 

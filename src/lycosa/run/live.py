@@ -211,8 +211,8 @@ class LiveRun:
         if log is not None:
             require_contact(session, settings.resolve, log.access_log.urls)
         map_ = open_map(recipe.map, session.folder, allow_private=settings.allow_private)
-        if map_ is not None and map_.missing:
-            session.notify(map_.missing)
+        if map_ is not None and map_.advice:
+            session.notify(map_.advice)
         if not await self.learn_topic():
             return None
         web = PrefetchedWeb(self._web, unvisited_examples(session))

@@ -44,7 +44,7 @@ def test_a_ranking_left_to_the_next_session_is_done_by_it_once(crawled: Path) ->
         session.frontier.forget_waiting()
     assert waiting(crawled) == {}
     with opened(crawled) as session:
-        assert session.state.ranking_due() == "no"
+        assert session.state.reranking_due() == "no"
     assert waiting(crawled) == pytest.approx(before)
 
 
@@ -57,4 +57,4 @@ def test_new_scores_re_rank_without_the_archive_if_the_strategy_can(
         session.state.request_reranking(by_scores=True)
     monkeypatch.setattr(Reranker, "rerank", None)
     with opened(bees) as session:
-        assert session.state.ranking_due() == "no"
+        assert session.state.reranking_due() == "no"

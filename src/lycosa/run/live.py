@@ -31,7 +31,7 @@ from lycosa.web.robots import RobotsWeb
 from .access_log import open_log
 from .control import CrawlControl
 from .crawl import INTERRUPTED, Crawl
-from .examples import EarlierRequests, PrefetchedWeb, fetch_examples, unvisited_examples
+from .examples import PreCrawlJournal, PrefetchedWeb, fetch_examples, unvisited_examples
 from .guides import layers
 from .host_slots import CurrentSlots
 from .options import Settings
@@ -65,7 +65,7 @@ def make_web(
         headers=requests.headers,
         cookies=requests.cookies or None,
         may_connect=slots.claim_address if requests.address_limit else None,
-        lacks_files=slots.lack_files,
+        lacks_files=slots.note_file_limit,
     )
     return RobotsWeb(live, user_agent=name, clock=clock, slots=slots)
 
@@ -362,7 +362,7 @@ class LiveRun:
                 self._session.notify(describe_target_result(strategy.target))
 
     async def _sitemap_urls(self, seeds: Iterable[Url]) -> list[Url]:
-        session, earlier = self._session, EarlierRequests(self._session)
+        session, journal = self._session, PreCrawlJournal(self._session)
         found = await urls_in_sitemaps(
             self._web,
             robots=self._web,
@@ -370,8 +370,8 @@ class LiveRun:
             clock=session.clock,
             requests=session.recipe.requests,
             slots=self._slots,
-            journal=earlier,
-            holds=earlier.holds(),
+            journal=journal,
+            holds=journal.holds(),
             interrupted=lambda: session.status.is_interrupted,
         )
         session.notify(f"{counted(len(found.urls), 'URL')} in {counted(found.named, 'sitemap')}")

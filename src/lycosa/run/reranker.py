@@ -36,7 +36,7 @@ class Reranker:
     def rank_if_due(self) -> None:
         """Re-ranks the frontier if an earlier session left that to do."""
         strategy = self._state.loop.strategy  # first: a strategy that cannot be restored makes a ranking due
-        due = self._state.ranking_due()
+        due = self._state.reranking_due()
         if due == "no":
             return
         if due == "by scores" and isinstance(strategy, SupportsRejudge):

@@ -108,7 +108,7 @@ class _Client:
     async def _fetched(self, url: Url) -> Fetch:
         """One fetch, after the delay of its host, which the host may have extended."""
         host = host_of(url)
-        self.slots.use(self)
+        self.slots.connect(self)
         for _ in range(_MAX_POSTPONED):
             wait = self.not_before.get(host, 0.0) - self.clock.now()
             if wait > _MAX_WAIT:

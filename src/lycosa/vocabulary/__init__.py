@@ -6,6 +6,7 @@ Glossary, in the order of a page's journey:
     seed          a URL from which a crawl starts
     candidate     a URL that may be fetched, with its priority and the reasons for it
     frontier      the waiting candidates, in a queue for each host
+    hold          a time before which a host gets no request: it asked for it, or its requests failed
     settled       said of a URL that was visited or skipped, and so is never queued again
     scope         which URLs a crawl may fetch
     skip          a candidate that was never fetched, and why

@@ -5,7 +5,7 @@ import pytest
 from crawling import collection, pages
 from lycosa.run import upkeep
 from lycosa.run.open import open_for_reading
-from lycosa.run.overview import harvest_of, overview
+from lycosa.run.overview import harvest_rate_interval, overview
 from lycosa.run.review import MIN_DRAWN, Measured
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.records import Url
@@ -23,8 +23,10 @@ def test_a_measured_harvest_rate_comes_before_an_estimated_one(tmp_path):
     assert not found.is_measured
     assert found.harvest_rate == found.facts.harvest_rate
     sample = Measured(MIN_DRAWN, 5, 0.5, 0.3, 0.7, 0, 0)
-    assert harvest_of(folder, 5, 5, sample) == (0.3, 0.7)
-    assert harvest_of(folder, 5, 5, None) == harvest_of(folder, 5, 5, Measured(1, 1, 1.0, 0.2, 1.0, 0, 0))
+    assert harvest_rate_interval(folder, 5, 5, sample) == (0.3, 0.7)
+    assert harvest_rate_interval(folder, 5, 5, None) == harvest_rate_interval(
+        folder, 5, 5, Measured(1, 1, 1.0, 0.2, 1.0, 0, 0)
+    )
 
 
 @pytest.mark.slow

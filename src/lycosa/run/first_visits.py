@@ -39,7 +39,8 @@ class FirstVisits:
         self._visits: list[SlimVisit] | None = []
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
+        """Whether all visits of the collection are in memory."""
         return self._visits is not None
 
     def __iter__(self) -> Iterator[SlimVisit]:
@@ -60,4 +61,5 @@ class FirstVisits:
             self._visits.append(SlimVisit(slim, codes, counts.astype(np.uint32)))
 
     def drop(self) -> None:
+        """Discards all visits; none are kept from now on."""
         self._visits = None

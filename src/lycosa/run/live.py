@@ -71,19 +71,19 @@ def make_web(
 
 
 def require_contact(
-    session: Session, resolve: Sequence[str], read: Iterable[Url] = (), more_seeds: Sequence[Url] = ()
+    session: Session, resolve: Sequence[str], log_urls: Iterable[Url] = (), more_seeds: Sequence[Url] = ()
 ) -> None:
     """Raises UsageError if public hosts would be crawled without contact information.
 
-    read: pages of a log; only those in scope count.
+    log_urls: pages of an access log; only those in scope count.
     more_seeds: in addition to those of the recipe.
     """
     if session.recipe.contact:
         return
     seeds = [*session.recipe_seeds(), *more_seeds]
     admission = Admission(session.recipe.scope, sites=frozenset(map(site_of, seeds)))
-    wanted = (url for url in read if is_public(hostname_of(url)) and admission.out_of_scope(url) is None)
-    require_contact_for(chain(seeds, session.topic.examples.urls, wanted), "", resolve, session.folder)
+    log_urls_in_scope = (url for url in log_urls if is_public(hostname_of(url)) and admission.out_of_scope(url) is None)
+    require_contact_for(chain(seeds, session.topic.examples.urls, log_urls_in_scope), "", resolve, session.folder)
 
 
 def require_contact_for(urls: Iterable[Url], contact: str, resolve: Sequence[str], folder: Path | None) -> None:
@@ -91,17 +91,17 @@ def require_contact_for(urls: Iterable[Url], contact: str, resolve: Sequence[str
 
     folder: of the collection, if there is one.
     """
-    own = {entry.partition("=")[0].strip().lower() for entry in resolve}
-    if contact or "*" in own:
+    redirected_hosts = {entry.partition("=")[0].strip().lower() for entry in resolve}
+    if contact or "*" in redirected_hosts:
         return
     for url in urls:
         name = hostname_of(url)
-        if name not in own and is_public(name):
-            this_one = f", for this one into {folder / FILE_NAME}" if folder else ""
+        if name not in redirected_hosts and is_public(name):
+            or_recipe = f", for this one into {folder / FILE_NAME}" if folder else ""
             raise RecipeError(
                 f"{name} is a public host, and those who run it must be able to reach you: say --contact "
                 f'you@example.org; or for all collections, write contact = "you@example.org" into '
-                f"{config_file()}{this_one}"
+                f"{config_file()}{or_recipe}"
             )
 
 
@@ -216,13 +216,13 @@ class LiveRun:
         if not await self.learn_topic():
             return None
         web = PrefetchedWeb(self._web, unvisited_examples(session))
-        named: list[Url] = []
+        sitemap_urls: list[Url] = []
         if settings.sitemaps or recipe.sitemaps:
-            named = await self._sitemap_urls(seeds)
-            seeds += named
+            sitemap_urls = await self._sitemap_urls(seeds)
+            seeds += sitemap_urls
         if uses_standing(recipe):
             self.learn_standing()
-        self._tell_default_strategy()
+        self._notify_default_strategy()
         if dropped := session.limits_dropped(recipe.scope):
             session.notify(
                 f"the run before was limited by {', '.join(dropped)}, and this one is not: a flag holds for one run, "
@@ -239,20 +239,18 @@ class LiveRun:
                 logs=session.access_log.prepare(log),
                 options=recipe.options or UNSET,
                 quotas=msgspec.to_builtins(quotas) or UNSET,
-                sitemap_seeds=len(named) or UNSET,
+                sitemap_seeds=len(sitemap_urls) or UNSET,
                 authority=session.authority_digest or UNSET,
             )
         )
         return self.crawl(web)
 
-    def _tell_default_strategy(self) -> None:
+    def _notify_default_strategy(self) -> None:
         """Tells the user before the first run with the default strategy if earlier runs used another one."""
         session = self._session
-        strategy, before = session.recipe.strategy, [run.strategy for run in session.collection.catalog.runs()]
-        if strategy == DEFAULT_STRATEGY and strategy not in before and before and before[-1] in STRATEGIES:
-            session.notify(
-                f"strategy {strategy}, the default, instead of {before[-1]}; --strategy {before[-1]} keeps it"
-            )
+        strategy, used = session.recipe.strategy, [run.strategy for run in session.collection.catalog.runs()]
+        if strategy == DEFAULT_STRATEGY and strategy not in used and used and used[-1] in STRATEGIES:
+            session.notify(f"strategy {strategy}, the default, instead of {used[-1]}; --strategy {used[-1]} keeps it")
 
     async def learn_topic(self) -> bool:
         """Makes the relevance judge, fetching example pages if needed; False if interrupted."""
@@ -290,8 +288,8 @@ class LiveRun:
         for _, place in session.collection.catalog.left_out(reason):
             if not session.status.has_room(session.recipe.stop):
                 break
-            before = session.collection.archive.event_at(place)
-            if isinstance(before, Visit) and (visit := assess(before.candidate, before.fetch)).is_kept:
+            archived = session.collection.archive.event_at(place)
+            if isinstance(archived, Visit) and (visit := assess(archived.candidate, archived.fetch)).is_kept:
                 session.loop.process(visit)
                 self._topic.observe(visit)
                 kept += 1
@@ -336,9 +334,9 @@ class LiveRun:
         await control.open()
         return await stack.enter_async_context(aclosing(crawl.visits()))
 
-    def _end(self, kind: type[BaseException] | None, *_: object) -> None:
+    def _end(self, error_type: type[BaseException] | None, *_: object) -> None:
         session = self._session
-        if kind is None:
+        if error_type is None:
             self._report_dead_pages()
             self._report_target()
             if not session.status.is_interrupted:

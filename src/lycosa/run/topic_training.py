@@ -344,7 +344,7 @@ class TopicTrainer:
         """The visits in memory, if they suffice to score all pages again and to re-rank the frontier."""
         history, strategy = self._history, self._session.loop.strategy
         is_enough = isinstance(self._judge, LinearModel) and type(strategy) in BY_LINKS_ALONE
-        return history if history is not None and history.is_whole and is_enough else None
+        return history if history is not None and history.is_complete and is_enough else None
 
     def _judge_history(self, history: FirstVisits) -> dict[str, float]:
         """Scores all visits again and re-ranks the frontier; returns the relevance of the stored pages."""

@@ -72,7 +72,7 @@ def import_archive(folder: Path, path: Path, *, clock: Clock, notify: Notify) ->
             if importer.is_known(fetch.url):
                 known += 1
                 continue
-            importer.take(fetch, {"imported from": path.name})
+            importer.add(fetch, {"imported from": path.name})
             pages += 1
             if pages % 1_000 == 0:
                 notify(f"{pages} pages imported")

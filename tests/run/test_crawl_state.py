@@ -85,7 +85,7 @@ def test_options_that_make_no_sense_any_more_do_not_close_a_collection(crawled: 
 def test_frontier_and_loop_are_restored_when_they_are_first_used(crawled: Path) -> None:
     with opened(crawled) as session:
         waiting_urls = len(session.frontier)
-    with opened(crawled, ranks=False) as session:
+    with opened(crawled, rerank=False) as session:
         assert not session.state.has_frontier
         assert len(session.frontier) == waiting_urls > 0
         assert session.state.has_frontier

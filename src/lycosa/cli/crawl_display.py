@@ -19,7 +19,7 @@ from lycosa.run.explanation import explain_no_pages
 from lycosa.run.guides import layers
 from lycosa.run.live import Visits
 from lycosa.run.omissions import Omission, omissions_in_words
-from lycosa.run.review import measured
+from lycosa.run.review import sample_result
 from lycosa.run.session import Session
 from lycosa.run.topic import calibration_of
 from lycosa.vocabulary.contracts import Strategy
@@ -82,7 +82,7 @@ def _suggestion(session: Session, omissions: list[Omission]) -> str:
 
 def _relevant_share(session: Session) -> str:
     status, calibration = session.status, calibration_of(session.recipe.topic, session.folder)
-    sample = measured(session.folder, session.collection.catalog)
+    sample = sample_result(session.folder, session.collection.catalog)
     if sample is not None and sample.is_enough:
         return (
             f"{sample.share:.0%} relevant (measured on {sample.drawn} pages drawn at random; "

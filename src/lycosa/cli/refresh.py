@@ -10,7 +10,7 @@ from lycosa import api
 from lycosa.refresh import POLICIES
 from lycosa.run.crawl import INTERRUPTED
 from lycosa.run.options import FetchOptions
-from lycosa.run.refresh import EXPAND, POLICY, NamedPage, Refresh, Refreshed
+from lycosa.run.refresh import DEFAULT_EXPAND, DEFAULT_POLICY, NamedPage, Refresh, RefreshResult
 from lycosa.run.session import Session
 from lycosa.vocabulary.event_loop import new_event_loop
 from lycosa.vocabulary.records import Change, Visit
@@ -29,10 +29,10 @@ def refresh(
     ],
     policy: Annotated[
         str, typer.Option(metavar="NAME", help=f"How to choose the pages to revisit; one of: {', '.join(POLICIES)}.")
-    ] = POLICY,
+    ] = DEFAULT_POLICY,
     expand: Annotated[
         float, typer.Option(metavar="SHARE", help="Share of the requests for new pages. 0: only known pages.")
-    ] = EXPAND,
+    ] = DEFAULT_EXPAND,
     log: PageLog = None,
     verbose: Verbose = False,
     as_json: Json = False,
@@ -96,7 +96,7 @@ class _RefreshProgress:
         )
 
 
-def _lines(result: Refreshed) -> list[str]:
+def _lines(result: RefreshResult) -> list[str]:
     looked = [
         f"{result.unchanged} unchanged",
         f"{result.changed} changed",

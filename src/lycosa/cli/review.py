@@ -16,11 +16,11 @@ from lycosa.run.open import open_for_reading
 from lycosa.run.review import (
     MIN_DRAWN,
     Batch,
-    Measured,
     ReviewPage,
+    SampleResult,
     add_to_sample,
-    choose,
-    measured,
+    choose_batch,
+    sample_result,
 )
 from lycosa.run.topic_training import LearntLabels
 from lycosa.run.upkeep import require_learning
@@ -73,8 +73,8 @@ class _Review:
         """Asks for the pages of a batch and learns from the answers; False if there are no more."""
         with open_for_reading(self._folder) as collection:
             recipe = load_recipe(self._folder, to_read=True)
-            batch = choose(
-                collection, self._folder, recipe, size=self._size, random=self._random, passed_over=self._seen
+            batch = choose_batch(
+                collection, self._folder, recipe, size=self._size, random=self._random, exclude=self._seen
             )
         if batch.known:
             add_to_sample(self._folder, batch.known, pages=batch.collected)
@@ -133,7 +133,7 @@ class _Review:
     def finish(self) -> None:
         """Says what the random pages tell of the collection."""
         with open_for_reading(self._folder) as collection:
-            found = measured(self._folder, collection.catalog)
+            found = sample_result(self._folder, collection.catalog)
         if self._as_json:
             learnt = self._learnt
             print_json(
@@ -148,7 +148,7 @@ class _Review:
             typer.echo(sample_in_words(found))
 
 
-def sample_in_words(found: Measured) -> str:
+def sample_in_words(found: SampleResult) -> str:
     """What a random sample says of the harvest rate."""
     drawn = (
         f"{found.good} of {counted(found.drawn, 'page')} drawn at random {'is' if found.good == 1 else 'are'} on topic"

@@ -11,7 +11,7 @@ from lycosa.collection.rows import Freshness, LatestChange, RunRow
 from lycosa.relevance.harvest import wilson_interval
 from lycosa.run.overview import Overview
 from lycosa.run.recall import RecallEstimate
-from lycosa.run.review import Measured
+from lycosa.run.review import SampleResult
 from lycosa.vocabulary.text import counted, visible
 
 from .options import Json, Name, print_json
@@ -97,7 +97,7 @@ def _lines(name: str, found: Overview) -> list[str]:
     return [visible(head, 300), *(f"{what:14}{visible(value, 300)}" for what, value in rows)]
 
 
-def _precision(sample: Measured) -> str:
+def _precision(sample: SampleResult) -> str:
     low, high = wilson_interval(sample.rightly, sample.called_relevant)
     return (
         f"{sample.rightly / sample.called_relevant:.0%} ({sample.rightly} of {sample.called_relevant} pages drawn at "

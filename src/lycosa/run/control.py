@@ -208,7 +208,7 @@ def execute_command(folder: Path, request: CrawlRequest, *, notify: Notify) -> C
     if reply is not None:
         return reply
     if request.do in ("block", "boost"):
-        with Session(folder, load_recipe(folder), clock=WallClock(), notify=notify, ranks=False) as session:
+        with Session(folder, load_recipe(folder), clock=WallClock(), notify=notify, rerank=False) as session:
             (steering.block if request.do == "block" else steering.boost)(folder, request.what)
             session.state.steer()
         return None

@@ -372,5 +372,5 @@ class LiveRun:
             holds=journal.holds(),
             interrupted=lambda: session.status.is_interrupted,
         )
-        session.notify(f"{counted(len(found.urls), 'URL')} in {counted(found.named, 'sitemap')}")
+        session.notify(f"{counted(len(found.urls), 'URL')} in {counted(found.sitemaps_named, 'sitemap')}")
         return found.urls

@@ -32,7 +32,7 @@ def remove_forgotten(
     checkpoint: Callable[[], None],
     notify: Notify,
 ) -> int:
-    """Removes what the user had forgotten, unless that was done; returns the number of removed pages.
+    """Removes what the user has asked to forget, unless that was done; returns the number of removed pages.
 
     The journal of upkeep records this until it is done, so that after a kill the next session does it again.
     """

@@ -354,7 +354,7 @@ class TopicTrainer:
             replace(each.visit, relevance=judge.relevance_of(*counts)) if (counts := each.term_counts) else each.visit
             for each in history
         ]
-        session.reranker.rank_by(visits)
+        session.reranker.rerank_by_visits(visits)
         relevances = {visit.page.url: visit.relevance for visit in visits if visit.page is not None and visit.is_kept}
         found: dict[str, float] = {url: relevance for url, relevance in relevances.items() if relevance is not None}
         session.status.recount([relevance >= RELEVANT for relevance in found.values()])

@@ -83,7 +83,7 @@ def label(folder: Path, labels: dict[Url, bool], *, clock: Clock, notify: Notify
     """Records labels, good and bad, and trains the model once. The labels are saved first."""
     recipe = load_recipe(folder, notify=notify)
     require_learning(folder, recipe)
-    with Session(folder, recipe, clock=clock, notify=notify, ranks=False) as session:
+    with Session(folder, recipe, clock=clock, notify=notify, rerank=False) as session:
         if labels:  # otherwise, those in the file are learnt
             steering.label(folder, labels)
         return TopicTrainer(session).learn_labels("pages were labelled")
@@ -97,7 +97,7 @@ def require_learning(folder: Path, recipe: Recipe) -> None:
 
 def undo(folder: Path, *, clock: Clock, notify: Notify) -> steering.SteeringCommand | None:
     """Undoes the last labels, block or boost and returns it; None if there is none."""
-    with Session(folder, load_recipe(folder), clock=clock, notify=notify, ranks=False) as session:
+    with Session(folder, load_recipe(folder), clock=clock, notify=notify, rerank=False) as session:
         command = steering.undo(folder)
         if command is not None and command.action == "label":
             TopicTrainer(session).learn_labels("labels were taken back")

@@ -37,7 +37,7 @@ _ANSWERS = {
 }  # fmt: skip
 _KEYS = "[y]es [n]o [s]kip [u]ndo [q]uit"
 _MAX_ANSWER = 100  # characters
-_WHY = {"uncertain": "the model is unsure", "top": "among the most relevant", "random": "drawn at random"}
+_REASONS = {"uncertain": "the model is unsure", "top": "among the most relevant", "random": "drawn at random"}
 
 
 def review(
@@ -49,11 +49,11 @@ def review(
 ) -> None:
     """Review pages, ten at a time, and retrain. Two of ten are drawn at random and measure the harvest rate."""
     require_learning(name, load_recipe(name))
-    run = _Review(name, size=size, random=Random(seed), as_json=as_json)
+    reviewer = _Review(name, size=size, random=Random(seed), as_json=as_json)
     done = 0
-    while (batches is None or done < batches) and run.batch():
+    while (batches is None or done < batches) and reviewer.batch():
         done += 1
-    run.finish()
+    reviewer.finish()
 
 
 class _Review:
@@ -114,18 +114,18 @@ class _Review:
             if verdict is not None:
                 steering.label(self._folder, {page.url: verdict})
                 if page.why == "random":
-                    given = {page.url: page.relevance}
-                    add_to_sample(self._folder, {page.url: verdict}, pages=batch.collected, relevances=given)
+                    relevances = {page.url: page.relevance}
+                    add_to_sample(self._folder, {page.url: verdict}, pages=batch.collected, relevances=relevances)
         return True, sum(verdict is not None for verdict in verdicts)
 
-    def _show(self, page: ReviewPage, number: int, of: int) -> None:
+    def _show(self, page: ReviewPage, number: int, total: int) -> None:
         if self._as_json:
-            print_json({"number": number, "of": of, **msgspec.to_builtins(page)})
+            print_json({"number": number, "of": total, **msgspec.to_builtins(page)})
             return
         relevance = "not judged" if page.relevance is None else f"relevance {page.relevance:.2f}"
-        typer.echo(f"\n{number} of {of}  {visible(page.title, 100) or '(no title)'}")
+        typer.echo(f"\n{number} of {total}  {visible(page.title, 100) or '(no title)'}")
         typer.echo(f"  {visible(page.url, 300)}")
-        typer.echo(f"  {relevance}, {_WHY[page.why]}")
+        typer.echo(f"  {relevance}, {_REASONS[page.why]}")
         if page.text:
             typer.echo(f"  {visible(page.text, 300)}")
         typer.echo(f"On the topic? {_KEYS} ", nl=False)
@@ -133,7 +133,7 @@ class _Review:
     def finish(self) -> None:
         """Says what the random pages tell of the collection."""
         with open_for_reading(self._folder) as collection:
-            found = sample_result(self._folder, collection.catalog)
+            sample = sample_result(self._folder, collection.catalog)
         if self._as_json:
             learnt = self._learnt
             print_json(
@@ -141,21 +141,20 @@ class _Review:
                     "labels": self._labelled,
                     "judged": learnt and learnt.judged,
                     "missing": learnt and learnt.missing,
-                    "sample": found and msgspec.to_builtins(found),
+                    "sample": sample and msgspec.to_builtins(sample),
                 }
             )
-        elif found is not None:
-            typer.echo(sample_in_words(found))
+        elif sample is not None:
+            typer.echo(sample_in_words(sample))
 
 
-def sample_in_words(found: SampleResult) -> str:
+def sample_in_words(sample: SampleResult) -> str:
     """What a random sample says of the harvest rate."""
-    drawn = (
-        f"{found.good} of {counted(found.drawn, 'page')} drawn at random {'is' if found.good == 1 else 'are'} on topic"
-    )
-    if not found.is_enough:
+    are = "is" if sample.good == 1 else "are"
+    drawn = f"{sample.good} of {counted(sample.drawn, 'page')} drawn at random {are} on topic"
+    if not sample.is_enough:
         return f"{drawn}; from {MIN_DRAWN} on, the harvest rate is shown as measured."
-    return f"Measured: {drawn}: {found.share:.0%}, probably within {found.low:.0%}–{found.high:.0%}."
+    return f"Measured: {drawn}: {sample.share:.0%}, probably within {sample.low:.0%}–{sample.high:.0%}."
 
 
 def _answers() -> Iterator[str]:

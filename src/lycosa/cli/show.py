@@ -22,41 +22,41 @@ _CHANGES_SHOWN = 5  # the latest
 def show(name: Name, as_json: Json = False) -> None:
     """Show what a collection holds. Pages, harvest rate, freshness, hosts, outcomes, what was left out, and runs."""
     with api.open(name) as collection:
-        found = collection.overview()
-    facts, sample, recall = found.facts, found.sample, found.recall
+        overview = collection.overview()
+    facts, sample, recall = overview.facts, overview.sample, overview.recall
     if as_json:
         print_json(
             {
                 "pages": facts.pages,
                 "relevant": facts.relevant,
                 "harvest_rate": facts.harvest_rate,
-                "harvest_low": found.harvest[0],
-                "harvest_high": found.harvest[1],
-                "harvest_measured": found.harvest_rate if found.is_measured else None,
+                "harvest_low": overview.harvest[0],
+                "harvest_high": overview.harvest[1],
+                "harvest_measured": overview.harvest_rate if overview.is_measured else None,
                 "sample": sample and msgspec.to_builtins(sample),
                 "recall": recall and recall.recall,
                 "recall_low": recall and recall.recall_low,
                 "recall_high": recall and recall.recall_high,
                 "relevant_left": recall and recall.relevant_left,
-                "recall_is_behind": found.is_recall_behind,
+                "recall_is_behind": overview.is_recall_behind,
                 "mean_standing": facts.mean_standing,
-                "target": found.target,
-                "waiting": found.waiting,
+                "target": overview.target,
+                "waiting": overview.waiting,
                 "hosts": facts.hosts,
                 "outcomes": facts.outcomes,
                 "skipped": facts.skipped,
-                "left_out": {each.kind: each.count for each in found.left_out},
+                "left_out": {each.kind: each.count for each in overview.left_out},
                 "languages": facts.languages,
                 "bytes": facts.bytes,
-                "freshness": _freshness(facts.freshness, found.changes),
+                "freshness": _freshness_as_json(facts.freshness, overview.changes),
                 "runs": facts.runs,
             }
         )
     else:
-        typer.echo("\n".join(_lines(str(name), found)))
+        typer.echo("\n".join(_lines(str(name), overview)))
 
 
-def _freshness(facts: Freshness, changes: list[LatestChange]) -> dict[str, object]:
+def _freshness_as_json(facts: Freshness, changes: list[LatestChange]) -> dict[str, object]:
     return {
         "looked_again": facts.looked_again,
         "changed": facts.changed,
@@ -69,9 +69,9 @@ def _freshness(facts: Freshness, changes: list[LatestChange]) -> dict[str, objec
     }
 
 
-def _lines(name: str, found: Overview) -> list[str]:
-    facts, sample, recall, target = found.facts, found.sample, found.recall, found.target
-    low, high = found.harvest
+def _lines(name: str, overview: Overview) -> list[str]:
+    facts, sample, recall, target = overview.facts, overview.sample, overview.recall, overview.target
+    low, high = overview.harvest
     if sample is not None and sample.is_enough:
         rate = f"{sample.share:.0%} measured on {sample.drawn} pages drawn at random, probably within "
         rate += f"{low:.0%}–{high:.0%}; the model calls {counted(facts.relevant, 'page')} relevant"
@@ -81,20 +81,23 @@ def _lines(name: str, found: Overview) -> list[str]:
     rows = [
         ("harvest rate", rate),
         *([] if sample is None or not sample.called_relevant else [("precision", _precision(sample))]),
-        *([] if recall is None else [("recall", _recall(recall, is_behind=found.is_recall_behind))]),
+        *([] if recall is None else [("recall", _recall(recall, is_behind=overview.is_recall_behind))]),
         *([] if target in (None, 1.0) else [("target", f"mean relevance of {target:g} or more, importance beside it")]),
         *([] if facts.mean_standing is None else [("importance", f"{facts.mean_standing:.2f} on average")]),
-        *_freshness_rows(facts.freshness, found.changes),
-        ("waiting", counted(found.waiting, "URL")),
-        ("outcomes", _counts(found.outcomes)),
-        *(("left out", str(each)) for each in found.left_out),
+        *_freshness_rows(facts.freshness, overview.changes),
+        ("waiting", counted(overview.waiting, "URL")),
+        ("outcomes", _counts(overview.outcomes)),
+        *(("left out", str(each)) for each in overview.left_out),
         ("skipped", _counts(facts.skipped)),
         ("languages", _counts(facts.languages)),
         ("hosts", _counts(facts.hosts, 8)),
     ]
-    rows += [("run", f"{_moment(run.at)} {_kind_of(run)}: {run.stop_reason or 'not ended'}") for run in facts.runs[-5:]]
+    rows += [
+        ("run", f"{_moment(run.at)} {_description_of(run)}: {run.stop_reason or 'not ended'}")
+        for run in facts.runs[-5:]
+    ]
     head = f"{name}: {counted(facts.pages, 'page')} on {counted(len(facts.hosts), 'host')}, {facts.bytes / 1e6:.1f} MB"
-    return [visible(head, 300), *(f"{what:14}{visible(value, 300)}" for what, value in rows)]
+    return [visible(head, 300), *(f"{key:14}{visible(value, 300)}" for key, value in rows)]
 
 
 def _precision(sample: SampleResult) -> str:
@@ -123,7 +126,7 @@ def _freshness_rows(facts: Freshness, changes: list[LatestChange]) -> list[tuple
     return rows + [(each.change, f"{_moment(each.at)} {each.url} {each.title}") for each in changes[:_CHANGES_SHOWN]]
 
 
-def _kind_of(run: RunRow) -> str:
+def _description_of(run: RunRow) -> str:
     return run.strategy if not run.refresh else f"refresh by {run.refresh.get('policy')}"
 
 
@@ -132,7 +135,7 @@ def _moment(at: float) -> str:
 
 
 def _counts(counts: dict[str, int], limit: int = 6) -> str:
-    shown = [f"{what or 'unknown'} {count}" for what, count in list(counts.items())[:limit]]
+    shown = [f"{name or 'unknown'} {count}" for name, count in list(counts.items())[:limit]]
     if len(counts) > limit:
         shown.append(f"and {len(counts) - limit} more")
     return ", ".join(shown) or "none"

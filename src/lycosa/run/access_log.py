@@ -13,7 +13,7 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import JsonValue
 
 from .guides import layers, recorded_reference, require_unchanged
-from .trust import own_file
+from .trust import allowed_file
 
 
 class LogReference(Struct, frozen=True):
@@ -61,7 +61,7 @@ def log_of_run(recorded: JsonValue, strategy: str, *, folder: Path) -> OpenLog |
     if reference is None:
         return None
     check_takes_log(strategy)
-    found = _open(msgspec.structs.replace(reference, file=str(own_file(folder, reference.file))))
+    found = _open(msgspec.structs.replace(reference, file=str(allowed_file(folder, reference.file))))
     return require_unchanged(found, reference, what=f"the log {reference.file}")
 
 

@@ -276,7 +276,7 @@ class LiveRun:
         if changed and session.status.pages:
             session.notify(f"changed: {', '.join(changed)}; the waiting links are ranked again for {run.strategy}")
             session.reranker.rerank(missing_standing=self._standing.judge)
-        self._standing.judge_anew()
+        self._standing.rescore_pages()
         self._topic.train_if_due()  # in case the last run was killed before training
         if session.recipe.scope.keep_noindex:
             self._store_pages_left_out(LeftOutReason.NOINDEX)

@@ -16,7 +16,7 @@ from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.files import write_file
 from lycosa.vocabulary.records import Url
 
-from .trust import note_made_here
+from .trust import record_made_here
 
 
 def new_collection(
@@ -69,7 +69,7 @@ def new_collection(
         }
         text = _uncomment_keys(text, {**msgspec.to_builtins(scope), **tables})
         write_file(folder / FILE_NAME, text)
-        note_made_here(folder)
+        record_made_here(folder)
     except OSError as error:
         raise CollectionError(f"cannot write {folder}: {error.strerror}") from None
     return folder / FILE_NAME

@@ -16,7 +16,7 @@ from lycosa.vocabulary.records import JsonValue, Page
 
 from .guides import recorded_reference, require_unchanged
 from .taxonomies import load_taxonomy
-from .trust import own_file, plain_file
+from .trust import allowed_file, plain_file
 
 
 class MapReference(Struct, frozen=True):
@@ -81,7 +81,7 @@ def map_of_run(recorded: JsonValue, strategy: str, *, folder: Path) -> OpenMap |
         return None
     check_takes_map(strategy)
     for name in filter(None, (reference.atlas, reference.taxonomy)):
-        own_file(folder, name)
+        allowed_file(folder, name)
     return require_unchanged(_open(reference), reference, what=f"the atlas {reference.atlas}")
 
 

@@ -202,7 +202,7 @@ def test_pages_that_were_refused_are_told_apart_and_were_not_looked_at():
 
 def test_a_page_that_has_vanished_is_named_as_it_was():
     tally = RefreshTally()
-    tally.known[HOME] = NamedPage(HOME, "Home", 0.4)
+    tally.chosen[HOME] = NamedPage(HOME, "Home", 0.4)
     tally.add(look(HOME, Change.VANISHED, at=T))
     result = tally.result(**REST)
     assert (result.looked_at, result.vanished, result.vanished_pages) == (1, 1, [NamedPage(HOME, "Home", 0.4)])

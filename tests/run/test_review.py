@@ -85,7 +85,7 @@ def test_every_page_is_as_likely_to_be_drawn(folder: Path) -> None:
 def test_a_labelled_page_that_is_drawn_counts_without_being_asked_for(folder: Path) -> None:
     steering.label(folder, {Url(url): number % 2 == 0 for number, url in enumerate(pages(folder))})
     batch = batch_of(folder)
-    assert len(batch.known) == RANDOM_PER_BATCH
+    assert len(batch.labelled_before) == RANDOM_PER_BATCH
     assert not [page for page in batch.pages if page.why == "random"]
 
 

@@ -17,7 +17,7 @@ from lycosa.web.outcomes import outcome_in_words
 
 from .options import Json, Name, UrlArgument, print_json
 
-_MAX_FETCHES = 10  # that are shown, the latest
+_MAX_FETCHES = 10  # latest fetches that are shown
 _MAX_LINE = 400  # characters
 _MAX_REASONS = 2_000  # characters, in a line of their own
 _WHY = "  why: "
@@ -39,7 +39,7 @@ def explain(name: Name, url: UrlArgument, as_json: Json = False) -> None:
 
 
 def explained(collection: api.OpenCollection, url: Url) -> tuple[str, list[str]]:
-    """What has become of a URL, in a word and in lines that are safe to show."""
+    """The state of a URL in a word, and its explanation in lines that are safe to print."""
     facts = collection.explain(url)
     unknown = _lines_if_unknown(collection.summary().omissions) if facts["state"] == "unknown" else []
     return facts["state"], [_safe_line(line) for line in [*_lines(facts, str(collection.folder)), *unknown]]

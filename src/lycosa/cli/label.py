@@ -50,7 +50,7 @@ def label(
         raise UsageError("no URL to label; give one or several, or a file of them with --file")
     if len(labels) > MAX_LABELS:
         raise UsageError(f"{len(labels)} URLs are too many at once; give up to {MAX_LABELS}")
-    good_urls, bad_urls = ([url for url, verdict in labels.items() if verdict is kind] for kind in (True, False))
+    good_urls, bad_urls = ([url for url, verdict in labels.items() if verdict is is_good] for is_good in (True, False))
     learnt = api.label(name, good=good_urls, bad=bad_urls, notify=notify)
     if as_json:
         print_json({"labels": len(labels), "judged": learnt.judged, "missing": learnt.missing})

@@ -86,7 +86,7 @@ def import_(
         report_each = (lambda outcome: None) if quiet or as_json else partial(_report, options)
         done = import_logs(files, into, options, now=time.time(), count=count, report=report_each)
     if as_json:
-        print_json({"log": str(into), "files": [_outcome_as_json(each) for each in done]})
+        print_json({"log": str(into), "files": [_outcome_as_json(outcome) for outcome in done]})
         return
     if quiet:
         return

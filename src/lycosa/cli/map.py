@@ -150,10 +150,10 @@ def show(
 ) -> None:
     """Show what an atlas contains. Its topics, their size, portals and where they came from."""
     with elapsed_notice("reading the atlas", quiet=as_json), Atlas(atlas, allow_private=allow_private) as opened:
-        topics = [opened.facts(each) for each in opened.topics()]
+        topics = [opened.facts(name) for name in opened.topics()]
         if topic is not None and topic not in opened.topics():
             opened.portals_of(topic)  # raises an error that names the topics
-        maps = {each.name: opened.crawl_map(each.name) for each in topics}
+        maps = {facts.name: opened.crawl_map(facts.name) for facts in topics}
         citations = opened.citations()
         left_out = opened.left_out
     if svg is not None:
@@ -193,7 +193,7 @@ def merge(
     as_json: Json = False,
 ) -> None:
     """Merge two atlases into one. Maps of topics that both have are drawn again."""
-    if out.exists() and not any(each.exists() and out.samefile(each) for each in (first, second)):
+    if out.exists() and not any(atlas.exists() and out.samefile(atlas) for atlas in (first, second)):
         raise UsageError(f"{out} is there already; give another --out")
     with elapsed_notice("merging", quiet=as_json):
         left_out = merge_atlases(first, second, out, now=time.time(), allow_private=allow_private)
@@ -224,7 +224,7 @@ def export(
     rows = 0
     with Atlas(atlas, allow_private=allow_private) as opened, elapsed_notice("writing", quiet=as_json):
         topics = opened.topics() if topic is None else (topic,)
-        portals = [len(opened.portals_of(each)) for each in topics]
+        portals = [len(opened.portals_of(name)) for name in topics]
         ties = sum(count * (count - 1) // 2 for count in portals)
         if clique and ties > MAX_PORTAL_TIES:
             raise UsageError(
@@ -234,9 +234,9 @@ def export(
         with nullcontext(sys.stdout.buffer) if out == STANDARD_OUTPUT else output_file(out) as file:
             table = csv.writer(getwriter("utf-8")(file))
             table.writerow(("topic", "from", "to", "kind"))
-            for each in topics:
-                for edge in opened.edges(each, clique=clique):
-                    table.writerow((csv_cell(each), *edge))
+            for name in topics:
+                for edge in opened.edges(name, clique=clique):
+                    table.writerow((csv_cell(name), *edge))
                     rows += 1
         left_out = opened.left_out
     if as_json:

@@ -37,7 +37,7 @@ UrlArgument = Annotated[str, typer.Argument(metavar="URL", help="http://… or h
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 _TERMINAL_CONTROLS = re.compile(
     "[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]"
-)  # and C0, which JSON escapes anyway
+)  # without C0 controls, which JSON escapes anyway
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 
 PageLog = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a line per page to FILE.")]
@@ -159,7 +159,7 @@ def print_json(value: Any) -> None:
 
 @contextmanager
 def standard_output() -> Iterator[BinaryIO]:
-    """Standard output, for bytes; where it cannot be written, one line for the user."""
+    """Standard output, for bytes; an error of writing it is raised as one that the user understands."""
     try:
         yield sys.stdout.buffer
         sys.stdout.flush()

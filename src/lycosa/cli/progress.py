@@ -28,7 +28,7 @@ class ProgressScores(NamedTuple):
 
     mean_standing: float | None = None  # of the pages of this run
     recent_relevance: float | None = None  # mean relevance of the latest pages
-    relevance: float | None = None  # of the page on which the last one was found, as are the two that follow
+    relevance: float | None = None  # of the page on which the last one was found; likewise the next two
     standing: float | None = None
     utility: float | None = None
     is_estimate: bool = False  # whether a model, not a rule, decides what is relevant
@@ -85,7 +85,7 @@ class Progress:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if not self._is_shown:
             self._show()

@@ -57,7 +57,7 @@ def review(
 
 
 class _Review:
-    """The batches of one command."""
+    """The batches that one command shows, with what was labelled and learnt."""
 
     def __init__(self, folder: Path, *, size: int, random: Random, as_json: bool):
         self._folder = folder
@@ -76,8 +76,8 @@ class _Review:
             batch = choose_batch(
                 collection, self._folder, recipe, size=self._size, random=self._random, exclude=self._seen
             )
-        if batch.known:
-            add_to_sample(self._folder, batch.known, pages=batch.collected)
+        if batch.labelled_before:
+            add_to_sample(self._folder, batch.labelled_before, pages=batch.collected)
         if not batch.pages:
             if not self._as_json:
                 typer.echo("No page is left to review.")
@@ -85,7 +85,7 @@ class _Review:
         try:
             goes_on, labelled = self._ask(batch)
         except KeyboardInterrupt:
-            goes_on, labelled = False, 1  # what was answered is noted, and learnt
+            goes_on, labelled = False, 1  # answers are saved already; the model learns from them
         if labelled:
             self._learnt = label_pages(self._folder, {}, notify=notify)
             self._labelled += labelled
@@ -131,7 +131,7 @@ class _Review:
         typer.echo(f"On the topic? {_KEYS} ", nl=False)
 
     def finish(self) -> None:
-        """Says what the random pages tell of the collection."""
+        """Prints the result of the random sample."""
         with open_for_reading(self._folder) as collection:
             sample = sample_result(self._folder, collection.catalog)
         if self._as_json:

@@ -76,10 +76,10 @@ def seeds(
     )
     contact = checked_contact(options.get("contact") or "", "--contact") or user_contact()
     with elapsed_notice("asking for seeds"):
-        found = asyncio.run(_find(sources, settings_of(options), contact, delay))
-    urls = list(dict.fromkeys(url for source in found for url in source.urls))
+        results = asyncio.run(_find(sources, settings_of(options), contact, delay))
+    urls = list(dict.fromkeys(url for result in results for url in result.urls))
     if as_json:
-        print_json(found)
+        print_json(results)
     else:
         with output_file(out) if out else nullcontext(sys.stdout.buffer) as file:
             file.write("".join(f"{url}\n" for url in urls).encode())
@@ -94,8 +94,8 @@ def _checked_address(url: str, flag: str) -> str:
 
 
 async def _find(sources: SeedSources, settings: Settings, contact: str, delay: float) -> list[FoundSeeds]:
-    found = []
-    async for source in find_seeds(sources, settings, contact, clock=WallClock(), delay=delay):
-        notify(f"{source.source}: {counted(len(source.urls), 'URL')}{f'; {source.problem}' if source.problem else ''}")
-        found.append(source)
-    return found
+    results = []
+    async for result in find_seeds(sources, settings, contact, clock=WallClock(), delay=delay):
+        notify(f"{result.source}: {counted(len(result.urls), 'URL')}{f'; {result.problem}' if result.problem else ''}")
+        results.append(result)
+    return results

@@ -45,7 +45,7 @@ def show(name: Name, as_json: Json = False) -> None:
                 "hosts": facts.hosts,
                 "outcomes": facts.outcomes,
                 "skipped": facts.skipped,
-                "left_out": {each.kind: each.count for each in overview.left_out},
+                "left_out": {omission.kind: omission.count for omission in overview.left_out},
                 "languages": facts.languages,
                 "bytes": facts.bytes,
                 "freshness": _freshness_as_json(facts.freshness, overview.changes),
@@ -64,7 +64,8 @@ def _freshness_as_json(facts: Freshness, changes: list[LatestChange]) -> dict[st
         "oldest_look": None if facts.oldest_look is None else iso(facts.oldest_look),
         "latest_look": None if facts.latest_look is None else iso(facts.latest_look),
         "latest_changes": [
-            {"url": each.url, "title": each.title, "change": each.change, "at": iso(each.at)} for each in changes
+            {"url": change.url, "title": change.title, "change": change.change, "at": iso(change.at)}
+            for change in changes
         ],
     }
 
@@ -87,7 +88,7 @@ def _lines(name: str, overview: Overview) -> list[str]:
         *_freshness_rows(facts.freshness, overview.changes),
         ("waiting", counted(overview.waiting, "URL")),
         ("outcomes", _counts(overview.outcomes)),
-        *(("left out", str(each)) for each in overview.left_out),
+        *(("left out", str(omission)) for omission in overview.left_out),
         ("skipped", _counts(facts.skipped)),
         ("languages", _counts(facts.languages)),
         ("hosts", _counts(facts.hosts, 8)),
@@ -123,7 +124,9 @@ def _freshness_rows(facts: Freshness, changes: list[LatestChange]) -> list[tuple
     seen = f"{_moment(facts.oldest_look)} to {_moment(facts.latest_look)}"
     again = f"{facts.looked_again} rechecked, {facts.changed} changed, {facts.vanished} gone"
     rows = [("checked", f"{seen}; {again}")]
-    return rows + [(each.change, f"{_moment(each.at)} {each.url} {each.title}") for each in changes[:_CHANGES_SHOWN]]
+    return rows + [
+        (change.change, f"{_moment(change.at)} {change.url} {change.title}") for change in changes[:_CHANGES_SHOWN]
+    ]
 
 
 def _description_of(run: RunRow) -> str:

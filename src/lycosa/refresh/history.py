@@ -43,10 +43,10 @@ class HistoryTable:
         """Time since the last fetch: infinite if there was none, 0 if the clock was set back since."""
         return np.where(np.isnan(self.fetched_at), np.inf, np.maximum(0.0, now - self.fetched_at))
 
-    def only(self, wanted: Sequence[bool]) -> Self:
-        """The rows for which `wanted` is true."""
+    def only(self, mask: Sequence[bool]) -> Self:
+        """The rows for which `mask` is true."""
         columns = [field.name for field in fields(self) if field.name != "urls"]
-        rows = np.flatnonzero(wanted)
+        rows = np.flatnonzero(mask)
         return replace(
             self,
             urls=[self.urls[row] for row in rows.tolist()],

@@ -38,17 +38,17 @@ class OpenLog(Struct, frozen=True):
         return Guided(strategy, self.access_log)
 
 
-def open_log(settings: Logs, folder: Path, *, known: OpenLog | None = None) -> OpenLog | None:
+def open_log(settings: Logs, folder: Path, *, current: OpenLog | None = None) -> OpenLog | None:
     """The log that a recipe names, if any.
 
-    known: an open log, reused if it is the same.
+    current: the log that is open now, reused if it is the same.
     """
     if not settings.file:
         return None
     file = str((folder / settings.file).absolute())
     reference = LogReference(file, settings.half_life, settings.min_users, "")
-    if known is not None and msgspec.structs.replace(known.reference, stamp="") == reference:
-        return known
+    if current is not None and msgspec.structs.replace(current.reference, stamp="") == reference:
+        return current
     return _open(reference)
 
 
@@ -61,8 +61,8 @@ def log_of_run(recorded: JsonValue, strategy: str, *, folder: Path) -> OpenLog |
     if reference is None:
         return None
     check_takes_log(strategy)
-    found = _open(msgspec.structs.replace(reference, file=str(allowed_file(folder, reference.file))))
-    return require_unchanged(found, reference, what=f"the log {reference.file}")
+    opened = _open(msgspec.structs.replace(reference, file=str(allowed_file(folder, reference.file))))
+    return require_unchanged(opened, reference, what=f"the log {reference.file}")
 
 
 def _open(reference: LogReference) -> OpenLog:

@@ -92,9 +92,9 @@ def _check_topics(plan: AtlasPlan, taxonomy: Taxonomy | None, collections: Seque
         raise UsageError(f"--for {topic} names no topic; write --related {topic}, or give the topic another name")
     if taxonomy is None and len(plan.topics) > 1:
         raise UsageError("to tell several topics apart, give --taxonomy; or build the maps one after the other")
-    known = taxonomy.topics if taxonomy is not None else plan.topics or collections
+    known_topics = taxonomy.topics if taxonomy is not None else plan.topics or collections
     for topic in (*plan.topics, *plan.related):
-        if topic in (*known, AUTO, NONE):
+        if topic in (*known_topics, AUTO, NONE):
             continue
         if taxonomy is None:
             raise UsageError(f"without --taxonomy, nothing tells which pages are on {topic!r}; give one")

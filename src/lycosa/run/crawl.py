@@ -192,8 +192,8 @@ class Assessor:
         return host_of(page.url) == host_of(duplicate_of) or self.duplicates.copies(page.digest) >= _MAX_MIRRORS
 
     def _duplicate_of(self, page: Page) -> Url | None:
-        found = self.duplicates.find(page.fingerprint)
-        return None if found == page.url else found  # not a duplicate of its own earlier version
+        original = self.duplicates.find(page.fingerprint)
+        return None if original == page.url else original  # not a duplicate of its own earlier version
 
     def _left_out(self, page: Page) -> LeftOut | None:
         if page.noindex and not self.keep_noindex:
@@ -468,9 +468,9 @@ class _Fetches:
                 f"the harvest has dried up: none of the last {budget.dry_after} pages was relevant "
                 "(--dry-after 0 goes on all the same)"
             )
-        elif budget.recall is not None and (found := self._crawl.recall()) and found.reaches(budget.recall):
+        elif budget.recall is not None and (estimate := self._crawl.recall()) and estimate.reaches(budget.recall):
             status.stop(
-                f"the recall is {budget.recall:g} or more, as asked: {found.found} relevant pages were found, "
-                f"and some {found.relevant_left:.0f} are left within reach"
+                f"the recall is {budget.recall:g} or more, as asked: {estimate.found} relevant pages were found, "
+                f"and some {estimate.relevant_left:.0f} are left within reach"
             )
         return bool(status.stop_reason)

@@ -288,8 +288,8 @@ class CrawlState:
     def _queue_seeds(self, run: RunStart, *, offered_before: Set[Url]) -> None:
         """Queues the new seeds of a run, and again those that failed before.
 
-        offered_before: seeds of earlier runs under the same limits. While others wait, those of them that are not known
-            any more stay out: a crawl that was not stopped would not offer them again either.
+        offered_before: seeds that earlier runs with the same limits have queued. While other URLs wait, those of them
+            that the frontier has dropped since are not queued again, as in a crawl that was not stopped.
         """
         nothing_waits = not len(self.frontier)
         seeds = [

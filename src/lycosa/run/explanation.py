@@ -15,7 +15,7 @@ from lycosa.web.outcomes import outcome_in_words, was_requested
 from .forgotten import is_forgotten, read_forgotten
 
 _MAX_PATH_LENGTH = 50  # pages
-_MAX_SEEDS = 5  # named
+_MAX_SEEDS = 5  # seeds whose outcomes are named
 _MAX_HOPS = 5  # redirects followed
 
 

@@ -15,7 +15,7 @@ MAX_VISITS = 1_500  # of about 12 KB each; the last re-ranking is at 1,280 pages
 
 
 class SlimVisit(NamedTuple):
-    """A visit without text and body, with the codes and counts of the terms of its page."""
+    """A visit without text and body, with the codes (hashes) and counts of the terms of its page."""
 
     visit: Visit
     codes: Codes | None  # None without a page

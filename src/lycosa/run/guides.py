@@ -81,7 +81,10 @@ def recorded_reference(recorded: JsonValue, reference_type: type[R]) -> R | None
 
 
 def require_unchanged(guide: G, reference: Struct, *, what: str) -> G:
-    """The guide that a run refers to; UsageError if it has changed since."""
+    """Returns the guide; UsageError if it has changed since a run recorded this reference.
+
+    what: the guide in words, for the message.
+    """
     if guide.reference != reference:
         raise UsageError(f"{what} has changed since")
     return guide

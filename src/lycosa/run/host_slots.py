@@ -59,6 +59,6 @@ class CurrentSlots:
         self._max_fetches = min(fetches, self._max_fetches)
 
     def warn_once(self) -> bool:
-        """Whether the user is still to be warned that fewer fetches run at a time; True only the first time."""
+        """Whether to warn the user that fewer fetches run at a time: True only for the first call."""
         is_first, self._has_warned = not self._has_warned, True
         return is_first

@@ -159,18 +159,18 @@ def describe_target_result(target: RelevanceTarget) -> str:
     """Whether the relevance target was met, in one line."""
     pages = f"the last {len(target)} pages are" if len(target) > 1 else "the last page is"
     recent_relevance = target.recent_relevance or 0.0
-    found = f"{pages} of relevance {recent_relevance:.2f} on average"
+    recent = f"{pages} of relevance {recent_relevance:.2f} on average"
     if not target.is_in_reach and recent_relevance < target.target:
-        return f"target {target.target:g} was out of reach: {found}, so links were followed by relevance alone"
+        return f"target {target.target:g} was out of reach: {recent}, so links were followed by relevance alone"
     if not target.is_in_reach:
         return (
-            f"target {target.target:g}: {found}; the waiting links are below it, "
+            f"target {target.target:g}: {recent}; the waiting links are below it, "
             "so links were followed by relevance alone"
         )
     if target.alpha == 0.0:
-        return f"target {target.target:g}: {found}, so links were followed by importance alone"
+        return f"target {target.target:g}: {recent}, so links were followed by importance alone"
     return (
-        f"target {target.target:g}: {found}; relevance weighs {target.alpha:.2f}, importance {1.0 - target.alpha:.2f}"
+        f"target {target.target:g}: {recent}; relevance weighs {target.alpha:.2f}, importance {1.0 - target.alpha:.2f}"
     )
 
 
@@ -197,7 +197,7 @@ class LiveRun:
             dict.fromkeys((*session.recipe_seeds(notify=session.notify), *session.not_forgotten(settings.seeds)))
         )
         quotas = recipe.stop.quotas()
-        log = open_log(recipe.logs, session.folder, known=session.access_log.active)
+        log = open_log(recipe.logs, session.folder, current=session.access_log.active)
         if not seeds and log is None:
             if session.topic.examples.contradictory:
                 raise RecipeError(
@@ -361,7 +361,7 @@ class LiveRun:
 
     async def _sitemap_urls(self, seeds: Iterable[Url]) -> list[Url]:
         session, journal = self._session, PreCrawlJournal(self._session)
-        found = await urls_in_sitemaps(
+        listed = await urls_in_sitemaps(
             self._web,
             robots=self._web,
             hosts_of=seeds,
@@ -372,5 +372,5 @@ class LiveRun:
             holds=journal.holds(),
             interrupted=lambda: session.status.is_interrupted,
         )
-        session.notify(f"{counted(len(found.urls), 'URL')} in {counted(found.sitemaps_named, 'sitemap')}")
-        return found.urls
+        session.notify(f"{counted(len(listed.urls), 'URL')} in {counted(listed.sitemaps_named, 'sitemap')}")
+        return listed.urls

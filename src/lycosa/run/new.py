@@ -78,20 +78,20 @@ def new_collection(
 FilesOrLines = Path | Sequence[str | Path]  # a file; or several files and lines
 
 
-def _examples(given: FilesOrLines, what: str, notify: Callable[[str], None]) -> list[Example]:
-    files, lines = _files_and_lines(given)
-    found = [example for file in files for example in read_examples(file, notify=notify)]
-    return found + examples_in((" ".join(line.split()) for line in lines), Path(what), notify=notify)
+def _examples(source: FilesOrLines, name: str, notify: Callable[[str], None]) -> list[Example]:
+    files, lines = _files_and_lines(source)
+    examples = [example for file in files for example in read_examples(file, notify=notify)]
+    return examples + examples_in((" ".join(line.split()) for line in lines), Path(name), notify=notify)
 
 
-def _seeds(given: FilesOrLines, notify: Callable[[str], None]) -> list[Url]:
-    files, lines = _files_and_lines(given)
-    found = [url for file in files for url in read_seeds(file, notify=notify)]
-    return list(dict.fromkeys(found + seeds_in(lines, "seeds", notify=notify)))
+def _seeds(source: FilesOrLines, notify: Callable[[str], None]) -> list[Url]:
+    files, lines = _files_and_lines(source)
+    urls = [url for file in files for url in read_seeds(file, notify=notify)]
+    return list(dict.fromkeys(urls + seeds_in(lines, "seeds", notify=notify)))
 
 
-def _files_and_lines(given: FilesOrLines) -> tuple[list[Path], list[str]]:
-    entries = [given] if isinstance(given, Path) else given
+def _files_and_lines(source: FilesOrLines) -> tuple[list[Path], list[str]]:
+    entries = [source] if isinstance(source, Path) else source
     return [entry for entry in entries if isinstance(entry, Path)], [
         entry for entry in entries if isinstance(entry, str)
     ]

@@ -22,7 +22,7 @@ class Omission(Struct, frozen=True):
 
     kind: str  # one word, for programs
     count: int
-    what: str
+    what: str  # in words
     remedy: str  # how to change it, or that nothing can
 
     def __str__(self) -> str:
@@ -162,8 +162,8 @@ def _links(omissions: Omissions, recipe: Recipe) -> Iterator[Omission]:
 
 def _type_of(detail: str) -> str:
     """The media type in the detail of a fetch that is not HTML; "PDF" for the most frequent one."""
-    kind = type_in(detail) or "unknown"
-    return {"application/pdf": "PDF"}.get(kind, visible(kind, 60))
+    media_type = type_in(detail) or "unknown"
+    return {"application/pdf": "PDF"}.get(media_type, visible(media_type, 60))
 
 
 def _most_frequent(counts: Mapping[str, int]) -> str:

@@ -49,7 +49,7 @@ def open_collection(
 
 
 def reader_of(recipe: Recipe, *, is_left_out: Callable[[Url], bool] | None = None) -> Reader:
-    """The page reader for a recipe; it drops links to URLs for which `is_left_out`."""
+    """The page reader for a recipe; it drops links to URLs for which `is_left_out` is true."""
     return Reader(
         stem=recipe.topic.stem,
         check_language=bool(recipe.scope.languages),

@@ -33,7 +33,7 @@ from .session import Session
 DEFAULT_POLICY = "crawl-value"
 DEFAULT_EXPAND = 0.7  # share of the requests for waiting links; within 2 % of the best in the study `one-budget`
 MAX_REQUESTS = 10**12  # more must be a mistake
-NEXT_REFRESH_AFTER = 86_400.0  # seconds; the changes that each policy then expects are part of a result
+NEXT_REFRESH_AFTER = 86_400.0  # seconds until the next refresh, whose changes each policy is asked to estimate
 MAX_NAMED = 5  # most important pages of each kind that a result lists
 MIN_IMPORTANCE = 0.01  # of any page, so that each is fetched again some time
 _DEFAULT_SCORE = 0.5  # relevance or standing if no page of the collection has one
@@ -128,7 +128,7 @@ class RefreshTally:
 
     def __init__(self) -> None:
         self.counts: Counter[Change | str] = Counter()
-        self.known: dict[Url, NamedPage] = {}  # the pages to fetch again, before the refresh
+        self.chosen: dict[Url, NamedPage] = {}  # the pages to fetch again, before the refresh
         self.mean_scores = MeanScores()  # of the collection
         self._named: dict[Change | str, list[NamedPage]] = {}
 
@@ -144,7 +144,7 @@ class RefreshTally:
     def _named_page(self, visit: Visit) -> NamedPage:
         url = visit.candidate.url
         if visit.page is None or not visit.is_kept:
-            return self.known.get(url, NamedPage(url, "", 0.0))
+            return self.chosen.get(url, NamedPage(url, "", 0.0))
         return NamedPage(url, visit.page.title, round(self.mean_scores.importance(visit.relevance, visit.standing), 4))
 
     @property
@@ -294,15 +294,15 @@ class Refresh(Visits):
         """`count` pages to fetch again, most urgent first, without pages chosen before and those of hosts in
         `excluded_hosts`; their stored versions are loaded into the memory.
         """
-        now, catalog, known = self._session.clock.now(), self._session.collection.catalog, self.tally.known
-        table = table.only([url not in known and host_of(url) not in excluded_hosts for url in table.urls])
+        now, catalog, chosen_before = self._session.clock.now(), self._session.collection.catalog, self.tally.chosen
+        table = table.only([url not in chosen_before and host_of(url) not in excluded_hosts for url in table.urls])
         rows = policy_for(self._plan.policy, seed=self._seed()).choose(table, now, count)
         ages = table.ages(now)
         chosen = []
         for row in rows.tolist():
             page = catalog.page(table.urls[row])
             if page is not None:
-                self.tally.known[page.url] = NamedPage(page.url, page.title, round(float(table.importance[row]), 4))
+                self.tally.chosen[page.url] = NamedPage(page.url, page.title, round(float(table.importance[row]), 4))
                 because = {"refresh": self._plan.policy, "days": round(float(ages[row]) / 86_400, 3)}
                 chosen.append(
                     Candidate(

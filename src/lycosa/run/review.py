@@ -53,7 +53,7 @@ class Batch(Struct, frozen=True):
 
     pages: tuple[ReviewPage, ...]
     collected: int  # pages of the collection when the random ones were drawn
-    known: dict[Url, bool] = {}  # random pages that were labelled before
+    labelled_before: dict[Url, bool] = {}  # random pages that were labelled before
 
 
 def choose_batch(
@@ -72,13 +72,16 @@ def choose_batch(
     drawn_before = {page.url for page in read_sample(folder)}
     rows = [row for row in catalog.page_scores() if row.url not in drawn_before]
     drawn = [page.url for page in random.sample(rows, min(RANDOM_PER_BATCH, size, len(rows)))]
-    known = {url: labels[url] for url in drawn if url in labels}
+    labelled_before = {url: labels[url] for url in drawn if url in labels}
     excluded = {*labels, *exclude, *drawn}
     chosen = _choose_informative(catalog, size - len(drawn), excluded)
-    to_show: list[tuple[Url, ReasonChosen]] = [*chosen, *((url, "random") for url in drawn if url not in known)]
+    to_show: list[tuple[Url, ReasonChosen]] = [
+        *chosen,
+        *((url, "random") for url in drawn if url not in labelled_before),
+    ]
     random.shuffle(to_show)  # so that the order does not reveal which are random
     pages = (_review_page(collection, url, why) for url, why in to_show)
-    return Batch(tuple(page for page in pages if page is not None), catalog.count(), known)
+    return Batch(tuple(page for page in pages if page is not None), catalog.count(), labelled_before)
 
 
 def _choose_informative(catalog: Queries, size: int, excluded: set[Url]) -> list[tuple[Url, ReasonChosen]]:

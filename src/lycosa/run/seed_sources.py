@@ -37,7 +37,7 @@ WAYBACK = "https://web.archive.org/cdx/search/cdx"
 TIMEOUT = 60.0  # seconds for a whole request: indexes are slow
 DELAY = 1.0  # seconds between two requests to one host
 MAX_BYTES = 20_000_000  # of one answer
-MAX_PAGES = 50  # of answers of one source
+MAX_PAGES = 50  # pages of results that are requested of one source
 _MAX_HOPS = 5  # redirects
 _MAX_POSTPONED = 10  # times that a fetch may be postponed by the delay after robots.txt or a redirect
 _MAX_WAIT = 300.0  # seconds; a host that asks for more is given up
@@ -317,7 +317,7 @@ async def _wayback(urls: _Urls, client: _Client, sources: SeedSources) -> None:
 
 async def _sitemaps(urls: _Urls, web: RobotsWeb, client: _Client, sources: SeedSources) -> None:
     for host in sources.hosts:
-        found = await urls_in_sitemaps(
+        listed = await urls_in_sitemaps(
             web,
             robots=web,
             hosts_of=[host],
@@ -329,9 +329,9 @@ async def _sitemaps(urls: _Urls, web: RobotsWeb, client: _Client, sources: SeedS
             journal=client,
             holds=client.not_before,
         )
-        for url in found.urls:
+        for url in listed.urls:
             urls.add(url)
-        if not found.urls:
+        if not listed.urls:
             urls.problems.append(f"of {host_of(host)}: no sitemap that lists pages")
 
 
@@ -347,8 +347,8 @@ async def _llms_txt(urls: _Urls, client: _Client, sources: SeedSources) -> None:
         if text.lstrip()[:1] == "<":
             urls.problems.append(f"{host_of(host)}: /llms.txt is a web page")
             continue
-        targets = (found[1] for found in _MARKDOWN_LINK.finditer(text))
+        targets = (match[1] for match in _MARKDOWN_LINK.finditer(text))
         for target in islice(targets, 10 * sources.limit):
             urls.add(join(base, target))
-        for found in islice(_BARE_URL.finditer(text), 10 * sources.limit):
-            urls.add(found[0].rstrip(".,;:!?"))
+        for match in islice(_BARE_URL.finditer(text), 10 * sources.limit):
+            urls.add(match[0].rstrip(".,;:!?"))

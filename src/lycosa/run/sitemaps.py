@@ -67,9 +67,9 @@ async def urls_in_sitemaps(
     journal: gets every fetch, including those to be retried.
     holds: hosts that may not be requested yet, and until when.
     """
-    found = SitemapUrls(limit)
+    result = SitemapUrls(limit)
     robots_urls = [Url(f"{origin}/robots.txt") for origin in dict.fromkeys(map(origin_of, hosts_of))]
-    strategy = _Sitemaps(found, frozenset(robots_urls), default_path)
+    strategy = _Sitemaps(result, frozenset(robots_urls), default_path)
     frontier = MemoryFrontier(clock=clock, delay=requests.delay, per_address=requests.address_limit)
     for host, until in holds.items():
         frontier.hold(host, until)
@@ -78,7 +78,7 @@ async def urls_in_sitemaps(
         assess=Assessor(read=lambda fetch: None, judge=None),
         loop=Loop(strategy, frontier, journal=journal, clock=clock, retries=requests.retries),
         clock=clock,
-        status=Status(interrupted=lambda: interrupted() or found.is_full),
+        status=Status(interrupted=lambda: interrupted() or result.is_full),
         concurrency=requests.concurrency,
         slots=slots or CurrentSlots(),
     )
@@ -87,7 +87,7 @@ async def urls_in_sitemaps(
         async with aclosing(crawl.visits()) as visits:
             async for _ in visits:
                 pass
-    return found
+    return result
 
 
 class _Sitemaps(BaseStrategy):
@@ -97,8 +97,8 @@ class _Sitemaps(BaseStrategy):
     scale = "order"
     exhaustive = False
 
-    def __init__(self, found: SitemapUrls, robots_urls: frozenset[Url], default_path: str):
-        self._found = found
+    def __init__(self, result: SitemapUrls, robots_urls: frozenset[Url], default_path: str):
+        self._result = result
         self._robots_urls = robots_urls
         self._default_path = default_path
         self._proposed: Counter[Host] = Counter()  # sitemaps proposed
@@ -115,7 +115,7 @@ class _Sitemaps(BaseStrategy):
         candidate, fetch = event.candidate, event.fetch
         if candidate.url in self._robots_urls:
             named = [Url(line) for line in fetch.content.decode().splitlines()]
-            self._found.sitemaps_named += len(named)
+            self._result.sitemaps_named += len(named)
             if not named and self._default_path:
                 named = [Url(origin_of(candidate.url) + self._default_path)]
             return self._sitemaps(named, _SITEMAP)
@@ -124,12 +124,12 @@ class _Sitemaps(BaseStrategy):
         self._bytes_read[host] += len(content)
         if self._bytes_read[host] > _MAX_BYTES_PER_HOST:
             return []
-        pages, sitemaps = parse_sitemap(fetch.url, content, self._found.limit)
-        self._found.add(-int(candidate.priority), pages)
+        pages, sitemaps = parse_sitemap(fetch.url, content, self._result.limit)
+        self._result.add(-int(candidate.priority), pages)
         return self._sitemaps(sitemaps, _SITEMAP_OF_INDEX) if candidate.depth == _SITEMAP else []
 
     def _sitemaps(self, urls: Sequence[Url], depth: int) -> list[Candidate]:
-        """With falling priorities, so that sitemaps are fetched, and their pages listed, in order."""
+        """Candidates with falling priorities, so that sitemaps are fetched, and their pages listed, in order."""
         candidates = []
         for url in urls[:_MAX_SITEMAPS]:
             host = host_of(url)
@@ -151,10 +151,10 @@ class _SitemapWeb:
     async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
         if url not in self._robots_urls or self._robots is None:
             return await self._web.fetch_text(url, limit=MAX_BYTES)
-        named = await self._robots.sitemaps(url)
-        if isinstance(named, Fetch):
-            return named
-        return Fetch(url, Outcome.OK, self._clock.now(), content="\n".join(named).encode())
+        sitemaps = await self._robots.sitemaps(url)
+        if isinstance(sitemaps, Fetch):
+            return sitemaps
+        return Fetch(url, Outcome.OK, self._clock.now(), content="\n".join(sitemaps).encode())
 
     async def close(self) -> None:
         await self._web.close()

@@ -52,7 +52,8 @@ class StandingTrainer:
     """Estimates the standing of pages, with a model that is trained again as the collection grows.
 
     It is trained on pages whose in-links are known: good examples and, at 100 and 1 000 pages, those of the collection.
-    θ is the median prediction for the examples at first, for the collection's own pages from the hundredth on.
+    θ, the prediction at which standing is 0.5, is the median prediction for the examples at first, and for the
+    collection's own pages from the hundredth on.
     """
 
     def __init__(self, session: Session):

@@ -73,8 +73,8 @@ class Examples(Struct, frozen=True):
     @property
     def urls(self) -> dict[Url, bool]:
         """The examples that are URLs, and whether they are good."""
-        given = [(example, False) for example in self.bad] + [(example, True) for example in self.good]
-        return {Url(example.value): good for example, good in given if example.kind == "url"}
+        labelled = [(example, False) for example in self.bad] + [(example, True) for example in self.good]
+        return {Url(example.value): good for example, good in labelled if example.kind == "url"}
 
     @property
     def digest(self) -> str:
@@ -321,7 +321,8 @@ class TopicJudge:
     def train(self, find_terms: FindTerms, unlabelled: Sequence[Terms], rounds: int) -> TrainedRelevance:
         """Trains a model on the examples.
 
-        unlabelled: pages of the crawl without examples, after `rounds` of training.
+        unlabelled: terms of pages of the crawl that are not examples.
+        rounds: see `TrainedModel`.
         """
         good, bad = (self._terms_of(examples, find_terms) for examples in (self.examples.good, self.examples.bad))
         if not good:
@@ -341,8 +342,8 @@ class TopicJudge:
         ]
 
     def _terms_of(self, examples: Sequence[Example], find_terms: FindTerms) -> list[Terms]:
-        found = (self._terms_of_one(example, find_terms) for example in examples)
-        return [terms for terms in found if terms]
+        all_terms = (self._terms_of_one(example, find_terms) for example in examples)
+        return [terms for terms in all_terms if terms]
 
     def _terms_of_one(self, example: Example, find_terms: FindTerms) -> Terms | None:
         if example.kind == "url":

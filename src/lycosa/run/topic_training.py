@@ -105,11 +105,11 @@ class TopicTrainer:
             if session.status.is_interrupted:
                 return
             if topic.uses_background:
-                given = "Fewer than 5" if topic.examples.bad else "No"
+                count = "Fewer than 5" if topic.examples.bad else "No"
                 supports_rejudge = isinstance(session.loop.strategy, SupportsRejudge)
                 sizes = ", ".join(map(str, (RETRAIN_AT if supports_rejudge else sorted(RERANK_AT))[:4]))
                 session.notify(
-                    f"{given} off-topic examples given (--negatives). Using built-in everyday text for now; scores are "
+                    f"{count} off-topic examples given (--negatives). Using built-in everyday text for now; scores are "
                     f"provisional: the model is retrained at {sizes} … pages."
                 )
             for line in topic.warnings(session.pages.page):
@@ -153,9 +153,9 @@ class TopicTrainer:
         if self._judge is None or self._rule == before:
             return
         if session.status.pages:
-            what = "function" if session.recipe.topic.function else "keywords"
+            rule = "function" if session.recipe.topic.function else "keywords"
             no_rule = "keywords and function no longer decide, but a model of the topic"
-            self._rescore_all(no_rule if self._rule is None else f"the {what} of the topic may have changed")
+            self._rescore_all(no_rule if self._rule is None else f"the {rule} of the topic may have changed")
         self._save_scoring()
         session.checkpoint()  # so that later pages need not be scored again after a kill
 
@@ -356,8 +356,8 @@ class TopicTrainer:
         session, judge = self._session, self._judge
         assert isinstance(judge, LinearModel)
         visits = [
-            replace(each.visit, relevance=judge.relevance_of(*counts)) if (counts := each.term_counts) else each.visit
-            for each in history
+            replace(slim.visit, relevance=judge.relevance_of(*counts)) if (counts := slim.term_counts) else slim.visit
+            for slim in history
         ]
         session.reranker.rerank_by_visits(visits)
         relevances = {visit.page.url: visit.relevance for visit in visits if visit.page is not None and visit.is_kept}

@@ -96,13 +96,13 @@ def _open(reference: MapReference) -> OpenMap:
     return OpenMap(msgspec.structs.replace(reference, topic=topic, stamp=stamp), links, taxonomy)
 
 
-def _topic_of(atlas: Atlas, wanted: str, path: Path) -> str:
+def _topic_of(atlas: Atlas, topic: str, path: Path) -> str:
     topics = atlas.topics()
-    if wanted in topics:
-        return wanted
+    if topic in topics:
+        return topic
     if not topics:
         raise UsageError(f"the atlas {path} has no map in it; draw one with: lycosa map build NAME --out {path}")
-    if not wanted and len(topics) == 1:
+    if not topic and len(topics) == 1:
         return next(iter(topics))
-    problem = f"has no map for {wanted!r}" if wanted else "has maps for several topics"
+    problem = f"has no map for {topic!r}" if topic else "has maps for several topics"
     raise UsageError(f"the atlas {path} {problem}; name one with --map-topic: {', '.join(map(repr, topics))}")

@@ -78,31 +78,31 @@ def trust_collection(folder: Path) -> list[str]:
 
 def is_made_here(folder: Path) -> bool:
     """Whether a folder was made on this machine, according to its record."""
-    known = _recorded_folder(folder)
+    record = _recorded_folder(folder)
     try:
-        return known is not None and known.made_here and _is_same_folder(folder.stat(), folder, known)
+        return record is not None and record.made_here and _is_same_folder(folder.stat(), folder, record)
     except OSError:
         return False
 
 
 def is_this_folder(folder: Path) -> bool:
     """Whether exactly this folder, not a copy, was made or trusted on this machine."""
-    known = _recorded_folder(folder)
+    record = _recorded_folder(folder)
     try:
-        return known is not None and _is_same_folder(folder.stat(), folder, known)
+        return record is not None and _is_same_folder(folder.stat(), folder, record)
     except OSError:
         return False
 
 
 def is_trusted(folder: Path) -> bool:
     """Whether the settings that need trust may be used."""
-    known = _recorded_folder(folder)
-    if known is None:
+    record = _recorded_folder(folder)
+    if record is None:
         return False
     try:
-        if known.made_here and _is_same_folder(folder.stat(), folder, known):
+        if record.made_here and _is_same_folder(folder.stat(), folder, record):
             return True
-        return known.digest == _digest(_everything_accepted(folder, load_recipe(folder, to_read=True)))
+        return record.digest == _digest(_everything_accepted(folder, load_recipe(folder, to_read=True)))
     except (OSError, LycosaError):
         return False
 
@@ -319,11 +319,11 @@ def _record(folder: Path, *, made_here: bool, digest: str) -> None:
         file.write(f"{folder_id}\n")
     folder_status = folder.stat()
     id_changed = id_file.stat().st_ctime_ns
-    known = _KnownFolder(
+    record = _KnownFolder(
         str(folder.resolve()), folder_status.st_dev, folder_status.st_ino, made_here, digest, id_changed
     )
     with atomic_write(path, private=True) as out:
-        out.write(msgspec.json.encode(known))
+        out.write(msgspec.json.encode(record))
 
 
 def _recorded_folder(folder: Path) -> _KnownFolder | None:
@@ -348,16 +348,16 @@ def _record_file(folder_id: str) -> Path:
     return data_folder() / "collections" / f"{folder_id}.json"
 
 
-def _is_same_folder(folder_status: stat_result, folder: Path, known: _KnownFolder) -> bool:
+def _is_same_folder(folder_status: stat_result, folder: Path, record: _KnownFolder) -> bool:
     """Whether it is the folder itself, not a copy; the device number may change when a disk is mounted again.
 
     A copy that replaces the folder often gets the same inode, which is free again. It does not get the ctime of the
     file `.id`, which nobody can set.
     """
-    is_at_same_path = str(folder.resolve()) == known.folder
-    has_same_id_file = (folder / ID_FILE).lstat().st_ctime_ns == known.id_changed
+    is_at_same_path = str(folder.resolve()) == record.folder
+    has_same_id_file = (folder / ID_FILE).lstat().st_ctime_ns == record.id_changed
     return (
         has_same_id_file
-        and folder_status.st_ino == known.inode
-        and (folder_status.st_dev == known.device or is_at_same_path)
+        and folder_status.st_ino == record.inode
+        and (folder_status.st_dev == record.device or is_at_same_path)
     )

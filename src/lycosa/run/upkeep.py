@@ -162,13 +162,13 @@ def _hosts_like(name: str, known: Iterable[Url]) -> tuple[str, ...]:
     return tuple(sorted(hosts)[:_MAX_HOSTS])
 
 
-def _url_or_host(what: str) -> str:
-    if "://" in what:
-        url = normalise(what)
+def _url_or_host(text: str) -> str:
+    if "://" in text:
+        url = normalise(text)
         if url is None:
-            raise UsageError(f"not a URL: {what!r}; give a URL, or a host such as example.org")
+            raise UsageError(f"not a URL: {text!r}; give a URL, or a host such as example.org")
         return url
-    host = what.lower().strip("/")
+    host = text.lower().strip("/")
     if "/" in host or not host:
-        raise UsageError(f"neither a URL nor a host: {what!r}; write http://… or a host such as example.org")
+        raise UsageError(f"neither a URL nor a host: {text!r}; write http://… or a host such as example.org")
     return host

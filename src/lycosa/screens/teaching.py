@@ -101,8 +101,8 @@ class TeachingQueue:
             if page is None or page.url != url:
                 return
             verdict = _VERDICTS[word]
-            if not self._verdicts and self._batch.known:  # looking at the screen alone changes nothing
-                add_to_sample(self._folder, self._batch.known, pages=self._batch.collected)
+            if not self._verdicts and self._batch.labelled_before:  # looking at the screen alone changes nothing
+                add_to_sample(self._folder, self._batch.labelled_before, pages=self._batch.collected)
                 self._batch = replace(self._batch, known={})
             self._verdicts.append(verdict)
             self._seen.add(page.url)

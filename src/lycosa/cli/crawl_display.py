@@ -110,9 +110,8 @@ def _handle_interrupts(status: Status) -> Iterator[None]:
     def interrupt(signal_number: int, frame: object) -> None:
         if not status.is_interrupted and sys.stderr is not None:
             with suppress(OSError):
-                os.write(
-                    2, b"\nstopping after the work at hand ...\n"
-                )  # print is not reentrant, and a signal may interrupt it
+                # Not print, which is not reentrant: the signal may have interrupted one.
+                os.write(2, b"\nstopping after the work at hand ...\n")
         loop.call_soon_threadsafe(status.interrupt)
 
     previous_handlers = {

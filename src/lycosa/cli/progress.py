@@ -214,11 +214,9 @@ def _through_readers(pages: int | None) -> list[str]:
 
 
 def _recall(estimate: RecallEstimate | None) -> list[str]:
-    return (
-        []
-        if estimate is None
-        else [f"recall {estimate.recall:.0%} ({estimate.recall_low:.0%}–{estimate.recall_high:.0%})"]
-    )
+    if estimate is None:
+        return []
+    return [f"recall {estimate.recall:.0%} ({estimate.recall_low:.0%}–{estimate.recall_high:.0%})"]
 
 
 def _latest_pages(scores: ProgressScores) -> list[str]:

@@ -82,7 +82,7 @@ def build_atlas(
     with Atlas(out, writable=True, allow_private=plan.allow_private, now=now) as atlas:
         built = survey.put_into(atlas, links, now)
         if built.left_out and not any(facts.pages for facts in built.topics):
-            reasons = ", ".join(f"{progress} ({reason})" for reason, progress in built.left_out.items())
+            reasons = ", ".join(f"{count} ({reason})" for reason, count in built.left_out.items())
             raise UsageError(f"all pages are left out: {reasons}; --allow-private keeps those at private addresses")
         return built
 
@@ -118,7 +118,10 @@ def _snapshot(stack: ExitStack, folder: Path) -> Collection:
 
 
 class _Survey:
-    """The pages of some collections, numbered, and their topics."""
+    """The pages of some collections, numbered, and their topics.
+
+    sketches: whether to compute text sketches, by which the texts of pages are compared.
+    """
 
     def __init__(self, plan: AtlasPlan, taxonomy: Taxonomy | None, *, sketches: bool):
         self._plan = plan

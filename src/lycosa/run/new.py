@@ -92,9 +92,8 @@ def _seeds(source: FilesOrLines, notify: Callable[[str], None]) -> list[Url]:
 
 def _files_and_lines(source: FilesOrLines) -> tuple[list[Path], list[str]]:
     entries = [source] if isinstance(source, Path) else source
-    return [entry for entry in entries if isinstance(entry, Path)], [
-        entry for entry in entries if isinstance(entry, str)
-    ]
+    files = [entry for entry in entries if isinstance(entry, Path)]
+    return files, [entry for entry in entries if isinstance(entry, str)]
 
 
 def _keep_examples(folder: Path, name: str, examples: list[Example]) -> str:

@@ -85,7 +85,7 @@ class _Client:
     clock: Clock
     delay: float
     slots: CurrentSlots = field(default_factory=CurrentSlots)
-    not_before: dict[Host, float] = field(default_factory=dict)
+    not_before: dict[Host, float] = field(default_factory=dict)  # holds: no request before this time
 
     async def text(self, url: Url) -> bytes:
         """The content at a URL; raises _SourceFailedError if there is none."""

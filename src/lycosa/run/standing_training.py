@@ -61,7 +61,7 @@ class StandingTrainer:
         self._source = session.recipe.standing
         self.model: StandingModel | None = None  # None until it is trained or loaded
         self._is_new = False
-        self._stage: int | None = None  # index into RETRAIN_AT; None before there is a model
+        self._stage: int | None = None  # sizes in RETRAIN_AT reached when the model was trained; None before
 
     @property
     def judge(self) -> Standing | None:

@@ -186,7 +186,7 @@ class TopicJudge:
         self._cached: CacheTerms = cached or (lambda name, count: count())
         self._folder = folder
         self._reader = reader
-        self.rounds = 0
+        self.rounds = 0  # of the current model, as in `TrainedModel`
         self.read_examples()
         self._model: TrainedRelevance | None = None  # the current one
         self._example_terms: dict[Example, CountedTerms | None] = {}  # of examples that are files or texts

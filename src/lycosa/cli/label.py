@@ -70,7 +70,7 @@ def labels_in_words(learnt: LearntLabels, name: Path) -> str:
 
 
 def _read_labels(file: Path, label_for_all: bool | None) -> dict[Url, bool]:
-    """The labels of a file: `URL`, or `good URL` and `bad URL`, one a line; what follows # is left out."""
+    """The labels of a file: `URL`, or `good URL` and `bad URL`, one a line; lines that begin with # are left out."""
     name = "standard input" if str(file) == "-" else str(file)
     try:
         data = read_user_file(file, _MAX_BYTES)

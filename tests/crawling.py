@@ -18,7 +18,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from collection.samples import warcio_check
 from lycosa.cli import main
-from lycosa.run.trust import ID_FILE, note_made_here
+from lycosa.run.trust import ID_FILE, record_made_here
 from processes import Process
 from worlds import html
 
@@ -128,7 +128,7 @@ def collection(
     )
     if seeds:
         (folder / "seeds.txt").write_text("".join(f"{seed}\n" for seed in seeds), encoding="utf-8")
-    note_made_here(folder)
+    record_made_here(folder)
     return folder
 
 
@@ -136,7 +136,7 @@ def copied(made: Path, folder: Path) -> Path:
     """A copy of a collection, made once for many tests, for one of them to change; it counts as made here too."""
     shutil.copytree(made, folder)
     (folder / ID_FILE).unlink()
-    note_made_here(folder)
+    record_made_here(folder)
     return folder
 
 

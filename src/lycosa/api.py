@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from lycosa.run.export import TableOptions
     from lycosa.run.live import Visits
     from lycosa.run.overview import Overview
-    from lycosa.run.refresh import Plan, Refresh, Refreshed
+    from lycosa.run.refresh import Refresh, RefreshPlan, RefreshResult
     from lycosa.run.session import Session
     from lycosa.run.topic_training import LearntLabels
     from lycosa.run.upkeep import Forgotten, ImportedArchive
@@ -388,12 +388,12 @@ class RefreshRun(Run):
         folder: Path,
         recipe: Recipe,
         settings: Settings,
-        plan: "Plan",
+        plan: "RefreshPlan",
         *,
         notify: Notify,
     ):
         super().__init__(folder, recipe, settings, notify=notify)
-        self.result: Refreshed | None = None  # set at the end
+        self.result: RefreshResult | None = None  # set at the end
         self._plan = plan
         self._refresh: Refresh | None = None
 
@@ -503,13 +503,13 @@ def refresh(
 
     The keywords are the flags of `lycosa refresh`. At the end, `result` has the changed, new and vanished pages.
     """
-    from lycosa.run.refresh import plan_of, refreshing_recipe, require_pages
+    from lycosa.run.refresh import plan_of, refresh_recipe, require_pages
 
     check_keywords(options, FetchOptions)
     folder = Path(folder)
     plan = plan_of(budget=budget, policy=policy, expand=expand)
     settings = settings_of(options)
-    recipe = refreshing_recipe(polite_recipe(folder, notify=notify), plan, options)
+    recipe = refresh_recipe(polite_recipe(folder, notify=notify), plan, options)
     require_pages(folder)
     return RefreshRun(folder, recipe, settings, plan, notify=notify)
 

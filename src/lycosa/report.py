@@ -25,7 +25,7 @@ from lycosa.relevance.harvest import Calibration, harvest_interval
 from lycosa.run.omissions import omissions_in_words
 from lycosa.run.reasons import reasons_in_words
 from lycosa.run.removal import REPORT_FILE
-from lycosa.run.review import Measured, measured
+from lycosa.run.review import SampleResult, sample_result
 from lycosa.run.topic import calibration_of
 from lycosa.vocabulary.errors import CollectionError, cannot_write
 from lycosa.vocabulary.explanations import is_found_by_readers, weight_of_relevance
@@ -110,7 +110,7 @@ class ReportData:
     version: str = ""  # of Lycosa
     recipe: Sequence[tuple[str, str]] = ()  # key and value
     calibration: Calibration = "crawl"  # how relevance is calibrated
-    measured: Measured | None = None  # the share of relevant pages, if enough random pages were labelled
+    measured: SampleResult | None = None  # the share of relevant pages, if enough random pages were labelled
 
 
 def write_report(collection: Collection, out: Path | None = None) -> Path:
@@ -134,7 +134,7 @@ def html_report(collection: Collection) -> str:
 def report_data(collection: Collection) -> ReportData:
     """The content of the report of a collection; scans its pages."""
     folder, recipe = collection.folder, load_recipe(collection.folder, for_reading=True)
-    sample = measured(folder, collection.catalog)
+    sample = sample_result(folder, collection.catalog)
     topic = recipe.topic.text or f"learned from {recipe.topic.examples or 'its rule'}"
     catalog = collection.catalog
     summary = catalog.summary()

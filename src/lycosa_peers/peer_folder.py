@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
-from lycosa.run.trust import is_made_here, note_made_here
+from lycosa.run.trust import is_made_here, record_made_here
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.files import atomic_write, read_regular_file
 from lycosa.vocabulary.locks import Lock, open_lock_file
@@ -37,7 +37,7 @@ class PeerFolder:
     def _make(self) -> None:
         if not self.folder.exists():
             self.folder.mkdir(mode=0o700)
-            note_made_here(self.folder)
+            record_made_here(self.folder)
             self._is_ours = True
 
     def read(self, name: str) -> bytes | None:

@@ -19,7 +19,7 @@ from lycosa.run import topic as topics
 from lycosa.run.control import CrawlRequest, ask
 from lycosa.run.session import Session
 from lycosa.run.taxonomies import examples_in_folders
-from lycosa.run.trust import ID_FILE, is_made_here, is_trusted, note_made_here, settings_to_trust, trust_collection
+from lycosa.run.trust import ID_FILE, is_made_here, is_trusted, record_made_here, settings_to_trust, trust_collection
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.errors import UsageError
 from lycosa_peers.peer_folder import PeerFolder
@@ -139,7 +139,7 @@ def test_the_address_of_a_crawl_does_not_come_with_a_folder(foreign):
 
 
 def test_what_a_folder_says_does_not_steer_the_terminal(foreign):
-    note_made_here(foreign)
+    record_made_here(foreign)
     (foreign / "steering.txt").write_text("block evil.example\x1b[2J\n")
     said = lycosa("control", foreign, "undo")
     assert "\x1b" not in said.out + said.err
@@ -193,13 +193,13 @@ def test_a_catalog_of_somebody_else_does_not_say_that_noindex_is_ignored(foreign
         catalog.commit()
     for made_here in (False, True):
         if made_here:
-            note_made_here(foreign)
+            record_made_here(foreign)
         with Session(foreign, load_recipe(foreign), clock=SimulatedClock()) as session:
             assert session.assessor(None).keep_noindex is made_here
 
 
 def test_a_copy_of_ones_own_folder_that_came_back_has_no_links(tmp_path, foreign, precious):
-    note_made_here(foreign)
+    record_made_here(foreign)
     copy = tmp_path / "copy"
     shutil.copytree(foreign, copy)
     (copy / "report.html").symlink_to(precious)
@@ -208,7 +208,7 @@ def test_a_copy_of_ones_own_folder_that_came_back_has_no_links(tmp_path, foreign
 
 
 def test_a_copy_in_the_place_of_ones_own_folder_is_not_taken_for_it(foreign):
-    note_made_here(foreign)
+    record_made_here(foreign)
     packed = foreign.with_name("packed")
     shutil.copytree(foreign, packed)
     (packed / "lycosa.toml").write_text('[topic]\nfunction = "os:abort"\n')
@@ -220,7 +220,7 @@ def test_a_copy_in_the_place_of_ones_own_folder_is_not_taken_for_it(foreign):
 
 
 def test_an_id_that_was_unpacked_over_the_own_one_is_another(foreign):
-    note_made_here(foreign)
+    record_made_here(foreign)
     moved = foreign.rename(foreign.with_name("moved"))
     assert is_made_here(moved)
     number = (moved / ID_FILE).read_bytes()

@@ -12,7 +12,7 @@ import pytest
 from crawling import begin, kill, lycosa, most_memory
 from fortress.conftest import MEMORY
 from fortress.hostile_peers import CALLERS, ENDED, GONE, LIARS, STAYS, WAITS, Hostile, Referrer
-from lycosa.run.trust import note_made_here
+from lycosa.run.trust import record_made_here
 from lycosa.vocabulary.text import codes_of
 from lycosa_peers.addresses import parse_endpoint
 from lycosa_peers.control import PeerRequest, ask_running_peer
@@ -261,7 +261,7 @@ def test_links_in_the_folder_of_a_peer_lead_nowhere(tmp_path):
 def test_a_control_socket_that_is_a_link_is_not_asked(tmp_path):
     folder = add_pages(tmp_path / "c", PAGES)
     (folder / "peer").mkdir()
-    note_made_here(folder / "peer")
+    record_made_here(folder / "peer")
     with socket.socket(socket.AF_UNIX) as other:
         other.bind(str(tmp_path / "s"))
         other.listen()

@@ -10,7 +10,7 @@ import tantivy
 
 from lycosa.run import upkeep
 from lycosa.run.open import open_for_reading
-from lycosa.run.trust import note_made_here
+from lycosa.run.trust import record_made_here
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError
 from lycosa_peers.content import Content
@@ -255,7 +255,7 @@ def test_an_index_that_is_rewritten_meanwhile_is_counted_and_told_and_found_agai
 @pytest.mark.parametrize("name", ["{folder}/peer/key.pem", "../peer/key.pem", "/etc/hosts", "../archive/{archive}"])
 def test_no_file_but_those_of_the_archive_is_handed_out(folder, name):
     (folder / "peer").mkdir(exist_ok=True)
-    note_made_here(folder / "peer")
+    record_made_here(folder / "peer")
     (folder / "peer" / "key.pem").write_text("the secret of this peer")
     (archive,) = (folder / "archive").glob("*.warc.gz")
     with shared(folder) as content:

@@ -17,7 +17,7 @@ from lycosa.report import (
     site_figures,
     strategy_marks,
 )
-from lycosa.run.review import Measured
+from lycosa.run.review import SampleResult
 
 RUNS = (
     RunFigures("Monday", "breadth-first", 600, 3.0, "the page budget is used up"),
@@ -78,7 +78,7 @@ def test_the_report_shows_the_key_figures():
 
 def test_a_harvest_rate_that_was_measured_is_shown_as_such():
     assert "Measured:" not in report_page(DATA) and "lycosa review measures it" in report_page(DATA)
-    page = report_page(replace(DATA, measured=Measured(28, 14, 0.5, 0.35, 0.65, 12, 10)))
+    page = report_page(replace(DATA, measured=SampleResult(28, 14, 0.5, 0.35, 0.65, 12, 10)))
     figures = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page))
     assert figures["harvest rate, measured; 35%–65% likely"] == "50%"
     assert "14 of 28 pages drawn at random are on topic, as labelled by hand, so 50%, probably within 35%–65%" in page

@@ -48,7 +48,7 @@ def mapped(out: Path, topic: str) -> set[str]:
 @pytest.mark.slow
 def test_a_collection_is_of_one_topic_named_like_it(folders: dict[str, Path], tmp_path: Path) -> None:
     result = built(tmp_path / "a", folders["bees"])
-    assert [facts.name for facts in result.topics] == ["bees"] == list(result.known)
+    assert [facts.name for facts in result.topics] == ["bees"] == list(result.mapped_topics)
     good = good_in(folders["bees"])
     assert on("bees") <= good < set(TOPICAL)
     assert mapped(tmp_path / "a", "bees") <= good
@@ -60,13 +60,13 @@ def test_a_topic_may_be_named_and_its_map_is_extended_by_the_next_collection(
 ) -> None:
     built(tmp_path / "a", folders["bees"], topics=("everything",))
     result = built(tmp_path / "a", folders["ships"], topics=("everything",))
-    assert result.known == ("everything",)
+    assert result.mapped_topics == ("everything",)
     assert result.topics[0].pages == len(good_in(folders["bees"]) | good_in(folders["ships"]))
 
 
 def test_collections_that_link_to_one_another_are_counted(folders: dict[str, Path], tmp_path: Path) -> None:
     result = built(tmp_path / "a", folders["bees"], folders["ships"])
-    assert set(result.known) == {"bees", "ships"}
+    assert set(result.mapped_topics) == {"bees", "ships"}
     assert result.citations.counts.sum() > 0
 
 
@@ -82,7 +82,7 @@ def test_a_taxonomy_tells_the_topics_of_one_collection_apart(folders: dict[str, 
         AtlasPlan(topics=("ships",), related=("none",), allow_private=True),
         now=NOW,
         taxonomy=load_taxonomy(tmp_path / "topics"),
-        count=lambda done, total: seen.append((done, total)),
+        progress=lambda done, total: seen.append((done, total)),
     )
     assert [facts.name for facts in result.topics] == ["ships"]
     assert on("ships") & mapped(tmp_path / "a", "ships") and not on("bees") & mapped(tmp_path / "a", "ships")

@@ -85,7 +85,7 @@ def test_options_that_make_no_sense_any_more_do_not_close_a_collection(crawled: 
 def test_frontier_and_loop_are_restored_when_they_are_first_used(crawled: Path) -> None:
     with opened(crawled) as session:
         waiting_urls = len(session.frontier)
-    with opened(crawled, ranks=False) as session:
+    with opened(crawled, rerank=False) as session:
         assert not session.state.has_frontier
         assert len(session.frontier) == waiting_urls > 0
         assert session.state.has_frontier
@@ -93,14 +93,14 @@ def test_frontier_and_loop_are_restored_when_they_are_first_used(crawled: Path) 
 
 def test_a_ranking_that_is_due_is_never_forgotten_for_a_lesser_one(crawled: Path) -> None:
     with opened(crawled) as session:
-        assert session.state.ranking_due() == "no"
+        assert session.state.reranking_due() == "no"
         session.state.request_reranking(by_scores=True)
-        assert session.state.ranking_due() == "by scores"
+        assert session.state.reranking_due() == "by scores"
         session.state.request_reranking()
         session.state.request_reranking(by_scores=True)
-        assert session.state.ranking_due() == "from history"
+        assert session.state.reranking_due() == "from history"
         session.state.mark_reranked()
-        assert session.state.ranking_due() == "no"
+        assert session.state.reranking_due() == "no"
 
 
 def test_a_blocked_host_is_out_of_scope_in_the_next_session_too(crawled: Path) -> None:

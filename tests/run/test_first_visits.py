@@ -31,7 +31,7 @@ def test_of_too_many_there_is_none() -> None:
     visits, seen = FirstVisits(), Visit(Candidate(WOLF, 0.5), replace(fetched(WOLF), outcome=Outcome.GONE))
     for _ in range(MAX_VISITS):
         visits.add(seen)
-    assert visits.is_whole
+    assert visits.is_complete
     visits.add(seen)
-    assert not visits.is_whole
+    assert not visits.is_complete
     assert list(visits) == []

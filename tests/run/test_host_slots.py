@@ -19,7 +19,7 @@ def test_the_frontier_of_the_crawl_under_way_is_asked() -> None:
     clock, slots = SimulatedClock(10.0), CurrentSlots()
     frontier = MemoryFrontier(clock=clock, delay=1.0)
     frontier.put([Candidate(Url("http://a.example/"), 0.5)])
-    slots.use(frontier)
+    slots.connect(frontier)
     assert slots.has_delay
     assert slots.acquire(HOST, 10.0) is None
     assert frontier.take(10.0) is None  # it is busy

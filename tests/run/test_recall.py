@@ -46,7 +46,7 @@ graphs = st.dictionaries(st.integers(0, 12), st.tuples(st.booleans(), st.lists(s
 def estimator_of(graph: Mapping[int, tuple[bool, list[int]]]) -> RecallEstimator:
     estimator = RecallEstimator()
     for number, (is_relevant, targets) in graph.items():
-        estimator.visited(url(number), is_relevant=is_relevant, targets=map(url, targets))
+        estimator.add_visited(url(number), is_relevant=is_relevant, targets=map(url, targets))
     return estimator
 
 
@@ -95,9 +95,9 @@ def test_more_links_from_relevant_pages_mean_more_that_is_left_and_outcomes_coun
     def left(waiting: int, led_to_relevant: int, led_elsewhere: int) -> float:
         estimator = RecallEstimator()
         targets = [url(number) for number in range(1, 1 + waiting + led_to_relevant + led_elsewhere)]
-        estimator.visited(url(0), is_relevant=True, targets=targets)
+        estimator.add_visited(url(0), is_relevant=True, targets=targets)
         for place, target in enumerate(targets[waiting:]):
-            estimator.visited(target, is_relevant=place < led_to_relevant)
+            estimator.add_visited(target, is_relevant=place < led_to_relevant)
         estimate = estimator.estimate()
         assert estimate is not None
         return estimate.relevant_left
@@ -109,9 +109,9 @@ def test_more_links_from_relevant_pages_mean_more_that_is_left_and_outcomes_coun
 
 def test_a_page_with_thousands_of_links_does_not_mean_millions_of_pages() -> None:
     estimator = RecallEstimator()
-    estimator.visited(url(0), is_relevant=True, targets=[url(number) for number in range(1, 5_001)])
+    estimator.add_visited(url(0), is_relevant=True, targets=[url(number) for number in range(1, 5_001)])
     for number in range(1, 6):
-        estimator.visited(url(number), is_relevant=number == 1)
+        estimator.add_visited(url(number), is_relevant=number == 1)
     estimate = estimator.estimate()
     assert estimate is not None
     assert 1_000 < estimate.relevant_left <= 4_995
@@ -170,10 +170,10 @@ def test_an_outdated_estimate_is_renewed_or_noted_as_such(crawled: Path) -> None
         catalog = session.collection.catalog
         tracker = RecallTracker(catalog)
         tracker.invalidate()
-        tracker.finish(estimates=False)
+        tracker.finish(estimate=False)
         assert catalog.get_state(RECALL_BEHIND)
         later = RecallTracker(catalog)
-        later.finish(estimates=True)
+        later.finish(estimate=True)
         later.save()
         assert not catalog.get_state(RECALL_BEHIND)
         assert current_recall(catalog, 12) == (restored_recall(catalog).estimate(), False)

@@ -14,20 +14,20 @@ from lycosa.refresh import POLICIES, policy_for
 from lycosa.run.crawl import INTERRUPTED
 from lycosa.run.options import Settings
 from lycosa.run.refresh import (
-    EXPAND,
+    DEFAULT_EXPAND,
+    DEFAULT_POLICY,
     MAX_REQUESTS,
     MIN_IMPORTANCE,
-    POLICY,
-    AveragePage,
+    MeanScores,
     NamedPage,
     NobodyAnsweredError,
-    Plan,
     Refresh,
+    RefreshPlan,
     RefreshTally,
-    average_page,
     history_in,
+    mean_scores,
     plan_of,
-    refreshing_recipe,
+    refresh_recipe,
     require_pages,
 )
 from lycosa.run.session import Session
@@ -47,8 +47,8 @@ REST = {
 
 
 def test_a_plan_goes_by_the_usual_policy_and_share_where_nothing_else_is_said():
-    assert plan_of(budget=7) == Plan(7, POLICY, EXPAND)
-    assert plan_of(budget=7, policy="fixed", expand=0.0) == Plan(7, "fixed", 0.0), "0 was said"
+    assert plan_of(budget=7) == RefreshPlan(7, DEFAULT_POLICY, DEFAULT_EXPAND)
+    assert plan_of(budget=7, policy="fixed", expand=0.0) == RefreshPlan(7, "fixed", 0.0), "0 was said"
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_plan_at_its_bounds_is_possible():
 
 def test_a_refresh_has_its_own_budget_and_keeps_the_bounds_of_the_collection():
     recipe = Recipe(stop=Budget(pages=50, bytes=9_000, minutes=3, dry_after=20))
-    refreshing = refreshing_recipe(recipe, plan_of(budget=7), {"minutes": 5.0, "delay": 0.0})
+    refreshing = refresh_recipe(recipe, plan_of(budget=7), {"minutes": 5.0, "delay": 0.0})
     assert refreshing.stop == Budget(pages=50, bytes=9_000, minutes=5.0, dry_after=0, requests=7)
     assert refreshing.requests.delay == 0.0
     assert refreshing.strategy == recipe.strategy
@@ -177,7 +177,7 @@ def test_a_page_counts_as_much_by_name_as_it_does_when_pages_are_chosen(tmp_path
         for event in found:
             collection.record(event)
         table = history_in(collection.catalog, T + 1)
-        tally.typical = average_page(collection.catalog.refresh_states())
+        tally.mean_scores = mean_scores(collection.catalog.refresh_states())
     for event in found:
         tally.add(event)
     named = {page.url: page.importance for page in tally.result(**REST).new_pages}
@@ -189,7 +189,7 @@ def test_where_nothing_is_known_of_any_page_all_count_the_same():
     tally = RefreshTally()
     for url in (HOME, WOLF):
         tally.add(replace(visit(url, at=T, standing=None), relevance=None))
-    assert {page.importance for page in tally.result(**REST).new_pages} == {AveragePage().importance(None, None)}
+    assert {page.importance for page in tally.result(**REST).new_pages} == {MeanScores().importance(None, None)}
 
 
 def test_pages_that_were_refused_are_told_apart_and_were_not_looked_at():
@@ -202,7 +202,7 @@ def test_pages_that_were_refused_are_told_apart_and_were_not_looked_at():
 
 def test_a_page_that_has_vanished_is_named_as_it_was():
     tally = RefreshTally()
-    tally.known[HOME] = NamedPage(HOME, "Home", 0.4)
+    tally.chosen[HOME] = NamedPage(HOME, "Home", 0.4)
     tally.add(look(HOME, Change.VANISHED, at=T))
     result = tally.result(**REST)
     assert (result.looked_at, result.vanished, result.vanished_pages) == (1, 1, [NamedPage(HOME, "Home", 0.4)])

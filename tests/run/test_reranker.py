@@ -39,12 +39,12 @@ def test_pages_judged_anew_are_counted_and_ranked_anew(crawled: Path) -> None:
 
 def test_a_ranking_left_to_the_next_session_is_done_by_it_once(crawled: Path) -> None:
     before = waiting(crawled)
-    with opened(crawled, ranks=False) as session:
+    with opened(crawled, rerank=False) as session:
         session.state.request_reranking()
         session.frontier.forget_waiting()
     assert waiting(crawled) == {}
     with opened(crawled) as session:
-        assert session.state.ranking_due() == "no"
+        assert session.state.reranking_due() == "no"
     assert waiting(crawled) == pytest.approx(before)
 
 
@@ -53,8 +53,8 @@ def test_new_scores_re_rank_without_the_archive_if_the_strategy_can(
     bees: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     crawl(bees, TOPICAL, 12, strategy="hunter")
-    with opened(bees, ranks=False) as session:
+    with opened(bees, rerank=False) as session:
         session.state.request_reranking(by_scores=True)
     monkeypatch.setattr(Reranker, "rerank", None)
     with opened(bees) as session:
-        assert session.state.ranking_due() == "no"
+        assert session.state.reranking_due() == "no"

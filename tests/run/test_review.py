@@ -11,17 +11,17 @@ from lycosa.relevance.harvest import wilson_interval
 from lycosa.run import steering
 from lycosa.run.open import open_for_reading
 from lycosa.run.review import (
-    DRAWN_AT_RANDOM,
     MIN_DRAWN,
+    RANDOM_PER_BATCH,
     SAMPLE_FILE,
     Batch,
     LabelledPage,
-    Measured,
+    SampleResult,
     add_to_sample,
-    choose,
+    choose_batch,
     drop_from_sample,
-    measured,
     read_sample,
+    sample_result,
 )
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Url
@@ -50,7 +50,7 @@ def folder(bees: Path) -> Path:
 
 def batch_of(folder: Path, seed: int = 1, size: int = 10, **more: object) -> Batch:
     with open_for_reading(folder) as opened:
-        return choose(opened, folder, load_recipe(folder), size=size, random=Random(seed), **more)  # type: ignore[arg-type]
+        return choose_batch(opened, folder, load_recipe(folder), size=size, random=Random(seed), **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 10])
@@ -58,7 +58,7 @@ def test_a_batch_has_pages_of_each_kind_and_none_twice(folder: Path, size: int) 
     batch = batch_of(folder, size=size)
     assert len(batch.pages) == len({page.url for page in batch.pages}) <= size
     kinds = [page.why for page in batch.pages]
-    assert kinds.count("random") == min(size, DRAWN_AT_RANDOM)
+    assert kinds.count("random") == min(size, RANDOM_PER_BATCH)
     assert {page.url for page in batch.pages} <= set(pages(folder))
     assert all(page.text for page in batch.pages)
     assert batch.collected == 60
@@ -67,7 +67,7 @@ def test_a_batch_has_pages_of_each_kind_and_none_twice(folder: Path, size: int) 
 def test_labelled_and_passed_over_pages_are_not_asked_for_again(folder: Path) -> None:
     first = [page.url for page in batch_of(folder).pages]
     steering.label(folder, dict.fromkeys(first[:5], True))
-    again = {page.url for page in batch_of(folder, passed_over=first[5:]).pages if page.why != "random"}
+    again = {page.url for page in batch_of(folder, exclude=first[5:]).pages if page.why != "random"}
     assert not again & set(first)
 
 
@@ -85,7 +85,7 @@ def test_every_page_is_as_likely_to_be_drawn(folder: Path) -> None:
 def test_a_labelled_page_that_is_drawn_counts_without_being_asked_for(folder: Path) -> None:
     steering.label(folder, {Url(url): number % 2 == 0 for number, url in enumerate(pages(folder))})
     batch = batch_of(folder)
-    assert len(batch.known) == DRAWN_AT_RANDOM
+    assert len(batch.labelled_before) == RANDOM_PER_BATCH
     assert not [page for page in batch.pages if page.why == "random"]
 
 
@@ -97,7 +97,7 @@ def test_a_page_is_drawn_once(folder: Path) -> None:
 
 def test_the_sample_measures_the_share_and_the_precision(folder: Path) -> None:
     with open_for_reading(folder) as opened:
-        assert measured(folder, opened.catalog) is None
+        assert sample_result(folder, opened.catalog) is None
         rows = list(opened.catalog.pages())
         relevant = [row.url for row in rows if (row.relevance or 0.0) >= 0.5][:4]
         others = [row.url for row in rows if (row.relevance or 0.0) < 0.5]
@@ -105,9 +105,9 @@ def test_the_sample_measures_the_share_and_the_precision(folder: Path) -> None:
         add_to_sample(folder, {url: url != relevant[0] for url in relevant}, pages=60, relevances=said)
         add_to_sample(folder, {Url("http://gone.example/"): True}, pages=60)
         add_to_sample(folder, dict.fromkeys(others, False), pages=60, relevances=said)
-        found = measured(folder, opened.catalog)
+        found = sample_result(folder, opened.catalog)
     drawn = 4 + len(others)  # less the one that is gone
-    assert found == Measured(drawn, 3, 3 / drawn, *wilson_interval(3, drawn), 4, 3)
+    assert found == SampleResult(drawn, 3, 3 / drawn, *wilson_interval(3, drawn), 4, 3)
     assert found.is_enough == (drawn >= MIN_DRAWN)
     drop_from_sample(folder, lambda url: url in others)
     assert [each.url for each in read_sample(folder)] == [*relevant, "http://gone.example/"]
@@ -119,7 +119,7 @@ def test_precision_goes_by_what_the_model_said_before_it_was_told(folder: Path) 
         first, second, third = (row.url for row in rows)
         add_to_sample(folder, {first: True, second: False}, pages=60, relevances={first: 0.1, second: 0.9})
         add_to_sample(folder, {third: True}, pages=60)  # labelled before it was drawn: the model had been told
-        found = measured(folder, opened.catalog)
+        found = sample_result(folder, opened.catalog)
     assert found is not None and (found.good, found.called_relevant, found.rightly) == (2, 1, 0)
     assert read_sample(folder)[0] == LabelledPage(first, good=True, pages=60, verdict="other")
 

@@ -97,6 +97,6 @@ def test_a_sitemap_of_elements_that_are_no_urls_is_given_up() -> None:
 
 
 def test_of_the_sitemaps_of_one_host_no_more_is_read_than_of_a_large_one(monkeypatch) -> None:
-    monkeypatch.setattr("lycosa.run.sitemaps._MAX_BYTES_OF_ONE_HOST", 1_000)
+    monkeypatch.setattr("lycosa.run.sitemaps._MAX_BYTES_PER_HOST", 1_000)
     maps = {f"http://a.example/{n}.xml": sitemap(f"http://a.example/p{n}") for n in range(20)}
     assert len(listed({MAP: index(*maps), **maps})) < 5

@@ -39,10 +39,10 @@ def test_without_in_links_the_model_that_comes_with_it_is_used_and_told_of(crawl
     assert set(standings(crawled)) == {None}
     with opened(crawled, notify=messages.append) as session:
         trainer = StandingTrainer(session)
-        trainer.judge_anew()
+        trainer.rescore_pages()
         assert messages == [], "there is no model to judge by"
         trainer.learn()
-        trainer.judge_anew()
+        trainer.rescore_pages()
         archived = [session.pages.page(row.url) for row in session.collection.catalog.pages()]
         expected = [trainer.standing(page) for page in archived if page is not None]
     assert messages[0].startswith("No link data given")
@@ -60,14 +60,14 @@ def test_a_model_of_standing_is_learnt_once_from_the_same_tables(crawled: Path) 
             trainer = StandingTrainer(session)
             trainer.check()
             trainer.learn()
-            trainer.judge_anew()
+            trainer.rescore_pages()
     judged = [line for line in messages if "re-scoring" in line]
     assert len(judged) == 1
     listing(crawled / "links.csv", [f"{url},{number % 3}" for number, url in enumerate(TOPICAL)])
     with opened(crawled, notify=messages.append, standing=source, **BY_EXAMPLES) as session:
         trainer = StandingTrainer(session)
         trainer.learn()
-        trainer.judge_anew()
+        trainer.rescore_pages()
     assert len([line for line in messages if "re-scoring" in line]) == 2, "the table is another one"
 
 

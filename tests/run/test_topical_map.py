@@ -80,12 +80,12 @@ def test_an_atlas_without_a_map_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_map_with_related_topics_says_what_would_make_more_of_it(atlas: Path, tmp_path: Path) -> None:
-    assert "pages on wax too" in opened(atlas.parent).missing
+    assert "pages on wax too" in opened(atlas.parent).advice
     for topic in ("wax", "bees"):
         (tmp_path / "topics" / topic).mkdir(parents=True)
         for number in range(3):
             (tmp_path / "topics" / topic / f"{number}.txt").write_text(f"{topic} and more of {topic}")
-    assert opened(atlas.parent, taxonomy="topics").missing == ""
+    assert opened(atlas.parent, taxonomy="topics").advice == ""
 
 
 def test_the_topics_of_pages_are_told_by_whole_words(atlas: Path, tmp_path: Path) -> None:

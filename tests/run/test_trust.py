@@ -13,9 +13,9 @@ from crawling import done, lycosa
 from lycosa.recipe import Requests, load_recipe
 from lycosa.run.new import new_collection
 from lycosa.run.trust import (
+    allowed_file,
     check_collection,
     is_trusted,
-    own_file,
     polite_recipe,
     require_trust,
     settings_to_trust,
@@ -116,13 +116,13 @@ def test_what_is_trusted_is_listed(foreign: Path) -> None:
 
 def test_a_file_outside_is_opened_only_for_a_trusted_collection(foreign: Path) -> None:
     (foreign / ".id").unlink()
-    assert own_file(foreign, "seeds.txt") == foreign / "seeds.txt"
+    assert allowed_file(foreign, "seeds.txt") == foreign / "seeds.txt"
     (foreign / "away").symlink_to("/etc")
     for name in ("../seeds.txt", "/etc/hosts", "away/hosts", "examples/../../x"):
         with pytest.raises(RecipeError, match="lycosa trust"):
-            own_file(foreign, name)
+            allowed_file(foreign, name)
     trust_collection(foreign)
-    assert own_file(foreign, "/etc/hosts") == Path("/etc/hosts")
+    assert allowed_file(foreign, "/etc/hosts") == Path("/etc/hosts")
 
 
 def test_examples_do_not_bring_files_from_outside_in(foreign: Path, tmp_path: Path) -> None:

@@ -258,7 +258,7 @@ def test_a_map_of_a_collection_that_is_being_crawled_is_of_one_moment(tmp_path):
             if read == 5:
                 done(*crawl, 120)
 
-        built = build_atlas([folder], tmp_path / "atlas", AtlasPlan(above=0.0), now=1.0, count=crawl_on)
+        built = build_atlas([folder], tmp_path / "atlas", AtlasPlan(above=0.0), now=1.0, progress=crawl_on)
     assert len(pages(folder)) == 120
     assert [facts.pages for facts in built.topics] == [40]
     with Atlas(tmp_path / "atlas") as atlas:

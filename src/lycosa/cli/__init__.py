@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from io import StringIO, TextIOWrapper
 from typing import Any
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: its threads cost small matrices more than they save
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is loaded: threads slow down small matrices
 
 import click
 import typer
@@ -25,7 +25,7 @@ from lycosa.vocabulary.plugins import distribution_of, load_plugin, plugins
 
 from .typer_options import TYPER_OPTIONS
 
-COMMANDS = {  # those that are no module here are entry points of other packages
+COMMANDS = {  # those without a module in this package are entry points of other packages
     "new": "Make a collection: a folder with a recipe (lycosa.toml).",
     "try": "Show what a crawl would make of one page.",
     "crawl": "Start or continue a crawl.",
@@ -58,7 +58,7 @@ COMMANDS = {  # those that are no module here are entry points of other packages
 
 
 class Commands(TyperGroup):
-    """Lycosa's own commands, and those of plug-ins; none is loaded before it is called."""
+    """Lycosa's own commands, and those of plug-ins; each is loaded when it is called."""
 
     def list_commands(self, context: Any) -> list[str]:
         return [*COMMANDS, *(name for name in plugins("lycosa.commands") if name not in COMMANDS)]
@@ -67,25 +67,27 @@ class Commands(TyperGroup):
         if name not in COMMANDS and name not in plugins("lycosa.commands"):
             return None
         if name not in self.commands:
-            self.add_command(_made(name) if name in COMMANDS else _make(name))
+            self.add_command(_load_cached(name) if name in COMMANDS else _load(name))
         return self.commands[name]
 
     def resolve_command(self, context: Any, args: list[str]) -> Any:
         name = args[0]
         if not name.startswith("-") and name not in COMMANDS and name not in plugins("lycosa.commands"):
-            nearest = get_close_matches(name, self.list_commands(context))  # click knows those only that were loaded
+            nearest = get_close_matches(name, self.list_commands(context))  # click only knows those that were loaded
             hint = f" Did you mean {' or '.join(repr(each) for each in nearest)}?" if nearest else ""
             raise click.UsageError(f"No such command {name!r}.{hint}", context)
         return super().resolve_command(context, args)
 
     def format_commands(self, context: Any, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS.get(name) or _of_plugin(name)) for name in self.list_commands(context)])
+            formatter.write_dl(
+                [(name, COMMANDS.get(name) or _plugin_help(name)) for name in self.list_commands(context)]
+            )
 
 
-def _make(name: str) -> Any:
-    """A command with all its options, which takes some milliseconds to put together."""
-    gc.disable()  # modules are not garbage: to look through them for some takes a tenth of a short command
+def _load(name: str) -> Any:
+    """Loads a command with all its options, which takes some milliseconds."""
+    gc.disable()  # modules are not garbage: collecting takes a tenth of the time of a short command
     try:
         loaded = typer.main.get_command(load_command(name))
         gc.freeze()
@@ -96,7 +98,7 @@ def _make(name: str) -> Any:
     return loaded
 
 
-_made = cache(_make)  # for those of this distribution, which stay as they are; a process may give one more than once
+_load_cached = cache(_load)  # for Lycosa's own commands; a process may call one more than once
 
 
 class _IntRange(click.IntRange):
@@ -116,38 +118,44 @@ def _range_in_words(lowest: float | None, highest: float | None) -> str:
 
 
 def _describe_ranges(command: Any) -> None:
-    """Has the help of a command, and of all below it, say ranges of numbers in words, where click writes 0<=x<=1."""
+    """Makes the help of a command and its subcommands describe ranges in words, where click writes 0<=x<=1."""
     for parameter in command.params:
-        kind = parameter.type
-        if type(kind) is click.IntRange:
-            parameter.type = _IntRange(kind.min, kind.max, kind.min_open, kind.max_open, kind.clamp)
-        elif type(kind) is click.FloatRange:
-            parameter.type = _FloatRange(kind.min, kind.max, kind.min_open, kind.max_open, kind.clamp)
-    for below in getattr(command, "commands", {}).values():
-        _describe_ranges(below)
+        value_type = parameter.type
+        if type(value_type) is click.IntRange:
+            parameter.type = _IntRange(
+                value_type.min, value_type.max, value_type.min_open, value_type.max_open, value_type.clamp
+            )
+        elif type(value_type) is click.FloatRange:
+            parameter.type = _FloatRange(
+                value_type.min, value_type.max, value_type.min_open, value_type.max_open, value_type.clamp
+            )
+    for subcommand in getattr(command, "commands", {}).values():
+        _describe_ranges(subcommand)
 
 
-def _of_plugin(name: str) -> str:
+def _plugin_help(name: str) -> str:
     return f"Of the plug-in {distribution_of(plugins('lycosa.commands')[name])}."
 
 
 def load_command(name: str) -> typer.Typer:
-    """The command, or group of commands, of that name: of a module of this package, or of a plug-in."""
-    module = next((each for each in (name, f"{name}_") if find_spec(f"{__package__}.{each}") is not None), None)
+    """The command or group of commands of this name, from a module of this package or from a plug-in."""
+    module = next(
+        (candidate for candidate in (name, f"{name}_") if find_spec(f"{__package__}.{candidate}") is not None), None
+    )
     settings: Mapping[str, Any] | None = None
     if name in COMMANDS and module is not None:
         loaded = import_module(f".{module}", __package__)
-        found = getattr(loaded, "app", None) or getattr(loaded, module)
+        command = getattr(loaded, "app", None) or getattr(loaded, module)
         settings = getattr(loaded, "CONTEXT_SETTINGS", None)
     elif name in plugins("lycosa.commands"):
-        found = load_plugin("lycosa.commands", name)
+        command = load_plugin("lycosa.commands", name)
     else:
         raise UsageError(f"the commands of lycosa {name} are not installed; install lycosa again")
-    if isinstance(found, typer.Typer):
-        return found
-    single = typer.Typer(**{**TYPER_OPTIONS, "no_args_is_help": False})
-    single.command(name, context_settings=dict(settings) if settings else None)(found)
-    return single
+    if isinstance(command, typer.Typer):
+        return command
+    single_command = typer.Typer(**{**TYPER_OPTIONS, "no_args_is_help": False})
+    single_command.command(name, context_settings=dict(settings) if settings else None)(command)
+    return single_command
 
 
 app = typer.Typer(
@@ -158,8 +166,8 @@ app = typer.Typer(
 )
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(is_set: bool) -> None:
+    if is_set:
         typer.echo(f"lycosa {__version__}")
         raise typer.Exit
 
@@ -175,35 +183,35 @@ def main() -> None:
     """Runs the command line. Exit codes: 0 done, 1 the job failed, 2 bad usage, 130 interrupted."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # names of files may hold bytes that are no text
+            stream.reconfigure(errors="backslashreplace")  # file names may have bytes that are not valid text
     code = 0
     try:
         try:
             code = app(standalone_mode=False) or 0
-        except SystemExit as end:
-            code = end.code if isinstance(end.code, int) else int(bool(end.code))
+        except SystemExit as system_exit:
+            code = system_exit.code if isinstance(system_exit.code, int) else int(bool(system_exit.code))
         sys.stdout.flush()
     except LycosaError as error:
-        code = _fail(str(error), error.exit_code)
+        code = _report_error(str(error), error.exit_code)
     except click.ClickException as error:
-        code = _refuse(error)
+        code = _report_usage_error(error)
     except click.Abort:
         code = 1
     except KeyboardInterrupt:
         code = 130
     except BrokenPipeError:
-        code = _no_more_output()
+        code = _discard_output()
     except UnicodeEncodeError as error:
-        code = _fail(f"not text that can be written: {error.object[:100]!r}; say it in UTF-8", 2)
+        code = _report_error(f"not text that can be written: {error.object[:100]!r}; say it in UTF-8", 2)
     except OSError as error:
         if error.filename is None:
-            _no_more_output()
-        code = _fail_by(error)
+            _discard_output()
+        code = _report_os_error(error)
     sys.exit(code)
 
 
 _MAX_MESSAGE_LENGTH = 4_000  # characters
-_KINDS = {  # of values, as click calls them, and as people do
+_TYPE_NAMES = {  # what click calls the type of a value, and what people do
     "integer range": "a whole number",
     "integer": "a whole number",
     "float range": "a number",
@@ -211,42 +219,44 @@ _KINDS = {  # of values, as click calls them, and as people do
 }
 
 
-def _refuse(error: click.ClickException) -> int:
-    """Says what is wrong with the words of the command line, and what may have been meant."""
+def _report_usage_error(error: click.ClickException) -> int:
+    """Prints what is wrong with the command line and what may have been meant; returns the exit code."""
     if isinstance(error, click.NoSuchOption) and error.possibilities:
         nearest = get_close_matches(error.option_name, error.possibilities, cutoff=0.8)
         error = click.NoSuchOption(error.option_name, possibilities=nearest, ctx=error.ctx)
-    shown = StringIO()
-    error.show(shown)
-    text = shown.getvalue()
-    for kind, words in _KINDS.items():
-        text = text.replace(f"is not a valid {kind}.", f"is not {words}.")
+    buffer = StringIO()
+    error.show(buffer)
+    text = buffer.getvalue()
+    for click_name, plain_name in _TYPE_NAMES.items():
+        text = text.replace(f"is not a valid {click_name}.", f"is not {plain_name}.")
     text = text.replace("is not in the range ", "is out of range: it must be ")
     with suppress(OSError):
         typer.echo(text, err=True, nl=False)
     return error.exit_code
 
 
-def _fail(message: str, code: int) -> int:
-    from lycosa.vocabulary.text import visible  # brings numpy, which most commands load anyway and help does not
+def _report_error(message: str, code: int) -> int:
+    from lycosa.vocabulary.text import visible  # here, since it loads numpy, which help does not need
 
     with suppress(OSError):
-        typer.echo(visible(f"lycosa: {message}", _MAX_MESSAGE_LENGTH), err=True)  # it may quote what strangers wrote
+        typer.echo(visible(f"lycosa: {message}", _MAX_MESSAGE_LENGTH), err=True)  # the message may quote untrusted text
     return code
 
 
-def _fail_by(error: OSError) -> int:
-    """Trouble with a file that no command foresaw, such as a name too long; without a name, with standard output."""
+def _report_os_error(error: OSError) -> int:
+    """Prints an error of a file that no command has handled, or of standard output; returns the exit code."""
     if error.filename is None:
-        return _fail(f"cannot write standard output: {error.strerror or error}; make room, or write elsewhere", 1)
+        return _report_error(
+            f"cannot write standard output: {error.strerror or error}; make room, or write elsewhere", 1
+        )
     from lycosa.vocabulary.text import visible
 
     name = visible(os.fsdecode(error.filename), 100) if isinstance(error.filename, (str, bytes)) else error.filename
     is_name_wrong = error.errno in (ENAMETOOLONG, EINVAL, ENOTDIR, ELOOP)
-    return _fail(f"cannot use {name}: {error.strerror}; give another name", 2 if is_name_wrong else 1)
+    return _report_error(f"cannot use {name}: {error.strerror}; give another name", 2 if is_name_wrong else 1)
 
 
-def _no_more_output() -> int:
-    """Standard output takes no more: else the interpreter reports the error again when it flushes it at exit."""
+def _discard_output() -> int:
+    """Discards further output, since the interpreter would report the error again when it flushes at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 1

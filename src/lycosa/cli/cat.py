@@ -12,8 +12,8 @@ from lycosa.vocabulary.urls import checked_url
 
 from .options import Json, Name, UrlArgument, print_json, standard_output
 
-# What could steer a terminal or the order of reading; tabs and line ends are harmless.
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+# Characters that control a terminal or the direction of text; tabs and line ends are harmless.
+_TERMINAL_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def cat(
@@ -26,16 +26,16 @@ def cat(
     """Read a page of a collection. Its main text, from the archive."""
     if markdown and html:
         raise UsageError("--markdown and --html cannot be combined")
-    wanted = checked_url(url)
-    form = "markdown" if markdown else "html" if html else "text"
+    page_url = checked_url(url)
+    format = "markdown" if markdown else "html" if html else "text"
     with api.open(name) as collection:
-        found = collection.row(wanted, **{form: True})
-    if found is None:
-        raise UsageError(f"{name} has no page {wanted}; why, says: lycosa explain {name} {wanted}")
+        row = collection.row(page_url, **{format: True})
+    if row is None:
+        raise UsageError(f"{name} has no page {page_url}; why, says: lycosa explain {name} {page_url}")
     if as_json:
-        print_json(found)
+        print_json(row)
         return
-    text = found[form]
+    text = row[format]
     if not html or sys.stdout.isatty():
         text = without_controls(text)
     with standard_output() as out:
@@ -43,5 +43,5 @@ def cat(
 
 
 def without_controls(text: str) -> str:
-    """The text in its lines, without what could steer a terminal or the order of reading."""
-    return _STEERING.sub("", text)
+    """The text without characters that control a terminal or the direction of text; tabs and line ends stay."""
+    return _TERMINAL_CONTROLS.sub("", text)

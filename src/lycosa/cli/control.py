@@ -14,7 +14,7 @@ from .options import Json, Name, notify, print_json
 
 _COMMANDS_WITHOUT_ARGUMENT = ("status", "pause", "resume", "stop", "undo")
 _ARGUMENT_OF = {"budget": "PAGES", "block": "HOST", "boost": "HOST or URL"}
-_COMMANDS = ", ".join((*_COMMANDS_WITHOUT_ARGUMENT, *(f"{name} {what}" for name, what in _ARGUMENT_OF.items())))
+_COMMANDS = ", ".join((*_COMMANDS_WITHOUT_ARGUMENT, *(f"{name} {argument}" for name, argument in _ARGUMENT_OF.items())))
 
 
 def control(
@@ -25,7 +25,7 @@ def control(
 ) -> None:
     """Steer a crawl while it runs. Pause, resume, give it another budget, block or boost hosts, undo."""
     request = _request(command, what)
-    load_recipe(name)  # refuses what is no collection
+    load_recipe(name)  # raises if it is not a collection
     undone: list[str] = []
     reply = execute_command(name, request, notify=undone.append if request.do == "undo" else notify)
     if reply is not None:
@@ -38,21 +38,23 @@ def control(
         typer.echo(visible(message, 500))
 
 
-def _request(command: str, what: str) -> CrawlRequest:
+def _request(command: str, argument: str) -> CrawlRequest:
     if command in _COMMANDS_WITHOUT_ARGUMENT:
-        if what:
-            raise UsageError(f"{command} takes nothing after it, and there is {visible(what, 50)!r}")
+        if argument:
+            raise UsageError(f"{command} takes nothing after it, and there is {visible(argument, 50)!r}")
         return CrawlRequest(cast(Any, command))
     if command not in _ARGUMENT_OF:
         raise UsageError(f"no command {visible(command, 50)!r}; there are {_COMMANDS}")
-    if not what:
+    if not argument:
         raise UsageError(f"{command} what? write: {command} {_ARGUMENT_OF[command]}")
     if command == "budget":
-        pages = whole_number(what, maximum=10**12)
+        pages = whole_number(argument, maximum=10**12)
         if not pages:
-            raise UsageError(f"not a number of pages: {visible(what, 50)!r}; write one such as 500")
+            raise UsageError(f"not a number of pages: {visible(argument, 50)!r}; write one such as 500")
         return CrawlRequest("budget", pages=pages)
-    checked = steering.checked_url(what) if command == "boost" and "://" in what else steering.checked_host(what)
+    checked = (
+        steering.checked_url(argument) if command == "boost" and "://" in argument else steering.checked_host(argument)
+    )
     return CrawlRequest("block" if command == "block" else "boost", what=checked)
 
 
@@ -73,10 +75,10 @@ def _in_words(request: CrawlRequest, reply: CrawlReply) -> str:
         case "undo":
             return f"Undone: {reply.undone}."
         case _:
-            facts = reply.status
-            state = "paused" if facts["paused"] else "running"
-            budget = f" of {facts['budget']}" if facts["budget"] else ""
+            status = reply.status
+            state = "paused" if status["paused"] else "running"
+            budget = f" of {status['budget']}" if status["budget"] else ""
             return (
-                f"{state}: {facts['pages']}{budget} pages, {facts['relevant']} called relevant, "
-                f"{facts['waiting']} URLs waiting"
+                f"{state}: {status['pages']}{budget} pages, {status['relevant']} called relevant, "
+                f"{status['waiting']} URLs waiting"
             )

@@ -19,7 +19,7 @@ from lycosa.run.explanation import explain_no_pages
 from lycosa.run.guides import layers
 from lycosa.run.live import Visits
 from lycosa.run.omissions import Omission, omissions_in_words
-from lycosa.run.review import measured
+from lycosa.run.review import sample_result
 from lycosa.run.session import Session
 from lycosa.run.topic import calibration_of
 from lycosa.vocabulary.contracts import Strategy
@@ -38,7 +38,7 @@ _log = logging.getLogger("lycosa.pages")
 
 def run_and_show(run: api.Run, *, progress: Progress, as_json: bool = False, quiet: bool = False) -> bool:
     """Runs a crawl and, unless `quiet`, prints how it ended; returns whether the user interrupted it."""
-    why_nothing = ""
+    why_no_page = ""
     omissions: list[Omission] = []
     with run.session(notify=progress.write) as session:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
@@ -46,15 +46,15 @@ def run_and_show(run: api.Run, *, progress: Progress, as_json: bool = False, qui
         status = session.status
         progress.freeze()
         if not status.pages and not status.is_interrupted and (status.requests.fetches or not len(session.frontier)):
-            why_nothing = explain_no_pages(session.collection, session.seeds) or status.stop_reason
-        if why_nothing or not quiet:
+            why_no_page = explain_no_pages(session.collection, session.seeds) or status.stop_reason
+        if why_no_page or not quiet:
             omissions = omissions_in_words(session.collection.catalog.omissions(), session.recipe)
         if not quiet:
-            ending = "Stopped" if status.is_interrupted or why_nothing else "Done"
+            ending = "Stopped" if status.is_interrupted or why_no_page else "Done"
             progress.write(f"{ending}: {status.stop_reason}")
             for omission in omissions:
                 progress.write(f"left out: {omission}")
-            if not why_nothing:
+            if not why_no_page:
                 progress.write(
                     f"{counted(status.pages, 'page')}, {_relevant_share(session)}, "
                     f"{counted(len(session.frontier), 'URL')} waiting; "
@@ -65,8 +65,8 @@ def run_and_show(run: api.Run, *, progress: Progress, as_json: bool = False, qui
                     f"No link is left to follow: {command('crawl', run.folder)} --seed URL starts from other pages too,"
                     f" and {command('seeds')} HOST finds some"
                 )
-    if why_nothing:
-        raise LycosaError(f"no page was stored: {why_nothing}; {_suggestion(session, omissions)}")
+    if why_no_page:
+        raise LycosaError(f"no page was stored: {why_no_page}; {_suggestion(session, omissions)}")
     return status.is_interrupted
 
 
@@ -82,7 +82,7 @@ def _suggestion(session: Session, omissions: list[Omission]) -> str:
 
 def _relevant_share(session: Session) -> str:
     status, calibration = session.status, calibration_of(session.recipe.topic, session.folder)
-    sample = measured(session.folder, session.collection.catalog)
+    sample = sample_result(session.folder, session.collection.catalog)
     if sample is not None and sample.is_enough:
         return (
             f"{sample.share:.0%} relevant (measured on {sample.drawn} pages drawn at random; "
@@ -107,18 +107,21 @@ def _handle_interrupts(status: Status) -> Iterator[None]:
     """Context in which Ctrl-C stops the crawl after the current page, with an immediate message."""
     loop = asyncio.get_running_loop()
 
-    def interrupt(number: int, frame: object) -> None:
+    def interrupt(signal_number: int, frame: object) -> None:
         if not status.is_interrupted and sys.stderr is not None:
             with suppress(OSError):
-                os.write(2, b"\nstopping after the work at hand ...\n")  # a signal may come amid a print
+                # Not print, which is not reentrant: the signal may have interrupted one.
+                os.write(2, b"\nstopping after the work at hand ...\n")
         loop.call_soon_threadsafe(status.interrupt)
 
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    previous_handlers = {
+        signal_number: signal.signal(signal_number, interrupt) for signal_number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for signal_number, handler in previous_handlers.items():
+            signal.signal(signal_number, handler)
 
 
 class _CrawlProgress:

@@ -17,7 +17,7 @@ from lycosa.web.outcomes import outcome_in_words
 
 from .options import Json, Name, UrlArgument, print_json
 
-_MAX_FETCHES = 10  # that are shown, the latest
+_MAX_FETCHES = 10  # latest fetches that are shown
 _MAX_LINE = 400  # characters
 _MAX_REASONS = 2_000  # characters, in a line of their own
 _WHY = "  why: "
@@ -25,43 +25,45 @@ _WHY = "  why: "
 
 def explain(name: Name, url: UrlArgument, as_json: Json = False) -> None:
     """Explain why a page was fetched, skipped, or still waits. Lists later visits, too, and what they found."""
-    wanted = checked_url(url)
+    page_url = checked_url(url)
     with api.open(name) as collection:
-        facts = collection.explain(wanted)
+        facts = collection.explain(page_url)
         omissions = collection.summary().omissions if facts["state"] == "unknown" else None
     if as_json:
         print_json(facts)
     else:
-        for line in [*_lines(facts, str(name)), *_unknown(omissions)]:
-            typer.echo(_shown(line))
+        for line in [*_lines(facts, str(name)), *_lines_if_unknown(omissions)]:
+            typer.echo(_safe_line(line))
     if facts["state"] == "unknown":
         raise typer.Exit(1)
 
 
 def explained(collection: api.OpenCollection, url: Url) -> tuple[str, list[str]]:
-    """What has become of a URL, in a word and in lines that are safe to show."""
+    """The state of a URL in a word, and its explanation in lines that are safe to print."""
     facts = collection.explain(url)
-    unknown = _unknown(collection.summary().omissions) if facts["state"] == "unknown" else []
-    return facts["state"], [_shown(line) for line in [*_lines(facts, str(collection.folder)), *unknown]]
+    unknown = _lines_if_unknown(collection.summary().omissions) if facts["state"] == "unknown" else []
+    return facts["state"], [_safe_line(line) for line in [*_lines(facts, str(collection.folder)), *unknown]]
 
 
-def _shown(line: str) -> str:
+def _safe_line(line: str) -> str:
     margin = len(line) - len(line.lstrip(" "))
     limit = _MAX_REASONS + _MAX_LINE if line.startswith(_WHY) else _MAX_LINE
     return " " * margin + visible(line, limit)
 
 
-def _unknown(omissions: Omissions | None) -> list[str]:
+def _lines_if_unknown(omissions: Omissions | None) -> list[str]:
     """Why a URL may be unknown although a page links to it."""
     if omissions is None:
         return []
     lines = ["  not known here: no link to it was found on the pages of the collection"]
-    lost = [
+    causes = [
         (sum(omissions.truncated.values()), "was truncated", "were truncated"),
         (omissions.pages_of_many_links, "has more links than are read", "have more links than are read"),
         (omissions.needs_script, "needs JavaScript", "need JavaScript"),
     ]
-    counts = [f"{counted(count, 'page')} {one if count == 1 else more}" for count, one, more in lost if count]
+    counts = [
+        f"{counted(count, 'page')} {singular if count == 1 else plural}" for count, singular, plural in causes if count
+    ]
     return [*lines, f"  ({', '.join(counts)}: links of theirs may be missing)"] if counts else lines
 
 
@@ -74,10 +76,10 @@ _WHY_LEFT_OUT = {
 
 def _why_left_out(fetches: list[FetchRow], name: str) -> str:
     """Why a page that was fetched is not kept; empty if there was no page."""
-    brought = [fetch for fetch in fetches if fetch.outcome is Outcome.OK]
-    if not brought:
+    successful = [fetch for fetch in fetches if fetch.outcome is Outcome.OK]
+    if not successful:
         return ""
-    left_out = LeftOut.parse(brought[-1].left_out)
+    left_out = LeftOut.parse(successful[-1].left_out)
     if left_out is None:
         return f"an older version did not note why; lycosa rebuild {name} finds out"
     return _WHY_LEFT_OUT[left_out.reason].format(name=name, detail=visible(left_out.detail, 100))
@@ -97,7 +99,7 @@ def _lines(facts: JsonValue, name: str) -> list[str]:
         relevance = "not judged" if page.relevance is None else f"{page.relevance:.3f}"
         standing = "" if page.standing is None else f", importance {page.standing:.3f}"
         lines.append(f"  {page.title or '(no title)'}; page {page.number}, relevance {relevance}{standing}")
-        lines.append(_why(page))
+        lines.append(_reasons_line(page))
         if page.is_copy:
             lines.append(f"  has the same text as {page.duplicate_of}, so its links were not followed")
         elif page.duplicate_of:
@@ -116,9 +118,9 @@ def _lines(facts: JsonValue, name: str) -> list[str]:
             lines.append("  has hardly any text, but scripts: it may need JavaScript, which Lycosa does not run")
         if page.vanished_at is not None:
             lines.append(f"  vanished: found so {_moment(page.vanished_at)}: {page.vanished_why}")
-        lines += _versions(facts["looks"])
+        lines += _look_lines(facts["looks"])
     if waiting is not None:
-        lines.append(_why(waiting))
+        lines.append(_reasons_line(waiting))
     lines += [f"  {rank}" for rank in facts["ranks"]]
     if facts["skip"] is not None:
         lines.append(f"  skipped: {facts['skip'].reason}; found on {facts['skip'].found_on or 'no page'}")
@@ -128,24 +130,24 @@ def _lines(facts: JsonValue, name: str) -> list[str]:
     if len(facts["fetches"]) > _MAX_FETCHES:
         lines.append(f"  {len(facts['fetches'])} fetches, the latest {_MAX_FETCHES}:")
     for fetch in facts["fetches"][-_MAX_FETCHES:]:
-        spoken = outcome_in_words(fetch.outcome, fetch.status, fetch.detail)
-        took = f" in {fetch.elapsed:.2f} s" if fetch.elapsed else ""
-        lines.append(f"  {'fetch' if fetch_was_made(fetch) else 'no fetch'} {_moment(fetch.at)}: {spoken}{took}")
+        outcome = outcome_in_words(fetch.outcome, fetch.status, fetch.detail)
+        duration = f" in {fetch.elapsed:.2f} s" if fetch.elapsed else ""
+        lines.append(f"  {'fetch' if fetch_was_made(fetch) else 'no fetch'} {_moment(fetch.at)}: {outcome}{duration}")
     if facts["parents"]:
         lines.append("  linked from:")
         lines += [f"    {parent.url} “{parent.anchor}”" for parent in facts["parents"]]
     return lines
 
 
-def _why(found: PageRow | Candidate) -> str:
-    as_what = f" as “{found.anchor}”" if found.anchor else ""
-    link = f"linked{as_what} from {found.found_on}; " if found.found_on else ""
-    reasons = visible(link + reasons_in_words(found.because), _MAX_REASONS)
-    score = shown_priority(found.priority, found.because)
-    return f"{_WHY}{reasons}; score {score:.3f}, {counted(found.depth, 'click')} from a seed"
+def _reasons_line(page: PageRow | Candidate) -> str:
+    as_what = f" as “{page.anchor}”" if page.anchor else ""
+    link = f"linked{as_what} from {page.found_on}; " if page.found_on else ""
+    reasons = visible(link + reasons_in_words(page.because), _MAX_REASONS)
+    score = shown_priority(page.priority, page.because)
+    return f"{_WHY}{reasons}; score {score:.3f}, {counted(page.depth, 'click')} from a seed"
 
 
-def _versions(looks: list[ObservationRow]) -> list[str]:
+def _look_lines(looks: list[ObservationRow]) -> list[str]:
     """The checks of a page, one per line; consecutive ones with the same result and no new version share a line."""
     if not looks:
         return []
@@ -153,13 +155,13 @@ def _versions(looks: list[ObservationRow]) -> list[str]:
     lines = [f"  seen {len(looks)} times, {versions} {'version' if versions == 1 else 'versions'}:"]
     version: ObservationRow | None = None
     for change, group in groupby(looks, key=lambda look: look.change):
-        same = list(group)
-        if same[0].digest is None:
-            often = f", {len(same)} times" if len(same) > 1 else ""
-            until = f" to {_moment(same[-1].at)}" if len(same) > 1 else ""
-            lines.append(f"    {_moment(same[0].at)}{until}: {change}{often}")
+        equal_looks = list(group)
+        if equal_looks[0].digest is None:
+            times = f", {len(equal_looks)} times" if len(equal_looks) > 1 else ""
+            until = f" to {_moment(equal_looks[-1].at)}" if len(equal_looks) > 1 else ""
+            lines.append(f"    {_moment(equal_looks[0].at)}{until}: {change}{times}")
             continue
-        for look in same:
+        for look in equal_looks:
             lines.append(f"    {_moment(look.at)}: {change}, {_difference(version, look)}")
             version = look
     return lines

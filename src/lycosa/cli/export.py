@@ -56,9 +56,9 @@ def export(
     quiet: Quiet = False,
 ) -> None:
     """Export the pages of a collection for other programs. All or some of them, with or without their text."""
-    asked = ExportContent(text=text, markdown=markdown, html=html, links=links, chunks=chunks)
+    requested = ExportContent(text=text, markdown=markdown, html=html, links=links, chunks=chunks)
     if format == WACZ:
-        if asked != ExportContent() or any((host, language, label, since, top, order)) or min_relevance is not None:
+        if requested != ExportContent() or any((host, language, label, since, top, order)) or min_relevance is not None:
             raise UsageError("--format wacz holds the whole archive: give it no other option than --out and --quiet")
         out = out or Path(f"{name.name}.wacz")
         with (
@@ -68,13 +68,13 @@ def export(
         ):
             pages = write_wacz_export(collection, destination, progress=progress)
     else:
-        content = content_of(format, asked)
+        content = content_of(format, requested)
         out = out or _default_out(name, format)
         with (
             open_for_reading(name) as collection,
-            ProgressBar("exporting pages", quiet=quiet or _is_watched(out)) as progress,
+            ProgressBar("exporting pages", quiet=quiet or _is_terminal(out)) as progress,
         ):
-            wanted = selection_of(
+            selection = selection_of(
                 name,
                 hosts=host or (),
                 languages=language or (),
@@ -86,7 +86,7 @@ def export(
                 now=WallClock().now(),
             )
             with _destination(out) as destination:
-                pages = write_export(collection, format, destination, wanted, content, progress=progress)
+                pages = write_export(collection, format, destination, selection, content, progress=progress)
         if not pages and not quiet:
             notify("No page matches; lycosa show lists what there is.")
     if out != STANDARD_OUTPUT and not quiet:
@@ -99,14 +99,14 @@ def _destination(out: Path) -> AbstractContextManager[Path | BinaryIO]:
 
 
 def _default_out(name: Path, format: str) -> Path:
-    own = {
+    default_names = {
         "parquet": f"{name.name}.parquet",
         "markdown": f"{name.name}-markdown",
         "huggingface": f"{name.name}-dataset",
     }
-    return Path(own[format]) if format in own else STANDARD_OUTPUT
+    return Path(default_names[format]) if format in default_names else STANDARD_OUTPUT
 
 
-def _is_watched(out: Path) -> bool:
+def _is_terminal(out: Path) -> bool:
     """Whether the rows themselves are written to the terminal, where a progress bar would interfere."""
     return out == STANDARD_OUTPUT and sys.stdout.isatty()

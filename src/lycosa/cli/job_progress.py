@@ -11,26 +11,26 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-DELAY = 2.0  # seconds without a word
+DELAY = 2.0  # seconds before anything is shown
 SECONDS_BETWEEN_LINES = 10.0
 
 
 @contextmanager
-def elapsed_notice(what: str, *, quiet: bool = False) -> Iterator[None]:
+def elapsed_notice(description: str, *, quiet: bool = False) -> Iterator[None]:
     """Shows what is being done once it takes long, and on a terminal the seconds since it began."""
     console = Console(stderr=True)
     done = threading.Event()
-    begun = time.monotonic()
+    began = time.monotonic()
 
     def show() -> None:
         if done.wait(DELAY):
             return
         if not console.is_terminal:
-            console.print(f"{what} …", highlight=False, markup=False)
+            console.print(f"{description} …", highlight=False, markup=False)
             return
-        with console.status(f"{escape(what)} …") as status:
+        with console.status(f"{escape(description)} …") as status:
             while not done.wait(1.0):
-                status.update(f"{escape(what)} … {time.monotonic() - begun:.0f} s")
+                status.update(f"{escape(description)} … {time.monotonic() - began:.0f} s")
 
     if quiet:
         yield
@@ -47,8 +47,8 @@ def elapsed_notice(what: str, *, quiet: bool = False) -> Iterator[None]:
 class ProgressBar:
     """A bar over the parts of a job on a terminal, a line now and then elsewhere."""
 
-    def __init__(self, what: str, *, quiet: bool = False):
-        self._what = what
+    def __init__(self, description: str, *, quiet: bool = False):
+        self._description = description
         self._quiet = quiet
         self._console = Console(stderr=True)
         self._bar: Progress | None = None
@@ -58,7 +58,7 @@ class ProgressBar:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
@@ -71,8 +71,8 @@ class ProgressBar:
                 columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
                 self._bar = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=self._console)
                 self._bar.start()
-                self._bar.add_task(self._what, total=total)
+                self._bar.add_task(self._description, total=total)
             self._bar.update(self._bar.task_ids[0], completed=done, total=total)
         else:
-            self._console.print(f"{self._what}: {done} of {total}", highlight=False, markup=False)
+            self._console.print(f"{self._description}: {done} of {total}", highlight=False, markup=False)
             self._due = time.monotonic() + SECONDS_BETWEEN_LINES

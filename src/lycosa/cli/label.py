@@ -18,7 +18,7 @@ from lycosa.vocabulary.urls import checked_url
 from .options import Json, Name, notify, print_json, program
 
 _MAX_BYTES = 32 << 20  # of a file of labels
-_WORDS = {"good": True, "bad": False, "+": True, "-": False}
+_LABELS = {"good": True, "bad": False, "+": True, "-": False}
 
 
 def label(
@@ -45,12 +45,12 @@ def label(
             raise UsageError("say either --good or --bad")
         labels[checked_url(url)] = verdict
     if file is not None:
-        labels |= _read(file, verdict)
+        labels |= _read_labels(file, verdict)
     if not labels:
         raise UsageError("no URL to label; give one or several, or a file of them with --file")
     if len(labels) > MAX_LABELS:
         raise UsageError(f"{len(labels)} URLs are too many at once; give up to {MAX_LABELS}")
-    good_urls, bad_urls = ([url for url, verdict in labels.items() if verdict is kind] for kind in (True, False))
+    good_urls, bad_urls = ([url for url, verdict in labels.items() if verdict is is_good] for is_good in (True, False))
     learnt = api.label(name, good=good_urls, bad=bad_urls, notify=notify)
     if as_json:
         print_json({"labels": len(labels), "judged": learnt.judged, "missing": learnt.missing})
@@ -69,20 +69,20 @@ def labels_in_words(learnt: LearntLabels, name: Path) -> str:
     return trained
 
 
-def _read(file: Path, verdict: bool | None) -> dict[Url, bool]:
-    """The labels of a file: `URL`, or `good URL` and `bad URL`, one a line; what follows # is left out."""
+def _read_labels(file: Path, label_for_all: bool | None) -> dict[Url, bool]:
+    """The labels of a file: `URL`, or `good URL` and `bad URL`, one a line; lines that begin with # are left out."""
     name = "standard input" if str(file) == "-" else str(file)
     try:
         data = read_user_file(file, _MAX_BYTES)
     except OSError as error:
-        way_out = f"; give up to {MAX_LABELS} URLs" if error.errno == EFBIG else ""
-        raise UsageError(f"cannot read {name}: {error.strerror}{way_out}") from None
+        hint = f"; give up to {MAX_LABELS} URLs" if error.errno == EFBIG else ""
+        raise UsageError(f"cannot read {name}: {error.strerror}{hint}") from None
     labels: dict[Url, bool] = {}
     for number, line in enumerate(data.decode("utf-8-sig", "replace").splitlines(), 1):
         words = line.split("#")[0].split() if line.lstrip().startswith("#") else line.split()
         if not words:
             continue
-        label = _WORDS.get(words[0].lower()) if len(words) == 2 else verdict
+        label = _LABELS.get(words[0].lower()) if len(words) == 2 else label_for_all
         if label is None or len(words) > 2:
             raise UsageError(f"{name}:{number}: write `good URL` or `bad URL`, or say --good or --bad for all")
         try:

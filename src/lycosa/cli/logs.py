@@ -28,8 +28,8 @@ from .typer_options import TYPER_OPTIONS
 app = typer.Typer(name="logs", help="Access logs, for crawls that prefer pages people visited.", **TYPER_OPTIONS)
 SPARKLINE_WIDTH = 60  # characters
 MAX_EXAMPLES = 10
-PICTURE = "activity.svg"
-_IN_WORDS = {DESCRIPTIONS[Drop.BROKEN]: "not in the log format"}  # where what logs store reads badly
+PICTURE_FILE = "activity.svg"
+_READABLE_REASONS = {DESCRIPTIONS[Drop.BROKEN]: "not in the log format"}  # where the stored description is hard to read
 
 
 @app.command("import")
@@ -86,7 +86,7 @@ def import_(
         report_each = (lambda outcome: None) if quiet or as_json else partial(_report, options)
         done = import_logs(files, into, options, now=time.time(), count=count, report=report_each)
     if as_json:
-        print_json({"log": str(into), "files": [_plain(each) for each in done]})
+        print_json({"log": str(into), "files": [_outcome_as_json(outcome) for outcome in done]})
         return
     if quiet:
         return
@@ -101,8 +101,10 @@ def _report(options: ImportOptions, outcome: ImportOutcome) -> None:
         if options.changes_reading:
             notify("what is imported stays as it was read then; to read it another way, import it into a new log")
         return
-    rest = ", only what is new since it was imported before" if outcome.grown else ""
-    typer.echo(f"{name} ({file.format}){rest}: {file.lines} lines, {file.used} used{_dropped_lines(file.dropped)}")
+    new_lines_only = ", only what is new since it was imported before" if outcome.grown else ""
+    typer.echo(
+        f"{name} ({file.format}){new_lines_only}: {file.lines} lines, {file.used} used{_dropped_counts(file.dropped)}"
+    )
     if outcome.new_key:
         notify("the key was gone; a new one was made, so people of earlier imports count as others")
     if file.out_of_order:
@@ -112,7 +114,7 @@ def _report(options: ImportOptions, outcome: ImportOutcome) -> None:
         notify(f"  {name}: line {example.line}: {_reason(DESCRIPTIONS[example.why])}{shape}")
 
 
-def _dropped_lines(dropped: Mapping[str, int]) -> str:
+def _dropped_counts(dropped: Mapping[str, int]) -> str:
     if not dropped:
         return ""
     ordered = sorted(dropped.items(), key=lambda each: -each[1])
@@ -120,10 +122,10 @@ def _dropped_lines(dropped: Mapping[str, int]) -> str:
 
 
 def _reason(stored: str) -> str:
-    return _IN_WORDS.get(stored, stored)
+    return _READABLE_REASONS.get(stored, stored)
 
 
-def _plain(outcome: ImportOutcome) -> dict[str, object]:
+def _outcome_as_json(outcome: ImportOutcome) -> dict[str, object]:
     file = outcome.file
     return {
         "file": file.name,
@@ -152,40 +154,40 @@ def show(
 ) -> None:
     """Show what a log holds. Days, people, pages, what was dropped and why, what is read most, and when."""
     with elapsed_notice("reading the log", quiet=as_json):
-        found = summarise(log)
+        summary = summarise(log)
     if out is not None:
-        _write_picture(out, found.activity)
+        _write_picture(out, summary.activity)
     if as_json:
-        print_json(_summary(log, found))
+        print_json(_summary_as_json(log, summary))
         return
-    for line in _lines(log, found):
+    for line in _lines(log, summary):
         typer.echo(line)
 
 
-def _lines(log: Path, found: LogSummary) -> list[str]:
-    if not found.files:
+def _lines(log: Path, summary: LogSummary) -> list[str]:
+    if not summary.files:
         return [f"{log}: nothing imported yet"]
-    since = "" if found.first is None or found.last is None else f", {_day(found.first)} to {_day(found.last)}"
+    since = "" if summary.first is None or summary.last is None else f", {_day(summary.first)} to {_day(summary.last)}"
     lines = [
-        f"{log}: {found.accesses} accesses of {found.users} people to {_pluralise(found.pages, 'page')} "
-        f"on {_pluralise(found.days, 'day')}{since}",
-        f"  from {_pluralise(len(found.files), 'file')} with {found.lines} lines",
+        f"{log}: {summary.accesses} accesses of {summary.users} people to {_pluralise(summary.pages, 'page')} "
+        f"on {_pluralise(summary.days, 'day')}{since}",
+        f"  from {_pluralise(len(summary.files), 'file')} with {summary.lines} lines",
     ]
-    if found.groups:
-        lines.append(f"  {_pluralise(found.groups, 'source')} dropped as groups")
-    if found.min_users > 1:
+    if summary.groups:
+        lines.append(f"  {_pluralise(summary.groups, 'source')} dropped as groups")
+    if summary.min_users > 1:
         lines.append(
-            f"  {_pluralise(found.rare_pages, 'page')} with {found.rare_accesses} accesses left out, "
-            f"read by fewer than {found.min_users} people"
+            f"  {_pluralise(summary.rare_pages, 'page')} with {summary.rare_accesses} accesses left out, "
+            f"read by fewer than {summary.min_users} people"
         )
-    if found.dropped:
+    if summary.dropped:
         lines.append("dropped lines")
-        lines += [f"  {count:>10}  {_reason(reason)}" for reason, count in found.dropped.items()]
-    if found.activity.counts:
-        lines += [f"accesses {_per_span(found.activity.span)}", f"  {sparkline(found.activity.counts)}"]
-    if found.most_read:
+        lines += [f"  {count:>10}  {_reason(reason)}" for reason, count in summary.dropped.items()]
+    if summary.activity.counts:
+        lines += [f"accesses {_per_span(summary.activity.span)}", f"  {sparkline(summary.activity.counts)}"]
+    if summary.most_read:
         lines.append("most read, by people")
-        lines += [f"  {people:>8}  {visible(url, 100)}" for url, people, _ in found.most_read]
+        lines += [f"  {people:>8}  {visible(url, 100)}" for url, people, _ in summary.most_read]
     return lines
 
 
@@ -214,7 +216,7 @@ def _day(at: float) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}"
 
 
-def _summary(log: Path, found: LogSummary) -> dict[str, object]:
+def _summary_as_json(log: Path, summary: LogSummary) -> dict[str, object]:
     return {
         "log": str(log),
         "files": [
@@ -225,32 +227,34 @@ def _summary(log: Path, found: LogSummary) -> dict[str, object]:
                 "lines": file.lines,
                 "used": file.used,
             }
-            for file in found.files
+            for file in summary.files
         ],
-        "lines": found.lines,
-        "accesses": found.accesses,
-        "users": found.users,
-        "pages": found.pages,
-        "first": None if found.first is None else iso(found.first),
-        "last": None if found.last is None else iso(found.last),
-        "days": found.days,
-        "groups": found.groups,
-        "dropped": found.dropped,
-        "min_users": found.min_users,
-        "left_out": {"pages": found.rare_pages, "accesses": found.rare_accesses},
-        "most_read": [{"url": url, "users": people, "accesses": accesses} for url, people, accesses in found.most_read],
+        "lines": summary.lines,
+        "accesses": summary.accesses,
+        "users": summary.users,
+        "pages": summary.pages,
+        "first": None if summary.first is None else iso(summary.first),
+        "last": None if summary.last is None else iso(summary.last),
+        "days": summary.days,
+        "groups": summary.groups,
+        "dropped": summary.dropped,
+        "min_users": summary.min_users,
+        "left_out": {"pages": summary.rare_pages, "accesses": summary.rare_accesses},
+        "most_read": [
+            {"url": url, "users": people, "accesses": accesses} for url, people, accesses in summary.most_read
+        ],
         "activity": {
-            "start": iso(found.activity.start) if found.activity.counts else None,
-            "seconds": found.activity.span,
-            "counts": found.activity.counts,
+            "start": iso(summary.activity.start) if summary.activity.counts else None,
+            "seconds": summary.activity.span,
+            "counts": summary.activity.counts,
         },
     }
 
 
 def _write_picture(out: Path, activity: Activity) -> None:
-    path = out if out.suffix == ".svg" else out / PICTURE
+    path = out if out.suffix == ".svg" else out / PICTURE_FILE
     unit, name = (3600.0, "hours") if activity.span < 86_400 else (86_400.0, "days")
-    points = [(place * activity.span / unit, float(count)) for place, count in enumerate(activity.counts)]
+    points = [(index * activity.span / unit, float(count)) for index, count in enumerate(activity.counts)]
     since = f" after {datetime.fromtimestamp(activity.start, UTC):%Y-%m-%d %H:%M} UTC" if points else ""
     picture = line_chart(
         [Series("accesses", points)],

@@ -80,7 +80,7 @@ def build(
     as_json: Json = False,
 ) -> None:
     """Draw maps from collections. An existing atlas is extended."""
-    wanted = AtlasPlan(
+    plan = AtlasPlan(
         topics=tuple(dict.fromkeys(topics or ())),
         above=above,
         related=_related(related),
@@ -92,18 +92,20 @@ def build(
     silent = quiet or as_json
     with elapsed_notice("learning the topics", quiet=silent):
         classifier = load_taxonomy(taxonomy) if taxonomy is not None else None
-    with ExitStack() as shown:
-        reading = shown.enter_context(ProgressBar("pages read", quiet=silent))
+    with ExitStack() as stack:
+        bar = stack.enter_context(ProgressBar("pages read", quiet=silent))
 
-        def count(done: int, total: int) -> None:
-            reading(done, total)
+        def show_progress(done: int, total: int) -> None:
+            bar(done, total)
             if done == total:  # one progress line at a time
-                shown.pop_all().close()
-                shown.enter_context(elapsed_notice("drawing maps", quiet=silent))
+                stack.pop_all().close()
+                stack.enter_context(elapsed_notice("drawing maps", quiet=silent))
 
-        built = build_atlas(names, out, wanted, now=time.time(), taxonomy=classifier, count=count)
+        built = build_atlas(names, out, plan, now=time.time(), taxonomy=classifier, progress=show_progress)
     if as_json:
-        print_json({"atlas": str(out), "topics": [_plain(facts) for facts in built.topics], "left_out": built.left_out})
+        print_json(
+            {"atlas": str(out), "topics": [_facts_as_json(facts) for facts in built.topics], "left_out": built.left_out}
+        )
         return
     if quiet:
         return
@@ -111,8 +113,10 @@ def build(
         typer.echo(_line(facts))
     _report_left_out(built.left_out)
     if built.topics:
-        which = f" --map-topic '{visible(built.topics[0].name, 60)}'" if len(built.known) > 1 else ""
-        typer.echo(f"Look at it:  {program()} map show {out}\nUse it:      {program()} crawl NAME --map {out}{which}")
+        topic_flag = f" --map-topic '{visible(built.topics[0].name, 60)}'" if len(built.mapped_topics) > 1 else ""
+        typer.echo(
+            f"Look at it:  {program()} map show {out}\nUse it:      {program()} crawl NAME --map {out}{topic_flag}"
+        )
 
 
 def _related(given: list[str] | None) -> tuple[str, ...]:
@@ -146,10 +150,10 @@ def show(
 ) -> None:
     """Show what an atlas contains. Its topics, their size, portals and where they came from."""
     with elapsed_notice("reading the atlas", quiet=as_json), Atlas(atlas, allow_private=allow_private) as opened:
-        topics = [opened.facts(each) for each in opened.topics()]
+        topics = [opened.facts(name) for name in opened.topics()]
         if topic is not None and topic not in opened.topics():
             opened.portals_of(topic)  # raises an error that names the topics
-        maps = {each.name: opened.crawl_map(each.name) for each in topics}
+        maps = {facts.name: opened.crawl_map(facts.name) for facts in topics}
         citations = opened.citations()
         left_out = opened.left_out
     if svg is not None:
@@ -157,9 +161,9 @@ def show(
     if matrix is not None:
         _write(matrix, citations_heat_map(citations.links, topics=citations.topics))
     if as_json:
-        shown = [{**_plain(facts), "portal_urls": maps[facts.name].portals[:1000]} for facts in topics]
-        counted = {"topics": citations.topics, "links": citations.links}
-        print_json({"atlas": str(atlas), "topics": shown, "citations": counted, "left_out": left_out})
+        shown = [{**_facts_as_json(facts), "portal_urls": maps[facts.name].portals[:1000]} for facts in topics]
+        citation_counts = {"topics": citations.topics, "links": citations.links}
+        print_json({"atlas": str(atlas), "topics": shown, "citations": citation_counts, "left_out": left_out})
         return
     if not topics:
         typer.echo(f"{atlas}: no maps yet")
@@ -189,14 +193,14 @@ def merge(
     as_json: Json = False,
 ) -> None:
     """Merge two atlases into one. Maps of topics that both have are drawn again."""
-    if out.exists() and not any(each.exists() and out.samefile(each) for each in (first, second)):
+    if out.exists() and not any(atlas.exists() and out.samefile(atlas) for atlas in (first, second)):
         raise UsageError(f"{out} is there already; give another --out")
     with elapsed_notice("merging", quiet=as_json):
         left_out = merge_atlases(first, second, out, now=time.time(), allow_private=allow_private)
         with Atlas(out, allow_private=allow_private) as merged:
             topics = [merged.facts(topic) for topic in merged.topics()]
     if as_json:
-        print_json({"atlas": str(out), "topics": [_plain(facts) for facts in topics], "left_out": left_out})
+        print_json({"atlas": str(out), "topics": [_facts_as_json(facts) for facts in topics], "left_out": left_out})
         return
     for facts in topics:
         typer.echo(_line(facts))
@@ -220,7 +224,7 @@ def export(
     rows = 0
     with Atlas(atlas, allow_private=allow_private) as opened, elapsed_notice("writing", quiet=as_json):
         topics = opened.topics() if topic is None else (topic,)
-        portals = [len(opened.portals_of(each)) for each in topics]
+        portals = [len(opened.portals_of(name)) for name in topics]
         ties = sum(count * (count - 1) // 2 for count in portals)
         if clique and ties > MAX_PORTAL_TIES:
             raise UsageError(
@@ -230,9 +234,9 @@ def export(
         with nullcontext(sys.stdout.buffer) if out == STANDARD_OUTPUT else output_file(out) as file:
             table = csv.writer(getwriter("utf-8")(file))
             table.writerow(("topic", "from", "to", "kind"))
-            for each in topics:
-                for edge in opened.edges(each, clique=clique):
-                    table.writerow((csv_cell(each), *edge))
+            for name in topics:
+                for edge in opened.edges(name, clique=clique):
+                    table.writerow((csv_cell(name), *edge))
                     rows += 1
         left_out = opened.left_out
     if as_json:
@@ -260,14 +264,14 @@ def learn_topics(
         accuracy = Taxonomy.accuracy(examples)
     save_taxonomy(taxonomy, out)
     if as_json:
-        plain = {topic: {"examples": len(pages), "accuracy": accuracy[topic]} for topic, pages in examples.items()}
-        print_json({"taxonomy": str(out), "topics": plain})
+        results = {topic: {"examples": len(pages), "accuracy": accuracy[topic]} for topic, pages in examples.items()}
+        print_json({"taxonomy": str(out), "topics": results})
         return
     for topic, pages in examples.items():
         typer.echo(f"{visible(topic, 40):40}{len(pages):7} examples, {accuracy[topic]:6.1%} told right")
 
 
-def _plain(facts: TopicFacts) -> dict[str, object]:
+def _facts_as_json(facts: TopicFacts) -> dict[str, object]:
     return {
         "topic": facts.name,
         "pages": facts.pages,

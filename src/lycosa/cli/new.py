@@ -48,9 +48,9 @@ def new(
     api.new(
         name,
         topic=topic,
-        examples=_given(examples, example),
-        negatives=_given(negatives),
-        seeds=_given(seeds, seed),
+        examples=_files_and_lines(examples, example),
+        negatives=_files_and_lines(negatives),
+        seeds=_files_and_lines(seeds, seed),
         contact=contact,
         in_links=in_links,
         traffic=traffic,
@@ -59,23 +59,23 @@ def new(
     )
     recipe = name / FILE_NAME
     good = examples_of(load_recipe(name).topic, name).good
-    lacks = []
+    missing = []
     if not good:
-        lacks.append(f"it needs a topic: write text, examples or keywords into [topic] of {recipe}")
+        missing.append(f"it needs a topic: write text, examples or keywords into [topic] of {recipe}")
     if not seeds and not seed and not any(example.kind == "url" for example in good):
-        lacks.append(
+        missing.append(
             f"it needs seeds: write URLs, one a line, into {name / 'seeds.txt'}, "
             f'and seeds = "seeds.txt" into {recipe}; or crawl it with --seed URL or --logs LOG'
         )
     crawl = command("crawl", name, "--pages", 500)
-    if not lacks:
+    if not missing:
         typer.echo(f"made {name}; look at {recipe}, then: {crawl}")
         return
     typer.echo(f"made {name}; before the crawl")
-    for lack in lacks:
-        typer.echo(f"- {lack}")
+    for need in missing:
+        typer.echo(f"- {need}")
     typer.echo(f"then: {crawl}")
 
 
-def _given(file: Path | None, lines: list[str] | None = None) -> list[str | Path]:
+def _files_and_lines(file: Path | None, lines: list[str] | None = None) -> list[str | Path]:
     return [*([] if file is None else [file]), *(lines or ())]

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial, wraps
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any, BinaryIO, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, BinaryIO, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 import typer
@@ -21,21 +21,23 @@ from lycosa.vocabulary.errors import cannot_write
 from lycosa.vocabulary.text import visible
 
 
-def _settled(folder: Path) -> Path:
-    """The folder of a collection; what a kill interrupted in it is finished first, with a message."""
-    if (folder / "journal.json").exists():  # seldom, and what it needs takes time to load
+def _finish_interrupted(folder: Path) -> Path:
+    """Finishes the maintenance of a collection that a kill has interrupted, with a message; returns the folder."""
+    if (folder / "journal.json").exists():  # rare, and the import takes time
         from lycosa.run.upkeep import finish_upkeep
 
         finish_upkeep(folder, clock=WallClock(), notify=notify)
     return folder
 
 
-Name = Annotated[Path, typer.Argument(metavar="NAME", help="The folder of the collection.", callback=_settled)]
+Name = Annotated[
+    Path, typer.Argument(metavar="NAME", help="The folder of the collection.", callback=_finish_interrupted)
+]
 UrlArgument = Annotated[str, typer.Argument(metavar="URL", help="http://… or https://…")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 _TERMINAL_CONTROLS = re.compile(
     "[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]"
-)  # and C0, which JSON escapes anyway
+)  # without C0 controls, which JSON escapes anyway
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 
 PageLog = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a line per page to FILE.")]
@@ -75,78 +77,96 @@ def takes(options: type, *, last: bool = False) -> Callable[[Command], Command]:
     """
     hints = get_type_hints(options, include_extras=True)
     shared_last = sorted(hints, key=FetchOptions.__annotations__.__contains__)
-    flags = {name: _flag(name, hints[name]) for name in shared_last}
+    flags = {name: _typer_option(name, hints[name]) for name in shared_last}
 
     def decorate(command: Command) -> Command:
         @wraps(command)
         def run(**values: Any) -> None:
             given = {name: values.pop(name) for name in flags}
             parsed = {
-                name: flag.parse(value, flag.name or "") if (flag := flags[name][1]).parse else value
+                name: flag.parse(value, flag.name or "") if (flag := flags[name].flag).parse else value
                 for name, value in given.items()
                 if not (value is None or value is False or value == [])  # 0 is a value
             }
             command(**values, **parsed)
 
         signature = inspect.signature(command)
-        own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
-        added = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-            for name, (annotation, _, default) in flags.items()
+        declared = [
+            parameter
+            for parameter in signature.parameters.values()
+            if parameter.kind is not inspect.Parameter.VAR_KEYWORD
         ]
-        first = [each for each in own if each.default is inspect.Parameter.empty]  # arguments stand before options
-        rest = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own if each not in first]
-        parameters = [*first, *rest, *added] if last else [*first, *added, *rest]
+        added = [
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=option.annotation
+            )
+            for name, option in flags.items()
+        ]
+        # Arguments, which have no default, come before options.
+        arguments = [parameter for parameter in declared if parameter.default is inspect.Parameter.empty]
+        declared_options = [
+            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for parameter in declared
+            if parameter not in arguments
+        ]
+        parameters = [*arguments, *declared_options, *added] if last else [*arguments, *added, *declared_options]
         run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {each.name: each.annotation for each in (*own, *added)}
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in (*declared, *added)}
         return cast(Command, run)
 
     return decorate
 
 
-def _flag(name: str, hint: Any) -> tuple[Any, Flag, Any]:
-    """The declaration of an option for typer: its annotation and its default."""
-    kind, flag = get_args(hint)
+class _TyperOption(NamedTuple):
+    """The declaration of an option for typer."""
+
+    annotation: Any
+    default: Any
+    flag: Flag
+
+
+def _typer_option(name: str, hint: Any) -> _TyperOption:
+    value_type, flag = get_args(hint)
     option = partial(typer.Option, metavar=flag.metavar, min=flag.min, max=flag.max, help=flag.help)
-    if kind is bool:  # without a negative flag --no-…
-        return Annotated[bool, option(f"--{name.replace('_', '-')}")], flag, False
-    if get_origin(kind) in (Sequence, Mapping):
-        kind = list[str] | None
-    elif Path in get_args(kind):
-        kind = Path | None
+    if value_type is bool:  # without a negative flag --no-…
+        return _TyperOption(Annotated[bool, option(f"--{name.replace('_', '-')}")], False, flag)
+    if get_origin(value_type) in (Sequence, Mapping):
+        value_type = list[str] | None
+    elif Path in get_args(value_type):
+        value_type = Path | None
     elif flag.parse is not None:
-        kind = str | None
-    return Annotated[kind, option(flag.name) if flag.name else option()], flag, None
+        value_type = str | None
+    return _TyperOption(Annotated[value_type, option(flag.name) if flag.name else option()], None, flag)
 
 
 def program() -> str:
     """The name or path by which the user can call this command again."""
-    called = Path(sys.argv[0])
-    if called.name != "lycosa" or len(called.parts) == 1 or shutil.which("lycosa"):
+    executable = Path(sys.argv[0])
+    if executable.name != "lycosa" or len(executable.parts) == 1 or shutil.which("lycosa"):
         return "lycosa"
-    return str(called.relative_to(Path.cwd()) if called.is_relative_to(Path.cwd()) else called)
+    return str(executable.relative_to(Path.cwd()) if executable.is_relative_to(Path.cwd()) else executable)
 
 
 def command(*words: object) -> str:
-    """A command that the user can copy, as a shell wants it."""
+    """A command that the user can copy into a shell."""
     return " ".join([program(), *(quote(str(word)) for word in words)])
 
 
-def print_json(plain: Any) -> None:
+def print_json(value: Any) -> None:
     """Prints one line; terminal control characters are escaped, which leaves the JSON value the same."""
-    typer.echo(_TERMINAL_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", msgspec.json.encode(plain).decode()))
+    typer.echo(_TERMINAL_CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", msgspec.json.encode(value).decode()))
 
 
 @contextmanager
 def standard_output() -> Iterator[BinaryIO]:
-    """Standard output, for bytes; where it cannot be written, one line for the user."""
+    """Standard output, for bytes; an error of writing it is raised as one that the user understands."""
     try:
         yield sys.stdout.buffer
         sys.stdout.flush()
     except BrokenPipeError:
         raise
     except OSError as error:
-        # Else the interpreter tries, and fails, to write the rest when it exits.
+        # Otherwise, the interpreter tries to write the rest when it exits, and fails again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise cannot_write("to standard output", error, advice="give a file with --out") from None
 

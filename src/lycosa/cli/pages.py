@@ -24,12 +24,12 @@ def pages(
     as_json: Json = False,
 ) -> None:
     """List the pages of a collection. The most relevant come first, unless --order says otherwise."""
-    wanted = TableOptions(
+    filters = TableOptions(
         host=host or (), language=language or (), min_relevance=min_relevance, label=label, since=since, order=order
     )
     with api.open(name) as collection:
-        rows = list(collection.rows(**(wanted | {"top": top})))
-        matching = collection.count(**wanted)
+        rows = list(collection.rows(**(filters | {"top": top})))
+        matching = collection.count(**filters)
     if as_json:
         print_json(rows)
         return

@@ -19,7 +19,7 @@ REFRESHES_PER_SECOND = 8.0
 SECONDS_BETWEEN_LINES = 2.0
 SPARKLINE_LEVELS = "▁▂▃▄▅▆▇█"
 SPARKLINE_WIDTH = 32  # characters of the bar and the sparkline; fewer where the terminal is narrow
-_MIN_WIDTH = 8
+_MIN_BAR_WIDTH = 8
 Mode = Literal["live", "plain", "messages", "silent"]  # messages: no statistics
 
 
@@ -28,7 +28,7 @@ class ProgressScores(NamedTuple):
 
     mean_standing: float | None = None  # of the pages of this run
     recent_relevance: float | None = None  # mean relevance of the latest pages
-    relevance: float | None = None  # of the page on which the last one was found, as are the two that follow
+    relevance: float | None = None  # of the page on which the last one was found; likewise the next two
     standing: float | None = None
     utility: float | None = None
     is_estimate: bool = False  # whether a model, not a rule, decides what is relevant
@@ -85,7 +85,7 @@ class Progress:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if not self._is_shown:
             self._show()
@@ -130,9 +130,9 @@ class Progress:
     def _line(self) -> str:
         stats = self._stats
         pages, scores, unit, url = stats.pages, stats.scores, stats.unit, stats.url
-        of = f" of {stats.target}" if stats.target is not None else ""
+        of_target = f" of {stats.target}" if stats.target is not None else ""
         parts = [
-            f"{pages}{of} {unit}",
+            f"{pages}{of_target} {unit}",
             *(stats.notes or (_relevant(stats.relevant, pages, is_estimate=scores.is_estimate),)),
             *_mean_standing(scores),
             *_latest_pages(scores),
@@ -153,7 +153,7 @@ class Progress:
         width = max(20, self._console.width - 1)
         amount = f"{pages} / {target} {unit}" if target is not None else f"{pages} {unit}"
         time_left = f"{_duration(stats.seconds_left)} left" if stats.seconds_left is not None else ""
-        bar_width = min(SPARKLINE_WIDTH, max(_MIN_WIDTH, width - len(amount) - len(time_left) - 4))
+        bar_width = min(SPARKLINE_WIDTH, max(_MIN_BAR_WIDTH, width - len(amount) - len(time_left) - 4))
         head = Table.grid(padding=(0, 2))
         for _ in range(3):
             head.add_column(no_wrap=True, overflow="ellipsis")
@@ -175,7 +175,7 @@ class Progress:
         ]
         reasons = [Text(part) for part in (*_latest_pages(scores), *_found_on(scores))]
         last = Text(visible(stats.title or stats.url, width), style="dim", no_wrap=True, overflow="ellipsis")
-        return Group(head, *(line for row in (harvest, traffic, reasons) for line in _lines(row, width)), last)
+        return Group(head, *(line for row in (harvest, traffic, reasons) for line in _wrapped(row, width)), last)
 
     def _add_point(self, pages: int, relevant: int) -> None:
         """Adds a point to the sparkline, the harvest rate since the last one, after every ten pages."""
@@ -194,7 +194,7 @@ def _sparkline(rates: Iterable[float]) -> str:
     )
 
 
-def _lines(row: Iterable[Text], width: int) -> list[Text]:
+def _wrapped(row: Iterable[Text], width: int) -> list[Text]:
     """Wraps the parts of a row into as few lines as possible, without breaking a part."""
     lines: list[Text] = []
     for part in row:
@@ -213,8 +213,10 @@ def _through_readers(pages: int | None) -> list[str]:
     return [] if pages is None else [f"{pages} through readers"]
 
 
-def _recall(found: RecallEstimate | None) -> list[str]:
-    return [] if found is None else [f"recall {found.recall:.0%} ({found.recall_low:.0%}–{found.recall_high:.0%})"]
+def _recall(estimate: RecallEstimate | None) -> list[str]:
+    if estimate is None:
+        return []
+    return [f"recall {estimate.recall:.0%} ({estimate.recall_low:.0%}–{estimate.recall_high:.0%})"]
 
 
 def _latest_pages(scores: ProgressScores) -> list[str]:

@@ -1,4 +1,4 @@
-"""`lycosa refresh`: fetches known pages again, and new ones on the way."""
+"""`lycosa refresh`: fetches known pages again, and new ones."""
 
 import asyncio
 import time
@@ -10,7 +10,7 @@ from lycosa import api
 from lycosa.refresh import POLICIES
 from lycosa.run.crawl import INTERRUPTED
 from lycosa.run.options import FetchOptions
-from lycosa.run.refresh import EXPAND, POLICY, NamedPage, Refresh, Refreshed
+from lycosa.run.refresh import DEFAULT_EXPAND, DEFAULT_POLICY, NamedPage, Refresh, RefreshResult
 from lycosa.run.session import Session
 from lycosa.vocabulary.event_loop import new_event_loop
 from lycosa.vocabulary.records import Change, Visit
@@ -29,10 +29,10 @@ def refresh(
     ],
     policy: Annotated[
         str, typer.Option(metavar="NAME", help=f"How to choose the pages to revisit; one of: {', '.join(POLICIES)}.")
-    ] = POLICY,
+    ] = DEFAULT_POLICY,
     expand: Annotated[
         float, typer.Option(metavar="SHARE", help="Share of the requests for new pages. 0: only known pages.")
-    ] = EXPAND,
+    ] = DEFAULT_EXPAND,
     log: PageLog = None,
     verbose: Verbose = False,
     as_json: Json = False,
@@ -48,21 +48,21 @@ def refresh(
         run.session(notify=progress.write) as session,
         asyncio.Runner(loop_factory=new_event_loop) as runner,
     ):
-        refreshing = run.visits(session)
-        runner.run(watch(session, refreshing, _RefreshProgress(session, refreshing, budget, progress)))
+        visits = run.visits(session)
+        runner.run(watch(session, visits, _RefreshProgress(session, visits, budget, progress)))
     if run.result is not None and as_json:
         print_json(run.result)
     elif run.result is not None and not quiet:
         typer.echo("\n".join(_lines(run.result)))
-    refreshing.require_an_answer()
+    visits.require_an_answer()
 
 
 class _RefreshProgress:
     """Shows the progress of a refresh after every visit."""
 
-    def __init__(self, session: Session, refreshing: Refresh, budget: int, progress: Progress):
+    def __init__(self, session: Session, visits: Refresh, budget: int, progress: Progress):
         self._requests, self._frontier = session.status.requests, session.frontier
-        self._tally = refreshing.tally
+        self._tally = visits.tally
         self._budget = budget
         self._progress = progress
         self._began = time.monotonic()
@@ -96,8 +96,8 @@ class _RefreshProgress:
         )
 
 
-def _lines(result: Refreshed) -> list[str]:
-    looked = [
+def _lines(result: RefreshResult) -> list[str]:
+    look_counts = [
         f"{result.unchanged} unchanged",
         f"{result.changed} changed",
         f"{result.vanished} vanished",
@@ -109,7 +109,7 @@ def _lines(result: Refreshed) -> list[str]:
     lines = [
         f"{'Stopped' if result.stopped == INTERRUPTED else 'Done'}: {result.stopped}",
         f"{result.requests} of {result.budget} requests: "
-        f"{counted(result.looked_at, 'page')} looked at ({', '.join(looked)}), "
+        f"{counted(result.looked_at, 'page')} looked at ({', '.join(look_counts)}), "
         f"{result.new} new, {counted(result.led_nowhere, 'link')} led nowhere{refused}; "
         f"{counted(result.pages, 'page')} in all",
     ]

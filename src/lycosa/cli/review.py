@@ -16,11 +16,11 @@ from lycosa.run.open import open_for_reading
 from lycosa.run.review import (
     MIN_DRAWN,
     Batch,
-    Measured,
     ReviewPage,
+    SampleResult,
     add_to_sample,
-    choose,
-    measured,
+    choose_batch,
+    sample_result,
 )
 from lycosa.run.topic_training import LearntLabels
 from lycosa.run.upkeep import require_learning
@@ -37,7 +37,7 @@ _ANSWERS = {
 }  # fmt: skip
 _KEYS = "[y]es [n]o [s]kip [u]ndo [q]uit"
 _MAX_ANSWER = 100  # characters
-_WHY = {"uncertain": "the model is unsure", "top": "among the most relevant", "random": "drawn at random"}
+_REASONS = {"uncertain": "the model is unsure", "top": "among the most relevant", "random": "drawn at random"}
 
 
 def review(
@@ -49,15 +49,15 @@ def review(
 ) -> None:
     """Review pages, ten at a time, and retrain. Two of ten are drawn at random and measure the harvest rate."""
     require_learning(name, load_recipe(name))
-    run = _Review(name, size=size, random=Random(seed), as_json=as_json)
+    reviewer = _Review(name, size=size, random=Random(seed), as_json=as_json)
     done = 0
-    while (batches is None or done < batches) and run.batch():
+    while (batches is None or done < batches) and reviewer.batch():
         done += 1
-    run.finish()
+    reviewer.finish()
 
 
 class _Review:
-    """The batches of one command."""
+    """The batches that one command shows, with what was labelled and learnt."""
 
     def __init__(self, folder: Path, *, size: int, random: Random, as_json: bool):
         self._folder = folder
@@ -73,11 +73,11 @@ class _Review:
         """Asks for the pages of a batch and learns from the answers; False if there are no more."""
         with open_for_reading(self._folder) as collection:
             recipe = load_recipe(self._folder, for_reading=True)
-            batch = choose(
-                collection, self._folder, recipe, size=self._size, random=self._random, passed_over=self._seen
+            batch = choose_batch(
+                collection, self._folder, recipe, size=self._size, random=self._random, exclude=self._seen
             )
-        if batch.known:
-            add_to_sample(self._folder, batch.known, pages=batch.collected)
+        if batch.labelled_before:
+            add_to_sample(self._folder, batch.labelled_before, pages=batch.collected)
         if not batch.pages:
             if not self._as_json:
                 typer.echo("No page is left to review.")
@@ -85,7 +85,7 @@ class _Review:
         try:
             goes_on, labelled = self._ask(batch)
         except KeyboardInterrupt:
-            goes_on, labelled = False, 1  # what was answered is noted, and learnt
+            goes_on, labelled = False, 1  # answers are saved already; the model learns from them
         if labelled:
             self._learnt = label_pages(self._folder, {}, notify=notify)
             self._labelled += labelled
@@ -114,26 +114,26 @@ class _Review:
             if verdict is not None:
                 steering.label(self._folder, {page.url: verdict})
                 if page.why == "random":
-                    given = {page.url: page.relevance}
-                    add_to_sample(self._folder, {page.url: verdict}, pages=batch.collected, relevances=given)
+                    relevances = {page.url: page.relevance}
+                    add_to_sample(self._folder, {page.url: verdict}, pages=batch.collected, relevances=relevances)
         return True, sum(verdict is not None for verdict in verdicts)
 
-    def _show(self, page: ReviewPage, number: int, of: int) -> None:
+    def _show(self, page: ReviewPage, number: int, total: int) -> None:
         if self._as_json:
-            print_json({"number": number, "of": of, **msgspec.to_builtins(page)})
+            print_json({"number": number, "of": total, **msgspec.to_builtins(page)})
             return
         relevance = "not judged" if page.relevance is None else f"relevance {page.relevance:.2f}"
-        typer.echo(f"\n{number} of {of}  {visible(page.title, 100) or '(no title)'}")
+        typer.echo(f"\n{number} of {total}  {visible(page.title, 100) or '(no title)'}")
         typer.echo(f"  {visible(page.url, 300)}")
-        typer.echo(f"  {relevance}, {_WHY[page.why]}")
+        typer.echo(f"  {relevance}, {_REASONS[page.why]}")
         if page.text:
             typer.echo(f"  {visible(page.text, 300)}")
         typer.echo(f"On the topic? {_KEYS} ", nl=False)
 
     def finish(self) -> None:
-        """Says what the random pages tell of the collection."""
+        """Prints the result of the random sample."""
         with open_for_reading(self._folder) as collection:
-            found = measured(self._folder, collection.catalog)
+            sample = sample_result(self._folder, collection.catalog)
         if self._as_json:
             learnt = self._learnt
             print_json(
@@ -141,21 +141,20 @@ class _Review:
                     "labels": self._labelled,
                     "judged": learnt and learnt.judged,
                     "missing": learnt and learnt.missing,
-                    "sample": found and msgspec.to_builtins(found),
+                    "sample": sample and msgspec.to_builtins(sample),
                 }
             )
-        elif found is not None:
-            typer.echo(sample_in_words(found))
+        elif sample is not None:
+            typer.echo(sample_in_words(sample))
 
 
-def sample_in_words(found: Measured) -> str:
+def sample_in_words(sample: SampleResult) -> str:
     """What a random sample says of the harvest rate."""
-    drawn = (
-        f"{found.good} of {counted(found.drawn, 'page')} drawn at random {'is' if found.good == 1 else 'are'} on topic"
-    )
-    if not found.is_enough:
+    are = "is" if sample.good == 1 else "are"
+    drawn = f"{sample.good} of {counted(sample.drawn, 'page')} drawn at random {are} on topic"
+    if not sample.is_enough:
         return f"{drawn}; from {MIN_DRAWN} on, the harvest rate is shown as measured."
-    return f"Measured: {drawn}: {found.share:.0%}, probably within {found.low:.0%}–{found.high:.0%}."
+    return f"Measured: {drawn}: {sample.share:.0%}, probably within {sample.low:.0%}–{sample.high:.0%}."
 
 
 def _answers() -> Iterator[str]:

@@ -12,7 +12,7 @@ from lycosa.vocabulary.text import visible
 from .job_progress import elapsed_notice
 from .options import Json, Name, notify, print_json
 
-# A word that begins with a dash is to be left out, so it is no option, and -h may begin one.
+# A word after a dash must not be on a page, so it is no option; such a word may begin with h.
 CONTEXT_SETTINGS = {"help_option_names": ["--help"], "ignore_unknown_options": True}
 
 

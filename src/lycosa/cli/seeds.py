@@ -67,19 +67,19 @@ def seeds(
     sources = SeedSources(
         hosts=sites,
         words=words,
-        searxng=_address(engine, "--searxng"),
-        common_crawl=_address(common_crawl_url, "--common-crawl-url") if common_crawl else "",
-        wayback=_address(wayback_url, "--wayback-url") if wayback else "",
+        searxng=_checked_address(engine, "--searxng"),
+        common_crawl=_checked_address(common_crawl_url, "--common-crawl-url") if common_crawl else "",
+        wayback=_checked_address(wayback_url, "--wayback-url") if wayback else "",
         sitemap=sitemap or (bool(sites) and not chosen),
         llms_txt=llms_txt or (bool(sites) and not chosen),
         limit=limit,
     )
     contact = checked_contact(options.get("contact") or "", "--contact") or user_contact()
     with elapsed_notice("asking for seeds"):
-        found = asyncio.run(_found(sources, settings_of(options), contact, delay))
-    urls = list(dict.fromkeys(url for each in found for url in each.urls))
+        results = asyncio.run(_find(sources, settings_of(options), contact, delay))
+    urls = list(dict.fromkeys(url for result in results for url in result.urls))
     if as_json:
-        print_json(found)
+        print_json(results)
     else:
         with output_file(out) if out else nullcontext(sys.stdout.buffer) as file:
             file.write("".join(f"{url}\n" for url in urls).encode())
@@ -87,15 +87,15 @@ def seeds(
         raise typer.Exit(1)
 
 
-def _address(url: str, flag: str) -> str:
+def _checked_address(url: str, flag: str) -> str:
     if url and normalise(url) is None:
         raise UsageError(f"{flag}: not a URL: {url[:100]!r}; write http://… or https://…")
     return url
 
 
-async def _found(sources: SeedSources, settings: Settings, contact: str, delay: float) -> list[FoundSeeds]:
-    found = []
-    async for each in find_seeds(sources, settings, contact, clock=WallClock(), delay=delay):
-        notify(f"{each.source}: {counted(len(each.urls), 'URL')}{f'; {each.problem}' if each.problem else ''}")
-        found.append(each)
-    return found
+async def _find(sources: SeedSources, settings: Settings, contact: str, delay: float) -> list[FoundSeeds]:
+    results = []
+    async for result in find_seeds(sources, settings, contact, clock=WallClock(), delay=delay):
+        notify(f"{result.source}: {counted(len(result.urls), 'URL')}{f'; {result.problem}' if result.problem else ''}")
+        results.append(result)
+    return results

@@ -11,7 +11,7 @@ from lycosa.collection.rows import Freshness, LatestChange, RunRow
 from lycosa.relevance.harvest import wilson_interval
 from lycosa.run.overview import Overview
 from lycosa.run.recall import RecallEstimate
-from lycosa.run.review import Measured
+from lycosa.run.review import SampleResult
 from lycosa.vocabulary.text import counted, visible
 
 from .options import Json, Name, print_json
@@ -22,41 +22,41 @@ _CHANGES_SHOWN = 5  # the latest
 def show(name: Name, as_json: Json = False) -> None:
     """Show what a collection holds. Pages, harvest rate, freshness, hosts, outcomes, what was left out, and runs."""
     with api.open(name) as collection:
-        found = collection.overview()
-    facts, sample, recall = found.facts, found.sample, found.recall
+        overview = collection.overview()
+    facts, sample, recall = overview.facts, overview.sample, overview.recall
     if as_json:
         print_json(
             {
                 "pages": facts.pages,
                 "relevant": facts.relevant,
                 "harvest_rate": facts.harvest_rate,
-                "harvest_low": found.harvest[0],
-                "harvest_high": found.harvest[1],
-                "harvest_measured": found.harvest_rate if found.is_measured else None,
+                "harvest_low": overview.harvest[0],
+                "harvest_high": overview.harvest[1],
+                "harvest_measured": overview.harvest_rate if overview.is_measured else None,
                 "sample": sample and msgspec.to_builtins(sample),
                 "recall": recall and recall.recall,
                 "recall_low": recall and recall.recall_low,
                 "recall_high": recall and recall.recall_high,
                 "relevant_left": recall and recall.relevant_left,
-                "recall_is_behind": found.is_recall_behind,
+                "recall_is_behind": overview.is_recall_behind,
                 "mean_standing": facts.mean_standing,
-                "target": found.target,
-                "waiting": found.waiting,
+                "target": overview.target,
+                "waiting": overview.waiting,
                 "hosts": facts.hosts,
                 "outcomes": facts.outcomes,
                 "skipped": facts.skipped,
-                "left_out": {each.kind: each.count for each in found.left_out},
+                "left_out": {omission.kind: omission.count for omission in overview.left_out},
                 "languages": facts.languages,
                 "bytes": facts.bytes,
-                "freshness": _freshness(facts.freshness, found.changes),
+                "freshness": _freshness_as_json(facts.freshness, overview.changes),
                 "runs": facts.runs,
             }
         )
     else:
-        typer.echo("\n".join(_lines(str(name), found)))
+        typer.echo("\n".join(_lines(str(name), overview)))
 
 
-def _freshness(facts: Freshness, changes: list[LatestChange]) -> dict[str, object]:
+def _freshness_as_json(facts: Freshness, changes: list[LatestChange]) -> dict[str, object]:
     return {
         "looked_again": facts.looked_again,
         "changed": facts.changed,
@@ -64,14 +64,15 @@ def _freshness(facts: Freshness, changes: list[LatestChange]) -> dict[str, objec
         "oldest_look": None if facts.oldest_look is None else iso(facts.oldest_look),
         "latest_look": None if facts.latest_look is None else iso(facts.latest_look),
         "latest_changes": [
-            {"url": each.url, "title": each.title, "change": each.change, "at": iso(each.at)} for each in changes
+            {"url": change.url, "title": change.title, "change": change.change, "at": iso(change.at)}
+            for change in changes
         ],
     }
 
 
-def _lines(name: str, found: Overview) -> list[str]:
-    facts, sample, recall, target = found.facts, found.sample, found.recall, found.target
-    low, high = found.harvest
+def _lines(name: str, overview: Overview) -> list[str]:
+    facts, sample, recall, target = overview.facts, overview.sample, overview.recall, overview.target
+    low, high = overview.harvest
     if sample is not None and sample.is_enough:
         rate = f"{sample.share:.0%} measured on {sample.drawn} pages drawn at random, probably within "
         rate += f"{low:.0%}–{high:.0%}; the model calls {counted(facts.relevant, 'page')} relevant"
@@ -81,23 +82,26 @@ def _lines(name: str, found: Overview) -> list[str]:
     rows = [
         ("harvest rate", rate),
         *([] if sample is None or not sample.called_relevant else [("precision", _precision(sample))]),
-        *([] if recall is None else [("recall", _recall(recall, is_behind=found.is_recall_behind))]),
+        *([] if recall is None else [("recall", _recall(recall, is_behind=overview.is_recall_behind))]),
         *([] if target in (None, 1.0) else [("target", f"mean relevance of {target:g} or more, importance beside it")]),
         *([] if facts.mean_standing is None else [("importance", f"{facts.mean_standing:.2f} on average")]),
-        *_freshness_rows(facts.freshness, found.changes),
-        ("waiting", counted(found.waiting, "URL")),
-        ("outcomes", _counts(found.outcomes)),
-        *(("left out", str(each)) for each in found.left_out),
+        *_freshness_rows(facts.freshness, overview.changes),
+        ("waiting", counted(overview.waiting, "URL")),
+        ("outcomes", _counts(overview.outcomes)),
+        *(("left out", str(omission)) for omission in overview.left_out),
         ("skipped", _counts(facts.skipped)),
         ("languages", _counts(facts.languages)),
         ("hosts", _counts(facts.hosts, 8)),
     ]
-    rows += [("run", f"{_moment(run.at)} {_kind_of(run)}: {run.stop_reason or 'not ended'}") for run in facts.runs[-5:]]
+    rows += [
+        ("run", f"{_moment(run.at)} {_description_of(run)}: {run.stop_reason or 'not ended'}")
+        for run in facts.runs[-5:]
+    ]
     head = f"{name}: {counted(facts.pages, 'page')} on {counted(len(facts.hosts), 'host')}, {facts.bytes / 1e6:.1f} MB"
-    return [visible(head, 300), *(f"{what:14}{visible(value, 300)}" for what, value in rows)]
+    return [visible(head, 300), *(f"{key:14}{visible(value, 300)}" for key, value in rows)]
 
 
-def _precision(sample: Measured) -> str:
+def _precision(sample: SampleResult) -> str:
     low, high = wilson_interval(sample.rightly, sample.called_relevant)
     return (
         f"{sample.rightly / sample.called_relevant:.0%} ({sample.rightly} of {sample.called_relevant} pages drawn at "
@@ -120,10 +124,12 @@ def _freshness_rows(facts: Freshness, changes: list[LatestChange]) -> list[tuple
     seen = f"{_moment(facts.oldest_look)} to {_moment(facts.latest_look)}"
     again = f"{facts.looked_again} rechecked, {facts.changed} changed, {facts.vanished} gone"
     rows = [("checked", f"{seen}; {again}")]
-    return rows + [(each.change, f"{_moment(each.at)} {each.url} {each.title}") for each in changes[:_CHANGES_SHOWN]]
+    return rows + [
+        (change.change, f"{_moment(change.at)} {change.url} {change.title}") for change in changes[:_CHANGES_SHOWN]
+    ]
 
 
-def _kind_of(run: RunRow) -> str:
+def _description_of(run: RunRow) -> str:
     return run.strategy if not run.refresh else f"refresh by {run.refresh.get('policy')}"
 
 
@@ -132,7 +138,7 @@ def _moment(at: float) -> str:
 
 
 def _counts(counts: dict[str, int], limit: int = 6) -> str:
-    shown = [f"{what or 'unknown'} {count}" for what, count in list(counts.items())[:limit]]
+    shown = [f"{name or 'unknown'} {count}" for name, count in list(counts.items())[:limit]]
     if len(counts) > limit:
         shown.append(f"and {len(counts) - limit} more")
     return ", ".join(shown) or "none"

@@ -36,8 +36,8 @@ def import_(
     """
     table = authority_file()
     for file in files:
-        with ProgressBar(f"reading {file.name}", quiet=quiet) as counting:
-            done = import_list(file, table, top=top, progress=lambda rows: counting(rows, top))
+        with ProgressBar(f"reading {file.name}", quiet=quiet) as bar:
+            done = import_list(file, table, top=top, progress=lambda rows: bar(rows, top))
         if not quiet:
             notify(f"{file}: {done.facts.name}, {counted(done.facts.rows, 'rank')}")
             if done.passed_over:
@@ -52,8 +52,8 @@ def show(
     """Show the imported lists. With a URL, what they say of the page, its host and its domain."""
     table = AuthorityTable.load(authority_file())
     if url is not None:
-        wanted = checked_url(url if "://" in url else f"https://{url}")
-        ranks = table.ranks(wanted) if table else []
+        page_url = checked_url(url if "://" in url else f"https://{url}")
+        ranks = table.ranks(page_url) if table else []
         if as_json:
             print_json(ranks)
             return

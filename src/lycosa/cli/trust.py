@@ -10,10 +10,10 @@ from .options import Name
 
 def trust(name: Name) -> None:
     """Trust a collection that was made elsewhere. Its recipe may then use code, files outside, proxies and headers."""
-    named = trust_collection(name)
-    if not named:
+    accepted = trust_collection(name)
+    if not accepted:
         typer.echo(f"{name} is trusted; its recipe names no code, no file outside, no proxy and no header")
         return
     typer.echo(f"{name} is trusted as it is now; its recipe names")
-    for each in named:
-        typer.echo(f"- {visible(each, 300)}")
+    for entry in accepted:
+        typer.echo(f"- {visible(entry, 300)}")

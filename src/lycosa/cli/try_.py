@@ -49,11 +49,11 @@ def try_(
     host = bare_host(url)
     if host is not None:
         notify(f"{url!r} is taken for {host}")
-    wanted, settings = host or checked_url(url), settings_of(options)
-    with _folder(name, topic, [*([] if examples is None else [examples]), *(example or ())]) as folder:
+    page_url, settings = host or checked_url(url), settings_of(options)
+    with _collection_folder(name, topic, [*([] if examples is None else [examples]), *(example or ())]) as folder:
         recipe = changed_recipe(polite_recipe(folder, notify=notify), options)
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
-            trial = runner.run(try_url(folder, recipe, wanted, settings, clock=WallClock(), notify=notify))
+            trial = runner.run(try_url(folder, recipe, page_url, settings, clock=WallClock(), notify=notify))
     if as_json:
         print_json(trial)
     else:
@@ -68,7 +68,7 @@ def _is_collection(path: Path) -> bool:
 
 
 @contextmanager
-def _folder(name: Path | None, topic: str, examples: list[str | Path]) -> Iterator[Path]:
+def _collection_folder(name: Path | None, topic: str, examples: list[str | Path]) -> Iterator[Path]:
     """The collection; or one of this topic that is removed afterwards."""
     if name is not None and (topic or examples):
         raise UsageError("give the name of a collection, or --topic and --example, not both")
@@ -100,9 +100,9 @@ def _lines(trial: Trial, links: int) -> Iterator[str]:
     yield f"language       {trial.language or 'unknown'}"
     yield f"relevance      {trial.relevance:.2f}, {'' if trial.is_relevant else 'not '}on the topic"
     if trial.words_for:
-        yield f"words for      {_named(trial.words_for)}"
+        yield f"words for      {_contributions(trial.words_for)}"
     if trial.words_against:
-        yield f"words against  {_named(trial.words_against)}"
+        yield f"words against  {_contributions(trial.words_against)}"
     if trial.meaning is not None:
         yield f"meaning        {trial.meaning:+.2f}, the text as a whole"
     left_out = LeftOut.parse(trial.left_out)
@@ -112,14 +112,14 @@ def _lines(trial: Trial, links: int) -> Iterator[str]:
     not_followed = f"; not followed: {skipped}" if skipped else ""
     yield f"links          {counted(len(trial.links), 'link')} would wait{not_followed}"
     for link in trial.links[:links]:
-        yield from _link(link)
+        yield from _link_lines(link)
 
 
-def _named(words: Mapping[str, float]) -> str:
-    return visible(", ".join(f"{word} {part:+.2g}" for word, part in words.items()), 300)
+def _contributions(words: Mapping[str, float]) -> str:
+    return visible(", ".join(f"{word} {contribution:+.2g}" for word, contribution in words.items()), 300)
 
 
-def _link(link: TriedLink) -> Iterator[str]:
+def _link_lines(link: TriedLink) -> Iterator[str]:
     anchor = f"  “{visible(link.anchor, 60)}”" if link.anchor.strip() else ""
     yield f"  {link.priority:<8.2g}  {visible(link.url, 200)}{anchor}"
     yield f"            {visible(reasons_in_words(link.because), 300)}"

@@ -1,8 +1,8 @@
-"""How every Typer app of Lycosa behaves; apart, since help is shown without anything else being loaded."""
+"""Options of every Typer app of Lycosa; in a file of their own, since help is shown without loading anything else."""
 
 from typing import Any
 
-TYPER_OPTIONS: dict[str, Any] = {  # of every Typer app
+TYPER_OPTIONS: dict[str, Any] = {
     "no_args_is_help": True,
     "add_completion": False,
     "suggest_commands": False,  # click does it

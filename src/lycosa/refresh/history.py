@@ -33,8 +33,8 @@ class HistoryTable:
     changes: Ints  # number of fetches that found it changed
     rate: Floats  # changes per unit of time, as estimated
     out_links: Ints  # links seen on it so far
-    yielded: Floats  # new links per unit of time at the latest fetch; NaN before the second
-    link_score: Floats  # sum of the known in-links of those new links' targets; NaN before the second
+    yielded: Floats  # new links per unit of time at the latest fetch; NaN before the second fetch
+    link_score: Floats  # sum of the known in-links of those new links' targets; NaN before the second fetch
 
     def __len__(self) -> int:
         return len(self.urls)
@@ -43,10 +43,10 @@ class HistoryTable:
         """Time since the last fetch: infinite if there was none, 0 if the clock was set back since."""
         return np.where(np.isnan(self.fetched_at), np.inf, np.maximum(0.0, now - self.fetched_at))
 
-    def only(self, wanted: Sequence[bool]) -> Self:
-        """The rows for which `wanted` is true."""
+    def only(self, mask: Sequence[bool]) -> Self:
+        """The rows for which `mask` is true."""
         columns = [field.name for field in fields(self) if field.name != "urls"]
-        rows = np.flatnonzero(wanted)
+        rows = np.flatnonzero(mask)
         return replace(
             self,
             urls=[self.urls[row] for row in rows.tolist()],
@@ -59,9 +59,9 @@ class Observation(NamedTuple):
 
     url: Url
     at: float  # time, in the unit of the table
-    changed: bool = False  # since the observation before; ignored in the first
+    changed: bool = False  # since the previous observation; ignored in the first
     out_links: int = 0  # links on the page
-    new_links: int = 0  # of these, links that the observation before did not have
+    new_links: int = 0  # of these, links that the previous observation did not have
     link_score: float = 0.0  # sum of the known in-links of the new links' targets
 
 

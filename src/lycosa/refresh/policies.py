@@ -11,7 +11,7 @@ import numpy as np
 
 from .history import Floats, HistoryTable, Ints
 
-FLOOR = 0.01  # share of the mean: lower bound of importance and change rate, so that each page gets its turn
+MIN_SHARE = 0.01  # of the mean: lower bound of importance and change rate, so that every page is fetched some time
 _MAX_STEPS = 60  # of Newton's method; about six suffice
 _UPPER_BOUND = 1e100  # larger than any real value
 _TOLERANCE = 1e-9  # share of the budget by which the crawl rates may miss it
@@ -37,11 +37,11 @@ class LinkHistory(Protocol):
 
     @property
     def yielded(self) -> Any:
-        """New links per unit of time at the latest fetch; NaN before the second."""
+        """New links per unit of time at the latest fetch; NaN before the second fetch."""
 
     @property
     def link_score(self) -> Any:
-        """Sum of the known in-links of those new links' targets; NaN before the second."""
+        """Sum of the known in-links of those new links' targets; NaN before the second fetch."""
 
 
 # ---------------------------------------------------------------- policies
@@ -81,8 +81,8 @@ class OutLinks:
 class Yield:
     """A page with probability proportional to its yield: YR of Kumar et al.
 
-    The yield is the number of new links over the time since the fetch before. Pages that were fetched once have no
-    yield yet; they come, like those whose yield is zero, when no others are left, in random order.
+    The yield is the number of new links divided by the time since the previous fetch. Pages that were fetched once have
+    no yield yet; they come, like those whose yield is zero, when no others are left, in random order.
     """
 
     name = "yr"
@@ -107,8 +107,8 @@ class YieldOrUniform(Yield):
     name = "yru"
 
     def choose(self, pages: HistoryTable, now: float, budget: int) -> Ints:
-        by_yield = super().choose(pages, now, budget)
-        return interleave(by_yield, _shuffled(len(pages), budget, self._random), budget, self._random)
+        yield_order = super().choose(pages, now, budget)
+        return interleave(yield_order, _shuffled(len(pages), budget, self._random), budget, self._random)
 
 
 class LinkScoreOrUniform:
@@ -128,8 +128,8 @@ class LinkScoreOrUniform:
         return page.link_score
 
     def choose(self, pages: HistoryTable, now: float, budget: int) -> Ints:
-        by_score = highest(self.weight(pages), budget, self._random)
-        return interleave(by_score, _shuffled(len(pages), budget, self._random), budget, self._random)
+        score_order = highest(self.weight(pages), budget, self._random)
+        return interleave(score_order, _shuffled(len(pages), budget, self._random), budget, self._random)
 
 
 class Fixed:
@@ -169,8 +169,8 @@ class LambdaCrawl:
     (Kolobov, Peres, Lu, Horvitz: Staying up to date with online content changes using reinforcement learning for
     scheduling, NeurIPS 2019).
 
-    No page starves: none counts for less than a hundredth of the mean, and ρτ grows while it waits. Pages never fetched
-    come first, by importance.
+    No page starves: importance and change rate count as at least 1 % of their means, and ρτ grows while it waits. Pages
+    never fetched come first, by importance.
 
     per_time: fetches per unit of time; if it is None, a budget is taken to be for an interval as long as the time since
     the latest fetch of any page.
@@ -233,37 +233,37 @@ def crawl_rates(importance: Floats, rate: Floats, per_time: float) -> Floats:
     low, high = -np.inf, np.inf
     # Newton's method for log λ on log(Σ ρ / per_time), which falls steadily in log λ. As ρ ≤ sqrt(μΔ/λ), it starts at
     # an upper bound of the root; a step that leaves the bracket of the points met so far is replaced by a bisection.
-    at = 2 * np.log(np.sqrt(urgency).sum() / per_time)
+    log_lambda = 2 * np.log(np.sqrt(urgency).sum() / per_time)
     for _ in range(_MAX_STEPS):
-        rates = _rates_at(urgency, rate, at)
+        rates = _rates_for(urgency, rate, log_lambda)
         excess = float(np.log(rates.sum() / per_time))
         if abs(excess) < _TOLERANCE:
             break
-        low, high = (at, high) if excess > 0 else (low, at)
+        low, high = (log_lambda, high) if excess > 0 else (low, log_lambda)
         slope = float((rates * (rates + rate) / np.maximum(2 * rates + rate, 1e-300)).sum() / rates.sum())
-        at += excess / slope
-        if not low < at < high:
-            at = (low + high) / 2
+        log_lambda += excess / slope
+        if not low < log_lambda < high:
+            log_lambda = (low + high) / 2
     rates *= per_time / rates.sum()
     return rates
 
 
-def _rates_at(urgency: Floats, rate: Floats, log_price: float) -> Floats:
+def _rates_for(urgency: Floats, rate: Floats, log_lambda: float) -> Floats:
     """ρ at one λ, as 2w/(Δ + sqrt(Δ² + 4w)) with w = μΔ/λ: the form above would subtract nearly equal numbers."""
-    wanted = urgency * np.exp(-log_price)
-    rates: Floats = 2 * wanted / np.maximum(rate + np.sqrt(rate * rate + 4 * wanted), 1e-300)
+    w = urgency * np.exp(-log_lambda)
+    rates: Floats = 2 * w / np.maximum(rate + np.sqrt(rate * rate + 4 * w), 1e-300)
     return rates
 
 
 def _relative_to_mean(column: Floats) -> tuple[Floats, float]:
-    """A column in multiples of its mean, none below FLOOR; and the mean, or ones and 1 if the mean is zero."""
+    """A column in multiples of its mean, none below MIN_SHARE; and the mean, or ones and 1 if the mean is zero."""
     column = np.where(column > 0, np.minimum(column, _UPPER_BOUND), 0.0)
     mean = float(column.mean())
-    return (np.maximum(column / mean, FLOOR), mean) if mean > 1 / _UPPER_BOUND else (np.ones(len(column)), 1.0)
+    return (np.maximum(column / mean, MIN_SHARE), mean) if mean > 1 / _UPPER_BOUND else (np.ones(len(column)), 1.0)
 
 
 def _crawl_rate_of(budget: int, ages: Floats) -> float:
-    """Fetches per unit of time, if `budget` of them are made in every interval as long as that since the latest."""
+    """Fetches per unit of time: `budget` divided by the time since the latest fetch of any page."""
     known = ages[np.isfinite(ages) & (ages > 0)]
     return budget / float(known.min()) if len(known) else float(budget)
 
@@ -291,17 +291,17 @@ def highest(values: Floats, budget: int, random: np.random.Generator, *, then: F
     return smallest(budget, -values, *ties, random.random(len(values)))
 
 
-def interleave(one: Ints, other: Ints, budget: int, random: np.random.Generator) -> Ints:
+def interleave(first: Ints, second: Ints, budget: int, random: np.random.Generator) -> Ints:
     """Merges two orders of the same rows: each next row from either with probability 1/2, and no row twice."""
-    orders = one.tolist(), other.tolist()
-    position, taken, chosen = [0, 0], set[int](), list[int]()
-    for side in random.integers(2, size=max(0, min(budget, len(one)))).tolist():
-        order, at = orders[side], position[side]
-        while order[at] in taken:
-            at += 1
-        position[side] = at + 1
-        taken.add(order[at])
-        chosen.append(order[at])
+    orders = first.tolist(), second.tolist()
+    next_index, taken, chosen = [0, 0], set[int](), list[int]()
+    for side in random.integers(2, size=max(0, min(budget, len(first)))).tolist():
+        order, index = orders[side], next_index[side]
+        while order[index] in taken:
+            index += 1
+        next_index[side] = index + 1
+        taken.add(order[index])
+        chosen.append(order[index])
     return np.array(chosen, dtype=np.int64)
 
 

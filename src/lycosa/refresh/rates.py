@@ -1,7 +1,7 @@
 """Change rates of pages, estimated from fetches at irregular intervals.
 
 A fetch shows only whether a page has changed since the last fetch, not how often. If changes are a Poisson process of
-rate a, the likelihood is maximal when Σ Δ/(e^{aΔ} − 1) over the intervals Δ with a change equals the sum of the
+rate Δ, the likelihood is maximal when Σ t/(e^{Δt} − 1) over the intervals t with a change equals the sum of the
 intervals without. (Cho, Garcia-Molina: Estimating frequency of change, TOIT 2003.)
 """
 
@@ -13,7 +13,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 UNKNOWN_RATE = 1.0 / (60 * 86_400)  # changes per second of a page before any page was fetched twice
-PRIOR_CHANGES = 0.5  # of the prior: on the typical page at the rate above, on each page at that of the typical one
+PRIOR_CHANGES = 0.5  # weight of the prior, in changes
 _MAX_STEPS = 100  # about ten suffice
 _TOLERANCE = 1e-12  # relative step at which the method ends
 
@@ -28,7 +28,7 @@ def change_rates(
     small one. The typical page has the same prior at `unknown_rate`: a few fetches in quick succession do not make it
     seem fast. Intervals that are not positive and finite are left out.
 
-    rows: the page of each interval, below `pages`.
+    rows: the index of the page of each interval, from 0 to `pages` - 1.
     changed: whether the page changed within the interval.
     """
     usable = (intervals > 0) & np.isfinite(intervals)
@@ -40,8 +40,8 @@ def change_rates(
 
 
 def typical_rate(intervals: Floats, changed: Bools, *, unknown_rate: float = UNKNOWN_RATE) -> float:
-    """One rate for all intervals together, as if of one page; `unknown_rate` if there are none."""
-    together = maximum_likelihood_rates(
+    """The rate of all pages together, as if all intervals were of one page; `unknown_rate` if there are none."""
+    rates = maximum_likelihood_rates(
         np.zeros(len(intervals), dtype=np.int64),
         intervals,
         changed,
@@ -49,24 +49,25 @@ def typical_rate(intervals: Floats, changed: Bools, *, unknown_rate: float = UNK
         prior_changes=PRIOR_CHANGES,
         prior_time=PRIOR_CHANGES / unknown_rate,
     )
-    return float(together[0])
+    return float(rates[0])
 
 
 def maximum_likelihood_rates(
     rows: Ints, intervals: Floats, changed: Bools, *, pages: int, prior_changes: float, prior_time: float
 ) -> Floats:
-    """For each page the rate a at which Σ_changed Δ/(e^{aΔ} − 1) + prior_changes/a = Σ_unchanged Δ + prior_time."""
-    at, lengths = rows[changed], intervals[changed]
-    quiet = np.bincount(rows[~changed], intervals[~changed], minlength=pages) + prior_time
-    seen = np.bincount(at, minlength=pages) + prior_changes
-    # The left side falls and is convex in a, so Newton's method climbs to the root from any point below it. As
-    # 1/a − Δ/2 < Δ/(e^{aΔ} − 1), the root of the equation with the smaller terms is such a point.
-    rate: Floats = np.divide(seen, quiet + np.bincount(at, lengths, minlength=pages) / 2, dtype=np.float64)
+    """For each page the rate Δ at which Σ_changed t/(e^{Δt} − 1) + prior_changes/Δ = Σ_unchanged t + prior_time."""
+    changed_rows, times = rows[changed], intervals[changed]
+    unchanged_time = np.bincount(rows[~changed], intervals[~changed], minlength=pages) + prior_time
+    change_counts = np.bincount(changed_rows, minlength=pages) + prior_changes
+    # The left side falls and is convex in Δ, so Newton's method climbs to the root from any point below it. As
+    # 1/Δ − t/2 < t/(e^{Δt} − 1), the root of the equation with the smaller terms is such a point.
+    changed_time = np.bincount(changed_rows, times, minlength=pages)
+    rate: Floats = np.divide(change_counts, unchanged_time + changed_time / 2, dtype=np.float64)
     for _ in range(_MAX_STEPS):
-        grown = np.expm1(np.minimum(rate[at] * lengths, 500.0))  # beyond 500 the term vanishes
-        parts = lengths / grown
-        excess = np.bincount(at, parts, minlength=pages) + prior_changes / rate - quiet
-        slope = np.bincount(at, parts * (lengths + parts), minlength=pages) + prior_changes / rate**2
+        growth = np.expm1(np.minimum(rate[changed_rows] * times, 500.0))  # beyond 500 the term vanishes
+        terms = times / growth
+        excess = np.bincount(changed_rows, terms, minlength=pages) + prior_changes / rate - unchanged_time
+        slope = np.bincount(changed_rows, terms * (times + terms), minlength=pages) + prior_changes / rate**2
         step = np.maximum(0.0, excess / slope)
         rate += step
         if not np.any(step > _TOLERANCE * rate):

@@ -12,8 +12,8 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import JsonValue
 
-from .guides import layers, recorded_reference, unchanged
-from .trust import own_file
+from .guides import layers, recorded_reference, require_unchanged
+from .trust import allowed_file
 
 
 class LogReference(Struct, frozen=True):
@@ -38,40 +38,40 @@ class OpenLog(Struct, frozen=True):
         return Guided(strategy, self.access_log)
 
 
-def open_log(wanted: Logs, folder: Path, *, known: OpenLog | None = None) -> OpenLog | None:
+def open_log(settings: Logs, folder: Path, *, current: OpenLog | None = None) -> OpenLog | None:
     """The log that a recipe names, if any.
 
-    known: an open log, reused if it is the same.
+    current: the log that is open now, reused if it is the same.
     """
-    if not wanted.file:
+    if not settings.file:
         return None
-    file = str((folder / wanted.file).absolute())
-    reference = LogReference(file, wanted.half_life, wanted.min_users, "")
-    if known is not None and msgspec.structs.replace(known.reference, stamp="") == reference:
-        return known
-    return _opened(reference)
+    file = str((folder / settings.file).absolute())
+    reference = LogReference(file, settings.half_life, settings.min_users, "")
+    if current is not None and msgspec.structs.replace(current.reference, stamp="") == reference:
+        return current
+    return _open(reference)
 
 
-def log_of_run(plain: JsonValue, strategy: str, *, folder: Path) -> OpenLog | None:
+def log_of_run(recorded: JsonValue, strategy: str, *, folder: Path) -> OpenLog | None:
     """The log of an archived run, if it had one. Raises UsageError if the log has changed since.
 
     folder: of the collection; unless it is trusted, the log must be inside it.
     """
-    reference = recorded_reference(plain, LogReference)
+    reference = recorded_reference(recorded, LogReference)
     if reference is None:
         return None
     check_takes_log(strategy)
-    found = _opened(msgspec.structs.replace(reference, file=str(own_file(folder, reference.file))))
-    return unchanged(found, reference, what=f"the log {reference.file}")
+    opened = _open(msgspec.structs.replace(reference, file=str(allowed_file(folder, reference.file))))
+    return require_unchanged(opened, reference, what=f"the log {reference.file}")
 
 
-def _opened(reference: LogReference) -> OpenLog:
+def _open(reference: LogReference) -> OpenLog:
     path = Path(reference.file)
     if not path.is_file():
         raise UsageError(f"there is no log {path}; make it with: lycosa logs import FILE --into {path.name}")
     access_log = open_access_log(path, min_users=reference.min_users)
     if not access_log.accesses:
-        fewer = f" that {reference.min_users} people have read" if reference.min_users > 1 else ""
-        raise UsageError(f"the log {path} has no page in it{fewer}; import others with: lycosa logs import")
+        condition = f" that {reference.min_users} people have read" if reference.min_users > 1 else ""
+        raise UsageError(f"the log {path} has no page in it{condition}; import others with: lycosa logs import")
     stamp = f"{access_log.accesses}-{access_log.fingerprint}"
     return OpenLog(msgspec.structs.replace(reference, stamp=stamp), access_log.aged(reference.half_life))

@@ -19,17 +19,21 @@ from lycosa.vocabulary.records import RELEVANT, Page, Url
 
 from .open import open_for_reading
 
-MIN_PROBABILITY = 0.8  # of a topic, for a page to be put into its map
-_NEGLIGIBLE = 0.01  # probability at which a topic is ignored
+MIN_PROBABILITY = 0.8  # that a page is on a topic, for it to be put into the map of the topic
+_NEGLIGIBLE = 0.01  # probability up to which a topic is ignored
 AUTO, NONE = "auto", "none"
-ProgressCallback = Callable[[int, int], None]  # pages read, of how many
+ProgressCallback = Callable[[int, int], None]  # called with the number of pages read and of all pages
 
 
 class AtlasPlan(Struct, frozen=True, kw_only=True):
     """Which maps to build, and how.
 
     topics: topics of the taxonomy; without one, the name of the single topic that all collections are about.
+    above: a page is put into the map of a topic if it is on the topic with a higher probability than this.
     related: further topics to build maps for, from whose pages crawls go to the portals; or auto, or none.
+    reach: to which portals pages are tied; None for that of the existing map, else the default.
+    similar: whether to prefer ties between pages with similar texts; None likewise.
+    seed: of the random choices; None likewise.
     """
 
     topics: tuple[str, ...] = ()
@@ -45,7 +49,7 @@ class BuiltAtlas(Struct, frozen=True):
     """The result of `build_atlas`."""
 
     topics: tuple[TopicFacts, ...]  # whose maps were built
-    known: tuple[str, ...]  # all topics with a map in the atlas
+    mapped_topics: tuple[str, ...]  # all topics with a map in the atlas
     citations: CitationMatrix
     left_out: Mapping[str, int]  # number of URLs that may not be in a map, by reason
 
@@ -53,11 +57,11 @@ class BuiltAtlas(Struct, frozen=True):
 def build_atlas(
     folders: Sequence[Path],
     out: Path,
-    wanted: AtlasPlan,
+    plan: AtlasPlan,
     *,
     now: float,
     taxonomy: Taxonomy | None = None,
-    count: ProgressCallback = lambda done, total: None,
+    progress: ProgressCallback = lambda done, total: None,
 ) -> BuiltAtlas:
     """Builds maps from snapshots of collections, which may be crawled meanwhile, and adds them to the atlas at `out`,
     which is created if needed."""
@@ -66,16 +70,16 @@ def build_atlas(
         raise UsageError(
             "two collections have the same name, which a map uses to record where pages came from; rename one"
         )
-    _check_topics(wanted, taxonomy, names)
-    survey = _Survey(wanted, taxonomy, sketches=_are_sketches_needed(out, wanted))
+    _check_topics(plan, taxonomy, names)
+    survey = _Survey(plan, taxonomy, sketches=_are_sketches_needed(out, plan))
     with ExitStack() as stack:
         opened = [(name, _snapshot(stack, folder)) for name, folder in zip(names, folders, strict=True)]
         total = sum(collection.catalog.count() for _, collection in opened)
         for name, collection in opened:
-            survey.read_pages(name, collection, lambda done: count(done, total))
+            survey.read_pages(name, collection, lambda done: progress(done, total))
         links = {name: survey.links_in(collection) for name, collection in opened}
     survey.require_topics()
-    with Atlas(out, writable=True, allow_private=wanted.allow_private, now=now) as atlas:
+    with Atlas(out, writable=True, allow_private=plan.allow_private, now=now) as atlas:
         built = survey.put_into(atlas, links, now)
         if built.left_out and not any(facts.pages for facts in built.topics):
             reasons = ", ".join(f"{count} ({reason})" for reason, count in built.left_out.items())
@@ -83,24 +87,24 @@ def build_atlas(
         return built
 
 
-def _check_topics(wanted: AtlasPlan, taxonomy: Taxonomy | None, collections: Sequence[str]) -> None:
-    for topic in {AUTO, NONE}.intersection(wanted.topics):
+def _check_topics(plan: AtlasPlan, taxonomy: Taxonomy | None, collections: Sequence[str]) -> None:
+    for topic in {AUTO, NONE}.intersection(plan.topics):
         raise UsageError(f"--for {topic} names no topic; write --related {topic}, or give the topic another name")
-    if taxonomy is None and len(wanted.topics) > 1:
+    if taxonomy is None and len(plan.topics) > 1:
         raise UsageError("to tell several topics apart, give --taxonomy; or build the maps one after the other")
-    known = taxonomy.topics if taxonomy is not None else wanted.topics or collections
-    for topic in (*wanted.topics, *wanted.related):
-        if topic in (*known, AUTO, NONE):
+    known_topics = taxonomy.topics if taxonomy is not None else plan.topics or collections
+    for topic in (*plan.topics, *plan.related):
+        if topic in (*known_topics, AUTO, NONE):
             continue
         if taxonomy is None:
             raise UsageError(f"without --taxonomy, nothing tells which pages are on {topic!r}; give one")
         raise UsageError(f"the taxonomy has no topic {topic!r}; it has {', '.join(taxonomy.topics[:20])}")
 
 
-def _are_sketches_needed(out: Path, wanted: AtlasPlan) -> bool:
-    if wanted.similar is not None or not out.exists():
-        return bool(wanted.similar)
-    with Atlas(out, allow_private=wanted.allow_private) as atlas:
+def _are_sketches_needed(out: Path, plan: AtlasPlan) -> bool:
+    if plan.similar is not None or not out.exists():
+        return bool(plan.similar)
+    with Atlas(out, allow_private=plan.allow_private) as atlas:
         return any(atlas.facts(topic).similar for topic in atlas.topics())
 
 
@@ -114,10 +118,13 @@ def _snapshot(stack: ExitStack, folder: Path) -> Collection:
 
 
 class _Survey:
-    """The pages of some collections, numbered, and their topics."""
+    """The pages of some collections, numbered, and their topics.
 
-    def __init__(self, wanted: AtlasPlan, taxonomy: Taxonomy | None, *, sketches: bool):
-        self._wanted = wanted
+    sketches: whether to compute text sketches, by which the texts of pages are compared.
+    """
+
+    def __init__(self, plan: AtlasPlan, taxonomy: Taxonomy | None, *, sketches: bool):
+        self._plan = plan
         self._sketches = sketches
         self._taxonomy = taxonomy
         self._topics: list[str] = list(taxonomy.topics) if taxonomy else []
@@ -125,33 +132,33 @@ class _Survey:
         self._numbers: dict[Url, int] = {}
         self._urls: list[Url] = []
         self._sightings: list[Sighting] = []
-        self._good: dict[str, set[int]] = {}
+        self._on_topic: dict[str, set[int]] = {}  # numbers of the pages on each topic
         self._topic_of: dict[int, int] = {}  # index of the most probable topic of a page
-        self._dead: dict[Url, float] = {}
-        self._done = 0
+        self._dead: dict[Url, float] = {}  # pages that are gone, and when that was found
+        self._done = 0  # pages read
 
-    def read_pages(self, name: str, collection: Collection, count: Callable[[int], None]) -> None:
+    def read_pages(self, name: str, collection: Collection, progress: Callable[[int], None]) -> None:
         for url, at in collection.catalog.found_dead():
             self._dead[url] = max(at, self._dead.get(url, at))
         for row in collection.catalog.pages():
             self._done += 1
-            count(self._done)
+            progress(self._done)
             if row.vanished_at is not None:
                 self._dead[row.url] = max(row.vanished_at, self._dead.get(row.url, row.vanished_at))
                 continue
             page = self._page(collection, row) if self._taxonomy or self._sketches else None
             sketch = text_sketch(page) if page and self._sketches else None
-            number = self._number(row, Sighting(row.looked_at, name, sketch))
+            number = self._add_page(row, Sighting(row.looked_at, name, sketch))
             for topic, probability in self._probabilities(name, row, page):
-                if probability > self._wanted.above:
-                    self._good.setdefault(topic, set()).add(number)
+                if probability > self._plan.above:
+                    self._on_topic.setdefault(topic, set()).add(number)
                 if probability > RELEVANT:
                     self._topic_of[number] = self._topics.index(topic)
 
     def _page(self, collection: Collection, row: PageRow) -> Page | None:
         return self._read(collection.archive.fetch_at(row.place)) if row.place else None
 
-    def _number(self, row: PageRow, sighting: Sighting) -> int:
+    def _add_page(self, row: PageRow, sighting: Sighting) -> int:
         number = self._numbers.setdefault(row.url, len(self._urls))
         if number == len(self._urls):
             self._urls.append(row.url)
@@ -162,14 +169,17 @@ class _Survey:
 
     def _probabilities(self, name: str, row: PageRow, page: Page | None) -> Iterable[tuple[str, float]]:
         if self._taxonomy is None:
-            topic = self._wanted.topics[0] if self._wanted.topics else name
+            topic = self._plan.topics[0] if self._plan.topics else name
             if topic not in self._topics:
                 self._topics.append(topic)
             return [(topic, row.relevance or 0.0)]
         if page is None:
             return ()
-        found = self._taxonomy.probabilities(page)
-        return [(self._topics[place], float(found[place])) for place in np.flatnonzero(found > _NEGLIGIBLE).tolist()]
+        probabilities = self._taxonomy.probabilities(page)
+        return [
+            (self._topics[index], float(probabilities[index]))
+            for index in np.flatnonzero(probabilities > _NEGLIGIBLE).tolist()
+        ]
 
     def links_in(self, collection: Collection) -> Integers:
         """The links from pages of a collection to pages of any of them."""
@@ -181,11 +191,11 @@ class _Survey:
         )
 
     def require_topics(self) -> None:
-        above = self._wanted.above
-        missing = [topic for topic in self._wanted.topics if topic not in self._good]
-        if missing or not set(self._good) - {OTHERS}:
-            what = f"on {', '.join(missing)} " if missing and self._taxonomy else ""
-            raise CollectionError(f"no page {what}has a chance above {above:g}; give a lower --above, or crawl more")
+        above = self._plan.above
+        missing = [topic for topic in self._plan.topics if topic not in self._on_topic]
+        if missing or not set(self._on_topic) - {OTHERS}:
+            topics = f"on {', '.join(missing)} " if missing and self._taxonomy else ""
+            raise CollectionError(f"no page {topics}has a chance above {above:g}; give a lower --above, or crawl more")
 
     def put_into(self, atlas: Atlas, links: Mapping[str, Integers], now: float) -> BuiltAtlas:
         for name, pairs in links.items():
@@ -194,45 +204,45 @@ class _Survey:
             atlas.mark_dead(url, at)
         citations = atlas.citations()
         related = {topic: self._related(topic, citations) for topic in self._main_topics()}
-        drawn = dict.fromkeys([*related, *(other for others in related.values() for other in others)])
+        to_build = dict.fromkeys([*related, *(other for others in related.values() for other in others)])
         pairs = np.concatenate(list(links.values()))
-        for topic in drawn:
-            if topic in self._good:
-                self._extend(atlas, topic, pairs, now)
-        there = atlas.topics()
+        for topic in to_build:
+            if topic in self._on_topic:
+                self._build_map(atlas, topic, pairs, now)
+        mapped = atlas.topics()
         for topic, others in related.items():
             atlas.add_related(topic, others)
             for other in others:
-                if other in there:
+                if other in mapped:
                     atlas.add_related(other, [topic])
-        facts = tuple(atlas.facts(topic) for topic in drawn if topic in there)
-        return BuiltAtlas(facts, there, citations, dict(atlas.left_out))
+        facts = tuple(atlas.facts(topic) for topic in to_build if topic in mapped)
+        return BuiltAtlas(facts, mapped, citations, dict(atlas.left_out))
 
     def _main_topics(self) -> Sequence[str]:
-        return self._wanted.topics or [topic for topic in sorted(self._good) if topic != OTHERS][:MAX_TOPICS]
+        return self._plan.topics or [topic for topic in sorted(self._on_topic) if topic != OTHERS][:MAX_TOPICS]
 
     def _related(self, topic: str, citations: CitationMatrix) -> Sequence[str]:
-        if self._wanted.related == (AUTO,):
+        if self._plan.related == (AUTO,):
             return citations.related(topic)
-        return [other for other in self._wanted.related if other not in (topic, NONE, AUTO)]
+        return [other for other in self._plan.related if other not in (topic, NONE, AUTO)]
 
-    def _extend(self, atlas: Atlas, topic: str, pairs: Integers, now: float) -> None:
-        good = {self._urls[number]: self._sightings[number] for number in sorted(self._good[topic])}
-        wanted = self._wanted
+    def _build_map(self, atlas: Atlas, topic: str, pairs: Integers, now: float) -> None:
+        on_topic = {self._urls[number]: self._sightings[number] for number in sorted(self._on_topic[topic])}
+        plan = self._plan
         atlas.extend(
             topic,
-            good,
-            self._links_among(self._good[topic], pairs),
+            on_topic,
+            self._links_among(self._on_topic[topic], pairs),
             at=now,
-            seed=wanted.seed,
-            reach=wanted.reach,
-            similar=wanted.similar,
+            seed=plan.seed,
+            reach=plan.reach,
+            similar=plan.similar,
             dead=self._dead,
         )
 
-    def _links_among(self, good: Iterable[int], pairs: Integers) -> Iterator[tuple[Url, Url]]:
+    def _links_among(self, on_topic: Iterable[int], pairs: Integers) -> Iterator[tuple[Url, Url]]:
         """Links with at least one end on the topic; the other may be in the map already."""
-        is_good = np.zeros(len(self._urls), dtype=np.bool_)
-        is_good[list(good)] = True
+        is_on_topic = np.zeros(len(self._urls), dtype=np.bool_)
+        is_on_topic[list(on_topic)] = True
         urls = self._urls
-        return ((urls[one], urls[other]) for one, other in pairs[is_good[pairs].any(axis=1)].tolist())
+        return ((urls[source], urls[target]) for source, target in pairs[is_on_topic[pairs].any(axis=1)].tolist())

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 _MAX_EVENTS = 500  # between checkpoints
 _MIN_SECONDS = 2.0  # between checkpoints with fewer events
-_MAX_SECONDS = 10.0  # between checkpoints that take a large part of the processor time
-_WORK_PER_CHECKPOINT = 20  # least processor time between checkpoints, in times what the last one took
+_MAX_SECONDS = 10.0  # between checkpoints, even if there was less work than _MIN_WORK
+_MIN_WORK = 20  # processor time between checkpoints, as a multiple of what the last one took
 
 
 class CheckpointSchedule:
@@ -16,8 +16,8 @@ class CheckpointSchedule:
     def __init__(self) -> None:
         self._unsaved = 0  # events
         self._saved_at = time.monotonic()
-        self._cpu_at_saving = time.process_time()
-        self._cpu_of_saving = 0.0
+        self._cpu_after_checkpoint = time.process_time()
+        self._cpu_of_checkpoint = 0.0  # seconds
 
     def count_event(self) -> None:
         """Counts an event that the next checkpoint saves."""
@@ -30,8 +30,8 @@ class CheckpointSchedule:
             return True
         if not self._unsaved or (seconds := time.monotonic() - self._saved_at) <= _MIN_SECONDS:
             return False
-        work = time.process_time() - self._cpu_at_saving
-        return work > _WORK_PER_CHECKPOINT * self._cpu_of_saving or seconds > _MAX_SECONDS
+        work = time.process_time() - self._cpu_after_checkpoint
+        return work > _MIN_WORK * self._cpu_of_checkpoint or seconds > _MAX_SECONDS
 
     @contextmanager
     def saving(self) -> Iterator[None]:
@@ -39,5 +39,5 @@ class CheckpointSchedule:
         cpu_before = time.process_time()
         yield
         self._unsaved = 0
-        self._saved_at, self._cpu_at_saving = time.monotonic(), time.process_time()
-        self._cpu_of_saving = self._cpu_at_saving - cpu_before
+        self._saved_at, self._cpu_after_checkpoint = time.monotonic(), time.process_time()
+        self._cpu_of_checkpoint = self._cpu_after_checkpoint - cpu_before

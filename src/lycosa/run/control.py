@@ -49,8 +49,8 @@ class CrawlRequest(Struct, frozen=True, omit_defaults=True):
 
     do: Literal["label", "learn", "pause", "resume", "budget", "block", "boost", "undo", "status", "stop"]
     labels: Annotated[dict[Text, bool], Meta(max_length=MAX_LABELS)] = {}
-    what: Text = ""
-    pages: Annotated[int, Meta(ge=1, le=10**12)] | None = None
+    what: Text = ""  # host or URL to block or boost
+    pages: Annotated[int, Meta(ge=1, le=10**12)] | None = None  # the new page budget
     token: Text = ""
 
 
@@ -59,7 +59,7 @@ class CrawlReply(Struct, frozen=True, omit_defaults=True):
 
     error: str = ""
     learnt: LearntLabels | None = None
-    undone: str = ""
+    undone: str = ""  # the command that was undone
     status: JsonValue = None
 
 
@@ -83,13 +83,13 @@ class CrawlControl:
         folder = self._session.folder
         await self.close()  # removes what a killed process left behind; we hold the lock of the collection
         path = _socket_path(folder)
-        with suppress(OSError, UsageError):  # also where the user has no folder of their own
+        with suppress(OSError, UsageError):  # also where the user has no home folder
             if path is not None:
-                before = os.umask(0o177)
+                previous_umask = os.umask(0o177)
                 try:
                     self._server = await asyncio.start_unix_server(self._serve, path, limit=_MAX_LINE)
                 finally:
-                    os.umask(before)
+                    os.umask(previous_umask)
             else:
                 self._token = secrets.token_urlsafe(32)
                 self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=_MAX_LINE)
@@ -140,7 +140,9 @@ class CrawlControl:
         match request.do:
             case "label":
                 require_learning(session.folder, session.recipe)
-                steering.label(session.folder, {steering.checked_url(u): good for u, good in request.labels.items()})
+                steering.label(
+                    session.folder, {steering.checked_url(url): good for url, good in request.labels.items()}
+                )
                 reply = CrawlReply(learnt=self._trainer.learn_labels("pages were labelled"))
             case "learn":
                 require_learning(session.folder, session.recipe)
@@ -160,18 +162,18 @@ class CrawlControl:
             case "boost":
                 steering.boost(session.folder, request.what)
             case "undo":
-                step = steering.undo(session.folder)
-                if step is None:
+                command = steering.undo(session.folder)
+                if command is None:
                     raise UsageError("there is nothing to undo")
-                learnt = self._trainer.learn_labels("labels were taken back") if step.action == "label" else None
-                reply = CrawlReply(undone=str(step), learnt=learnt)
+                learnt = self._trainer.learn_labels("labels were taken back") if command.action == "label" else None
+                reply = CrawlReply(undone=str(command), learnt=learnt)
             case "status":
-                reply = CrawlReply(status=self._facts())
+                reply = CrawlReply(status=self._status())
         session.state.steer()
         status.woken.set()
         return reply
 
-    def _facts(self) -> JsonValue:
+    def _status(self) -> JsonValue:
         session, status = self._session, self._session.status
         return {
             "pages": status.pages,
@@ -189,7 +191,7 @@ def ask(folder: Path, request: CrawlRequest, *, timeout: float = _REPLY_TIMEOUT)
 
     timeout: in seconds.
     """
-    for connect in (_by_socket, _by_port):
+    for connect in (_connect_by_socket, _connect_by_port):
         connected = connect(folder)
         if connected is not None:
             connection, token = connected
@@ -206,23 +208,23 @@ def execute_command(folder: Path, request: CrawlRequest, *, notify: Notify) -> C
     if reply is not None:
         return reply
     if request.do in ("block", "boost"):
-        with Session(folder, load_recipe(folder), clock=WallClock(), notify=notify, ranks=False) as session:
+        with Session(folder, load_recipe(folder), clock=WallClock(), notify=notify, rerank=False) as session:
             (steering.block if request.do == "block" else steering.boost)(folder, request.what)
             session.state.steer()
         return None
     if request.do == "undo":
-        step = upkeep.undo(folder, clock=WallClock(), notify=notify)
-        if step is None:
+        command = upkeep.undo(folder, clock=WallClock(), notify=notify)
+        if command is None:
             raise UsageError("there is nothing to undo")
-        notify(f"Undone: {step}.")
+        notify(f"Undone: {command}.")
         return None
     raise LycosaError(f"no crawl of {folder} is running; start one with: lycosa crawl {folder}")
 
 
 def label_pages(folder: Path, labels: Mapping[Url, bool], *, notify: Notify) -> LearntLabels:
     """Labels pages, through the running crawl if there is one; without labels, learns from those in the file."""
-    given = {str(url): good for url, good in labels.items()}
-    reply = ask(folder, CrawlRequest("label", labels=given) if labels else CrawlRequest("learn"))
+    labels_by_url = {str(url): good for url, good in labels.items()}
+    reply = ask(folder, CrawlRequest("label", labels=labels_by_url) if labels else CrawlRequest("learn"))
     if reply is not None and reply.learnt is not None:
         return reply.learnt
     return upkeep.label(folder, dict(labels), clock=WallClock(), notify=notify)
@@ -244,33 +246,33 @@ def _send_and_receive(connection: socket.socket, request: CrawlRequest, timeout:
     return reply
 
 
-def _by_socket(folder: Path) -> tuple[socket.socket, str] | None:
+def _connect_by_socket(folder: Path) -> tuple[socket.socket, str] | None:
     path = _socket_path(folder)
     if path is None or not _is_own_socket(folder / SOCKET_FILE):
         return None
-    return _connected(socket.AF_UNIX, path, "")
+    return _connect(socket.AF_UNIX, path, "")
 
 
 def _is_own_socket(path: Path) -> bool:
     """Whether it is a socket of this user and not a link, which an untrusted collection may contain."""
     try:
-        facts = path.lstat()
+        file_status = path.lstat()
     except OSError:
         return False
-    return stat.S_ISSOCK(facts.st_mode) and facts.st_uid == os.getuid()
+    return stat.S_ISSOCK(file_status.st_mode) and file_status.st_uid == os.getuid()
 
 
-def _by_port(folder: Path) -> tuple[socket.socket, str] | None:
+def _connect_by_port(folder: Path) -> tuple[socket.socket, str] | None:
     if _socket_path(folder) is not None:
         return None  # here, a crawl would use a socket
     try:
         address = msgspec.json.decode(read_regular_file(address_file(folder), 1_000), type=_Address)
     except (OSError, UsageError, msgspec.DecodeError):
         return None
-    return _connected(socket.AF_INET, ("127.0.0.1", address.port), address.token)
+    return _connect(socket.AF_INET, ("127.0.0.1", address.port), address.token)
 
 
-def _connected(
+def _connect(
     family: socket.AddressFamily, address: str | tuple[str, int], token: str
 ) -> tuple[socket.socket, str] | None:
     connection = socket.socket(family, socket.SOCK_STREAM)
@@ -283,7 +285,7 @@ def _connected(
 
 
 def address_file(folder: Path) -> Path:
-    """Where the port and the token of a crawl are kept that has no socket."""
+    """The file with the port and the token of a crawl that has no socket."""
     name = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:32]
     return data_folder() / "crawls" / f"{name}.json"
 

@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
-from typing import cast
+from typing import NamedTuple, cast
 
 from msgspec.structs import replace
 
@@ -38,14 +38,14 @@ from .recall import RecallEstimate
 INTERRUPTED = "interrupted"  # stop reason of a crawl that the user ended
 NOTHING_LEFT = "nothing is left to fetch"  # stop reason of a crawl that followed every link
 ALLOW_PRIVATE_HINT = "to crawl hosts of your own network, say --allow-private"
-_MAX_STEPS = 8  # in a row before sockets and signals are served
+_MAX_STEPS = 8  # steps of the loop in a row, before the event loop serves sockets and signals
 _MAX_MIRRORS = 3  # copies of a text on other hosts whose links are followed
 _MAX_WAIT = 1.0  # seconds between checks of budgets and interrupts
-_MAX_HOLD = 300.0  # seconds to wait for a host when there is nothing else to do
+_MAX_HOLD = 300.0  # seconds to wait for the next free host; if it takes longer, the crawl stops
 
 
 class EverySeedRefusedError(LycosaError):
-    pass
+    """No address of the crawl may be connected to."""
 
 
 class Status:
@@ -76,7 +76,7 @@ class Status:
         self._is_paused = False
         self._page_budget: int | None = None
         self._interrupted = False
-        self._interrupted_above = interrupted
+        self._is_parent_interrupted = interrupted
 
     def add(self, visit: Visit) -> None:
         """Counts a visit, new or replayed from an archive."""
@@ -99,7 +99,7 @@ class Status:
 
     @property
     def is_interrupted(self) -> bool:
-        return self._interrupted or self._interrupted_above()
+        return self._interrupted or self._is_parent_interrupted()
 
     def stop(self, reason: str) -> None:
         """Records why the crawl stops."""
@@ -192,8 +192,8 @@ class Assessor:
         return host_of(page.url) == host_of(duplicate_of) or self.duplicates.copies(page.digest) >= _MAX_MIRRORS
 
     def _duplicate_of(self, page: Page) -> Url | None:
-        found = self.duplicates.find(page.fingerprint)
-        return None if found == page.url else found  # not a duplicate of its own earlier version
+        original = self.duplicates.find(page.fingerprint)
+        return None if original == page.url else original  # not a duplicate of its own earlier version
 
     def _left_out(self, page: Page) -> LeftOut | None:
         if page.noindex and not self.keep_noindex:
@@ -237,7 +237,7 @@ class Crawl:
 
     async def visits(self) -> AsyncGenerator[Visit, None]:
         """Fetches until the budget is used up, nothing waits, or the user interrupts."""
-        self.slots.use(self.loop.frontier)
+        self.slots.connect(self.loop.frontier)
         fetches, refusals = _Fetches(self), _Refusals(self)
         try:
             while (completed := await fetches.next()) is not None:
@@ -250,42 +250,48 @@ class Crawl:
                     self.between_visits()
         finally:
             await fetches.cancel()
-        refusals.raise_if_all()
+        refusals.raise_if_all_refused()
 
 
 class _Refusals:
-    """Holds back refused visits as long as every address was refused, so that a crawl that made no request records
-    nothing. They are processed as soon as one request is made.
+    """Keeps refused visits unprocessed as long as every address was refused, so that a crawl that made no request
+    records nothing. They are processed as soon as one request is made.
     """
 
     def __init__(self, crawl: Crawl):
         self._crawl = crawl
         self._refused: list[Visit] = []
-        self._somebody_answered = crawl.status.pages > 0
+        self._any_request_made = crawl.status.pages > 0
 
     def step(self, candidate: Candidate, fetch: Fetch) -> Visit | None:
-        """One step of the loop, unless it is held back; None if the fetch will be retried."""
+        """One step of the loop, left for later while every address is refused; None if the fetch will be retried."""
         loop, assess = self._crawl.loop, self._crawl.assess
-        if self._somebody_answered:
+        if self._any_request_made:
             return loop.step(candidate, fetch, assess)
         if loop.retry(candidate, fetch):
             return None
         visit = assess(candidate, fetch)
         self._refused.append(visit)
         if fetch.outcome is not Outcome.REFUSED:
-            self._somebody_answered = True
-            for each in self._refused:
-                loop.process(each)
+            self._any_request_made = True
+            for refused in self._refused:
+                loop.process(refused)
             self._refused.clear()
         return visit
 
-    def raise_if_all(self) -> None:
+    def raise_if_all_refused(self) -> None:
         if self._refused:
             self._crawl.status.stop("every address was refused")
-            why = self._refused[0].fetch.detail
+            reason = self._refused[0].fetch.detail
             raise EverySeedRefusedError(
-                f"nothing could be asked, every address was refused ({why}); {ALLOW_PRIVATE_HINT}"
+                f"nothing could be asked, every address was refused ({reason}); {ALLOW_PRIVATE_HINT}"
             )
+
+
+class _StartedFetch(NamedTuple):
+    waited_before: float  # seconds that the crawl had waited when the fetch was started
+    task: asyncio.Task[None]
+    host: Host
 
 
 class _Fetches:
@@ -296,22 +302,22 @@ class _Fetches:
         self._status = crawl.status
         self._clock = crawl.clock
         self._began = crawl.clock.now() if crawl.status.began is None else crawl.status.began
-        self._taken = 0
+        self._returned = 0  # completed fetches that `next` has returned
         self._bug: BaseException | None = None  # an exception of the web, which should return outcomes instead
         self._tasks: set[asyncio.Task[None]] = set()
         self._completed: deque[tuple[Candidate, Fetch]] = deque()
         # The duration of a fetch is measured in seconds of waiting: time spent parsing pages or training a model does
         # not make a host slow.
         self._waited = 0.0
-        self._begun: deque[tuple[float, asyncio.Task[None], Host]] = deque()  # with the value of `_waited` at its start
+        self._started: deque[_StartedFetch] = deque()
         self._max_in_flight = crawl.concurrency
         self._limit_to(crawl.slots.max_fetches)
 
     async def next(self) -> tuple[Candidate, Fetch] | None:
         """The next fetch that completes; None at the end of the crawl."""
-        return await (self._next_alone() if self._crawl.concurrency == 1 else self._next_of_many())
+        return await (self._next_sequential() if self._crawl.concurrency == 1 else self._next_concurrent())
 
-    async def _next_alone(self) -> tuple[Candidate, Fetch] | None:
+    async def _next_sequential(self) -> tuple[Candidate, Fetch] | None:
         frontier, clock = self._crawl.loop.frontier, self._clock
         while not self._is_over():
             candidate = None if self._status.is_paused else frontier.take(clock.now())
@@ -324,31 +330,31 @@ class _Fetches:
                 await clock.sleep_until(min(now if ready_at is None else ready_at, now + _MAX_WAIT))
         return None
 
-    async def _next_of_many(self) -> tuple[Candidate, Fetch] | None:
+    async def _next_concurrent(self) -> tuple[Candidate, Fetch] | None:
         while not self._is_over():
             self._launch()
             if not self._completed:
                 await self._wait()
-            elif self._taken % _MAX_STEPS == 0:
+            elif self._returned % _MAX_STEPS == 0:
                 await asyncio.sleep(0)
             if self._bug is not None:
                 raise self._bug
             if self._completed:
-                self._taken += 1
+                self._returned += 1
                 return self._completed.popleft()
         return None
 
     def _launch(self) -> None:
-        if self._crawl.slots.take_lack_of_files():
+        if self._crawl.slots.take_file_limit_reached():
             self._limit_to(max(1, (len(self._tasks) + 1) // 2))
-        while self._begun and self._begun[0][1] not in self._tasks:
-            self._begun.popleft()
+        while self._started and self._started[0].task not in self._tasks:
+            self._started.popleft()
         now, take = self._clock.now(), self._crawl.loop.frontier.take
         while self._has_free_slot() and (candidate := take(now)):
             task = asyncio.create_task(self._complete(candidate, self._waited))
-            task.add_done_callback(self._end)
+            task.add_done_callback(self._on_done)
             self._tasks.add(task)
-            self._begun.append((self._waited, task, host_of(candidate.url)))
+            self._started.append(_StartedFetch(self._waited, task, host_of(candidate.url)))
 
     def _limit_to(self, limit: int) -> None:
         """Lowers the number of concurrent fetches, because the process has too few file descriptors."""
@@ -364,33 +370,35 @@ class _Fetches:
     def _has_free_slot(self) -> bool:
         """Whether another fetch may start; fetches of slow hosts do not count."""
         in_flight, slow = len(self._tasks), self._crawl.loop.frontier.slow_in_flight
-        return in_flight - min(slow, in_flight) < self._wanted() and in_flight < self._crawl.slots.max_fetches
+        return (
+            in_flight - min(slow, in_flight) < self._allowed_in_flight() and in_flight < self._crawl.slots.max_fetches
+        )
 
-    def _wanted(self) -> int:
+    def _allowed_in_flight(self) -> int:
         """The number of fetches that may be in flight."""
         if self._status.is_paused:
             return 0
-        budget, wanted = self._crawl.current_budget, self._max_in_flight
+        budget, allowed = self._crawl.current_budget, self._max_in_flight
         if budget.pages is not None and self._crawl.assess.memory is None:
-            wanted = min(wanted, budget.pages - self._status.pages - len(self._completed))
+            allowed = min(allowed, budget.pages - self._status.pages - len(self._completed))
         if budget.requests is not None:
-            wanted = min(wanted, budget.requests - self._status.requests.fetches - len(self._completed))
-        return wanted
+            allowed = min(allowed, budget.requests - self._status.requests.fetches - len(self._completed))
+        return allowed
 
     async def _fetch(self, candidate: Candidate) -> Fetch:
         memory = self._crawl.assess.memory
         known = memory.past(candidate.url) if memory and candidate.lane == REFRESH else None
         return await self._crawl.web.fetch(candidate.url, known=known)
 
-    async def _complete(self, candidate: Candidate, began: float) -> None:
+    async def _complete(self, candidate: Candidate, waited_before: float) -> None:
         fetch = await self._fetch(candidate)
         if fetch.outcome is not Outcome.POSTPONED and was_requested(fetch):
-            self._crawl.loop.frontier.observe(host_of(candidate.url), self._waited - began)
+            self._crawl.loop.frontier.observe(host_of(candidate.url), self._waited - waited_before)
         self._completed.append((candidate, fetch))
         self._tasks.discard(cast("asyncio.Task[None]", asyncio.current_task()))  # frees its slot
         self._status.woken.set()
 
-    def _end(self, task: "asyncio.Task[None]") -> None:
+    def _on_done(self, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (bug := task.exception()):
             self._bug = bug
@@ -405,22 +413,22 @@ class _Fetches:
         timeout = _MAX_WAIT
         if ready_at is not None and self._has_free_slot():
             timeout = min(timeout, max(0.001, ready_at - self._clock.now()))
-        if self._begun:
-            timeout = min(timeout, max(0.001, SLOW_RESPONSE - (self._waited - self._begun[0][0])))
-        events = asyncio.get_running_loop()
-        since = events.time()
-        handle = events.call_later(timeout, self._status.woken.set)
+        if self._started:
+            timeout = min(timeout, max(0.001, SLOW_RESPONSE - (self._waited - self._started[0].waited_before)))
+        event_loop = asyncio.get_running_loop()
+        wait_began = event_loop.time()
+        handle = event_loop.call_later(timeout, self._status.woken.set)
         await self._status.woken.wait()
         handle.cancel()
-        self._waited += events.time() - since
-        self._find_slow()
+        self._waited += event_loop.time() - wait_began
+        self._report_slow_hosts()
 
-    def _find_slow(self) -> None:
+    def _report_slow_hosts(self) -> None:
         """Reports hosts that are slow to answer to the frontier."""
-        while self._begun and self._waited - self._begun[0][0] >= SLOW_RESPONSE:
-            _, task, host = self._begun.popleft()
-            if task in self._tasks:
-                self._crawl.loop.frontier.observe(host, SLOW_RESPONSE)
+        while self._started and self._waited - self._started[0].waited_before >= SLOW_RESPONSE:
+            fetch = self._started.popleft()
+            if fetch.task in self._tasks:
+                self._crawl.loop.frontier.observe(fetch.host, SLOW_RESPONSE)
 
     async def cancel(self) -> None:
         """Cancels the fetches in flight; their candidates wait for the next run."""
@@ -460,9 +468,9 @@ class _Fetches:
                 f"the harvest has dried up: none of the last {budget.dry_after} pages was relevant "
                 "(--dry-after 0 goes on all the same)"
             )
-        elif budget.recall is not None and (found := self._crawl.recall()) and found.reaches(budget.recall):
+        elif budget.recall is not None and (estimate := self._crawl.recall()) and estimate.reaches(budget.recall):
             status.stop(
-                f"the recall is {budget.recall:g} or more, as asked: {found.found} relevant pages were found, "
-                f"and some {found.relevant_left:.0f} are left within reach"
+                f"the recall is {budget.recall:g} or more, as asked: {estimate.found} relevant pages were found, "
+                f"and some {estimate.relevant_left:.0f} are left within reach"
             )
         return bool(status.stop_reason)

@@ -44,10 +44,10 @@ from .strategy_factory import StrategyFactory
 from .topic import TopicJudge
 from .topical_map import map_of_run
 
-SHORT_HOLD = 10.0  # seconds; shorter holds are not saved
+SHORT_HOLD = 10.0  # seconds; hosts that are to be left alone for less are not saved
 _RERANK_DUE = "ranks_behind"  # state: the frontier is not yet re-ranked after a change of scores or strategy
 _BY_SCORES = "scores"  # its value if nothing but scores has changed
-_NO_PAGE = REQUEST_FAILURES | {Outcome.GONE, Outcome.UNWANTED, Outcome.FORBIDDEN}
+_NO_PAGE_OUTCOMES = REQUEST_FAILURES | {Outcome.GONE, Outcome.UNWANTED, Outcome.FORBIDDEN}
 
 
 class CrawlState:
@@ -91,7 +91,7 @@ class CrawlState:
             self.settings = RunSettings.restored(catalog, recipe, notify=notify)
             self.topical_map.activate(catalog.get_state("map"), self.settings.strategy)
             self.access_log.activate(catalog.get_state("logs"), self.settings.strategy)
-            self._steering = _steering_of(catalog.get_state("steering"))
+            self._steering = _saved_steering(catalog.get_state("steering"))
             self._admission = Admission(
                 self.settings.scope,
                 recipe.traps,
@@ -100,12 +100,12 @@ class CrawlState:
                 quotas=self.settings.quotas,
                 blocked=self._steering.blocked,
             )
-            pages, relevant, size = catalog.totals()
+            pages, relevant, bytes_kept = catalog.totals()
             self.status = Status(
                 pages=pages,
                 relevant=relevant,
                 pages_since_relevant=catalog.pages_since_relevant(),
-                bytes_kept=size,
+                bytes_kept=bytes_kept,
                 began=clock.now(),
             )
 
@@ -147,12 +147,12 @@ class CrawlState:
     @cached_property
     def duplicates(self) -> NearDuplicates:
         """The index of near-duplicates, read from the catalog on first use."""
-        found = NearDuplicates(folder=self._folder)
+        duplicates = NearDuplicates(folder=self._folder)
         for url, fingerprint, digest in self._catalog.fingerprints():
-            found.add(fingerprint, url, digest)
+            duplicates.add(fingerprint, url, digest)
         for digest in self._catalog.digests_of_duplicates():
-            found.add_copy(digest)
-        return found
+            duplicates.add_copy(digest)
+        return duplicates
 
     @property
     def seeds(self) -> Sequence[Url]:
@@ -181,7 +181,7 @@ class CrawlState:
             boosted=self._steering.boosted,
         )
         for host, until in (catalog.get_state("holds", dict[str, Timestamp]) or {}).items():
-            frontier.hold(Host(host), self._bounded(until))
+            frontier.hold(Host(host), self._at_most_a_day(until))
         frontier.restore_settled(catalog.visited())
         self._admission.pages.restore(catalog.pages_of_hosts())
         return frontier
@@ -229,8 +229,8 @@ class CrawlState:
         self.settings = RunSettings.of_run(run, self._recipe, notify=self._notify)
         changes = self._apply_strategy(run, before) + self._apply_limits(before)
         changes += self._save_settings(run)
-        offers_all = self._save_skip_limits() or bool(changes)
-        self._queue_seeds(run, offered_before=frozenset() if offers_all else earlier_seeds)
+        offer_all = self._save_skip_limits() or bool(changes)
+        self._queue_seeds(run, offered_before=frozenset() if offer_all else earlier_seeds)
         return changes
 
     def _add_seeds(self, seeds: Iterable[Url]) -> None:
@@ -288,8 +288,8 @@ class CrawlState:
     def _queue_seeds(self, run: RunStart, *, offered_before: Set[Url]) -> None:
         """Queues the new seeds of a run, and again those that failed before.
 
-        offered_before: seeds of earlier runs under the same limits. While others wait, those of them that are not known
-            any more stay out: a crawl that was not stopped would not offer them again either.
+        offered_before: seeds that earlier runs with the same limits have queued. While other URLs wait, those of them
+            that the frontier has dropped since are not queued again, as in a crawl that was not stopped.
         """
         nothing_waits = not len(self.frontier)
         seeds = [
@@ -309,7 +309,7 @@ class CrawlState:
         settled = set(seeds)
         if not settled:
             return
-        may_have_changed = REQUEST_FAILURES if self.status.pages else _NO_PAGE
+        may_have_changed = REQUEST_FAILURES if self.status.pages else _NO_PAGE_OUTCOMES
         for url, outcome in self._catalog.last_outcomes():
             if url in settled and outcome in may_have_changed:
                 self.frontier.give_back(Candidate(url, 1.0, because={"seed": True}))
@@ -346,12 +346,12 @@ class CrawlState:
         if not by_scores or not self._catalog.get_state(_RERANK_DUE):
             self._catalog.put_state(_RERANK_DUE, _BY_SCORES if by_scores else True)
 
-    def ranking_due(self) -> Literal["no", "by scores", "from history"]:
+    def reranking_due(self) -> Literal["no", "by scores", "from history"]:
         """Whether the frontier is to be re-ranked, and by what."""
-        behind = self._catalog.get_state(_RERANK_DUE)
-        if not behind:
+        due = self._catalog.get_state(_RERANK_DUE)
+        if not due:
             return "no"
-        return "by scores" if behind == _BY_SCORES else "from history"
+        return "by scores" if due == _BY_SCORES else "from history"
 
     def mark_reranked(self) -> None:
         """Notes in the catalog that the frontier was re-ranked."""
@@ -376,10 +376,10 @@ class CrawlState:
         self._journal.record_skips(self.loop.put(new))
 
     def hold(self, host: Host, until: float) -> None:
-        """Holds a host until the given time; for a day at most, as the clock may have changed."""
-        self.frontier.hold(host, self._bounded(until))
+        """Makes no request to a host until the given time; for a day at most, as the clock may have changed."""
+        self.frontier.hold(host, self._at_most_a_day(until))
 
-    def _bounded(self, until: float) -> float:
+    def _at_most_a_day(self, until: float) -> float:
         return min(until, self._clock.now() + MAX_WAIT)
 
     def forget(self, forgotten: frozenset[int]) -> None:
@@ -390,7 +390,7 @@ class CrawlState:
         self._catalog.remove_skips(SkipReason.QUOTA)
 
 
-def _steering_of(saved: JsonValue) -> Steering:
+def _saved_steering(saved: JsonValue) -> Steering:
     """The steering that the frontier had at the last checkpoint; none if invalid."""
     try:
         return msgspec.convert(saved or {}, Steering)

@@ -56,7 +56,7 @@ async def fetch_examples(session: Session, web: Web, slots: CurrentSlots | None 
     if missing:
         session.notify(f"fetching {counted(len(missing), 'example page')}")
     reached: set[Url] = set()
-    async with aclosing(_fetched(missing, session, web, slots or CurrentSlots())) as examples:
+    async with aclosing(_fetch_all(missing, session, web, slots or CurrentSlots())) as examples:
         try:
             async for example in examples:
                 reached.add(example.url)
@@ -75,19 +75,19 @@ async def fetch_examples(session: Session, web: Web, slots: CurrentSlots | None 
     session.checkpoint()
 
 
-async def _fetched(
+async def _fetch_all(
     urls: Mapping[Url, bool], session: Session, web: Web, slots: CurrentSlots
 ) -> AsyncGenerator[FetchedExample, None]:
     """Fetches examples, good (True) and bad, following redirects; also yields those that failed."""
     clock, requests = session.clock, session.recipe.requests
     frontier = MemoryFrontier(clock=clock, delay=requests.delay, per_address=requests.address_limit)
-    earlier = EarlierRequests(session)
-    for host, until in earlier.holds().items():
+    journal = PreCrawlJournal(session)
+    for host, until in journal.holds().items():
         frontier.hold(host, until)
     crawl = Crawl(
         web=web,
         assess=Assessor(read=lambda fetch: None, judge=None),
-        loop=Loop(_SeedsOnly(), frontier, journal=earlier, clock=clock, retries=requests.retries),
+        loop=Loop(_SeedsOnly(), frontier, journal=journal, clock=clock, retries=requests.retries),
         clock=clock,
         status=Status(interrupted=lambda: session.status.is_interrupted),
         concurrency=requests.concurrency,
@@ -95,17 +95,17 @@ async def _fetched(
         notify=session.notify,
     )
     crawl.loop.start(urls)
-    example_at = {url: url for url in urls}  # by the URL to which redirects have led
+    example_of = {url: url for url in urls}  # by the URL to which its redirects have led so far
     async with aclosing(crawl.visits()) as visits:
         async for visit in visits:
-            asked = example_at[visit.candidate.url]
+            example_url = example_of[visit.candidate.url]
             if visit.fetch.outcome is not Outcome.MOVED:
-                yield FetchedExample(asked, urls[asked], visit.fetch)
+                yield FetchedExample(example_url, urls[example_url], visit.fetch)
             elif visit.fetch.location is not None:
-                example_at.setdefault(visit.fetch.location, asked)  # the first one counts
+                example_of.setdefault(visit.fetch.location, example_url)  # the first one counts
 
 
-class EarlierRequests:
+class PreCrawlJournal:
     """The journal of requests made before the crawl, for examples and sitemaps: the crawl keeps the delay after them,
     and a long hold that a host asked for survives a kill."""
 
@@ -113,16 +113,16 @@ class EarlierRequests:
         self._session = session
 
     def holds(self) -> Mapping[Host, float]:
-        """The hosts on hold, and until when."""
+        """The hosts that may not be requested now, and until when."""
         return self._session.frontier.holds(self._session.clock.now())
 
     def record(self, event: Visit | Attempt) -> None:
         session, fetch = self._session, event.fetch
         now, delay = session.clock.now(), session.recipe.requests.delay
-        not_before = max(fetch.host_not_before or 0.0, now + delay if delay else 0.0)
-        if not_before:
-            session.frontier.hold(host_of(fetch.url), not_before)
-        if not_before > now + SHORT_HOLD:
+        hold_until = max(fetch.host_not_before or 0.0, now + delay if delay else 0.0)
+        if hold_until:
+            session.frontier.hold(host_of(fetch.url), hold_until)
+        if hold_until > now + SHORT_HOLD:
             session.checkpoint()
 
     def record_skips(self, skips: Sequence[Skip]) -> None:

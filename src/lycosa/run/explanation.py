@@ -14,8 +14,8 @@ from lycosa.web.outcomes import outcome_in_words, was_requested
 
 from .forgotten import is_forgotten, read_forgotten
 
-_MAX_CHAIN_LENGTH = 50  # pages of the path
-_MAX_SEEDS = 5  # named
+_MAX_PATH_LENGTH = 50  # pages
+_MAX_SEEDS = 5  # seeds whose outcomes are named
 _MAX_HOPS = 5  # redirects followed
 
 
@@ -55,27 +55,27 @@ def fetch_was_made(fetch: FetchRow) -> bool:
 
 def link_path_to(catalog: Queries, page: PageRow) -> list[PageRow | Url]:
     """The path from a seed to this page, seed first; pages that are no longer stored as URLs."""
-    way: list[PageRow | Url] = []
+    path: list[PageRow | Url] = []
     seen = {page.url}
     found_on = page.found_on
-    while found_on is not None and found_on not in seen and len(way) < _MAX_CHAIN_LENGTH:
+    while found_on is not None and found_on not in seen and len(path) < _MAX_PATH_LENGTH:
         seen.add(found_on)
         parent = catalog.page(found_on)
-        way.append(parent or found_on)
+        path.append(parent or found_on)
         found_on = parent.found_on if parent else None
-    return way[::-1]
+    return path[::-1]
 
 
 def explain_no_pages(collection: Collection, seeds: Iterable[Url]) -> str:
     """The outcomes of the first seeds, in one line."""
     named = list(dict.fromkeys(seeds))
-    parts = [f"{visible(seed, 200)}: {', '.join(_steps(collection, seed))}" for seed in named[:_MAX_SEEDS]]
+    explanations = [f"{visible(seed, 200)}: {', '.join(_outcomes(collection, seed))}" for seed in named[:_MAX_SEEDS]]
     if len(named) > _MAX_SEEDS:
-        parts.append(f"and {len(named) - _MAX_SEEDS:,} more seeds")
-    return "; ".join(parts)
+        explanations.append(f"and {len(named) - _MAX_SEEDS:,} more seeds")
+    return "; ".join(explanations)
 
 
-def _steps(collection: Collection, seed: Url) -> Iterator[str]:
+def _outcomes(collection: Collection, seed: Url) -> Iterator[str]:
     """The outcome of each fetch from a seed on, following redirects."""
     catalog, url = collection.catalog, seed
     for _ in range(_MAX_HOPS):

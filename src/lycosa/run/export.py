@@ -30,10 +30,10 @@ from .topic import examples_of
 LABELS = ("good", "bad")
 _UNKNOWN_LANGUAGE = "unknown"  # as `lycosa show` calls it
 _TIME_AGO = re.compile(r"([0-9]{1,6})([dh])")
-_SECONDS = {"d": 86_400.0, "h": 3_600.0}
+_SECONDS_PER_UNIT = {"d": 86_400.0, "h": 3_600.0}
 
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[int, int], None]  # called with the number of pages written and of all pages
 
 
 def _no_progress(done: int, pages: int) -> None:
@@ -52,11 +52,11 @@ class ExportContent(Struct, frozen=True):
     @property
     def columns(self) -> tuple[str, ...]:
         if self.chunks is not None:
-            return (*COLUMNS, "chunk", "chunks", self._chunked)
+            return (*COLUMNS, "chunk", "chunks", self._chunk_column)
         return (*COLUMNS, *(name for name in ("text", "markdown", "html", "links") if getattr(self, name)))
 
     @property
-    def _chunked(self) -> str:
+    def _chunk_column(self) -> str:
         return "markdown" if self.markdown else "text"
 
     def check(self) -> None:
@@ -89,24 +89,24 @@ class TableOptions(TypedDict, total=False):
     order: str | None
 
 
-def content_of(format: str, asked: ExportContent) -> ExportContent:
+def content_of(format: str, requested: ExportContent) -> ExportContent:
     """The content of an export in a format; UsageError if the format cannot hold what was asked for."""
     check_format(format)
-    asked.check()
-    if format == "urls" and asked != ExportContent():
+    requested.check()
+    if format == "urls" and requested != ExportContent():
         raise UsageError("--format urls writes nothing but URLs; for texts and links choose jsonl, csv or parquet")
     if format == "markdown":
-        if asked not in (ExportContent(), ExportContent(markdown=True)):
+        if requested not in (ExportContent(), ExportContent(markdown=True)):
             raise UsageError("--format markdown writes each page as Markdown; for other texts choose jsonl or parquet")
         return ExportContent(markdown=True)
-    return ExportContent(text=True) if format == "huggingface" and asked == ExportContent() else asked
+    return ExportContent(text=True) if format == "huggingface" and requested == ExportContent() else requested
 
 
 def write_export(
     collection: Collection,
     format: str,
     out: Path | BinaryIO,
-    wanted: Selection,
+    selection: Selection,
     content: ExportContent,
     *,
     progress: Progress = _no_progress,
@@ -117,38 +117,38 @@ def write_export(
     progress: called with the number of pages written and of all.
     """
     folder = collection.folder
-    pages = collection.catalog.count_selected(wanted)
-    found = _counted(rows(collection, wanted, content, labels_of(folder)), pages, progress)
+    pages = collection.catalog.count_selected(selection)
+    page_rows = _with_progress(rows(collection, selection, content, labels_of(folder)), pages, progress)
     if format in FOLDER_FORMATS:
         if not isinstance(out, Path):
             raise UsageError(f"--format {format} writes a folder: name it with --out")
         about = About(folder.absolute().name, load_recipe(folder, for_reading=True).topic.text, f"Lycosa {__version__}")
-        with _write_errors(out), new_folder(out) as made:
-            FOLDER_FORMATS[format](found, made, content.columns, about)
+        with _explain_write_errors(out), new_folder(out) as staging:
+            FOLDER_FORMATS[format](page_rows, staging, content.columns, about)
     else:
-        with _opened(out) as file:
-            exporter_for(format, content.columns)(found, file)
+        with _open_output(out) as file:
+            exporter_for(format, content.columns)(page_rows, file)
     return pages
 
 
 def write_wacz_export(collection: Collection, out: Path | BinaryIO, *, progress: Progress = _no_progress) -> int:
     """Writes the whole archive as a WACZ file; returns the number of its pages."""
     topic = load_recipe(collection.folder, for_reading=True).topic.text
-    with _opened(out) as file:
+    with _open_output(out) as file:
         return write_wacz(collection, file, software=f"lycosa/{__version__}", description=topic, progress=progress)
 
 
 @contextmanager
-def _opened(out: Path | BinaryIO) -> Iterator[BinaryIO]:
+def _open_output(out: Path | BinaryIO) -> Iterator[BinaryIO]:
     if isinstance(out, Path):
-        with _write_errors(out), atomic_write(out) as file:
+        with _explain_write_errors(out), atomic_write(out) as file:
             yield file
     else:
         yield out
 
 
 @contextmanager
-def _write_errors(out: Path) -> Iterator[None]:
+def _explain_write_errors(out: Path) -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
@@ -157,10 +157,10 @@ def _write_errors(out: Path) -> Iterator[None]:
         raise cannot_write(out, error, advice="give another --out") from None
 
 
-def _counted(found: Iterator[ExportRow], pages: int, progress: Progress) -> Iterator[ExportRow]:
+def _with_progress(page_rows: Iterator[ExportRow], pages: int, progress: Progress) -> Iterator[ExportRow]:
     """The rows, with progress updates."""
     done, last = 0, None
-    for row in found:
+    for row in page_rows:
         yield row
         if row["number"] != last:
             done, last = done + 1, row["number"]
@@ -178,10 +178,10 @@ def table_request(folder: Path, options: TableOptions, *, now: float) -> tuple[S
         chunks=options.get("chunks"),
     )
     content.check()
-    wanted = selection_of(
+    selection = selection_of(
         folder,
-        hosts=_several(options.get("host", ())),
-        languages=_several(options.get("language", ())),
+        hosts=_as_sequence(options.get("host", ())),
+        languages=_as_sequence(options.get("language", ())),
         min_relevance=options.get("min_relevance"),
         top=options.get("top"),
         label=options.get("label"),
@@ -189,11 +189,11 @@ def table_request(folder: Path, options: TableOptions, *, now: float) -> tuple[S
         order=options.get("order"),
         now=now,
     )
-    return wanted, content
+    return selection, content
 
 
-def _several(given: str | Sequence[str]) -> Sequence[str]:
-    return (given,) if isinstance(given, str) else given
+def _as_sequence(values: str | Sequence[str]) -> Sequence[str]:
+    return (values,) if isinstance(values, str) else values
 
 
 def selection_of(
@@ -246,7 +246,7 @@ def moment_of(since: str | float | datetime, *, now: float) -> float:
     if isinstance(since, str):
         text = since.strip()
         if ago := _TIME_AGO.fullmatch(text):
-            return now - int(ago[1]) * _SECONDS[ago[2]]
+            return now - int(ago[1]) * _SECONDS_PER_UNIT[ago[2]]
         try:
             since = datetime.fromisoformat(text)
         except ValueError:
@@ -262,45 +262,45 @@ def labels_of(folder: Path) -> dict[Url, str]:
         examples = examples_of(load_recipe(folder, for_reading=True).topic, folder)
     except RecipeError:
         return {}  # a collection is readable even if files that its recipe names are missing
-    both = zip(LABELS, (examples.good, examples.bad), strict=True)
-    return {Url(each.value): label for label, kind in both for each in kind if each.kind == "url"}
+    labelled = zip(LABELS, (examples.good, examples.bad), strict=True)
+    return {Url(example.value): label for label, group in labelled for example in group if example.kind == "url"}
 
 
 def rows(
-    collection: Collection, wanted: Selection, content: ExportContent, labels: Mapping[Url, str]
+    collection: Collection, selection: Selection, content: ExportContent, labels: Mapping[Url, str]
 ) -> Iterator[dict[str, Any]]:
     """The rows of an export, page by page, in constant memory."""
-    for page in collection.catalog.selected(wanted):
-        yield from _rows_of(collection, page, export_row(page, labels.get(page.url)), content)
+    for page in collection.catalog.selected(selection):
+        yield from _page_rows(collection, page, export_row(page, labels.get(page.url)), content)
 
 
-def _rows_of(collection: Collection, page: PageRow, row: ExportRow, content: ExportContent) -> Iterator[ExportRow]:
+def _page_rows(collection: Collection, page: PageRow, row: ExportRow, content: ExportContent) -> Iterator[ExportRow]:
     if content.links:
-        found = collection.catalog.links(page.number)
-        row["links"] = [{"target": each.target, "anchor": each.anchor, "rel": each.rel} for each in found]
+        links = collection.catalog.links(page.number)
+        row["links"] = [{"target": link.target, "anchor": link.anchor, "rel": link.rel} for link in links]
     texts = _texts(collection, page, content)
     if content.chunks is None:
         yield {name: row[name] if name in row else texts[name] for name in content.columns}
         return
     name = content.columns[-1]
-    pieces = passages(texts[name], content.chunks)
-    for number, piece in enumerate(pieces, 1):
-        yield {**row, "chunk": number, "chunks": len(pieces), name: piece}
+    chunks = passages(texts[name], content.chunks)
+    for number, chunk in enumerate(chunks, 1):
+        yield {**row, "chunk": number, "chunks": len(chunks), name: chunk}
 
 
 def _texts(collection: Collection, page: PageRow, content: ExportContent) -> dict[str, str]:
     """The texts of a page from the archive, in the requested formats."""
-    asked = {"text", "markdown", "html"}.intersection(content.columns)
-    if not asked:
+    formats = {"text", "markdown", "html"}.intersection(content.columns)
+    if not formats:
         return {}
     if page.place is None:
-        return dict.fromkeys(asked, "")
+        return dict.fromkeys(formats, "")
     fetch = collection.archive.fetch_at(page.place)
     texts = {}
-    if "text" in asked:
+    if "text" in formats:
         texts["text"] = main_text_of(fetch)
-    if "markdown" in asked:
+    if "markdown" in formats:
         texts["markdown"] = markdown_of(html_of(fetch), fetch.url)
-    if "html" in asked:
+    if "html" in formats:
         texts["html"] = html_of(fetch)
     return {name: replace_surrogates(text) for name, text in texts.items()}

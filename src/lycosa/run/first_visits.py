@@ -15,7 +15,7 @@ MAX_VISITS = 1_500  # of about 12 KB each; the last re-ranking is at 1,280 pages
 
 
 class SlimVisit(NamedTuple):
-    """A visit without text and body, with the codes and counts of the terms of its page."""
+    """A visit without text and body, with the codes (hashes) and counts of the terms of its page."""
 
     visit: Visit
     codes: Codes | None  # None without a page
@@ -39,7 +39,8 @@ class FirstVisits:
         self._visits: list[SlimVisit] | None = []
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
+        """Whether all visits of the collection are in memory."""
         return self._visits is not None
 
     def __iter__(self) -> Iterator[SlimVisit]:
@@ -60,4 +61,5 @@ class FirstVisits:
             self._visits.append(SlimVisit(slim, codes, counts.astype(np.uint32)))
 
     def drop(self) -> None:
+        """Discards all visits; none are kept from now on."""
         self._visits = None

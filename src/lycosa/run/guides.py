@@ -23,7 +23,7 @@ class OpenGuide(Protocol):
         ...
 
     def wrap(self, strategy: Strategy) -> Strategy:
-        """The strategy, guided."""
+        """The strategy, wrapped so that it uses the guide."""
         ...
 
 
@@ -34,7 +34,7 @@ class Guide(Generic[G]):
     """The map or log that guides the strategy of a session; none at first.
 
     kind: "map" or "access log", for messages.
-    find: opens the guide that a run refers to, if any; raises UsageError if it has changed since.
+    find: opens the guide that a run of the given strategy refers to, if any; raises UsageError if it has changed since.
     """
 
     def __init__(self, kind: str, *, find: Callable[[JsonValue, str], G | None], notify: Callable[[str], None]):
@@ -70,26 +70,29 @@ class Guide(Generic[G]):
 R = TypeVar("R", bound=Struct)
 
 
-def recorded_reference(plain: JsonValue, kind: type[R]) -> R | None:
+def recorded_reference(recorded: JsonValue, reference_type: type[R]) -> R | None:
     """The reference to a guide in the record of a run, if it had one; UsageError for an invalid record."""
-    if not plain:
+    if not recorded:
         return None
     try:
-        return msgspec.convert(plain, kind)
+        return msgspec.convert(recorded, reference_type)
     except msgspec.ValidationError as error:
         raise UsageError(f"the record of it in the run is invalid: {error}") from None
 
 
-def unchanged(found: G, reference: Struct, *, what: str) -> G:
-    """The guide that a run refers to; UsageError if it has changed since."""
-    if found.reference != reference:
+def require_unchanged(guide: G, reference: Struct, *, what: str) -> G:
+    """Returns the guide; UsageError if it has changed since a run recorded this reference.
+
+    what: the guide in words, for the message.
+    """
+    if guide.reference != reference:
         raise UsageError(f"{what} has changed since")
-    return found
+    return guide
 
 
 def layers(strategy: Strategy) -> Iterator[Strategy]:
     """A strategy, the strategy that it wraps, and so on."""
-    layer: Strategy | None = strategy
-    while layer is not None:
-        yield layer
-        layer = getattr(layer, "inner", None)
+    current: Strategy | None = strategy
+    while current is not None:
+        yield current
+        current = getattr(current, "inner", None)

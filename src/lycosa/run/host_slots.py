@@ -15,10 +15,11 @@ class CurrentSlots:
 
         self._frontier: HostSlots | None = None
         self._max_fetches = max_fetches()
-        self._has_lacked_files = False
+        self._file_limit_reached = False
         self._has_warned = False
 
-    def use(self, frontier: HostSlots) -> None:
+    def connect(self, frontier: HostSlots) -> None:
+        """Uses the slots of this frontier from now on."""
         self._frontier = frontier
 
     @property
@@ -39,14 +40,14 @@ class CurrentSlots:
         if self._frontier is not None:
             self._frontier.hold(host, until)
 
-    def lack_files(self) -> None:
+    def note_file_limit(self) -> None:
         """Records that a fetch was postponed because the limit of open files was reached."""
-        self._has_lacked_files = True
+        self._file_limit_reached = True
 
-    def take_lack_of_files(self) -> bool:
-        """Whether a fetch was postponed for lack of files since the last call."""
-        has_lacked, self._has_lacked_files = self._has_lacked_files, False
-        return has_lacked
+    def take_file_limit_reached(self) -> bool:
+        """Whether a fetch was postponed because of the limit of open files since the last call."""
+        was_reached, self._file_limit_reached = self._file_limit_reached, False
+        return was_reached
 
     @property
     def max_fetches(self) -> int:
@@ -58,6 +59,6 @@ class CurrentSlots:
         self._max_fetches = min(fetches, self._max_fetches)
 
     def warn_once(self) -> bool:
-        """Whether the user is still to be warned that fewer fetches run at a time; True only the first time."""
+        """Whether to warn the user that fewer fetches run at a time: True only for the first call."""
         is_first, self._has_warned = not self._has_warned, True
         return is_first

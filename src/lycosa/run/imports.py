@@ -17,7 +17,7 @@ from .run_settings import Notify
 from .session import Session
 from .topic_training import TopicTrainer
 
-AHEAD_SECONDS = 86_400.0  # by which the clock of others may be ahead of ours
+MAX_CLOCK_SKEW = 86_400.0  # seconds by which the clock of others may be ahead of ours
 
 
 class Importer:
@@ -37,14 +37,15 @@ class Importer:
             path,
             decode=decoded,
             max_bytes=self._session.recipe.requests.max_body,
-            latest=self._session.clock.now() + AHEAD_SECONDS,
+            latest=self._session.clock.now() + MAX_CLOCK_SKEW,
         )
 
     def is_known(self, url: Url) -> bool:
         """Whether the page is in the collection already, or was forgotten."""
         return self._session.frontier.is_settled(url) or is_forgotten(url, self._forgotten)
 
-    def take(self, fetch: Fetch, because: dict[str, JsonValue]) -> None:
+    def add(self, fetch: Fetch, because: dict[str, JsonValue]) -> None:
+        """Stores a page as if it had been fetched here; `because` says where it came from."""
         self._session.loop.step(Candidate(fetch.url, 0.0, because=because), fetch, self._assess)
         self._session.checkpoint_if_due()
 
@@ -65,22 +66,22 @@ class ImportedPeerPages(Struct, frozen=True):
     unusable: tuple[Url, ...]  # not HTML, not the announced page, or dated in the future
 
 
-def import_peer_pages(folder: Path, given: Iterable[PeerPage], *, clock: Clock, notify: Notify) -> ImportedPeerPages:
+def import_peer_pages(folder: Path, received: Iterable[PeerPage], *, clock: Clock, notify: Notify) -> ImportedPeerPages:
     """Imports pages with the time at which they were fetched; `lycosa explain` names the peer."""
     pages, known, unusable = list[Url](), list[Url](), list[Url]()
     with Session(folder, load_recipe(folder, notify=notify), clock=clock, notify=notify) as session:
         importer = Importer(session)
-        for each in given:
-            if importer.is_known(each.url):
-                known.append(each.url)
+        for page in received:
+            if importer.is_known(page.url):
+                known.append(page.url)
                 continue
             with tempfile.NamedTemporaryFile(suffix=".warc") as file:
-                file.write(each.record)
+                file.write(page.record)
                 file.flush()
                 fetches = list(importer.pages_in(Path(file.name)))
-            if len(fetches) != 1 or fetches[0].url != each.url:
-                unusable.append(each.url)
+            if len(fetches) != 1 or fetches[0].url != page.url:
+                unusable.append(page.url)
                 continue
-            importer.take(fetches[0], {"taken from peer": each.provider})
-            pages.append(each.url)
+            importer.add(fetches[0], {"taken from peer": page.provider})
+            pages.append(page.url)
     return ImportedPeerPages(tuple(pages), tuple(known), tuple(unusable))

@@ -31,7 +31,7 @@ from lycosa.web.robots import RobotsWeb
 from .access_log import open_log
 from .control import CrawlControl
 from .crawl import INTERRUPTED, Crawl
-from .examples import EarlierRequests, PrefetchedWeb, fetch_examples, unvisited_examples
+from .examples import PreCrawlJournal, PrefetchedWeb, fetch_examples, unvisited_examples
 from .guides import layers
 from .host_slots import CurrentSlots
 from .options import Settings
@@ -65,25 +65,25 @@ def make_web(
         headers=requests.headers,
         cookies=requests.cookies or None,
         may_connect=slots.claim_address if requests.address_limit else None,
-        on_out_of_files=slots.lack_files,
+        on_out_of_files=slots.note_file_limit,
     )
     return RobotsWeb(live, user_agent=name, clock=clock, slots=slots)
 
 
 def require_contact(
-    session: Session, resolve: Sequence[str], read: Iterable[Url] = (), more_seeds: Sequence[Url] = ()
+    session: Session, resolve: Sequence[str], log_urls: Iterable[Url] = (), more_seeds: Sequence[Url] = ()
 ) -> None:
     """Raises UsageError if public hosts would be crawled without contact information.
 
-    read: pages of a log; only those in scope count.
+    log_urls: pages of an access log; only those in scope count.
     more_seeds: in addition to those of the recipe.
     """
     if session.recipe.contact:
         return
     seeds = [*session.recipe_seeds(), *more_seeds]
     admission = Admission(session.recipe.scope, sites=frozenset(map(site_of, seeds)))
-    wanted = (url for url in read if is_public(hostname_of(url)) and admission.out_of_scope(url) is None)
-    require_contact_for(chain(seeds, session.topic.examples.urls, wanted), "", resolve, session.folder)
+    log_urls_in_scope = (url for url in log_urls if is_public(hostname_of(url)) and admission.out_of_scope(url) is None)
+    require_contact_for(chain(seeds, session.topic.examples.urls, log_urls_in_scope), "", resolve, session.folder)
 
 
 def require_contact_for(urls: Iterable[Url], contact: str, resolve: Sequence[str], folder: Path | None) -> None:
@@ -91,17 +91,17 @@ def require_contact_for(urls: Iterable[Url], contact: str, resolve: Sequence[str
 
     folder: of the collection, if there is one.
     """
-    own = {entry.partition("=")[0].strip().lower() for entry in resolve}
-    if contact or "*" in own:
+    redirected_hosts = {entry.partition("=")[0].strip().lower() for entry in resolve}
+    if contact or "*" in redirected_hosts:
         return
     for url in urls:
         name = hostname_of(url)
-        if name not in own and is_public(name):
-            this_one = f", for this one into {folder / FILE_NAME}" if folder else ""
+        if name not in redirected_hosts and is_public(name):
+            or_recipe = f", for this one into {folder / FILE_NAME}" if folder else ""
             raise RecipeError(
                 f"{name} is a public host, and those who run it must be able to reach you: say --contact "
                 f'you@example.org; or for all collections, write contact = "you@example.org" into '
-                f"{config_file()}{this_one}"
+                f"{config_file()}{or_recipe}"
             )
 
 
@@ -159,18 +159,18 @@ def describe_target_result(target: RelevanceTarget) -> str:
     """Whether the relevance target was met, in one line."""
     pages = f"the last {len(target)} pages are" if len(target) > 1 else "the last page is"
     recent_relevance = target.recent_relevance or 0.0
-    found = f"{pages} of relevance {recent_relevance:.2f} on average"
+    recent = f"{pages} of relevance {recent_relevance:.2f} on average"
     if not target.is_in_reach and recent_relevance < target.target:
-        return f"target {target.target:g} was out of reach: {found}, so links were followed by relevance alone"
+        return f"target {target.target:g} was out of reach: {recent}, so links were followed by relevance alone"
     if not target.is_in_reach:
         return (
-            f"target {target.target:g}: {found}; the waiting links are below it, "
+            f"target {target.target:g}: {recent}; the waiting links are below it, "
             "so links were followed by relevance alone"
         )
     if target.alpha == 0.0:
-        return f"target {target.target:g}: {found}, so links were followed by importance alone"
+        return f"target {target.target:g}: {recent}, so links were followed by importance alone"
     return (
-        f"target {target.target:g}: {found}; relevance weighs {target.alpha:.2f}, importance {1.0 - target.alpha:.2f}"
+        f"target {target.target:g}: {recent}; relevance weighs {target.alpha:.2f}, importance {1.0 - target.alpha:.2f}"
     )
 
 
@@ -197,7 +197,7 @@ class LiveRun:
             dict.fromkeys((*session.recipe_seeds(notify=session.notify), *session.not_forgotten(settings.seeds)))
         )
         quotas = recipe.stop.quotas()
-        log = open_log(recipe.logs, session.folder, known=session.access_log.active)
+        log = open_log(recipe.logs, session.folder, current=session.access_log.active)
         if not seeds and log is None:
             if session.topic.examples.contradictory:
                 raise RecipeError(
@@ -211,18 +211,18 @@ class LiveRun:
         if log is not None:
             require_contact(session, settings.resolve, log.access_log.urls)
         map_ = open_map(recipe.map, session.folder, allow_private=settings.allow_private)
-        if map_ is not None and map_.missing:
-            session.notify(map_.missing)
+        if map_ is not None and map_.advice:
+            session.notify(map_.advice)
         if not await self.learn_topic():
             return None
         web = PrefetchedWeb(self._web, unvisited_examples(session))
-        named: list[Url] = []
+        sitemap_urls: list[Url] = []
         if settings.sitemaps or recipe.sitemaps:
-            named = await self._sitemap_urls(seeds)
-            seeds += named
+            sitemap_urls = await self._sitemap_urls(seeds)
+            seeds += sitemap_urls
         if uses_standing(recipe):
             self.learn_standing()
-        self._tell_default_strategy()
+        self._notify_default_strategy()
         if dropped := session.limits_dropped(recipe.scope):
             session.notify(
                 f"the run before was limited by {', '.join(dropped)}, and this one is not: a flag holds for one run, "
@@ -239,20 +239,18 @@ class LiveRun:
                 logs=session.access_log.prepare(log),
                 options=recipe.options or UNSET,
                 quotas=msgspec.to_builtins(quotas) or UNSET,
-                sitemap_seeds=len(named) or UNSET,
+                sitemap_seeds=len(sitemap_urls) or UNSET,
                 authority=session.authority_digest or UNSET,
             )
         )
         return self.crawl(web)
 
-    def _tell_default_strategy(self) -> None:
+    def _notify_default_strategy(self) -> None:
         """Tells the user before the first run with the default strategy if earlier runs used another one."""
         session = self._session
-        strategy, before = session.recipe.strategy, [run.strategy for run in session.collection.catalog.runs()]
-        if strategy == DEFAULT_STRATEGY and strategy not in before and before and before[-1] in STRATEGIES:
-            session.notify(
-                f"strategy {strategy}, the default, instead of {before[-1]}; --strategy {before[-1]} keeps it"
-            )
+        strategy, used = session.recipe.strategy, [run.strategy for run in session.collection.catalog.runs()]
+        if strategy == DEFAULT_STRATEGY and strategy not in used and used and used[-1] in STRATEGIES:
+            session.notify(f"strategy {strategy}, the default, instead of {used[-1]}; --strategy {used[-1]} keeps it")
 
     async def learn_topic(self) -> bool:
         """Makes the relevance judge, fetching example pages if needed; False if interrupted."""
@@ -278,7 +276,7 @@ class LiveRun:
         if changed and session.status.pages:
             session.notify(f"changed: {', '.join(changed)}; the waiting links are ranked again for {run.strategy}")
             session.reranker.rerank(missing_standing=self._standing.judge)
-        self._standing.judge_anew()
+        self._standing.rescore_pages()
         self._topic.train_if_due()  # in case the last run was killed before training
         if session.recipe.scope.keep_noindex:
             self._store_pages_left_out(LeftOutReason.NOINDEX)
@@ -290,8 +288,8 @@ class LiveRun:
         for _, place in session.collection.catalog.left_out(reason):
             if not session.status.has_room(session.recipe.stop):
                 break
-            before = session.collection.archive.event_at(place)
-            if isinstance(before, Visit) and (visit := assess(before.candidate, before.fetch)).is_kept:
+            archived = session.collection.archive.event_at(place)
+            if isinstance(archived, Visit) and (visit := assess(archived.candidate, archived.fetch)).is_kept:
                 session.loop.process(visit)
                 self._topic.observe(visit)
                 kept += 1
@@ -336,9 +334,9 @@ class LiveRun:
         await control.open()
         return await stack.enter_async_context(aclosing(crawl.visits()))
 
-    def _end(self, kind: type[BaseException] | None, *_: object) -> None:
+    def _end(self, error_type: type[BaseException] | None, *_: object) -> None:
         session = self._session
-        if kind is None:
+        if error_type is None:
             self._report_dead_pages()
             self._report_target()
             if not session.status.is_interrupted:
@@ -362,17 +360,17 @@ class LiveRun:
                 self._session.notify(describe_target_result(strategy.target))
 
     async def _sitemap_urls(self, seeds: Iterable[Url]) -> list[Url]:
-        session, earlier = self._session, EarlierRequests(self._session)
-        found = await urls_in_sitemaps(
+        session, journal = self._session, PreCrawlJournal(self._session)
+        listed = await urls_in_sitemaps(
             self._web,
             robots=self._web,
             hosts_of=seeds,
             clock=session.clock,
             requests=session.recipe.requests,
             slots=self._slots,
-            journal=earlier,
-            holds=earlier.holds(),
+            journal=journal,
+            holds=journal.holds(),
             interrupted=lambda: session.status.is_interrupted,
         )
-        session.notify(f"{counted(len(found.urls), 'URL')} in {counted(found.named, 'sitemap')}")
-        return found.urls
+        session.notify(f"{counted(len(listed.urls), 'URL')} in {counted(listed.sitemaps_named, 'sitemap')}")
+        return listed.urls

@@ -16,7 +16,7 @@ from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.files import write_file
 from lycosa.vocabulary.records import Url
 
-from .trust import note_made_here
+from .trust import record_made_here
 
 
 def new_collection(
@@ -54,45 +54,46 @@ def new_collection(
         read_traffic(traffic)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        named = {
+        recipe_files = {
             "examples": _keep_examples(folder, "good", good),
             "negatives": _keep_examples(folder, "bad", bad),
             "seeds": "",
         }
         if urls:
-            named["seeds"] = "seeds.txt"
+            recipe_files["seeds"] = "seeds.txt"
             write_file(folder / "seeds.txt", "".join(f"{url}\n" for url in urls))
-        text = recipe_text(name=folder.name, topic_text=" ".join(topic.split()), contact=contact, **named)
+        text = recipe_text(name=folder.name, topic_text=" ".join(topic.split()), contact=contact, **recipe_files)
         tables = {
             "in_links": _keep_table(folder, "in-links.csv", in_links),
             "traffic": _keep_table(folder, "traffic.csv", traffic),
         }
-        text = _with_values(text, {**msgspec.to_builtins(scope), **tables})
+        text = _uncomment_keys(text, {**msgspec.to_builtins(scope), **tables})
         write_file(folder / FILE_NAME, text)
-        note_made_here(folder)
+        record_made_here(folder)
     except OSError as error:
         raise CollectionError(f"cannot write {folder}: {error.strerror}") from None
     return folder / FILE_NAME
 
 
-Given = Path | Sequence[str | Path]  # a file, or lines and files
+FilesOrLines = Path | Sequence[str | Path]  # a file; or several files and lines
 
 
-def _examples(given: Given, what: str, notify: Callable[[str], None]) -> list[Example]:
-    files, lines = _parted(given)
-    found = [example for file in files for example in read_examples(file, notify=notify)]
-    return found + examples_in((" ".join(line.split()) for line in lines), Path(what), notify=notify)
+def _examples(source: FilesOrLines, name: str, notify: Callable[[str], None]) -> list[Example]:
+    files, lines = _files_and_lines(source)
+    examples = [example for file in files for example in read_examples(file, notify=notify)]
+    return examples + examples_in((" ".join(line.split()) for line in lines), Path(name), notify=notify)
 
 
-def _seeds(given: Given, notify: Callable[[str], None]) -> list[Url]:
-    files, lines = _parted(given)
-    found = [url for file in files for url in read_seeds(file, notify=notify)]
-    return list(dict.fromkeys(found + seeds_in(lines, "seeds", notify=notify)))
+def _seeds(source: FilesOrLines, notify: Callable[[str], None]) -> list[Url]:
+    files, lines = _files_and_lines(source)
+    urls = [url for file in files for url in read_seeds(file, notify=notify)]
+    return list(dict.fromkeys(urls + seeds_in(lines, "seeds", notify=notify)))
 
 
-def _parted(given: Given) -> tuple[list[Path], list[str]]:
-    each = [given] if isinstance(given, Path) else given
-    return [one for one in each if isinstance(one, Path)], [one for one in each if isinstance(one, str)]
+def _files_and_lines(source: FilesOrLines) -> tuple[list[Path], list[str]]:
+    entries = [source] if isinstance(source, Path) else source
+    files = [entry for entry in entries if isinstance(entry, Path)]
+    return files, [entry for entry in entries if isinstance(entry, str)]
 
 
 def _keep_examples(folder: Path, name: str, examples: list[Example]) -> str:
@@ -123,14 +124,14 @@ def _keep_table(folder: Path, name: str, table: Path | None) -> str:
     return copy
 
 
-def _with_values(text: str, values: Mapping[str, str | bool | list[str]]) -> str:
+def _uncomment_keys(text: str, values: Mapping[str, str | bool | list[str]]) -> str:
     """The recipe with commented-out lines replaced by assignments for the keys that have a value."""
     lines = {f"# {key} ": f"{key} = {msgspec.json.encode(value).decode()}" for key, value in values.items() if value}
 
-    def uncommented(found: re.Match[str]) -> str:
-        if found[1] not in lines:
-            return found[0]
-        blanks = len(found[2]) - len(found[2].rstrip(" "))  # before a comment
-        return lines[found[1]] + " " * blanks  # for these types, JSON is valid TOML
+    def assignment(match: re.Match[str]) -> str:
+        if match[1] not in lines:
+            return match[0]
+        blanks = len(match[2]) - len(match[2].rstrip(" "))  # before a comment
+        return lines[match[1]] + " " * blanks  # for these types, JSON is valid TOML
 
-    return re.sub(r"^(# \w+ )= ([^#\n]*)", uncommented, text, flags=re.MULTILINE)
+    return re.sub(r"^(# \w+ )= ([^#\n]*)", assignment, text, flags=re.MULTILINE)

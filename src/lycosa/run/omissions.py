@@ -22,23 +22,27 @@ class Omission(Struct, frozen=True):
 
     kind: str  # one word, for programs
     count: int
-    what: str
+    what: str  # in words
     remedy: str  # how to change it, or that nothing can
 
     def __str__(self) -> str:
         return f"{self.what}; {self.remedy}"
 
 
-def omissions_in_words(found: Omissions, recipe: Recipe) -> list[Omission]:
+def omissions_in_words(omissions: Omissions, recipe: Recipe) -> list[Omission]:
     """All kinds of omissions that occurred, lost pages first."""
-    return [each for each in (*_pages(found), *_incomplete(found, recipe), *_links(found, recipe)) if each.count]
+    return [
+        omission
+        for omission in (*_pages(omissions), *_incomplete(omissions, recipe), *_links(omissions, recipe))
+        if omission.count
+    ]
 
 
-def _pages(found: Omissions) -> Iterator[Omission]:
+def _pages(omissions: Omissions) -> Iterator[Omission]:
     """Pages that were requested but are not in the collection."""
     noindex, languages, others = 0, dict[str, int](), 0
-    for spelling, count in found.left_out.items():
-        left_out = LeftOut.parse(spelling)
+    for saved, count in omissions.left_out.items():
+        left_out = LeftOut.parse(saved)
         if left_out is not None and left_out.reason is LeftOutReason.NOINDEX:
             noindex += count
         elif left_out is not None and left_out.reason is LeftOutReason.LANGUAGE:
@@ -54,77 +58,77 @@ def _pages(found: Omissions) -> Iterator[Omission]:
     yield Omission(
         "language",
         sum(languages.values()),
-        f"{counted(sum(languages.values()), 'page')} not kept, as in another language ({_listed(languages)})",
+        f"{counted(sum(languages.values()), 'page')} not kept, as in another language ({_most_frequent(languages)})",
         f"each --language CODE, or languages in [scope] of {FILE_NAME}, admits one more",
     )
     yield Omission("other reasons", others, f"{counted(others, 'page')} not kept", "lycosa explain NAME URL says why")
     yield Omission(
         "reason unknown",
-        found.unexplained,
-        f"{counted(found.unexplained, 'page')} not kept by an older version, which did not note why",
+        omissions.unexplained,
+        f"{counted(omissions.unexplained, 'page')} not kept by an older version, which did not note why",
         "lycosa rebuild NAME finds the reasons",
     )
-    types = {_type_of(detail): 0 for detail in found.other_types}
-    for detail, count in found.other_types.items():
+    types = {_type_of(detail): 0 for detail in omissions.other_types}
+    for detail, count in omissions.other_types.items():
         types[_type_of(detail)] += count
     others = sum(types.values())
     yield Omission(
         "other types",
         others,
-        f"{counted(others, 'file')} not kept, as not HTML ({_listed(types)})",
+        f"{counted(others, 'file')} not kept, as not HTML ({_most_frequent(types)})",
         "Lycosa keeps HTML pages only",
     )
     yield Omission(
         "robots.txt",
-        found.forbidden,
-        f"{counted(found.forbidden, 'URL')} not fetched, as robots.txt forbids it",
+        omissions.forbidden,
+        f"{counted(omissions.forbidden, 'URL')} not fetched, as robots.txt forbids it",
         "only those who run the site can change it",
     )
 
 
-def _incomplete(found: Omissions, recipe: Recipe) -> Iterator[Omission]:
+def _incomplete(omissions: Omissions, recipe: Recipe) -> Iterator[Omission]:
     """Stored pages that are incomplete."""
-    for cut, count in found.truncated.items():
-        by_length = cut == "length"
-        limit = f"at {recipe.requests.max_body:,} bytes" if by_length else f"after {recipe.requests.timeout:g} s"
+    for limit_kind, count in omissions.truncated.items():
+        is_by_length = limit_kind == "length"
+        limit = f"at {recipe.requests.max_body:,} bytes" if is_by_length else f"after {recipe.requests.timeout:g} s"
         yield Omission(
-            "truncated" if by_length else "truncated by time",
+            "truncated" if is_by_length else "truncated by time",
             count,
             f"{counted(count, 'page')} truncated {limit}, with any links after that",
-            f"{'max_body' if by_length else 'timeout'} in [requests] of {FILE_NAME} sets the limit",
+            f"{'max_body' if is_by_length else 'timeout'} in [requests] of {FILE_NAME} sets the limit",
         )
     yield Omission(
         "links beyond the cap",
-        found.links_beyond,
-        f"{counted(found.links_beyond, 'link')} of {counted(found.pages_of_many_links, 'page')} not read",
+        omissions.links_beyond,
+        f"{counted(omissions.links_beyond, 'link')} of {counted(omissions.pages_of_many_links, 'page')} not read",
         f"max_links in [requests] of {FILE_NAME} sets the limit, {recipe.requests.max_links:,} a page",
     )
     yield Omission(
         "needs JavaScript",
-        found.needs_script,
-        f"{counted(found.needs_script, 'page')} with scripts and hardly any text, which a browser may show more of",
+        omissions.needs_script,
+        f"{counted(omissions.needs_script, 'page')} with scripts and hardly any text, which a browser may show more of",
         "Lycosa runs no JavaScript",
     )
-    others, whose = ("another", "its") if found.near_duplicates == 1 else ("others", "their")
+    others, possessive = ("another", "its") if omissions.near_duplicates == 1 else ("others", "their")
     yield Omission(
         "near-duplicates",
-        found.near_duplicates,
-        f"{counted(found.near_duplicates, 'page')} nearly the same as {others}, kept",
-        f"{whose} new links are followed",
+        omissions.near_duplicates,
+        f"{counted(omissions.near_duplicates, 'page')} nearly the same as {others}, kept",
+        f"{possessive} new links are followed",
     )
     yield Omission(
         "copies",
-        found.copies,
-        f"{counted(found.copies, 'page')} with the text of another, kept, but "
-        f"{'its' if found.copies == 1 else 'their'} links not followed",
+        omissions.copies,
+        f"{counted(omissions.copies, 'page')} with the text of another, kept, but "
+        f"{'its' if omissions.copies == 1 else 'their'} links not followed",
         f"follow_copies = true in [traps] of {FILE_NAME} follows them",
     )
 
 
-def _links(found: Omissions, recipe: Recipe) -> Iterator[Omission]:
+def _links(omissions: Omissions, recipe: Recipe) -> Iterator[Omission]:
     """URLs in scope that were found but never fetched."""
     quota, trap, crowded, evicted = (
-        found.skipped.get(reason, 0)
+        omissions.skipped.get(reason, 0)
         for reason in (SkipReason.QUOTA, SkipReason.TRAP, SkipReason.SITE, SkipReason.EVICTED)
     )
     yield Omission(
@@ -158,11 +162,11 @@ def _links(found: Omissions, recipe: Recipe) -> Iterator[Omission]:
 
 def _type_of(detail: str) -> str:
     """The media type in the detail of a fetch that is not HTML; "PDF" for the most frequent one."""
-    kind = media_type_in(detail) or "unknown"
-    return {"application/pdf": "PDF"}.get(kind, visible(kind, 60))
+    media_type = media_type_in(detail) or "unknown"
+    return {"application/pdf": "PDF"}.get(media_type, visible(media_type, 60))
 
 
-def _listed(counts: Mapping[str, int]) -> str:
+def _most_frequent(counts: Mapping[str, int]) -> str:
     largest = sorted(counts.items(), key=lambda pair: -pair[1])
     named = [f"{name} {count:,}" for name, count in largest[:_MAX_NAMED]]
     if len(largest) > _MAX_NAMED:

@@ -49,7 +49,7 @@ def open_collection(
 
 
 def reader_of(recipe: Recipe, *, is_left_out: Callable[[Url], bool] | None = None) -> Reader:
-    """The page reader for a recipe; it drops links to URLs for which `is_left_out`."""
+    """The page reader for a recipe; it drops links to URLs for which `is_left_out` is true."""
     return Reader(
         stem=recipe.topic.stem,
         check_language=bool(recipe.scope.languages),
@@ -76,8 +76,8 @@ def bring_index_up_to_date(folder: Path, *, notify: Callable[[str], None]) -> No
     recipe = load_recipe(folder, for_reading=True)
     try:
         with open_collection(folder, clock=WallClock(), reader=reader_of(recipe), writable=True):
-            older = "made by an older version; building it again" if is_outdated else "behind; adding to it"
-            notify(f"the search index is {older}: {counted(missing, 'page')}")
+            state = "made by an older version; building it again" if is_outdated else "behind; adding to it"
+            notify(f"the search index is {state}: {counted(missing, 'page')}")
     except CollectionError as error:
         notify(f"{counted(missing, 'page')} cannot be searched yet: {error}")
 

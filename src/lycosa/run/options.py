@@ -228,17 +228,20 @@ def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions | Reques
     """The recipe with the options of one run; the contact is that of the options, the recipe or the user's settings."""
     given = cast(CrawlOptions, options)
     strategy = given.get("strategy") or recipe.strategy
-    target, own = given.get("target"), given.get("options", {})
+    target, strategy_options = given.get("target"), given.get("options", {})
     check_strategy(strategy)
     entry = find_strategy(strategy)
     if target is not None and not entry.takes("target"):
-        having = ", ".join(name for name, each in STRATEGIES.items() if each.takes("target"))
-        raise UsageError(f"the strategy {strategy} has no target; those that have one are {having}")
+        strategies_with_target = ", ".join(name for name, each in STRATEGIES.items() if each.takes("target"))
+        raise UsageError(f"the strategy {strategy} has no target; those that have one are {strategies_with_target}")
     if strategy == recipe.strategy:  # options of the recipe belong to its strategy
-        above = () if target is None else ("target",)  # the flag overrides the recipe
-        own = {**{key: value for key, value in recipe.options.items() if key not in above}, **own}
-    entry(**check_options(strategy, own))  # raises for values out of range
-    map_ = _changed(
+        overridden = () if target is None else ("target",)  # the flag overrides the recipe
+        strategy_options = {
+            **{key: value for key, value in recipe.options.items() if key not in overridden},
+            **strategy_options,
+        }
+    entry(**check_options(strategy, strategy_options))  # raises for values out of range
+    map_ = _with_options(
         recipe.map,
         atlas=_absolute(given.get("atlas")),
         topic=given.get("map_topic"),
@@ -249,7 +252,7 @@ def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions | Reques
         check_takes_map(strategy)
     elif "map" in entry.needs or map_ != Map():
         raise UsageError(f"there is no map to go by; name the atlas it is in with {flag_of('atlas')}")
-    log = _changed(
+    log = _with_options(
         recipe.logs,
         file=_absolute(given.get("logs")),
         half_life=given.get("log_half_life"),
@@ -258,27 +261,27 @@ def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions | Reques
     if log.file:
         check_takes_log(strategy)
     elif "log" in entry.needs or log != Logs():
-        whose = f"the strategy {strategy} goes by what people read: " if "log" in entry.needs else ""
+        reason = f"the strategy {strategy} goes by what people read: " if "log" in entry.needs else ""
         raise UsageError(
-            f"{whose}there is no access log; name one, as lycosa logs import makes it, with {flag_of('logs')}"
+            f"{reason}there is no access log; name one, as lycosa logs import makes it, with {flag_of('logs')}"
         )
     contact = checked_contact(given.get("contact") or "", flag_of("contact")) or recipe.contact or user_contact()
     return replace(
         recipe,
         contact=contact,
         strategy=strategy,
-        options=own,
-        utility=_changed(recipe.utility, target=target),
+        options=strategy_options,
+        utility=_with_options(recipe.utility, target=target),
         map=map_,
         logs=log,
         scope=narrowed(recipe.scope, given),
-        requests=_changed(
+        requests=_with_options(
             recipe.requests,
             delay=given.get("delay"),
             per_address=given.get("per_address"),
             concurrency=given.get("concurrency"),
         ),
-        stop=_changed(
+        stop=_with_options(
             recipe.stop,
             pages=given.get("pages"),
             minutes=given.get("minutes"),
@@ -317,7 +320,7 @@ def _absolute(path: str | Path | None) -> str | None:
 S = TypeVar("S", bound=Struct)
 
 
-_OPTIONS_OF_FIELDS = {  # options whose name differs from the field of the recipe that they replace
+_OPTION_OF_FIELD = {  # options whose name differs from the field of the recipe that they replace
     "bytes": "max_bytes",
     "recall": "stop_at_recall",
     "topic": "map_topic",
@@ -327,15 +330,15 @@ _OPTIONS_OF_FIELDS = {  # options whose name differs from the field of the recip
 }
 
 
-def _changed(settings: S, **options: object) -> S:
+def _with_options(settings: S, **options: object) -> S:
     given = {key: value for key, value in options.items() if value is not None}
     for key, value in given.items():
         if isinstance(value, float) and not isfinite(value):
-            raise UsageError(f"{_OPTIONS_OF_FIELDS.get(key, key)} is to be a number, not {value}")
+            raise UsageError(f"{_OPTION_OF_FIELD.get(key, key)} is to be a number, not {value}")
     changed = replace(settings, **given)
     try:
         msgspec.convert(msgspec.to_builtins(changed), type(settings))
     except msgspec.ValidationError as error:
-        field, _, wanted = explain_validation_error(error, type(settings)).partition(":")
-        raise UsageError(f"{_OPTIONS_OF_FIELDS.get(field, field)}:{wanted}") from None
+        field, _, problem = explain_validation_error(error, type(settings)).partition(":")
+        raise UsageError(f"{_OPTION_OF_FIELD.get(field, field)}:{problem}") from None
     return changed

@@ -14,7 +14,7 @@ from lycosa.web.outcomes import outcome_counts
 
 from .omissions import Omission, omissions_in_words
 from .recall import RecallEstimate, current_recall
-from .review import Measured, measured
+from .review import SampleResult, sample_result
 from .topic import calibration_of
 
 
@@ -26,7 +26,7 @@ class Overview(Struct, frozen=True):
     changes: list[LatestChange]
     recall: RecallEstimate | None
     is_recall_behind: bool  # whether pages were scored again since it was estimated
-    sample: Measured | None
+    sample: SampleResult | None
     harvest: tuple[float, float]  # the interval of the harvest rate, measured if possible, else estimated
     outcomes: dict[str, int]  # in words
     left_out: list[Omission]
@@ -47,7 +47,7 @@ def overview(collection: Collection) -> Overview:
     folder, catalog = collection.folder, collection.catalog
     recipe = load_recipe(folder, for_reading=True)
     facts = catalog.summary()
-    sample = measured(folder, catalog)
+    sample = sample_result(folder, catalog)
     recall, is_recall_behind = current_recall(catalog, facts.pages)
     return Overview(
         facts=facts,
@@ -56,14 +56,14 @@ def overview(collection: Collection) -> Overview:
         recall=recall,
         is_recall_behind=is_recall_behind,
         sample=sample,
-        harvest=harvest_of(folder, facts.relevant, facts.pages, sample),
+        harvest=harvest_rate_interval(folder, facts.relevant, facts.pages, sample),
         outcomes=outcome_counts(catalog.outcomes_and_statuses()),
         left_out=omissions_in_words(facts.omissions, recipe),
         target=_target(catalog),
     )
 
 
-def harvest_of(folder: Path, relevant: int, pages: int, sample: Measured | None) -> tuple[float, float]:
+def harvest_rate_interval(folder: Path, relevant: int, pages: int, sample: SampleResult | None) -> tuple[float, float]:
     """The interval of the harvest rate: that of the random sample if it is large enough, else of the estimate."""
     if sample is not None and sample.is_enough:
         return sample.low, sample.high
@@ -73,8 +73,8 @@ def harvest_of(folder: Path, relevant: int, pages: int, sample: Measured | None)
 def _target(catalog: Queries) -> float | None:
     """The relevance target of the latest crawl, if it had one."""
     for key in ("options", "utility"):
-        given = catalog.get_state(key)
-        target = given.get("target") if isinstance(given, dict) else None
+        saved = catalog.get_state(key)
+        target = saved.get("target") if isinstance(saved, dict) else None
         if isinstance(target, int | float) and 0.0 <= target <= 1.0:
             return float(target)
     return None

@@ -39,10 +39,8 @@ _PHRASES = {
     "days": "after {:.1f} days",
 }
 
-_FOR_PROGRAMS = frozenset(
-    ("alpha", "topicality_lately", "utility", "worth")
-)  # intermediate results; shown by --json only
-_ORDER = {what: position for position, what in enumerate(_PHRASES)}
+_JSON_ONLY = frozenset(("alpha", "topicality_lately", "utility", "worth"))  # intermediate results; shown by --json only
+_POSITION = {key: position for position, key in enumerate(_PHRASES)}
 
 
 def reasons_in_words(because: Mapping[str, JsonValue], *, max_factors: int | None = None) -> str:
@@ -50,9 +48,9 @@ def reasons_in_words(because: Mapping[str, JsonValue], *, max_factors: int | Non
 
     max_factors: limit of factors of a link, the strongest first.
     """
-    for_people = (what for what in because if what not in _FOR_PROGRAMS)
-    ordered = sorted(for_people, key=lambda what: _ORDER.get(what, len(_ORDER)))
-    phrases = [_phrase(what, because[what], max_factors) for what in ordered]
+    keys = (key for key in because if key not in _JSON_ONLY)
+    ordered = sorted(keys, key=lambda key: _POSITION.get(key, len(_POSITION)))
+    phrases = [_phrase(key, because[key], max_factors) for key in ordered]
     shown = [phrase for phrase in phrases if not phrase.startswith("1 × ")]
     return ", ".join(shown) or (_NOTHING_KNOWN if because else "requested by the user")
 
@@ -75,13 +73,13 @@ _READER_EVIDENCE = {
 }
 
 
-def _readers(evidence: Mapping[str, JsonValue]) -> str:
+def _reader_evidence(evidence: Mapping[str, JsonValue]) -> str:
     """The evidence of the access log for a page; of its readers, only the number is shown."""
     people = evidence.get("people")
-    who = "" if people is None else " by one person" if people == 1 else f" by {people} people"
-    ratios = [(f"{evidence[kind]:.3g}", words) for kind, words in _READER_EVIDENCE.items() if kind in evidence]
-    kinds = [f"{ratio} × as likely because of {words}" for ratio, words in ratios if ratio != "1"]
-    return ", ".join([f"read{who}", *kinds])
+    by_people = "" if people is None else " by one person" if people == 1 else f" by {people} people"
+    ratios = [(f"{evidence[name]:.3g}", words) for name, words in _READER_EVIDENCE.items() if name in evidence]
+    reasons = [f"{ratio} × as likely because of {words}" for ratio, words in ratios if ratio != "1"]
+    return ", ".join([f"read{by_people}", *reasons])
 
 
 _LINK_EVIDENCE = {
@@ -91,7 +89,7 @@ _LINK_EVIDENCE = {
     "anchor led": "what links with similar text led to",
     "around led": "what links in similar surroundings led to",
     "host": "what was found on its host",
-    "links": "how many pages link to it",  # in collections of before: it is no longer a feature
+    "links": "how many pages link to it",  # only in older collections: it is no longer a feature
     "anchor meaning": "the meaning of its link text",
     "around meaning": "the meaning of the words around it",
     "alive": "how many URLs of its pattern led to a page",
@@ -139,27 +137,27 @@ _STANDING_EVIDENCE = {
 def _standing_evidence(parts: Mapping[str, JsonValue]) -> str:
     """The factors of the expected standing of a link, in words."""
     factors = _factors(parts, _STANDING_EVIDENCE)
-    kinds = (f"{factor} × the odds of high importance because of {evidence}" for factor, evidence in factors)
-    return ", ".join(kinds) or "the usual odds of high importance"
+    reasons = (f"{factor} × the odds of high importance because of {evidence}" for factor, evidence in factors)
+    return ", ".join(reasons) or "the usual odds of high importance"
 
 
-def _weighed(how: Mapping[str, JsonValue]) -> str:
+def _weighed(weighed: Mapping[str, JsonValue]) -> str:
     """The estimated relevance and standing of a link, with their weights."""
-    alpha = how["alpha"]
-    known = f"relevant with probability {how['relevance']:.2f} and importance {how['standing']:.2f}"
+    alpha = weighed["alpha"]
+    known = f"relevant with probability {weighed['relevance']:.2f} and importance {weighed['standing']:.2f}"
     return f"{known}, weighing {alpha:.2f} and {1 - alpha:.2f}"
 
 
-def _phrase(what: str, value: JsonValue, max_factors: int | None) -> str:
+def _phrase(key: str, value: JsonValue, max_factors: int | None) -> str:
     try:
-        if what == "readers":
-            return _readers(value)
-        if what == "parts":
+        if key == "readers":
+            return _reader_evidence(value)
+        if key == "parts":
             return _link_evidence(value, max_factors)
-        if what == "standing_parts":
+        if key == "standing_parts":
             return _standing_evidence(value)
-        if what == "weighed":
+        if key == "weighed":
             return _weighed(value)
-        return _PHRASES[what].format(value)
+        return _PHRASES[key].format(value)
     except (KeyError, ValueError, TypeError, AttributeError):  # written by another version or by a plug-in
-        return what if value is True else f"{what} {value}"
+        return key if value is True else f"{key} {value}"

@@ -18,10 +18,10 @@ from lycosa.vocabulary.urls import key_of
 RECALL_STATE = "recall"  # key in the state of the catalog: the estimate of the last checkpoint
 RECALL_BEHIND = "recall_behind"  # likewise: whether pages were scored again since, so that the estimate is outdated
 OUT_OF_REACH = (SkipReason.SCOPE, SkipReason.QUOTA, SkipReason.TRAP, SkipReason.FORGOTTEN)
-_MAX_PAGES_READ = 2_000  # of a collection whose links are read to show its recall: half a second or so
+_MAX_PAGES_TO_RECOUNT = 2_000  # of a collection whose links are read to show its recall, which takes about 0.5 s
 MIN_RELEVANT = 20  # relevant pages that must be found before a crawl stops by its recall
-SLOTS = 1 << 23  # one byte each; URLs are hashed into them
-MAX_RELEVANT_PARENTS, MAX_OTHER_PARENTS = 4, 3  # larger counts fall into the last cell
+SLOTS = 1 << 23  # of the hash table of URLs, one byte each
+MAX_RELEVANT_PARENTS, MAX_OTHER_PARENTS = 4, 3  # pages that link to a URL; larger counts fall into the last cell
 # Prior probability that a link leads to a relevant page, by the number of relevant pages (rows) and other pages
 # (columns) that have the link: means over crawls of synthetic worlds. It counts as much as `PRIOR_WEIGHT` links.
 PRIOR = (
@@ -35,15 +35,19 @@ PRIOR_WEIGHT = 2.0
 RECENCY = (
     0.95  # weight of an outcome relative to the next of its cell: strategies follow the best links of a cell first
 )
-DISPERSION = 1.5  # ratio of errors to those of independent links; fitted on crawls of synthetic worlds
-_Z = 1.645  # 95 % quantile of the normal distribution
+DISPERSION = 1.5  # standard error relative to that of independent links; fitted on crawls of synthetic worlds
+_NORMAL_QUANTILE = 1.645  # 95 % quantile of the normal distribution
 
-_UNKNOWN, _WAITING, _DONE, _RELEVANT = range(4)  # the two lowest bits of a slot; above them, the cell
+# State of a URL, in the two lowest bits of a slot; above them, the cell. Other: visited and not relevant, or skipped.
+_UNKNOWN, _WAITING, _OTHER, _RELEVANT = range(4)
 _COLUMNS = MAX_OTHER_PARENTS + 1
 _CELLS = (MAX_RELEVANT_PARENTS + 1) * _COLUMNS
 _PRIOR_OF_CELL = [share for row in PRIOR for share in row]
-_NEXT_RELEVANT = [min(cell + _COLUMNS, cell % _COLUMNS + MAX_RELEVANT_PARENTS * _COLUMNS) for cell in range(_CELLS)]
-_NEXT_OTHER = [cell + (cell % _COLUMNS < MAX_OTHER_PARENTS) for cell in range(_CELLS)]
+# The cell of a URL, by its cell before another page that links to it was visited.
+_RELEVANT_PARENT_ADDED = [
+    min(cell + _COLUMNS, cell % _COLUMNS + MAX_RELEVANT_PARENTS * _COLUMNS) for cell in range(_CELLS)
+]
+_OTHER_PARENT_ADDED = [cell + (cell % _COLUMNS < MAX_OTHER_PARENTS) for cell in range(_CELLS)]
 
 
 class RecallEstimate(Struct, frozen=True):
@@ -75,7 +79,7 @@ def current_recall(catalog: Queries, pages: int) -> tuple[RecallEstimate | None,
     If they were, and the collection has few pages, it is estimated again, which reads all links.
     """
     is_behind = bool(catalog.get_state(RECALL_BEHIND))
-    if is_behind and pages <= _MAX_PAGES_READ:
+    if is_behind and pages <= _MAX_PAGES_TO_RECOUNT:
         return restored_recall(catalog).estimate(), False
     return saved_recall(catalog.get_state(RECALL_STATE)), is_behind
 
@@ -84,7 +88,7 @@ def restored_recall(catalog: Queries) -> "RecallEstimator":
     """An estimator with every visit of a catalog; reads all links."""
     estimator = RecallEstimator()
     for visit in catalog.visits_with_links():
-        estimator.visited(
+        estimator.add_visited(
             visit.url,
             is_relevant=visit.relevance is not None and visit.relevance >= RELEVANT,
             targets=visit.links,
@@ -121,11 +125,12 @@ class RecallEstimator:
     URLs, some share a slot and count as one.
 
     >>> estimator = RecallEstimator()
-    >>> estimator.visited("http://a.example/", is_relevant=True, targets=["http://a.example/1", "http://a.example/2"])
+    >>> links = ["http://a.example/1", "http://a.example/2"]
+    >>> estimator.add_visited("http://a.example/", is_relevant=True, targets=links)
     >>> estimator.estimate().found
     1
-    >>> estimator.visited("http://a.example/1", is_relevant=True)
-    >>> estimator.visited("http://a.example/2", is_relevant=False)
+    >>> estimator.add_visited("http://a.example/1", is_relevant=True)
+    >>> estimator.add_visited("http://a.example/2", is_relevant=False)
     >>> estimator.estimate()
     RecallEstimate(found=2, relevant_left=0.0, recall=1.0, recall_low=1.0, recall_high=1.0)
     """
@@ -142,16 +147,18 @@ class RecallEstimator:
         is_relevant = visit.is_kept and visit.relevance is not None and visit.relevance >= RELEVANT
         targets: Iterable[Url] = (link.target for link in visit.open_links())
         if visit.change is not None:
-            self._follow(visit.candidate.url, set(targets) & set(visit.new_links), is_relevant)
+            self._add_links(visit.candidate.url, set(targets) & set(visit.new_links), is_relevant)
             return
         is_redirect = visit.fetch.outcome is Outcome.MOVED
-        self.visited(visit.candidate.url, is_relevant=is_relevant, targets=targets, is_redirect=is_redirect)
+        self.add_visited(visit.candidate.url, is_relevant=is_relevant, targets=targets, is_redirect=is_redirect)
 
-    def visited(self, url: Url, *, is_relevant: bool, targets: Iterable[Url] = (), is_redirect: bool = False) -> None:
+    def add_visited(
+        self, url: Url, *, is_relevant: bool, targets: Iterable[Url] = (), is_redirect: bool = False
+    ) -> None:
         """Adds a visited URL and the links of its page."""
         slot = key_of(url) % SLOTS
         state, cell = self._slots[slot] & 3, self._slots[slot] >> 2
-        if state in (_DONE, _RELEVANT):
+        if state in (_OTHER, _RELEVANT):
             return
         if state == _WAITING:
             self._waiting[cell] -= 1
@@ -159,8 +166,8 @@ class RecallEstimator:
             self._trials[cell] = RECENCY * self._trials[cell] + 1.0
             self._hits[cell] = RECENCY * self._hits[cell] + is_relevant
         self._relevant[cell // _COLUMNS] += is_relevant
-        self._slots[slot] = cell << 2 | (_RELEVANT if is_relevant else _DONE)
-        self._follow(url, set(targets), is_relevant)
+        self._slots[slot] = cell << 2 | (_RELEVANT if is_relevant else _OTHER)
+        self._add_links(url, set(targets), is_relevant)
 
     def leave_out(self, url: Url) -> None:
         """Excludes a URL that was skipped, and so is out of reach."""
@@ -169,26 +176,26 @@ class RecallEstimator:
         if state == _WAITING:
             self._waiting[cell] -= 1
         if state in (_WAITING, _UNKNOWN):
-            self._slots[slot] = cell << 2 | _DONE
+            self._slots[slot] = cell << 2 | _OTHER
 
-    def _follow(self, url: Url, targets: set[Url], is_relevant: bool) -> None:
+    def _add_links(self, url: Url, targets: set[Url], is_relevant: bool) -> None:
         slots, waiting = self._slots, self._waiting
-        following = _NEXT_RELEVANT if is_relevant else _NEXT_OTHER
+        next_cells = _RELEVANT_PARENT_ADDED if is_relevant else _OTHER_PARENT_ADDED
         targets.discard(url)
         for target in targets:
             slot = key_of(target) % SLOTS
             state, cell = slots[slot] & 3, slots[slot] >> 2
-            after = following[cell]
+            next_cell = next_cells[cell]
             if state == _WAITING:
                 waiting[cell] -= 1
-                waiting[after] += 1
+                waiting[next_cell] += 1
             elif state == _UNKNOWN:
                 state = _WAITING
-                waiting[after] += 1
+                waiting[next_cell] += 1
             elif state == _RELEVANT:
                 self._relevant[cell // _COLUMNS] -= 1
-                self._relevant[after // _COLUMNS] += 1
-            slots[slot] = after << 2 | state
+                self._relevant[next_cell // _COLUMNS] += 1
+            slots[slot] = next_cell << 2 | state
 
     def estimate(self) -> RecallEstimate | None:
         """The current estimate; None before the first relevant page."""
@@ -197,21 +204,21 @@ class RecallEstimator:
             return None
         if not any(self._waiting):
             return RecallEstimate(found, 0.0, 1.0, 1.0, 1.0)
-        by_parents = list(map(float, self._relevant))
+        relevant_by_parents = list(map(float, self._relevant))
         waiting_left = variance = 0.0
         for cell, waiting in enumerate(self._waiting):
             weight = self._trials[cell] + PRIOR_WEIGHT
             share = (self._hits[cell] + PRIOR_WEIGHT * _PRIOR_OF_CELL[cell]) / weight
             expected = waiting * share
             waiting_left += expected
-            by_parents[cell // _COLUMNS] += expected
+            relevant_by_parents[cell // _COLUMNS] += expected
             variance += expected * (1.0 - share) * (1.0 + waiting / (weight + 1.0))
-        unseen = min(_unseen(found, waiting_left, by_parents), waiting_left)
+        unseen = min(_unseen(found, waiting_left, relevant_by_parents), waiting_left)
         variance += unseen + unseen**2
         left = waiting_left + unseen
-        spread = exp(_Z * DISPERSION * sqrt(log1p(variance / (left + 1.0) ** 2)))
-        most, least = (left + 1.0) * spread - 1.0, max(0.0, (left + 1.0) / spread - 1.0)
-        return RecallEstimate(found, left, found / (found + left), found / (found + most), found / (found + least))
+        spread = exp(_NORMAL_QUANTILE * DISPERSION * sqrt(log1p(variance / (left + 1.0) ** 2)))
+        high, low = (left + 1.0) * spread - 1.0, max(0.0, (left + 1.0) / spread - 1.0)
+        return RecallEstimate(found, left, found / (found + left), found / (found + high), found / (found + low))
 
 
 class RecallTracker:
@@ -223,7 +230,7 @@ class RecallTracker:
     def __init__(self, catalog: Catalog):
         self._catalog = catalog
         self._estimator: RecallEstimator | None = None  # None if it must be restored
-        self._is_outdated = bool(catalog.get_state(RECALL_BEHIND))  # the saved estimate
+        self._is_saved_outdated = bool(catalog.get_state(RECALL_BEHIND))
 
     def estimate(self) -> RecallEstimate | None:
         """The current estimate; None before the first relevant page."""
@@ -232,7 +239,7 @@ class RecallTracker:
         return self._estimator.estimate()
 
     def add(self, visit: Visit) -> None:
-        self._is_outdated = True
+        self._is_saved_outdated = True
         if self._estimator is not None:
             self._estimator.add(visit)
 
@@ -244,33 +251,33 @@ class RecallTracker:
                     self._estimator.leave_out(skip.candidate.url)
 
     def invalidate(self) -> None:
-        """Has the estimate restored from the catalog when it is next needed."""
-        self._estimator, self._is_outdated = None, True
+        """Discards the estimator; it is restored from the catalog when it is next needed."""
+        self._estimator, self._is_saved_outdated = None, True
 
-    def finish(self, *, estimates: bool) -> None:
+    def finish(self, *, estimate: bool) -> None:
         """Brings an outdated estimate up to date before the last checkpoint, or else notes that it is outdated."""
-        if self._is_outdated and estimates:
+        if self._is_saved_outdated and estimate:
             self.estimate()
-        elif self._is_outdated:
+        elif self._is_saved_outdated:
             self._catalog.put_state(RECALL_BEHIND, True)
 
     def save(self) -> None:
         """Writes the estimate to the catalog; the caller commits."""
-        if self._estimator is not None and self._is_outdated:
+        if self._estimator is not None and self._is_saved_outdated:
             self._catalog.put_state(RECALL_STATE, msgspec.to_builtins(self._estimator.estimate()))
             if self._catalog.get_state(RECALL_BEHIND):
                 self._catalog.put_state(RECALL_BEHIND, False)
-            self._is_outdated = False
+            self._is_saved_outdated = False
 
 
-def _unseen(found: int, waiting_left: float, by_parents: Sequence[float]) -> float:
+def _unseen(found: int, waiting_left: float, relevant_by_parents: Sequence[float]) -> float:
     """f0, the relevant pages that no visited page links to: the positive root of
 
         b f0² + (b w + found f1 - a) f0 - a w = 0  with  a = f1 max(0, f1 - 1), b = 2 (f2 + 1), w the waiting ones,
 
     which is the formula of `RecallEstimator` with q / (1 - q) = found / (w + f0).
     """
-    once, twice = by_parents[1], by_parents[2]
-    a, b = once * max(0.0, once - 1.0), 2.0 * (twice + 1.0)
-    half = (b * waiting_left + found * once - a) / 2.0
+    f1, f2 = relevant_by_parents[1], relevant_by_parents[2]
+    a, b = f1 * max(0.0, f1 - 1.0), 2.0 * (f2 + 1.0)
+    half = (b * waiting_left + found * f1 - a) / 2.0
     return max(0.0, (sqrt(half**2 + a * b * waiting_left) - half) / b)

@@ -20,10 +20,12 @@ _GONE_STATUSES = frozenset((404, 410))
 
 
 class _KnownPage(Struct, frozen=True):
+    """A stored page and its latest looks."""
+
     page: PageRow
     not_modified: int  # responses 304 in a row
     failures: int  # in a row
-    good_at: float  # the last success
+    succeeded_at: float  # time of the last success
 
     @property
     def is_gone(self) -> bool:
@@ -41,7 +43,7 @@ class RecrawlMemory:
         self._collection = collection
         self._clock = clock
         self._known: dict[Url, _KnownPage] = {}
-        self._payloads: dict[Url, str] = {}
+        self._payload_digests: dict[Url, str] = {}
         self.load(urls)
 
     def load(self, urls: Iterable[Url]) -> None:
@@ -50,7 +52,7 @@ class RecrawlMemory:
         for url in urls:
             page = catalog.page(url)
             if page is not None:
-                self._known[url] = _known(page, catalog.looks(page.number))
+                self._known[url] = _known_page(page, catalog.looks(page.number))
 
     def past(self, url: Url) -> PastFetch | None:
         """The earlier fetch, for a conditional request; None if the request is to be unconditional."""
@@ -66,14 +68,14 @@ class RecrawlMemory:
         page = self._known[fetch.url].page
         if fetch.outcome is not Outcome.OK or page.place is None:
             return fetch
-        before = self._collection.archive.fetch_at(page.place)
-        if before.body == fetch.body and before.header("content-encoding") == fetch.header("content-encoding"):
-            self._payloads[fetch.url] = digest(fetch.body)
+        stored = self._collection.archive.fetch_at(page.place)
+        if stored.body == fetch.body and stored.header("content-encoding") == fetch.header("content-encoding"):
+            self._payload_digests[fetch.url] = digest(fetch.body)
             return replace(fetch, outcome=Outcome.UNCHANGED, body=b"", content=b"", truncated="")
-        if before.content != fetch.content:
+        if stored.content != fetch.content:
             return fetch
-        if before.header(DECODED) is not None:  # the archive has it decoded
-            self._payloads[fetch.url] = digest(before.body)
+        if stored.header(DECODED) is not None:  # the archive has it decoded
+            self._payload_digests[fetch.url] = digest(stored.body)
             return replace(fetch, outcome=Outcome.UNCHANGED, body=b"", content=b"", truncated="")
         return replace(fetch, outcome=Outcome.UNCHANGED)  # the same content in another encoding
 
@@ -81,25 +83,25 @@ class RecrawlMemory:
         """The visit with its `change` set."""
         url = visit.candidate.url
         known = self._known[url]
-        visit = replace(visit, known=replace(known.page.past, payload=self._payloads.pop(url, "")))
+        visit = replace(visit, known=replace(known.page.past, payload=self._payload_digests.pop(url, "")))
         if visit.fetch.outcome is Outcome.REFUSED:
             return replace(visit, change=Change.REFUSED)
         if visit.fetch.outcome is Outcome.UNCHANGED:
             return replace(visit, change=Change.RETURNED if known.is_gone else Change.UNCHANGED)
         if visit.page is not None and visit.is_kept:
-            return self._read_again(visit, known)
+            return self._compare_page(visit, known)
         if self._is_gone(visit, known):
             return replace(visit, change=Change.STILL_GONE if known.is_gone else Change.VANISHED)
         return replace(visit, change=Change.STILL_GONE if known.is_gone else Change.FAILED)
 
-    def _read_again(self, visit: Visit, known: _KnownPage) -> Visit:
+    def _compare_page(self, visit: Visit, known: _KnownPage) -> Visit:
         assert visit.page is not None
-        before = self._collection.catalog.links_of(known.page.number)
+        stored_links = self._collection.catalog.links_of(known.page.number)
         targets = dict.fromkeys(link.target for link in visit.page.links)
-        if visit.page.digest == known.page.digest and targets.keys() == before and not known.is_gone:
+        if visit.page.digest == known.page.digest and targets.keys() == stored_links and not known.is_gone:
             fetch = replace(visit.fetch, outcome=Outcome.UNCHANGED)
             return Visit(visit.candidate, fetch, known=visit.known, change=Change.UNCHANGED)
-        new_links = tuple(target for target in targets if target not in before)
+        new_links = tuple(target for target in targets if target not in stored_links)
         change = Change.RETURNED if known.is_gone else Change.CHANGED
         return replace(visit, change=change, new_links=new_links)
 
@@ -113,17 +115,17 @@ class RecrawlMemory:
             case _:
                 if fetch.status in _GONE_STATUSES or fetch.status in _PERMANENT_REDIRECTS:
                     return True
-                is_long_ago = self._clock.now() - known.good_at >= MIN_FAILING_TIME
-                return known.failures + 1 >= MAX_FAILURES and is_long_ago
+                has_failed_long = self._clock.now() - known.succeeded_at >= MIN_FAILING_TIME
+                return known.failures + 1 >= MAX_FAILURES and has_failed_long
 
 
-def _known(page: PageRow, looks: list[ObservationRow]) -> _KnownPage:
+def _known_page(page: PageRow, looks: list[ObservationRow]) -> _KnownPage:
     not_modified = failures = 0
-    good_at = page.at
+    succeeded_at = page.at
     for look in looks:
         if look.change in (Change.FAILED, Change.REFUSED):
             failures += look.change == Change.FAILED
             continue
-        failures, good_at = 0, look.at
+        failures, succeeded_at = 0, look.at
         not_modified = not_modified + 1 if look.status == 304 else 0
-    return _KnownPage(page, not_modified, failures, good_at)
+    return _KnownPage(page, not_modified, failures, succeeded_at)

@@ -30,23 +30,23 @@ from .options import FetchOptions, Settings, changed_recipe
 from .recrawl_memory import RecrawlMemory
 from .session import Session
 
-POLICY = "crawl-value"  # the default
-EXPAND = 0.7  # share of the requests for waiting links; within 2 % of the best in the study `one-budget`
+DEFAULT_POLICY = "crawl-value"
+DEFAULT_EXPAND = 0.7  # share of the requests for waiting links; within 2 % of the best in the study `one-budget`
 MAX_REQUESTS = 10**12  # more must be a mistake
-NEXT_REFRESH = 86_400.0  # seconds from now, for which each policy's expected changes are estimated
+NEXT_REFRESH_AFTER = 86_400.0  # seconds until the next refresh, whose changes each policy is asked to estimate
 MAX_NAMED = 5  # most important pages of each kind that a result lists
 MIN_IMPORTANCE = 0.01  # of any page, so that each is fetched again some time
-_UNKNOWN = 0.5  # relevance or standing if no page of the collection has one
+_DEFAULT_SCORE = 0.5  # relevance or standing if no page of the collection has one
 
 _CHANGES = frozenset((Change.CHANGED, Change.VANISHED, Change.RETURNED))
 _FAILURES = frozenset((Change.FAILED, Change.REFUSED))
 
 
-class AveragePage(Struct, frozen=True):
+class MeanScores(Struct, frozen=True):
     """Mean scores of the collection, used for pages that have none."""
 
-    relevance: float = _UNKNOWN
-    standing: float = _UNKNOWN
+    relevance: float = _DEFAULT_SCORE
+    standing: float = _DEFAULT_SCORE
 
     def importance(self, relevance: float | None, standing: float | None) -> float:
         """max(relevance × standing, `MIN_IMPORTANCE`)."""
@@ -60,34 +60,34 @@ def history_in(catalog: Catalog, now: float, *, is_wanted: Callable[[Url], bool]
     A vanished page is due again after as long as it had been gone at the last check: soon at first, then with doubling
     intervals.
     """
-    every = list(catalog.refresh_states())
-    pages, typical = [page for page in every if is_wanted(page.url) and _is_due(page, now)], average_page(every)
-    importance = {page.url: typical.importance(page.relevance, page.standing) for page in pages}
-    table = history_of(_looks(catalog, {page.number for page in pages}), importance=importance)
+    all_pages = list(catalog.refresh_states())
+    pages, means = [page for page in all_pages if is_wanted(page.url) and _is_due(page, now)], mean_scores(all_pages)
+    importance = {page.url: means.importance(page.relevance, page.standing) for page in pages}
+    table = history_of(_observations(catalog, {page.number for page in pages}), importance=importance)
     looked_at = {page.url: page.looked_at for page in pages}
     return dataclasses.replace(table, fetched_at=np.array([looked_at[url] for url in table.urls], dtype=np.float64))
 
 
-def average_page(pages: Iterable[RefreshState]) -> AveragePage:
+def mean_scores(pages: Iterable[RefreshState]) -> MeanScores:
     pages = list(pages)
-    return AveragePage(_mean(page.relevance for page in pages), _mean(page.standing for page in pages))
+    return MeanScores(_mean(page.relevance for page in pages), _mean(page.standing for page in pages))
 
 
 def _is_due(page: RefreshState, now: float) -> bool:
     return page.vanished_at is None or now - page.looked_at >= page.looked_at - page.vanished_at
 
 
-def _looks(catalog: Catalog, wanted: set[int]) -> Iterator[Observation]:
+def _observations(catalog: Catalog, page_numbers: set[int]) -> Iterator[Observation]:
     scores = catalog.link_scores()
     for number, url, look in catalog.observations():
-        if number in wanted and look.change not in _FAILURES:
+        if number in page_numbers and look.change not in _FAILURES:
             changed = look.change in _CHANGES
             yield Observation(url, look.at, changed, look.links or 0, look.new_links, float(scores.get(number, 0.0)))
 
 
 def _mean(values: Iterable[float | None]) -> float:
     known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else _UNKNOWN
+    return sum(known) / len(known) if known else _DEFAULT_SCORE
 
 
 class NamedPage(Struct, frozen=True):
@@ -98,7 +98,7 @@ class NamedPage(Struct, frozen=True):
     importance: float
 
 
-class Refreshed(Struct, frozen=True):
+class RefreshResult(Struct, frozen=True):
     """A refresh in numbers. Pages *looked at* were in the collection before; *new* ones were not."""
 
     policy: str
@@ -128,8 +128,8 @@ class RefreshTally:
 
     def __init__(self) -> None:
         self.counts: Counter[Change | str] = Counter()
-        self.known: dict[Url, NamedPage] = {}  # the pages to fetch again, before the refresh
-        self.typical = AveragePage()  # of the collection
+        self.chosen: dict[Url, NamedPage] = {}  # the pages to fetch again, before the refresh
+        self.mean_scores = MeanScores()  # of the collection
         self._named: dict[Change | str, list[NamedPage]] = {}
 
     def add(self, visit: Visit) -> None:
@@ -144,16 +144,16 @@ class RefreshTally:
     def _named_page(self, visit: Visit) -> NamedPage:
         url = visit.candidate.url
         if visit.page is None or not visit.is_kept:
-            return self.known.get(url, NamedPage(url, "", 0.0))
-        return NamedPage(url, visit.page.title, round(self.typical.importance(visit.relevance, visit.standing), 4))
+            return self.chosen.get(url, NamedPage(url, "", 0.0))
+        return NamedPage(url, visit.page.title, round(self.mean_scores.importance(visit.relevance, visit.standing), 4))
 
     @property
     def looked_at(self) -> int:
         return sum(self.counts[change] for change in Change if change is not Change.REFUSED)
 
-    def result(self, **more: Any) -> Refreshed:
+    def result(self, **more: Any) -> RefreshResult:
         counts = self.counts
-        return Refreshed(
+        return RefreshResult(
             looked_at=self.looked_at,
             unchanged=counts[Change.UNCHANGED],
             changed=counts[Change.CHANGED],
@@ -164,14 +164,14 @@ class RefreshTally:
             refused=counts[Change.REFUSED],
             new=counts["new"],
             led_nowhere=counts["led nowhere"],
-            changed_pages=self._important(Change.CHANGED),
-            new_pages=self._important("new"),
-            vanished_pages=self._important(Change.VANISHED),
-            returned_pages=self._important(Change.RETURNED),
+            changed_pages=self._most_important_of(Change.CHANGED),
+            new_pages=self._most_important_of("new"),
+            vanished_pages=self._most_important_of(Change.VANISHED),
+            returned_pages=self._most_important_of(Change.RETURNED),
             **more,
         )
 
-    def _important(self, kind: Change | str) -> list[NamedPage]:
+    def _most_important_of(self, kind: Change | str) -> list[NamedPage]:
         return _most_important(self._named.get(kind, []))
 
 
@@ -180,20 +180,20 @@ def _most_important(pages: list[NamedPage]) -> list[NamedPage]:
 
 
 class NobodyAnsweredError(LycosaError):
-    pass
+    """No request of a refresh got an answer."""
 
 
-class Plan(Struct, frozen=True):
+class RefreshPlan(Struct, frozen=True):
     """The parameters of one refresh."""
 
     budget: int  # requests
-    policy: str = POLICY
-    expand: float = EXPAND  # probability that a request is for a waiting link
+    policy: str = DEFAULT_POLICY
+    expand: float = DEFAULT_EXPAND  # probability that a request is for a waiting link
 
 
-def plan_of(*, budget: int, policy: str | None = None, expand: float | None = None) -> Plan:
+def plan_of(*, budget: int, policy: str | None = None, expand: float | None = None) -> RefreshPlan:
     """The plan; UsageError for wrong values."""
-    plan = Plan(budget, policy or POLICY, EXPAND if expand is None else expand)
+    plan = RefreshPlan(budget, policy or DEFAULT_POLICY, DEFAULT_EXPAND if expand is None else expand)
     if plan.budget < 1:
         raise UsageError(f"a budget of {plan.budget} requests sees nothing; give 1 or more")
     if plan.budget > MAX_REQUESTS:
@@ -204,7 +204,7 @@ def plan_of(*, budget: int, policy: str | None = None, expand: float | None = No
     return plan
 
 
-def refreshing_recipe(recipe: Recipe, plan: Plan, options: FetchOptions) -> Recipe:
+def refresh_recipe(recipe: Recipe, plan: RefreshPlan, options: FetchOptions) -> Recipe:
     """The recipe with the limits of a refresh; limits of the whole collection stay as they are."""
     recipe = changed_recipe(recipe, options)
     return replace(recipe, stop=replace(recipe.stop, requests=plan.budget, dry_after=0, recall=None))
@@ -220,7 +220,7 @@ def require_pages(folder: Path) -> None:
 class Refresh(Visits):
     """The visits of a refresh over HTTP, until its budget is used up; `tally` counts the results."""
 
-    def __init__(self, session: Session, settings: Settings, plan: Plan):
+    def __init__(self, session: Session, settings: Settings, plan: RefreshPlan):
         super().__init__(session, settings)
         self._plan = plan
         self._memory = RecrawlMemory(session.collection, clock=session.clock)
@@ -235,8 +235,8 @@ class Refresh(Visits):
             run.learn_standing()
         run.begin(session.state.run_with_last_settings(asdict(plan)))
         table = self._table(session.clock.now())
-        chosen = self._chosen(table, plan.budget)
-        self.tally.typical = average_page(session.collection.catalog.refresh_states())
+        chosen = self._choose(table, plan.budget)
+        self.tally.mean_scores = mean_scores(session.collection.catalog.refresh_states())
         lanes = Lanes(
             session.frontier,
             chosen,
@@ -247,21 +247,21 @@ class Refresh(Visits):
             delay=session.recipe.requests.delay,
             per_address=session.recipe.requests.address_limit,
             slow_slots=session.recipe.requests.slow_slots,
-            substitutes=partial(self._chosen, table),
+            substitutes=partial(self._choose, table),
             has_room=partial(session.status.has_room, session.recipe.stop),
         )
         stack.enter_context(session.loop.using_frontier(lanes))
         return await run.visits(run.crawl(web, self._memory, observe=self.tally.add), stack)
 
-    def result(self) -> Refreshed:
+    def result(self) -> RefreshResult:
         """The result of the refresh, with the changes that each policy expects of the next."""
         status, budget = self._session.status, self._plan.budget
-        then = self._session.clock.now() + NEXT_REFRESH
-        table = self._table(then)
+        next_refresh_at = self._session.clock.now() + NEXT_REFRESH_AFTER
+        table = self._table(next_refresh_at)
         expected = {}
         for name in POLICIES:
-            rows = policy_for(name, seed=self._seed()).choose(table, then, budget)
-            expected[name] = round(expected_changes(table, rows, then), 2)
+            rows = policy_for(name, seed=self._seed()).choose(table, next_refresh_at, budget)
+            expected[name] = round(expected_changes(table, rows, next_refresh_at), 2)
         return self.tally.result(
             policy=self._plan.policy,
             budget=budget,
@@ -273,36 +273,36 @@ class Refresh(Visits):
 
     def require_an_answer(self) -> None:
         """Raises NobodyAnsweredError if no request was answered, unless the refresh was interrupted."""
-        status, asked = self._session.status, self._session.status.requests
-        if asked.fetches and not asked.answers and status.stop_reason != INTERRUPTED:
-            why = f" ({asked.latest_failure})" if asked.latest_failure else ""
-            if self.tally.counts[Change.REFUSED] == asked.fetches:
-                raise NobodyAnsweredError(f"nobody was asked, every address was refused{why}; {ALLOW_PRIVATE_HINT}")
+        status, requests = self._session.status, self._session.status.requests
+        if requests.fetches and not requests.answers and status.stop_reason != INTERRUPTED:
+            trouble = f" ({requests.latest_failure})" if requests.latest_failure else ""
+            if self.tally.counts[Change.REFUSED] == requests.fetches:
+                raise NobodyAnsweredError(f"nobody was asked, every address was refused{trouble}; {ALLOW_PRIVATE_HINT}")
             raise NobodyAnsweredError(
-                f"nobody answered: all {asked.fetches} fetches were in vain{why}; is the network there?"
+                f"nobody answered: all {requests.fetches} fetches were in vain{trouble}; is the network there?"
             )
 
     def _seed(self) -> int:
         """A random seed that differs between runs and is reproducible."""
         return len(self._session.collection.catalog.runs())
 
-    def _table(self, moment: float) -> HistoryTable:
+    def _table(self, at: float) -> HistoryTable:
         """The histories of the pages that may be fetched again at a given time."""
-        return history_in(self._session.collection.catalog, moment, is_wanted=self._session.state.is_in_scope)
+        return history_in(self._session.collection.catalog, at, is_wanted=self._session.state.is_in_scope)
 
-    def _chosen(self, table: HistoryTable, count: int, left_alone: Set[Host] = frozenset()) -> list[Candidate]:
+    def _choose(self, table: HistoryTable, count: int, excluded_hosts: Set[Host] = frozenset()) -> list[Candidate]:
         """`count` pages to fetch again, most urgent first, without pages chosen before and those of hosts in
-        `left_alone`; their stored versions are loaded into the memory.
+        `excluded_hosts`; their stored versions are loaded into the memory.
         """
-        now, catalog, known = self._session.clock.now(), self._session.collection.catalog, self.tally.known
-        table = table.only([url not in known and host_of(url) not in left_alone for url in table.urls])
+        now, catalog, chosen_before = self._session.clock.now(), self._session.collection.catalog, self.tally.chosen
+        table = table.only([url not in chosen_before and host_of(url) not in excluded_hosts for url in table.urls])
         rows = policy_for(self._plan.policy, seed=self._seed()).choose(table, now, count)
         ages = table.ages(now)
         chosen = []
         for row in rows.tolist():
             page = catalog.page(table.urls[row])
             if page is not None:
-                self.tally.known[page.url] = NamedPage(page.url, page.title, round(float(table.importance[row]), 4))
+                self.tally.chosen[page.url] = NamedPage(page.url, page.title, round(float(table.importance[row]), 4))
                 because = {"refresh": self._plan.policy, "days": round(float(ages[row]) / 86_400, 3)}
                 chosen.append(
                     Candidate(

@@ -32,7 +32,7 @@ def remove_forgotten(
     checkpoint: Callable[[], None],
     notify: Notify,
 ) -> int:
-    """Removes what the user had forgotten, unless that was done; returns the number of removed pages.
+    """Removes what the user has asked to forget, unless that was done; returns the number of removed pages.
 
     The journal of upkeep records this until it is done, so that after a kill the next session does it again.
     """
@@ -69,7 +69,7 @@ def remove_forgotten(
 def _remove_models(folder: Path, topic: TopicJudge) -> None:
     """Deletes models that may contain words of forgotten pages; the next crawl trains new ones."""
     (folder / STANDING_FILE).unlink(missing_ok=True)
-    if not topic.learns or topic.wants_background or not _has_usable_model(topic):
+    if not topic.learns or topic.uses_background or not _has_usable_model(topic):
         (folder / MODEL_FILE).unlink(missing_ok=True)
 
 

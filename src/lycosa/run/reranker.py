@@ -33,10 +33,10 @@ class Reranker:
         self._journal = journal
         self._notify = notify
 
-    def rank_if_due(self) -> None:
+    def rerank_if_due(self) -> None:
         """Re-ranks the frontier if an earlier session left that to do."""
         strategy = self._state.loop.strategy  # first: a strategy that cannot be restored makes a ranking due
-        due = self._state.ranking_due()
+        due = self._state.reranking_due()
         if due == "no":
             return
         if due == "by scores" and isinstance(strategy, SupportsRejudge):
@@ -70,28 +70,28 @@ class Reranker:
         """
         relevances: dict[str, float] = {}
         standings: dict[str, float] = {}
-        known = {row.url: (row.relevance, row.standing) for row in self._collection.catalog.pages()}
+        scores = {row.url: (row.relevance, row.standing) for row in self._collection.catalog.pages()}
 
         def scored_visits() -> Iterator[Visit]:
             for visit in self._archived_visits():
-                relevance, estimate = known.get(visit.candidate.url, (visit.relevance, visit.standing))
+                relevance, page_standing = scores.get(visit.candidate.url, (visit.relevance, visit.standing))
                 page = visit.page
                 if page is not None:
-                    by = standing or (missing_standing if estimate is None else None)
-                    estimate = by.standing(page) if by else estimate
+                    scorer = standing or (missing_standing if page_standing is None else None)
+                    page_standing = scorer.standing(page) if scorer else page_standing
                     relevance = judge.relevance(page) if judge else relevance
                     if judge and relevance is not None and visit.is_kept:
                         relevances[page.url] = relevance
-                    if standing and estimate is not None and visit.is_kept:
-                        standings[page.url] = estimate
-                yield replace(visit, relevance=relevance, standing=estimate)
+                    if standing and page_standing is not None and visit.is_kept:
+                        standings[page.url] = page_standing
+                yield replace(visit, relevance=relevance, standing=page_standing)
 
-        self.rank_by(scored_visits())
+        self.rerank_by_visits(scored_visits())
         if judge:
             self._state.status.recount([relevance >= RELEVANT for relevance in relevances.values()])
         return relevances, standings
 
-    def rank_by(self, visits: Iterable[Visit]) -> None:
+    def rerank_by_visits(self, visits: Iterable[Visit]) -> None:
         """Rebuilds the frontier as if the strategy had made these visits from the start."""
         state, catalog = self._state, self._collection.catalog
         if catalog.get_state(LINKS_OF_CROWDED_SITES):
@@ -100,15 +100,15 @@ class Reranker:
 
     def _archived_visits(self) -> Iterator[Visit]:
         """The visits of the archive, with their pages. Meanwhile, the frontier is written and progress is reported."""
-        number, told_at = 0, time.monotonic()
+        number, reported_at = 0, time.monotonic()
         for event, _ in self._collection.archive.events():
             if not isinstance(event, Visit):
                 continue
             number += 1
             if number % _SAVE_INTERVAL == 0:
                 self._state.save_frontier()
-            if time.monotonic() - told_at > _PROGRESS_INTERVAL:
-                told_at = time.monotonic()
+            if time.monotonic() - reported_at > _PROGRESS_INTERVAL:
+                reported_at = time.monotonic()
                 pages = self._state.status.pages
                 self._notify(f"{number:,} visits of the archive read again, of {pages:,} pages and more")
             yield replace(event, page=self._reader(event.fetch))

@@ -40,10 +40,10 @@ class ResumedCrawl(Visits):
             run.learn_standing()
         run.begin(session.state.run_with_last_settings(None))
         crawl = run.crawl(web)
-        parts = {field.name: getattr(crawl, field.name) for field in fields(crawl)}
+        crawl_fields = {field.name: getattr(crawl, field.name) for field in fields(crawl)}
         # No checkpoints and no training during the run: a checkpoint would lack the links that are set aside.
         return await run.visits(
-            _WaitingUrlsCrawl(**{**parts, "between_visits": lambda: None, "session": session}), stack
+            _WaitingUrlsCrawl(**{**crawl_fields, "between_visits": lambda: None, "session": session}), stack
         )
 
 

@@ -26,14 +26,14 @@ from .topic import examples_of
 
 SAMPLE_FILE = "sample.txt"
 _MAX_BYTES = 100_000_000
-DRAWN_AT_RANDOM = 2  # of a batch
+RANDOM_PER_BATCH = 2  # pages
 MIN_DRAWN = 10  # random pages needed to measure the harvest rate instead of estimating it
-_SHARE_OF_TOP = 0.4  # of a batch
-_PER_HOST = 3  # pages of one host in a batch, not counting random ones
+_SHARE_OF_TOP = 0.4  # share of the most relevant pages in a batch, not counting random ones
+_MAX_PER_HOST = 3  # pages of one host in a batch, not counting random ones
 _MAX_CONSIDERED = 400  # pages among which uncertain ones are chosen
-_MAX_TEXT = 300  # characters shown of a page
+_SNIPPET_LENGTH = 300  # characters shown of a page
 
-Why = Literal["uncertain", "top", "random"]
+ReasonChosen = Literal["uncertain", "top", "random"]
 Verdict = Literal["relevant", "other", ""]  # of the model on a page; empty if unknown
 _VERDICTS: dict[str, Verdict] = {"relevant": "relevant", "other": "other", "": ""}
 
@@ -44,7 +44,7 @@ class ReviewPage(Struct, frozen=True):
     url: Url
     title: str
     relevance: float | None
-    why: Why
+    why: ReasonChosen
     text: str
 
 
@@ -53,11 +53,11 @@ class Batch(Struct, frozen=True):
 
     pages: tuple[ReviewPage, ...]
     collected: int  # pages of the collection when the random ones were drawn
-    known: dict[Url, bool] = {}  # random pages that were labelled before
+    labelled_before: dict[Url, bool] = {}  # random pages that were labelled before
 
 
-def choose(
-    collection: Collection, folder: Path, recipe: Recipe, *, size: int, random: Random, passed_over: Iterable[Url] = ()
+def choose_batch(
+    collection: Collection, folder: Path, recipe: Recipe, *, size: int, random: Random, exclude: Iterable[Url] = ()
 ) -> Batch:
     """The next pages to label.
 
@@ -66,42 +66,45 @@ def choose(
     those with the highest p (1 - p) (1 + ln(1 + links)), where p is the relevance: uncertain pages with many links to
     rank. Labelled pages are not chosen again.
 
-    passed_over: pages not to choose again.
+    exclude: pages not to choose again.
     """
     catalog, labels = collection.catalog, examples_of(recipe.topic, folder).urls
-    drawn = {each.url for each in read_sample(folder)}
-    rows = [row for row in catalog.page_scores() if row.url not in drawn]
-    draws = [page.url for page in random.sample(rows, min(DRAWN_AT_RANDOM, size, len(rows)))]
-    known = {url: labels[url] for url in draws if url in labels}
-    left_out = {*labels, *passed_over, *draws}
-    chosen = _informative(catalog, size - len(draws), left_out)
-    wanted: list[tuple[Url, Why]] = [*chosen, *((url, "random") for url in draws if url not in known)]
-    random.shuffle(wanted)  # so that the order does not reveal which are random
-    pages = (_review_page(collection, url, why) for url, why in wanted)
-    return Batch(tuple(page for page in pages if page is not None), catalog.count(), known)
+    drawn_before = {page.url for page in read_sample(folder)}
+    rows = [row for row in catalog.page_scores() if row.url not in drawn_before]
+    drawn = [page.url for page in random.sample(rows, min(RANDOM_PER_BATCH, size, len(rows)))]
+    labelled_before = {url: labels[url] for url in drawn if url in labels}
+    excluded = {*labels, *exclude, *drawn}
+    chosen = _choose_informative(catalog, size - len(drawn), excluded)
+    to_show: list[tuple[Url, ReasonChosen]] = [
+        *chosen,
+        *((url, "random") for url in drawn if url not in labelled_before),
+    ]
+    random.shuffle(to_show)  # so that the order does not reveal which are random
+    pages = (_review_page(collection, url, why) for url, why in to_show)
+    return Batch(tuple(page for page in pages if page is not None), catalog.count(), labelled_before)
 
 
-def _informative(catalog: Queries, size: int, left_out: set[Url]) -> list[tuple[Url, Why]]:
+def _choose_informative(catalog: Queries, size: int, excluded: set[Url]) -> list[tuple[Url, ReasonChosen]]:
     """The most relevant pages, and the uncertain ones with many links."""
     if size < 1:
         return []
-    hosts: Counter[str] = Counter()
+    pages_of_host: Counter[str] = Counter()
     originals = catalog.originals()
 
-    def take(rows: Iterable[PageRow], limit: int, why: Why) -> list[tuple[Url, Why]]:
-        taken: list[tuple[Url, Why]] = []
+    def take(rows: Iterable[PageRow], limit: int, why: ReasonChosen) -> list[tuple[Url, ReasonChosen]]:
+        taken: list[tuple[Url, ReasonChosen]] = []
         for row in rows:
             if len(taken) == limit:
                 break
             is_copy = originals.get(row.url, row.url) != row.url
-            if row.url not in left_out and not is_copy and hosts[row.host] < _PER_HOST:
-                hosts[row.host] += 1
-                left_out.add(row.url)
+            if row.url not in excluded and not is_copy and pages_of_host[row.host] < _MAX_PER_HOST:
+                pages_of_host[row.host] += 1
+                excluded.add(row.url)
                 taken.append((row.url, why))
         return taken
 
     top = take(catalog.pages("relevance", limit=_MAX_CONSIDERED), round(_SHARE_OF_TOP * size), "top")
-    uncertain = [row for row in catalog.most_uncertain(_MAX_CONSIDERED) if row.url not in left_out]
+    uncertain = [row for row in catalog.most_uncertain(_MAX_CONSIDERED) if row.url not in excluded]
     links = {row.url: len(catalog.links_of(row.number)) for row in uncertain}
 
     def influence(row: PageRow) -> float:
@@ -111,18 +114,18 @@ def _informative(catalog: Queries, size: int, left_out: set[Url]) -> list[tuple[
     return top + take(sorted(uncertain, key=influence, reverse=True), size - len(top), "uncertain")
 
 
-def _review_page(collection: Collection, url: Url, why: Why) -> ReviewPage | None:
+def _review_page(collection: Collection, url: Url, why: ReasonChosen) -> ReviewPage | None:
     row = collection.catalog.page(url)
     if row is None or row.place is None:
         return None
-    text = " ".join(main_text_of(collection.archive.fetch_at(row.place))[: 4 * _MAX_TEXT].split())
-    return ReviewPage(url, row.title, row.relevance, why, text[:_MAX_TEXT])
+    text = " ".join(main_text_of(collection.archive.fetch_at(row.place))[: 4 * _SNIPPET_LENGTH].split())
+    return ReviewPage(url, row.title, row.relevance, why, text[:_SNIPPET_LENGTH])
 
 
 # ---------------------------------------------------------------- the random sample
 
 
-class Measured(Struct, frozen=True):
+class SampleResult(Struct, frozen=True):
     """The share of relevant pages in a collection, measured by the user on random pages."""
 
     drawn: int
@@ -175,7 +178,7 @@ def add_to_sample(
     path = folder / SAMPLE_FILE
     drawn = (LabelledPage(url, good, pages, _verdict(relevances.get(url))) for url, good in labels.items())
     with disk_errors(path):
-        append_lines(path, "".join(f"{each.line}\n" for each in drawn))
+        append_lines(path, "".join(f"{page.line}\n" for page in drawn))
 
 
 def _verdict(relevance: float | None) -> Verdict:
@@ -185,19 +188,19 @@ def _verdict(relevance: float | None) -> Verdict:
 def drop_from_sample(folder: Path, is_dropped: Callable[[Url], bool]) -> None:
     """Takes pages out of the sample."""
     sample = read_sample(folder)
-    kept = [each for each in sample if not is_dropped(each.url)]
+    kept = [page for page in sample if not is_dropped(page.url)]
     if len(kept) < len(sample):
         path = folder / SAMPLE_FILE
         with disk_errors(path), atomic_write(path) as file:
-            file.write("".join(f"{each.line}\n" for each in kept).encode())
+            file.write("".join(f"{page.line}\n" for page in kept).encode())
 
 
-def measured(folder: Path, catalog: Queries) -> Measured | None:
+def sample_result(folder: Path, catalog: Queries) -> SampleResult | None:
     """The result of the random sample, if there is one. Pages that are no longer stored do not count."""
-    found = [each for each in read_sample(folder) if catalog.page(each.url) is not None]
-    if not found:
+    sample = [labelled for labelled in read_sample(folder) if catalog.page(labelled.url) is not None]
+    if not sample:
         return None
-    good = sum(each.good for each in found)
-    called = [each.good for each in found if each.verdict == "relevant"]
-    low, high = wilson_interval(good, len(found))
-    return Measured(len(found), good, good / len(found), low, high, len(called), sum(called))
+    good = sum(labelled.good for labelled in sample)
+    called_relevant = [labelled.good for labelled in sample if labelled.verdict == "relevant"]
+    low, high = wilson_interval(good, len(sample))
+    return SampleResult(len(sample), good, good / len(sample), low, high, len(called_relevant), sum(called_relevant))

@@ -48,7 +48,7 @@ class RunSettings(Struct, frozen=True):
     def restored(cls, catalog: Queries, recipe: Recipe, *, notify: Notify) -> Self:
         """The settings of the last run; those of the recipe before the first."""
         last, options = catalog.get_state("strategy", str), catalog.get_state("options", dict[str, Any])
-        strategy, options = _permitted(last or recipe.strategy, options or {}, recipe, notify)
+        strategy, options = _permitted_strategy(last or recipe.strategy, options or {}, recipe, notify)
         utility = catalog.get_state("utility") or msgspec.to_builtins(recipe.utility)
         return cls(
             strategy,
@@ -61,7 +61,7 @@ class RunSettings(Struct, frozen=True):
     @classmethod
     def of_run(cls, run: RunStart, recipe: Recipe, *, notify: Notify) -> Self:
         """The settings that a run records at its start."""
-        strategy, options = _permitted(run.strategy, run.options or {}, recipe, notify)
+        strategy, options = _permitted_strategy(run.strategy, run.options or {}, recipe, notify)
         utility = utility_for(strategy, _utility_of(run.utility))
         return cls(strategy, options, utility, _scope_of(run.scope), _quotas_of(run.quotas or None))
 
@@ -92,20 +92,20 @@ class RunSettings(Struct, frozen=True):
 
     def limit_changes(self, before: Self) -> list[str]:
         """What differs in the limits that decide which URLs may wait, by name."""
-        has_other_scope = _without_noindex(self.scope) != _without_noindex(before.scope)
+        has_other_scope = _url_scope(self.scope) != _url_scope(before.scope)
         return ["scope"] * has_other_scope + ["quotas"] * (self.quotas != before.quotas)
 
     def limits_dropped(self, scope: Scope) -> list[str]:
         """The limits of this scope that another one lacks, as flags."""
         before, dropped = self.scope, list[str]()
-        for option, had, has in (
+        for option, old_limits, new_limits in (
             ("hosts", before.hosts, scope.hosts),
             ("exclude_hosts", before.exclude_hosts, scope.exclude_hosts),
             ("urls", before.urls, scope.urls),
             ("exclude_urls", before.exclude_urls, scope.exclude_urls),
             ("languages", before.languages, scope.languages),
         ):
-            dropped += [f"{flag_of(option)} {quote(each)}" for each in had if each not in has]
+            dropped += [f"{flag_of(option)} {quote(limit)}" for limit in old_limits if limit not in new_limits]
         return dropped + [flag_of("stay")] * (before.stay_on_sites and not scope.stay_on_sites)
 
     def nothing_left(self, skipped: int) -> str:
@@ -113,7 +113,9 @@ class RunSettings(Struct, frozen=True):
         quotas = self.quotas
         if not skipped or quotas == Quotas():
             return NOTHING_LEFT
-        limits = (f"{bound} a {of}" for of, bound in (("host", quotas.per_host), ("site", quotas.per_site)) if bound)
+        limits = (
+            f"{bound} a {unit}" for unit, bound in (("host", quotas.per_host), ("site", quotas.per_site)) if bound
+        )
         bounds = (("per_host", quotas.per_host), ("per_site", quotas.per_site))
         flags = " or ".join(flag_of(option) for option, bound in bounds if bound)
         return (
@@ -122,7 +124,7 @@ class RunSettings(Struct, frozen=True):
         )
 
 
-def _permitted(
+def _permitted_strategy(
     strategy: str, options: Mapping[str, JsonValue], recipe: Recipe, notify: Notify
 ) -> tuple[str, Mapping[str, JsonValue]]:
     """The strategy of a run, and its options. A plug-in runs only if the recipe or a flag names it, not because an
@@ -141,7 +143,7 @@ def _permitted(
     return recipe.strategy, recipe.options
 
 
-def _without_noindex(scope: Scope) -> Scope:
+def _url_scope(scope: Scope) -> Scope:
     """The part of the scope that decides which URLs may wait."""
     return replace(scope, keep_noindex=False)
 

@@ -37,11 +37,11 @@ WAYBACK = "https://web.archive.org/cdx/search/cdx"
 TIMEOUT = 60.0  # seconds for a whole request: indexes are slow
 DELAY = 1.0  # seconds between two requests to one host
 MAX_BYTES = 20_000_000  # of one answer
-MAX_PAGES = 50  # of answers of one source
+MAX_PAGES = 50  # pages of results that are requested of one source
 _MAX_HOPS = 5  # redirects
-_MAX_POSTPONED = 10  # times, for requests of robots.txt and its redirects
+_MAX_POSTPONED = 10  # times that a fetch may be postponed by the delay after robots.txt or a redirect
 _MAX_WAIT = 300.0  # seconds; a host that asks for more is given up
-_ROWS = 5_000  # of one answer of the Wayback Machine
+_ROWS_PER_ANSWER = 5_000  # of the Wayback Machine
 _MARKDOWN_LINK = re.compile(r"\]\(\s*<?([^\s<>)]{1,2048})")
 _BARE_URL = re.compile(r"https?://[^\s<>()\[\]\"'`]{1,2048}")
 
@@ -66,8 +66,8 @@ class SeedSources:
     hosts: Sequence[Url] = ()
     words: str = ""
     searxng: str = ""
-    common_crawl: str = ""
-    wayback: str = ""
+    common_crawl: str = ""  # address of the index; empty if it is not used
+    wayback: str = ""  # likewise
     sitemap: bool = False
     llms_txt: bool = False
     limit: int = 1_000  # URLs of each source
@@ -79,18 +79,18 @@ class _SourceFailedError(LycosaError):
 
 @dataclass
 class _Client:
-    """Makes polite requests, follows redirects, and reports errors."""
+    """Makes requests one at a time with a delay for each host, follows redirects, and reports errors."""
 
     web: TextWeb
     clock: Clock
     delay: float
     slots: CurrentSlots = field(default_factory=CurrentSlots)
-    not_before: dict[Host, float] = field(default_factory=dict)
+    not_before: dict[Host, float] = field(default_factory=dict)  # holds: no request before this time
 
     async def text(self, url: Url) -> bytes:
         """The content at a URL; raises _SourceFailedError if there is none."""
         for _ in range(_MAX_HOPS + 1):
-            fetch = await self._fetched(url)
+            fetch = await self._fetch_when_allowed(url)
             if fetch.outcome is Outcome.MOVED and fetch.location is not None:
                 url = fetch.location
                 continue
@@ -105,10 +105,10 @@ class _Client:
             start = visible(content[:80].decode("utf-8", "replace"), 60)
             raise _SourceFailedError(f"{host_of(url)} did not answer with JSON, but with {start!r}") from None
 
-    async def _fetched(self, url: Url) -> Fetch:
+    async def _fetch_when_allowed(self, url: Url) -> Fetch:
         """One fetch, after the delay of its host, which the host may have extended."""
         host = host_of(url)
-        self.slots.use(self)
+        self.slots.connect(self)
         for _ in range(_MAX_POSTPONED):
             wait = self.not_before.get(host, 0.0) - self.clock.now()
             if wait > _MAX_WAIT:
@@ -128,8 +128,8 @@ class _Client:
         return self.delay > 0.0
 
     def acquire(self, host: Host, now: float) -> float | None:
-        moment = self.not_before.get(host, 0.0)
-        return moment if moment > now else None
+        free_at = self.not_before.get(host, 0.0)
+        return free_at if free_at > now else None
 
     def release(self, host: Host, now: float) -> None:
         self.hold(host, now + self.delay)
@@ -163,10 +163,10 @@ async def find_seeds(
 ) -> AsyncIterator[FoundSeeds]:
     """The URLs of each source, as they arrive."""
     services = [Url(url) for url in (sources.searxng, sources.common_crawl, sources.wayback) if url]
-    asked = sources.hosts if sources.sitemap or sources.llms_txt else ()
-    require_contact_for([*services, *asked], contact, settings.resolve, None)
+    site_urls = sources.hosts if sources.sitemap or sources.llms_txt else ()
+    require_contact_for([*services, *site_urls], contact, settings.resolve, None)
 
-    def made(*, allow_private: bool) -> LiveWeb:
+    def make_web(*, allow_private: bool) -> LiveWeb:
         return LiveWeb(
             user_agent=user_agent(__version__, contact),
             clock=clock,
@@ -177,25 +177,28 @@ async def find_seeds(
         )
 
     # The user's SearXNG may be on a private network.
-    is_own = bool(sources.searxng) and is_private(hostname_of(sources.searxng))
-    own, public = made(allow_private=is_own or settings.allow_private), made(allow_private=settings.allow_private)
+    is_searxng_private = bool(sources.searxng) and is_private(hostname_of(sources.searxng))
+    searxng_web, public_web = (
+        make_web(allow_private=is_searxng_private or settings.allow_private),
+        make_web(allow_private=settings.allow_private),
+    )
     slots = CurrentSlots()
-    robots = RobotsWeb(public, user_agent=user_agent(__version__, contact), clock=clock, slots=slots)
-    asker, on_sites = _Client(public, clock, delay), _Client(robots, clock, delay, slots)
+    robots = RobotsWeb(public_web, user_agent=user_agent(__version__, contact), clock=clock, slots=slots)
+    client, site_client = _Client(public_web, clock, delay), _Client(robots, clock, delay, slots)
     try:
         if sources.searxng:
-            yield await _tried("SearXNG", sources, settings, _searxng, _Client(own, clock, delay), sources)
+            yield await _collect("SearXNG", sources, settings, _searxng, _Client(searxng_web, clock, delay), sources)
         if sources.common_crawl:
-            yield await _tried("Common Crawl", sources, settings, _common_crawl, asker, sources)
+            yield await _collect("Common Crawl", sources, settings, _common_crawl, client, sources)
         if sources.wayback:
-            yield await _tried("Wayback Machine", sources, settings, _wayback, asker, sources)
+            yield await _collect("Wayback Machine", sources, settings, _wayback, client, sources)
         if sources.sitemap:
-            yield await _tried("sitemap", sources, settings, _sitemaps, robots, on_sites, sources)
+            yield await _collect("sitemap", sources, settings, _sitemaps, robots, site_client, sources)
         if sources.llms_txt:
-            yield await _tried("llms.txt", sources, settings, _llms_txt, on_sites, sources)
+            yield await _collect("llms.txt", sources, settings, _llms_txt, site_client, sources)
     finally:
-        await own.close()
-        await public.close()
+        await searxng_web.close()
+        await public_web.close()
 
 
 class _Urls:
@@ -208,11 +211,11 @@ class _Urls:
         self.problems: list[str] = []
 
     @property
-    def are_enough(self) -> bool:
+    def is_full(self) -> bool:
         return len(self.found) >= self._limit
 
     def add(self, text: object) -> None:
-        if not isinstance(text, str) or len(text) > 2_048 or self.are_enough:
+        if not isinstance(text, str) or len(text) > 2_048 or self.is_full:
             return
         try:
             url = normalise(text)
@@ -222,26 +225,26 @@ class _Urls:
             self.found[url] = None
 
 
-async def _tried(
-    source: str, sources: SeedSources, settings: Settings, ask: Callable[..., Awaitable[None]], *given: object
+async def _collect(
+    source: str, sources: SeedSources, settings: Settings, ask: Callable[..., Awaitable[None]], *arguments: object
 ) -> FoundSeeds:
     urls = _Urls(sources.limit, allow_private=settings.allow_private)
     try:
-        await ask(urls, *given)
-    except _SourceFailedError as failed:
-        urls.problems.append(str(failed))
+        await ask(urls, *arguments)
+    except _SourceFailedError as error:
+        urls.problems.append(str(error))
     return FoundSeeds(source, tuple(urls.found), "; ".join(dict.fromkeys(urls.problems)))
 
 
-async def _searxng(urls: _Urls, asker: _Client, sources: SeedSources) -> None:
+async def _searxng(urls: _Urls, client: _Client, sources: SeedSources) -> None:
     """https://docs.searxng.org/dev/search_api.html"""
     for page in range(1, MAX_PAGES + 1):
         query = urlencode({"q": sources.words, "format": "json", "pageno": page})
         try:
-            answer = await asker.json(Url(f"{sources.searxng.rstrip('/')}/search?{query}"))
-        except _SourceFailedError as failed:
-            if "403" in str(failed):
-                raise _SourceFailedError(f"{failed}; its settings.yml has to list json under search: formats") from None
+            answer = await client.json(Url(f"{sources.searxng.rstrip('/')}/search?{query}"))
+        except _SourceFailedError as error:
+            if "403" in str(error):
+                raise _SourceFailedError(f"{error}; its settings.yml has to list json under search: formats") from None
             raise
         results = answer.get("results") if isinstance(answer, dict) else None
         if not isinstance(results, list):
@@ -250,30 +253,30 @@ async def _searxng(urls: _Urls, asker: _Client, sources: SeedSources) -> None:
         for result in results:
             if isinstance(result, dict):
                 urls.add(result.get("url"))
-        if urls.are_enough or len(urls.found) == before:
+        if urls.is_full or len(urls.found) == before:
             return
 
 
-async def _common_crawl(urls: _Urls, asker: _Client, sources: SeedSources) -> None:
+async def _common_crawl(urls: _Urls, client: _Client, sources: SeedSources) -> None:
     """The latest index of https://index.commoncrawl.org: captures, one JSON object a line."""
-    listed = await asker.json(Url(f"{sources.common_crawl.rstrip('/')}/collinfo.json"))
-    newest = listed[0] if isinstance(listed, list) and listed and isinstance(listed[0], dict) else {}
+    indexes = await client.json(Url(f"{sources.common_crawl.rstrip('/')}/collinfo.json"))
+    newest = indexes[0] if isinstance(indexes, list) and indexes and isinstance(indexes[0], dict) else {}
     api = normalise(str(newest.get("cdx-api", "")))
     if api is None:
         raise _SourceFailedError("collinfo.json names no index")
     for host in sources.hosts:
-        wanted = [("url", f"{host_of(host)}/*"), ("output", "json"), ("filter", "=status:200")]
-        wanted += [("filter", "=mime-detected:text/html"), ("fl", "url")]
+        parameters = [("url", f"{host_of(host)}/*"), ("output", "json"), ("filter", "=status:200")]
+        parameters += [("filter", "=mime-detected:text/html"), ("fl", "url")]
         try:
-            count = await asker.json(Url(f"{api}?{urlencode([*wanted, ('showNumPages', 'true')])}"))
+            count = await client.json(Url(f"{api}?{urlencode([*parameters, ('showNumPages', 'true')])}"))
             pages = count.get("pages") if isinstance(count, dict) else None
             for page in range(min(pages if isinstance(pages, int) else 0, MAX_PAGES)):
-                content = await asker.text(Url(f"{api}?{urlencode([*wanted, ('page', page)])}"))
+                content = await client.text(Url(f"{api}?{urlencode([*parameters, ('page', page)])}"))
                 _add_lines(urls, content)
-                if urls.are_enough:
+                if urls.is_full:
                     return
-        except _SourceFailedError as failed:  # 404: the index has no pages of that host
-            urls.problems.append(f"of {host_of(host)}: {failed}")
+        except _SourceFailedError as error:  # 404: the index has no pages of that host
+            urls.problems.append(f"of {host_of(host)}: {error}")
 
 
 def _add_lines(urls: _Urls, content: bytes) -> None:
@@ -286,66 +289,66 @@ def _add_lines(urls: _Urls, content: bytes) -> None:
             urls.add(row.get("url"))
 
 
-async def _wayback(urls: _Urls, asker: _Client, sources: SeedSources) -> None:
+async def _wayback(urls: _Urls, client: _Client, sources: SeedSources) -> None:
     """https://github.com/internetarchive/wayback/tree/master/wayback-cdx-server: rows, and a key for the next page."""
     for host in sources.hosts:
-        wanted = [("url", f"{host_of(host)}/*"), ("output", "json"), ("fl", "original"), ("collapse", "urlkey")]
-        wanted += [("filter", "statuscode:200"), ("filter", "mimetype:text/html")]
-        wanted += [("limit", str(min(_ROWS, sources.limit))), ("showResumeKey", "true")]
+        parameters = [("url", f"{host_of(host)}/*"), ("output", "json"), ("fl", "original"), ("collapse", "urlkey")]
+        parameters += [("filter", "statuscode:200"), ("filter", "mimetype:text/html")]
+        parameters += [("limit", str(min(_ROWS_PER_ANSWER, sources.limit))), ("showResumeKey", "true")]
         key = ""
         try:
             for _ in range(MAX_PAGES):
-                rows = await asker.json(
-                    Url(f"{sources.wayback}?{urlencode(wanted)}{f'&resumeKey={key}' if key else ''}")
+                rows = await client.json(
+                    Url(f"{sources.wayback}?{urlencode(parameters)}{f'&resumeKey={key}' if key else ''}")
                 )
                 if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
                     raise _SourceFailedError("the answer is no table of captures")
-                is_more = len(rows) >= 2 and rows[-2] == [] and len(rows[-1]) == 1
-                for row in rows[1 : -2 if is_more else None]:
+                has_more = len(rows) >= 2 and rows[-2] == [] and len(rows[-1]) == 1
+                for row in rows[1 : -2 if has_more else None]:
                     urls.add(row[0] if row else None)
-                key = re.sub(r"[^\w%+.*~-]", "", str(rows[-1][0])) if is_more else ""
-                if urls.are_enough:
+                key = re.sub(r"[^\w%+.*~-]", "", str(rows[-1][0])) if has_more else ""
+                if urls.is_full:
                     return
                 if not key:
                     break
-        except _SourceFailedError as failed:
-            urls.problems.append(f"of {host_of(host)}: {failed}")
+        except _SourceFailedError as error:
+            urls.problems.append(f"of {host_of(host)}: {error}")
 
 
-async def _sitemaps(urls: _Urls, web: RobotsWeb, asker: _Client, sources: SeedSources) -> None:
+async def _sitemaps(urls: _Urls, web: RobotsWeb, client: _Client, sources: SeedSources) -> None:
     for host in sources.hosts:
-        found = await urls_in_sitemaps(
+        listed = await urls_in_sitemaps(
             web,
             robots=web,
             hosts_of=[host],
-            or_else="/sitemap.xml",
-            clock=asker.clock,
-            requests=Requests(delay=asker.delay),
+            default_path="/sitemap.xml",
+            clock=client.clock,
+            requests=Requests(delay=client.delay),
             limit=sources.limit,
-            slots=asker.slots,
-            journal=asker,
-            holds=asker.not_before,
+            slots=client.slots,
+            journal=client,
+            holds=client.not_before,
         )
-        for url in found.urls:
+        for url in listed.urls:
             urls.add(url)
-        if not found.urls:
+        if not listed.urls:
             urls.problems.append(f"of {host_of(host)}: no sitemap that lists pages")
 
 
-async def _llms_txt(urls: _Urls, asker: _Client, sources: SeedSources) -> None:
+async def _llms_txt(urls: _Urls, client: _Client, sources: SeedSources) -> None:
     """https://llmstxt.org: Markdown that links to the pages of a site that are worth reading."""
     for host in sources.hosts:
         base = Url(f"{origin_of(host)}/llms.txt")
         try:
-            text = (await asker.text(base)).decode("utf-8", "replace")
-        except _SourceFailedError as failed:
-            urls.problems.append(str(failed))
+            text = (await client.text(base)).decode("utf-8", "replace")
+        except _SourceFailedError as error:
+            urls.problems.append(str(error))
             continue
         if text.lstrip()[:1] == "<":
             urls.problems.append(f"{host_of(host)}: /llms.txt is a web page")
             continue
-        targets = (found[1] for found in _MARKDOWN_LINK.finditer(text))
+        targets = (match[1] for match in _MARKDOWN_LINK.finditer(text))
         for target in islice(targets, 10 * sources.limit):
             urls.add(join(base, target))
-        for found in islice(_BARE_URL.finditer(text), 10 * sources.limit):
-            urls.add(found[0].rstrip(".,;:!?"))
+        for match in islice(_BARE_URL.finditer(text), 10 * sources.limit):
+            urls.add(match[0].rstrip(".,;:!?"))

@@ -52,7 +52,7 @@ class Session:
     wrap_reader: wraps the page reader, for example with a cache.
     is_upkeep: whether this is maintenance only, which must be possible for untrusted collections: whatever needs trust
         is left out of the recipe.
-    ranks: whether to re-rank the frontier if that is due, and to estimate recall on closing, which read the whole
+    rerank: whether to re-rank the frontier if that is due, and to estimate recall on closing, which read the whole
         archive and all links; otherwise, the next session does it, and strategy and frontier are restored on first use.
     """
 
@@ -65,7 +65,7 @@ class Session:
         notify: Notify = lambda line: None,
         rebuild: bool = False,
         wrap_reader: Callable[[Reader], Reader] = lambda reader: reader,
-        ranks: bool = True,
+        rerank: bool = True,
         is_upkeep: bool = False,
     ):
         check_collection(folder)
@@ -77,7 +77,7 @@ class Session:
         self.recipe = recipe
         self.clock = clock
         self.notify = notify
-        self._ranks = ranks
+        self._rerank = rerank
         self._checkpoints = CheckpointSchedule()
         self.reader = wrap_reader(reader_of(recipe, is_left_out=forgotten_test(folder)))
         self.topic = TopicJudge(recipe.topic, folder, self.reader, self._cached_terms)
@@ -120,7 +120,7 @@ class Session:
     def _catch_up(self) -> None:
         """Brings catalog, frontier and strategy up to the end of the archive and the latest commands of the user."""
         collection, state = self.collection, self.state
-        if self._ranks:
+        if self._rerank:
             state.restore()
         if collection.finished_rebuild:
             self.notify(collection.finished_rebuild)
@@ -130,8 +130,8 @@ class Session:
         applied = replay_archive(
             collection, state, self.reader, checkpoint=self.checkpoint, clock=self.clock, notify=self.notify
         )
-        if self._ranks:
-            self.reranker.rank_if_due()
+        if self._rerank:
+            self.reranker.rerank_if_due()
         if applied:
             self._recall.invalidate()
             self.checkpoint()
@@ -142,19 +142,19 @@ class Session:
         self._blas_threads = threadpool_limits(1, "blas")
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
         try:
-            self._close(kind)
+            self._close(error_type)
         finally:
             self._blas_threads.restore_original_limits()
 
-    def _close(self, kind: type[BaseException] | None) -> None:
-        if kind is not None:
+    def _close(self, error_type: type[BaseException] | None) -> None:
+        if error_type is not None:
             self.pages.words.close()
             self.collection.abandon()  # something may be half done; the next session restores it from the archive
             return
         try:
-            self._recall.finish(estimates=self._ranks)
+            self._recall.finish(estimate=self._rerank)
             self.checkpoint()
         except BaseException:
             self.pages.words.close()
@@ -207,11 +207,11 @@ class Session:
             duplicates=self.state.duplicates,
             languages=frozenset(self.recipe.scope.languages),
             memory=memory,
-            keep_noindex=self.recipe.scope.keep_noindex or self._kept_noindex(),
+            keep_noindex=self.recipe.scope.keep_noindex or self._earlier_runs_kept_noindex(),
             follow_copies=self.recipe.traps.follow_copies,
         )
 
-    def _kept_noindex(self) -> bool:
+    def _earlier_runs_kept_noindex(self) -> bool:
         """Whether earlier runs kept noindex pages, so that this one does too; ignored in untrusted collections."""
         return self.state.settings.scope.keep_noindex and is_trusted(self.folder)
 

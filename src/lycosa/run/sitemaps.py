@@ -18,9 +18,9 @@ from .crawl import Assessor, Crawl, EverySeedRefusedError, Status
 from .host_slots import CurrentSlots
 
 _MAX_SITEMAPS = 1_000  # downloads
-_MAX_OF_ONE_HOST = 100  # so that one host cannot use up the total
-_MAX_BYTES_OF_ONE_HOST = 50_000_000  # unzipped: ten seconds of parsing, and the largest size of one sitemap
-_SITEMAP, _IN_AN_INDEX = 1, 2  # depths: an index lists sitemaps, but not other indexes
+_MAX_PER_HOST = 100  # so that one host cannot use up the total
+_MAX_BYTES_PER_HOST = 50_000_000  # unzipped: ten seconds of parsing, and the largest size of one sitemap
+_SITEMAP, _SITEMAP_OF_INDEX = 1, 2  # depths: an index lists sitemaps, but not other indexes
 
 
 class SitemapUrls:
@@ -28,8 +28,8 @@ class SitemapUrls:
 
     def __init__(self, limit: int = 50_000):
         self.limit = limit
-        self.named = 0
-        self._listed: dict[int, list[Url]] = {}  # by the number of the sitemap
+        self.sitemaps_named = 0  # in robots.txt
+        self._listed: dict[int, list[Url]] = {}  # by the position of the sitemap
         self._count = 0
 
     def add(self, number: int, pages: Sequence[Url]) -> None:
@@ -37,7 +37,7 @@ class SitemapUrls:
         self._count += len(self._listed[number])
 
     @property
-    def are_enough(self) -> bool:
+    def is_full(self) -> bool:
         return self._count >= self.limit
 
     @property
@@ -53,7 +53,7 @@ async def urls_in_sitemaps(
     requests: Requests,
     robots: RobotsWeb | None = None,
     hosts_of: Iterable[Url] = (),
-    or_else: str = "",
+    default_path: str = "",
     limit: int = 50_000,
     slots: CurrentSlots | None = None,
     journal: Journal | None = None,
@@ -63,31 +63,31 @@ async def urls_in_sitemaps(
     """The first `limit` URLs in these sitemaps and those they refer to; sitemaps that cannot be read are left out.
 
     robots: gives the sitemaps in robots.txt of the hosts of `hosts_of`.
-    or_else: path of the sitemap of a host that lists none.
+    default_path: path of the sitemap of a host that lists none.
     journal: gets every fetch, including those to be retried.
-    holds: hosts on hold, and until when.
+    holds: hosts that may not be requested yet, and until when.
     """
-    found = SitemapUrls(limit)
-    starts = [Url(f"{origin}/robots.txt") for origin in dict.fromkeys(map(origin_of, hosts_of))]
-    strategy = _Sitemaps(found, frozenset(starts), or_else)
+    result = SitemapUrls(limit)
+    robots_urls = [Url(f"{origin}/robots.txt") for origin in dict.fromkeys(map(origin_of, hosts_of))]
+    strategy = _Sitemaps(result, frozenset(robots_urls), default_path)
     frontier = MemoryFrontier(clock=clock, delay=requests.delay, per_address=requests.address_limit)
     for host, until in holds.items():
         frontier.hold(host, until)
     crawl = Crawl(
-        web=_SitemapWeb(web, robots, frozenset(starts), clock),
+        web=_SitemapWeb(web, robots, frozenset(robots_urls), clock),
         assess=Assessor(read=lambda fetch: None, judge=None),
         loop=Loop(strategy, frontier, journal=journal, clock=clock, retries=requests.retries),
         clock=clock,
-        status=Status(interrupted=lambda: interrupted() or found.are_enough),
+        status=Status(interrupted=lambda: interrupted() or result.is_full),
         concurrency=requests.concurrency,
         slots=slots or CurrentSlots(),
     )
-    crawl.loop.start((*starts, *sitemaps))
+    crawl.loop.start((*robots_urls, *sitemaps))
     with suppress(EverySeedRefusedError):
         async with aclosing(crawl.visits()) as visits:
             async for _ in visits:
                 pass
-    return found
+    return result
 
 
 class _Sitemaps(BaseStrategy):
@@ -97,64 +97,64 @@ class _Sitemaps(BaseStrategy):
     scale = "order"
     exhaustive = False
 
-    def __init__(self, found: SitemapUrls, starts: frozenset[Url], or_else: str):
-        self._found = found
-        self._starts = starts
-        self._or_else = or_else
-        self._of_host: Counter[Host] = Counter()  # sitemaps proposed
-        self._bytes_of_host: Counter[Host] = Counter()  # of sitemaps read, unzipped
+    def __init__(self, result: SitemapUrls, robots_urls: frozenset[Url], default_path: str):
+        self._result = result
+        self._robots_urls = robots_urls
+        self._default_path = default_path
+        self._proposed: Counter[Host] = Counter()  # sitemaps proposed
+        self._bytes_read: Counter[Host] = Counter()  # of sitemaps read, unzipped
 
     def start(self, seeds: Sequence[Url]) -> list[Candidate]:
-        starts = [seed for seed in seeds if seed in self._starts]
-        others = [seed for seed in seeds if seed not in self._starts]
-        return [Candidate(url, 1.0) for url in starts] + self._sitemaps(others, _SITEMAP)
+        robots_urls = [seed for seed in seeds if seed in self._robots_urls]
+        others = [seed for seed in seeds if seed not in self._robots_urls]
+        return [Candidate(url, 1.0) for url in robots_urls] + self._sitemaps(others, _SITEMAP)
 
     def propose(self, event: Visit | Skip) -> list[Candidate]:
         if isinstance(event, Skip) or event.fetch.outcome is not Outcome.OK:
             return []
         candidate, fetch = event.candidate, event.fetch
-        if candidate.url in self._starts:
+        if candidate.url in self._robots_urls:
             named = [Url(line) for line in fetch.content.decode().splitlines()]
-            self._found.named += len(named)
-            if not named and self._or_else:
-                named = [Url(origin_of(candidate.url) + self._or_else)]
+            self._result.sitemaps_named += len(named)
+            if not named and self._default_path:
+                named = [Url(origin_of(candidate.url) + self._default_path)]
             return self._sitemaps(named, _SITEMAP)
         content = unzipped(fetch.content)
         host = host_of(fetch.url)
-        self._bytes_of_host[host] += len(content)
-        if self._bytes_of_host[host] > _MAX_BYTES_OF_ONE_HOST:
+        self._bytes_read[host] += len(content)
+        if self._bytes_read[host] > _MAX_BYTES_PER_HOST:
             return []
-        pages, sitemaps = parse_sitemap(fetch.url, content, self._found.limit)
-        self._found.add(-int(candidate.priority), pages)
-        return self._sitemaps(sitemaps, _IN_AN_INDEX) if candidate.depth == _SITEMAP else []
+        pages, sitemaps = parse_sitemap(fetch.url, content, self._result.limit)
+        self._result.add(-int(candidate.priority), pages)
+        return self._sitemaps(sitemaps, _SITEMAP_OF_INDEX) if candidate.depth == _SITEMAP else []
 
     def _sitemaps(self, urls: Sequence[Url], depth: int) -> list[Candidate]:
-        """With falling priorities, so that sitemaps are fetched, and their pages listed, in order."""
+        """Candidates with falling priorities, so that sitemaps are fetched, and their pages listed, in order."""
         candidates = []
         for url in urls[:_MAX_SITEMAPS]:
             host = host_of(url)
-            if self._of_host[host] < _MAX_OF_ONE_HOST and self._of_host.total() < _MAX_SITEMAPS:
-                self._of_host[host] += 1
-                candidates.append(Candidate(url, -float(self._of_host.total()), depth=depth))
+            if self._proposed[host] < _MAX_PER_HOST and self._proposed.total() < _MAX_SITEMAPS:
+                self._proposed[host] += 1
+                candidates.append(Candidate(url, -float(self._proposed.total()), depth=depth))
         return candidates
 
 
 class _SitemapWeb:
     """Answers requests for robots.txt with its sitemaps, one a line, and fetches sitemaps."""
 
-    def __init__(self, web: TextWeb, robots: RobotsWeb | None, starts: frozenset[Url], clock: Clock):
+    def __init__(self, web: TextWeb, robots: RobotsWeb | None, robots_urls: frozenset[Url], clock: Clock):
         self._web = web
         self._robots = robots
-        self._starts = starts
+        self._robots_urls = robots_urls
         self._clock = clock
 
     async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
-        if url not in self._starts or self._robots is None:
+        if url not in self._robots_urls or self._robots is None:
             return await self._web.fetch_text(url, limit=MAX_BYTES)
-        named = await self._robots.sitemaps(url)
-        if isinstance(named, Fetch):
-            return named
-        return Fetch(url, Outcome.OK, self._clock.now(), content="\n".join(named).encode())
+        sitemaps = await self._robots.sitemaps(url)
+        if isinstance(sitemaps, Fetch):
+            return sitemaps
+        return Fetch(url, Outcome.OK, self._clock.now(), content="\n".join(sitemaps).encode())
 
     async def close(self) -> None:
         await self._web.close()

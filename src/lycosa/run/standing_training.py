@@ -37,9 +37,9 @@ from .session import Session
 from .trust import plain_file
 
 _MAX_BYTES = 100_000_000
-LEARN_AT = (100, 1_000)  # sizes of the collection at which the model is trained again; θ is fixed at the first
+RETRAIN_AT = (100, 1_000)  # sizes of the collection at which the model is trained again; θ is fixed at the first
 MAX_PAGES = 2_000  # of the collection, read for training
-THETA_PAGES = 500  # θ is the median prediction over so many pages of the collection
+THETA_PAGES = 500  # pages of the collection over whose predictions θ is the median
 _BUILT_IN = "No link data given; estimating importance with the built-in model."
 
 
@@ -52,7 +52,8 @@ class StandingTrainer:
     """Estimates the standing of pages, with a model that is trained again as the collection grows.
 
     It is trained on pages whose in-links are known: good examples and, at 100 and 1 000 pages, those of the collection.
-    θ is the median prediction for the examples at first, for the collection's own pages from the hundredth on.
+    θ, the prediction at which standing is 0.5, is the median prediction for the examples at first, and for the
+    collection's own pages from the hundredth on.
     """
 
     def __init__(self, session: Session):
@@ -60,7 +61,7 @@ class StandingTrainer:
         self._source = session.recipe.standing
         self.model: StandingModel | None = None  # None until it is trained or loaded
         self._is_new = False
-        self._stage: int | None = None  # index into LEARN_AT; None before there is a model
+        self._stage: int | None = None  # sizes in RETRAIN_AT reached when the model was trained; None before
 
     @property
     def judge(self) -> Standing | None:
@@ -86,31 +87,31 @@ class StandingTrainer:
     def learn(self) -> None:
         """Loads the saved model, or trains one if its training data has changed."""
         path = self._session.folder / STANDING_FILE
-        is_first, self._stage = self._stage is None, self._stage_now()
+        is_first, self._stage = self._stage is None, self._current_stage()
         saved = _read_standing(path) if path.exists() else None
         if saved is not None and saved.sources == self._fingerprint():
             model = StandingModel.from_plain(saved.model, traffic=self._traffic(), source=str(path))
         else:
-            model, self._is_new = self._learnt(), True
+            model, self._is_new = self._train(), True
         self.model = model
         if is_first or self._is_new:
             self._report(model, is_first=is_first)
 
-    def judge_anew(self) -> None:
+    def rescore_pages(self) -> None:
         """Estimates the standing of the stored pages, if the model is new or some pages have none."""
         session, model, judge = self._session, self.model, self.judge
         if model is None or judge is None:
             return
         if session.status.pages and (self._is_new or session.collection.catalog.has_pages_without_standing()):
             session.notify(f"Importance model updated: re-scoring {counted(session.status.pages, 'page')}.")
-            standing = self._judge_pages(judge)
+            standing = self._rescored(judge)
             session.record(Scores(session.clock.now(), "how much pages matter is learnt anew", {}, standing))
             session.checkpoint()
         if self._is_new:
-            self._save(model)  # last: after a kill before here, the next run learns and judges again
+            self._save(model)  # last: after a kill before here, the next run trains and scores again
             self._is_new = False
 
-    def _judge_pages(self, model: Standing) -> dict[str, float]:
+    def _rescored(self, model: Standing) -> dict[str, float]:
         """The standing of every page; re-ranks the frontier."""
         session, strategy = self._session, self._session.loop.strategy
         if not isinstance(strategy, SupportsRejudge):
@@ -122,15 +123,15 @@ class StandingTrainer:
         return standing
 
     def learn_if_due(self) -> None:
-        """Trains again when the collection reaches the next size in LEARN_AT."""
-        if self._stage is not None and self._stage < self._stage_now():
+        """Trains again when the collection reaches the next size in RETRAIN_AT."""
+        if self._stage is not None and self._stage < self._current_stage():
             self.learn()
-            self.judge_anew()
+            self.rescore_pages()
 
-    def _stage_now(self) -> int:
-        """The number of sizes in LEARN_AT that are reached."""
+    def _current_stage(self) -> int:
+        """The number of sizes in RETRAIN_AT that are reached."""
         learns_from_own_pages = bool(self._source.in_links or (self._source.graph and not self._source.collections))
-        return bisect_right(LEARN_AT if learns_from_own_pages else LEARN_AT[:1], self._session.status.pages)
+        return bisect_right(RETRAIN_AT if learns_from_own_pages else RETRAIN_AT[:1], self._session.status.pages)
 
     def _report(self, model: StandingModel, *, is_first: bool) -> None:
         source, notify = self._source, self._session.notify
@@ -138,16 +139,16 @@ class StandingTrainer:
         if is_first and authority is not None:
             lists = ", ".join(each.name for each in authority.sources)
             notify(f"importance also by the rank of sites: {lists} ({len(authority):,} ranks)")
-        if not _name_of(source):
+        if not _source_name(source):
             if is_first:
                 notify(_BUILT_IN)
             if is_first and source.traffic:
                 notify(f"{source.traffic} is not used for pages: that model knows nothing of traffic; give in_links")
         elif model.notes:
             for note in model.notes:
-                notify(f"{_name_of(source)}: {note}")
+                notify(f"{_source_name(source)}: {note}")
         elif self._is_new:
-            notify(f"importance is learned from {_name_of(source)}: {counted(model.pages, 'page')}")
+            notify(f"importance is learned from {_source_name(source)}: {counted(model.pages, 'page')}")
 
     def _save(self, model: StandingModel) -> None:
         path = self._session.folder / STANDING_FILE
@@ -158,16 +159,16 @@ class StandingTrainer:
         traffic = self._source.traffic
         return read_traffic(plain_file(self._session.folder / traffic)) if traffic else None
 
-    def _learnt(self) -> StandingModel:
+    def _train(self) -> StandingModel:
         session, source = self._session, self._source
         examples = {url: page for url in session.topic.examples.urls if (page := session.pages.page(url)) is not None}
-        is_good = session.topic.examples.urls
-        if _name_of(source):
+        labels = session.topic.examples.urls
+        if _source_name(source):
             in_links = self._in_links()
-            pages = self._pages({url: page for url, page in examples.items() if is_good[url]})
+            pages = self._training_pages({url: page for url, page in examples.items() if labels[url]})
             model = learn(
                 labelled(pages, in_links),
-                background=[page for url, page in examples.items() if not is_good[url]],
+                background=[page for url, page in examples.items() if not labels[url]],
                 traffic=self._traffic(),
                 characteristic=source.characteristic,
             )
@@ -175,7 +176,7 @@ class StandingTrainer:
             model = prior()
         if source.theta is not None:
             return model.with_theta(source.theta)
-        sample = _pages_of(session, THETA_PAGES) if self._stage else examples.values()
+        sample = _sample_pages(session, THETA_PAGES) if self._stage else examples.values()
         return model.with_theta(median_prediction(model, sample))
 
     def _in_links(self) -> dict[Url, int]:
@@ -183,18 +184,18 @@ class StandingTrainer:
         if source.in_links:
             return read_in_links(plain_file(folder / source.in_links))
         if source.collections:
-            return count_in_links(pair for name in source.collections for pair in _links_of(folder / name))
+            return count_in_links(pair for name in source.collections for pair in _link_pairs(folder / name))
         return read_graph_in_links(plain_file(folder / source.graph))
 
-    def _pages(self, good: Mapping[Url, Page]) -> Iterator[Page]:
+    def _training_pages(self, good: Mapping[Url, Page]) -> Iterator[Page]:
         """The distinct pages for training."""
         if self._source.collections and not self._source.in_links:
             folders = [self._session.folder / name for name in self._source.collections]
-            yield from _archived_pages(folders, self._session.reader)
+            yield from _sample_archives(folders, self._session.reader)
             return
         yield from good.values()
         if self._stage:
-            yield from (page for page in _pages_of(self._session, MAX_PAGES) if page.url not in good)
+            yield from (page for page in _sample_pages(self._session, MAX_PAGES) if page.url not in good)
 
     def _fingerprint(self) -> str:
         """A fingerprint of the training data: the recipe's settings, the state of the files they name, the examples,
@@ -210,7 +211,7 @@ class StandingTrainer:
         inputs = [recipe, states, self._session.topic.examples.digest, self._stage]
         if self._session.state.strategies.authority is not None:
             inputs.append(self._session.state.strategies.authority.digest)
-        if self._session.recipe.topic.stem and _name_of(source):  # the built-in model uses no terms
+        if self._session.recipe.topic.stem and _source_name(source):  # the built-in model uses no terms
             inputs.append("stems")
         return xxhash.xxh3_128_hexdigest(msgspec.json.encode(inputs))
 
@@ -222,7 +223,7 @@ def _read_standing(path: Path) -> _SavedStanding:
         raise CollectionError(f"{path}: not a model of ours ({error}); delete it to have it learnt again") from None
 
 
-def _name_of(source: StandingSource) -> str:
+def _source_name(source: StandingSource) -> str:
     """The source of in-links; empty if there is none."""
     if source.in_links:
         return source.in_links
@@ -231,7 +232,7 @@ def _name_of(source: StandingSource) -> str:
     return source.graph
 
 
-def _pages_of(session: Session, limit: int) -> Iterator[Page]:
+def _sample_pages(session: Session, limit: int) -> Iterator[Page]:
     """Up to `limit` pages of the collection, evenly spaced."""
     step = 1 + session.status.pages // limit
     for row in session.collection.catalog.pages():
@@ -239,12 +240,12 @@ def _pages_of(session: Session, limit: int) -> Iterator[Page]:
             yield page
 
 
-def _links_of(folder: Path) -> Iterator[tuple[Url, Url]]:
+def _link_pairs(folder: Path) -> Iterator[tuple[Url, Url]]:
     with open_for_reading(folder) as collection:
         yield from collection.catalog.link_pairs()
 
 
-def _archived_pages(folders: list[Path], read: Reader) -> Iterator[Page]:
+def _sample_archives(folders: list[Path], read: Reader) -> Iterator[Page]:
     for folder in folders:
         with open_for_reading(folder) as collection:
             step = 1 + collection.catalog.count() * len(folders) // MAX_PAGES

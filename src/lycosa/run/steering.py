@@ -50,19 +50,19 @@ class SteeringCommand(Struct, frozen=True):
 
 
 def read_steering(folder: Path) -> Steering:
-    commands = _read(folder)
+    commands = _read_commands(folder)
     blocked = dict.fromkeys(command.argument for command in commands if command.action == "block")
     boosted = dict.fromkeys(command.argument for command in commands if command.action == "boost")
     return Steering(tuple(blocked), tuple(boosted))
 
 
 def block(folder: Path, host: str) -> SteeringCommand:
-    """Records a host to leave out."""
+    """Records a host from which nothing more is fetched."""
     return _add(folder, SteeringCommand("block", checked_host(host)))
 
 
 def boost(folder: Path, host_or_url: str) -> SteeringCommand:
-    """Records a host or a URL to prefer."""
+    """Records a host or a URL that is fetched first."""
     return _add(
         folder,
         SteeringCommand("boost", checked_url(host_or_url) if "://" in host_or_url else checked_host(host_or_url)),
@@ -77,12 +77,12 @@ def label(folder: Path, labels: dict[Url, bool]) -> None:
 
 def undo(folder: Path) -> SteeringCommand | None:
     """Removes the last command and returns it; None if there is none."""
-    commands = _read(folder)
+    commands = _read_commands(folder)
     if not commands:
         return None
     last = commands.pop()
     if last.action == "label":
-        dropped = _drop_lines(folder / LABELS_FILE, int(last.argument))
+        dropped = _drop_last_labels(folder / LABELS_FILE, int(last.argument))
         drop_from_sample(folder, lambda url: url in dropped)
     path = folder / STEERING_FILE
     with disk_errors(path), atomic_write(path) as file:
@@ -92,7 +92,7 @@ def undo(folder: Path) -> SteeringCommand | None:
 
 def forget_steering(folder: Path, is_forgotten: Callable[[str], bool]) -> None:
     """Removes forgotten URLs and hosts from the file, and all labels, which can then no longer be undone."""
-    commands = _read(folder)
+    commands = _read_commands(folder)
     kept = [command for command in commands if command.action != "label" and not is_forgotten(command.argument)]
     if kept != commands:
         path = folder / STEERING_FILE
@@ -117,13 +117,13 @@ def checked_url(text: str) -> Url:
 
 
 def _add(folder: Path, command: SteeringCommand) -> SteeringCommand:
-    if len(_read(folder)) >= MAX_COMMANDS:
+    if len(_read_commands(folder)) >= MAX_COMMANDS:
         raise UsageError(f"{folder / STEERING_FILE} has {MAX_COMMANDS} lines; delete some of them")
     _append(folder, command)
     return command
 
 
-def _read(folder: Path) -> list[SteeringCommand]:
+def _read_commands(folder: Path) -> list[SteeringCommand]:
     path = folder / STEERING_FILE
     commands = []
     for number, line in enumerate(file_lines(path, _MAX_BYTES), 1):
@@ -142,7 +142,7 @@ def _append(folder: Path, command: SteeringCommand) -> None:
         append_lines(path, f"{command}\n")
 
 
-def _drop_lines(path: Path, count: int) -> set[str]:
+def _drop_last_labels(path: Path, count: int) -> set[str]:
     """Removes the last lines of a file of labels; returns their URLs."""
     if not count or not path.exists():
         return set()

@@ -24,13 +24,13 @@ class StoredPages:
         self._collection = collection
         self._reader = reader
         self._stem = stem
-        self._counted: dict[tuple[Url, float], CountedTerms] = {}  # of examples and of the page sample
+        self._term_cache: dict[tuple[Url, float], CountedTerms] = {}  # of examples and sampled pages, by URL and time
 
     @cached_property
     def words(self) -> PageWords:
         """The saved word counts of scored pages."""
-        made_by = f"1 {'stems' if self._stem else 'words'} {__version__}"
-        return PageWords(self._folder / WORDS_FILE, made_by=made_by)
+        format_version = f"1 {'stems' if self._stem else 'words'} {__version__}"
+        return PageWords(self._folder / WORDS_FILE, made_by=format_version)
 
     def terms(self, url: Url) -> CountedTerms | None:
         """The terms of a stored page or fetched example, for training."""
@@ -39,7 +39,7 @@ class StoredPages:
             row = self._collection.catalog.example(url)
         if row is None or row.place is None:
             return None
-        if (url, row.at) not in self._counted:
+        if (url, row.at) not in self._term_cache:
             terms = self.words.terms(url, row.at)
             if terms is None:
                 page = self._reader(self._collection.archive.fetch_at(row.place))
@@ -47,8 +47,8 @@ class StoredPages:
                     return None
                 terms = dict(page.terms)
                 self.words.put_terms(url, row.at, terms)
-            self._counted[url, row.at] = CountedTerms(terms)
-        return self._counted[url, row.at]
+            self._term_cache[url, row.at] = CountedTerms(terms)
+        return self._term_cache[url, row.at]
 
     def cached_terms(self, name: Url, count: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
         """The terms of an example file or of a built-in text, counted once."""
@@ -69,4 +69,4 @@ class StoredPages:
 
     def forget_terms(self) -> None:
         """Empties the cache of terms in memory, after pages were removed."""
-        self._counted.clear()
+        self._term_cache.clear()

@@ -83,11 +83,11 @@ class StrategyFactory:
         if state is None or (log_is_lost and "log" in find_strategy(settings.strategy).needs):
             return None
         if log_is_lost:
-            state = _inner(state)
-        return _inner(state) if catalog.get_state("map") and not self._map.reference else state
+            state = _wrapped_state(state)
+        return _wrapped_state(state) if catalog.get_state("map") and not self._map.reference else state
 
     def _domain_reach(self, url: Url) -> float:
-        """By the table of the recipe, else by the imported rank lists."""
+        """The reach of the domain of a URL: by the table of the recipe, else by the imported rank lists."""
         if self._recipe.standing.traffic or self.authority is None:
             return self._traffic.of(url) - self._traffic.neutral
         return self.authority.value(url)
@@ -116,6 +116,6 @@ def _restore_visited(strategy: Strategy, catalog: Queries) -> None:
             layer.restore_visited(catalog.visited())
 
 
-def _inner(state: JsonValue) -> JsonValue:
+def _wrapped_state(state: JsonValue) -> JsonValue:
     """The state of the wrapped strategy in that of its wrapper."""
     return state.get("inner") if isinstance(state, dict) else None

@@ -29,16 +29,16 @@ def load_taxonomy(path: Path, *, seed: int = 0) -> Taxonomy:
     except OSError as error:
         raise UsageError(f"cannot read the taxonomy {path}: {error.strerror}") from None
     try:
-        plain = msgspec.json.decode(content)
+        saved = msgspec.json.decode(content)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is not a taxonomy ({error}); learn one with: lycosa map topics FOLDER") from None
     try:
-        return Taxonomy.from_plain(plain, source=str(path))
+        return Taxonomy.from_plain(saved, source=str(path))
     except LycosaError as error:
         raise UsageError(str(error)) from None
 
 
-class AsWritten:
+class UnstemmedRelevance:
     """A model of unstemmed words, for pages whose terms may be stemmed."""
 
     def __init__(self, model: Relevance):
@@ -51,8 +51,8 @@ class AsWritten:
 def examples_in_folders(folder: Path) -> Mapping[str, list[Page]]:
     """The pages (.html, .txt) in each subfolder, and below it, by the name of the subfolder."""
     try:
-        topics = sorted(each for each in folder.iterdir() if each.is_dir() and not each.name.startswith("."))
-        examples = {topic.name: [_page(path) for path in _pages_below(topic, folder)] for topic in topics}
+        topics = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+        examples = {topic.name: [_page(path) for path in _example_files(topic, folder)] for topic in topics}
     except OSError as error:
         raise UsageError(f"cannot read {error.filename or folder}: {error.strerror}") from None
     for topic, pages in examples.items():
@@ -69,13 +69,13 @@ def save_taxonomy(taxonomy: Taxonomy, path: Path) -> None:
         file.write(msgspec.json.encode(taxonomy.to_plain()))
 
 
-def _pages_below(topic: Path, folder: Path) -> list[Path]:
+def _example_files(topic: Path, folder: Path) -> list[Path]:
     """The example pages of a topic; links out of the folder are ignored, since it may be untrusted."""
     if not is_inside(folder, topic):
         return []
-    below = sorted(islice(topic.rglob("*"), _MAX_FILES))
+    paths = sorted(islice(topic.rglob("*"), _MAX_FILES))
     return [
-        path for path in below if path.suffix.lower() in _HTML | _TEXT and path.is_file() and is_inside(folder, path)
+        path for path in paths if path.suffix.lower() in _HTML | _TEXT and path.is_file() and is_inside(folder, path)
     ]
 
 

@@ -40,8 +40,8 @@ from lycosa.vocabulary.text import tokens_of, visible
 from lycosa.vocabulary.urls import host_of, normalise
 
 from .forgotten import is_forgotten, read_forgotten
-from .taxonomies import AsWritten, load_taxonomy
-from .trust import own_file, plain_file
+from .taxonomies import UnstemmedRelevance, load_taxonomy
+from .trust import allowed_file, plain_file
 
 MODEL_FILE = "model.json"
 LABELS_FILE = "labels.txt"
@@ -52,9 +52,9 @@ _SAME_TEMPLATE = 0.6  # mean share of common words of two examples, from which t
 _MAX_COMPARED = 20  # examples, for their template
 
 Terms = Mapping[str, int]
-Recall = Callable[[Url], Page | None]  # finds an example page that was fetched earlier
-RecallTerms = Callable[[Url], Terms | None]  # finds its terms
-CachedTerms = Callable[[Url, Callable[[], Terms]], Terms]  # counts the terms of a named text, unless they are kept
+FindPage = Callable[[Url], Page | None]  # finds an example page that was fetched earlier
+FindTerms = Callable[[Url], Terms | None]  # finds its terms
+CacheTerms = Callable[[Url, Callable[[], Terms]], Terms]  # the saved terms of a named text, else counted now
 
 
 class Examples(Struct, frozen=True):
@@ -73,17 +73,20 @@ class Examples(Struct, frozen=True):
     @property
     def urls(self) -> dict[Url, bool]:
         """The examples that are URLs, and whether they are good."""
-        given = [(example, False) for example in self.bad] + [(example, True) for example in self.good]
-        return {Url(example.value): good for example, good in given if example.kind == "url"}
+        labelled = [(example, False) for example in self.bad] + [(example, True) for example in self.good]
+        return {Url(example.value): good for example, good in labelled if example.kind == "url"}
 
     @property
     def digest(self) -> str:
-        spelling = repr([[(e.kind, _movable_value(e)) for e in each] for each in (self.good, self.bad)])
-        return hashlib.sha256(spelling.encode()).hexdigest()
+        """Changes when an example is added, removed or labelled otherwise."""
+        values = repr(
+            [[(example.kind, _value_without_folder(example)) for example in group] for group in (self.good, self.bad)]
+        )
+        return hashlib.sha256(values.encode()).hexdigest()
 
 
-def _movable_value(example: Example) -> str:
-    """The digest of an example, which does not depend on the folder of its collection."""
+def _value_without_folder(example: Example) -> str:
+    """The value of an example, without the folder of a file: a collection that is moved keeps its digest."""
     return Path(example.value).name if example.kind == "file" else example.value
 
 
@@ -91,7 +94,7 @@ class TrainedModel(Struct, frozen=True):
     """A model with its training data, to know when it must be trained again."""
 
     examples: str  # digest
-    rounds: int  # number of sizes in RETRAIN_AT that the collection had reached
+    rounds: int  # number of sizes in `topic_training.RETRAIN_AT` that the collection had reached
     model: JsonValue
 
 
@@ -124,11 +127,11 @@ def examples_of(topic: Topic, folder: Path) -> Examples:
     good, bad = (
         [
             example
-            for example in kind
+            for example in group
             if example.value not in contradictory
             and (example.kind != "url" or not is_forgotten(Url(example.value), forgotten))
         ]
-        for kind in (good, bad)
+        for group in (good, bad)
     )
     if topic.text:
         good.append(Example("text", topic.text, 0))
@@ -139,10 +142,10 @@ def _examples_in(folder: Path, name: str) -> list[Example]:
     """The examples in a file that the recipe names; unless the collection is trusted, files must be inside it."""
     if not name:
         return []
-    examples = read_examples(own_file(folder, name))
+    examples = read_examples(allowed_file(folder, name))
     for example in examples:
         if example.kind == "file":
-            own_file(folder, example.value)
+            allowed_file(folder, example.value)
     return examples
 
 
@@ -178,15 +181,15 @@ def add_labels(folder: Path, labels: Mapping[Url, bool]) -> None:
 class TopicJudge:
     """The relevance judge of a collection, by its recipe. It is trained once the example pages are available."""
 
-    def __init__(self, topic: Topic, folder: Path, reader: Reader, cached: CachedTerms | None = None):
+    def __init__(self, topic: Topic, folder: Path, reader: Reader, cached: CacheTerms | None = None):
         self._topic = topic
-        self._cached: CachedTerms = cached or (lambda name, count: count())
+        self._cached: CacheTerms = cached or (lambda name, count: count())
         self._folder = folder
         self._reader = reader
-        self.rounds = 0
+        self.rounds = 0  # of the current model, as in `TrainedModel`
         self.read_examples()
         self._model: TrainedRelevance | None = None  # the current one
-        self._read: dict[Example, CountedTerms | None] = {}  # examples that are files or texts
+        self._example_terms: dict[Example, CountedTerms | None] = {}  # of examples that are files or texts
 
     def read_examples(self) -> None:
         """Reads examples and labels again."""
@@ -200,8 +203,12 @@ class TopicJudge:
     def words_as_written(self) -> dict[str, str]:
         """The significant words of the topic, each with its term."""
         terms = {word: list(self._terms(word)) for word in dict.fromkeys(tokens_of(self._topic.text))}
-        known = self.words
-        return {word: each[0] for word, each in terms.items() if len(each) == 1 and each[0] in known}
+        topic_terms = self.words
+        return {
+            word: word_terms[0]
+            for word, word_terms in terms.items()
+            if len(word_terms) == 1 and word_terms[0] in topic_terms
+        }
 
     @property
     def has_model(self) -> bool:
@@ -215,10 +222,11 @@ class TopicJudge:
 
     @property
     def learns(self) -> bool:
+        """Whether the topic has good examples, on which a model is trained."""
         return bool(self.examples.good)
 
     @property
-    def wants_background(self) -> bool:
+    def uses_background(self) -> bool:
         """Whether the built-in background is used as negatives, because the user gave too few."""
         return self.learns and not self.examples.has_enough_negatives
 
@@ -228,20 +236,22 @@ class TopicJudge:
             self._model = self.load()
         return self._model if isinstance(self._model, LinearModel) else None
 
-    def has_good_page(self, recall: RecallTerms) -> bool:
+    def has_good_page(self, find_terms: FindTerms) -> bool:
         """Whether there is a good example that need not be fetched."""
-        return any(example.kind != "url" or recall(Url(example.value)) is not None for example in self.examples.good)
+        return any(
+            example.kind != "url" or find_terms(Url(example.value)) is not None for example in self.examples.good
+        )
 
-    def are_examples_available(self, recall: RecallTerms) -> bool:
+    def are_examples_available(self, find_terms: FindTerms) -> bool:
         """Whether all examples are available without fetching, and one of them is good."""
-        return self.learns and all(recall(url) is not None for url in self.examples.urls)
+        return self.learns and all(find_terms(url) is not None for url in self.examples.urls)
 
     @property
-    def _made_of(self) -> str:
+    def _training_digest(self) -> str:
         """A digest of the training data: when it changes, the model is trained again."""
         topic = self._topic
-        parts = [self.examples.digest, "" if topic.model == LINEAR else topic.model, "stems" if topic.stem else ""]
-        return " ".join(filter(None, parts))
+        inputs = [self.examples.digest, "" if topic.model == LINEAR else topic.model, "stems" if topic.stem else ""]
+        return " ".join(filter(None, inputs))
 
     @property
     def runs_code(self) -> bool:
@@ -267,15 +277,15 @@ class TopicJudge:
         """The judge, given the model of the examples, or without one. May run the user's code."""
         predicate = self._topic.predicate
         if predicate is None:
-            return model or self._named()
-        ways = {
-            "topic": lambda _: model or self._named(),
+            return model or self._rule_judge()
+        judges = {
+            "topic": lambda _: model or self._rule_judge(),
             "text": lambda part: Cosine(part.text or ""),
-            "taxonomy": self._one_of_many,
+            "taxonomy": self._taxonomy_judge,
         }
-        return relevance_of(predicate, ways, where=f"{self._folder / FILE_NAME}: topic.predicate")
+        return relevance_of(predicate, judges, where=f"{self._folder / FILE_NAME}: topic.predicate")
 
-    def _named(self) -> Relevance:
+    def _rule_judge(self) -> Relevance:
         """The judge by function or keywords."""
         topic = self._topic
         if topic.function:
@@ -287,8 +297,8 @@ class TopicJudge:
             "give [topic] examples, text, keywords or function in lycosa.toml"
         )
 
-    def _one_of_many(self, part: Predicate) -> Relevance:
-        return AsWritten(load_taxonomy(plain_file(self._folder / (part.taxonomy or ""))).judge(part.about))
+    def _taxonomy_judge(self, part: Predicate) -> Relevance:
+        return UnstemmedRelevance(load_taxonomy(plain_file(self._folder / (part.taxonomy or ""))).judge(part.about))
 
     def load(self) -> TrainedRelevance | None:
         """The saved model, if it was trained on the current examples."""
@@ -302,24 +312,25 @@ class TopicJudge:
             raise CollectionError(
                 f"{path}: not a model of ours ({error}); delete it to have it trained again"
             ) from None
-        if saved.examples != self._made_of:
+        if saved.examples != self._training_digest:
             return None
         self.rounds = saved.rounds
         self._model = find_trainer(self._topic.model).from_plain(saved.model)
         return self._model
 
-    def train(self, recall: RecallTerms, unlabelled: Sequence[Terms], rounds: int) -> TrainedRelevance:
+    def train(self, find_terms: FindTerms, unlabelled: Sequence[Terms], rounds: int) -> TrainedRelevance:
         """Trains a model on the examples.
 
-        unlabelled: pages of the crawl without examples, after `rounds` of training.
+        unlabelled: terms of pages of the crawl that are not examples.
+        rounds: see `TrainedModel`.
         """
-        good, bad = (self._terms_of(examples, recall) for examples in (self.examples.good, self.examples.bad))
+        good, bad = (self._terms_of(examples, find_terms) for examples in (self.examples.good, self.examples.bad))
         if not good:
-            raise LycosaError(self._no_example())
-        has_background = self.wants_background or len(bad) < MIN_BAD  # some may have been unreadable
-        behind = self._background if has_background else []
+            raise LycosaError(self._no_example_message())
+        has_background = self.uses_background or len(bad) < MIN_BAD  # some may have been unreadable
+        background_terms = self._background if has_background else []
         self.rounds = rounds
-        self._model = find_trainer(self._topic.model).train(good, bad, unlabelled, behind)
+        self._model = find_trainer(self._topic.model).train(good, bad, unlabelled, background_terms)
         return self._model
 
     @cached_property
@@ -330,24 +341,24 @@ class TopicJudge:
             for number, text in enumerate(background(), 1)
         ]
 
-    def _terms_of(self, examples: Sequence[Example], recall: RecallTerms) -> list[Terms]:
-        found = (self._terms_of_one(example, recall) for example in examples)
-        return [terms for terms in found if terms]
+    def _terms_of(self, examples: Sequence[Example], find_terms: FindTerms) -> list[Terms]:
+        all_terms = (self._terms_of_one(example, find_terms) for example in examples)
+        return [terms for terms in all_terms if terms]
 
-    def _terms_of_one(self, example: Example, recall: RecallTerms) -> Terms | None:
+    def _terms_of_one(self, example: Example, find_terms: FindTerms) -> Terms | None:
         if example.kind == "url":
-            return recall(Url(example.value))
-        if example not in self._read:
+            return find_terms(Url(example.value))
+        if example not in self._example_terms:
             terms = self._terms_of_file(example) if example.kind == "file" else self._terms(example.value)
-            self._read[example] = CountedTerms(terms)
-        return self._read[example]
+            self._example_terms[example] = CountedTerms(terms)
+        return self._example_terms[example]
 
     def _terms_of_file(self, example: Example) -> Terms:
         content = _content_of(self._folder / example.value)
         name = hashlib.sha256(f"{_is_text(example)}".encode() + content).hexdigest()
         return self._cached(Url(f"example://{name}"), lambda: self._page_in(example, content).terms)
 
-    def _no_example(self) -> str:
+    def _no_example_message(self) -> str:
         if self._topic.examples:
             return f"{self._folder}: none of the examples could be read; give others in {self._topic.examples}"
         return (
@@ -357,12 +368,12 @@ class TopicJudge:
 
     def save(self, model: TrainedRelevance) -> None:
         """Saves a model in the collection, as plain data."""
-        saved = TrainedModel(self._made_of, self.rounds, model.to_plain())
+        saved = TrainedModel(self._training_digest, self.rounds, model.to_plain())
         path = self._folder / MODEL_FILE
         with disk_errors(path), atomic_write(path) as file:
             file.write(msgspec.json.encode(saved))
 
-    def warnings(self, recall: Recall) -> Iterator[str]:
+    def warnings(self, find_page: FindPage) -> Iterator[str]:
         """Warnings about the examples, one a line."""
         for value in self.examples.contradictory:
             yield f"{visible(value, 200)} is called both good and bad: it counts as neither"
@@ -370,15 +381,17 @@ class TopicJudge:
         if text and not self.words:
             yield f"the topic {visible(text, 100)!r} has no word that tells pages apart: the examples alone decide"
         good = [example for example in self.examples.good if (example.kind, example.value) != ("text", text)]
-        yield from example_warnings(self._pages_of(good, recall), self._pages_of(self.examples.bad, recall), topic=text)
+        yield from example_warnings(
+            self._pages_of(good, find_page), self._pages_of(self.examples.bad, find_page), topic=text
+        )
 
-    def _pages_of(self, examples: Sequence[Example], recall: Recall) -> list[Page]:
-        pages = (self._page_of(example, recall) for example in examples)
+    def _pages_of(self, examples: Sequence[Example], find_page: FindPage) -> list[Page]:
+        pages = (self._page_of(example, find_page) for example in examples)
         return [page for page in pages if page is not None and page.terms]
 
-    def _page_of(self, example: Example, recall: Recall) -> Page | None:
+    def _page_of(self, example: Example, find_page: FindPage) -> Page | None:
         if example.kind == "url":
-            return recall(Url(example.value))
+            return find_page(Url(example.value))
         if example.kind == "text":
             return page_of_text(Url(f"example:{example.value}"), "", example.value, stem=self._reader.stem)
         return self._page_in(example, _content_of(self._folder / example.value))
@@ -422,12 +435,12 @@ def example_warnings(good: Sequence[Page], bad: Sequence[Page], *, topic: str) -
     if 0 < len(good) < MIN_EXAMPLES and not topic:
         count = "one example" if len(good) == 1 else f"{len(good)} examples"
         yield f"only {count}: scores are rough; give {MIN_EXAMPLES} or more, or add the topic in words (--topic)"
-    yield from _contradictions(good, bad)
-    yield from _languages(good)
-    yield from _template(good)
+    yield from _contradiction_warnings(good, bad)
+    yield from _language_warnings(good)
+    yield from _template_warnings(good)
 
 
-def _contradictions(good: Sequence[Page], bad: Sequence[Page]) -> Iterator[str]:
+def _contradiction_warnings(good: Sequence[Page], bad: Sequence[Page]) -> Iterator[str]:
     texts = {page.text: page for page in good}
     for page in bad:
         if (other := texts.get(page.text)) is not None:
@@ -437,14 +450,14 @@ def _contradictions(good: Sequence[Page], bad: Sequence[Page]) -> Iterator[str]:
             )
 
 
-def _languages(good: Sequence[Page]) -> Iterator[str]:
+def _language_warnings(good: Sequence[Page]) -> Iterator[str]:
     languages = Counter(page.language for page in good if page.language)
     if len(languages) > 1:
         counts = ", ".join(f"{count} in {language}" for language, count in languages.most_common())
         yield f"the examples are in several languages ({counts}): pages in each are found by the examples in it"
 
 
-def _template(good: Sequence[Page]) -> Iterator[str]:
+def _template_warnings(good: Sequence[Page]) -> Iterator[str]:
     words = [set(page.terms) for page in good[:_MAX_COMPARED] if page.terms]
     sites = {host_of(page.url) for page in good if page.url.startswith("http")}
     if len(words) < 3 or len(sites) > 1:

@@ -33,9 +33,9 @@ from .topic import Terms, is_rule
 RETRAIN_AT = tuple(
     5 * 2**doubling for doubling in range(20)
 )  # sizes of the collection at which the topic model is trained again
-RERANK_AT = frozenset((20, 80, 320, 1_280))  # those at which a strategy is re-ranked that needs the archive for it
-_MIN_PAGES_TO_MISS = 10  # of which none has a word of the topic, before the user is told
-_MAX_NAMED = 5  # words of the topic
+RERANK_AT = frozenset((20, 80, 320, 1_280))  # of these, the sizes at which the frontier is re-ranked from all visits
+_MIN_PAGES_WITHOUT_WORD = 10  # pages that lack a word of the topic, before the user is told
+_MAX_WORDS_NAMED = 5  # in a message
 MAX_REJUDGED = 2_000  # latest pages, scored again by their word counts
 _SCORING_BATCH = 200  # pages
 _MIN_CHANGE = 1e-6  # of a relevance, to be recorded: smaller ones depend on how the processor rounds
@@ -83,7 +83,7 @@ class TopicTrainer:
         if not self._session.topic.learns:
             return
         if visit.change in (Change.CHANGED, Change.RETURNED):
-            self._crawled.read_again()
+            self._crawled.discard_sample()
         elif visit.page is not None and visit.is_kept and visit.change is None:
             has_meaning = isinstance(self._judge, LinearModel) and self._judge.meaning is not None
             self._crawled.add(visit.page, visit.fetch.at, with_vector=has_meaning)
@@ -95,68 +95,68 @@ class TopicTrainer:
         session, topic = self._session, self._session.topic
         if not topic.learns:
             self._judge = topic.untrained(may_run_code=True)
-            self._judge_imported()
+            self._rescore_imported()
         elif (model := topic.load()) is not None:
             self._judge = topic.judge(model)
             if topic.runs_code:
-                self._judge_imported()
+                self._rescore_imported()
         else:
             await fetch_examples()
             if session.status.is_interrupted:
                 return
-            if topic.wants_background:
-                given = "Fewer than 5" if topic.examples.bad else "No"
-                ranks_again = isinstance(session.loop.strategy, SupportsRejudge)
-                when = ", ".join(map(str, (RETRAIN_AT if ranks_again else sorted(RERANK_AT))[:4]))
+            if topic.uses_background:
+                count = "Fewer than 5" if topic.examples.bad else "No"
+                supports_rejudge = isinstance(session.loop.strategy, SupportsRejudge)
+                sizes = ", ".join(map(str, (RETRAIN_AT if supports_rejudge else sorted(RERANK_AT))[:4]))
                 session.notify(
-                    f"{given} off-topic examples given (--negatives). Using built-in everyday text for now; scores are "
-                    f"provisional: the model is retrained at {when} … pages."
+                    f"{count} off-topic examples given (--negatives). Using built-in everyday text for now; scores are "
+                    f"provisional: the model is retrained at {sizes} … pages."
                 )
             for line in topic.warnings(session.pages.page):
                 session.notify(line)
             self._train_first()
-            self._tell_unknown_language()
-        self._use_stems()
-        self._use_predicate()
-        self._use_rule()
+            self._notify_unknown_language()
+        self._rescore_if_stemming_changed()
+        self._rescore_if_predicate_changed()
+        self._rescore_if_rule_changed()
 
-    def _tell_unknown_language(self) -> None:
+    def _notify_unknown_language(self) -> None:
         model = self._session.topic.word_weights()
         if model is not None and model.meaning is None:
             self._session.notify(
                 "the built-in word vectors are English and know few words of the topic: words alone decide"
             )
 
-    def _use_predicate(self) -> None:
+    def _rescore_if_predicate_changed(self) -> None:
         """Scores every page again if the predicate of the recipe has changed since the last run."""
         session, catalog = self._session, self._session.collection.catalog
         predicate = session.recipe.topic.predicate
-        spelt = msgspec.json.decode(msgspec.json.encode(predicate))  # as read from the catalog
+        encoded = msgspec.json.decode(msgspec.json.encode(predicate))  # as read from the catalog
         if predicate is not None and predicate.runs_code:
-            spelt["code"] = [code_digest(function) for function in predicate.functions()]
-        if self._judge is not None and spelt != catalog.get_state(_PREDICATE):
+            encoded["code"] = [code_digest(function) for function in predicate.functions()]
+        if self._judge is not None and encoded != catalog.get_state(_PREDICATE):
             if session.status.pages:
-                self._judge_anew("the predicate may have changed")
-            catalog.put_state(_PREDICATE, spelt)  # last: after a kill before here, the next run does it again
+                self._rescore_all("the predicate may have changed")
+            catalog.put_state(_PREDICATE, encoded)  # last: after a kill before here, the next run scores again
 
-    def _use_stems(self) -> None:
+    def _rescore_if_stemming_changed(self) -> None:
         """Scores every page again if stemming has changed since the last time."""
-        if self._judge is not None and (change := self._change_of_stems):
+        if self._judge is not None and (change := self._stemming_change):
             if self._session.status.pages:
-                self._judge_anew(change)
+                self._rescore_all(change)
             self._session.collection.catalog.put_state(_STEM, self._session.recipe.topic.stem)
 
-    def _use_rule(self) -> None:
+    def _rescore_if_rule_changed(self) -> None:
         """Scores every page again if keywords or function have changed since the last time."""
         session = self._session
         before = session.collection.catalog.get_state(_RULE)
         if self._judge is None or self._rule == before:
             return
         if session.status.pages:
-            what = "function" if session.recipe.topic.function else "keywords"
-            gone = "keywords and function no longer decide, but a model of the topic"
-            self._judge_anew(gone if self._rule is None else f"the {what} of the topic may have changed")
-        self._note_judge()
+            rule = "function" if session.recipe.topic.function else "keywords"
+            no_rule = "keywords and function no longer decide, but a model of the topic"
+            self._rescore_all(no_rule if self._rule is None else f"the {rule} of the topic may have changed")
+        self._save_scoring()
         session.checkpoint()  # so that later pages need not be scored again after a kill
 
     @property
@@ -168,7 +168,7 @@ class TopicTrainer:
         code = {"code": code_digest(topic.function)} if topic.function else {}
         return {"keywords": list(topic.keywords), "function": topic.function, **code}
 
-    def _note_judge(self) -> None:
+    def _save_scoring(self) -> None:
         """Saves how the pages were scored."""
         catalog = self._session.collection.catalog
         catalog.put_state(_STEM, self._session.recipe.topic.stem)
@@ -176,16 +176,16 @@ class TopicTrainer:
             catalog.put_state(_RULE, self._rule)
 
     @property
-    def _change_of_stems(self) -> str:
+    def _stemming_change(self) -> str:
         """Describes a change of stemming since pages were scored; empty if there was none."""
         stem, catalog = self._session.recipe.topic.stem, self._session.collection.catalog
         if stem == bool(catalog.get_state(_STEM)):  # collections without this state were made without stemming
             return ""
         return "words are now compared by their stems" if stem else "words are now compared as they are written"
 
-    def _judge_imported(self) -> None:
+    def _rescore_imported(self) -> None:
         if any(row.relevance is None for row in self._session.collection.catalog.pages()):
-            self._judge_anew("some pages were imported")
+            self._rescore_all("some pages were imported")
 
     def available_judge(self) -> Relevance | None:
         """A judge that needs neither a fetch nor the user's code, if there is one yet."""
@@ -200,22 +200,22 @@ class TopicTrainer:
             return self._judge
         return topic.judge(model) if model is not None else None
 
-    def train_again(self, reason: str, *, is_saved: bool = True) -> int:
+    def train_again(self, reason: str, *, save: bool = True) -> int:
         """Trains on the available examples and scores the pages again whose word counts are kept; returns their number.
 
         A judge that is not a linear model reads every page. For a strategy that is not a `SupportsRejudge`, the next
         crawl re-ranks the frontier.
 
-        is_saved: whether to save the model; otherwise, the next run trains again.
+        save: whether to save the model; otherwise, the next run trains again.
         """
         session, model = self._session, self._train()
         if not isinstance(self._judge, LinearModel):
-            self._judge_anew(reason)
+            self._rescore_all(reason)
             judged = session.status.pages
         else:
             judged = self._rejudge(MAX_KEPT, reason)
-        if is_saved:
-            session.topic.save(model)  # last: after a kill before here, the next run trains and judges again
+        if save:
+            session.topic.save(model)  # last: after a kill before here, the next run trains and scores again
         return judged
 
     def learn_labels(self, reason: str) -> LearntLabels:
@@ -228,8 +228,8 @@ class TopicTrainer:
         missing = sum(session.pages.terms(url) is None for url in topic.examples.urls)
         if topic.runs_code or not topic.learns or not topic.has_good_page(session.pages.terms):
             return LearntLabels(None, missing)
-        self._crawled.read_again()  # a page that has become an example leaves the sample, and vice versa
-        return LearntLabels(self.train_again(reason, is_saved=not missing), missing)
+        self._crawled.discard_sample()  # a page that has become an example leaves the sample, and vice versa
+        return LearntLabels(self.train_again(reason, save=not missing), missing)
 
     def train_if_due(self) -> None:
         """Trains again once there are twice as many pages as the last time.
@@ -237,11 +237,12 @@ class TopicTrainer:
         With given negatives, pages of the crawl are not needed for training.
         """
         topic, pages = self._session.topic, self._session.status.pages
-        if not topic.wants_background:
+        if not topic.uses_background:
             return
-        due = bisect_right(RETRAIN_AT, pages)
-        if topic.rounds < due and (
-            self._ranks_again() or any(RETRAIN_AT[n] in RERANK_AT for n in range(topic.rounds, due))
+        rounds_due = bisect_right(RETRAIN_AT, pages)
+        if topic.rounds < rounds_due and (
+            self._supports_rejudge()
+            or any(RETRAIN_AT[round_number] in RERANK_AT for round_number in range(topic.rounds, rounds_due))
         ):
             self._train_on_crawl()
 
@@ -252,32 +253,36 @@ class TopicTrainer:
         stopped.
         """
         topic, pages = self._session.topic, self._session.status.pages
-        if topic.wants_background and self._ranks_again() and self._crawled.is_new and pages <= MAX_REJUDGED:
+        if topic.uses_background and self._supports_rejudge() and self._crawled.has_new_pages and pages <= MAX_REJUDGED:
             self._train()
             assert self._judge is not None
-            self._record_relevances(self._crawled.judged_by(self._judge, MAX_REJUDGED), "the topic is known better")
+            self._record_relevances(self._crawled.score_latest(self._judge, MAX_REJUDGED), "the topic is known better")
 
     def report_unknown_words(self) -> None:
         """Tells the user which words of the topic are on none of the latest pages."""
         session = self._session
-        if not session.topic.learns or not self._crawled.was_added or session.status.pages < _MIN_PAGES_TO_MISS:
+        if (
+            not session.topic.learns
+            or not self._crawled.has_additions
+            or session.status.pages < _MIN_PAGES_WITHOUT_WORD
+        ):
             return
-        unknown = self._crawled.missing(session.topic.words_as_written())
+        unknown = self._crawled.missing_words(session.topic.words_as_written())
         if unknown:
-            words = ", ".join(f"“{word}”" for word in unknown[:_MAX_NAMED])
+            words = ", ".join(f"“{word}”" for word in unknown[:_MAX_WORDS_NAMED])
             session.notify(f"on none of the pages: {words} of the topic; other words or examples may find more")
 
     def _train_on_crawl(self) -> None:
         session = self._session
         model = self._train()
-        if self._ranks_again():
+        if self._supports_rejudge():
             self._rejudge(MAX_REJUDGED, "the topic is known better")
         else:
-            self._judge_anew(f"{counted(session.status.pages, 'page')} collected, model retrained")
-        session.topic.save(model)  # last: after a kill before here, the next run trains and judges again
+            self._rescore_all(f"{counted(session.status.pages, 'page')} collected, model retrained")
+        session.topic.save(model)  # last: after a kill before here, the next run trains and scores again
 
-    def _ranks_again(self) -> bool:
-        """Whether the strategy is a `SupportsRejudge`."""
+    def _supports_rejudge(self) -> bool:
+        """Whether the frontier is re-ranked by new scores alone: by a linear model and a `SupportsRejudge`."""
         return isinstance(self._judge, LinearModel) and isinstance(self._session.loop.strategy, SupportsRejudge)
 
     def _rejudge(self, limit: int, reason: str) -> int:
@@ -285,7 +290,7 @@ class TopicTrainer:
         re-rank the frontier; returns the number of pages."""
         session = self._session
         assert self._judge is not None
-        rejudged = self._crawled.judged_by(self._judge, limit)
+        rejudged = self._crawled.score_latest(self._judge, limit)
         if session.state.has_frontier and isinstance(strategy := session.loop.strategy, SupportsRejudge):
             session.reranker.rejudge(strategy, rejudged.relevances)
         else:
@@ -295,12 +300,12 @@ class TopicTrainer:
 
     def _record_relevances(self, rejudged: "_Rejudged", reason: str) -> None:
         session, before = self._session, rejudged.before
-        moved = {
+        changed = {
             url: relevance
             for url, relevance in rejudged.relevances.items()
-            if (known := before[url]) is None or abs(relevance - known) > _MIN_CHANGE
+            if (old := before[url]) is None or abs(relevance - old) > _MIN_CHANGE
         }
-        session.record(Scores(session.clock.now(), reason, moved))
+        session.record(Scores(session.clock.now(), reason, changed))
         session.checkpoint()
         session.status.recount(session.collection.catalog.relevant_in_order())
 
@@ -313,52 +318,54 @@ class TopicTrainer:
                 if session.topic.has_model
                 else "there was no model of the topic"
             )
-            if self._ranks_again() and session.status.pages <= MAX_KEPT and not self._change_of_stems:
+            if self._supports_rejudge() and session.status.pages <= MAX_KEPT and not self._stemming_change:
                 session.notify(f"{reason}: re-scoring {counted(session.status.pages, 'page')}")
                 self._rejudge(MAX_KEPT, reason)
-                self._note_judge()
+                self._save_scoring()
             else:
-                self._judge_anew(self._change_of_stems or reason)
+                self._rescore_all(self._stemming_change or reason)
         session.topic.save(model)
 
     def _train(self) -> TrainedRelevance:
         session = self._session
-        rounds = bisect_right(RETRAIN_AT, session.status.pages) if session.topic.wants_background else 0
+        rounds = bisect_right(RETRAIN_AT, session.status.pages) if session.topic.uses_background else 0
         model = session.topic.train(session.pages.terms, self._crawled.sample() if rounds else [], rounds)
         self._judge = session.topic.judge(model)
         return model
 
-    def _judge_anew(self, reason: str) -> None:
+    def _rescore_all(self, reason: str) -> None:
         session = self._session
         session.notify(f"{reason}: re-scoring {counted(session.status.pages, 'page')}")
         missing = self._standing.judge if self._standing else None
         if (history := self._usable_history()) is not None and missing is None:
-            relevance = self._judge_history(history)
+            relevance = self._rescore_history(history)
         else:
             relevance, _ = session.reranker.rerank(judge=self, missing_standing=missing)
         session.record(Scores(session.clock.now(), reason, relevance))
         session.checkpoint()
-        self._note_judge()
+        self._save_scoring()
 
     def _usable_history(self) -> FirstVisits | None:
         """The visits in memory, if they suffice to score all pages again and to re-rank the frontier."""
         history, strategy = self._history, self._session.loop.strategy
         is_enough = isinstance(self._judge, LinearModel) and type(strategy) in BY_LINKS_ALONE
-        return history if history is not None and history.is_whole and is_enough else None
+        return history if history is not None and history.is_complete and is_enough else None
 
-    def _judge_history(self, history: FirstVisits) -> dict[str, float]:
+    def _rescore_history(self, history: FirstVisits) -> dict[str, float]:
         """Scores all visits again and re-ranks the frontier; returns the relevance of the stored pages."""
         session, judge = self._session, self._judge
         assert isinstance(judge, LinearModel)
         visits = [
-            replace(each.visit, relevance=judge.relevance_of(*counts)) if (counts := each.term_counts) else each.visit
-            for each in history
+            replace(slim.visit, relevance=judge.relevance_of(*counts)) if (counts := slim.term_counts) else slim.visit
+            for slim in history
         ]
-        session.reranker.rank_by(visits)
+        session.reranker.rerank_by_visits(visits)
         relevances = {visit.page.url: visit.relevance for visit in visits if visit.page is not None and visit.is_kept}
-        found: dict[str, float] = {url: relevance for url, relevance in relevances.items() if relevance is not None}
-        session.status.recount([relevance >= RELEVANT for relevance in found.values()])
-        return found
+        known_relevances: dict[str, float] = {
+            url: relevance for url, relevance in relevances.items() if relevance is not None
+        }
+        session.status.recount([relevance >= RELEVANT for relevance in known_relevances.values()])
+        return known_relevances
 
 
 class _Rejudged(NamedTuple):
@@ -379,9 +386,9 @@ class _CrawledPages:
     def __init__(self, session: Session):
         self._session = session
         self._sample: dict[int, Terms] = {}
-        self._has_all = False  # whether the sample includes pages of earlier runs
-        self.is_new = False  # whether pages were added since the last sample
-        self.was_added = False  # whether any were added in this run
+        self._has_earlier_pages = False  # whether the sample includes pages of earlier runs
+        self.has_new_pages = False  # since the last sample
+        self.has_additions = False  # whether pages were added in this run
 
     def add(self, page: Page, at: float, *, with_vector: bool) -> None:
         """Adds the latest page of the collection.
@@ -389,18 +396,18 @@ class _CrawledPages:
         with_vector: whether its word vector has been computed; otherwise, that is done when it is needed.
         """
         session, number = self._session, self._session.status.pages
-        self.is_new = self.was_added = True
+        self.has_new_pages = self.has_additions = True
         counts = PageCounts.of(page)
         counts = counts.with_vector() if with_vector else counts
         session.pages.words.put(KeptWords(session.collection.catalog.newest, at, *counts))
         topic = session.topic
-        if topic.wants_background and number % self._step() == 0 and page.url not in topic.examples.urls:
+        if topic.uses_background and number % self._step() == 0 and page.url not in topic.examples.urls:
             self._sample[number] = CountedTerms(page.terms)
             session.pages.words.put_terms(page.url, at, page.terms)
 
-    def read_again(self) -> None:
-        """Discards the sample, because the text of a page has changed."""
-        self._sample, self._has_all = {}, False
+    def discard_sample(self) -> None:
+        """Discards the sample, because the text of a page or the examples have changed."""
+        self._sample, self._has_earlier_pages = {}, False
 
     def _step(self) -> int:
         step = 1
@@ -410,31 +417,31 @@ class _CrawledPages:
 
     def sample(self) -> list[Terms]:
         """The terms of the pages for training."""
-        self.is_new, step = False, self._step()
+        self.has_new_pages, step = False, self._step()
         self._sample = {number: terms for number, terms in self._sample.items() if number % step == 0}
-        if not self._has_all:
+        if not self._has_earlier_pages:
             examples = self._session.topic.examples.urls
             for number, url in enumerate(self._session.collection.catalog.every(step), 1):
                 if number * step not in self._sample and url not in examples:
                     self._sample[number * step] = self._session.pages.terms(url) or {}
-            self._has_all = True
+            self._has_earlier_pages = True
         return [terms for _, terms in sorted(self._sample.items()) if terms]
 
-    def judged_by(self, judge: Relevance, limit: int) -> _Rejudged:
+    def score_latest(self, judge: Relevance, limit: int) -> _Rejudged:
         """The relevance of the latest pages: by their word counts if these suffice, else from the archived pages."""
         rows = self._session.collection.catalog.page_scores(latest=limit)
         before: dict[str, float | None] = {row.url: row.relevance for row in rows}
         if isinstance(judge, LinearModel):
             relevances: dict[str, float] = {}
-            latest = self._counts_of(rows)
-            while some := list(islice(latest, _SCORING_BATCH)):
-                found = judge.relevances_of([words for _, words in some])
-                relevances.update(zip((url for url, _ in some), found, strict=True))
+            latest_pages = self._counts_of(rows)
+            while batch := list(islice(latest_pages, _SCORING_BATCH)):
+                scores = judge.relevances_of([words for _, words in batch])
+                relevances.update(zip((url for url, _ in batch), scores, strict=True))
             return _Rejudged(relevances, before)
         pages = ((row.url, self._session.pages.page(row.url)) for row in rows)
         return _Rejudged({url: judge.relevance(page) for url, page in pages if page is not None}, before)
 
-    def missing(self, words: Mapping[str, str]) -> list[str]:
+    def missing_words(self, words: Mapping[str, str]) -> list[str]:
         """The words, given with their terms, that occur on none of the latest pages."""
         codes = codes_of(words.values())
         are_missing = np.ones(len(codes), np.bool_)
@@ -466,6 +473,6 @@ class _CrawledPages:
 
 
 def _has_vector_or_none(words: KeptWords) -> bool:
-    """Whether a page's vector is of the table's dimensions, or not made yet: who kept it may be somebody else."""
+    """Whether a page's vector is valid or not computed yet: a collection may come from somebody else."""
     vector = words.vector
     return not len(vector) or (len(vector) == builtin_embedding().dimensions and bool(np.isfinite(vector).all()))

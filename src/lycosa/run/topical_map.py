@@ -14,9 +14,9 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import JsonValue, Page
 
-from .guides import recorded_reference, unchanged
+from .guides import recorded_reference, require_unchanged
 from .taxonomies import load_taxonomy
-from .trust import own_file, plain_file
+from .trust import allowed_file, plain_file
 
 
 class MapReference(Struct, frozen=True):
@@ -24,8 +24,8 @@ class MapReference(Struct, frozen=True):
 
     atlas: str  # absolute path
     topic: str
-    priority: float
-    share: float
+    priority: float  # of the links of the map
+    share: float  # by which the priorities of other links are multiplied
     taxonomy: str  # absolute path, or empty
     allow_private: bool  # whether it includes pages at private addresses
     stamp: str  # changes when the atlas is written
@@ -53,7 +53,7 @@ class OpenMap(Struct, frozen=True):
         return self.taxonomy.best(page.as_written) if self.taxonomy else None
 
     @property
-    def missing(self) -> str:
+    def advice(self) -> str:
         """Advice on how to make better use of the map; empty if there is none."""
         if self.taxonomy is not None or not self.links.related:
             return ""
@@ -61,48 +61,48 @@ class OpenMap(Struct, frozen=True):
         return f"the map leads on from pages on {topics} too, but only --taxonomy PATH tells which those are"
 
 
-def open_map(wanted: Map, folder: Path, *, allow_private: bool = False) -> OpenMap | None:
+def open_map(settings: Map, folder: Path, *, allow_private: bool = False) -> OpenMap | None:
     """The map that a recipe names, if any."""
-    if not wanted.atlas:
+    if not settings.atlas:
         return None
-    atlas = (folder / wanted.atlas).absolute()
-    taxonomy = str((folder / wanted.taxonomy).absolute()) if wanted.taxonomy else ""
-    reference = MapReference(str(atlas), wanted.topic, wanted.priority, wanted.share, taxonomy, allow_private, "")
-    return _opened(reference)
+    atlas = (folder / settings.atlas).absolute()
+    taxonomy = str((folder / settings.taxonomy).absolute()) if settings.taxonomy else ""
+    reference = MapReference(str(atlas), settings.topic, settings.priority, settings.share, taxonomy, allow_private, "")
+    return _open(reference)
 
 
-def map_of_run(plain: JsonValue, strategy: str, *, folder: Path) -> OpenMap | None:
+def map_of_run(recorded: JsonValue, strategy: str, *, folder: Path) -> OpenMap | None:
     """The map of an archived run, if it had one. Raises UsageError if the atlas has changed since.
 
     folder: of the collection; unless it is trusted, the atlas must be inside it.
     """
-    reference = recorded_reference(plain, MapReference)
+    reference = recorded_reference(recorded, MapReference)
     if reference is None:
         return None
     check_takes_map(strategy)
     for name in filter(None, (reference.atlas, reference.taxonomy)):
-        own_file(folder, name)
-    return unchanged(_opened(reference), reference, what=f"the atlas {reference.atlas}")
+        allowed_file(folder, name)
+    return require_unchanged(_open(reference), reference, what=f"the atlas {reference.atlas}")
 
 
-def _opened(reference: MapReference) -> OpenMap:
+def _open(reference: MapReference) -> OpenMap:
     path = plain_file(Path(reference.atlas))
     with Atlas(path, allow_private=reference.allow_private) as atlas:
         topic = _topic_of(atlas, reference.topic, path)
         links = atlas.crawl_map(topic)
-    facts = path.stat()
-    stamp = f"{facts.st_size}-{facts.st_mtime_ns}"
+    file_status = path.stat()
+    stamp = f"{file_status.st_size}-{file_status.st_mtime_ns}"
     taxonomy = load_taxonomy(plain_file(Path(reference.taxonomy))) if reference.taxonomy else None
     return OpenMap(msgspec.structs.replace(reference, topic=topic, stamp=stamp), links, taxonomy)
 
 
-def _topic_of(atlas: Atlas, wanted: str, path: Path) -> str:
+def _topic_of(atlas: Atlas, topic: str, path: Path) -> str:
     topics = atlas.topics()
-    if wanted in topics:
-        return wanted
+    if topic in topics:
+        return topic
     if not topics:
         raise UsageError(f"the atlas {path} has no map in it; draw one with: lycosa map build NAME --out {path}")
-    if not wanted and len(topics) == 1:
+    if not topic and len(topics) == 1:
         return next(iter(topics))
-    which = f"has no map for {wanted!r}" if wanted else "has maps for several topics"
-    raise UsageError(f"the atlas {path} {which}; name one with --map-topic: {', '.join(map(repr, topics))}")
+    problem = f"has no map for {topic!r}" if topic else "has maps for several topics"
+    raise UsageError(f"the atlas {path} {problem}; name one with --map-topic: {', '.join(map(repr, topics))}")

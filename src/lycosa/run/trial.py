@@ -81,11 +81,11 @@ async def try_url(
     async with _web(recipe, settings, clock) as web:
         reader = reader_of(recipe)
         topic = TopicJudge(recipe.topic, folder, reader)
-        collection = _collection(folder)
+        collection = _open_if_crawled(folder)
         try:
-            model = await _judge(topic, collection, reader, web, clock, recipe.requests.delay, notify)
-            fetches = [fetch async for fetch in _fetched(web, url, clock, recipe.requests.delay)]
-            return _tried(fetches, folder, recipe, settings, reader, topic, model, collection)
+            model = await _make_judge(topic, collection, reader, web, clock, recipe.requests.delay, notify)
+            fetches = [fetch async for fetch in _fetch_with_redirects(web, url, clock, recipe.requests.delay)]
+            return _trial(fetches, folder, recipe, settings, reader, topic, model, collection)
         finally:
             if collection is not None:
                 collection.abandon()
@@ -100,7 +100,7 @@ async def _web(recipe: Recipe, settings: Settings, clock: Clock) -> AsyncIterato
         await web.close()
 
 
-def _collection(folder: Path) -> Collection | None:
+def _open_if_crawled(folder: Path) -> Collection | None:
     """The collection; None before its first crawl."""
     try:
         return open_for_reading(folder)
@@ -108,7 +108,7 @@ def _collection(folder: Path) -> Collection | None:
         return None
 
 
-async def _fetched(web: Web, url: Url, clock: Clock, delay: float) -> AsyncIterator[Fetch]:
+async def _fetch_with_redirects(web: Web, url: Url, clock: Clock, delay: float) -> AsyncIterator[Fetch]:
     """The fetches of a URL and its redirect targets."""
     for hop in range(MAX_HOPS + 1):
         if hop:
@@ -120,7 +120,7 @@ async def _fetched(web: Web, url: Url, clock: Clock, delay: float) -> AsyncItera
         url = fetch.location
 
 
-async def _judge(
+async def _make_judge(
     topic: TopicJudge,
     collection: Collection | None,
     reader: Reader,
@@ -137,10 +137,10 @@ async def _judge(
         return topic.judge(model)
     pages: dict[Url, Page | None] = {}
     for example in list(topic.examples.urls)[:MAX_EXAMPLES]:
-        pages[example] = _stored(collection, reader, example)
+        pages[example] = _stored_page(collection, reader, example)
         if pages[example] is None:
             notify(f"fetching the example {example}")
-            async for fetch in _fetched(web, example, clock, delay):
+            async for fetch in _fetch_with_redirects(web, example, clock, delay):
                 pages[example] = reader(fetch)
             if pages[example] is None:
                 notify(f"example {example}: {outcome_in_words(fetch.outcome, fetch.status, fetch.detail)}")
@@ -149,14 +149,14 @@ async def _judge(
     return topic.judge(topic.train(terms.get, [], 0))
 
 
-def _stored(collection: Collection | None, reader: Reader, url: Url) -> Page | None:
+def _stored_page(collection: Collection | None, reader: Reader, url: Url) -> Page | None:
     if collection is None:
         return None
     row = collection.catalog.page(url) or collection.catalog.example(url)
     return reader(collection.archive.fetch_at(row.place)) if row is not None and row.place is not None else None
 
 
-def _tried(
+def _trial(
     fetches: list[Fetch],
     folder: Path,
     recipe: Recipe,
@@ -166,7 +166,7 @@ def _tried(
     judge: Relevance,
     collection: Collection | None,
 ) -> Trial:
-    *before, fetch = fetches
+    *redirects, fetch = fetches
     outcomes = [outcome_in_words(each.outcome, each.status, each.detail) for each in fetches]
     assess = Assessor(
         read=reader,
@@ -176,11 +176,11 @@ def _tried(
     )
     visit = assess(Candidate(fetch.url, 0.5, depth=1), fetch)
     page = visit.page
-    hops = tuple(f"{each.url}: {words}" for each, words in zip(before, outcomes, strict=False))
+    hops = tuple(f"{each.url}: {words}" for each, words in zip(redirects, outcomes, strict=False))
     if page is None or visit.relevance is None:
         return Trial(fetch.url, hops, outcomes[-1], is_page=False)
     links, skipped = _links(visit, folder, recipe, settings, topic, collection)
-    decided = _words(topic.word_weights(), page)
+    contributions = _word_contributions(topic.word_weights(), page)
     return Trial(
         url=fetch.url,
         hops=hops,
@@ -190,22 +190,27 @@ def _tried(
         language=page.language,
         relevance=visit.relevance,
         is_relevant=visit.relevance >= RELEVANT,
-        words_for={word: part for word, part in decided[:_MAX_WORDS] if part > 0},
-        words_against={word: part for word, part in decided[::-1][:_MAX_WORDS] if part < 0},
-        meaning=_meaning(topic.word_weights(), page),
+        words_for={word: contribution for word, contribution in contributions[:_MAX_WORDS] if contribution > 0},
+        words_against={
+            word: contribution for word, contribution in contributions[::-1][:_MAX_WORDS] if contribution < 0
+        },
+        meaning=_vector_contribution(topic.word_weights(), page),
         left_out=str(visit.left_out) if visit.left_out else "",
         links=tuple(links),
         skipped=skipped,
     )
 
 
-def _words(model: LinearModel | None, page: Page) -> list[tuple[str, float]]:
+def _word_contributions(model: LinearModel | None, page: Page) -> list[tuple[str, float]]:
     """The words of a page with their contributions, from most positive to most negative."""
-    parts = {} if model is None else model.contributions(page.terms)
-    return sorted(((word, round(part, 4)) for word, part in parts.items()), key=lambda each: (-each[1], each[0]))
+    contributions = {} if model is None else model.contributions(page.terms)
+    return sorted(
+        ((word, round(contribution, 4)) for word, contribution in contributions.items()),
+        key=lambda pair: (-pair[1], pair[0]),
+    )
 
 
-def _meaning(model: LinearModel | None, page: Page) -> float | None:
+def _vector_contribution(model: LinearModel | None, page: Page) -> float | None:
     if model is None or model.meaning is None:
         return None
     return round(model.meaning.along(*page.words.term_counts), 4)
@@ -231,18 +236,18 @@ def _links(
     strategy.learn(visit)
     proposed = [each for each in strategy.propose(visit) if each.found_on == visit.candidate.url]
     skipped: Counter[str] = Counter()
-    kept: list[TriedLink] = []
+    waiting: list[TriedLink] = []
     for candidate in proposed:
-        refused = admission.refusal(candidate)
-        if isinstance(refused, Skip):
-            skipped[refused.detail or refused.reason.value] += 1
+        refusal = admission.refusal(candidate)
+        if isinstance(refusal, Skip):
+            skipped[refusal.detail or refusal.reason.value] += 1
         else:
-            kept.append(TriedLink(candidate.url, candidate.priority, candidate.anchor, candidate.because))
+            waiting.append(TriedLink(candidate.url, candidate.priority, candidate.anchor, candidate.because))
     open_links = {link.target for link in visit.open_links()}
-    closed = len({link.target for link in page.links} - open_links)
-    if closed:
-        skipped[visit.why_not_followed or "nofollow"] += closed
-    return sorted(kept, key=lambda link: (-link.priority, link.url)), dict(skipped)
+    not_followed = len({link.target for link in page.links} - open_links)
+    if not_followed:
+        skipped[visit.why_not_followed or "nofollow"] += not_followed
+    return sorted(waiting, key=lambda link: (-link.priority, link.url)), dict(skipped)
 
 
 def _strategy(
@@ -254,15 +259,20 @@ def _strategy(
     def ignore(line: str) -> None:
         """A trial does not report how the state is restored."""
 
-    found = Guide("map", find=partial(map_of_run, folder=folder), notify=ignore)
-    read = Guide("access log", find=partial(log_of_run, folder=folder), notify=ignore)
-    found.activate(found.prepare(open_map(recipe.map, folder, allow_private=settings.allow_private)), recipe.strategy)
-    read.activate(read.prepare(open_log(recipe.logs, folder)), recipe.strategy)
-    factory = StrategyFactory(folder, recipe, topic=topic, map=found, log=read, notify=ignore)
-    wanted = RunSettings.of_recipe(recipe)
+    map_guide = Guide("map", find=partial(map_of_run, folder=folder), notify=ignore)
+    log_guide = Guide("access log", find=partial(log_of_run, folder=folder), notify=ignore)
+    map_guide.activate(
+        map_guide.prepare(open_map(recipe.map, folder, allow_private=settings.allow_private)), recipe.strategy
+    )
+    log_guide.activate(log_guide.prepare(open_log(recipe.logs, folder)), recipe.strategy)
+    factory = StrategyFactory(folder, recipe, topic=topic, map=map_guide, log=log_guide, notify=ignore)
+    run_settings = RunSettings.of_recipe(recipe)
     catalog = collection.catalog if collection is not None else None
-    if catalog is None or (catalog.get_state("map"), catalog.get_state("logs")) != (found.reference, read.reference):
-        return factory.make(wanted)
-    if wanted.strategy_changes(RunSettings.restored(catalog, recipe, notify=ignore)):
-        return factory.make(wanted)
-    return factory.restored(wanted, catalog) or factory.make(wanted)
+    if catalog is None or (catalog.get_state("map"), catalog.get_state("logs")) != (
+        map_guide.reference,
+        log_guide.reference,
+    ):
+        return factory.make(run_settings)
+    if run_settings.strategy_changes(RunSettings.restored(catalog, recipe, notify=ignore)):
+        return factory.make(run_settings)
+    return factory.restored(run_settings, catalog) or factory.make(run_settings)

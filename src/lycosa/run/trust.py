@@ -4,10 +4,11 @@ A collection may come from somebody else, and its recipe decides what a crawl do
 only in a folder that `lycosa new` made for this user, or that the user has inspected and trusted (`lycosa trust`). In
 any other folder, a recipe can make a crawl more polite than the default, never less.
 
-A folder has a random number in the file `.id`; what is known of that number is kept among the user's own files, where
-no collection writes. A folder that was made here stays trusted when its recipe changes, since its user wrote it, and
-when it is moved on its disk, as long as `.id` is the file that was written then. A folder that was declared trusted, or
-a copy of one made here, is trusted as long as these settings of its recipe, and any code inside it, stay the same.
+A folder has a random identifier in the file `.id`; the record of that identifier is kept among the user's own files,
+where no collection writes. A folder that was made here stays trusted when its recipe changes, since its user wrote it,
+and when it is moved on its disk, as long as `.id` is the file that was written then. A folder that was declared
+trusted, or a copy of one made here, is trusted as long as these settings of its recipe, and any code inside it, stay
+the same.
 """
 
 import hashlib
@@ -37,11 +38,11 @@ from lycosa.vocabulary.text import visible
 ID_FILE = ".id"
 _ID = re.compile("[0-9a-f]{32}")
 _MAX_BYTES = 10_000
-_OWN_FOLDERS = ("peer",)  # act in the user's name, and so must be the user's own
-_HARMLESS_HEADERS = ("accept-language",)
+_FOLDERS_OF_USER = ("peer",)  # subfolders that act in the user's name, and so must be the user's own
+_HEADERS_WITHOUT_TRUST = ("accept-language",)
 _CODE_SUFFIXES = frozenset((".py", ".pyc", ".so", ".pyd", ".zip"))
 _MAX_CODE_FILES = 1_000
-_MAX_CODE = 20_000_000  # bytes of one file
+_MAX_CODE_BYTES = 20_000_000  # bytes of one file
 
 
 class _KnownFolder(Struct, frozen=True):
@@ -55,10 +56,10 @@ class _KnownFolder(Struct, frozen=True):
     id_changed: int = 0  # ctime of its file `.id`, in nanoseconds
 
 
-def note_made_here(folder: Path) -> None:
+def record_made_here(folder: Path) -> None:
     """Records that a folder was made here; if that cannot be written, the folder will not be trusted."""
     with suppress(OSError, UsageError):
-        _note(folder, made_here=True, digest=_digest([]))
+        _record(folder, made_here=True, digest=_digest([]))
 
 
 def trust_collection(folder: Path) -> list[str]:
@@ -66,42 +67,42 @@ def trust_collection(folder: Path) -> list[str]:
     headers of the recipe, code files in the folder, and settings less polite than the defaults."""
     recipe = load_recipe(folder, for_reading=True)
     with disk_errors(folder):
-        named = _all_named(folder, recipe)
-        _note(folder, made_here=False, digest=_digest(named))
-        for brought in (folder / name for name in _OWN_FOLDERS):
-            if brought.is_dir() and not brought.is_symlink():
-                _note(brought, made_here=True, digest=_digest([]))
-                named.append(f"{brought.name}/ = the key, the friends and the settings of a peer")
-    return named
+        accepted = _everything_accepted(folder, recipe)
+        _record(folder, made_here=False, digest=_digest(accepted))
+        for subfolder in (folder / name for name in _FOLDERS_OF_USER):
+            if subfolder.is_dir() and not subfolder.is_symlink():
+                _record(subfolder, made_here=True, digest=_digest([]))
+                accepted.append(f"{subfolder.name}/ = the key, the friends and the settings of a peer")
+    return accepted
 
 
 def is_made_here(folder: Path) -> bool:
-    """Whether a folder was made on this machine, by the user's own files."""
-    known = _known(folder)
+    """Whether a folder was made on this machine, according to its record."""
+    record = _recorded_folder(folder)
     try:
-        return known is not None and known.made_here and _is_same_folder(folder.stat(), folder, known)
+        return record is not None and record.made_here and _is_same_folder(folder.stat(), folder, record)
     except OSError:
         return False
 
 
 def is_this_folder(folder: Path) -> bool:
     """Whether exactly this folder, not a copy, was made or trusted on this machine."""
-    known = _known(folder)
+    record = _recorded_folder(folder)
     try:
-        return known is not None and _is_same_folder(folder.stat(), folder, known)
+        return record is not None and _is_same_folder(folder.stat(), folder, record)
     except OSError:
         return False
 
 
 def is_trusted(folder: Path) -> bool:
     """Whether the settings that need trust may be used."""
-    known = _known(folder)
-    if known is None:
+    record = _recorded_folder(folder)
+    if record is None:
         return False
     try:
-        if known.made_here and _is_same_folder(folder.stat(), folder, known):
+        if record.made_here and _is_same_folder(folder.stat(), folder, record):
             return True
-        return known.digest == _digest(_all_named(folder, load_recipe(folder, for_reading=True)))
+        return record.digest == _digest(_everything_accepted(folder, load_recipe(folder, for_reading=True)))
     except (OSError, LycosaError):
         return False
 
@@ -116,12 +117,12 @@ def require_trust(folder: Path) -> None:
     if not (folder / FILE_NAME).exists():
         return
     recipe = load_recipe(folder, for_reading=True)
-    named = settings_to_trust(folder, recipe)
-    if named and _names_code(recipe) and not is_made_here(folder):
+    settings = settings_to_trust(folder, recipe)
+    if settings and _names_code(recipe) and not is_made_here(folder):
         sys.dont_write_bytecode = True  # bytecode files would change the code of the folder
-    if named and not is_trusted(folder):
+    if settings and not is_trusted(folder):
         raise UsageError(
-            f"{folder} was not made on this machine, and its {FILE_NAME} names {visible(', '.join(named), 300)}; "
+            f"{folder} was not made on this machine, and its {FILE_NAME} names {visible(', '.join(settings), 300)}; "
             f"look at it, and if you want that: lycosa trust {folder}"
         )
 
@@ -195,7 +196,7 @@ def without_untrusted_settings(folder: Path, recipe: Recipe) -> Recipe:
     )
 
 
-def own_file(folder: Path, name: str) -> Path:
+def allowed_file(folder: Path, name: str) -> Path:
     """The file that a collection names; raises UsageError if it is outside the folder, unless that is trusted."""
     path = folder / name
     if not is_inside(folder, path) and not is_trusted(folder):
@@ -232,7 +233,7 @@ def _settings_to_trust(folder: Path, recipe: Recipe) -> Iterator[tuple[str, str]
     if requests.cookies:
         yield "requests.cookies", requests.cookies
     for name, value in requests.headers.items():
-        if name.lower() not in _HARMLESS_HEADERS:
+        if name.lower() not in _HEADERS_WITHOUT_TRUST:
             yield f"requests.headers.{name}", value
     files = [
         ("seeds", recipe.seeds),
@@ -247,29 +248,32 @@ def _settings_to_trust(folder: Path, recipe: Recipe) -> Iterator[tuple[str, str]
         ("logs.file", recipe.logs.file),
     ]
     if topic.predicate is not None:
-        for part in _parts(topic.predicate):
-            if part.function:
-                yield "topic.predicate.function", part.function
-            rules = [*(part.keywords or ()), *([part.url] if isinstance(part.url, str) else part.url or ())]
+        for subpredicate in _subpredicates(topic.predicate):
+            if subpredicate.function:
+                yield "topic.predicate.function", subpredicate.function
+            rules = [
+                *(subpredicate.keywords or ()),
+                *([subpredicate.url] if isinstance(subpredicate.url, str) else subpredicate.url or ()),
+            ]
             yield from (("topic.predicate", rule) for rule in rules if is_regular_expression(rule))
-            files.append(("topic.predicate.taxonomy", part.taxonomy or ""))
+            files.append(("topic.predicate.taxonomy", subpredicate.taxonomy or ""))
     for key, name in files:
-        if name and not _is_within(folder, name):
+        if name and not _is_inside_folder(folder, name):
             yield key, name
 
 
 def _names_code(recipe: Recipe) -> bool:
     topic = recipe.topic
-    parts = _parts(topic.predicate) if topic.predicate is not None else ()
+    subpredicates = _subpredicates(topic.predicate) if topic.predicate is not None else ()
     return (
         recipe.strategy not in STRATEGIES
         or bool(topic.function)
         or topic.model != LINEAR
-        or any(part.function for part in parts)
+        or any(subpredicate.function for subpredicate in subpredicates)
     )
 
 
-def _all_named(folder: Path, recipe: Recipe) -> list[str]:
+def _everything_accepted(folder: Path, recipe: Recipe) -> list[str]:
     """Everything that a user who trusts a folder accepts."""
     code = _code_files(folder) if _names_code(recipe) else ()
     return [*settings_to_trust(folder, recipe), *_impolite_settings(recipe), *code]
@@ -277,77 +281,83 @@ def _all_named(folder: Path, recipe: Recipe) -> list[str]:
 
 def _code_files(folder: Path) -> Iterator[str]:
     """The code files in a folder, which Python may import, with their digests."""
-    found = sorted(path for path in folder.rglob("*") if path.suffix in _CODE_SUFFIXES and path.is_file())
-    if len(found) > _MAX_CODE_FILES:
+    paths = sorted(path for path in folder.rglob("*") if path.suffix in _CODE_SUFFIXES and path.is_file())
+    if len(paths) > _MAX_CODE_FILES:
         raise UsageError(f"{folder} holds more than {_MAX_CODE_FILES} files of code; put them elsewhere")
-    for path in found:
-        digest = hashlib.sha256(read_regular_file(path, _MAX_CODE)).hexdigest()
+    for path in paths:
+        digest = hashlib.sha256(read_regular_file(path, _MAX_CODE_BYTES)).hexdigest()
         yield f"{path.relative_to(folder)} = code, SHA-256 {digest[:16]}"
 
 
-def _parts(predicate: Predicate) -> Iterator[Predicate]:
+def _subpredicates(predicate: Predicate) -> Iterator[Predicate]:
     yield predicate
     for _, part in predicate.parts():
-        yield from _parts(part)
+        yield from _subpredicates(part)
 
 
-def _is_within(folder: Path, name: str) -> bool:
+def _is_inside_folder(folder: Path, name: str) -> bool:
     try:
         return is_inside(folder, folder / name)
     except (OSError, ValueError):  # not a possible file name
         return False
 
 
-def _digest(named: list[str]) -> str:
-    return hashlib.sha256(msgspec.json.encode(named)).hexdigest()
+def _digest(entries: list[str]) -> str:
+    return hashlib.sha256(msgspec.json.encode(entries)).hexdigest()
 
 
-# ---------------------------------------------------------------- what is kept
+# ---------------------------------------------------------------- the records in the user's own files
 
 
-def _note(folder: Path, *, made_here: bool, digest: str) -> None:
-    number = token_hex(16)  # always new: a number chosen by somebody else might be that of two folders
-    path = _file(number)
+def _record(folder: Path, *, made_here: bool, digest: str) -> None:
+    folder_id = token_hex(16)  # always new: an identifier chosen by somebody else might be that of two folders
+    path = _record_file(folder_id)
     path.parent.mkdir(parents=True, exist_ok=True)
     id_file = folder / ID_FILE
     id_file.unlink(missing_ok=True)  # it may be a link
     with id_file.open("x", encoding="ascii") as file:
-        file.write(f"{number}\n")
-    facts = folder.stat()
-    changed = id_file.stat().st_ctime_ns
-    known = _KnownFolder(str(folder.resolve()), facts.st_dev, facts.st_ino, made_here, digest, changed)
+        file.write(f"{folder_id}\n")
+    folder_status = folder.stat()
+    id_changed = id_file.stat().st_ctime_ns
+    record = _KnownFolder(
+        str(folder.resolve()), folder_status.st_dev, folder_status.st_ino, made_here, digest, id_changed
+    )
     with atomic_write(path, private=True) as out:
-        out.write(msgspec.json.encode(known))
+        out.write(msgspec.json.encode(record))
 
 
-def _known(folder: Path) -> _KnownFolder | None:
-    number = _id_of(folder)
-    if number is None:
+def _recorded_folder(folder: Path) -> _KnownFolder | None:
+    folder_id = _id_of(folder)
+    if folder_id is None:
         return None
     try:
-        return msgspec.json.decode(read_regular_file(_file(number), _MAX_BYTES), type=_KnownFolder)
+        return msgspec.json.decode(read_regular_file(_record_file(folder_id), _MAX_BYTES), type=_KnownFolder)
     except (OSError, UsageError, msgspec.DecodeError):
         return None
 
 
 def _id_of(folder: Path) -> str | None:
     try:
-        number = read_regular_file(folder / ID_FILE, 100).decode("ascii", "replace").strip()
+        folder_id = read_regular_file(folder / ID_FILE, 100).decode("ascii", "replace").strip()
     except OSError:
         return None
-    return number if _ID.fullmatch(number) else None
+    return folder_id if _ID.fullmatch(folder_id) else None
 
 
-def _file(number: str) -> Path:
-    return data_folder() / "collections" / f"{number}.json"
+def _record_file(folder_id: str) -> Path:
+    return data_folder() / "collections" / f"{folder_id}.json"
 
 
-def _is_same_folder(facts: stat_result, folder: Path, known: _KnownFolder) -> bool:
+def _is_same_folder(folder_status: stat_result, folder: Path, record: _KnownFolder) -> bool:
     """Whether it is the folder itself, not a copy; the device number may change when a disk is mounted again.
 
     A copy that replaces the folder often gets the same inode, which is free again. It does not get the ctime of the
     file `.id`, which nobody can set.
     """
-    is_there = str(folder.resolve()) == known.folder
-    is_first = (folder / ID_FILE).lstat().st_ctime_ns == known.id_changed
-    return is_first and facts.st_ino == known.inode and (facts.st_dev == known.device or is_there)
+    is_at_same_path = str(folder.resolve()) == record.folder
+    has_same_id_file = (folder / ID_FILE).lstat().st_ctime_ns == record.id_changed
+    return (
+        has_same_id_file
+        and folder_status.st_ino == record.inode
+        and (folder_status.st_dev == record.device or is_at_same_path)
+    )

@@ -25,7 +25,7 @@ from .topic import is_rule
 from .topic_training import LearntLabels, TopicTrainer
 from .trust import check_collection
 
-_MAX_HOSTS = 5
+_MAX_HOSTS = 5  # similar hosts that are named
 
 
 class ImportedArchive(Struct, frozen=True):
@@ -72,7 +72,7 @@ def import_archive(folder: Path, path: Path, *, clock: Clock, notify: Notify) ->
             if importer.is_known(fetch.url):
                 known += 1
                 continue
-            importer.take(fetch, {"imported from": path.name})
+            importer.add(fetch, {"imported from": path.name})
             pages += 1
             if pages % 1_000 == 0:
                 notify(f"{pages} pages imported")
@@ -83,7 +83,7 @@ def label(folder: Path, labels: dict[Url, bool], *, clock: Clock, notify: Notify
     """Records labels, good and bad, and trains the model once. The labels are saved first."""
     recipe = load_recipe(folder, notify=notify)
     require_learning(folder, recipe)
-    with Session(folder, recipe, clock=clock, notify=notify, ranks=False) as session:
+    with Session(folder, recipe, clock=clock, notify=notify, rerank=False) as session:
         if labels:  # otherwise, those in the file are learnt
             steering.label(folder, labels)
         return TopicTrainer(session).learn_labels("pages were labelled")
@@ -97,7 +97,7 @@ def require_learning(folder: Path, recipe: Recipe) -> None:
 
 def undo(folder: Path, *, clock: Clock, notify: Notify) -> steering.SteeringCommand | None:
     """Undoes the last labels, block or boost and returns it; None if there is none."""
-    with Session(folder, load_recipe(folder), clock=clock, notify=notify, ranks=False) as session:
+    with Session(folder, load_recipe(folder), clock=clock, notify=notify, rerank=False) as session:
         command = steering.undo(folder)
         if command is not None and command.action == "label":
             TopicTrainer(session).learn_labels("labels were taken back")
@@ -116,17 +116,17 @@ def forget(folder: Path, what: str, *, clock: Clock, notify: Notify) -> Forgotte
     with Session(folder, recipe, clock=clock, notify=notify, is_upkeep=True) as session:  # raises if it is not writable
         known = [*session.collection.catalog.known_urls(), *waiting_urls(session.collection.catalog.connection)]
     was_known = any(map(is_named, known))
-    alike = () if was_known else _hosts_like(name, known)
+    similar_hosts = () if was_known else _hosts_like(name, known)
     if "*" in name and not was_known:
-        there_are = f"; hosts that it may mean: {', '.join(alike)}" if alike else ""
-        raise UsageError(f"{what!r} is a pattern, and forget takes a URL or the whole name of a host{there_are}")
+        hint = f"; hosts that it may mean: {', '.join(similar_hosts)}" if similar_hosts else ""
+        raise UsageError(f"{what!r} is a pattern, and forget takes a URL or the whole name of a host{hint}")
     report = folder / REPORT_FILE
     has_report = report.exists()
     write_journal(folder, Maintenance("forget"))  # from here on, it will be forgotten even after a kill
     add_forgotten(folder, name)
     with Session(folder, recipe, clock=clock, notify=notify, is_upkeep=True) as session:
         pages = session.pages_forgotten
-    return Forgotten(name, pages, was_known, alike, report if has_report else None)
+    return Forgotten(name, pages, was_known, similar_hosts, report if has_report else None)
 
 
 def finish_upkeep(folder: Path, *, clock: Clock, notify: Notify = lambda line: None) -> None:
@@ -154,17 +154,21 @@ def finish_upkeep(folder: Path, *, clock: Clock, notify: Notify = lambda line: N
 def _hosts_like(name: str, known: Iterable[Url]) -> tuple[str, ...]:
     """A few hosts that end with a name, or match it as a pattern."""
     host = hostname_of(Url(name)) if "://" in name else name
-    found = {each for each in map(hostname_of, known) if fnmatchcase(each, host) or each.endswith(f".{host}")}
-    return tuple(sorted(found)[:_MAX_HOSTS])
+    hosts = {
+        known_host
+        for known_host in map(hostname_of, known)
+        if fnmatchcase(known_host, host) or known_host.endswith(f".{host}")
+    }
+    return tuple(sorted(hosts)[:_MAX_HOSTS])
 
 
-def _url_or_host(what: str) -> str:
-    if "://" in what:
-        url = normalise(what)
+def _url_or_host(text: str) -> str:
+    if "://" in text:
+        url = normalise(text)
         if url is None:
-            raise UsageError(f"not a URL: {what!r}; give a URL, or a host such as example.org")
+            raise UsageError(f"not a URL: {text!r}; give a URL, or a host such as example.org")
         return url
-    host = what.lower().strip("/")
+    host = text.lower().strip("/")
     if "/" in host or not host:
-        raise UsageError(f"neither a URL nor a host: {what!r}; write http://… or a host such as example.org")
+        raise UsageError(f"neither a URL nor a host: {text!r}; write http://… or a host such as example.org")
     return host

@@ -8,7 +8,7 @@ from msgspec import Struct
 from lycosa.collection import Collection
 from lycosa.collection.rows import RunRow
 from lycosa.run.open import open_for_reading
-from lycosa.run.refresh import EXPAND
+from lycosa.run.refresh import DEFAULT_EXPAND
 from lycosa.vocabulary.records import Change
 from lycosa.vocabulary.text import visible
 
@@ -72,7 +72,7 @@ def refresh_view(
         phase="starting" if is_starting and crawl.phase == "none" else crawl.phase,
         pages=pages,
         next_budget=max(_BUDGET, pages // 10),
-        expand=EXPAND,
+        expand=DEFAULT_EXPAND,
         runs=[
             RefreshLine(
                 each, runs[each - 1].at, run_kind(runs[each - 1]), visible(runs[each - 1].stop_reason or "", 200)

@@ -12,7 +12,7 @@ from lycosa.relevance.harvest import wilson_interval
 from lycosa.run import steering
 from lycosa.run.control import label_pages
 from lycosa.run.open import open_for_reading
-from lycosa.run.review import Batch, add_to_sample, choose, measured
+from lycosa.run.review import Batch, add_to_sample, choose_batch, sample_result
 from lycosa.run.trust import require_trust
 from lycosa.run.upkeep import require_learning
 from lycosa.vocabulary.errors import UsageError
@@ -101,8 +101,8 @@ class TeachingQueue:
             if page is None or page.url != url:
                 return
             verdict = _VERDICTS[word]
-            if not self._verdicts and self._batch.known:  # looking at the screen alone changes nothing
-                add_to_sample(self._folder, self._batch.known, pages=self._batch.collected)
+            if not self._verdicts and self._batch.labelled_before:  # looking at the screen alone changes nothing
+                add_to_sample(self._folder, self._batch.labelled_before, pages=self._batch.collected)
                 self._batch = replace(self._batch, known={})
             self._verdicts.append(verdict)
             self._seen.add(page.url)
@@ -122,8 +122,8 @@ class TeachingQueue:
         recipe = load_recipe(self._folder, for_reading=True)
         require_learning(self._folder, recipe)
         with open_for_reading(self._folder) as collection:
-            self._batch = choose(
-                collection, self._folder, recipe, size=BATCH, random=self._random, passed_over=self._seen
+            self._batch = choose_batch(
+                collection, self._folder, recipe, size=BATCH, random=self._random, exclude=self._seen
             )
         self._verdicts = []
 
@@ -148,7 +148,7 @@ class TeachingQueue:
 
     def _view(self) -> TeachView:
         with open_for_reading(self._folder) as collection:
-            found = measured(self._folder, collection.catalog)
+            found = sample_result(self._folder, collection.catalog)
         sample = None
         if found is not None:
             called = found.called_relevant

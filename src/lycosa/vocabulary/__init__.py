@@ -9,6 +9,7 @@ Glossary, in the order of a page's journey:
     host          a host name, with the port unless it is the default: the unit of delays, queues and robots.txt
     site          a registered domain with all its hosts
     slot          permission for one request at a time, to a host or to hosts that share a limit
+    hold          a time before which a host gets no request: it asked for it, or its requests failed
     settled       said of a URL that was visited or skipped, and so is never queued again
     scope         which URLs a crawl may fetch
     skip          a candidate that was never fetched, and why

@@ -1,10 +1,12 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.relevance import LinearModel, background, train_from_positives
-from lycosa.relevance.positive_unlabelled import _gap, _solve
+from lycosa.relevance.positive_unlabelled import USUAL_SHARE, _gap, _solve, shrink_to_usual_share
 from lycosa.vocabulary.errors import RecipeError
 from lycosa.vocabulary.records import RELEVANT, Page
 from relevance.topical_web import MadeUpWeb, page_of
@@ -102,3 +104,31 @@ def test_two_groups_are_told_from_one() -> None:
     assert _gap(one) is None
     assert _gap(np.zeros(10)) is None
     assert _gap(random.uniform(size=100)) is None
+
+
+def share_of(relevances: np.ndarray) -> float:
+    return float((relevances >= RELEVANT).mean())
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=300, unique=True))
+def test_shrinking_keeps_the_order_of_pages_and_moves_the_share_towards_the_usual_one(relevances: list[float]) -> None:
+    before = np.array(relevances)
+    after = shrink_to_usual_share(before)
+    in_order = after[np.argsort(before)].tolist()
+    assert all(0.0 <= low <= high <= 1.0 for low, high in pairwise(in_order))
+    farther = abs(share_of(after) - USUAL_SHARE) - abs(share_of(before) - USUAL_SHARE)
+    assert farther <= 1.0 / len(relevances), "a page at most, by rounding"
+
+
+@pytest.mark.parametrize(("share", "shrunk"), [(0.08, 0.115), (0.24, 0.24), (0.7, 0.562)])
+def test_a_share_moves_by_three_tenths_in_log_odds(share: float, shrunk: float) -> None:
+    scores = np.random.default_rng(1).normal(size=2_000)
+    relevances = 1.0 / (1.0 + np.exp(np.quantile(scores, 1.0 - share) - scores))
+    assert share_of(relevances) == pytest.approx(share, abs=0.001)
+    assert share_of(shrink_to_usual_share(relevances)) == pytest.approx(shrunk, abs=0.002)
+
+
+def test_two_groups_of_pages_stay_as_they_are() -> None:
+    relevances = np.array([0.9] * 60 + [0.1] * 15)
+    assert shrink_to_usual_share(relevances) is relevances
+    assert len(shrink_to_usual_share(np.empty(0))) == 0

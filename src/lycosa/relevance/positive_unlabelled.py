@@ -19,12 +19,13 @@ machine in the primal (2007). Scott, Blanchard, Handy: Classification with asymm
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import log
+from math import exp, log
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lycosa.vocabulary.errors import RecipeError
+from lycosa.vocabulary.records import RELEVANT
 
 from .embedding import builtin_embedding
 from .svm import MAX_TERM_LENGTH, SLOPE, LinearModel, Meaning, calibrate
@@ -46,7 +47,8 @@ _MEANING_WEIGHT = 0.7  # of text vectors, relative to words
 _FEW_WORDS, _MEANING_WEIGHT_OF_FEW_WORDS = 50, 2.0  # if the good pages have fewer words in all, the weight is higher
 _RIDGE = 0.01  # added to the covariance of the vectors
 _MIN_COVERAGE = 0.6  # share of the words of good pages in the table of word vectors; below, only words count
-_EXPECTED_SHARE, _EXPECTED_PAGES = 0.24, 10.0  # prior share of a crawl that is on the topic, and its weight in pages
+USUAL_SHARE, _USUAL_PAGES = 0.24, 10.0  # prior share of a crawl that is on the topic, and its weight in pages
+_RELIABILITY = 0.7  # of the share found at the end of a crawl, against that prior
 _TRUST = 0.6  # largest weight of the ratio of tails against that prior
 _ODDS_PER_RATIO = 1.5  # odds of the share on the topic / ratio of tails, fitted on crawls whose truth is known
 MIN_BAD = 5  # bad examples needed to calibrate the model by them instead of the crawl
@@ -86,6 +88,31 @@ def train_from_positives(
         ) / 2  # damped, or rounds may oscillate
         weights = documents.weights(probabilities)
     return documents.model(solution, combined, calibration)
+
+
+def shrink_to_usual_share(relevances: Floats) -> Floats:
+    """The relevances of all pages of a crawl, at its end, with the share of relevant pages shrunk to the usual one.
+
+    Shares found by the model vary more from crawl to crawl than true ones: in a regression of the true log odds on
+    those found, the slope was 0.5 to 0.7. A constant is added to all logits such that the share h of pages above one
+    half becomes h',
+
+        logit(h') = 0.7 logit(h) + 0.3 logit(0.24),
+
+    unless the pages clearly form two groups. The order of the pages stays.
+    """
+    if not len(relevances):
+        return relevances
+    shares = np.clip(relevances, 1e-12, 1.0 - 1e-12)
+    logits = np.log(shares / (1.0 - shares))
+    relevant = int(np.count_nonzero(relevances >= RELEVANT))
+    share = (relevant + 0.5) / (len(relevances) + 1.0)
+    logit = _RELIABILITY * log(share / (1.0 - share)) + (1.0 - _RELIABILITY) * log(USUAL_SHARE / (1.0 - USUAL_SHARE))
+    wanted = round(len(relevances) / (1.0 + exp(-logit)))
+    if wanted in (0, relevant, len(relevances)) or _gap(logits) is not None:
+        return relevances
+    ordered = np.sort(logits)[::-1]
+    return np.asarray(1.0 / (1.0 + np.exp(ordered[wanted - 1 : wanted + 1].mean() - logits)))
 
 
 @dataclass(frozen=True)
@@ -351,8 +378,8 @@ def _share_on_topic(good: Floats, others: Floats) -> float:
         good_tails = np.array([0.84, 0.69, 0.5, 0.31, 0.16])  # of a normal distribution
         ratio = float(((others[:, None] > thresholds).mean(axis=0) / good_tails).min())
         odds = _ODDS_PER_RATIO * (min(ratio, 1.0) + 0.02)
-        share = _TRUST * odds / (1.0 + odds) + (1.0 - _TRUST) * _EXPECTED_SHARE
-    return (share * len(others) + _EXPECTED_SHARE * _EXPECTED_PAGES) / (len(others) + _EXPECTED_PAGES)
+        share = _TRUST * odds / (1.0 + odds) + (1.0 - _TRUST) * USUAL_SHARE
+    return (share * len(others) + USUAL_SHARE * _USUAL_PAGES) / (len(others) + _USUAL_PAGES)
 
 
 def _gap_below(good: Floats, others: Floats) -> float | None:

@@ -15,7 +15,7 @@ from lycosa.collection.page_words import MAX_KEPT, KeptWords
 from lycosa.collection.rows import PageScore
 from lycosa.relevance.embedding import builtin_embedding
 from lycosa.relevance.function import code_digest
-from lycosa.relevance.positive_unlabelled import MAX_UNLABELLED
+from lycosa.relevance.positive_unlabelled import MAX_UNLABELLED, shrink_to_usual_share
 from lycosa.relevance.registry import TrainedRelevance
 from lycosa.relevance.svm import LinearModel
 from lycosa.relevance.term_counts import CountedTerms, PageCounts
@@ -247,7 +247,8 @@ class TopicTrainer:
             self._train_on_crawl()
 
     def finish(self) -> None:
-        """Scores the pages of a short crawl again at its end, with a model trained on all of it.
+        """Scores the pages of a short crawl again at its end, with a model trained on all of it, and shrinks the
+        share of relevant ones to the usual share.
 
         The frontier and the saved model stay as they are, so that a stopped crawl continues as if it had not been
         stopped.
@@ -256,7 +257,10 @@ class TopicTrainer:
         if topic.uses_background and self._supports_rejudge() and self._crawled.has_new_pages and pages <= MAX_REJUDGED:
             self._train()
             assert self._judge is not None
-            self._record_relevances(self._crawled.score_latest(self._judge, MAX_REJUDGED), "the topic is known better")
+            rejudged = self._crawled.score_latest(self._judge, MAX_REJUDGED)
+            shrunk = shrink_to_usual_share(np.fromiter(rejudged.relevances.values(), np.float64)).tolist()
+            rejudged = rejudged._replace(relevances=dict(zip(rejudged.relevances, shrunk, strict=True)))
+            self._record_relevances(rejudged, "the topic is known better")
 
     def report_unknown_words(self) -> None:
         """Tells the user which words of the topic are on none of the latest pages."""

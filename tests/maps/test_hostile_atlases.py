@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.maps import Atlas, Sighting, merge_atlases
-from lycosa.maps.atlas_file import APPLICATION
+from lycosa.maps.atlas_file import APPLICATION_ID
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.hosts import why_url_refused
 from lycosa.vocabulary.urls import normalise
@@ -111,7 +111,7 @@ def test_a_view_in_place_of_a_table_is_refused(tmp_path):
     change(
         tmp_path / "atlas",
         f"CREATE VIEW topics AS {endless}",
-        f"PRAGMA application_id = {APPLICATION}",
+        f"PRAGMA application_id = {APPLICATION_ID}",
         "PRAGMA user_version = 1",
     )
     refusal(tmp_path / "atlas", "other tables")

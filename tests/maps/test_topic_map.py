@@ -29,8 +29,8 @@ def draws(**fixed):
     return st.fixed_dictionaries(
         {
             "seed": st.integers(0, 1000),
-            "fewest": st.integers(1, 10),
-            "share": st.sampled_from([0.02, 0.2]),
+            "min_portals": st.integers(1, 10),
+            "portal_share": st.sampled_from([0.02, 0.2]),
             "reach": st.sampled_from(REACHES),
             "similarity": st.sampled_from([None, lambda some, others: 1.0 / (1.0 + np.abs(some - others))]),
             **fixed,
@@ -91,7 +91,7 @@ def test_portals_double_only_while_no_ties_can_keep_the_rules(graph, options):
     networkx = pytest.importorskip("networkx")
     good, links = graph
     drawn = draw_map(good, links, **options)
-    first = min(len(good), max(int(np.ceil(options["share"] * len(good))), options["fewest"]))
+    first = min(len(good), max(int(np.ceil(options["portal_share"] * len(good))), options["min_portals"]))
     sizes = [min(len(good), first * 2**step) for step in range(20)]
     assert len(drawn.portals) in sizes
     earlier = [size for size in sizes if size < len(drawn.portals)]

@@ -26,7 +26,7 @@ from .access_log import AccessLog, Numbers, UrlColumn
 from .accesses import Accesses, Minutes
 from .entries import DESCRIPTIONS
 
-APPLICATION = int.from_bytes(b"LyLo", "big")  # in the header of the file
+APPLICATION_ID = int.from_bytes(b"LyLo", "big")  # in the header of the file
 VERSION = 1
 _MAX_VALUE_LENGTH = 1_000_000_000  # bytes
 TABLES = {
@@ -139,7 +139,7 @@ def _create(connection: sqlite3.Connection) -> None:
     if not _has_tables(connection):  # another program may have made them meanwhile
         for statement in TABLES.values():
             connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.execute("COMMIT")
 
@@ -158,7 +158,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     ).fetchall()
     if not found:
         raise UsageError(f"{path} is empty; make a log with: lycosa logs import FILE --into {path}")
-    if pragma("application_id") != APPLICATION:
+    if pragma("application_id") != APPLICATION_ID:
         raise UsageError(
             f"{path} is a database, but not an imported log; make one with: lycosa logs import FILE --into NAME.log"
         )

@@ -11,7 +11,7 @@ import typer
 
 from lycosa.collection.export import iso
 from lycosa.logs.accesses import MAX_PER_DAY, MAX_PER_MINUTE
-from lycosa.logs.entries import DESCRIPTIONS, Drop
+from lycosa.logs.entries import DESCRIPTIONS, DropReason
 from lycosa.logs.formats import FORMATS, parse_columns
 from lycosa.logs.imports import TABLE_FORMATS, ImportOptions, ImportOutcome, import_logs
 from lycosa.logs.summary import Activity, LogSummary, summarise
@@ -29,7 +29,7 @@ app = typer.Typer(name="logs", help="Access logs, for crawls that prefer pages p
 SPARKLINE_WIDTH = 60  # characters
 MAX_EXAMPLES = 10
 PICTURE = "activity.svg"
-_IN_WORDS = {DESCRIPTIONS[Drop.BROKEN]: "not in the log format"}  # where what logs store reads badly
+_IN_WORDS = {DESCRIPTIONS[DropReason.BROKEN]: "not in the log format"}  # where what logs store reads badly
 
 
 @app.command("import")
@@ -84,7 +84,7 @@ def import_(
         )
     with ProgressBar("MB read", quiet=quiet or as_json) as count:
         report_each = (lambda outcome: None) if quiet or as_json else partial(_report, options)
-        done = import_logs(files, into, options, now=time.time(), count=count, report=report_each)
+        done = import_logs(files, into, options, now=time.time(), progress=count, report=report_each)
     if as_json:
         print_json({"log": str(into), "files": [_plain(each) for each in done]})
         return
@@ -185,7 +185,7 @@ def _lines(log: Path, found: LogSummary) -> list[str]:
         lines += [f"accesses {_per_span(found.activity.span)}", f"  {sparkline(found.activity.counts)}"]
     if found.most_read:
         lines.append("most read, by people")
-        lines += [f"  {people:>8}  {visible(url, 100)}" for url, people, _ in found.most_read]
+        lines += [f"  {page.users:>8}  {visible(page.url, 100)}" for page in found.most_read]
     return lines
 
 
@@ -238,7 +238,7 @@ def _summary(log: Path, found: LogSummary) -> dict[str, object]:
         "dropped": found.dropped,
         "min_users": found.min_users,
         "left_out": {"pages": found.rare_pages, "accesses": found.rare_accesses},
-        "most_read": [{"url": url, "users": people, "accesses": accesses} for url, people, accesses in found.most_read],
+        "most_read": [page._asdict() for page in found.most_read],
         "activity": {
             "start": iso(found.activity.start) if found.activity.counts else None,
             "seconds": found.activity.span,

@@ -301,7 +301,7 @@ class Collection:
             self._indexed_up_to = 0
 
     def _relocate(self) -> None:
-        self.catalog.relocate(self.archive.places())
+        self.catalog.relocate(self.archive.fetch_locations())
         self.catalog.put_state("moving", False)
         self._applied = self.archive.position()
         self.catalog.commit(self._applied)

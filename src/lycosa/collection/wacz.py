@@ -177,7 +177,7 @@ def _write_index(archive: Archive, ends: dict[Path, int], package: _Package) -> 
         sorted_files = []
         for number, (path, end) in enumerate(ends.items()):
             scratch = files.enter_context((Path(folder) / str(number)).open("w+", encoding="utf-8", newline="\n"))
-            scratch.writelines(sorted(archive.captures(path, end)))
+            scratch.writelines(sorted(archive.cdxj_entries(path, end)))
             scratch.seek(0)
             sorted_files.append(scratch)
         entries = heapq.merge(*sorted_files)

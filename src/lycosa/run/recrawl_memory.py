@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa.collection import Collection
-from lycosa.collection.event_records import DECODED
+from lycosa.collection.event_records import DECODED_HEADER
 from lycosa.collection.rows import ObservationRow, PageRow
 from lycosa.collection.warc import digest
 from lycosa.vocabulary.clock import Clock
@@ -72,7 +72,7 @@ class RecrawlMemory:
             return replace(fetch, outcome=Outcome.UNCHANGED, body=b"", content=b"", truncated="")
         if before.content != fetch.content:
             return fetch
-        if before.header(DECODED) is not None:  # the archive has it decoded
+        if before.header(DECODED_HEADER) is not None:  # the archive has it decoded
             self._payloads[fetch.url] = digest(before.body)
             return replace(fetch, outcome=Outcome.UNCHANGED, body=b"", content=b"", truncated="")
         return replace(fetch, outcome=Outcome.UNCHANGED)  # the same content in another encoding

@@ -192,7 +192,7 @@ def test_a_damaged_index_answers_or_is_refused(tmp_path):
         for query in ("honey word7", 'hon* "word8 word9" title:bees', ""):
             try:
                 index.search(query)
-                index.find(query)
+                index.search_page(query)
                 index.similar(URL)
                 answered += 1
             except LycosaError:

@@ -94,7 +94,7 @@ class RecrawlMemory:
 
     def _read_again(self, visit: Visit, known: _KnownPage) -> Visit:
         assert visit.page is not None
-        before = self._collection.catalog.links_of(known.page.number)
+        before = self._collection.catalog.link_targets(known.page.number)
         targets = dict.fromkeys(link.target for link in visit.page.links)
         if visit.page.digest == known.page.digest and targets.keys() == before and not known.is_gone:
             fetch = replace(visit.fetch, outcome=Outcome.UNCHANGED)

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa.collection.events import Scores
-from lycosa.collection.page_words import MAX_KEPT, KeptWords
+from lycosa.collection.page_words import MAX_CACHED_PAGES, CachedWords
 from lycosa.collection.rows import PageScore
 from lycosa.relevance.embedding import builtin_embedding
 from lycosa.relevance.function import code_digest
@@ -213,7 +213,7 @@ class TopicTrainer:
             self._judge_anew(reason)
             judged = session.status.pages
         else:
-            judged = self._rejudge(MAX_KEPT, reason)
+            judged = self._rejudge(MAX_CACHED_PAGES, reason)
         if is_saved:
             session.topic.save(model)  # last: after a kill before here, the next run trains and judges again
         return judged
@@ -313,9 +313,9 @@ class TopicTrainer:
                 if session.topic.has_model
                 else "there was no model of the topic"
             )
-            if self._ranks_again() and session.status.pages <= MAX_KEPT and not self._change_of_stems:
+            if self._ranks_again() and session.status.pages <= MAX_CACHED_PAGES and not self._change_of_stems:
                 session.notify(f"{reason}: re-scoring {counted(session.status.pages, 'page')}")
-                self._rejudge(MAX_KEPT, reason)
+                self._rejudge(MAX_CACHED_PAGES, reason)
                 self._note_judge()
             else:
                 self._judge_anew(self._change_of_stems or reason)
@@ -391,7 +391,7 @@ class _CrawledPages:
         self.is_new = self.was_added = True
         counts = PageCounts.of(page)
         counts = counts.with_vector() if with_vector else counts
-        session.pages.words.put(KeptWords(session.collection.catalog.newest, at, *counts))
+        session.pages.words.put(CachedWords(session.collection.catalog.newest_number, at, *counts))
         if number % self._step() == 0 and page.url not in session.topic.examples.urls:
             self._sample[number] = CountedTerms(page.terms)
             session.pages.words.put_terms(page.url, at, page.terms)
@@ -412,7 +412,7 @@ class _CrawledPages:
         self._sample = {number: terms for number, terms in self._sample.items() if number % step == 0}
         if not self._has_all:
             examples = self._session.topic.examples.urls
-            for number, url in enumerate(self._session.collection.catalog.every(step), 1):
+            for number, url in enumerate(self._session.collection.catalog.every_nth_url(step), 1):
                 if number * step not in self._sample and url not in examples:
                     self._sample[number * step] = self._session.pages.terms(url) or {}
             self._has_all = True
@@ -450,7 +450,7 @@ class _CrawledPages:
             session.notify(
                 f"reading {counted(missing, 'page')} from the archive, once; the next time takes a second or so"
             )
-        kept = session.pages.words.after(rows[0].number - 1) if rows else iter(())
+        kept = session.pages.words.words_after(rows[0].number - 1) if rows else iter(())
         words = next(kept, None)
         for number, url, at, _ in rows:
             while words is not None and words.number < number:
@@ -459,11 +459,11 @@ class _CrawledPages:
                 yield url, PageCounts(words.codes, words.counts, words.vector)
             elif (page := session.pages.page(url)) is not None:
                 counts = PageCounts.of(page).with_vector()
-                session.pages.words.put(KeptWords(number, at, *counts))
+                session.pages.words.put(CachedWords(number, at, *counts))
                 yield url, counts
 
 
-def _has_vector_or_none(words: KeptWords) -> bool:
+def _has_vector_or_none(words: CachedWords) -> bool:
     """Whether a page's vector is of the table's dimensions, or not made yet: who kept it may be somebody else."""
     vector = words.vector
     return not len(vector) or (len(vector) == builtin_embedding().dimensions and bool(np.isfinite(vector).all()))

@@ -41,7 +41,7 @@ def neighbours_view(folder: Path, url: Url) -> NeighboursView:
         links = catalog.links(row.number)
         shown = links[:MAX_NEIGHBOURS]
         wanted = Selection(urls=frozenset(link.target for link in shown))
-        known = {each.url: each for each in catalog.facts(wanted, "oldest", MAX_NEIGHBOURS)}
+        known = {each.url: each for each in catalog.short_pages(wanted, "oldest", MAX_NEIGHBOURS)}
         parents = catalog.parents(row.url, limit=MAX_NEIGHBOURS + 1)
     return NeighboursView(
         url=row.url,

@@ -10,8 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa.collection import Collection
-from lycosa.collection.queries import FactsOrder, Selection
-from lycosa.collection.rows import PageFacts, PageRow
+from lycosa.collection.queries import Selection, ShortPageOrder
+from lycosa.collection.rows import PageRow, ShortPageRow
 from lycosa.collection.search_index import MAX_EXAMINED, MAX_FACETED, SNIPPET
 from lycosa.run.export import LABELS, labels_of, moment_of
 from lycosa.run.open import main_text_of, open_for_reading
@@ -96,7 +96,7 @@ class _Found(Struct, frozen=True):
     hits: list[HitLine]
     total: int
     is_partial: bool
-    first: Sequence[PageFacts]  # of the first answers
+    first: Sequence[ShortPageRow]  # of the first answers
 
 
 def search_view(folder: Path, asked: SearchRequest, *, now: float, is_typed: bool = False) -> SearchView:
@@ -148,13 +148,13 @@ def _by_words(
     def choose(urls: Sequence[str]) -> Sequence[str]:
         candidates = frozenset(map(Url, urls))
         narrowed = replace(wanted, urls=candidates if wanted.urls is None else candidates & wanted.urls)
-        facts = catalog.facts(narrowed, asked.order or "newest", MAX_EXAMINED)
+        facts = catalog.short_pages(narrowed, asked.order or "newest", MAX_EXAMINED)
         if asked.order:
             return [each.url for each in facts]
         kept = {each.url for each in facts}
         return [url for url in urls if url in kept]
 
-    found = collection.search.find(
+    found = collection.search.search_page(
         query,
         offset=(asked.page - 1) * HITS_PER_PAGE,
         limit=HITS_PER_PAGE,
@@ -162,16 +162,16 @@ def _by_words(
         language=asked.language or None,
         choose=choose if is_chosen or asked.order else None,
     )
-    first = catalog.facts(Selection(urls=frozenset(map(Url, found.first))), "newest", MAX_FACETED)
+    first = catalog.short_pages(Selection(urls=frozenset(map(Url, found.facet_urls))), "newest", MAX_FACETED)
     return _Found([hit_line(hit, labels) for hit in found.hits], found.total, found.is_partial, first)
 
 
 def _all_pages(collection: Collection, asked: SearchRequest, wanted: Selection, labels: Mapping[Url, str]) -> _Found:
     """Pages of the catalog, by default most relevant first."""
     catalog = collection.catalog
-    order: FactsOrder = asked.order or "relevance"
+    order: ShortPageOrder = asked.order or "relevance"
     start = (asked.page - 1) * HITS_PER_PAGE
-    first = catalog.facts(wanted, order, max(MAX_FACETED, start + HITS_PER_PAGE))
+    first = catalog.short_pages(wanted, order, max(MAX_FACETED, start + HITS_PER_PAGE))
     rows = [row for each in first[start : start + HITS_PER_PAGE] if (row := catalog.page(each.url)) is not None]
     hits = [_listed(collection, row, labels) for row in rows]
     return _Found(hits, catalog.count_selected(wanted), False, first[:MAX_FACETED])
@@ -189,7 +189,7 @@ def _listed(collection: Collection, row: PageRow, labels: Mapping[Url, str]) -> 
     )
 
 
-def _facets(first: Sequence[PageFacts], labels: Mapping[Url, str], now: float) -> list[Facet]:
+def _facets(first: Sequence[ShortPageRow], labels: Mapping[Url, str], now: float) -> list[Facet]:
     """The facets of some pages, with counts of their values."""
     begins = {period: moment_of(period, now=now) for period in PERIODS}
     shares = {name: [getattr(each, name) or 0.0 for each in first] for name in ("relevance", "standing")}

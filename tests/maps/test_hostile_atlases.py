@@ -223,8 +223,8 @@ def test_a_million_ties_of_one_page_are_cut(path):
     )
     with Atlas(path) as atlas:
         portal = atlas.portals_of("bees")[0]
-        assert max(len(atlas.links_of(url_of(number), "bees")) for number in range(200)) == 10_000
-        assert len(atlas.links_of(portal, "bees")) == 10_000
+        assert max(len(atlas.ties_of(url_of(number), "bees")) for number in range(200)) == 10_000
+        assert len(atlas.ties_of(portal, "bees")) == 10_000
         assert atlas.left_out["more than 10000 ties of one page"] > 90_000
 
 
@@ -242,7 +242,7 @@ def test_more_portals_than_one_page_may_lead_to_are_all_in_the_map(path):
         crawl_map = atlas.crawl_map("bees")
         assert len(crawl_map) == 30_201
         assert len(crawl_map.portals) > 30_000
-        assert len(crawl_map.links_of(crawl_map.portals[0])) == 10_000
+        assert len(crawl_map.ties_of(crawl_map.portals[0])) == 10_000
         assert not atlas.left_out
 
 

@@ -409,9 +409,9 @@ def _is_written_by_lycosa(stream: BinaryIO) -> bool:
 def _end_of_complete_groups(stream: BinaryIO, complete_up_to: int) -> int:
     """Where to truncate a file of Lycosa so that it ends with a complete group; 0 if no event would remain.
 
-    Unfinished are a torn record, and a response or revisit of Lycosa, with or without its request, without the metadata
-    record that completes it. The file is assumed complete up to `complete_up_to`
-    if a record may begin there, or nothing follows.
+    Unfinished are a torn record, of which only the beginning was written, and a response or revisit of Lycosa, with or
+    without its request, without the metadata record that completes it. The file is assumed complete up to
+    `complete_up_to` if a record may begin there, or nothing follows.
     """
     size = stream.seek(0, os.SEEK_END)
     end = complete_up_to

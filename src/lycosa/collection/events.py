@@ -20,18 +20,18 @@ from lycosa.vocabulary.records import (
 
 
 class RecordLocation(NamedTuple):
-    """The location of an event's first record; its other records follow directly."""
+    """The location of an event's first record, called `place` in rows; its other records follow directly."""
 
-    file: str
-    offset: Count
-    length: Count
+    file: str  # name of the WARC file
+    offset: Count  # bytes
+    length: Count  # bytes, compressed
 
 
 class ArchivePosition(NamedTuple):
     """A position in the archive: after everything in earlier files, and in this file up to the offset."""
 
-    file: str
-    offset: Count
+    file: str  # name of the WARC file
+    offset: Count  # bytes
 
 
 class RunStart(Struct, frozen=True, tag_field="lycosa", tag="run"):

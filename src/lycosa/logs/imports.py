@@ -385,7 +385,7 @@ def _stored_in_same_period(found: Accesses, log: LogFile) -> Accesses:
 
 
 def _write_urls(log: LogFile, found: Accesses, pages: PageNumbers) -> Accesses:
-    """Writes the new pages that have views left, and numbered after the stored ones; returns renumbered views."""
+    """Writes the new pages that have views left, numbered after the stored ones; returns the renumbered views."""
     new = pages.new()
     viewed = np.unique(found.pages)
     viewed = viewed[viewed >= pages.known]

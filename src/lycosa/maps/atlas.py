@@ -134,9 +134,9 @@ class AtlasReader:
     def portals_of(self, topic: str) -> tuple[Url, ...]:
         return self.crawl_map(topic).portals
 
-    def links_of(self, url: Url, topic: str) -> tuple[Url, ...]:
+    def ties_of(self, url: Url, topic: str) -> tuple[Url, ...]:
         """The ties of a page in the map of a topic."""
-        return self.crawl_map(topic).links_of(url)
+        return self.crawl_map(topic).ties_of(url)
 
     def crawl_map(self, topic: str) -> UrlMap:
         """The map of a topic in memory, without dead pages; the spokes of a dead portal go to the next living one."""

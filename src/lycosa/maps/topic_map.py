@@ -46,7 +46,7 @@ class TopicMap(Struct, frozen=True, dict=True):
     def __len__(self) -> int:
         return len(self.portals) + len(self.portal_of)
 
-    def links_of(self, node: int) -> tuple[int, ...]:
+    def ties_of(self, node: int) -> tuple[int, ...]:
         """The ties of a page: of a portal its spokes and the other portals, of a spoke its portal."""
         if node in self.spokes:
             return self.spokes[node] + tuple(portal for portal in self.portals if portal != node)
@@ -70,7 +70,7 @@ class UrlMap:
     def __len__(self) -> int:
         return len(self.portals) + len(self.portal_of)
 
-    def links_of(self, url: Url) -> tuple[Url, ...]:
+    def ties_of(self, url: Url) -> tuple[Url, ...]:
         """The ties of a page: of a portal its spokes and other portals, at most MAX_LINKS; of a spoke its portal."""
         index = self._index_of.get(url)
         if index is not None:

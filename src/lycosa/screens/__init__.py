@@ -2,5 +2,5 @@
 
 Everything shown was written by strangers, and every program on the machine can reach the port: `access_control` decides
 which requests are answered, `library` which folders can be named at all. `app` has the routes; every other module
-computes the view of a screen, which a template of the same name renders.
+computes what a screen shows, its view, which a template renders.
 """

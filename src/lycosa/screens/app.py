@@ -186,10 +186,10 @@ class Screens:
     # ------------------------------------------------------------ HTML
 
     async def collections(self, request: Request) -> Response:
-        found = await self._in_thread(self._cards, parameters.page(request))
+        view = await self._in_thread(self._cards, parameters.page(request))
         atlases = await self._in_thread(atlas_list, self._library)
         studies = await self._in_thread(self._studies.page, 1)
-        return self._render("collections.html", view=found, atlases=len(atlases.atlases), studies=studies.total)
+        return self._render("collections.html", view=view, atlases=len(atlases.atlases), studies=studies.total)
 
     async def collection(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -197,22 +197,22 @@ class Screens:
         card = await self._in_thread(self._card, name)
         if card.problem:
             return self._render("problem.html", card=card, name=name, tab="overview")
-        found = await self._in_thread(self._overviews.collection, name, folder)
+        view = await self._in_thread(self._overviews.collection, name, folder)
         atlas = await self._in_thread(atlas_of, self._library, folder)
         has_peers = is_configured(folder) and not self._access.read_only
-        return self._render("collection.html", view=found, name=name, tab="overview", atlas=atlas, has_peers=has_peers)
+        return self._render("collection.html", view=view, name=name, tab="overview", atlas=atlas, has_peers=has_peers)
 
     async def search(self, request: Request) -> Response:
-        found = await self._search(request, is_typed="typed" in request.query_params)
+        view = await self._search(request, is_typed="typed" in request.query_params)
         template = "results.html" if "part" in request.query_params else "search.html"
-        return self._render(template, view=found, name=request.path_params["name"], tab="search")
+        return self._render(template, view=view, name=request.path_params["name"], tab="search")
 
     async def page(self, request: Request) -> Response:
         folder = self._library.folder(request.path_params["name"])
-        found = await self._in_thread(page_view, folder, parameters.url(request))
+        view = await self._in_thread(page_view, folder, parameters.url(request))
         name, message = request.path_params["name"], _LABEL_MESSAGES.get(request.query_params.get("label", ""), "")
-        status = 404 if found.state == "unknown" else 200
-        return self._render("page.html", status=status, view=found, name=name, tab="search", message=message)
+        status = 404 if view.state == "unknown" else 200
+        return self._render("page.html", status=status, view=view, name=name, tab="search", message=message)
 
     async def stored(self, request: Request) -> Response:
         """The stored copy of a page, for a sandboxed frame: opaque origin, no scripts, requests or cookies."""
@@ -226,23 +226,23 @@ class Screens:
         return HTMLResponse(html.encode("utf-8", "replace"), headers=headers)
 
     async def frontier(self, request: Request) -> Response:
-        found = await self._frontier(request)
-        return self._render("frontier.html", view=found, name=request.path_params["name"], tab="frontier")
+        view = await self._frontier(request)
+        return self._render("frontier.html", view=view, name=request.path_params["name"], tab="frontier")
 
     async def versions(self, request: Request) -> Response:
-        found = await self._versions(request)
-        return self._render("versions.html", view=found, name=request.path_params["name"], tab="search")
+        view = await self._versions(request)
+        return self._render("versions.html", view=view, name=request.path_params["name"], tab="search")
 
     async def neighbours(self, request: Request) -> Response:
         folder = self._library.folder(request.path_params["name"])
-        found = await self._in_thread(neighbours_view, folder, parameters.url(request))
-        return self._render("neighbours.html", view=found, name=request.path_params["name"], tab="search")
+        view = await self._in_thread(neighbours_view, folder, parameters.url(request))
+        return self._render("neighbours.html", view=view, name=request.path_params["name"], tab="search")
 
     async def refresh(self, request: Request) -> Response:
         name = request.path_params["name"]
-        found = await self._refresh(request)
+        view = await self._refresh(request)
         problem = self._failure_output(self._library.folder(name))
-        return self._render("refresh.html", view=found, name=name, tab="refresh", problem=problem)
+        return self._render("refresh.html", view=view, name=name, tab="refresh", problem=problem)
 
     async def start_refresh(self, request: Request) -> Response:
         name, form = request.path_params["name"], request.scope[FORM]
@@ -253,8 +253,8 @@ class Screens:
     async def export(self, request: Request) -> Response:
         name = request.path_params["name"]
         asked = parameters.export_request(request)
-        found = await self._in_thread(export_view, self._library.folder(name), asked)
-        return self._render("export.html", view=found, name=name, tab="export")
+        view = await self._in_thread(export_view, self._library.folder(name), asked)
+        return self._render("export.html", view=view, name=name, tab="export")
 
     async def export_file(self, request: Request) -> Response:
         """Pages as a download."""
@@ -269,17 +269,17 @@ class Screens:
         return await self._peers(request.path_params["name"], request.scope[FORM].get("q", "")[:1_000])
 
     async def compare(self, request: Request) -> Response:
-        found = await self._comparison(request)
+        view = await self._comparison(request)
         names = self._library.names()[:_MAX_CHOICES]
-        return self._render("compare.html", view=found, names=names)
+        return self._render("compare.html", view=view, names=names)
 
     async def atlases(self, request: Request) -> Response:
         return self._render("atlases.html", view=await self._in_thread(atlas_list, self._library))
 
     async def atlas(self, request: Request) -> Response:
-        found = await self._atlas(request)
-        pictures = Markup(map_picture(found)), Markup(citations_picture(found))
-        return self._render("atlas.html", view=found, picture=pictures[0], citations=pictures[1])
+        view = await self._atlas(request)
+        pictures = Markup(map_picture(view)), Markup(citations_picture(view))
+        return self._render("atlas.html", view=view, picture=pictures[0], citations=pictures[1])
 
     async def studies(self, request: Request) -> Response:
         return self._render("studies.html", view=await self._in_thread(self._studies.page, parameters.page(request)))
@@ -296,8 +296,8 @@ class Screens:
     async def crawl(self, request: Request) -> Response:
         name = request.path_params["name"]
         folder = self._library.folder(name)
-        found = await self._in_thread(self._live, name, folder)
-        return self._render("crawl.html", view=found, name=name, tab="crawl", problem=self._failure_output(folder))
+        view = await self._in_thread(self._live, name, folder)
+        return self._render("crawl.html", view=view, name=name, tab="crawl", problem=self._failure_output(folder))
 
     async def steer_crawl(self, request: Request) -> Response:
         name, form = request.path_params["name"], request.scope[FORM]
@@ -341,8 +341,8 @@ class Screens:
 
     async def teach(self, request: Request) -> Response:
         name = request.path_params["name"]
-        found = await self._in_thread(self._queue(self._library.folder(name)).view)
-        return self._render("teach.html", view=found, name=name, tab="teach")
+        view = await self._in_thread(self._queue(self._library.folder(name)).view)
+        return self._render("teach.html", view=view, name=name, tab="teach")
 
     async def answer(self, request: Request) -> Response:
         name, form = request.path_params["name"], request.scope[FORM]
@@ -405,10 +405,10 @@ class Screens:
         return _json(await self._refresh(request))
 
     async def api_compare(self, request: Request) -> Response:
-        found = await self._comparison(request)
-        if found is None:
+        view = await self._comparison(request)
+        if view is None:
             raise UsageError("which two? give one and other, the names of collections")
-        return _json(found)
+        return _json(view)
 
     async def api_atlases(self, request: Request) -> Response:
         return _json(await self._in_thread(atlas_list, self._library))
@@ -492,8 +492,8 @@ class Screens:
         folder = self._library.folder(name)
         if self._access.read_only:
             raise UsageError("read-only screens ask no peers")
-        found = await self._in_thread(peers_view, folder, query)
-        return self._render("peers.html", view=found, name=name, tab="overview")
+        view = await self._in_thread(peers_view, folder, query)
+        return self._render("peers.html", view=view, name=name, tab="overview")
 
     async def _comparison(self, request: Request) -> Comparison | None:
         """The comparison of the two requested sides; None unless both are named."""
@@ -519,8 +519,8 @@ class Screens:
         return self._queues.setdefault(folder, TeachingQueue(folder))
 
     def _cards(self, page: int) -> CollectionList:
-        found = self._overviews.cards({name: self._library.folder(name) for name in self._library.names()}, page)
-        return replace(found, collections=[self._redacted(card) for card in found.collections])
+        view = self._overviews.cards({name: self._library.folder(name) for name in self._library.names()}, page)
+        return replace(view, collections=[self._redacted(card) for card in view.collections])
 
     def _card(self, name: str) -> CollectionCard:
         return self._redacted(self._overviews.card(name, self._library.folder(name)))
@@ -534,10 +534,10 @@ class Screens:
 
     async def _search(self, request: Request, *, is_typed: bool = False) -> SearchView:
         folder, asked = self._library.folder(request.path_params["name"]), parameters.search_request(request)
-        found = await self._in_thread(search_view, folder, asked, now=time.time(), is_typed=is_typed)
-        if found.not_indexed and not self._access.read_only:
+        view = await self._in_thread(search_view, folder, asked, now=time.time(), is_typed=is_typed)
+        if view.not_indexed and not self._access.read_only:
             self._update_index_in_background(folder)
-        return found
+        return view
 
     def _update_index_in_background(self, folder: Path) -> None:
         """Adds the pages that a crawl left out to the search index, in the background; fails while a crawl runs."""

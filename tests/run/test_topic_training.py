@@ -399,6 +399,21 @@ def test_with_negatives_given_there_is_no_background(two_topics: Path, trainings
     assert not any("off-topic examples" in line for line in messages)
 
 
+@pytest.mark.parametrize(("negatives", "is_kept"), [("bad.txt", False), ("few.txt", True)])
+def test_terms_of_pages_are_kept_for_training_only_where_it_needs_them(
+    two_topics: Path, negatives: str, is_kept: bool
+) -> None:
+    topic = replace(load_recipe(two_topics).topic, negatives=negatives)
+    crawl(two_topics, TWO_TOPICS, 12, topic=topic)
+    with opened(two_topics, topic=topic) as session:
+        found = [
+            session.pages.words.terms(row.url, row.at)
+            for row in session.collection.catalog.page_scores(latest=12)
+            if row.url not in session.topic.examples.urls
+        ]
+    assert found and all((terms is not None) == is_kept for terms in found)
+
+
 def test_with_few_negatives_the_background_and_the_crawl_count_too(two_topics: Path, trainings: list[Training]) -> None:
     messages: list[str] = []
     topic = replace(load_recipe(two_topics).topic, negatives="few.txt")

@@ -371,8 +371,9 @@ class _Rejudged(NamedTuple):
 class _CrawledPages:
     """The word counts of pages of a collection: of a sample, for training, and of the latest, to score them again.
 
-    Of n pages, every k-th is in the sample, where k is n / 200 rounded up to a power of 2; examples are excluded. Word
-    counts are kept in the folder (`PageWords`); missing ones are read from the archive.
+    Of n pages, every k-th is in the sample, where k is n / 200 rounded up to a power of 2; examples are excluded. If
+    the user gave enough negatives, the sample is not needed, and empty. Word counts are kept in the folder
+    (`PageWords`); missing ones are read from the archive.
     """
 
     def __init__(self, session: Session):
@@ -392,7 +393,8 @@ class _CrawledPages:
         counts = PageCounts.of(page)
         counts = counts.with_vector() if with_vector else counts
         session.pages.words.put(CachedWords(session.collection.catalog.newest_number, at, *counts))
-        if number % self._step() == 0 and page.url not in session.topic.examples.urls:
+        topic = session.topic
+        if topic.wants_background and number % self._step() == 0 and page.url not in topic.examples.urls:
             self._sample[number] = CountedTerms(page.terms)
             session.pages.words.put_terms(page.url, at, page.terms)
 

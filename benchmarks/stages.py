@@ -20,7 +20,7 @@ from typing import Any
 
 from lycosa.collection.archive import Archive
 from lycosa.collection.catalog import Catalog
-from lycosa.collection.page_words import KeptWords, PageWords
+from lycosa.collection.page_words import CachedWords, PageWords
 from lycosa.collection.search_index import SearchIndex
 from lycosa.frontier.durable import DurableFrontier
 from lycosa.reading import Reader, main_text, reader
@@ -123,7 +123,7 @@ def kept_words(folder: Path, visits: list[Visit]) -> None:
     words = PageWords(folder / "words.sqlite", made_by="benchmark")
     for number, visit in enumerate(visits, 1):
         if visit.page:
-            words.put(KeptWords(number, visit.fetch.at, *PageCounts.of(visit.page)))
+            words.put(CachedWords(number, visit.fetch.at, *PageCounts.of(visit.page)))
     words.commit()
     words.close()
 

@@ -15,7 +15,7 @@ import msgspec
 
 from lycosa import __version__
 from lycosa.collection import Collection
-from lycosa.collection.rows import Freshness, LatestChange, PageRow, RunRow
+from lycosa.collection.rows import ChangeRow, Freshness, PageRow, RunRow
 from lycosa.frontier.durable import count_waiting
 from lycosa.pictures import Bar, Series, VerticalLine, bar_chart, bin_counts, histogram, line_chart
 from lycosa.pictures.heat_map import heat_map
@@ -206,7 +206,7 @@ def _run_figures(run: RunRow, next_first_page: int) -> RunFigures:
     )
 
 
-def _freshness_figures(freshness: Freshness, changes: list[LatestChange]) -> FreshnessFigures | None:
+def _freshness_figures(freshness: Freshness, changes: list[ChangeRow]) -> FreshnessFigures | None:
     if freshness.oldest_look is None or freshness.latest_look is None:
         return None
     return FreshnessFigures(

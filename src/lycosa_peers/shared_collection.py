@@ -311,7 +311,7 @@ class SharedCollection:
         self.counts: Counter[str] = Counter()
         self.error: CollectionError | None = None
         self._load()
-        self._index.with_all(
+        self._index.search_all_words(
             ("any",), limit=1, where=lambda url: False
         )  # raises if the index cannot be used; `find` would show it as empty
 
@@ -329,7 +329,7 @@ class SharedCollection:
             return LookupResult()
         self._texts.begin()
         try:
-            found = self._index.with_all(words, limit=max_hits, where=where)
+            found = self._index.search_all_words(words, limit=max_hits, where=where)
             hits = tuple(self._hit(hit.url, hit.snippet, codes_of(words)) for hit in found)
         except CollectionError as error:  # usually, another process is rewriting the index
             self.counts["index_unusable"] += 1

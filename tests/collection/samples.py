@@ -40,7 +40,7 @@ def decode(body: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:
     return content, len(content) == limit
 
 
-def searchable(fetch: Fetch, page: Page | None) -> SearchableText:
+def extract_text(fetch: Fetch, page: Page | None) -> SearchableText:
     if page is not None:
         return SearchableText(page.title, page.text)
     title = fetch.content.partition(b"<title>")[2].partition(b"</title>")[0].decode("utf-8", "replace")
@@ -145,7 +145,7 @@ def archive_in(folder: Path, *, writable: bool = True, max_bytes: int = 1 << 30)
 def collection_in(folder: Path, *, writable: bool = True, **more: object) -> Collection:
     clock = SimulatedClock(1.7e9)
     return Collection.open(
-        folder, clock=clock, decode=decode, searchable=searchable, software="lycosa/0", writable=writable, **more
+        folder, clock=clock, decode=decode, extract_text=extract_text, software="lycosa/0", writable=writable, **more
     )
 
 

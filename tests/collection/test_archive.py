@@ -38,8 +38,7 @@ from lycosa.collection import (
 )
 from lycosa.collection.cdxj import index_path, surt
 from lycosa.collection.event_records import decode_event, encode_event, groups
-from lycosa.collection.warc import CHUNK, records
-from lycosa.collection.warc import record as warc_record
+from lycosa.collection.warc import CHUNK, encode_record, read_records
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Url, Visit
 
@@ -201,15 +200,15 @@ def test_records_are_whole_wherever_they_meet_the_edge_of_a_read(tmp_path):
     archive.recover(None)
     assert the_file(tmp_path).stat().st_size == size
     with the_file(tmp_path).open("rb") as stream:
-        ends = [(record.offset, record.offset + record.length) for record in records(stream)]
+        ends = [(record.offset, record.offset + record.length) for record in read_records(stream)]
     assert [end for _, end in ends[:-1]] == [start for start, _ in ends[1:]]
 
 
 @pytest.mark.parametrize("before_the_edge", range(60))
 def test_a_record_may_begin_just_before_the_edge_of_a_read(before_the_edge):
     first = gzip_member_of(CHUNK - before_the_edge)
-    second = warc_record("metadata", "<urn:b>", "2020-01-01T00:00:00Z", "text/plain", b"second")
-    found = list(records(io.BytesIO(first + second)))
+    second = encode_record("metadata", "<urn:b>", "2020-01-01T00:00:00Z", "text/plain", b"second")
+    found = list(read_records(io.BytesIO(first + second)))
     assert [(record.offset, record.block[-6:]) for record in found][-1] == (len(first), b"second")
     assert len(found) == 2
 
@@ -219,7 +218,7 @@ def gzip_member_of(length: int) -> bytes:
     noise = random.Random(1).randbytes(length)
     size = length - 300
     for _ in range(20):
-        member = warc_record("metadata", "<urn:a>", "2020-01-01T00:00:00Z", "text/plain", noise[:size])
+        member = encode_record("metadata", "<urn:a>", "2020-01-01T00:00:00Z", "text/plain", noise[:size])
         if len(member) == length:
             return member
         size += length - len(member)
@@ -501,7 +500,7 @@ def test_what_a_kill_left_of_forgetting_is_swept_away(tmp_path):
 )
 def test_what_an_event_says_is_archived_under_a_uri_of_its_own(event: Event, uri: str) -> None:
     *_, member = encode_event(event, lambda: "<urn:uuid:1>").members
-    (record,) = records(io.BytesIO(member))
+    (record,) = read_records(io.BytesIO(member))
     assert (record.kind, record.headers["warc-target-uri"]) == ("metadata", uri)
 
 
@@ -509,14 +508,14 @@ def test_only_answers_and_requests_are_archived_under_the_url_of_a_page(tmp_path
     written(tmp_path, every_kind_of_event())
     with the_file(tmp_path).open("rb") as stream:
         about_pages = {
-            each.kind for each in records(stream) if each.headers.get("warc-target-uri", "").startswith("http")
+            each.kind for each in read_records(stream) if each.headers.get("warc-target-uri", "").startswith("http")
         }
     assert about_pages == {"response", "revisit", "request"}
 
 
 def as_version_0_1_wrote(member: bytes) -> bytes:
     """A metadata record with the URL of the page as its target; other records as they are."""
-    (each,) = records(io.BytesIO(member))
+    (each,) = read_records(io.BytesIO(member))
     target = each.headers.get("warc-target-uri", "")
     if each.kind != "metadata" or "http" not in target:
         return member
@@ -524,14 +523,14 @@ def as_version_0_1_wrote(member: bytes) -> bytes:
     lines = [line for line in head.decode().split("\r\n") if line.startswith(("WARC-Concurrent", "WARC-Refers"))]
     lines.insert(0, f"WARC-Target-URI: {target[target.index('http') :]}")
     date, ident = each.headers["warc-date"], each.headers["warc-record-id"]
-    return warc_record("metadata", ident, date, "application/json", each.block, *lines)
+    return encode_record("metadata", ident, date, "application/json", each.block, *lines)
 
 
 def test_a_file_begun_by_version_0_1_is_read_indexed_and_continued(tmp_path):
     events = every_kind_of_event()
     written(tmp_path / "new", events)
     with the_file(tmp_path / "new").open("rb") as stream:
-        members = [(each.offset, each.length) for each in records(stream)]
+        members = [(each.offset, each.length) for each in read_records(stream)]
     data = the_file(tmp_path / "new").read_bytes()
     old = tmp_path / "old" / the_file(tmp_path / "new").name
     old.parent.mkdir()

@@ -57,7 +57,7 @@ def test_what_is_recorded_is_found_when_opened_again(tmp_path):
 
 @pytest.mark.parametrize("batch", [3, 1000])
 def test_a_rebuild_gives_the_same_collection(tmp_path, batch):
-    with collection_in(tmp_path, batch=batch, max_bytes=8000) as collection:
+    with collection_in(tmp_path, index_batch=batch, max_bytes=8000) as collection:
         for number in range(20):
             collection.record(visit(url(number), number / 20, found_on=url(0)))
             if number % 4 == 0:
@@ -78,7 +78,7 @@ import os, signal, sys
 from pathlib import Path
 from collection.samples import collection_in, visit
 from lycosa.vocabulary.records import Url
-collection = collection_in(Path(sys.argv[1]), batch=5)
+collection = collection_in(Path(sys.argv[1]), index_batch=5)
 first = collection.catalog.count()
 for number in range(first, 40):
     collection.record(visit(Url(f"http://host{number % 3}.example/{number}"), 0.5, at=1.7e9 + number))
@@ -94,7 +94,7 @@ def test_after_kills_nothing_is_lost_and_nothing_is_double(tmp_path):
         assert Process(KILLED, tmp_path, after).wait() == -signal.SIGKILL
         with next(iter((tmp_path / "archive").glob("*.warc.gz"))).open("ab") as stream:
             stream.write(b"\x1f\x8b\x08half a record")
-        with collection_in(tmp_path, batch=5) as collection:
+        with collection_in(tmp_path, index_batch=5) as collection:
             replay(collection)
     with collection_in(tmp_path, writable=False) as collection:
         pages = list(collection.catalog.pages())
@@ -117,7 +117,7 @@ def test_a_lost_index_is_made_again_from_the_archive(tmp_path):
 
 
 def test_a_page_fetched_again_is_found_by_its_new_words_only(tmp_path):
-    with collection_in(tmp_path, batch=1) as collection:
+    with collection_in(tmp_path, index_batch=1) as collection:
         for title in ("Tarantula", "Huntsman"):
             collection.record(visit(HOME, page=page_of(HOME, title=title)))
             collection.record(visit(WOLF))
@@ -276,7 +276,7 @@ def test_a_collection_never_crawled_names_the_way_out(tmp_path):
 @pytest.mark.parametrize("size", [30_000, 150_000, 400_000])
 def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path, size):
     collection_in(tmp_path).close()
-    collection = collection_in(tmp_path, batch=100)
+    collection = collection_in(tmp_path, index_batch=100)
     recorded = 0
     with files_no_longer_than(size), pytest.raises(CollectionError) as error:
         for recorded in range(5000):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lycosa.collection import arrow_tables, export_folders
 from lycosa.collection.export import COLUMNS
 from lycosa.collection.export_folders import (
-    About,
+    CollectionInfo,
     file_name,
     front_matter,
     write_dataset_folder,
@@ -26,7 +26,7 @@ from lycosa.vocabulary.files import new_folder
 TEXTS = st.text(
     st.sampled_from("./\\\\:*?\"<>|-_ \n\r\t\0'{}[]&!%@`#,~aZ0é蜂\x1b\x85\u2028\ufeff\ud800\U0001f41dCON"), max_size=60
 ) | st.text(max_size=60)
-ABOUT = About("bees", "", "Lycosa 0")
+ABOUT = CollectionInfo("bees", "", "Lycosa 0")
 
 
 @given(st.integers(1, 10**7), TEXTS, TEXTS)
@@ -97,7 +97,7 @@ def test_a_dataset_of_nothing_has_its_columns(tmp_path):
 
 @pytest.mark.parametrize("topic", ["", "bees <b>&amp;</b>\n---\n# heading [x](y)"])
 def test_a_card_says_what_the_user_said(tmp_path, topic):
-    write_dataset_folder(iter(random_rows(3)), tmp_path, COLUMNS, About('a "b": c', topic, "Lycosa 0"))
+    write_dataset_folder(iter(random_rows(3)), tmp_path, COLUMNS, CollectionInfo('a "b": c', topic, "Lycosa 0"))
     card = (tmp_path / "README.md").read_text(encoding="utf-8")
     _, head, body = card.split("---\n", 2)
     assert yaml.safe_load(head)["pretty_name"] == 'a "b": c'

@@ -78,7 +78,7 @@ def test_a_rebuild_killed_while_it_is_installed_is_finished_by_the_next(folder, 
     with collection_in(folder, writable=writable) as collection:
         assert [page.url for page in collection.catalog.pages()] == [HOME, WOLF]
         assert len(collection.search.search("Title")) == 2
-        assert bool(collection.finished_rebuild) is writable
+        assert bool(collection.rebuild_message) is writable
     assert read_journal(folder) is None
     assert not [path.name for path in folder.iterdir() if "rebuilt" in path.name or path.name.endswith(".old")]
 

@@ -72,7 +72,7 @@ def test_a_page_shows_its_newest_version_and_keeps_why_it_was_fetched(folder):
         wolf = collection.catalog.page(WOLF)
         assert (wolf.title, wolf.at, wolf.looked_at, wolf.etag) == ("Jumping", T + 30, T + 41, '"Jumping"')
         assert (wolf.because, wolf.priority, wolf.number) == ({"parent": 0.25, "words": ["a"]}, 0.5, 2)
-        assert collection.catalog.links_of(wolf.number) == {HOME}
+        assert collection.catalog.link_targets(wolf.number) == {HOME}
         assert b"Jumping" in collection.archive.fetch_at(wolf.place).body
         versions = [row for row in collection.catalog.looks(wolf.number) if row.place]
         titles = [b"Wolf spiders", b"Running", b"Jumping"]
@@ -102,7 +102,7 @@ def test_search_knows_the_newest_words_and_nothing_that_has_vanished(tmp_path):
 def test_a_rebuild_gives_the_same_history(folder, batch):
     with collection_in(folder) as collection:
         before = tables(collection)
-    with collection_in(folder, rebuild=True, batch=batch) as collection:
+    with collection_in(folder, rebuild=True, index_batch=batch) as collection:
         replayed(collection)
         assert tables(collection) == before
 

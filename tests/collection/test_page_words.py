@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.collection import page_words
-from lycosa.collection.page_words import KeptWords, PageWords
+from lycosa.collection.page_words import CachedWords, PageWords
 from lycosa.vocabulary.records import Url
 
 HIVE = Url("http://bees.example/hive")
 
 
-def words(number: int, *codes: int, at: float = 1.0) -> KeptWords:
+def words(number: int, *codes: int, at: float = 1.0) -> CachedWords:
     counts = np.array([code % 7 + 1 for code in codes], np.uint64)
-    return KeptWords(number, at, np.array(codes, np.uint64), counts, np.arange(4, dtype=np.float32))
+    return CachedWords(number, at, np.array(codes, np.uint64), counts, np.arange(4, dtype=np.float32))
 
 
 def opened(folder: Path, made_by: str = "1 words") -> PageWords:
@@ -24,7 +24,7 @@ def opened(folder: Path, made_by: str = "1 words") -> PageWords:
 
 
 def numbers(kept: PageWords, after: int = 0) -> list[int]:
-    return [each.number for each in kept.after(after)]
+    return [each.number for each in kept.words_after(after)]
 
 
 def test_words_are_read_back_as_they_were(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_words_are_read_back_as_they_were(tmp_path: Path) -> None:
     kept.put(words(2, 8, at=2.0))
     kept.commit()
     kept.close()
-    first, second, last = opened(tmp_path).after(0)
+    first, second, last = opened(tmp_path).words_after(0)
     assert (first.number, first.codes.tolist(), first.counts.tolist()) == (
         1,
         [3, 2**63 + 5],
@@ -59,7 +59,7 @@ def test_terms_are_read_back_in_their_order(tmp_path_factory: pytest.TempPathFac
 
 
 def test_the_oldest_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_words, "MAX_KEPT", 10)
+    monkeypatch.setattr(page_words, "MAX_CACHED_PAGES", 10)
     monkeypatch.setattr(page_words, "_TRIM_INTERVAL", 5)
     kept = opened(tmp_path)
     for number in range(1, 41):

@@ -12,7 +12,7 @@ from warcio.warcwriter import WARCWriter
 from collection.samples import CARS, HOME, WOLF, archive_in, collection_in, visit
 from lycosa.collection import Stop
 from lycosa.collection.event_records import encode_event
-from lycosa.collection.warc import date_of, record
+from lycosa.collection.warc import date_of, encode_record
 from lycosa.vocabulary.records import Url
 
 STRANGE = Url("http://strange.example/")
@@ -44,7 +44,7 @@ def of_a_newer_version(url: Url = STRANGE) -> bytes:
         "WARC-Refers-To: <urn:uuid:a>",
     )
     block = note % url.encode()
-    metadata = record("metadata", "<urn:uuid:c>", date_of(1.7e9), "application/json", block, *lines)
+    metadata = encode_record("metadata", "<urn:uuid:c>", date_of(1.7e9), "application/json", block, *lines)
     return answer + request + metadata
 
 

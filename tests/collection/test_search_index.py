@@ -304,14 +304,14 @@ def test_an_index_of_an_older_version_is_told_from_one_of_this(tmp_path, forms):
 
 
 def test_answers_come_by_pages_and_can_be_chosen_and_sorted(index):
-    everything = index.find("spiders", limit=2)
-    rest = index.find("spiders", offset=2, limit=2)
+    everything = index.search_page("spiders", limit=2)
+    rest = index.search_page("spiders", offset=2, limit=2)
     assert everything.total == rest.total == 3
     assert {hit.url for hit in (*everything.hits, *rest.hits)} == {page[0] for page in PAGES}
-    assert set(everything.first) == {page[0] for page in PAGES}
-    assert index.find("spiders", host="b.example").total == 1
-    assert index.find("spiders", language="de").total == 0
-    chosen = index.find("spiders", choose=lambda urls: [url for url in urls if url.endswith("orb")])
-    assert [hit.url for hit in chosen.hits] == list(chosen.first) == [PAGES[1][0]]
-    assert [hit.url for hit in index.find("spiders", choose=sorted).hits] == sorted(page[0] for page in PAGES)
-    assert index.find("spiders", limit=0).hits == index.find("spiders", offset=-1).hits == ()
+    assert set(everything.facet_urls) == {page[0] for page in PAGES}
+    assert index.search_page("spiders", host="b.example").total == 1
+    assert index.search_page("spiders", language="de").total == 0
+    chosen = index.search_page("spiders", choose=lambda urls: [url for url in urls if url.endswith("orb")])
+    assert [hit.url for hit in chosen.hits] == list(chosen.facet_urls) == [PAGES[1][0]]
+    assert [hit.url for hit in index.search_page("spiders", choose=sorted).hits] == sorted(page[0] for page in PAGES)
+    assert index.search_page("spiders", limit=0).hits == index.search_page("spiders", offset=-1).hits == ()

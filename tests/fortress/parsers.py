@@ -20,7 +20,7 @@ from lycosa.collection.cdxj import surt
 from lycosa.collection.event_records import decode_event, groups
 from lycosa.collection.foreign import ForeignFetches
 from lycosa.collection.search_query import parse_query
-from lycosa.collection.warc import gzipped, record, records
+from lycosa.collection.warc import encode_record, gzipped, read_records
 from lycosa.logs.formats import FORMATS
 from lycosa.logs.page_urls import page_url
 from lycosa.reading import Reader, main_text, markdown_of
@@ -149,7 +149,7 @@ def _answer(data: bytes) -> None:
 
 
 def _warc(data: bytes) -> None:
-    for each in records(BytesIO(data)):
+    for each in read_records(BytesIO(data)):
         assert 0 <= each.offset < len(data)
     for group in groups(BytesIO(data)):
         with suppress(LycosaError):
@@ -264,10 +264,12 @@ HTML = (
     b"<pre><code class=language-py>x = 1</code></pre><script>var a = '</a>'</script><!-- c -->"
     b"<svg><title>s</title></svg>"
 )
-WARCINFO = gzipped(record("warcinfo", "<urn:uuid:1>", "2026-01-01T00:00:00Z", "application/warc-fields", b"a: b\r\n"))
+WARCINFO = gzipped(
+    encode_record("warcinfo", "<urn:uuid:1>", "2026-01-01T00:00:00Z", "application/warc-fields", b"a: b\r\n")
+)
 RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>x</title>"
 ANSWER = gzipped(
-    record(
+    encode_record(
         "response",
         "<urn:uuid:2>",
         "2026-01-01T00:00:00Z",
@@ -277,7 +279,7 @@ ANSWER = gzipped(
     )
 )
 NOTE = gzipped(
-    record(
+    encode_record(
         "metadata",
         "<urn:uuid:3>",
         "2026-01-01T00:00:00Z",

@@ -192,7 +192,7 @@ def test_a_damaged_index_answers_or_is_refused(tmp_path):
         for query in ("honey word7", 'hon* "word8 word9" title:bees', ""):
             try:
                 index.search(query)
-                index.find(query)
+                index.search_page(query)
                 index.similar(URL)
                 answered += 1
             except LycosaError:
@@ -225,14 +225,14 @@ def test_words_of_other_types_count_as_none(tmp_path, change):
         words.execute("INSERT INTO terms VALUES (?, 1.0, 'bee', zeroblob(4))", (URL,))
         words.commit()
     kept = PageWords(path, made_by="this")
-    assert [each.number for each in kept.after(0)] == [1]
+    assert [each.number for each in kept.words_after(0)] == [1]
     assert kept.terms(URL, 1.0) == {"bee": 0}
     kept.close()
     with closing(sqlite3.connect(path)) as words:
         words.execute(f"UPDATE {change}")
         words.commit()
     kept = PageWords(path, made_by="this")
-    found = list(kept.after(0)) if change.startswith("counts") else kept.terms(URL, 1.0)
+    found = list(kept.words_after(0)) if change.startswith("counts") else kept.terms(URL, 1.0)
     assert not found
     kept.close()
 

@@ -37,10 +37,10 @@ def test_readers_and_pages_read_stand_once():
 
 def test_pages_few_people_read_are_left_out_with_those_who_read_nothing_else():
     access_log = AccessLog.of([("ann", A, 1.0), ("bob", A, 1.0), ("ann", A, 2.0), ("cyd", B, 1.0), ("bob", C, 2.0)])
-    seen = access_log.with_at_least(2)
+    seen = access_log.with_min_users(2)
     assert (list(seen.urls), seen.users, seen.accesses) == ([A], 2, 3)
-    assert access_log.with_at_least(1) is access_log
-    assert access_log.with_at_least(9).accesses == 0
+    assert access_log.with_min_users(1) is access_log
+    assert access_log.with_min_users(9).accesses == 0
 
 
 def test_an_access_counts_half_at_half_life_against_the_newest():
@@ -55,8 +55,8 @@ def test_an_access_counts_half_at_half_life_against_the_newest():
 
 def test_an_empty_log_has_nobody_and_nothing():
     nothing = AccessLog.of([])
-    assert (nothing.users, nothing.accesses, len(nothing.urls), nothing.newest) == (0, 0, 0, None)
-    assert nothing.with_at_least(2).accesses == nothing.aged(3.0).accesses == 0
+    assert (nothing.users, nothing.accesses, len(nothing.urls), nothing.last_access_at) == (0, 0, 0, None)
+    assert nothing.with_min_users(2).accesses == nothing.aged(3.0).accesses == 0
     assert nothing.sample(0.5, seed=1).users == 0
     assert nothing.id_of(A) is None
 
@@ -102,7 +102,7 @@ def test_columns_say_what_the_accesses_say(rows):
 def test_leaving_pages_out_is_as_if_nobody_had_read_them(rows, least):
     people = Counter(url for _, url in {(user, url) for user, url, _ in rows})
     kept = AccessLog.of([row for row in rows if people[row[1]] >= least])
-    left = AccessLog.of(rows).with_at_least(least)
+    left = AccessLog.of(rows).with_min_users(least)
     assert (left.users, left.accesses, set(left.urls)) == (kept.users, kept.accesses, set(kept.urls))
     walks = [
         sorted([each.urls[url] for url in walk_of(each, user)[0]] for user in range(each.users))

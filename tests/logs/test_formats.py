@@ -2,13 +2,13 @@
 
 import pytest
 
-from lycosa.logs.entries import MAYBE_PAGE, PAGE, Drop, classify_request, redacted_shape
+from lycosa.logs.entries import MAYBE_PAGE, PAGE, DropReason, classify_request, redacted_shape
 from lycosa.logs.formats import (
     FORMATS,
-    Ncsa,
-    Squid,
-    Table,
-    W3c,
+    NcsaFormat,
+    SquidFormat,
+    TableFormat,
+    W3cFormat,
     detect_format,
     parse_columns,
     parse_ncsa_time,
@@ -27,109 +27,109 @@ AT = 971_211_336.0  # 10/Oct/2000:13:55:36 -0700
 
 
 def test_a_squid_line():
-    assert Squid()(SQUID) == (b"10.105.21.199", 1157689312.049, PAGE, b"http://a.org/b.html")
+    assert SquidFormat()(SQUID) == (b"10.105.21.199", 1157689312.049, PAGE, b"http://a.org/b.html")
 
 
 def test_a_squid_line_that_names_a_person_is_theirs():
-    assert Squid()(SQUID.replace(b" - DIRECT", b" ann DIRECT"))[0] == b"ann"
+    assert SquidFormat()(SQUID.replace(b" - DIRECT", b" ann DIRECT"))[0] == b"ann"
 
 
 @pytest.mark.parametrize(
     ("old", "new", "wanted"),
     [
-        (b"GET", b"CONNECT", Drop.CONNECT),
-        (b"GET", b"POST", Drop.METHOD),
-        (b"/200", b"/404", Drop.FAILED),
-        (b"/200", b"/000", Drop.FAILED),
-        (b"/200", b"/302", Drop.MOVED),
-        (b"/200", b"/206", Drop.STATUS),
+        (b"GET", b"CONNECT", DropReason.CONNECT),
+        (b"GET", b"POST", DropReason.NOT_GET),
+        (b"/200", b"/404", DropReason.FAILED),
+        (b"/200", b"/000", DropReason.FAILED),
+        (b"/200", b"/302", DropReason.MOVED),
+        (b"/200", b"/206", DropReason.OTHER_STATUS),
         (b"/200", b"/304", PAGE),
-        (b"/200", b"/x", Drop.BROKEN),
-        (b"text/html", b"image/gif", Drop.KIND),
+        (b"/200", b"/x", DropReason.BROKEN),
+        (b"text/html", b"image/gif", DropReason.NOT_A_PAGE),
         (b"text/html", b"-", MAYBE_PAGE),
         (b"text/html", b"text/html Mozilla/5.0 more\r", PAGE),
         (b"text/html", b"text/HTML;charset=utf-8", PAGE),
-        (b"1157689312.049", b"yesterday", Drop.TIME),
-        (b" text/html", b"", Drop.BROKEN),
+        (b"1157689312.049", b"yesterday", DropReason.BAD_TIME),
+        (b" text/html", b"", DropReason.BROKEN),
     ],
 )
 def test_what_a_squid_line_is_dropped_for(old, new, wanted):
-    assert Squid()(SQUID.replace(old, new))[2] == wanted
+    assert SquidFormat()(SQUID.replace(old, new))[2] == wanted
 
 
 @pytest.mark.parametrize("line", [NCSA, COMBINED, NCSA.replace(b" HTTP/1.0", b"")])
 def test_an_ncsa_line(line):
-    assert Ncsa()(line) == (b"127.0.0.1", AT, MAYBE_PAGE, b"/a.html")
+    assert NcsaFormat()(line) == (b"127.0.0.1", AT, MAYBE_PAGE, b"/a.html")
 
 
 def test_an_ncsa_line_by_somebody_with_a_name():
-    assert Ncsa()(NCSA.replace(b"- - [", b"- Ann Lee ["))[0] == b"Ann Lee"
+    assert NcsaFormat()(NCSA.replace(b"- - [", b"- Ann Lee ["))[0] == b"Ann Lee"
 
 
 def test_a_proxy_may_write_whole_urls_into_an_ncsa_line():
-    assert Ncsa()(NCSA.replace(b"/a.html", b"http://b.org/c"))[3] == b"http://b.org/c"
+    assert NcsaFormat()(NCSA.replace(b"/a.html", b"http://b.org/c"))[3] == b"http://b.org/c"
 
 
 @pytest.mark.parametrize(
     ("line", "wanted"),
     [
-        (NCSA.replace(b"Oct", b"Okt"), Drop.TIME),
-        (NCSA.replace(b"10/Oct", b"31/Feb"), Drop.TIME),
-        (NCSA.replace(b"GET /a.html HTTP/1.0", rb"\x16\x03\x01"), Drop.BROKEN),
-        (NCSA.replace(b"200", b"abc"), Drop.BROKEN),
-        (NCSA[:40], Drop.BROKEN),
-        (b"", Drop.EMPTY),
-        (b"# a comment", Drop.EMPTY),
+        (NCSA.replace(b"Oct", b"Okt"), DropReason.BAD_TIME),
+        (NCSA.replace(b"10/Oct", b"31/Feb"), DropReason.BAD_TIME),
+        (NCSA.replace(b"GET /a.html HTTP/1.0", rb"\x16\x03\x01"), DropReason.BROKEN),
+        (NCSA.replace(b"200", b"abc"), DropReason.BROKEN),
+        (NCSA[:40], DropReason.BROKEN),
+        (b"", DropReason.EMPTY),
+        (b"# a comment", DropReason.EMPTY),
     ],
 )
 def test_what_an_ncsa_line_is_dropped_for(line, wanted):
-    assert Ncsa()(line)[2] == wanted
+    assert NcsaFormat()(line)[2] == wanted
 
 
 def test_w3c_fields_may_change_midway():
-    read = W3c()
-    assert read(W3C)[2] == Drop.BROKEN
-    assert read(FIELDS)[2] == Drop.EMPTY
+    read = W3cFormat()
+    assert read(W3C)[2] == DropReason.BROKEN
+    assert read(FIELDS)[2] == DropReason.EMPTY
     assert read(W3C) == (b"172.22.255.255", 1020361335.0, MAYBE_PAGE, b"/images/picture.html?a=1")
     read(b"#Fields: time cs-uri cs-username date")
     assert read(b"17:42:15 http://a.org/ ann 2002-05-02") == (b"ann", 1020361335.0, MAYBE_PAGE, b"http://a.org/")
     read(b"#Date: 2002-05-03 00:00:00")
     read(b"#Fields: time c-ip cs-uri-stem sc-status")
-    assert read(b"17:42:15 1.2.3.4 / 500")[2] == Drop.FAILED
+    assert read(b"17:42:15 1.2.3.4 / 500")[2] == DropReason.FAILED
     assert read(b"17:42:15 1.2.3.4 / 200")[1] == 1020361335.0 + 86_400
-    assert read(b"17:42:75 1.2.3.4 / 200")[2] == Drop.TIME
+    assert read(b"17:42:75 1.2.3.4 / 200")[2] == DropReason.BAD_TIME
     assert read(b"17:42:15 - / 200")[0] == b""
 
 
 def test_a_table_by_the_names_of_its_columns():
     columns = parse_columns("user=who,url=page,time=when,status=code,method=verb,type=kind")
     header = b"\xef\xbb\xbfwhen,who,page,code,verb,kind"
-    read = Table(columns, header, kind=None, file="t.csv")
+    read = TableFormat(columns, header, format=None, file="t.csv")
     assert read.name == "csv"
-    assert read(header)[2] == Drop.EMPTY
+    assert read(header)[2] == DropReason.EMPTY
     assert read(b'2020-01-01T00:00:00Z,ann,"http://a.org/?a=1,2",200,GET,text/html\r') == (
         b"ann",
         1577836800.0,
         PAGE,
         b"http://a.org/?a=1,2",
     )
-    assert read(b"soon,ann,http://a.org/,200,GET,text/html")[2] == Drop.TIME
-    assert read(b"1577836800,ann,http://a.org/,404,GET,text/html")[2] == Drop.FAILED
-    assert read(b"1577836800,ann,http://a.org/,200,HEAD,text/html")[2] == Drop.METHOD
-    assert read(b"1577836800,ann")[2] == Drop.BROKEN
+    assert read(b"soon,ann,http://a.org/,200,GET,text/html")[2] == DropReason.BAD_TIME
+    assert read(b"1577836800,ann,http://a.org/,404,GET,text/html")[2] == DropReason.FAILED
+    assert read(b"1577836800,ann,http://a.org/,200,HEAD,text/html")[2] == DropReason.NOT_GET
+    assert read(b"1577836800,ann")[2] == DropReason.BROKEN
 
 
 def test_a_table_may_be_separated_otherwise():
     columns = parse_columns("user=u,url=p,time=t")
-    for mark, name in ((b"\t", "tsv"), (b";", "csv")):
-        read = Table(columns, mark.join((b"u", b"p", b"t")), kind=None, file="t")
+    for separator, name in ((b"\t", "tsv"), (b";", "csv")):
+        read = TableFormat(columns, separator.join((b"u", b"p", b"t")), format=None, file="t")
         assert read.name == name
-        assert read(mark.join((b"ann", b"/", b"1577836800000")))[:3] == (b"ann", 1577836800.0, MAYBE_PAGE)
+        assert read(separator.join((b"ann", b"/", b"1577836800000")))[:3] == (b"ann", 1577836800.0, MAYBE_PAGE)
 
 
 def test_columns_that_are_not_there_are_told():
     with pytest.raises(UsageError, match="no column 'who' in its first line"):
-        Table(parse_columns("user=who,url=b,time=c"), b"a,b,c", kind=None, file="t.csv")
+        TableFormat(parse_columns("user=who,url=b,time=c"), b"a,b,c", format=None, file="t.csv")
     with pytest.raises(UsageError, match="no column for time"):
         parse_columns("user=a,url=b")
     with pytest.raises(UsageError, match="--columns has 'colour=red'"):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from logs.walking import walk_of
 from lycosa.logs import AccessLog, open_access_log
-from lycosa.logs.entries import DESCRIPTIONS, Drop
+from lycosa.logs.entries import DESCRIPTIONS, DropReason
 from lycosa.logs.imports import MAX_LINE, ImportOptions, LogText, import_logs
 from lycosa.logs.log_file import TABLES
 from lycosa.logs.summary import summarise
@@ -85,23 +85,23 @@ def test_dropped_lines_are_counted_by_reason_and_shown_without_what_they_say(tmp
     assert done.file.dropped == {
         DESCRIPTIONS[why]: count
         for why, count in {
-            Drop.EMPTY: 1,
-            Drop.TOO_LONG: 1,
-            Drop.BROKEN: 2,
-            Drop.NO_USER: 1,
-            Drop.DATE: 2,
-            Drop.METHOD: 1,
-            Drop.CONNECT: 1,
-            Drop.KIND: 1,
-            Drop.SCHEME: 1,
-            Drop.URL: 1,
-            Drop.DUPLICATE: 1,
+            DropReason.EMPTY: 1,
+            DropReason.TOO_LONG: 1,
+            DropReason.BROKEN: 2,
+            DropReason.NO_USER: 1,
+            DropReason.BAD_DATE: 2,
+            DropReason.NOT_GET: 1,
+            DropReason.CONNECT: 1,
+            DropReason.NOT_A_PAGE: 1,
+            DropReason.SCHEME: 1,
+            DropReason.BAD_URL: 1,
+            DropReason.DUPLICATE: 1,
         }.items()
     }
     assert (11, "aaa@aaaaaaa.aaa aaa aaaa aaaaaaa") in [(each.line, each.shape) for each in done.examples]
     assert (6, "0 seconds after 1970") in [(each.line, each.shape) for each in done.examples]
     for example in done.examples:
-        assert example.why == Drop.DATE or not set(example.shape) - set("a0?:/[]@. …")
+        assert example.why == DropReason.BAD_DATE or not set(example.shape) - set("a0?:/[]@. …")
 
 
 def test_credentials_and_tokens_are_not_stored(tmp_path):
@@ -141,7 +141,7 @@ def test_groups_are_dropped_by_the_minute_and_by_the_day_pictures_counting_too(t
     busy = "".join(squid("busy", f"http://a.org/{hour}", 3600 * hour) for hour in range(-8, 1))
     calm = squid("calm", "http://a.org/", 0) + squid("hasty", "http://a.org/", 7)
     done = imported(tmp_path / "access.log", hasty + busy + calm, max_per_day=8, max_per_minute=4)
-    assert (done.file.used, done.file.dropped[DESCRIPTIONS[Drop.GROUP]]) == (1, 10)
+    assert (done.file.used, done.file.dropped[DESCRIPTIONS[DropReason.GROUP]]) == (1, 10)
     assert summarise(tmp_path / "made.log").groups == 2
     assert list(open_access_log(tmp_path / "made.log").urls) == ["http://a.org/"]
 
@@ -156,7 +156,7 @@ def test_a_group_that_shows_over_two_files_loses_what_it_had(tmp_path):
         busy = "".join(squid("busy", f"http://a.org/{part}{each}", 600 * part + each) for each in range(3))
         imported(tmp_path / f"{part}", busy + squid("calm", f"http://b.org/{part}", part), max_per_day=5)
     found = summarise(tmp_path / "made.log")
-    assert (found.accesses, found.groups, found.dropped) == (2, 1, {DESCRIPTIONS[Drop.GROUP]: 6})
+    assert (found.accesses, found.groups, found.dropped) == (2, 1, {DESCRIPTIONS[DropReason.GROUP]: 6})
     again = imported(
         tmp_path / "later", squid("busy", "http://c.org/", 90_000) + squid("calm", "http://c.org/", 90_001)
     )
@@ -263,29 +263,29 @@ def test_a_known_text_is_told_without_a_look_at_its_lines(tmp_path):
     text = b"any text at all"
     digest = hashlib.blake2b(text, digest_size=16).digest()
     for path in (written(tmp_path / "plain", text), written(tmp_path / "packed", gzip.compress(text))):
-        assert LogText(path, known=[(len(text), digest)], read=lambda size: None).is_known()
-        assert not LogText(path, known=[(len(text), b"other")], read=lambda size: None).is_known()
-        assert not LogText(path, known=[(len(text) - 1, digest)], read=lambda size: None).is_known()
+        assert LogText(path, known=[(len(text), digest)], progress=lambda size: None).is_known()
+        assert not LogText(path, known=[(len(text), b"other")], progress=lambda size: None).is_known()
+        assert not LogText(path, known=[(len(text) - 1, digest)], progress=lambda size: None).is_known()
 
 
 def test_files_that_overlap_count_an_access_once(tmp_path):
     lines = [squid("ann", f"http://a.org/{each}", each) for each in range(4)]
     imported(tmp_path / "one", "".join(lines[:3]))
     done = imported(tmp_path / "two", "".join(lines[1:]))
-    assert done.file.dropped == {DESCRIPTIONS[Drop.DUPLICATE]: 2}
+    assert done.file.dropped == {DESCRIPTIONS[DropReason.DUPLICATE]: 2}
     assert open_access_log(tmp_path / "made.log").accesses == 4
 
 
 def test_members_of_a_gzip_file_are_one_text_and_a_long_line_is_skipped(tmp_path):
     parts = [squid("ann", "http://a.org/", 1), "x" * (10 << 20) + "\n", squid("bob", "http://a.org/", 2)]
     done = imported(tmp_path / "access.log.gz", b"".join(gzip.compress(part.encode()) for part in parts))
-    assert (done.file.used, done.file.dropped) == (2, {DESCRIPTIONS[Drop.TOO_LONG]: 1})
+    assert (done.file.used, done.file.dropped) == (2, {DESCRIPTIONS[DropReason.TOO_LONG]: 1})
 
 
 def test_the_longest_line_that_may_be_is_read(tmp_path):
     line = squid("ann", "http://a.org/", 1).rstrip("\n")
     done = imported(tmp_path / "access.log", line + " " * (MAX_LINE - len(line)) + "\n" + line + " " * MAX_LINE)
-    assert (done.file.used, done.file.dropped) == (1, {DESCRIPTIONS[Drop.TOO_LONG]: 1})
+    assert (done.file.used, done.file.dropped) == (1, {DESCRIPTIONS[DropReason.TOO_LONG]: 1})
 
 
 def test_a_server_log_needs_its_site(tmp_path):

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.logs.entries import Drop
+from lycosa.logs.entries import DropReason
 from lycosa.logs.page_urls import page_url, without_secrets
 from lycosa.vocabulary.urls import normalise
 
@@ -31,16 +31,16 @@ def test_urls_are_spelt_as_the_crawler_spells_them(raw, url):
 @pytest.mark.parametrize(
     ("raw", "why"),
     [
-        (b"/a.GIF", Drop.KIND),
-        (b"/a.css?v=3", Drop.KIND),
-        (b"ftp://a.org/b", Drop.SCHEME),
-        (b"cache_object://localhost/", Drop.SCHEME),
-        (b"a.org:443", Drop.URL),
-        (b"*", Drop.URL),
-        (b"http://", Drop.URL),
-        (b"http://a b/", Drop.URL),
-        (b"/" + b"a" * 3000, Drop.LONG_URL),
-        (b"/" + b"a" * 30_000, Drop.LONG_URL),
+        (b"/a.GIF", DropReason.NOT_A_PAGE),
+        (b"/a.css?v=3", DropReason.NOT_A_PAGE),
+        (b"ftp://a.org/b", DropReason.SCHEME),
+        (b"cache_object://localhost/", DropReason.SCHEME),
+        (b"a.org:443", DropReason.BAD_URL),
+        (b"*", DropReason.BAD_URL),
+        (b"http://", DropReason.BAD_URL),
+        (b"http://a b/", DropReason.BAD_URL),
+        (b"/" + b"a" * 3000, DropReason.LONG_URL),
+        (b"/" + b"a" * 30_000, DropReason.LONG_URL),
     ],
 )
 def test_what_is_no_page(raw, why):
@@ -48,7 +48,7 @@ def test_what_is_no_page(raw, why):
 
 
 def test_a_path_needs_a_site():
-    assert page(b"/a", None) is Drop.NO_HOST
+    assert page(b"/a", None) is DropReason.NO_HOST
 
 
 def test_what_the_log_says_is_html_is_a_page_whatever_its_name():
@@ -85,6 +85,6 @@ def test_secrets_are_left_out(url, left):
 def test_whatever_the_bytes_a_page_is_a_url_of_the_crawlers(raw, site, by_extension):
     for made in (raw, b"/" + raw, b"http://a.org/" + raw):
         found = page_url(made, site=site, by_extension=by_extension)
-        assert isinstance(found, Drop) or (found.isascii() and normalise(found) == found)
-        if not isinstance(found, Drop):
+        assert isinstance(found, DropReason) or (found.isascii() and normalise(found) == found)
+        if not isinstance(found, DropReason):
             assert without_secrets(found) == found

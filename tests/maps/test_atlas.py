@@ -36,13 +36,13 @@ def test_a_map_is_kept_as_it_was_drawn(path):
         theirs = atlas.crawl_map("bees")
         assert (theirs.portal_of, theirs.related, len(theirs)) == (ours.portal_of, {"wasps"}, 100)
         assert mapped_by(theirs) == set(pages(range(100)))
-        assert theirs.links_of("http://elsewhere.example/") == ()
+        assert theirs.ties_of("http://elsewhere.example/") == ()
         for portal in ours.portals:
             assert set(theirs.spokes[portal]) == set(ours.spokes[portal])
             others = {other for other in ours.portals if other != portal}
-            assert set(atlas.links_of(portal, "bees")) == others | set(ours.spokes[portal])
+            assert set(atlas.ties_of(portal, "bees")) == others | set(ours.spokes[portal])
         for node, portal in ours.portal_of.items():
-            assert atlas.links_of(node, "bees") == (portal,)
+            assert atlas.ties_of(node, "bees") == (portal,)
         facts = atlas.facts("bees")
         assert (facts.pages, facts.portals, facts.sources) == (100, len(ours.portals), {"first": 100})
         assert (facts.drawn_at, facts.related) == (5.0, ("wasps",))
@@ -109,7 +109,7 @@ def test_dead_pages_are_left_out_until_they_are_seen_alive(path):
         assert atlas.facts("bees").dead == 1
         assert portal not in mapped_by(crawl_map)
         assert len(crawl_map) == 99
-        assert {crawl_map.links_of(orphan) for orphan in orphans} <= {(crawl_map.portals[0],)}
+        assert {crawl_map.ties_of(orphan) for orphan in orphans} <= {(crawl_map.portals[0],)}
     extended(path, range(100, 110), at=160.0)
     with Atlas(path) as atlas:
         assert (atlas.facts("bees").pages, atlas.facts("bees").dead) == (109, 0)
@@ -137,7 +137,7 @@ def test_a_map_keeps_its_reach_and_weighs_texts_again_when_it_is_extended(path):
         int(portal.split("-")[1][:-5]) % 4 == number % 4
         for number in range(300)
         if url_of(number) in crawl_map.portal_of
-        for portal in crawl_map.links_of(url_of(number))
+        for portal in crawl_map.ties_of(url_of(number))
     ]
     assert np.mean(alike) > 0.5  # a quarter by chance
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.maps import Atlas, Sighting, merge_atlases
-from lycosa.maps.atlas_file import APPLICATION
+from lycosa.maps.atlas_file import APPLICATION_ID
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.hosts import why_url_refused
 from lycosa.vocabulary.urls import normalise
@@ -111,7 +111,7 @@ def test_a_view_in_place_of_a_table_is_refused(tmp_path):
     change(
         tmp_path / "atlas",
         f"CREATE VIEW topics AS {endless}",
-        f"PRAGMA application_id = {APPLICATION}",
+        f"PRAGMA application_id = {APPLICATION_ID}",
         "PRAGMA user_version = 1",
     )
     refusal(tmp_path / "atlas", "other tables")
@@ -223,8 +223,8 @@ def test_a_million_ties_of_one_page_are_cut(path):
     )
     with Atlas(path) as atlas:
         portal = atlas.portals_of("bees")[0]
-        assert max(len(atlas.links_of(url_of(number), "bees")) for number in range(200)) == 10_000
-        assert len(atlas.links_of(portal, "bees")) == 10_000
+        assert max(len(atlas.ties_of(url_of(number), "bees")) for number in range(200)) == 10_000
+        assert len(atlas.ties_of(portal, "bees")) == 10_000
         assert atlas.left_out["more than 10000 ties of one page"] > 90_000
 
 
@@ -242,7 +242,7 @@ def test_more_portals_than_one_page_may_lead_to_are_all_in_the_map(path):
         crawl_map = atlas.crawl_map("bees")
         assert len(crawl_map) == 30_201
         assert len(crawl_map.portals) > 30_000
-        assert len(crawl_map.links_of(crawl_map.portals[0])) == 10_000
+        assert len(crawl_map.ties_of(crawl_map.portals[0])) == 10_000
         assert not atlas.left_out
 
 

@@ -29,8 +29,8 @@ def draws(**fixed):
     return st.fixed_dictionaries(
         {
             "seed": st.integers(0, 1000),
-            "fewest": st.integers(1, 10),
-            "share": st.sampled_from([0.02, 0.2]),
+            "min_portals": st.integers(1, 10),
+            "portal_share": st.sampled_from([0.02, 0.2]),
             "reach": st.sampled_from(REACHES),
             "similarity": st.sampled_from([None, lambda some, others: 1.0 / (1.0 + np.abs(some - others))]),
             **fixed,
@@ -45,7 +45,7 @@ def out_links_within(good, links):
 def reached_from(drawn: TopicMap, start: int) -> set[int]:
     seen, waiting = {start}, [start]
     while waiting:
-        for node in drawn.links_of(waiting.pop()):
+        for node in drawn.ties_of(waiting.pop()):
             if node not in seen:
                 seen.add(node)
                 waiting.append(node)
@@ -62,13 +62,13 @@ def test_a_map_keeps_the_laws(graph, options):
     assert sorted([*drawn.portals, *drawn.portal_of]) == sorted(good)  # every page is a portal, or tied to one
     for portal in drawn.portals:
         others = set(drawn.portals) - {portal}
-        assert others <= set(drawn.links_of(portal)), "the portals are a complete graph"
+        assert others <= set(drawn.ties_of(portal)), "the portals are a complete graph"
         spokes = drawn.spokes[portal]
         assert not spokes or len(spokes) < len(out_links[portal])
         assert not out_links[portal] & set(spokes), "nobody is tied to a page that links to it"
-        assert portal not in drawn.links_of(portal)
+        assert portal not in drawn.ties_of(portal)
     for node in good:
-        assert all(node in drawn.links_of(other) for other in drawn.links_of(node)), "links lead both ways"
+        assert all(node in drawn.ties_of(other) for other in drawn.ties_of(node)), "links lead both ways"
         assert reached_from(drawn, node) == set(good)
 
 
@@ -91,7 +91,7 @@ def test_portals_double_only_while_no_ties_can_keep_the_rules(graph, options):
     networkx = pytest.importorskip("networkx")
     good, links = graph
     drawn = draw_map(good, links, **options)
-    first = min(len(good), max(int(np.ceil(options["share"] * len(good))), options["fewest"]))
+    first = min(len(good), max(int(np.ceil(options["portal_share"] * len(good))), options["min_portals"]))
     sizes = [min(len(good), first * 2**step) for step in range(20)]
     assert len(drawn.portals) in sizes
     earlier = [size for size in sizes if size < len(drawn.portals)]

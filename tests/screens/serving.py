@@ -17,9 +17,9 @@ from lycosa.recipe import Budget
 from lycosa.run.options import Settings
 from lycosa.run.refresh import Refresh, plan_of
 from lycosa.run.session import Session
+from lycosa.screens.access_control import AccessControl, ScreenAccess
 from lycosa.screens.app import make_app
 from lycosa.screens.crawls import Crawls
-from lycosa.screens.gate import Gate, ScreenAccess
 from lycosa.screens.library import Library
 from lycosa.vocabulary.records import Url
 from lycosa.web.robots import RobotsWeb
@@ -118,10 +118,10 @@ class Browser:
         self.launched: list[list[str]] = []
         crawls = Crawls(launch=self._launch)
         self.base = base
-        self.gate: Gate = make_app(Library(root), ScreenAccess(PORT, **access), crawls=crawls)
-        self._client = TestClient(self.gate, base_url=base, follow_redirects=False, raise_server_exceptions=True)
+        self.application: AccessControl = make_app(Library(root), ScreenAccess(PORT, **access), crawls=crawls)
+        self._client = TestClient(self.application, base_url=base, follow_redirects=False, raise_server_exceptions=True)
         if has_cookie:
-            self.get(f"/?token={self.gate.token}")
+            self.get(f"/?token={self.application.token}")
 
     def open(self) -> TestClient:
         """One event loop for all requests within it, as a server has."""
@@ -136,7 +136,7 @@ class Browser:
         return self._client.get(path, headers=_headers(headers))
 
     def post(self, path: str, fields: Mapping[str, str], *, form_token: str | None = None, **headers: str) -> Any:
-        token = self.gate.form_token if form_token is None else form_token
+        token = self.application.form_token if form_token is None else form_token
         headers.setdefault("origin", self.base)
         return self._client.post(path, data={**fields, "form_token": token}, headers=_headers(headers))
 

@@ -6,7 +6,7 @@ from shutil import copytree
 import pytest
 
 from crawling import lycosa
-from lycosa.screens.gate import LOGIN, ScreenAccess
+from lycosa.screens.access_control import LOGIN, ScreenAccess
 from screens.serving import PORT, Browser
 from screens.test_safety import GETS, POSTS, SCREENS
 
@@ -72,7 +72,7 @@ def test_a_password_is_not_taken_from_another_site(remote):
 def test_passwords_cannot_be_guessed_fast(root):
     now = [0.0]
     slow = Browser(root, has_cookie=False, base=REMOTE, password=PASSWORD, is_remote=True)
-    slow.gate._clock = lambda: now[0]
+    slow.application._clock = lambda: now[0]
     statuses = [log_in(slow, f"guess {number}").status_code for number in range(8)]
     assert statuses == [403] * 5 + [429] * 3
     assert log_in(slow).status_code == 429  # not even the right one
@@ -106,7 +106,7 @@ def test_everybody_may_read_what_is_published(public, path):
 @pytest.mark.parametrize(("path", "fields"), POSTS.values(), ids=lambda each: str(each)[:30])
 def test_nothing_is_changed_of_what_is_published(public, path, fields):
     assert public.post(path, fields).status_code == 403
-    assert public.ask("POST", path, authorization=f"Bearer {public.gate.token}").status_code == 403
+    assert public.ask("POST", path, authorization=f"Bearer {public.application.token}").status_code == 403
     assert public.launched == []
 
 

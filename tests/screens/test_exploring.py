@@ -13,7 +13,7 @@ import pytest
 from crawling import rows
 from lycosa.run.export import labels_of
 from lycosa.screens import exports, search
-from lycosa.screens.comparison import Comparisons
+from lycosa.screens.comparison import ComparedPart, Comparisons
 from lycosa.screens.exports import ExportRequest, Exports
 from lycosa.screens.versions import diff
 from screens.serving import CHANGED, EVIL_TOPIC, GONE, STUDY, Browser
@@ -161,7 +161,7 @@ def test_a_comparison_is_kept_until_a_collection_changes(root, monkeypatch):
     made = []
     real = Comparisons.compare.__globals__["_compare"]
     monkeypatch.setitem(Comparisons.compare.__globals__, "_compare", lambda *sides: made.append(1) or real(*sides))
-    sides = ("bees", root / "bees", None), ("few", root / "few", None)
+    sides = [ComparedPart(name, root / name, None) for name in ("bees", "few")]
     comparisons = Comparisons()
     assert comparisons.compare(*sides) is comparisons.compare(*sides)
     assert len(made) == 1
@@ -255,8 +255,8 @@ def test_what_cannot_be_exported_is_said_in_a_line(browser):
 
 
 def test_exports_are_few_at_a_time_and_one_that_nobody_reads_ends(root, monkeypatch):
-    monkeypatch.setattr(exports, "_CHUNK", 1)
-    monkeypatch.setattr(exports, "_CHUNKS", 1)
+    monkeypatch.setattr(exports, "_CHUNK_BYTES", 1)
+    monkeypatch.setattr(exports, "_MAX_QUEUED_CHUNKS", 1)
     monkeypatch.setattr(exports, "_POLL_INTERVAL", 0.01)
     before = set(threading.enumerate())  # threads of other tests may end meanwhile
     several = Exports()

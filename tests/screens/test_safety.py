@@ -10,7 +10,7 @@ import pytest
 
 from lycosa.run.topic import read_labels
 from lycosa.run.trust import ID_FILE
-from lycosa.screens.gate import FIGURE_POLICY, MAX_BODY, SCREEN_POLICY, STORED_POLICY
+from lycosa.screens.access_control import FIGURE_POLICY, MAX_BODY, SCREEN_POLICY, STORED_PAGE_POLICY
 from lycosa.screens.openapi import LABEL_PATH
 from screens.serving import PORT, Browser
 from story.test_hostile_text import HOME, NOT_FOR_TERMINALS, TITLES
@@ -81,7 +81,10 @@ every_post = pytest.mark.parametrize(("path", "fields"), POSTS.values(), ids=lam
 @pytest.mark.slow
 def test_the_tables_have_every_route(browser):
     routes = {
-        (route.path, method) for route in browser.gate._app.routes for method in route.methods if method != "HEAD"
+        (route.path, method)
+        for route in browser.application._app.routes
+        for method in route.methods
+        if method != "HEAD"
     }
     assert routes == {*((path, "GET") for path in GETS), *((path, "POST") for path in POSTS)}
 
@@ -96,7 +99,7 @@ def test_nothing_is_read_without_the_cookie_or_the_token(root, path):
         assert "honey" not in answer.text
     between = "&" if "?" in path else "?"
     assert stranger.get(f"{path}{between}token=guess").status_code == 403
-    assert stranger.get(path, authorization=f"Bearer {stranger.gate.token}").status_code == 200
+    assert stranger.get(path, authorization=f"Bearer {stranger.application.token}").status_code == 200
 
 
 OTHER_NAMES = ["evil.example", f"evil.example:{PORT}", "127.0.0.1:1", "127.0.0.1", f"127.0.0.1.nip.io:{PORT}", " "]
@@ -123,7 +126,7 @@ def test_every_answer_keeps_content_from_acting(browser, path):
     assert answer.status_code == 200
     policy = answer.headers["content-security-policy"]
     if path.startswith("/c/bees/stored"):
-        assert policy == "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'" == STORED_POLICY
+        assert policy == "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'" == STORED_PAGE_POLICY
         assert answer.headers["x-frame-options"] == "SAMEORIGIN"
         assert answer.headers["referrer-policy"] == "no-referrer"
     elif path.startswith("/figures"):
@@ -142,14 +145,14 @@ def test_every_answer_keeps_content_from_acting(browser, path):
 
 def test_the_token_becomes_a_cookie_that_scripts_and_other_sites_do_not_have(root):
     stranger = Browser(root, has_cookie=False)
-    answer = stranger.get(f"/c/bees?token={stranger.gate.token}&x=1", sec_fetch_site="cross-site")
+    answer = stranger.get(f"/c/bees?token={stranger.application.token}&x=1", sec_fetch_site="cross-site")
     cookie = answer.headers["set-cookie"].lower()
     assert "httponly" in cookie
     assert "samesite=strict" in cookie
-    assert stranger.gate.token.lower() not in cookie
+    assert stranger.application.token.lower() not in cookie
     assert answer.headers["refresh"] == "0; url=/c/bees?x=1"
     assert stranger.get("/").status_code == 200
-    away = stranger.get(f"//evil.example/?token={stranger.gate.token}")
+    away = stranger.get(f"//evil.example/?token={stranger.application.token}")
     assert not re.search(r"url=(//|/?\\|http)", away.headers.get("refresh", ""))
 
 
@@ -183,7 +186,7 @@ def test_a_post_from_elsewhere_changes_nothing(root, browser, path, fields):
 @every_post
 def test_a_post_needs_the_token_of_the_form_and_the_cookie(root, browser, path, fields):
     before = state(root)
-    for token in ("", "guess", browser.gate.token):
+    for token in ("", "guess", browser.application.token):
         assert browser.post(path, fields, form_token=token).status_code == 403
     assert Browser(root, has_cookie=False).post(path, fields).status_code == 403
     assert browser.post(path, {**fields, "more": "x" * MAX_BODY}).status_code == 413
@@ -196,7 +199,7 @@ def test_read_only_screens_change_nothing(root, path, fields):
     reader = Browser(root, read_only=True)
     before = state(root)
     assert reader.post(path, fields).status_code == 403
-    assert reader.ask("POST", path, authorization=f"Bearer {reader.gate.token}").status_code == 403
+    assert reader.ask("POST", path, authorization=f"Bearer {reader.application.token}").status_code == 403
     assert state(root) == before
     assert reader.launched == []
 

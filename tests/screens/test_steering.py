@@ -77,25 +77,25 @@ def test_hosts_are_blocked_and_preferred_for_the_next_crawl_and_that_is_undone(c
 def test_ten_answers_are_learnt_and_what_they_changed_is_shown(copied):
     queue = TeachingQueue(copied / "bees", random=Random(0))
     first = queue.view()
-    assert (first.number, first.of, first.change, first.can_undo) == (1, first.of, None, False)
-    assert 2 < first.of <= BATCH
+    assert (first.number, first.batch_size, first.change, first.can_undo) == (1, first.batch_size, None, False)
+    assert 2 < first.batch_size <= BATCH
     queue.answer(first.page.url, "yes")
     queue.answer(first.page.url, "no")  # a second click
     assert read_labels(copied / "bees") == {first.page.url: True}
     queue.answer("", "undo")
     assert read_labels(copied / "bees") == {}
-    for number in range(first.of):
+    for number in range(first.batch_size):
         assert queue.view().number == number + 1
         queue.answer(queue.view().page.url, "skip" if number == 0 else "yes" if number % 2 else "no")
-    told = queue.view()
-    assert len(read_labels(copied / "bees")) == first.of - 1 == told.labelled
-    assert told.change.labels == first.of - 1
-    assert told.change.judged is not None
+    after = queue.view()
+    assert len(read_labels(copied / "bees")) == first.batch_size - 1 == after.labelled
+    assert after.change.labels == first.batch_size - 1
+    assert after.change.judged is not None
     drawn = read_sample(copied / "bees")
     if drawn:
         good = sum(each.good for each in drawn)
-        assert (told.sample.drawn, told.sample.good) == (len(drawn), good)
-        assert (told.sample.low, told.sample.high) == wilson_interval(good, len(drawn))
+        assert (after.sample.drawn, after.sample.good) == (len(drawn), good)
+        assert (after.sample.low, after.sample.high) == wilson_interval(good, len(drawn))
 
 
 def test_the_screen_takes_answers(copied):

@@ -18,9 +18,9 @@ from crawling import PATIENCE, begin, kill, rows, wait_until
 from lycosa.run.review import read_sample
 from lycosa.run.steering import read_steering
 from lycosa.run.topic import read_labels
+from lycosa.screens.access_control import ScreenAccess
 from lycosa.screens.app import make_app
 from lycosa.screens.crawls import Crawls
-from lycosa.screens.gate import ScreenAccess
 from lycosa.screens.library import Library
 from lycosa.vocabulary.records import Url
 from lycosa_lab.worlds.server import WorldServer
@@ -348,13 +348,13 @@ def _served_here(root, resolve):
     crawls = Crawls(launch=lambda words, **options: Popen([*words, "--resolve", resolve, "--delay", "0"], **options))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
-        gate = make_app(Library(root), ScreenAccess(port), crawls=crawls)
-        config = uvicorn.Config(gate, log_level="critical", lifespan="off", timeout_graceful_shutdown=1)
+        application = make_app(Library(root), ScreenAccess(port), crawls=crawls)
+        config = uvicorn.Config(application, log_level="critical", lifespan="off", timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=lambda: server.run(sockets=[listening]))
         thread.start()
         try:
-            yield f"http://127.0.0.1:{port}", f"http://127.0.0.1:{port}/?token={gate.token}"
+            yield f"http://127.0.0.1:{port}", f"http://127.0.0.1:{port}/?token={application.token}"
         finally:
             server.should_exit = True
             thread.join()

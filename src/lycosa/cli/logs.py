@@ -11,7 +11,7 @@ import typer
 
 from lycosa.collection.export import iso
 from lycosa.logs.accesses import MAX_PER_DAY, MAX_PER_MINUTE
-from lycosa.logs.entries import DESCRIPTIONS, Drop
+from lycosa.logs.entries import DESCRIPTIONS, DropReason
 from lycosa.logs.formats import FORMATS, parse_columns
 from lycosa.logs.imports import TABLE_FORMATS, ImportOptions, ImportOutcome, import_logs
 from lycosa.logs.summary import Activity, LogSummary, summarise
@@ -29,7 +29,7 @@ app = typer.Typer(name="logs", help="Access logs, for crawls that prefer pages p
 SPARKLINE_WIDTH = 60  # characters
 MAX_EXAMPLES = 10
 PICTURE_FILE = "activity.svg"
-_READABLE_REASONS = {DESCRIPTIONS[Drop.BROKEN]: "not in the log format"}  # where the stored description is hard to read
+_READABLE_REASONS = {DESCRIPTIONS[DropReason.BROKEN]: "not in the log format"}  # plainer than the stored one
 
 
 @app.command("import")
@@ -84,7 +84,7 @@ def import_(
         )
     with ProgressBar("MB read", quiet=quiet or as_json) as count:
         report_each = (lambda outcome: None) if quiet or as_json else partial(_report, options)
-        done = import_logs(files, into, options, now=time.time(), count=count, report=report_each)
+        done = import_logs(files, into, options, now=time.time(), progress=count, report=report_each)
     if as_json:
         print_json({"log": str(into), "files": [_outcome_as_json(outcome) for outcome in done]})
         return
@@ -187,7 +187,7 @@ def _lines(log: Path, summary: LogSummary) -> list[str]:
         lines += [f"accesses {_per_span(summary.activity.span)}", f"  {sparkline(summary.activity.counts)}"]
     if summary.most_read:
         lines.append("most read, by people")
-        lines += [f"  {people:>8}  {visible(url, 100)}" for url, people, _ in summary.most_read]
+        lines += [f"  {page.users:>8}  {visible(page.url, 100)}" for page in summary.most_read]
     return lines
 
 
@@ -240,9 +240,7 @@ def _summary_as_json(log: Path, summary: LogSummary) -> dict[str, object]:
         "dropped": summary.dropped,
         "min_users": summary.min_users,
         "left_out": {"pages": summary.rare_pages, "accesses": summary.rare_accesses},
-        "most_read": [
-            {"url": url, "users": people, "accesses": accesses} for url, people, accesses in summary.most_read
-        ],
+        "most_read": [page._asdict() for page in summary.most_read],
         "activity": {
             "start": iso(summary.activity.start) if summary.activity.counts else None,
             "seconds": summary.activity.span,

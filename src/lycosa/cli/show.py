@@ -7,7 +7,7 @@ import typer
 
 from lycosa import api
 from lycosa.collection.export import iso
-from lycosa.collection.rows import Freshness, LatestChange, RunRow
+from lycosa.collection.rows import ChangeRow, Freshness, RunRow
 from lycosa.relevance.harvest import wilson_interval
 from lycosa.run.overview import Overview
 from lycosa.run.recall import RecallEstimate
@@ -56,7 +56,7 @@ def show(name: Name, as_json: Json = False) -> None:
         typer.echo("\n".join(_lines(str(name), overview)))
 
 
-def _freshness_as_json(facts: Freshness, changes: list[LatestChange]) -> dict[str, object]:
+def _freshness_as_json(facts: Freshness, changes: list[ChangeRow]) -> dict[str, object]:
     return {
         "looked_again": facts.looked_again,
         "changed": facts.changed,
@@ -118,7 +118,7 @@ def _recall(estimate: RecallEstimate, *, is_behind: bool) -> str:
     )
 
 
-def _freshness_rows(facts: Freshness, changes: list[LatestChange]) -> list[tuple[str, str]]:
+def _freshness_rows(facts: Freshness, changes: list[ChangeRow]) -> list[tuple[str, str]]:
     if facts.oldest_look is None or facts.latest_look is None:
         return []
     seen = f"{_moment(facts.oldest_look)} to {_moment(facts.latest_look)}"

@@ -5,11 +5,15 @@ event_records  an event as WARC records, and back
 warc           reading and writing WARC 1.1
 cdxj           the CDXJ index beside each WARC file
 archive        the folder of WARC files to which events are appended
+folder         checks of the folder of a collection, which may be untrusted
+journal        a file that records an unfinished rebuild
 schema         the tables of the catalog, version by version
 rows           rows of the catalog as records
 queries        read queries on the catalog
 catalog        the events as SQLite tables
 search_index   full text search
+search_query   the syntax of searches
+page_words     a cache of the words of pages
 collection     all of these in one folder, with a lock
 foreign        WARC files of other programs
 export         pages as rows, and rows as a file for other programs

@@ -27,27 +27,27 @@ from lycosa.vocabulary.records import Fetch, Url
 from . import cdxj
 from .errors import disk_errors
 from .event_records import (
-    AttemptNote,
+    AttemptMetadata,
     Decode,
     EventRecords,
+    Metadata,
     NewId,
-    Note,
-    VisitNote,
+    VisitMetadata,
     decode_event,
     encode_event,
     groups,
     groups_and_other_records,
     metadata_record,
-    subject_of,
     time_of,
     url_of,
+    url_of_record,
 )
 from .events import ArchivePosition, Event, RecordLocation, RunStart, Scores, fetch_of
-from .warc import CHUNK, DAMAGED, Record, date_of, record, records
+from .warc import CHUNK, DAMAGED, Record, date_of, encode_record, read_records
 
-_NAME = re.compile(r"[^/\\]*-(\d{5,18})\.warc\.gz")
-_UNSAFE = re.compile(r"[^A-Za-z0-9_]+")
-_SOFTWARE = b"software: lycosa/"  # the warcinfo record of every version starts with it
+_FILE_NAME = re.compile(r"[^/\\]*-(\d{5,18})\.warc\.gz")
+_UNSAFE_CHARACTERS = re.compile(r"[^A-Za-z0-9_]+")
+_SOFTWARE_FIELD = b"software: lycosa/"  # the warcinfo record of every version starts with it
 _GZIP_START = b"\x1f"
 _WARCINFO_START = b"WARC/1.1\r\nWARC-Type: warcinfo\r\n"
 _MAX_WARCINFO_LENGTH = 1_000  # bytes, well above the length of ours
@@ -84,7 +84,7 @@ class Archive:
         self._path: Path | None = None
         self._size = 0
         self._index: cdxj.Entries | None = None  # of the current file; None if no capture was added to it yet
-        self._is_index_whole = False  # whether the index file has every capture of the current file until then
+        self._is_index_complete = False  # whether the index file has every capture of the current file until then
         self.unreadable_records: dict[str, int] = {}  # per file, found by reads so far
         self.damaged_bytes: dict[str, int] = {}  # per file, between records, found by reads so far
         if writable:
@@ -100,8 +100,8 @@ class Archive:
     def files(self) -> list[Path]:
         """The WARC files, in the order of writing."""
         return sorted(
-            (path for path in self._folder.glob("*.warc.gz") if _NAME.fullmatch(path.name)),
-            key=lambda path: _order(path.name),
+            (path for path in self._folder.glob("*.warc.gz") if _FILE_NAME.fullmatch(path.name)),
+            key=lambda path: _sort_key(path.name),
         )
 
     def position(self) -> ArchivePosition | None:
@@ -115,19 +115,19 @@ class Archive:
 
     def append(self, event: Event) -> RecordLocation:
         """Appends an event with a single write; returns its location."""
-        packed = encode_event(event, self._ids.__next__)
+        encoded = encode_event(event, self._ids.__next__)
         with disk_errors(self._folder):
-            out, path, first = self._file()
+            out, path, warcinfo = self._file()
             fetch = fetch_of(event)
             is_capture = fetch is not None and cdxj.is_capture(fetch)
             if is_capture and self._index is None:
-                self._index = cdxj.Entries(self._entries(path))
+                self._index = cdxj.Entries(self._current_entries(path))
                 cdxj.index_path(path).unlink(missing_ok=True)  # about to become outdated
-            offset = self._size + len(first)
-            self._write(out, b"".join((first, *packed.members)))
-        place = RecordLocation(path.name, offset, len(packed.members[0]))
+            offset = self._size + len(warcinfo)
+            self._write(out, b"".join((warcinfo, *encoded.members)))
+        place = RecordLocation(path.name, offset, len(encoded.members[0]))
         if fetch is not None and is_capture and self._index is not None:
-            self._index.add(cdxj.line(fetch, packed.payload_digest, place))
+            self._index.add(cdxj.entry(fetch, encoded.payload_digest, place))
         return place
 
     def sync(self) -> None:
@@ -160,22 +160,25 @@ class Archive:
         files = self.files()
         last = files[-1] if files else None
         if last and last.stat().st_size < self._max_bytes and _is_ours(last):
-            path, first = last, b""
-            self._is_index_whole = _is_fresh(cdxj.index_path(last), last)
+            path, warcinfo = last, b""
+            self._is_index_complete = _is_fresh(cdxj.index_path(last), last)
         else:
-            path, first = self._next_path(last)
-            self._is_index_whole = False
+            path, warcinfo = self._new_file(last)
+            self._is_index_complete = False
         self._out, self._path = path.open("ab", buffering=0), path
         self._size = path.stat().st_size
-        return self._out, path, first
+        return self._out, path, warcinfo
 
-    def _next_path(self, last: Path | None) -> tuple[Path, bytes]:
+    def _new_file(self, last: Path | None) -> tuple[Path, bytes]:
+        """The path of the file after `last`, and its warcinfo record."""
         moment = datetime.fromtimestamp(self._clock.now(), UTC).strftime("%Y%m%d%H%M%S")
-        collection = _UNSAFE.sub("_", self._folder.absolute().parent.name) or "lycosa"
-        path = self._folder / f"{collection}-{moment}-{_sequence(last.name) + 1 if last else 1:05d}.warc.gz"
-        facts = f"software: {self._software}\r\nformat: WARC File Format 1.1\r\nisPartOf: {collection}\r\n"
-        mime, named = "application/warc-fields", f"WARC-Filename: {path.name}"
-        return path, record("warcinfo", next(self._ids), date_of(self._clock.now()), mime, facts.encode(), named)
+        collection = _UNSAFE_CHARACTERS.sub("_", self._folder.absolute().parent.name) or "lycosa"
+        path = self._folder / f"{collection}-{moment}-{_sequence_number(last.name) + 1 if last else 1:05d}.warc.gz"
+        fields = f"software: {self._software}\r\nformat: WARC File Format 1.1\r\nisPartOf: {collection}\r\n"
+        mime, file_name = "application/warc-fields", f"WARC-Filename: {path.name}"
+        return path, encode_record(
+            "warcinfo", next(self._ids), date_of(self._clock.now()), mime, fields.encode(), file_name
+        )
 
     def _write(self, out: BinaryIO, data: bytes) -> None:
         unwritten = memoryview(data)
@@ -196,7 +199,7 @@ class Archive:
                 os.fsync(out.fileno())
             if index is not None:
                 cdxj.write(path, index)
-            elif self._is_index_whole:
+            elif self._is_index_complete:
                 os.utime(cdxj.index_path(path))  # nothing to index was added, and so it is not outdated
 
     # ------------------------------------------------------------ reading
@@ -211,14 +214,18 @@ class Archive:
     ) -> Iterator[tuple[Event, RecordLocation, ArchivePosition]]:
         """Every event from a position on, and the position after each."""
         for path, group in self._groups(after):
-            yield decode_event(group, self._decode), _place(path, group), ArchivePosition(path.name, group.end)
+            yield (
+                decode_event(group, self._decode),
+                _location_of_group(path, group),
+                ArchivePosition(path.name, group.end),
+            )
 
-    def places(self) -> Iterator[tuple[Url, float, RecordLocation]]:
+    def fetch_locations(self) -> Iterator[tuple[Url, float, RecordLocation]]:
         """URL, time and location of every fetch, in order; cheaper than `events`."""
         for path, group in self._groups(None):
-            url = url_of(group.note)
+            url = url_of(group.metadata)
             if url is not None:
-                yield url, time_of(group.note), _place(path, group)
+                yield url, time_of(group.metadata), _location_of_group(path, group)
 
     def fetch_at(self, place: RecordLocation) -> Fetch:
         """The fetch at a location."""
@@ -244,7 +251,7 @@ class Archive:
     @contextmanager
     def _file_of(self, place: RecordLocation) -> Iterator[BinaryIO]:
         """Opens the file of a location from the catalog; only WARC files of this archive are opened."""
-        if not _NAME.fullmatch(place.file) or "\0" in place.file or place.offset < 0:
+        if not _FILE_NAME.fullmatch(place.file) or "\0" in place.file or place.offset < 0:
             raise self._catalog_mismatch()
         with disk_errors(self._folder), open_regular_file(self._folder / place.file) as stream:
             yield stream
@@ -255,7 +262,7 @@ class Archive:
 
     def _groups(self, after: ArchivePosition | None) -> Iterator[tuple[Path, EventRecords]]:
         for path in self.files():
-            if after and _order(path.name) < _order(after.file):
+            if after and _sort_key(path.name) < _sort_key(after.file):
                 continue
             start = after.offset if after and path.name == after.file else 0
             unreadable = damaged = 0
@@ -288,12 +295,12 @@ class Archive:
             return
         last = files[-1]
         size = last.stat().st_size
-        known = committed.offset if committed and committed.file == last.name else 0
-        if known > size or (committed and _order(committed.file) > _order(last.name)):
+        complete_up_to = committed.offset if committed and committed.file == last.name else 0
+        if complete_up_to > size or (committed and _sort_key(committed.file) > _sort_key(last.name)):
             raise self._truncated_archive()
         with disk_errors(self._folder), last.open("r+b") as stream:
             if _is_written_by_lycosa(stream):
-                end = _end_of_whole_groups(stream, known)
+                end = _end_of_complete_groups(stream, complete_up_to)
             else:
                 end = 0 if _is_torn_within_warcinfo(stream) else size
             if end < size:
@@ -334,26 +341,26 @@ class Archive:
 
     def _index_if_missing(self, path: Path) -> None:
         if not _is_fresh(cdxj.index_path(path), path) and _is_ours(path):
-            cdxj.write(path, self.captures(path))
+            cdxj.write(path, self.cdxj_entries(path))
 
-    def _entries(self, path: Path) -> Iterator[str]:
+    def _current_entries(self, path: Path) -> Iterator[str]:
         """The entries of the current file, before the next event."""
-        if not self._is_index_whole:
-            yield from self.captures(path)
+        if not self._is_index_complete:
+            yield from self.cdxj_entries(path)
             return
         with cdxj.index_path(path).open(encoding="utf-8", newline="\n") as entries:
             yield from entries
 
-    def captures(self, path: Path, end: float = math.inf) -> Iterator[str]:
+    def cdxj_entries(self, path: Path, end: float = math.inf) -> Iterator[str]:
         """The CDXJ entry of every response in a file, up to an offset, in the order of writing."""
         with open_regular_file(path) as stream:
             for group in groups(stream):
                 if group.end > end:
                     return
-                fetch = fetch_of(decode_event(group, _as_sent)) if group.response else None
+                fetch = fetch_of(decode_event(group, _undecoded)) if group.response else None
                 if group.response and fetch and cdxj.is_capture(fetch):
                     payload_digest = group.response.headers.get("warc-payload-digest", "")
-                    yield cdxj.line(fetch, payload_digest, _place(path, group))
+                    yield cdxj.entry(fetch, payload_digest, _location_of_group(path, group))
 
 
 def _record_ids(entropy: Callable[[int], bytes]) -> Iterator[str]:
@@ -364,7 +371,7 @@ def _record_ids(entropy: Callable[[int], bytes]) -> Iterator[str]:
             yield f"<urn:uuid:{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}>"
 
 
-def _as_sent(body: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:
+def _undecoded(body: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:
     return body, False
 
 
@@ -372,13 +379,13 @@ def _is_fresh(index: Path, path: Path) -> bool:
     return index.exists() and index.stat().st_mtime_ns >= path.stat().st_mtime_ns
 
 
-def _sequence(name: str) -> int:
-    match = _NAME.fullmatch(name)
+def _sequence_number(name: str) -> int:
+    match = _FILE_NAME.fullmatch(name)
     return int(match[1]) if match else 0
 
 
-def _order(name: str) -> tuple[int, str]:
-    return _sequence(name), name
+def _sort_key(name: str) -> tuple[int, str]:
+    return _sequence_number(name), name
 
 
 def _is_ours(path: Path) -> bool:
@@ -386,7 +393,7 @@ def _is_ours(path: Path) -> bool:
         return _is_written_by_lycosa(stream)
 
 
-def _place(path: Path, group: EventRecords) -> RecordLocation:
+def _location_of_group(path: Path, group: EventRecords) -> RecordLocation:
     return RecordLocation(path.name, group.start, group.first.length)
 
 
@@ -395,57 +402,61 @@ def _place(path: Path, group: EventRecords) -> RecordLocation:
 
 def _is_written_by_lycosa(stream: BinaryIO) -> bool:
     """Whether Lycosa wrote the warcinfo record of this file; only such files are truncated or appended to."""
-    first = next(records(stream), None)
-    return first is not None and first.offset == 0 and first.block.startswith(_SOFTWARE)
+    first = next(read_records(stream), None)
+    return first is not None and first.offset == 0 and first.block.startswith(_SOFTWARE_FIELD)
 
 
-def _end_of_whole_groups(stream: BinaryIO, known: int) -> int:
-    """The offset at which to truncate a file of ours so that it ends with a complete group; 0 if no event would remain.
+def _end_of_complete_groups(stream: BinaryIO, complete_up_to: int) -> int:
+    """Where to truncate a file of Lycosa so that it ends with a complete group; 0 if no event would remain.
 
-    Unfinished are a torn record, and a response or revisit of ours, with or without its request, without the metadata
-    record that completes it. The file is assumed complete up to `known` if a record may begin there, or nothing
-    follows.
+    Unfinished are a torn record, of which only the beginning was written, and a response or revisit of Lycosa, with or
+    without its request, without the metadata record that completes it. The file is assumed complete up to
+    `complete_up_to` if a record may begin there, or nothing follows.
     """
     size = stream.seek(0, os.SEEK_END)
-    end = known
-    answer: Record | None = None  # of an unfinished group
-    for each in records(stream, known if _may_be_torn(stream, known) else 0):
+    end = complete_up_to
+    response: Record | None = None  # of an unfinished group
+    for each in read_records(stream, complete_up_to if _may_be_torn(stream, complete_up_to) else 0):
         end = each.offset + each.length
-        if each.kind in ("response", "revisit") and _has_our_form(each):
-            answer = each
-        elif answer and not (each.kind == "request" and _is_about(each, answer)):
-            answer = None
+        if each.kind in ("response", "revisit") and _has_our_header_order(each):
+            response = each
+        elif response and not (each.kind == "request" and _is_request_of(each, response)):
+            response = None
     if end < size and not _may_be_torn(stream, end):
         return size
-    cut = answer.offset if answer else end
-    warcinfo = next(records(stream), None)
+    cut = response.offset if response else end
+    warcinfo = next(read_records(stream), None)
     return 0 if warcinfo and cut == warcinfo.length else cut
 
 
 def _is_torn_within_warcinfo(stream: BinaryIO) -> bool:
-    """Whether the file contains only the torn beginning of a warcinfo record of ours."""
+    """Whether the file contains only the torn beginning of a warcinfo record of Lycosa."""
     stream.seek(0)
     start = stream.read(CHUNK).rstrip(b"\0")
-    if len(start) >= _MAX_WARCINFO_LENGTH or not _may_be_torn(stream, 0) or next(records(stream), None) is not None:
+    if (
+        len(start) >= _MAX_WARCINFO_LENGTH
+        or not _may_be_torn(stream, 0)
+        or next(read_records(stream), None) is not None
+    ):
         return False
-    unpacker, text = zlib.decompressobj(16 + 15), b""
+    decompressor, text = zlib.decompressobj(16 + 15), b""
     with suppress(zlib.error):
         for byte in start:  # one at a time, to get all text before the damage
-            text += unpacker.decompress(bytes((byte,)))
+            text += decompressor.decompress(bytes((byte,)))
     return text.startswith(_WARCINFO_START[: len(text)])
 
 
 def _may_be_torn(stream: BinaryIO, offset: int) -> bool:
-    """Whether a torn record of ours may begin at the offset; blocks that did not reach the disk read as zeros."""
+    """Whether a torn record of Lycosa may begin at the offset; blocks that did not reach the disk read as zeros."""
     stream.seek(offset)
     return stream.read(1) in (b"", b"\0", _GZIP_START)
 
 
-def _is_about(request: Record, answer: Record) -> bool:
-    return request.headers.get("warc-concurrent-to") == answer.headers.get("warc-record-id")
+def _is_request_of(request: Record, response: Record) -> bool:
+    return request.headers.get("warc-concurrent-to") == response.headers.get("warc-record-id")
 
 
-def _has_our_form(record: Record) -> bool:
+def _has_our_header_order(record: Record) -> bool:
     names = list(record.headers)
     return names[: len(_FIRST_HEADERS)] == _FIRST_HEADERS and names[-len(_LAST_HEADERS) :] == _LAST_HEADERS
 
@@ -471,52 +482,54 @@ def _copy_without(
                 changed += 1
             else:
                 _copy(source, part.offset, part.offset + part.length, out)
-        elif (note := _note_without(part.note, is_forgotten)) is None:
+        elif (metadata := _metadata_without(part.metadata, is_forgotten)) is None:
             removed += 1
-        elif note == part.note:
+        elif metadata == part.metadata:
             _copy(source, part.start, part.end, out)
         else:
             changed += 1
-            _copy(source, part.start, part.metadata.offset, out)
-            out.write(metadata_record(note, new_id(), part.metadata.headers.get("warc-concurrent-to")))
+            _copy(source, part.start, part.metadata_record.offset, out)
+            out.write(metadata_record(metadata, new_id(), part.metadata_record.headers.get("warc-concurrent-to")))
         source.seek(resume_at)
     return removed, changed
 
 
 def _is_about_forgotten(record: Record, is_forgotten: Callable[[Url], bool]) -> bool:
-    url = subject_of(record)
+    url = url_of_record(record)
     return url is not None and is_forgotten(url)
 
 
-def _note_without(note: Note, is_forgotten: Callable[[Url], bool]) -> Note | None:
-    """The note without the forgotten URLs; None if it is about one of them."""
-    url = url_of(note)
+def _metadata_without(metadata: Metadata, is_forgotten: Callable[[Url], bool]) -> Metadata | None:
+    """The metadata without the forgotten URLs; None if it is about one of them."""
+    url = url_of(metadata)
     if url is not None and is_forgotten(url):
         return None
-    match note:
+    match metadata:
         case RunStart():
-            own = len(note.seeds) - (note.sitemap_seeds or 0)
-            given, named = (
+            listed_count = len(metadata.seeds) - (metadata.sitemap_seeds or 0)
+            listed, from_sitemaps = (
                 tuple(seed for seed in seeds if not is_forgotten(seed))
-                for seeds in (note.seeds[:own], note.seeds[own:])
+                for seeds in (metadata.seeds[:listed_count], metadata.seeds[listed_count:])
             )
-            return replace(note, seeds=given + named, sitemap_seeds=len(named) or UNSET)
+            return replace(metadata, seeds=listed + from_sitemaps, sitemap_seeds=len(from_sitemaps) or UNSET)
         case Scores():
             relevance, standing = (
                 {page: value for page, value in values.items() if not is_forgotten(Url(page))}
-                for values in (note.relevance, note.standing)
+                for values in (metadata.relevance, metadata.standing)
             )
-            return replace(note, relevance=relevance, standing=standing)
-        case VisitNote() | AttemptNote():
-            if note.candidate.found_on and is_forgotten(note.candidate.found_on):
-                note = replace(note, candidate=replace(note.candidate, found_on=None, anchor=""))
-            if note.fetch.location and is_forgotten(note.fetch.location):
+            return replace(metadata, relevance=relevance, standing=standing)
+        case VisitMetadata() | AttemptMetadata():
+            if metadata.candidate.found_on and is_forgotten(metadata.candidate.found_on):
+                metadata = replace(metadata, candidate=replace(metadata.candidate, found_on=None, anchor=""))
+            if metadata.fetch.location and is_forgotten(metadata.fetch.location):
                 return None
-            if isinstance(note, VisitNote) and note.duplicate_of and is_forgotten(note.duplicate_of):
-                note = replace(note, duplicate_of=None)
-            if isinstance(note, VisitNote) and any(map(is_forgotten, note.new_links)):
-                note = replace(note, new_links=tuple(link for link in note.new_links if not is_forgotten(link)))
-    return note
+            if isinstance(metadata, VisitMetadata) and metadata.duplicate_of and is_forgotten(metadata.duplicate_of):
+                metadata = replace(metadata, duplicate_of=None)
+            if isinstance(metadata, VisitMetadata) and any(map(is_forgotten, metadata.new_links)):
+                metadata = replace(
+                    metadata, new_links=tuple(link for link in metadata.new_links if not is_forgotten(link))
+                )
+    return metadata
 
 
 def _copy(source: BinaryIO, start: int, end: int, out: BinaryIO) -> None:

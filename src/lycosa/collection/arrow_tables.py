@@ -54,7 +54,7 @@ def batched_tables(rows: Iterator[ExportRow], schema: Any, pyarrow: Any) -> Iter
     batch: list[ExportRow] = []
     characters = 0
     for row in rows:
-        batch.append(_with_times(row))
+        batch.append(_with_datetimes(row))
         characters += sum(len(value) for value in row.values() if isinstance(value, str))
         if len(batch) >= _BATCH_ROWS or characters >= _BATCH_CHARACTERS:
             yield pyarrow.Table.from_pylist(batch, schema=schema)
@@ -63,7 +63,7 @@ def batched_tables(rows: Iterator[ExportRow], schema: Any, pyarrow: Any) -> Iter
         yield pyarrow.Table.from_pylist(batch, schema=schema)
 
 
-def _with_times(row: ExportRow) -> ExportRow:
+def _with_datetimes(row: ExportRow) -> ExportRow:
     return {**row, **{name: datetime.fromisoformat(row[name]) for name in _TIMESTAMP_COLUMNS if row.get(name)}}
 
 

@@ -32,7 +32,7 @@ from lycosa.vocabulary.urls import host_of, key_of
 from .errors import catalog_errors
 from .events import ArchivePosition, Attempt, Event, FetchedExample, RecordLocation, RunStart, Scores, Stop
 from .json_text import replace_surrogates, to_json
-from .queries import LINKS_OF_CROWDED_SITES, Queries
+from .queries import SITE_SKIPS_KEY, Queries
 from .rows import (
     LastObservation,
     NewExample,
@@ -65,7 +65,7 @@ _FIRST_LOOK = (  # the first row for a page that is fetched again: its state unt
     " digest, bytes, (SELECT count(*) FROM links WHERE source = number), 0, file, place, length"
     " FROM pages WHERE url = ?"
 )
-_WRITES = {  # one statement for each kind of row, executed for many rows at a time, in this order
+_WRITE_SQL = {  # by kind of row: a statement, executed for many rows at a time, in this order
     "pages": insert_sql("pages", *_PAGE_COLUMNS)
     + f" ON CONFLICT (url) DO UPDATE SET {', '.join(f'{column} = excluded.{column}' for column in _REPLACED)}",
     "versions": update_sql("pages", *columns_of(Version), key="url"),
@@ -95,7 +95,7 @@ class Catalog(Queries):
 
     def __init__(self, path: Path, *, writable: bool, migrations: Sequence[str] = MIGRATIONS):
         self.path = path
-        self._waiting: dict[str, list[Row]] = {table: [] for table in _WRITES}
+        self._unwritten: dict[str, list[Row]] = {table: [] for table in _WRITE_SQL}
         self._new_numbers: dict[Url, int] = {}  # of pages that are not written yet
         self._has_failed = False
         with self._errors():
@@ -135,21 +135,21 @@ class Catalog(Queries):
         return None
 
     @property
-    def newest(self) -> int:
+    def newest_number(self) -> int:
         """The number of the latest page, including unwritten rows; 0 before the first."""
         return self._last_number
 
     def add_skips(self, skips: Iterable[Skip], at: float) -> None:
         """Adds skips; the first reason of a URL stays. Those of reason SITE, which may be many, are only counted."""
         skips = list(skips)
-        self._waiting["skips"].extend(
+        self._unwritten["skips"].extend(
             astuple(NewSkip(key_of(skip.candidate.url), skip.candidate.url, skip.why, skip.candidate.found_on, at))
             for skip in skips
             if skip.reason is not SkipReason.SITE
         )
-        crowded = sum(skip.reason is SkipReason.SITE for skip in skips)
-        if crowded:
-            self.put_state(LINKS_OF_CROWDED_SITES, (self.get_state(LINKS_OF_CROWDED_SITES, int) or 0) + crowded)
+        site_skips = sum(skip.reason is SkipReason.SITE for skip in skips)
+        if site_skips:
+            self.put_state(SITE_SKIPS_KEY, (self.get_state(SITE_SKIPS_KEY, int) or 0) + site_skips)
 
     def remove_skips(self, *reasons: SkipReason) -> None:
         """Removes the skips with these reasons."""
@@ -209,61 +209,61 @@ class Catalog(Queries):
         """Removes every trace of these URLs from the tables; returns the number of removed pages."""
         with self._errors():
             self._flush()
-            ask = self.connection.execute
+            execute = self.connection.execute
             self.connection.create_function("forgotten", 1, lambda url: url is not None and bool(is_forgotten(url)))
-            gone_pages = "(SELECT number FROM pages WHERE forgotten(url))"
-            ask(f"DELETE FROM links WHERE source IN {gone_pages} OR forgotten(target)")
-            ask(f"DELETE FROM new_links WHERE page IN {gone_pages} OR forgotten(target)")
+            forgotten_pages = "(SELECT number FROM pages WHERE forgotten(url))"
+            execute(f"DELETE FROM links WHERE source IN {forgotten_pages} OR forgotten(target)")
+            execute(f"DELETE FROM new_links WHERE page IN {forgotten_pages} OR forgotten(target)")
             for table in ("looks", "stale"):
-                ask(f"DELETE FROM {table} WHERE page IN {gone_pages}")
-            gone = ask("DELETE FROM pages WHERE forgotten(url)").rowcount
+                execute(f"DELETE FROM {table} WHERE page IN {forgotten_pages}")
+            removed = execute("DELETE FROM pages WHERE forgotten(url)").rowcount
             for table in ("fetches", "skips", "examples"):
-                ask(f"DELETE FROM {table} WHERE forgotten(url)")
-            ask("DELETE FROM skips WHERE forgotten(found_on)")  # re-ranking skips again what other pages link to
-            ask(
+                execute(f"DELETE FROM {table} WHERE forgotten(url)")
+            execute("DELETE FROM skips WHERE forgotten(found_on)")  # re-ranking skips again what other pages link to
+            execute(
                 "UPDATE fetches SET detail = '' WHERE outcome = 'moved' AND forgotten(substr(detail, 4))"
             )  # after "to "
             # a page that moved to a forgotten URL is restored, as if it had not moved
             moved = f"vanished_why LIKE '{_MOVED_TO}%' AND forgotten(substr(vanished_why, {len(_MOVED_TO) + 1}))"
-            ask(f"DELETE FROM looks WHERE change = 'vanished' AND page IN (SELECT number FROM pages WHERE {moved})")
-            ask(f"INSERT OR IGNORE INTO stale SELECT number FROM pages WHERE {moved}")
-            ask(f"UPDATE pages SET vanished_at = NULL, vanished_why = '' WHERE {moved}")
-            ask("UPDATE pages SET anchor = '' WHERE forgotten(found_on)")  # the anchor is text of that page
+            execute(f"DELETE FROM looks WHERE change = 'vanished' AND page IN (SELECT number FROM pages WHERE {moved})")
+            execute(f"INSERT OR IGNORE INTO stale SELECT number FROM pages WHERE {moved}")
+            execute(f"UPDATE pages SET vanished_at = NULL, vanished_why = '' WHERE {moved}")
+            execute("UPDATE pages SET anchor = '' WHERE forgotten(found_on)")  # the anchor is text of that page
             for column in ("found_on", "duplicate_of"):
-                ask(f"UPDATE pages SET {column} = NULL WHERE forgotten({column})")
-            for rowid, seeds in ask("SELECT rowid, seeds FROM runs").fetchall():
+                execute(f"UPDATE pages SET {column} = NULL WHERE forgotten({column})")
+            for rowid, seeds in execute("SELECT rowid, seeds FROM runs").fetchall():
                 try:
-                    read = msgspec.json.decode(seeds, type=list[CheckedUrl])
+                    seed_urls = msgspec.json.decode(seeds, type=list[CheckedUrl])
                 except (msgspec.DecodeError, TypeError):
-                    read = []  # unreadable parts of a damaged row are dropped, as they may be traces
-                kept = [seed for seed in read if not is_forgotten(seed)]
-                ask("UPDATE runs SET seeds = ? WHERE rowid = ?", (_json(kept), rowid))
-            (self._last_number,) = ask("SELECT coalesce(max(number), 0) FROM pages").fetchone()
+                    seed_urls = []  # unreadable parts of a damaged row are dropped, as they may be traces
+                kept = [seed for seed in seed_urls if not is_forgotten(seed)]
+                execute("UPDATE runs SET seeds = ? WHERE rowid = ?", (_json(kept), rowid))
+            (self._last_number,) = execute("SELECT coalesce(max(number), 0) FROM pages").fetchone()
         self.put_state("indexed_up_to", min(self.indexed_up_to(), self._last_number))
-        return gone
+        return removed
 
     def relocate(self, places: Iterable[tuple[Url, float, RecordLocation]]) -> None:
-        """Updates the location of every fetch after the archive was rewritten."""
+        """Updates the location of every fetch, given by URL and time, after the archive was rewritten."""
         with self._errors():
             self._flush()
-            ask = self.connection.execute
-            ask(
+            execute = self.connection.execute
+            execute(
                 "CREATE TEMP TABLE moved"
                 " (url TEXT, at REAL, file TEXT, place INTEGER, length INTEGER, PRIMARY KEY (url, at))"
             )
             sql = "INSERT OR REPLACE INTO moved (url, at, file, place, length) VALUES (?, ?, ?, ?, ?)"
             self.connection.executemany(sql, ((url, at, *place) for url, at, place in places))
             for table in ("pages", "fetches", "examples"):
-                ask(
+                execute(
                     f"UPDATE {table} SET file = moved.file, place = moved.place, length = moved.length"
                     f" FROM moved WHERE moved.url = {table}.url AND moved.at = {table}.at"
                 )
-            ask(
+            execute(
                 "UPDATE looks SET file = moved.file, place = moved.place, length = moved.length FROM moved, pages"
                 " WHERE pages.number = looks.page AND moved.url = pages.url AND moved.at = looks.at"
                 " AND looks.digest IS NOT NULL"  # those that brought a version
             )
-            ask("DROP TABLE moved")
+            execute("DROP TABLE moved")
 
     def vacuum(self) -> bool:
         """Overwrites deleted rows on disk; False if another program that reads the file prevents it.
@@ -277,7 +277,7 @@ class Catalog(Queries):
 
     def add_stale(self, url: Url) -> None:
         """Marks a page as outdated in the search index."""
-        self._waiting["stale"].append((url,))
+        self._unwritten["stale"].append((url,))
 
     def clear_stale(self) -> None:
         """Marks all pages as up to date in the search index."""
@@ -288,17 +288,17 @@ class Catalog(Queries):
         """The number of the last page in the search index."""
         return self.get_state("indexed_up_to", int) or 0
 
-    # ------------------------------------------------------------ rows that wait
+    # ------------------------------------------------------------ unwritten rows
 
     def _add_visit(self, visit: Visit, place: RecordLocation | None) -> int | None:
         fetch, page, candidate = visit.fetch, visit.page, visit.candidate
         key = key_of(candidate.url)
-        self._waiting["visited"].append((key,))
+        self._unwritten["visited"].append((key,))
         left_out = "" if visit.left_out is None else str(visit.left_out)
         self._add_fetch(candidate.url, fetch, page.digest if page else 0, place, settled=True, left_out=left_out)
         if page is None or not visit.is_kept:
             return None
-        number = self._number(candidate.url, key, page)
+        number = self._assign_number(candidate.url, key, page)
         new = NewPage(
             number=number,
             url=candidate.url,
@@ -309,18 +309,18 @@ class Catalog(Queries):
             because=_json(candidate.because) if candidate.because else "{}",
             anchor=candidate.anchor,
         )
-        self._waiting["pages"].append(astuple(new) + astuple(_version(visit, page, place)))
+        self._unwritten["pages"].append(astuple(new) + astuple(_version(visit, page, place)))
         self._add_links(number, page)
         return number
 
     def _add_links(self, number: int, page: Page) -> None:
         # Written out, in the order of the columns, because pages have many links and `astuple` takes twice as long.
-        self._waiting["links"].extend(
+        self._unwritten["links"].extend(
             [(number, rank, link.target, link.anchor, link.rel, link.position) for rank, link in enumerate(page.links)]
         )
 
     def _add_look(self, visit: Visit, place: RecordLocation | None) -> int | None:
-        """Adds a page that was fetched again; returns its number if the search index must be updated."""
+        """Adds a repeated fetch of a stored page, a look; returns its number if the search index must be updated."""
         url, fetch, page = visit.candidate.url, visit.fetch, visit.page
         if key_of(url) not in self._page_keys:
             return self._add_visit(visit, place)  # its earlier records are damaged
@@ -335,7 +335,7 @@ class Catalog(Queries):
             self._execute(_FIRST_LOOK, url)
             self._add_version(visit, version, place)
         else:
-            self._waiting["first_looks"].append((url,))
+            self._unwritten["first_looks"].append((url,))
         file, offset, length = (place if version is not None else None) or _NOWHERE
         look = NewObservation(
             at=fetch.at,
@@ -363,7 +363,7 @@ class Catalog(Queries):
             self._put("vanishings", Vanishing(None, ""), url)
         if visit.change not in (Change.CHANGED, Change.VANISHED, Change.RETURNED):
             return None
-        self._waiting["stale"].append((url,))
+        self._unwritten["stale"].append((url,))
         return self._number_of(url)
 
     def _add_version(self, visit: Visit, page: Page, place: RecordLocation | None) -> None:
@@ -374,10 +374,12 @@ class Catalog(Queries):
         self._execute("DELETE FROM links WHERE source = ?", number)
         self._add_links(number, page)
         with self._errors():
-            (looks,) = self.connection.execute(
+            (last_look,) = self.connection.execute(
                 "SELECT coalesce(max(look), 0) FROM looks WHERE page = ?", (number,)
             ).fetchone()
-        self._waiting["new_links"].extend(astuple(NewTarget(number, looks + 1, target)) for target in visit.new_links)
+        self._unwritten["new_links"].extend(
+            astuple(NewTarget(number, last_look + 1, target)) for target in visit.new_links
+        )
         self._put("versions", _version(visit, page, place), url)
 
     def _number_of(self, url: Url) -> int | None:
@@ -385,8 +387,8 @@ class Catalog(Queries):
             found = self.connection.execute("SELECT number FROM pages WHERE url = ?", (url,)).fetchone()
         return int(*found) if found else None
 
-    def _number(self, url: Url, key: int, page: Page) -> int:
-        """The number of a page to be written: that of the page with its URL, or the next."""
+    def _assign_number(self, url: Url, key: int, page: Page) -> int:
+        """The number of a page to be written: that of the stored page with its URL, or the next one."""
         number = self._new_numbers.get(url)
         if number is None and key not in self._page_keys:
             self._page_keys.add(key)
@@ -435,12 +437,12 @@ class Catalog(Queries):
         )
 
     def _put(self, table: str, row: Struct, *key: object) -> None:
-        self._waiting[table].append(astuple(row) + key)
+        self._unwritten[table].append(astuple(row) + key)
 
     def _flush(self) -> None:
-        if not any(self._waiting.values()):
+        if not any(self._unwritten.values()):
             return
-        waiting, self._waiting = self._waiting, {table: [] for table in _WRITES}
+        waiting, self._unwritten = self._unwritten, {table: [] for table in _WRITE_SQL}
         self._new_numbers = {}
         for table, rows in waiting.items():
             if rows:
@@ -451,11 +453,15 @@ class Catalog(Queries):
             self.connection.execute("BEGIN")
         self.connection.execute("SAVEPOINT adding")
         try:
-            self.connection.executemany(_WRITES[table], rows)
+            self.connection.executemany(_WRITE_SQL[table], rows)
         except UnicodeEncodeError:  # a lone surrogate, from a hostile page
             self.connection.execute("ROLLBACK TO adding")
             self.connection.executemany(
-                _WRITES[table], [tuple(replace_surrogates(v) if isinstance(v, str) else v for v in row) for row in rows]
+                _WRITE_SQL[table],
+                [
+                    tuple(replace_surrogates(value) if isinstance(value, str) else value for value in row)
+                    for row in rows
+                ],
             )
         self.connection.execute("RELEASE adding")
 
@@ -472,8 +478,8 @@ def _why_vanished(visit: Visit) -> str:
     return visit.fetch.detail or "it could not be had"
 
 
-def _json(plain: JsonValue) -> str:
-    return to_json(plain).decode()
+def _json(value: JsonValue) -> str:
+    return to_json(value).decode()
 
 
 def _version(visit: Visit, page: Page, place: RecordLocation | None) -> Version:

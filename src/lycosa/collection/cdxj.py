@@ -17,9 +17,9 @@ from .warc import date_of, gzipped
 
 _WWW = re.compile(r"www\d*\.")
 _REMOVE_PUNCTUATION = str.maketrans("", "", "-T:")
-_BLOCK_LINES = 500  # compressed together
+_LINES_PER_BLOCK = 500  # compressed together
 _SLASHES = re.compile(r"//+")
-_SAFE = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "#%")
+_UNESCAPED_CHARACTERS = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "#%")
 
 
 def surt(url: str) -> str:
@@ -54,7 +54,7 @@ def _unescaped(text: str) -> str:
     plain, escaped = unquote_to_bytes(text), text.encode()
     while plain != escaped:
         plain, escaped = unquote_to_bytes(plain), plain
-    return quote_from_bytes(plain, _SAFE).lower()
+    return quote_from_bytes(plain, _UNESCAPED_CHARACTERS).lower()
 
 
 def is_capture(fetch: Fetch) -> bool:
@@ -62,10 +62,10 @@ def is_capture(fetch: Fetch) -> bool:
     return fetch.status is not None and fetch.status != 304
 
 
-def line(fetch: Fetch, payload_digest: str, place: RecordLocation) -> str:
-    """One entry: sort key, time, and location of the response."""
+def entry(fetch: Fetch, payload_digest: str, place: RecordLocation) -> str:
+    """One line of the index: sort key, time, and location of the response as JSON."""
     mime = media_type(fetch.header("content-type") or "") or "unk"
-    facts = {
+    fields = {
         "url": fetch.url,
         "mime": "warc/revisit" if is_revisit(fetch) else mime,
         "status": str(fetch.status),
@@ -75,11 +75,11 @@ def line(fetch: Fetch, payload_digest: str, place: RecordLocation) -> str:
         "filename": place.file,
     }
     moment = date_of(fetch.at)[:19].translate(_REMOVE_PUNCTUATION)
-    return f"{surt(fetch.url)} {moment} {msgspec.json.encode(facts).decode()}\n"
+    return f"{surt(fetch.url)} {moment} {msgspec.json.encode(fields).decode()}\n"
 
 
 class Entries:
-    """Entries in order of arrival, compressed in blocks, so that those of a long crawl fit in memory."""
+    """Lines of an index in order of arrival, compressed in blocks, so that those of a long crawl fit in memory."""
 
     def __init__(self, lines: Iterable[str] = ()):
         self._recent: list[str] = []
@@ -89,7 +89,7 @@ class Entries:
 
     def add(self, line: str) -> None:
         self._recent.append(line)
-        if len(self._recent) == _BLOCK_LINES:
+        if len(self._recent) == _LINES_PER_BLOCK:
             self._blocks.append(gzipped("".join(self._recent).encode()))
             self._recent.clear()
 

@@ -30,7 +30,7 @@ _REBUILT_CATALOG, _REBUILT_SEARCH = "rebuilt.sqlite", "rebuilt-search"
 _INSTALL_TIMEOUT = 10.0  # seconds that a reader waits for a process that replaces catalog and index
 _INDEX_INTERVAL = 300.0  # seconds after which the pages of a running crawl are indexed, however few
 _MAX_INDEXED_ON_CLOSE = 500  # pages; with `index_later`, more wait for the first search
-_MAX_TEXTS = 8_000_000  # characters of these texts kept in memory; if there are more, they are read from the archive
+_MAX_TEXT_CHARACTERS = 8_000_000  # of texts kept in memory to be indexed; more are read from the archive
 
 
 class SearchableText(NamedTuple):
@@ -41,14 +41,15 @@ class SearchableText(NamedTuple):
     language: str = ""  # ISO 639-1, empty if unknown
 
 
-Searchable = Callable[[Fetch, Page | None], SearchableText]  # for a fetch, with its page if it is parsed already
+ExtractText = Callable[[Fetch, Page | None], SearchableText]  # from a fetch, and its page if it is parsed already
 
 
 class Collection:
     """Records events: first in the archive, then in the catalog, and pages in batches in the search index.
 
     `record` appends an event to the archive; `checkpoint` also makes everything so far durable in the catalog, along
-    with other tables in `catalog.connection`. After a kill, `unapplied` yields the events that the catalog lacks.
+    with other tables in `catalog.connection`. An event is applied when it is in catalog and index; after a kill,
+    `unapplied` yields those of the archive that are not.
 
     index_later: whether many pages may be left to the first search to be indexed. Indexing a page takes longer than
         everything else that is done to store it, and many collections are never searched.
@@ -61,8 +62,8 @@ class Collection:
         catalog: Catalog,
         *,
         clock: Clock,
-        searchable: Searchable,
-        batch: int,
+        extract_text: ExtractText,
+        index_batch: int,
         lock: Lock | None,
         rebuild: bool = False,
         index_later: bool = False,
@@ -71,10 +72,12 @@ class Collection:
         self.archive = archive
         self.catalog = catalog
         self.search = SearchIndex(
-            folder / (_REBUILT_SEARCH if rebuild else _SEARCH), text_of=self._text_at, relevance_of=self._relevance_of
+            folder / (_REBUILT_SEARCH if rebuild else _SEARCH),
+            text_of=self._text_of_url,
+            relevance_of=self._relevance_of,
         )
-        self._searchable = searchable
-        self._batch = batch
+        self._extract_text = extract_text
+        self._index_batch = index_batch
         self._clock = clock
         self._index_committed_at = clock.now()
         self._lock = lock
@@ -82,15 +85,13 @@ class Collection:
         self._added: set[int] = set()  # numbers of pages added to the index since its last commit
         self._index_later = index_later
         self._texts: dict[int, SearchableText] = {}  # of pages that are not indexed yet, by number
-        self._room_for_texts = _MAX_TEXTS
+        self._room_for_texts = _MAX_TEXT_CHARACTERS  # characters left
         self._indexed_up_to = catalog.indexed_up_to()
-        self.finished_rebuild = (
-            ""  # the result of finishing an interrupted rebuild, for people; empty if there was none
-        )
+        self.rebuild_message = ""  # what was done about an interrupted rebuild, for people; empty if there was none
         self.index_was_outdated = False  # whether this writer removed an index of an older version
-        self._may_lack_pages = True  # after a kill between the commits of catalog and index
+        self._index_may_lack_pages = True  # after a kill between the commits of catalog and index
         self._applied: ArchivePosition | None = None  # the position up to which the catalog is complete
-        self._reading: ArchivePosition | None = None  # the end of the last event yielded by `unapplied`
+        self._yielded_up_to: ArchivePosition | None = None  # the end of the last event that `unapplied` yielded
 
     @classmethod
     def open(
@@ -99,16 +100,18 @@ class Collection:
         *,
         clock: Clock,
         decode: Decode,
-        searchable: Searchable,
+        extract_text: ExtractText,
         software: str,
         writable: bool = False,
         rebuild: bool = False,
         index_later: bool = False,
         max_bytes: int = 1 << 30,
-        batch: int = 10_000,
+        index_batch: int = 10_000,
     ) -> "Collection":
         """Opens a folder; one writer at a time.
 
+        max_bytes: size of a WARC file from which the next one is started.
+        index_batch: number of added pages from which a checkpoint commits the search index too.
         rebuild: starts a new catalog and index, to which no event is applied yet; they replace the existing ones when
         the collection is closed, so that an interrupted rebuild changes nothing.
         """
@@ -117,10 +120,10 @@ class Collection:
         if not writable and not (folder / "archive").exists():
             raise CollectionError(f"{folder} holds nothing yet; fill it with: lycosa crawl {folder}")
         if not writable:
-            settle_rebuild(folder)
+            recover_rebuild(folder)
         lock = _acquire_lock(folder) if writable else None
         try:
-            settled = _settle_rebuild(folder) if writable else ""
+            rebuild_message = _recover_rebuild(folder) if writable else ""
             rebuild = rebuild and writable
             if rebuild:
                 write_journal(folder, Maintenance("rebuild"))
@@ -138,14 +141,14 @@ class Collection:
                 archive,
                 catalog,
                 clock=clock,
-                searchable=searchable,
-                batch=batch,
+                extract_text=extract_text,
+                index_batch=index_batch,
                 lock=lock,
                 rebuild=rebuild,
                 index_later=index_later and not rebuild,
             )
             collection._applied = catalog.position()
-            collection.finished_rebuild = settled
+            collection.rebuild_message = rebuild_message
             if writable:
                 collection._recover()
         except BaseException:
@@ -157,8 +160,8 @@ class Collection:
     def __enter__(self) -> "Collection":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
+    def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
+        if error_type is None:
             self.close()
         else:
             self.abandon()
@@ -172,14 +175,14 @@ class Collection:
     def unapplied(self) -> Iterator[tuple[Event, RecordLocation]]:
         """The events of the archive that the catalog lacks, for `apply`; visits without parsed pages."""
         for event, place, end in self.archive.events_with_ends(self._applied):
-            self._reading = end
+            self._yielded_up_to = end
             yield event, place
         self._applied = self.archive.position()
 
     def apply(self, event: Event, place: RecordLocation) -> None:
         """Adds the event just yielded by `unapplied`, with its page parsed, to catalog and search index."""
         self._apply(event, place)
-        self._applied = self._reading
+        self._applied = self._yielded_up_to
 
     def _apply(self, event: Event, place: RecordLocation) -> None:
         number = self.catalog.add(event, place)
@@ -196,9 +199,9 @@ class Collection:
             self.search.delete([url])
         self._added.add(number)
         if visit.page is not None and visit.is_kept:
-            self.search.add(url, host_of(url), *self._searchable(visit.fetch, visit.page))
+            self.search.add(url, host_of(url), *self._extract_text(visit.fetch, visit.page))
         elif visit.change is Change.RETURNED and (page := self.catalog.page(url)) is not None:
-            self._index_again(page)
+            self._reindex(page)
 
     def _keep_for_index(self, visit: Visit, number: int) -> None:
         """Marks a page to be indexed later, and keeps its text if there are few."""
@@ -208,15 +211,15 @@ class Collection:
             self._room_for_texts += len(earlier.text)
         if visit.page is None or not visit.is_kept or not self._room_for_texts:
             return
-        text = self._searchable(visit.fetch, visit.page)
+        text = self._extract_text(visit.fetch, visit.page)
         self._texts[number], self._room_for_texts = text, self._room_for_texts - len(text.text)
         if len(self._texts) > _MAX_INDEXED_ON_CLOSE or self._room_for_texts < 0:  # left to the first search
             self._texts, self._room_for_texts = {}, 0
 
-    def _index_again(self, page: PageRow) -> None:
+    def _reindex(self, page: PageRow) -> None:
         self.search.delete([page.url])
         if page.place and page.vanished_at is None:
-            text = self._texts.get(page.number) or self._searchable(self.archive.fetch_at(page.place), None)
+            text = self._texts.get(page.number) or self._extract_text(self.archive.fetch_at(page.place), None)
             self.search.add(page.url, page.host, *text)
 
     def pages_not_indexed(self) -> int:
@@ -229,7 +232,7 @@ class Collection:
         self.archive.sync()
         self.catalog.commit(self._applied)
         is_old = self._clock.now() - self._index_committed_at > _INDEX_INTERVAL
-        if len(self._added) >= self._batch or (is_old and (self._added or self._index_later)):
+        if len(self._added) >= self._index_batch or (is_old and (self._added or self._index_later)):
             self._commit_index()
 
     def close(self) -> None:
@@ -301,7 +304,7 @@ class Collection:
             self._indexed_up_to = 0
 
     def _relocate(self) -> None:
-        self.catalog.relocate(self.archive.places())
+        self.catalog.relocate(self.archive.fetch_locations())
         self.catalog.put_state("moving", False)
         self._applied = self.archive.position()
         self.catalog.commit(self._applied)
@@ -313,9 +316,9 @@ class Collection:
 
     def text_of(self, page: PageRow) -> str:
         """The main text of a page, read from the archive."""
-        return self._searchable(self.archive.fetch_at(page.place), None).text if page.place else ""
+        return self._extract_text(self.archive.fetch_at(page.place), None).text if page.place else ""
 
-    def _text_at(self, url: str) -> str:
+    def _text_of_url(self, url: str) -> str:
         page = self.catalog.page(Url(url))
         return self.text_of(page) if page else ""
 
@@ -328,11 +331,11 @@ class Collection:
 
         The catalog is always committed first, so that the index never has a page that the catalog lacks.
         """
-        if self._may_lack_pages:
+        if self._index_may_lack_pages:
             for page in chain(self.catalog.pages(after=self._indexed_up_to), self.catalog.stale_pages()):
                 if page.number not in self._added:
-                    self._index_again(page)
-            self._may_lack_pages = self._index_later
+                    self._reindex(page)
+            self._index_may_lack_pages = self._index_later
             self._drop_texts()
         self.search.commit()
         self._index_committed_at = self._clock.now()
@@ -343,7 +346,7 @@ class Collection:
         self.catalog.commit(self.catalog.position())
 
     def _drop_texts(self) -> None:
-        self._texts, self._room_for_texts = {}, _MAX_TEXTS
+        self._texts, self._room_for_texts = {}, _MAX_TEXT_CHARACTERS
 
 
 def _acquire_lock(folder: Path) -> Lock:
@@ -364,33 +367,33 @@ def _acquire_lock(folder: Path) -> Lock:
     return lock
 
 
-def settle_rebuild(folder: Path) -> str:
+def recover_rebuild(folder: Path) -> str:
     """Finishes or undoes an interrupted rebuild; returns what was done, for people, empty if nothing.
 
     While another process rebuilds, the old files can be read; while it replaces the files, this waits for it.
     """
     give_up_at = time.monotonic() + _INSTALL_TIMEOUT
-    while (upkeep := read_journal(folder)) is not None and upkeep.task == "rebuild":
+    while (maintenance := read_journal(folder)) is not None and maintenance.task == "rebuild":
         try:
             with closing(_acquire_lock(folder)):
-                return _settle_rebuild(folder)
+                return _recover_rebuild(folder)
         except CollectionError:  # another process works on it, or the folder is not writable
-            if upkeep.stage == "making" or time.monotonic() > give_up_at:
+            if maintenance.stage == "making" or time.monotonic() > give_up_at:
                 break
             time.sleep(0.02)
     return ""
 
 
-def _settle_rebuild(folder: Path) -> str:
+def _recover_rebuild(folder: Path) -> str:
     """The same for the holder of the lock."""
-    upkeep = read_journal(folder)
-    if upkeep is None or upkeep.task != "rebuild":
+    maintenance = read_journal(folder)
+    if maintenance is None or maintenance.task != "rebuild":
         return ""
-    if upkeep.stage == "installing":
+    if maintenance.stage == "installing":
         _install_rebuilt(folder)
     _drop_rebuilt(folder)
     delete_journal(folder)
-    if upkeep.stage == "installing":
+    if maintenance.stage == "installing":
         return "a rebuild that was broken off at its end is finished now"
     return f"a rebuild was broken off, and has changed nothing; again: lycosa rebuild {folder}"
 

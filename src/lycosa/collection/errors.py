@@ -8,9 +8,16 @@ from pathlib import Path
 
 from lycosa.vocabulary.errors import CollectionError
 
-# Messages of SQLite that mean a damaged file; all others are about the disk or other programs.
-_DAMAGE = ("no such table", "no such column", "malformed", "Could not decode", "user-defined function", "too big")
-_FAILING_DISK = "make room, or where the disk fails copy {name} to another, then go on"
+# Parts of messages of SQLite that mean a damaged file; all others are about the disk or other programs.
+_DAMAGE_MESSAGES = (
+    "no such table",
+    "no such column",
+    "malformed",
+    "Could not decode",
+    "user-defined function",
+    "too big",
+)
+_DISK_ERROR_WAY_OUT = "make room, or where the disk fails copy {name} to another, then go on"
 
 
 class DamagedRowError(Exception):
@@ -26,7 +33,7 @@ def disk_errors(path: Path) -> Iterator[None]:
         where = error.filename or path
         way_out = "make room or give access, then go on"
         if error.errno == EIO:
-            way_out = _FAILING_DISK.format(name=path)
+            way_out = _DISK_ERROR_WAY_OUT.format(name=path)
         raise CollectionError(f"cannot use {where}: {error.strerror or error}; {way_out}") from error
 
 
@@ -37,16 +44,18 @@ def catalog_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
-        what = str(error)
-        if any(words in what for words in _DAMAGE):
-            raise CollectionError(f"the catalog of {name} is damaged ({what}); run: lycosa rebuild {name}") from error
-        if "locked" in what:
+        message = str(error)
+        if any(phrase in message for phrase in _DAMAGE_MESSAGES):
+            raise CollectionError(
+                f"the catalog of {name} is damaged ({message}); run: lycosa rebuild {name}"
+            ) from error
+        if "locked" in message:
             raise CollectionError(
                 f"the catalog of {name} is in use by another program; try again when it is done"
             ) from error
         way_out = "make room or give access, then go on"
-        if "disk I/O error" in what:
-            way_out = _FAILING_DISK.format(name=name)
-        raise CollectionError(f"cannot use {path}: {what}; {way_out}") from error
+        if "disk I/O error" in message:
+            way_out = _DISK_ERROR_WAY_OUT.format(name=name)
+        raise CollectionError(f"cannot use {path}: {message}; {way_out}") from error
     except (sqlite3.DatabaseError, DamagedRowError) as error:
         raise CollectionError(f"the catalog of {name} is damaged ({error}); run: lycosa rebuild {name}") from error

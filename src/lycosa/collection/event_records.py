@@ -39,23 +39,23 @@ from lycosa.vocabulary.urls import host_of, normalise, path_of
 
 from .events import Attempt, Event, FetchedExample, RunStart, Scores, Stop, fetch_of, is_not_modified, is_revisit
 from .json_text import to_json
-from .warc import DAMAGED, Record, date_of, digest, one_line, record, records
+from .warc import DAMAGED, Record, date_of, digest, encode_record, one_line, read_records
 
-Decode = Callable[[bytes, str, int], tuple[bytes, bool]]  # body, Content-Encoding, limit -> content, is_truncated
+Decode = Callable[[bytes, str, int], tuple[bytes, bool]]  # body, Content-Encoding, max bytes -> content, is_truncated
 NewId = Callable[[], str]
 
 URN = "urn:lycosa:"
-HIDDEN = "X-Archive-Orig-"
-DECODED = "x-archive-orig-content-encoding"  # lower-case header of a response that is archived decoded
-_HIDDEN_NAME = re.compile(rf"(?:{HIDDEN})*(?i:transfer-encoding)")
+ORIGINAL_PREFIX = "X-Archive-Orig-"  # of headers that no longer describe the archived body
+DECODED_HEADER = "x-archive-orig-content-encoding"  # lower-case header of a response that is archived decoded
+_TRANSFER_ENCODING_NAME = re.compile(rf"(?:{ORIGINAL_PREFIX})*(?i:transfer-encoding)")
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 SAME_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
-MAX_CONTENT = 1 << 26  # bytes of a decoded body that are read, whatever its note says
+MAX_CONTENT = 1 << 26  # bytes of a decoded body that are read, whatever its metadata says
 Headers = tuple[tuple[str, str], ...]
 
 
-class FetchNote(Struct, frozen=True, omit_defaults=True):
-    """The parts of a fetch that are not in HTTP records; all of it if there was no response."""
+class FetchMetadata(Struct, frozen=True, omit_defaults=True):
+    """The parts of a fetch that are not in request and response records; all of it if there was no response."""
 
     outcome: Outcome
     at: Timestamp
@@ -67,7 +67,7 @@ class FetchNote(Struct, frozen=True, omit_defaults=True):
     http_version: str = "1.1"
     content: Count = 0  # bytes once decoded
     utf8: bool = False  # whether headers are UTF-8, because Latin-1 cannot encode them
-    host_added: bool = False  # whether the archived request has a Host header that the fetch had not
+    host_added: bool = False  # whether the archived request has a Host header that the fetch did not have
     reason: str = ""
     headers: Headers = ()
     request_headers: Headers = ()
@@ -76,9 +76,9 @@ class FetchNote(Struct, frozen=True, omit_defaults=True):
     status: int | None = None  # of a response whose headers are in no record
 
 
-class VisitNote(Struct, frozen=True, omit_defaults=True, tag_field="lycosa", tag="visit"):
+class VisitMetadata(Struct, frozen=True, omit_defaults=True, tag_field="lycosa", tag="visit"):
     candidate: Candidate
-    fetch: FetchNote
+    fetch: FetchMetadata
     relevance: Score | None = None
     duplicate_of: CheckedUrl | None = None
     left_out: str = ""
@@ -89,51 +89,51 @@ class VisitNote(Struct, frozen=True, omit_defaults=True, tag_field="lycosa", tag
     is_copy: bool = False
 
 
-class AttemptNote(Struct, frozen=True, tag_field="lycosa", tag="attempt"):
+class AttemptMetadata(Struct, frozen=True, tag_field="lycosa", tag="attempt"):
     candidate: Candidate
-    fetch: FetchNote
+    fetch: FetchMetadata
 
 
-class ExampleNote(Struct, frozen=True, tag_field="lycosa", tag="example"):
+class ExampleMetadata(Struct, frozen=True, tag_field="lycosa", tag="example"):
     url: CheckedUrl
     good: bool
-    fetch: FetchNote
+    fetch: FetchMetadata
 
 
-Note = VisitNote | AttemptNote | ExampleNote | RunStart | Scores | Stop
+Metadata = VisitMetadata | AttemptMetadata | ExampleMetadata | RunStart | Scores | Stop
 
 
 class EventRecords(NamedTuple):
     """The records of one event in a file."""
 
-    start: int
+    start: int  # byte offset
     end: int
-    note: Note
+    metadata: Metadata  # decoded
     response: Record | None  # or the revisit
     request: Record | None
-    metadata: Record
+    metadata_record: Record
 
     @property
     def first(self) -> Record:
-        return self.response or self.metadata
+        return self.response or self.metadata_record
 
 
-class Packed(NamedTuple):
+class EncodedEvent(NamedTuple):
     """The records of one event, encoded for writing."""
 
-    members: list[bytes]
-    payload_digest: str
+    members: list[bytes]  # a gzip member for each record
+    payload_digest: str  # of the body; empty without a response
 
 
 # ---------------------------------------------------------------- writing
 
 
-def encode_event(event: Event, new_id: NewId) -> Packed:
+def encode_event(event: Event, new_id: NewId) -> EncodedEvent:
     """The records of an event, one gzip member each."""
     fetch = fetch_of(event)
     if fetch is None or fetch.status is None:
-        return Packed([metadata_record(_note_of(event), new_id(), None)], "")
-    fetch = _readable(fetch)
+        return EncodedEvent([metadata_record(_metadata_of(event), new_id(), None)], "")
+    fetch = _without_brotli(fetch)
     response_id = new_id()
     date, target = date_of(fetch.at), f"WARC-Target-URI: {fetch.url}"
     charset = _charset(fetch)
@@ -148,47 +148,49 @@ def encode_event(event: Event, new_id: NewId) -> Packed:
     if not revisit or (known and known.payload):
         lines.append(f"WARC-Payload-Digest: {payload_digest}")
     if revisit:
-        lines += _references(fetch, known)
+        lines += _revisit_headers(fetch, known)
     elif fetch.truncated or (fetch.outcome is Outcome.UNWANTED and not fetch.body):
         lines.append(f"WARC-Truncated: {one_line(fetch.truncated) or 'unspecified'}")
     kind = "revisit" if revisit else "response"
-    members = [record(kind, response_id, date, "application/http; msgtype=response", head + fetch.body, *lines)]
+    members = [encode_record(kind, response_id, date, "application/http; msgtype=response", head + fetch.body, *lines)]
     if fetch.request_headers:
         host: Headers = () if _names_host(fetch) else (("Host", host_of(fetch.url)),)
-        asked = _head(
+        request_head = _head(
             f"GET {path_of(fetch.url)} HTTP/{_archived_version(fetch)}", host + fetch.request_headers, charset
         )
         concurrent = f"WARC-Concurrent-To: {response_id}"
         mime = "application/http; msgtype=request"
-        members.append(record("request", new_id(), date, mime, asked, target, concurrent))
-    members.append(metadata_record(_note_of(event), new_id(), response_id))
-    return Packed(members, payload_digest)
+        members.append(encode_record("request", new_id(), date, mime, request_head, target, concurrent))
+    members.append(metadata_record(_metadata_of(event), new_id(), response_id))
+    return EncodedEvent(members, payload_digest)
 
 
-def _references(fetch: Fetch, known: PastFetch | None) -> list[str]:
+def _revisit_headers(fetch: Fetch, known: PastFetch | None) -> list[str]:
     """The headers of a revisit that refer to the record with its payload."""
     profile = NOT_MODIFIED if fetch.status == 304 else SAME_PAYLOAD
     lines = [f"WARC-Profile: {profile}", f"WARC-Refers-To-Target-URI: {fetch.url}"]
     return [*lines, f"WARC-Refers-To-Date: {date_of(known.at)}"] if known else lines
 
 
-def metadata_record(note: Note, record_id: str, response_id: str | None) -> bytes:
+def metadata_record(metadata: Metadata, record_id: str, response_id: str | None) -> bytes:
     """The record that completes the group of an event."""
-    url = url_of(note)
-    lines = [f"WARC-Target-URI: {URN}{note.__struct_config__.tag}{f':{url}' if url else ''}"]
+    url = url_of(metadata)
+    lines = [f"WARC-Target-URI: {URN}{metadata.__struct_config__.tag}{f':{url}' if url else ''}"]
     if response_id:
         lines += [f"WARC-Concurrent-To: {response_id}", f"WARC-Refers-To: {response_id}"]
-    return record("metadata", record_id, date_of(time_of(note)), "application/json", to_json(note), *lines)
+    return encode_record(
+        "metadata", record_id, date_of(time_of(metadata)), "application/json", to_json(metadata), *lines
+    )
 
 
-def url_of(note: Note) -> Url | None:
+def url_of(metadata: Metadata) -> Url | None:
     """The URL that was fetched, if one was."""
-    if isinstance(note, ExampleNote):
-        return note.url
-    return note.candidate.url if isinstance(note, (VisitNote, AttemptNote)) else None
+    if isinstance(metadata, ExampleMetadata):
+        return metadata.url
+    return metadata.candidate.url if isinstance(metadata, (VisitMetadata, AttemptMetadata)) else None
 
 
-def subject_of(record: Record) -> Url | None:
+def url_of_record(record: Record) -> Url | None:
     """The URL that a record is about, by its target; None if that is not a URL."""
     target = record.headers.get("warc-target-uri", "").strip("<>")
     if target.startswith(URN):
@@ -196,17 +198,17 @@ def subject_of(record: Record) -> Url | None:
     return normalise(target)
 
 
-def time_of(note: Note) -> float:
+def time_of(metadata: Metadata) -> float:
     """The time of the event, in seconds since the epoch."""
-    return note.fetch.at if isinstance(note, (VisitNote, AttemptNote, ExampleNote)) else note.at
+    return metadata.fetch.at if isinstance(metadata, (VisitMetadata, AttemptMetadata, ExampleMetadata)) else metadata.at
 
 
-def _note_of(event: Event) -> Note:
+def _metadata_of(event: Event) -> Metadata:
     match event:
         case Visit():
-            return VisitNote(
+            return VisitMetadata(
                 candidate=event.candidate,
-                fetch=_fetch_note(event.fetch, event.candidate.url),
+                fetch=_fetch_metadata(event.fetch, event.candidate.url),
                 relevance=event.relevance,
                 duplicate_of=event.duplicate_of,
                 left_out="" if event.left_out is None else str(event.left_out),
@@ -217,17 +219,17 @@ def _note_of(event: Event) -> Note:
                 is_copy=event.is_copy,
             )
         case Attempt():
-            return AttemptNote(event.candidate, _fetch_note(event.fetch, event.candidate.url))
+            return AttemptMetadata(event.candidate, _fetch_metadata(event.fetch, event.candidate.url))
         case FetchedExample():
-            return ExampleNote(event.url, event.good, _fetch_note(event.fetch, event.url))
+            return ExampleMetadata(event.url, event.good, _fetch_metadata(event.fetch, event.url))
         case _:
             return event
 
 
-def _fetch_note(fetch: Fetch, url: Url) -> FetchNote:
+def _fetch_metadata(fetch: Fetch, url: Url) -> FetchMetadata:
     has_response = fetch.status is not None
     has_head = has_response and not is_not_modified(fetch)  # in a record
-    return FetchNote(
+    return FetchMetadata(
         outcome=fetch.outcome,
         at=fetch.at,
         url="" if fetch.url == url else fetch.url,
@@ -248,14 +250,14 @@ def _fetch_note(fetch: Fetch, url: Url) -> FetchNote:
     )
 
 
-def _readable(fetch: Fetch) -> Fetch:
+def _without_brotli(fetch: Fetch) -> Fetch:
     """The fetch with a Brotli body decoded and its headers adapted, as other WARC writers do."""
     encoding = fetch.header("content-encoding")
     if not encoding or not fetch.body or "br" not in (name.strip().lower() for name in encoding.split(",")):
         return fetch
     body = fetch.content or fetch.body
     headers = [
-        (f"{HIDDEN}{name}" if name.lower() in ("content-encoding", "content-length") else name, value)
+        (f"{ORIGINAL_PREFIX}{name}" if name.lower() in ("content-encoding", "content-length") else name, value)
         for name, value in fetch.headers
     ]
     return replace(fetch, body=body, headers=(*headers, ("Content-Length", str(len(body)))))
@@ -286,15 +288,17 @@ def _charset(fetch: Fetch) -> str:
 def _head(first_line: str, headers: Headers, charset: str) -> bytes:
     lines = [first_line]
     for name, value in headers:
-        hidden = HIDDEN if len(name) >= 17 and name[-1] in "gG" and _HIDDEN_NAME.fullmatch(name) else ""
-        lines.append(one_line(f"{hidden}{name}: {value}"))
+        prefix = (
+            ORIGINAL_PREFIX if len(name) >= 17 and name[-1] in "gG" and _TRANSFER_ENCODING_NAME.fullmatch(name) else ""
+        )
+        lines.append(one_line(f"{prefix}{name}: {value}"))
     lines.append("\r\n")
     return "\r\n".join(lines).encode(charset, "replace")
 
 
 # ---------------------------------------------------------------- reading
 
-_decoder: msgspec.json.Decoder[Note] = msgspec.json.Decoder(Note)
+_decoder: msgspec.json.Decoder[Metadata] = msgspec.json.Decoder(Metadata)
 
 
 def groups(stream: BinaryIO, start: int = 0) -> Iterator[EventRecords]:
@@ -307,17 +311,21 @@ def groups_and_other_records(stream: BinaryIO, start: int = 0) -> Iterator[Event
     of other programs or newer versions, unfinished groups, and damage.
     """
     earlier: list[Record] = []
-    for each in records(stream, start):
+    for each in read_records(stream, start):
         if each.kind == DAMAGED:
             yield each
-        elif each.kind == "metadata" and (note := _note_in(each)) is not None:
+        elif each.kind == "metadata" and (metadata := _decode_metadata(each)) is not None:
             response_id = each.headers.get("warc-concurrent-to")
-            response = _first(r for r in earlier if response_id and r.headers.get("warc-record-id") == response_id)
-            request = _first(r for r in earlier if response_id and r.headers.get("warc-concurrent-to") == response_id)
+            response = _first(
+                record for record in earlier if response_id and record.headers.get("warc-record-id") == response_id
+            )
+            request = _first(
+                record for record in earlier if response_id and record.headers.get("warc-concurrent-to") == response_id
+            )
             if response_id is None or response is not None:
                 begin = (response or each).offset
                 yield from (stray for stray in earlier if stray.offset < begin)
-                yield EventRecords(begin, each.offset + each.length, note, response, request, each)
+                yield EventRecords(begin, each.offset + each.length, metadata, response, request, each)
             else:
                 yield from (*earlier, each)
             earlier = []
@@ -331,72 +339,72 @@ def _first(found: Iterator[Record]) -> Record | None:
     return next(found, None)
 
 
-def _note_in(metadata: Record) -> Note | None:
-    if not metadata.block.startswith(b'{"lycosa":'):
+def _decode_metadata(record: Record) -> Metadata | None:
+    if not record.block.startswith(b'{"lycosa":'):
         return None
     try:
-        return _decoder.decode(metadata.block)
+        return _decoder.decode(record.block)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 
 def decode_event(group: EventRecords, decode: Decode) -> Event:
     """The event of a group, with its complete fetch."""
-    note = group.note
-    match note:
-        case VisitNote():
-            fetch = _fetch_of(group, note.fetch, note.candidate.url, decode)
+    metadata = group.metadata
+    match metadata:
+        case VisitMetadata():
+            fetch = _fetch_of(group, metadata.fetch, metadata.candidate.url, decode)
             return Visit(
-                candidate=note.candidate,
+                candidate=metadata.candidate,
                 fetch=fetch,
                 page=None,
-                relevance=note.relevance,
-                duplicate_of=note.duplicate_of,
-                left_out=LeftOut.parse(note.left_out),
-                standing=note.standing,
-                known=note.known,
-                change=note.change,
-                new_links=note.new_links,
-                is_copy=note.is_copy,
+                relevance=metadata.relevance,
+                duplicate_of=metadata.duplicate_of,
+                left_out=LeftOut.parse(metadata.left_out),
+                standing=metadata.standing,
+                known=metadata.known,
+                change=metadata.change,
+                new_links=metadata.new_links,
+                is_copy=metadata.is_copy,
             )
-        case AttemptNote():
-            return Attempt(note.candidate, _fetch_of(group, note.fetch, note.candidate.url, decode))
-        case ExampleNote():
-            return FetchedExample(note.url, note.good, _fetch_of(group, note.fetch, note.url, decode))
+        case AttemptMetadata():
+            return Attempt(metadata.candidate, _fetch_of(group, metadata.fetch, metadata.candidate.url, decode))
+        case ExampleMetadata():
+            return FetchedExample(metadata.url, metadata.good, _fetch_of(group, metadata.fetch, metadata.url, decode))
         case _:
-            return note
+            return metadata
 
 
-def _fetch_of(group: EventRecords, note: FetchNote, url: Url, decode: Decode) -> Fetch:
-    status, reason, headers, body = note.status, note.reason, note.headers, b""
-    request_headers, address = note.request_headers, note.address
+def _fetch_of(group: EventRecords, metadata: FetchMetadata, url: Url, decode: Decode) -> Fetch:
+    status, reason, headers, body = metadata.status, metadata.reason, metadata.headers, b""
+    request_headers, address = metadata.request_headers, metadata.address
     if group.response:
         address = group.response.headers.get("warc-ip-address", "")
     if group.response and group.response.block:
-        first_line, headers, body = _http(group.response.block, "utf-8" if note.utf8 else "latin-1")
+        first_line, headers, body = _http(group.response.block, "utf-8" if metadata.utf8 else "latin-1")
         _, code, reason = (*first_line.split(" ", 2), "", "")[:3]
         status = whole_number(code, maximum=999)
     if group.request:
-        _, request_headers, _ = _http(group.request.block, "utf-8" if note.utf8 else "latin-1")
-        request_headers = request_headers[note.host_added :]
+        _, request_headers, _ = _http(group.request.block, "utf-8" if metadata.utf8 else "latin-1")
+        request_headers = request_headers[metadata.host_added :]
     fetch = Fetch(
-        url=Url(note.url) or url,
-        outcome=note.outcome,
-        at=note.at,
+        url=Url(metadata.url) or url,
+        outcome=metadata.outcome,
+        at=metadata.at,
         status=status,
         reason=reason,
-        http_version=note.http_version,
+        http_version=metadata.http_version,
         headers=headers,
         request_headers=request_headers,
         body=body,
-        truncated=note.truncated,
+        truncated=metadata.truncated,
         address=address,
-        elapsed=note.elapsed,
-        location=note.location,
-        host_not_before=note.host_not_before,
-        detail=note.detail,
+        elapsed=metadata.elapsed,
+        location=metadata.location,
+        host_not_before=metadata.host_not_before,
+        detail=metadata.detail,
     )
-    return replace(fetch, content=_content(fetch, note.content, decode)) if note.content else fetch
+    return replace(fetch, content=_content(fetch, metadata.content, decode)) if metadata.content else fetch
 
 
 def _content(fetch: Fetch, size: int, decode: Decode) -> bytes:
@@ -413,5 +421,5 @@ def _http(block: bytes, charset: str) -> tuple[str, Headers, bytes]:
 
 def _header(line: str) -> tuple[str, str]:
     name, _, value = line.partition(": ")
-    shown = name.removeprefix(HIDDEN)
-    return (shown if shown is not name and _HIDDEN_NAME.fullmatch(shown) else name), value
+    original = name.removeprefix(ORIGINAL_PREFIX)
+    return (original if original is not name and _TRANSFER_ENCODING_NAME.fullmatch(original) else name), value

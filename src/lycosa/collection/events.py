@@ -20,18 +20,18 @@ from lycosa.vocabulary.records import (
 
 
 class RecordLocation(NamedTuple):
-    """The location of an event's first record; its other records follow directly."""
+    """The location of an event's first record, called `place` in rows; its other records follow directly."""
 
-    file: str
-    offset: Count
-    length: Count
+    file: str  # name of the WARC file
+    offset: Count  # bytes
+    length: Count  # bytes, compressed
 
 
 class ArchivePosition(NamedTuple):
     """A position in the archive: after everything in earlier files, and in this file up to the offset."""
 
-    file: str
-    offset: Count
+    file: str  # name of the WARC file
+    offset: Count  # bytes
 
 
 class RunStart(Struct, frozen=True, tag_field="lycosa", tag="run"):
@@ -42,8 +42,8 @@ class RunStart(Struct, frozen=True, tag_field="lycosa", tag="run"):
     seeds: tuple[CheckedUrl, ...]
     scope: JsonValue = None
     utility: JsonValue = None  # how the strategy weighs relevance against standing
-    refresh: JsonValue = None  # of a refresh: policy, budget and share of expansion
-    map: JsonValue = None  # that guides the strategy: atlas, topic and priority
+    refresh: JsonValue = None  # of a refresh: policy, budget and the share of it for new pages
+    map: JsonValue = None  # topical map that guides the strategy: atlas, topic and priority
     logs: JsonValue = None  # access log that guides the strategy: file, half-life and least number of users
     options: Mapping[str, JsonValue] | UnsetType = UNSET  # of the strategy; not written if there are none
     quotas: Mapping[str, int] | UnsetType = UNSET  # pages per host and per site; not written if there are none
@@ -64,12 +64,12 @@ class FetchedExample(Struct, frozen=True):
     """An example page, good or bad, fetched for training."""
 
     url: Url
-    good: bool
+    good: bool  # whether it is a positive example
     fetch: Fetch
 
 
 class Scores(Struct, frozen=True, tag_field="lycosa", tag="scores"):
-    """New scores of pages, by URL, which replace the earlier ones."""
+    """New scores of pages, by URL, which replace the earlier ones; `reason` is for people."""
 
     at: Timestamp
     reason: str

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 from lycosa.vocabulary.plugins import find_by_name
 
 from .arrow_tables import write_parquet
-from .export_folders import About, write_dataset_folder, write_markdown_folder
+from .export_folders import CollectionInfo, write_dataset_folder, write_markdown_folder
 from .json_text import to_json
 from .rows import ExportRow, PageRow
 
@@ -36,16 +36,18 @@ COLUMNS = (
     "label",
 )
 WACZ = "wacz"  # a format of whole collections, not of rows: `wacz.py` writes it
-Exporter = Callable[[Iterator[ExportRow], BinaryIO], None]  # writes rows, each with these columns or more, to a file
-FolderExporter = Callable[[Iterator[ExportRow], Path, Sequence[str], About], None]  # writes rows to an empty folder
+Exporter = Callable[[Iterator[ExportRow], BinaryIO], None]  # writes rows, each with COLUMNS or more, to a file
+FolderExporter = Callable[
+    [Iterator[ExportRow], Path, Sequence[str], CollectionInfo], None
+]  # writes rows to an empty folder
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
-_CONTROL_CHARACTERS_OF_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]+")  # except tabs and newlines
+_CONTROL_CHARACTERS_BUT_BREAKS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]+")  # except tabs and newlines
 _LONG_COLUMNS = frozenset(("text", "markdown", "html"))
 _starts_formula = re.compile(  # after characters that spreadsheets may ignore; includes full-width signs
     "[\\s\\x00-\\x1f\\x7f-\\x9f\\u00ad\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff]*"
     "[=+@\\-\\uff1d\\uff0b\\uff0d\\uff20]|[\\t\\r\\n]"
 ).match
-_AFTER_SEMICOLON = re.compile("(;\\s*)(?=[=+@\\-\uff1d\uff0b\uff0d\uff20])")  # a semicolon may end a cell, too
+_FORMULA_AFTER_SEMICOLON = re.compile("(;\\s*)(?=[=+@\\-\uff1d\uff0b\uff0d\uff20])")  # a semicolon may end a cell, too
 
 
 def check_format(format: str) -> None:
@@ -117,8 +119,8 @@ def csv_cell(value: Any, *, is_long: bool = False) -> Any:
         value = to_json(value).decode()
     if not isinstance(value, str):
         return value
-    cleaned = (_CONTROL_CHARACTERS_OF_TEXT if is_long else _CONTROL_CHARACTERS).sub(" ", value)
-    cleaned = _AFTER_SEMICOLON.sub(r"\1'", cleaned)
+    cleaned = (_CONTROL_CHARACTERS_BUT_BREAKS if is_long else _CONTROL_CHARACTERS).sub(" ", value)
+    cleaned = _FORMULA_AFTER_SEMICOLON.sub(r"\1'", cleaned)
     return f"'{cleaned}" if _starts_formula(value) else cleaned
 
 

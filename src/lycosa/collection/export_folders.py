@@ -23,8 +23,8 @@ _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+\+00:00")
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
 
 
-def front_matter(facts: Mapping[str, object]) -> str:
-    """The facts that are not None as YAML for the top of a Markdown file, escaped, since values are untrusted.
+def front_matter(fields: Mapping[str, object]) -> str:
+    """The fields that are not None as YAML for the top of a Markdown file, escaped, since values are untrusted.
 
     >>> print(front_matter({"title": 'a "b"\\n---', "relevance": 0.5, "label": None}))
     ---
@@ -32,11 +32,11 @@ def front_matter(facts: Mapping[str, object]) -> str:
     relevance: 0.5
     ---
     """
-    return "\n".join(["---", *_lines(facts), "---"])
+    return "\n".join(["---", *_yaml_lines(fields), "---"])
 
 
-def _lines(facts: Mapping[str, object]) -> Sequence[str]:
-    return [f"{name}: {scalar}" for name, value in facts.items() if (scalar := yaml_scalar(value)) is not None]
+def _yaml_lines(fields: Mapping[str, object]) -> Sequence[str]:
+    return [f"{name}: {scalar}" for name, value in fields.items() if (scalar := yaml_scalar(value)) is not None]
 
 
 def yaml_scalar(value: object) -> str | None:
@@ -62,15 +62,26 @@ def _escaped(character: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-_FACTS = ("title", "url", "host", "language", "relevance", "standing", "at", "found_on", "label", "state")
+_FRONT_MATTER_COLUMNS = (
+    "title",
+    "url",
+    "host",
+    "language",
+    "relevance",
+    "standing",
+    "at",
+    "found_on",
+    "label",
+    "state",
+)
 _MAX_SLUG = 60  # characters
-_OTHERS = re.compile("[^a-z0-9]+")
+_NOT_ALPHANUMERIC = re.compile("[^a-z0-9]+")
 
 
-def write_markdown_folder(rows: Iterator[ExportRow], folder: Path, columns: Sequence[str], about: object) -> None:
+def write_markdown_folder(rows: Iterator[ExportRow], folder: Path, columns: Sequence[str], info: object) -> None:
     """Writes a file for each row, which has a column `markdown`."""
     for row in rows:
-        text = f"{front_matter({name: row[name] for name in _FACTS})}\n\n{row['markdown']}\n"
+        text = f"{front_matter({name: row[name] for name in _FRONT_MATTER_COLUMNS})}\n\n{row['markdown']}\n"
         (folder / file_name(row["number"], row["title"], row["url"])).write_bytes(text.encode("utf-8", "replace"))
 
 
@@ -85,13 +96,19 @@ def file_name(number: int, title: str, url: str) -> str:
 
 def _slug(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text[: 10 * _MAX_SLUG]).encode("ascii", "ignore").decode().lower()
-    return _OTHERS.sub("-", plain).strip("-")[:_MAX_SLUG].rstrip("-")
+    return _NOT_ALPHANUMERIC.sub("-", plain).strip("-")[:_MAX_SLUG].rstrip("-")
 
 
-_SHARD_BYTES = 500_000_000  # size from which a new file is started
+_SHARD_BYTES = 500_000_000  # size of a Parquet file from which the next one is started
 _LANGUAGE = re.compile("[a-z]{2,3}")
-_SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M", 10_000_000: "1M<n<10M"}
-_MEANINGS = {
+_SIZE_CATEGORIES = {
+    1_000: "n<1K",
+    10_000: "1K<n<10K",
+    100_000: "10K<n<100K",
+    1_000_000: "100K<n<1M",
+    10_000_000: "1M<n<10M",
+}
+_COLUMN_DESCRIPTIONS = {
     "url": "address of the page",
     "host": "its host",
     "title": "its title",
@@ -118,12 +135,12 @@ _MEANINGS = {
 }
 
 
-class About(Struct, frozen=True):
-    """Facts for the card."""
+class CollectionInfo(Struct, frozen=True):
+    """What a dataset card says about the collection."""
 
-    name: str  # of the collection
+    name: str
     topic: str  # in words; may be empty
-    software: str
+    software: str  # name and version of the crawler
 
 
 class _RowCounts(Struct):
@@ -134,7 +151,7 @@ class _RowCounts(Struct):
     pages: int = 0
 
 
-def write_dataset_folder(rows: Iterator[ExportRow], folder: Path, columns: Sequence[str], about: About) -> None:
+def write_dataset_folder(rows: Iterator[ExportRow], folder: Path, columns: Sequence[str], info: CollectionInfo) -> None:
     """Writes the rows as files in `data`, and the card."""
     pyarrow = import_pyarrow("a dataset")
     schema = schema_of(columns, pyarrow)
@@ -150,7 +167,7 @@ def write_dataset_folder(rows: Iterator[ExportRow], folder: Path, columns: Seque
                 table = next(batches, None)
         if table is None:
             break
-    (folder / "README.md").write_text(_card(columns, schema, about, tally), encoding="utf-8", errors="replace")
+    (folder / "README.md").write_text(_card(columns, schema, info, tally), encoding="utf-8", errors="replace")
 
 
 def _counting(rows: Iterator[ExportRow], tally: _RowCounts) -> Iterator[ExportRow]:
@@ -164,15 +181,15 @@ def _counting(rows: Iterator[ExportRow], tally: _RowCounts) -> Iterator[ExportRo
         yield row
 
 
-def _card(columns: Sequence[str], schema: Any, about: About, tally: _RowCounts) -> str:
+def _card(columns: Sequence[str], schema: Any, info: CollectionInfo, tally: _RowCounts) -> str:
     languages = sorted(filter(_LANGUAGE.fullmatch, tally.languages))
-    size = next((name for limit, name in _SIZES.items() if tally.rows < limit), "n>10M")
-    name, topic = escape_markdown(about.name), escape_markdown(about.topic)
+    size = next((name for limit, name in _SIZE_CATEGORIES.items() if tally.rows < limit), "n>10M")
+    name, topic = escape_markdown(info.name), escape_markdown(info.topic)
     pages = counted(tally.pages, "web page")
-    holds = pages if tally.rows == tally.pages else f"{counted(tally.rows, 'passage')} of {pages}"
+    contents = pages if tally.rows == tally.pages else f"{counted(tally.rows, 'passage')} of {pages}"
     lines = [
         "---",
-        f"pretty_name: {yaml_text(about.name)}",
+        f"pretty_name: {yaml_text(info.name)}",
         *(["language:", *(f"- {language}" for language in languages)] if languages else []),
         "size_categories:",
         f"- {size}",
@@ -187,12 +204,15 @@ def _card(columns: Sequence[str], schema: Any, about: About, tally: _RowCounts) 
         "",
         f"# {name}",
         "",
-        f"{holds}, collected by a focused crawl ({escape_markdown(about.software)})"
+        f"{contents}, collected by a focused crawl ({escape_markdown(info.software)})"
         + (f" on the topic “{topic}”." if topic else "."),
         "",
         "| column | type | |",
         "|---|---|---|",
-        *(f"| `{column}` | {schema.field(column).type} | {_MEANINGS.get(column, '')} |" for column in columns),
+        *(
+            f"| `{column}` | {schema.field(column).type} | {_COLUMN_DESCRIPTIONS.get(column, '')} |"
+            for column in columns
+        ),
         "",
         "The pages belong to their authors: before you publish this, see what they allow. Relevance is an estimate.",
         "",

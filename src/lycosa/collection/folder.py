@@ -38,18 +38,18 @@ MAX_ENTRIES = 100_000  # files of one folder
 
 
 def file_lines(
-    path: Path, limit: int, *, error: type[LycosaError] = CollectionError, way_out: str = "fix or delete it"
+    path: Path, max_bytes: int, *, error: type[LycosaError] = CollectionError, way_out: str = "fix or delete it"
 ) -> list[str]:
     """The lines of a UTF-8 file in the folder of a collection; none if there is no file.
 
-    limit: bytes from which the file is refused.
-    error, way_out: of a file that is not text.
+    max_bytes: size above which the file is refused.
+    error, way_out: raised for a file that is not text, and the advice in its message.
     """
     if not path.exists():
         return []
     try:
         with disk_errors(path):
-            return read_regular_file(path, limit).decode().splitlines()
+            return read_regular_file(path, max_bytes).decode().splitlines()
     except UnicodeDecodeError:
         raise error(f"{path}: not UTF-8 text; {way_out}") from None
 
@@ -59,7 +59,7 @@ def check_folder(folder: Path, *, links_allowed: Callable[[], bool] = lambda: Fa
 
     links_allowed: whether links may be followed, because the user made them.
     """
-    for path, mode in _used(folder):
+    for path, mode in _paths_in_use(folder):
         if stat.S_ISLNK(mode):
             if not links_allowed():
                 raise CollectionError(
@@ -75,9 +75,9 @@ def check_folder(folder: Path, *, links_allowed: Callable[[], bool] = lambda: Fa
             raise CollectionError(f"{path} is no plain file; remove it, then go on")
 
 
-def _used(folder: Path) -> Iterator[tuple[Path, int]]:
+def _paths_in_use(folder: Path) -> Iterator[tuple[Path, int]]:
     """The existing paths that Lycosa may open, and the mode of each, without following links."""
-    for name in (*(f"{each}{suffix}" for each in _FILES for suffix in _SUFFIXES), *_FOLDERS):
+    for name in (*(f"{file}{suffix}" for file in _FILES for suffix in _SUFFIXES), *_FOLDERS):
         path = folder / name
         try:
             yield path, path.lstat().st_mode

@@ -32,9 +32,9 @@ def refuse_arc(path: Path, start: bytes) -> None:
         )
 
 
-_MAX_CHUNKED_RATIO = 8  # bytes sent for each of a body, where it comes a byte at a time
+_MAX_CHUNKED_RATIO = 8  # bytes sent for each byte of a body, if every chunk has one byte
 _MAX_CHUNK_HEADER = 1_000  # bytes of the line before a chunk
-_CHUNK_HEAD = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*+(?:;[^\r\n]*+)?+\r?\n")
+_CHUNK_HEADER = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*+(?:;[^\r\n]*+)?+\r?\n")
 FIRST_WEB_PAGE = 631_152_000.0  # 1990, in seconds since the epoch
 
 
@@ -54,7 +54,7 @@ class ForeignFetches:
         _require_warc(path)
 
     def __iter__(self) -> Iterator[Fetch]:
-        held: tuple[int, Fetch] | None = None  # delayed by one, as the last record may be truncated
+        held: tuple[int, Fetch] | None = None  # with its offset; yielded one later, as the last record may be truncated
         with self._path.open("rb") as stream:
             last = 0
             for last, record in self._records(stream):
@@ -62,7 +62,7 @@ class ForeignFetches:
                     yield held[1]
                 fetch = self._fetch(record)
                 held = (last, fetch) if fetch else None
-            if _is_cut(stream, last):
+            if _is_truncated(stream, last):
                 self.damage = self.damage or f"{self._path.name} ends in the middle of a record; what is there was read"
                 if held and held[0] == last:
                     self.skipped += 1
@@ -118,8 +118,8 @@ class ForeignFetches:
         encoding = fetch.header("content-encoding")
         if not encoding:
             return replace(fetch, content=fetch.body)
-        content, cut = self._decode(fetch.body, encoding, self._max_bytes)
-        return replace(fetch, content=content, truncated=fetch.truncated or ("length" if cut else ""))
+        content, is_truncated = self._decode(fetch.body, encoding, self._max_bytes)
+        return replace(fetch, content=content, truncated=fetch.truncated or ("length" if is_truncated else ""))
 
     def _body(self, record: Any, headers: Headers) -> bytes:
         """The body, up to a byte more than is wanted."""
@@ -130,24 +130,24 @@ class ForeignFetches:
 
 
 def unchunked(data: bytes, limit: int) -> bytes:
-    """The first bytes of a body that was sent in chunks, as far as these are whole; one that has none, as it is.
+    """The first `limit` bytes of a body in chunked transfer encoding, up to the first malformed chunk.
 
-    Not by fastwarc, which reads the line before a chunk whole, however long it is.
+    A body without any chunk is returned as it is. fastwarc is not used, as it reads any length of a chunk header.
 
     >>> unchunked(b"3\\r\\nbee\\r\\n1; x=y\\r\\ns\\r\\n0\\r\\n\\r\\n", 100), unchunked(b"<p>bees", 3)
     (b'bees', b'<p>')
     """
     parts: list[bytes] = []
-    at = size = 0
+    offset = size = 0
     while size < limit:
-        head = _CHUNK_HEAD.match(data, at, at + _MAX_CHUNK_HEADER)
-        if head is None:
+        header = _CHUNK_HEADER.match(data, offset, offset + _MAX_CHUNK_HEADER)
+        if header is None:
             break
-        parts.append(data[head.end() : head.end() + int(head[1], 16)])
+        parts.append(data[header.end() : header.end() + int(header[1], 16)])
         if not parts[-1]:
             break
         size += len(parts[-1])
-        at = head.end() + int(head[1], 16) + 2
+        offset = header.end() + int(header[1], 16) + 2
     return b"".join(parts)[:limit] if parts else data[:limit]
 
 
@@ -167,19 +167,19 @@ def _require_warc(path: Path) -> None:
         raise UsageError(f"{path} is not a WARC file")
 
 
-def _is_cut(stream: BinaryIO, last: int) -> bool:
+def _is_truncated(stream: BinaryIO, last: int) -> bool:
     """Whether the file ends within the gzip member at offset `last`; other compressions are not checked."""
     stream.seek(last)
     unread = stream.read(CHUNK)
     if not unread.startswith(b"\x1f\x8b"):
         return False
-    unpacker = zlib.decompressobj(16 + 15)
+    decompressor = zlib.decompressobj(16 + 15)
     try:
         while unread:
-            unpacker.decompress(unread, CHUNK * 16)
-            if unpacker.eof:
+            decompressor.decompress(unread, CHUNK * 16)
+            if decompressor.eof:
                 return False
-            unread = unpacker.unconsumed_tail or stream.read(CHUNK)
+            unread = decompressor.unconsumed_tail or stream.read(CHUNK)
     except zlib.error:
         pass
     return True

@@ -1,16 +1,16 @@
-"""Records as JSON, including any text from hostile pages."""
+"""Encodes records as JSON, whatever text from hostile pages they hold."""
 
 from typing import Any
 
 import msgspec
 
 
-def to_json(plain: Any) -> bytes:
-    """Records and plain data as JSON; numpy numbers are converted, lone surrogates become question marks."""
+def to_json(value: Any) -> bytes:
+    """Records and built-in types as JSON; numpy numbers are converted, lone surrogates become question marks."""
     try:
-        return msgspec.json.encode(plain, enc_hook=_number)
+        return msgspec.json.encode(value, enc_hook=_from_numpy)
     except UnicodeEncodeError:  # a lone surrogate
-        return msgspec.json.encode(_without_surrogates(msgspec.to_builtins(plain, enc_hook=_number)))
+        return msgspec.json.encode(_without_surrogates(msgspec.to_builtins(value, enc_hook=_from_numpy)))
 
 
 def replace_surrogates(text: str) -> str:
@@ -18,7 +18,7 @@ def replace_surrogates(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _number(value: Any) -> Any:
+def _from_numpy(value: Any) -> Any:
     if hasattr(value, "item"):
         return value.item()
     raise TypeError(f"{type(value).__name__} is not plain data")

@@ -14,45 +14,46 @@ from lycosa.vocabulary.databases import open_database
 from lycosa.vocabulary.records import Codes, Url
 
 WORDS_FILE = "words.sqlite"
-MAX_KEPT = 20_000  # latest pages whose words are kept; some 6 KB each
+MAX_CACHED_PAGES = 20_000  # the latest pages, some 6 KB each
 _SCHEMA = """
 CREATE TABLE counts (number INTEGER PRIMARY KEY, at REAL NOT NULL, codes BLOB, counts BLOB, vector BLOB);
 CREATE TABLE terms (url TEXT PRIMARY KEY, at REAL NOT NULL, words TEXT NOT NULL, counts BLOB);
 CREATE TABLE made_by (what TEXT);
 """
-_MAX_ROW = 2_000_000  # bytes; the words of longer pages are not kept
+_MAX_ROW_BYTES = 2_000_000  # the words of longer pages are not cached
 _TRIM_INTERVAL = 1_000  # pages added
 _READ_BATCH = 100  # pages
 
 
-class KeptWords(NamedTuple):
+class CachedWords(NamedTuple):
     """The words of one page."""
 
-    number: int
+    number: int  # of the page
     at: float  # when it was fetched
-    codes: Codes
-    counts: NDArray[np.unsignedinteger]
+    codes: Codes  # of its terms
+    counts: NDArray[np.unsignedinteger]  # of each term
     vector: NDArray[np.float32]
 
 
 class PageWords:
     """A cache of words: callers read what is missing, or of another version of the page, from the archive.
 
-    A page is identified by its number and the time of its fetch. If the file cannot be used, nothing is cached.
+    The words of stored pages are `CachedWords`; those of training pages are terms with their counts. A version of a
+    page is identified by the time of its fetch. If the file cannot be used, nothing is cached.
 
-    made_by: what the words depend on; a file with another value is discarded.
+    made_by: names everything that the words depend on, such as the stemmer; a file with another value is discarded.
     """
 
     def __init__(self, path: Path, *, made_by: str):
         self._path = path
         self._made_by = made_by
         self._connection = self._opened()
-        self._put_since_trimmed = 0
+        self._added_since_trim = 0
 
     def _opened(self) -> sqlite3.Connection | None:
         for _ in range(2):
             with suppress(sqlite3.Error):
-                connection = open_database(self._path, mode="rwc", max_value_size=_MAX_ROW)
+                connection = open_database(self._path, mode="rwc", max_value_size=_MAX_ROW_BYTES)
                 connection.execute("PRAGMA page_size = 32768")  # several rows per page, and little waste
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = OFF")  # what a crash destroys is computed again
@@ -76,37 +77,42 @@ class PageWords:
             with suppress(OSError):
                 path.with_name(f"{path.name}{suffix}").unlink(missing_ok=True)
 
-    def put(self, words: KeptWords) -> None:
-        """Keeps the words of a page."""
+    def put(self, words: CachedWords) -> None:
+        """Caches the words of a page, instead of those of its other versions."""
         counts = np.minimum(words.counts, 0xFFFF).astype("<u2").tobytes()
         codes, vector = words.codes.astype("<u8").tobytes(), words.vector.astype("<f4").tobytes()
         self._write(
             "INSERT OR REPLACE INTO counts (number, at, codes, counts, vector) VALUES (?, ?, ?, ?, ?)",
             *(words.number, words.at, codes, counts, vector),
         )
-        self._put_since_trimmed += 1
-        if self._put_since_trimmed >= _TRIM_INTERVAL:
-            self._put_since_trimmed = 0
-            self._write("DELETE FROM counts WHERE number <= (SELECT max(number) FROM counts) - ?", MAX_KEPT)
+        self._added_since_trim += 1
+        if self._added_since_trim >= _TRIM_INTERVAL:
+            self._added_since_trim = 0
+            self._write("DELETE FROM counts WHERE number <= (SELECT max(number) FROM counts) - ?", MAX_CACHED_PAGES)
 
     def count(self) -> int:
-        """The number of pages whose words are kept."""
+        """The number of pages whose words are cached."""
         if self._connection is not None:
             with suppress(sqlite3.Error):
                 (count,) = self._connection.execute("SELECT count(*) FROM counts").fetchone()
                 return int(count)
         return 0
 
-    def after(self, number: int) -> Iterator[KeptWords]:
+    def words_after(self, number: int) -> Iterator[CachedWords]:
         """The words of the pages with a higher number, in order."""
-        while rows := self._some_after(number):
+        while rows := self._next_rows(number):
             for number, at, codes, counts, vector in rows:
                 are_bytes = type(codes) is type(counts) is type(vector) is bytes
                 if are_bytes and len(codes) % 8 == len(vector) % 4 == 0 and len(counts) * 4 == len(codes):
-                    times, vector_of_page = np.frombuffer(counts, "<u2"), np.frombuffer(vector, "<f4")
-                    yield KeptWords(number, at, np.frombuffer(codes, "<u8"), times, vector_of_page)
+                    yield CachedWords(
+                        number,
+                        at,
+                        np.frombuffer(codes, "<u8"),
+                        np.frombuffer(counts, "<u2"),
+                        np.frombuffer(vector, "<f4"),
+                    )
 
-    def _some_after(self, number: int) -> list[tuple[int, float, bytes, bytes, bytes]]:
+    def _next_rows(self, number: int) -> list[tuple[int, float, bytes, bytes, bytes]]:
         sql = "SELECT number, at, codes, counts, vector FROM counts WHERE number > ? ORDER BY number LIMIT ?"
         if self._connection is not None:
             with suppress(sqlite3.Error):
@@ -114,13 +120,13 @@ class PageWords:
         return []
 
     def put_terms(self, url: Url, at: float, terms: Mapping[str, int]) -> None:
-        """Keeps the terms of a training page."""
+        """Caches the terms of a training page."""
         counts = np.fromiter(terms.values(), "<u4", len(terms)).tobytes()
         sql = "INSERT OR REPLACE INTO terms (url, at, words, counts) VALUES (?, ?, ?, ?)"
         self._write(sql, url, at, " ".join(terms), counts)
 
     def terms(self, url: Url, at: float) -> dict[str, int] | None:
-        """The terms of this version of a page, in order, if they were kept."""
+        """The terms of this version of a training page, in order; None if they are not cached."""
         if self._connection is None:
             return None
         try:
@@ -133,16 +139,16 @@ class PageWords:
         words, counts = joined.split(" ") if joined else [], np.frombuffer(packed, "<u4").tolist()
         return dict(zip(words, counts, strict=True)) if len(words) == len(counts) else None
 
-    def forget(self, is_forgotten: Callable[[Url], bool], numbers: set[int]) -> None:
-        """Removes the words of forgotten URLs, and those of all but the given pages."""
+    def forget(self, is_forgotten: Callable[[Url], bool], remaining: set[int]) -> None:
+        """Removes the terms of forgotten URLs, and the words of all pages but the remaining ones, given by number."""
         if self._connection is None:
             return
         try:
             self._connection.create_function("forgotten", 1, lambda url: bool(is_forgotten(Url(url))))
             self._connection.execute("DELETE FROM terms WHERE forgotten(url)")
-            known = [number for (number,) in self._connection.execute("SELECT number FROM counts")]
-            gone = [(number,) for number in known if number not in numbers]
-            self._connection.executemany("DELETE FROM counts WHERE number = ?", gone)
+            cached = [number for (number,) in self._connection.execute("SELECT number FROM counts")]
+            removed = [(number,) for number in cached if number not in remaining]
+            self._connection.executemany("DELETE FROM counts WHERE number = ?", removed)
             self._connection.commit()
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except sqlite3.Error:
@@ -161,7 +167,7 @@ class PageWords:
             self._connection = None
 
     def _write(self, sql: str, *values: object) -> None:
-        """Writes a row; if that fails, as on a full disk, nothing is kept from then on."""
+        """Writes a row; if that fails, as on a full disk, nothing is cached from then on."""
         if self._connection is not None:
             try:
                 self._connection.execute(sql, values)

@@ -8,7 +8,6 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from lycosa.vocabulary.records import (
     RELEVANT,
@@ -28,82 +27,77 @@ from lycosa.vocabulary.urls import key_of, site_of
 from .errors import DamagedRowError, catalog_errors
 from .events import RecordLocation
 from .rows import (
+    ChangeRow,
     ExampleRow,
     FetchRow,
     Freshness,
     InLinkRow,
-    LatestChange,
     Number,
     ObservationRow,
     Omissions,
-    PageFacts,
     PageRow,
     PageScore,
     RefreshState,
     RowReader,
     RunRow,
+    ShortPageRow,
     SkipRow,
     Status,
     Summary,
+    Totals,
     VisitRow,
     from_json,
     read_change,
     read_example,
-    read_facts,
     read_fetch,
     read_look,
     read_page,
     read_parent,
     read_refresh_state,
     read_run,
+    read_short_page,
     read_skip,
     unsigned,
 )
 
-_ALTERED = "('changed', 'vanished', 'returned')"
-_UNSUCCESSFUL = "('failed', 'refused')"  # looks that got no answer about the page
+_ALTERING_CHANGES = "('changed', 'vanished', 'returned')"
+_FAILED_CHANGES = "('failed', 'refused')"  # of looks that found out nothing about the page
 _BATCH_SIZE = 256  # rows that are checked together
 T = TypeVar("T")
 R = TypeVar("R", bound=Struct)
 Order = Literal["number", "relevance", "importance", "url"]
-ORDERS: dict[Order, str] = {  # pages of which it is not known come last
+ORDERS: dict[Order, str] = {  # in SQL; pages without a relevance or standing come last
     "number": "number",
     "relevance": "relevance DESC, number",
     "importance": "standing DESC, number",
     "url": "url",
 }
-FactsOrder = Literal["relevance", "standing", "newest", "oldest"]
-_FACTS_ORDERS: dict[FactsOrder, str] = {
+ShortPageOrder = Literal["relevance", "standing", "newest", "oldest"]
+_SHORT_PAGE_ORDERS: dict[ShortPageOrder, str] = {
     "relevance": "relevance DESC, number",
     "standing": "standing DESC, number",
     "newest": "number DESC",
     "oldest": "number",
 }
 
-LINKS_OF_CROWDED_SITES = (
-    "crowded"  # state: how many links were left out of sites with too many hosts or URLs for their pages
-)
+SITE_SKIPS_KEY = "crowded"  # key of the table `state`: number of links skipped for SkipReason.SITE
 
 
 class Selection(Struct, frozen=True):
-    """Which pages are wanted: those for which everything given holds."""
+    """Conditions that select pages; all that are given must hold."""
 
     hosts: tuple[str, ...] = ()  # one of these
     languages: tuple[str, ...] = ()  # one of these; empty text for pages whose language is unknown
     min_relevance: float | None = None
     min_standing: float | None = None
-    since: float | None = None  # the version held was fetched then, in seconds since the epoch, or later
+    since: float | None = None  # seconds since the epoch; the stored version was fetched then or later
     urls: frozenset[Url] | None = None  # one of these
-    top: int | None = None  # the first so many
+    top: int | None = None  # at most so many pages, the first in `order`
     order: Order = "number"
 
-    def of_any_number(self) -> "Selection":
-        """The same without the limit."""
-        return replace(self, top=None)
-
     def where(self) -> tuple[str, list[object]]:
-        """The condition in SQL, and its values."""
-        wanted, values = ["1"], list[object]()
+        """The condition in SQL, and the values of its parameters."""
+        conditions, values = ["1"], list[object]()
         for condition, value in (
             ("host IN (SELECT value FROM json_each(?))", _json_list(self.hosts or None)),
             ("language IN (SELECT value FROM json_each(?))", _json_list(self.languages or None)),
@@ -113,18 +107,18 @@ class Selection(Struct, frozen=True):
             ("at >= ?", self.since),
         ):
             if value is not None:
-                wanted.append(condition)
+                conditions.append(condition)
                 values.append(value)
-        return " AND ".join(wanted), values
+        return " AND ".join(conditions), values
 
 
 def _json_list(values: Iterable[str] | None) -> str | None:
     return None if values is None else msgspec.json.encode(list(values)).decode()
 
 
-def _checked(plain: JsonValue, kind: type[T]) -> T:
+def _checked(value: JsonValue, value_type: type[T]) -> T:
     try:
-        return msgspec.convert(plain, kind)
+        return msgspec.convert(value, value_type)
     except msgspec.ValidationError as error:
         raise DamagedRowError(f"a row is damaged: {error}"[:200]) from None
 
@@ -141,13 +135,13 @@ class Queries:
     def _errors(self) -> AbstractContextManager[None]:
         return catalog_errors(self.path)
 
-    def _rows(self, kind: type[T], sql: str, *values: object) -> Iterator[T]:
+    def _rows(self, row_type: type[T], sql: str, *values: object) -> Iterator[T]:
         """The rows of a query as tuples of this type; raises CollectionError for any other value."""
         with self._errors():
             self._flush()
             cursor = self.connection.execute(sql, values)
             while rows := cursor.fetchmany(_BATCH_SIZE):
-                yield from _checked(rows, list[kind])  # type: ignore[valid-type]
+                yield from _checked(rows, list[row_type])  # type: ignore[valid-type]
 
     def _records(self, read: RowReader[R], sql: str, *values: object) -> Iterator[R]:
         """The rows of a query as records, checked in the same way."""
@@ -156,9 +150,9 @@ class Queries:
             for row in self.connection.execute(sql, values):
                 yield read(row)
 
-    def _one(self, kind: type[T], sql: str, *values: object) -> T:
+    def _one(self, value_type: type[T], sql: str, *values: object) -> T:
         """The only value of the only row of a query."""
-        ((value,),) = self._rows(tuple[kind], sql, *values)  # type: ignore[valid-type]
+        ((value,),) = self._rows(tuple[value_type], sql, *values)  # type: ignore[valid-type]
         return value
 
     def _urls(self, sql: str, *values: object) -> Iterator[Url]:
@@ -177,16 +171,16 @@ class Queries:
         limit: int | None = None,
     ) -> Iterator[PageRow]:
         """The pages, optionally of one host, with a least relevance, or with a number above `after`."""
-        wanted = ["number > ?"]
+        conditions = ["number > ?"]
         values: list[object] = [after]
         if host is not None:
-            wanted.append("host = ?")
+            conditions.append("host = ?")
             values.append(host)
         if min_relevance is not None:
-            wanted.append("relevance >= ?")
+            conditions.append("relevance >= ?")
             values.append(min_relevance)
         values.append(-1 if limit is None else limit)
-        where = " AND ".join(wanted)
+        where = " AND ".join(conditions)
         sql = f"SELECT {read_page.columns} FROM pages WHERE {where} ORDER BY {ORDERS[order]} LIMIT ?"
         return self._records(read_page, sql, *values)
 
@@ -200,10 +194,10 @@ class Queries:
         sql = "SELECT number, url, at, relevance FROM pages ORDER BY number DESC LIMIT ?"
         return list(self._rows(PageScore, sql, -1 if latest is None else latest))[::-1]
 
-    def every(self, step: int) -> Iterator[Url]:
+    def every_nth_url(self, step: int) -> Iterator[Url]:
         """The URL of every `step`-th page, in order of arrival."""
-        numbered = "SELECT url, row_number() OVER (ORDER BY number) AS place FROM pages"
-        return self._urls(f"SELECT url FROM ({numbered}) WHERE place % ? = 0 ORDER BY place", step)
+        numbered = "SELECT url, row_number() OVER (ORDER BY number) AS n FROM pages"
+        return self._urls(f"SELECT url FROM ({numbered}) WHERE n % ? = 0 ORDER BY n", step)
 
     def most_uncertain(self, limit: int) -> list[PageRow]:
         """The pages whose relevance is nearest to one half."""
@@ -213,23 +207,23 @@ class Queries:
         )
         return list(self._records(read_page, sql, limit))
 
-    def selected(self, wanted: Selection) -> Iterator[PageRow]:
+    def selected(self, selection: Selection) -> Iterator[PageRow]:
         """The pages of a selection."""
-        where, values = wanted.where()
-        sql = f"SELECT {read_page.columns} FROM pages WHERE {where} ORDER BY {ORDERS[wanted.order]} LIMIT ?"
-        return self._records(read_page, sql, *values, -1 if wanted.top is None else wanted.top)
+        where, values = selection.where()
+        sql = f"SELECT {read_page.columns} FROM pages WHERE {where} ORDER BY {ORDERS[selection.order]} LIMIT ?"
+        return self._records(read_page, sql, *values, -1 if selection.top is None else selection.top)
 
-    def count_selected(self, wanted: Selection) -> int:
+    def count_selected(self, selection: Selection) -> int:
         """The number of pages of a selection."""
-        where, values = wanted.where()
+        where, values = selection.where()
         found = self._one(int, f"SELECT count(*) FROM pages WHERE {where}", *values)
-        return found if wanted.top is None else min(found, wanted.top)
+        return found if selection.top is None else min(found, selection.top)
 
-    def facts(self, wanted: Selection, order: FactsOrder, limit: int) -> list[PageFacts]:
-        """What the first pages of a selection are sorted and narrowed down by; its `top` is not looked at."""
-        where, values = wanted.where()
-        sql = f"SELECT {read_facts.columns} FROM pages WHERE {where} ORDER BY {_FACTS_ORDERS[order]} LIMIT ?"
-        return list(self._records(read_facts, sql, *values, limit))
+    def short_pages(self, selection: Selection, order: ShortPageOrder, limit: int) -> list[ShortPageRow]:
+        """The first pages of a selection in an order; its own `order` and `top` are ignored."""
+        where, values = selection.where()
+        sql = f"SELECT {read_short_page.columns} FROM pages WHERE {where} ORDER BY {_SHORT_PAGE_ORDERS[order]} LIMIT ?"
+        return list(self._records(read_short_page, sql, *values, limit))
 
     def in_url_order(self, *, first: int = 0, before: int = 1 << 62) -> Iterator[tuple[Url, float | None]]:
         """URL and relevance of the pages with numbers from `first` on and below `before`, in the order of their URLs,
@@ -243,11 +237,11 @@ class Queries:
         return [Link(*row) for row in self._rows(tuple[CheckedUrl, str, str, Count], sql, number)]
 
     def looks(self, number: int) -> list[ObservationRow]:
-        """All checks of a page, oldest first; empty if it was fetched only once."""
+        """All looks at a page, the first fetch included, oldest first; empty if it was fetched only once."""
         sql = f"SELECT {read_look.columns} FROM looks WHERE page = ? ORDER BY look"
         return list(self._records(read_look, sql, number))
 
-    def links_of(self, number: int) -> set[Url]:
+    def link_targets(self, number: int) -> set[Url]:
         """The link targets of the latest version of a page."""
         return set(self._urls("SELECT target FROM links WHERE source = ?", number))
 
@@ -257,7 +251,7 @@ class Queries:
         return self._records(read_refresh_state, sql)
 
     def observations(self) -> Iterator[tuple[int, Url, ObservationRow]]:
-        """Number, URL and every check of all pages: page by page, oldest first; a full table scan of the links."""
+        """Number, URL and every look of all pages: page by page, oldest first; a full table scan of the links."""
         once = (
             "SELECT number, url, 1, at, 'new', status, digest, bytes,"
             " (SELECT count(*) FROM links WHERE source = number), 0, file, place, length"
@@ -271,15 +265,15 @@ class Queries:
                 yield *_checked([number, url], tuple[Number, CheckedUrl]), read_look(look)
 
     def link_scores(self) -> dict[int, float]:
-        """For each page: the total in-link count of the links that were new at its last successful check.
+        """By page number: the number of in-links, in all, of the links that were new at its last successful look.
 
-        Pages whose last successful check found no new links are left out.
+        Pages whose last successful look found no new links are left out.
         """
         if next(self._rows(tuple[int], "SELECT 1 FROM new_links LIMIT 1"), None) is None:
             return {}  # saves a full table scan of the links
         sql = (
             "WITH latest AS (SELECT page, max(look) AS look FROM looks"
-            f" WHERE change NOT IN {_UNSUCCESSFUL} GROUP BY page),"
+            f" WHERE change NOT IN {_FAILED_CHANGES} GROUP BY page),"
             " wanted AS (SELECT new_links.page, target FROM new_links JOIN latest USING (page, look)),"
             " counts AS (SELECT target, count(*) AS known FROM links"
             " WHERE target IN (SELECT target FROM wanted) GROUP BY target)"
@@ -292,27 +286,27 @@ class Queries:
         sql = f"SELECT {read_page.columns} FROM pages WHERE number IN (SELECT page FROM stale)"
         return self._records(read_page, sql)
 
-    def latest_changes(self, limit: int = 10) -> list[LatestChange]:
+    def latest_changes(self, limit: int = 10) -> list[ChangeRow]:
         """Pages found changed, vanished or returned, the latest first."""
         sql = (
             f"SELECT {read_change.columns} FROM looks JOIN pages ON pages.number = looks.page"
-            f" WHERE looks.change IN {_ALTERED} ORDER BY looks.at DESC, pages.number LIMIT ?"
+            f" WHERE looks.change IN {_ALTERING_CHANGES} ORDER BY looks.at DESC, pages.number LIMIT ?"
         )
         return list(self._records(read_change, sql, limit))
 
     def count_changes(self, since: float, before: float) -> dict[str, int]:
-        """What was found of the pages that were seen again within some time: how often each kind of change."""
+        """The number of looks at stored pages by change, with since <= time < before."""
         sql = "SELECT change, count(*) FROM looks WHERE look > 1 AND at >= ? AND at < ? GROUP BY 1 ORDER BY 2 DESC, 1"
         return dict(self._rows(tuple[str, int], sql, since, before))
 
-    def changes(self, kind: str, since: float, before: float, *, offset: int, limit: int) -> list[LatestChange]:
-        """Pages of which that was found within some time, the latest first."""
+    def changes(self, change: str, since: float, before: float, *, offset: int, limit: int) -> list[ChangeRow]:
+        """The pages of looks with this change and since <= time < before, the latest first."""
         sql = (
             f"SELECT {read_change.columns} FROM looks JOIN pages ON pages.number = looks.page"
             " WHERE looks.look > 1 AND looks.change = ? AND looks.at >= ? AND looks.at < ?"
             " ORDER BY looks.at DESC, pages.number LIMIT ? OFFSET ?"
         )
-        return list(self._records(read_change, sql, kind, since, before, limit, offset))
+        return list(self._records(read_change, sql, change, since, before, limit, offset))
 
     def freshness(self) -> Freshness:
         looked = next(
@@ -357,16 +351,16 @@ class Queries:
         groups: dict[Url, list[tuple[Url, float | None]]] = {}
         for url, first, standing in found:
             groups.setdefault(first, []).append((url, standing))
-        citing = self._citing_sites(url for copies in groups.values() for url, _ in copies)
+        citing = self._citing_sites(url for members in groups.values() for url, _ in members)
         originals: dict[Url, Url] = {}
-        for copies in groups.values():
-            have_standing = all(standing is not None for _, standing in copies)
+        for members in groups.values():
+            have_standing = all(standing is not None for _, standing in members)
             ranked = [
                 (round(standing or 0.0, 2) if have_standing else 0.0, len(citing.get(url, ())))
-                for url, standing in copies
+                for url, standing in members
             ]
-            best, _ = copies[ranked.index(max(ranked))]
-            originals.update((url, best) for url, _ in copies)
+            best, _ = members[ranked.index(max(ranked))]
+            originals.update((url, best) for url, _ in members)
         return originals
 
     def _citing_sites(self, urls: Iterable[Url]) -> dict[Url, set[str]]:
@@ -437,7 +431,7 @@ class Queries:
         """Every URL that was fetched, skipped or used as an example."""
         return (url for table in ("fetches", "skips", "examples") for url in self._urls(f"SELECT url FROM {table}"))
 
-    def found_dead(self) -> Iterator[tuple[Url, float]]:
+    def dead_urls(self) -> Iterator[tuple[Url, float]]:
         """The visited URLs that are gone or not HTML, with the time of the visit."""
         return self._rows(
             tuple[CheckedUrl, Timestamp],
@@ -460,22 +454,21 @@ class Queries:
 
     def last_fetch_at(self) -> float | None:
         """When the last request was made; None before the first."""
-        ((moment,),) = self._rows(tuple[Timestamp | None], "SELECT max(at) FROM fetches")
-        return moment
+        ((at,),) = self._rows(tuple[Timestamp | None], "SELECT max(at) FROM fetches")
+        return at
 
     def count(self) -> int:
         """The number of pages."""
         return self._one(int, "SELECT count(*) FROM pages")
 
-    def count_not_indexed(self, number: int) -> int:
+    def count_not_indexed(self, indexed_up_to: int) -> int:
         """The number of pages that are missing or outdated in a search index whose last page has this number."""
         sql = "SELECT count(*) FROM pages WHERE number > ? OR number IN (SELECT page FROM stale)"
-        return self._one(int, sql, number)
+        return self._one(int, sql, indexed_up_to)
 
-    def totals(self) -> tuple[int, int, int]:
-        """The number of pages, the number of relevant ones, and the total bytes."""
+    def totals(self) -> Totals:
         sql = "SELECT count(*), coalesce(sum(relevance >= ?), 0), coalesce(sum(bytes), 0) FROM pages"
-        return next(self._rows(tuple[int, int, Count], sql, RELEVANT))
+        return next(self._rows(Totals, sql, RELEVANT))
 
     def relevant_in_order(self, *, first: int = 0, before: int = 1 << 62) -> list[bool]:
         """Whether each page is relevant, in order of arrival; of pages with first <= number < before."""
@@ -497,10 +490,10 @@ class Queries:
             relevant=relevant,
             harvest_rate=relevant / pages if pages else 0.0,
             mean_standing=standing,
-            hosts=self._counted("host", "pages"),
-            outcomes=self._counted("outcome", "fetches"),
-            skipped=self._counted("reason", "skips"),
-            languages=self._counted("language", "pages"),
+            hosts=self._counts_by("host", "pages"),
+            outcomes=self._counts_by("outcome", "fetches"),
+            skipped=self._counts_by("reason", "skips"),
+            languages=self._counts_by("language", "pages"),
             bytes=size,
             first_at=first_at,
             last_at=last_at,
@@ -517,8 +510,8 @@ class Queries:
 
     def omissions(self) -> Omissions:
         """What the crawl found but the collection lacks; scans the tables of pages, fetches and skips."""
-        first = "settled AND NOT again"
-        copies, alike, many, beyond, script = next(
+        is_visit = "settled AND NOT again"
+        copies, near_duplicates, pages_of_many_links, links_beyond, needs_script = next(
             self._rows(
                 tuple[int, int, int, int, int],
                 "SELECT coalesce(sum(is_copy), 0), coalesce(sum(duplicate_of IS NOT NULL AND NOT is_copy), 0),"
@@ -526,29 +519,31 @@ class Queries:
                 " FROM pages",
             )
         )
-        not_kept = self._counted(
-            "left_out", "fetches", f"{first} AND outcome = 'ok' AND url NOT IN (SELECT url FROM pages)"
+        not_kept = self._counts_by(
+            "left_out", "fetches", f"{is_visit} AND outcome = 'ok' AND url NOT IN (SELECT url FROM pages)"
         )
         return Omissions(
             left_out={reason: count for reason, count in not_kept.items() if reason},
             unexplained=not_kept.get("", 0),
-            near_duplicates=alike,
+            near_duplicates=near_duplicates,
             copies=copies,
-            truncated=self._counted("truncated", "pages", "truncated != ''"),
-            pages_of_many_links=many,
-            links_beyond=beyond,
-            needs_script=script,
-            other_types=self._counted("detail", "fetches", f"{first} AND outcome = 'unwanted'"),
-            forbidden=self._counted("outcome", "fetches", f"{first} AND outcome = 'forbidden'").get("forbidden", 0),
-            skipped=self._counted("substr(reason, 1, instr(reason || ':', ':') - 1)", "skips") | self._crowded(),
+            truncated=self._counts_by("truncated", "pages", "truncated != ''"),
+            pages_of_many_links=pages_of_many_links,
+            links_beyond=links_beyond,
+            needs_script=needs_script,
+            other_types=self._counts_by("detail", "fetches", f"{is_visit} AND outcome = 'unwanted'"),
+            forbidden=self._counts_by("outcome", "fetches", f"{is_visit} AND outcome = 'forbidden'").get(
+                "forbidden", 0
+            ),
+            skipped=self._counts_by("substr(reason, 1, instr(reason || ':', ':') - 1)", "skips") | self._site_skips(),
         )
 
-    def _crowded(self) -> dict[str, int]:
-        """The number of links skipped for SITE, which are not listed."""
-        crowded = self.get_state(LINKS_OF_CROWDED_SITES, int) or 0
-        return {SkipReason.SITE.value: crowded} if crowded > 0 else {}
+    def _site_skips(self) -> dict[str, int]:
+        """The number of links skipped for SITE, which are not in the table `skips`."""
+        skipped = self.get_state(SITE_SKIPS_KEY, int) or 0
+        return {SkipReason.SITE.value: skipped} if skipped > 0 else {}
 
-    def _counted(self, column: str, table: str, where: str = "true") -> dict[str, int]:
+    def _counts_by(self, column: str, table: str, where: str = "true") -> dict[str, int]:
         sql = f"SELECT {column}, count(*) FROM {table} WHERE {where} GROUP BY 1 ORDER BY 2 DESC, 1"
         return dict(self._rows(tuple[str, int], sql))
 
@@ -560,10 +555,10 @@ class Queries:
             " WHERE settled AND NOT again ORDER BY fetches.rowid",
         )
         for url, outcome, number, relevance, is_copy in visits:
-            links = () if number is None or is_copy else self._followed(number)
+            links = () if number is None or is_copy else self._followable_links(number)
             yield VisitRow(url, outcome, relevance if number is not None else None, tuple(links))
 
-    def _followed(self, number: int) -> Iterator[Url]:
+    def _followable_links(self, number: int) -> Iterator[Url]:
         for target, rel in self._rows(tuple[CheckedUrl, str], "SELECT target, rel FROM links WHERE source = ?", number):
             if "nofollow" not in rel:
                 yield target
@@ -575,18 +570,18 @@ class Queries:
             if why.partition(":")[0] in wanted:
                 yield url
 
-    def pages_of_hosts(self) -> dict[str, int]:
+    def page_counts_by_host(self) -> dict[str, int]:
         """The number of pages of each host."""
-        return self._counted("host", "pages")
+        return self._counts_by("host", "pages")
 
     def count_skips(self, reason: SkipReason) -> int:
         """The number of URLs skipped for a reason."""
         sql = "SELECT count(*) FROM skips WHERE reason = ? OR reason LIKE ?"
         return self._one(int, sql, reason.value, f"{reason.value}: %")
 
-    def get_state(self, key: str, kind: type[T] | None = None) -> Any:
-        """The value of a key, None if there is none; converted to `kind` if given."""
+    def get_state(self, key: str, value_type: type[T] | None = None) -> Any:
+        """The value of a key of the table `state`, None if there is none; converted to `value_type` if given."""
         with self._errors():
             (found,) = next(self._rows(tuple[str], "SELECT value FROM state WHERE key = ?", key), (None,))
             value = None if found is None else from_json(found)
-            return value if kind is None or value is None else _checked(value, kind)
+            return value if value_type is None or value is None else _checked(value, value_type)

@@ -55,7 +55,7 @@ class PageRow(Struct, frozen=True, gc=False):
     anchor: str
     duplicate_of: CheckedUrl | None
     status: Status | None
-    place: RecordLocation | None
+    place: RecordLocation | None  # in the archive
     etag: str
     last_modified: str
     truncated: str
@@ -84,7 +84,7 @@ class FetchRow(Struct, frozen=True, gc=False):
     at: Timestamp
     outcome: Outcome
     status: Status | None
-    elapsed: Score
+    elapsed: Score  # seconds
     detail: str
     digest: int
     settled: bool  # False if another attempt follows
@@ -93,11 +93,11 @@ class FetchRow(Struct, frozen=True, gc=False):
 
 
 class ObservationRow(Struct, frozen=True, gc=False):
-    """One check of a page, and its result."""
+    """A look: one fetch of a stored page, and what it found."""
 
-    look: Number  # 1 for the first
+    look: Number  # 1 for the first fetch of the page
     at: Timestamp
-    change: str  # "new" for the first, else a Change
+    change: str  # "new" for the first fetch, else a Change
     status: Status | None
     digest: int | None  # of the new version, if there was one
     bytes: Count | None
@@ -117,8 +117,8 @@ class RefreshState(Struct, frozen=True, gc=False):
     vanished_at: Timestamp | None
 
 
-class PageFacts(Struct, frozen=True, gc=False):
-    """What pages are sorted and narrowed down by."""
+class ShortPageRow(Struct, frozen=True, gc=False):
+    """The columns of a page by which search results are sorted and filtered."""
 
     number: Number
     url: CheckedUrl
@@ -129,7 +129,7 @@ class PageFacts(Struct, frozen=True, gc=False):
     at: Timestamp
 
 
-class LatestChange(Struct, frozen=True, gc=False):
+class ChangeRow(Struct, frozen=True, gc=False):
     """A page that was found changed, vanished or returned."""
 
     url: CheckedUrl
@@ -141,11 +141,11 @@ class LatestChange(Struct, frozen=True, gc=False):
 class Freshness(Struct, frozen=True):
     """How up to date a collection is."""
 
-    looked_again: int  # pages checked again
+    looked_again: int  # pages fetched again
     changed: int  # pages that were found changed at least once
     vanished: int  # pages that no longer exist
-    oldest_look: Timestamp | None  # of an existing page
-    latest_look: Timestamp | None
+    oldest_look: Timestamp | None  # the earliest of the last fetches of the existing pages
+    latest_look: Timestamp | None  # the latest fetch of all pages
 
 
 class InLinkRow(Struct, frozen=True, gc=False):
@@ -195,23 +195,31 @@ class RunRow(Struct, frozen=True, gc=False):
     first_page: Count
     stopped_at: Timestamp | None
     stop_reason: str | None
-    refresh: JsonValue = None  # of a refresh: policy, budget, share of expansion
+    refresh: JsonValue = None  # of a refresh: policy, budget and the share of it for new pages
 
 
 class Omissions(Struct, frozen=True):
     """What the crawl found but the collection lacks; numbers of URLs unless stated otherwise."""
 
     left_out: dict[str, int]  # pages that were parsed but not kept, by reason (str of a LeftOut)
-    unexplained: int  # the same by an older version, which did not record the reason
+    unexplained: int  # such pages of an older version, which did not record the reason
     near_duplicates: int  # stored pages that are near-duplicates; copies are not counted
     copies: int  # stored pages whose links were not followed
     truncated: dict[str, int]  # truncated pages, by cause: length or time
-    pages_of_many_links: int  # pages with links beyond the limit
-    links_beyond: Count  # those links
+    pages_of_many_links: int  # pages with more links than are read
+    links_beyond: Count  # their links that were not read
     needs_script: int  # pages with hardly any text or links, but scripts
     other_types: dict[str, int]  # not HTML, by the detail of the fetch
     forbidden: int  # by robots.txt
     skipped: dict[str, int]  # links that were never fetched, by reason without its detail
+
+
+class Totals(NamedTuple):
+    """The size of a collection."""
+
+    pages: int
+    relevant: int  # pages
+    bytes: Count
 
 
 class Summary(Struct, frozen=True):
@@ -239,22 +247,25 @@ class RowReader(Generic[R]):
     A field is read from the column of its name, or from the SQL expression given for it; the field `place` from the
     columns of a RecordLocation, which may all be NULL.
 
+    expressions: the SQL expressions, by field.
+    convert: functions that convert the values of some fields first, by field.
+
     >>> RowReader(RefreshState, {"looked_at": "coalesce(looked_at, at)"}).columns
     'number, url, relevance, standing, coalesce(looked_at, at), vanished_at'
     """
 
     def __init__(
         self,
-        kind: type[R],
+        row_type: type[R],
         expressions: Mapping[str, str] | None = None,
         convert: Mapping[str, Callable[[Any], Any]] | None = None,
     ):
-        fields = kind.__struct_fields__
+        fields = row_type.__struct_fields__
         self.names: list[str] = []
         for field in fields:
             self.names.extend(PLACE_COLUMNS if field == "place" else [(expressions or {}).get(field, field)])
         self.columns = ", ".join(self.names)
-        self._kind = kind
+        self._row_type = row_type
         self._place = fields.index("place") if "place" in fields else None
         self._fields = fields
         self._conversions = list((convert or {}).items())
@@ -265,16 +276,17 @@ class RowReader(Generic[R]):
         if self._place is not None:
             file, offset, length = values[self._place : self._place + 3]
             values[self._place : self._place + 3] = [None if file is None else (file, offset, length)]
-        plain = dict(zip(self._fields, values, strict=True))
+        by_field = dict(zip(self._fields, values, strict=True))
         try:
             for field, function in self._conversions:
-                plain[field] = function(plain[field])
-            return msgspec.convert(plain, self._kind)
+                by_field[field] = function(by_field[field])
+            return msgspec.convert(by_field, self._row_type)
         except (msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
             raise DamagedRowError(f"a row is damaged: {error}"[:200]) from None
 
 
 def from_json(text: str) -> JsonValue:
+    """The value of a JSON column; raises DamagedRowError if it is not JSON."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, TypeError, RecursionError) as error:
@@ -309,8 +321,8 @@ read_run = RowReader(
 )
 read_skip = RowReader(SkipRow)
 read_refresh_state = RowReader(RefreshState, {"looked_at": "coalesce(looked_at, at)"})
-read_facts = RowReader(PageFacts)
-read_change = RowReader(LatestChange, {"url": "pages.url", "title": "pages.title", "at": "looks.at"})
+read_short_page = RowReader(ShortPageRow)
+read_change = RowReader(ChangeRow, {"url": "pages.url", "title": "pages.title", "at": "looks.at"})
 read_parent = RowReader(
     InLinkRow, {"url": "pages.url", "relevance": "pages.relevance", "anchor": "links.anchor", "rel": "links.rel"}
 )
@@ -445,9 +457,9 @@ class NewTarget(Struct, frozen=True, gc=False):
     target: Url
 
 
-def columns_of(*kinds: type[Struct]) -> tuple[str, ...]:
+def columns_of(*row_types: type[Struct]) -> tuple[str, ...]:
     """The columns of rows of these types, concatenated."""
-    return tuple(column for kind in kinds for column in kind.__struct_fields__)
+    return tuple(column for row_type in row_types for column in row_type.__struct_fields__)
 
 
 def insert_sql(table: str, *columns: str, verb: str = "INSERT") -> str:

@@ -1,8 +1,8 @@
 """The tables of a catalog, by version, and opening a catalog of any version.
 
 A catalog can be rebuilt from the archive, so nothing in it is the only copy. A page with 40 links takes some 4 KB,
-nearly all of it in `links`. `parents` and `fetches` have no index: they scan their tables (some 40 MB and a few
-hundredths of a second for 10 000 pages), because an index that only `lycosa explain` uses would slow every crawl.
+nearly all of it in `links`. The queries `parents` and `fetches` have no index and scan whole tables (some 40 MB and a
+few hundredths of a second for 10 000 pages), because an index that only `lycosa explain` uses would slow every crawl.
 """
 
 import re
@@ -144,7 +144,7 @@ def migrate(connection: sqlite3.Connection, migrations: Sequence[str] = MIGRATIO
 
 
 @cache
-def _objects_of(migrations: tuple[str, ...]) -> frozenset[tuple[str, str, str]]:
+def _expected_objects(migrations: tuple[str, ...]) -> frozenset[tuple[str, str, str]]:
     """The database objects of a catalog made by these migrations."""
     with closing(sqlite3.connect(":memory:")) as connection:
         migrate(connection, migrations)
@@ -166,13 +166,13 @@ def check_schema(connection: sqlite3.Connection, migrations: Sequence[str] = MIG
     An untrusted catalog may have a view instead of a table, or a trigger, an expression index or a partial index that
     computes for ever. Additional tables, views and indexes of columns are allowed.
     """
-    found, expected = _objects_in(connection), _objects_of(tuple(migrations[: version_of(connection)]))
+    found, expected = _objects_in(connection), _expected_objects(tuple(migrations[: version_of(connection)]))
     others = found - expected - {("table", "frontier", _FRONTIER)}
-    is_active = any(
+    runs_code = any(
         kind == "trigger" or name == "frontier" or (kind == "index" and not _PLAIN_INDEX.fullmatch(sql))
         for kind, name, sql in others
     )
-    if not expected <= found or is_active:
+    if not expected <= found or runs_code:
         raise sqlite3.DatabaseError("its tables are not those of a catalog")
 
 

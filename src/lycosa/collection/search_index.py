@@ -22,18 +22,19 @@ from lycosa.vocabulary.text import has_unspaced, unspaced_runs
 from .json_text import replace_surrogates
 from .search_query import MAX_QUERY, BooleanQuery, Term, parse_query
 
-HEAP = 60_000_000  # bytes before the writer makes a segment; smaller segments are merged more often
+WRITER_HEAP = 60_000_000  # bytes before the writer makes a segment; smaller segments are merged more often
 MAX_TEXT = 100_000  # characters of a page that are indexed
-_RUN_SEPARATOR = " x "  # so that no phrase spans two runs
-OTHER = "other"  # languages without a stemmer
-_WEIGHTS = {"title": (0.5, 2.0), "body": (0.25, 1.0)}  # of the unstemmed word, and of its stem
-_MAX_META = 100_000_000  # bytes of the list of segments
-_OWN_FILE = re.compile(r"[0-9a-f]{32}(?:\.\w+)+|meta\.json")  # a file name that tantivy makes
-_CANDIDATES = 10  # pages examined per requested page
+_RUN_SEPARATOR = " x "  # so that no phrase spans two runs of characters of a script without spaces
+OTHER = "other"  # the code of all languages without a stemmer
+_EXACT_WEIGHTS = {"title": 0.5, "body": 0.25}  # of a match of the unstemmed word, by field
+_STEM_WEIGHTS = {"title": 2.0, "body": 1.0}  # of a match of its stem
+_MAX_META_BYTES = 100_000_000  # of a list of tantivy: of segments, or of files
+_TANTIVY_FILE = re.compile(r"[0-9a-f]{32}(?:\.\w+)+|meta\.json")  # a file name that tantivy makes
+_EXAMINED_PER_HIT = 10  # results examined for each that is requested
 MAX_EXAMINED = 1_000  # results that can be paged through, sorted, or filtered by what is not in the index
 MAX_FACETED = 200  # results whose facets are counted
-SNIPPET = 200  # characters
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\s]+")
+SNIPPET = 200  # characters of a snippet
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\s]+")
 
 
 class Hit(Struct, frozen=True):
@@ -53,7 +54,7 @@ class SearchResults(Struct, frozen=True):
     hits: tuple[Hit, ...] = ()
     total: int = 0  # number of results
     is_partial: bool = False  # whether only the first `MAX_EXAMINED` were counted
-    first: tuple[str, ...] = ()  # URLs of the first `MAX_FACETED` results, to count facets of
+    facet_urls: tuple[str, ...] = ()  # of the first `MAX_FACETED` results, whose facets are counted
 
 
 class SearchIndex:
@@ -86,7 +87,8 @@ class SearchIndex:
         """Whether there is an index of an older version of Lycosa, with other fields."""
         try:
             fields = [
-                each["name"] for each in json.loads(read_regular_file(self._folder / "meta.json", _MAX_META))["schema"]
+                field["name"]
+                for field in json.loads(read_regular_file(self._folder / "meta.json", _MAX_META_BYTES))["schema"]
             ]
         except (OSError, ValueError, LookupError, TypeError, RecursionError):
             return False  # there is none, or it is damaged, which opening it reports
@@ -102,10 +104,10 @@ class SearchIndex:
         document.add_text("url", url)
         document.add_text("host", host)
         document.add_text("language", language)
-        code = _stemmed_as(language)
+        code = _stemmer_code(language)
         for name, content in (("title", title), ("body", text)):
             document.add_text(name, content)
-            document.add_text(f"{name}_{code}", _without_dots(content))
+            document.add_text(f"{name}_{code}", _with_plain_i(content))
         if runs := [*unspaced_runs(title), *unspaced_runs(text)]:
             document.add_text("characters", _RUN_SEPARATOR.join(map(" ".join, runs)))
         with self._errors():
@@ -122,7 +124,7 @@ class SearchIndex:
             return
         self.commit()
         self.drop_leftovers()
-        replacement = SearchIndex(self._beside("new"), text_of=self._text_of)
+        replacement = SearchIndex(self._sibling("new"), text_of=self._text_of)
         with self._errors():
             searcher = self._searcher()
             everything = searcher.search(tantivy.Query.all_query(), limit=max(1, searcher.num_docs), count=False)
@@ -133,9 +135,9 @@ class SearchIndex:
             replacement._open_writer().commit()
             replacement.close()
             self.close()
-            before = self._folder.rename(self._beside("old"))  # after a kill from here on, it is built again
+            old = self._folder.rename(self._sibling("old"))  # after a kill from here on, it is built again
             replacement._folder.rename(self._folder)
-            shutil.rmtree(before)
+            shutil.rmtree(old)
 
     def _copy_from(self, document: Any) -> None:
         url, host, title, language = (document.get_first(name) or "" for name in ("url", "host", "title", "language"))
@@ -164,20 +166,20 @@ class SearchIndex:
         self.drop_leftovers()
         try:
             if self._folder.exists():
-                shutil.rmtree(self._folder.rename(self._beside("old")))
+                shutil.rmtree(self._folder.rename(self._sibling("old")))
         except OSError as error:
             raise CollectionError(f"cannot remove {error.filename}: {error.strerror}") from error
 
     def drop_leftovers(self) -> None:
         """Deletes temporary folders left by a kill."""
         try:
-            for path in (self._beside("old"), self._beside("new")):
+            for path in (self._sibling("old"), self._sibling("new")):
                 if path.exists():
                     shutil.rmtree(path)
         except OSError as error:
             raise CollectionError(f"cannot remove {error.filename}: {error.strerror}") from error
 
-    def _beside(self, suffix: str) -> Path:
+    def _sibling(self, suffix: str) -> Path:
         return self._folder.with_name(f"{self._folder.name}.{suffix}")
 
     def search(
@@ -186,10 +188,10 @@ class SearchIndex:
         """The best pages for a query, which may be any text (see `search_query`); an empty one lists pages."""
         if limit < 1 or not self.exists():
             return []
-        group = parse_query(_composed(query[: 2 * MAX_QUERY]))
+        parsed = parse_query(_composed(query[: 2 * MAX_QUERY]))
         with self._errors():
             searcher = self._searcher()
-            wanted = self._query(group) if query.strip() else tantivy.Query.all_query()
+            wanted = self._query(parsed) if query.strip() else tantivy.Query.all_query()
             if wanted is None:
                 return []
             filters = [(tantivy.Occur.Must, wanted)]
@@ -197,10 +199,10 @@ class SearchIndex:
                 of_host = tantivy.Query.term_query(self._schema, "host", replace_surrogates(host))
                 filters.append((tantivy.Occur.Must, of_host))
             found = self._best(searcher, tantivy.Query.boolean_query(filters), limit, min_relevance)
-            snippets = _Snippets(searcher, self._schema, wanted, list(group.terms()))
+            snippets = _Snippets(searcher, self._schema, wanted, list(parsed.terms()))
             return [self._hit(searcher.doc(address), snippets, score) for score, address in found]
 
-    def find(
+    def search_page(
         self,
         query: str,
         *,
@@ -210,17 +212,17 @@ class SearchIndex:
         language: str | None = None,
         choose: Callable[[Sequence[str]], Sequence[str]] | None = None,
     ) -> SearchResults:
-        """One page of the results of a query, and the URLs of the first ones.
+        """One page of the results of a query, such as the third ten, and the URLs of the first ones.
 
         choose: gets the URLs of the first `MAX_EXAMINED` results, best first, and returns the wanted ones in the wanted
             order.
         """
         if limit < 1 or offset < 0 or not self.exists():
             return SearchResults()
-        group = parse_query(_composed(query[: 2 * MAX_QUERY]))
+        parsed = parse_query(_composed(query[: 2 * MAX_QUERY]))
         with self._errors():
             searcher = self._searcher()
-            wanted = self._query(group) if query.strip() else tantivy.Query.all_query()
+            wanted = self._query(parsed) if query.strip() else tantivy.Query.all_query()
             if wanted is None:
                 return SearchResults()
             filters = [(tantivy.Occur.Must, wanted)]
@@ -237,47 +239,47 @@ class SearchIndex:
                 by_url = {document.get_first("url") or "": (score, document) for score, document in documents}
                 documents = [by_url[url] for url in choose(list(by_url))]
                 total = len(documents)
-            snippets = _Snippets(searcher, self._schema, wanted, list(group.terms()))
+            snippets = _Snippets(searcher, self._schema, wanted, list(parsed.terms()))
             shown = documents[offset : offset + limit]
             return SearchResults(
                 tuple(self._hit(document, snippets, score) for score, document in shown),
                 total,
                 is_partial=choose is not None and int(found.count or 0) > MAX_EXAMINED,
-                first=tuple(document.get_first("url") or "" for _, document in documents[:MAX_FACETED]),
+                facet_urls=tuple(document.get_first("url") or "" for _, document in documents[:MAX_FACETED]),
             )
 
     def _best(self, searcher: Any, query: Any, limit: int, min_relevance: float | None) -> list[tuple[float, Any]]:
         """The best hits with their scores, of pages of at least this relevance."""
         if min_relevance is None:
             return list(searcher.search(query, limit=limit, count=False).hits)
-        asked = limit
+        examined = limit
         while True:
-            asked = min(_CANDIDATES * asked, max(1, searcher.num_docs))
-            hits = searcher.search(query, limit=asked, count=False).hits
+            examined = min(_EXAMINED_PER_HIT * examined, max(1, searcher.num_docs))
+            hits = searcher.search(query, limit=examined, count=False).hits
             relevant = (
                 (score, address)
                 for score, address in hits
                 if self._relevance(searcher.doc(address).get_first("url") or "") >= min_relevance
             )
             found = list(islice(relevant, limit))
-            if len(found) == limit or len(hits) < asked or asked >= searcher.num_docs:
+            if len(found) == limit or len(hits) < examined or examined >= searcher.num_docs:
                 return found
 
     def _relevance(self, url: str) -> float:
         return self._relevance_of(url) or 0.0
 
-    def with_all(self, words: Sequence[str], *, limit: int, where: Callable[[str], bool]) -> list[Hit]:
+    def search_all_words(self, words: Sequence[str], *, limit: int, where: Callable[[str], bool]) -> list[Hit]:
         """The best pages that have all the words and whose URL `where` accepts; no other page is read."""
         if limit < 1 or not words or not self.exists():
             return []
         with self._errors():
             searcher = self._searcher()
             terms = [Term(_composed(word), kind="phrase") for word in words]
-            asked = [query for query in map(self._term_query, terms) if query is not None]
-            if len(asked) < len(terms):
+            queries = [query for query in map(self._term_query, terms) if query is not None]
+            if len(queries) < len(terms):
                 return []
-            wanted = tantivy.Query.boolean_query([(tantivy.Occur.Must, query) for query in asked])
-            found = searcher.search(wanted, limit=_CANDIDATES * limit, count=False).hits
+            wanted = tantivy.Query.boolean_query([(tantivy.Occur.Must, query) for query in queries])
+            found = searcher.search(wanted, limit=_EXAMINED_PER_HIT * limit, count=False).hits
             documents = ((searcher.doc(address), score) for score, address in found)
             shown = islice((each for each in documents if where(each[0].get_first("url") or "")), limit)
             snippets = _Snippets(searcher, self._schema, wanted, terms)
@@ -304,20 +306,20 @@ class SearchIndex:
         return Hit(
             url=url,
             title=one_safe_line(document.get_first("title") or ""),
-            snippet=snippets.of(_composed(self._text_of(url)[:MAX_TEXT]), document.get_first("language") or ""),
+            snippet=snippets.snippet_of(_composed(self._text_of(url)[:MAX_TEXT]), document.get_first("language") or ""),
             score=score or 0.0,
             relevance=self._relevance_of(url),
             host=document.get_first("host") or "",
         )
 
-    def _query(self, group: BooleanQuery) -> Any | None:
-        """The query for a group; None if it has no searchable word."""
-        kinds = {"should": tantivy.Occur.Should, "must": tantivy.Occur.Must, "not": tantivy.Occur.MustNot}
+    def _query(self, parsed: BooleanQuery) -> Any | None:
+        """The tantivy query for a parsed one; None if it has no searchable word."""
+        occurs = {"should": tantivy.Occur.Should, "must": tantivy.Occur.Must, "not": tantivy.Occur.MustNot}
         parts = []
-        for clause in group.clauses:
+        for clause in parsed.clauses:
             part = self._query(clause.part) if isinstance(clause.part, BooleanQuery) else self._term_query(clause.part)
             if part is not None:
-                parts.append((kinds[clause.occur], part))
+                parts.append((occurs[clause.occur], part))
         if parts and all(occur == tantivy.Occur.MustNot for occur, _ in parts):
             parts.append((tantivy.Occur.Must, tantivy.Query.all_query()))
         return tantivy.Query.boolean_query(parts) if parts else None
@@ -325,36 +327,41 @@ class SearchIndex:
     def _term_query(self, term: Term) -> Any | None:
         if term.field == "host":
             return tantivy.Query.term_query(self._schema, "host", term.text.lower())
-        exact = ("title",) if term.field else ("title", "body")
+        fields = ("title",) if term.field else ("title", "body")
         if has_unspaced(term.text):
-            others = "".join(" " if has_unspaced(letter) else letter for letter in term.text)
+            spaced_text = "".join(" " if has_unspaced(letter) else letter for letter in term.text)
             pieces = [self._characters(run) for run in unspaced_runs(term.text)]
-            pieces += [self._word(word, exact) for word in _FOLDED.analyze(others)]
+            pieces += [self._word(word, fields) for word in _FOLDED.analyze(spaced_text)]
             return _any_of(pieces)
         words = _FOLDED.analyze(term.text)
         if not words:
             return None
         if term.kind == "prefix":
             pattern = re.escape(words[-1]) + ".*"
-            begins = [(tantivy.Query.regex_query(self._schema, name, pattern), _WEIGHTS[name][0]) for name in exact]
-            before = [self._word(word, exact) for word in words[:-1]]
-            prefix = _any_of([tantivy.Query.boost_query(query, weight) for query, weight in begins])
-            return tantivy.Query.boolean_query([(tantivy.Occur.Must, query) for query in (*before, prefix)])
+            prefix = _any_of(
+                [
+                    tantivy.Query.boost_query(
+                        tantivy.Query.regex_query(self._schema, name, pattern), _EXACT_WEIGHTS[name]
+                    )
+                    for name in fields
+                ]
+            )
+            words_before = [self._word(word, fields) for word in words[:-1]]
+            return tantivy.Query.boolean_query([(tantivy.Occur.Must, query) for query in (*words_before, prefix)])
         if len(words) == 1 and term.kind == "word":
-            return self._word(term.text, exact)
-        return _any_of([tantivy.Query.boost_query(self._phrase(name, words), _WEIGHTS[name][1]) for name in exact])
+            return self._word(term.text, fields)
+        return _any_of([tantivy.Query.boost_query(self._phrase(name, words), _STEM_WEIGHTS[name]) for name in fields])
 
     def _word(self, word: str, fields: Sequence[str]) -> Any:
         """Pages that have a form of the word; exact matches rank a little higher."""
-        written, parts = _FOLDED.analyze(word), []
+        unstemmed, parts = _FOLDED.analyze(word), []
         for name in fields:
-            as_written, by_stem = _WEIGHTS[name]
-            if written:
-                parts.append(tantivy.Query.boost_query(self._phrase(name, written), as_written))
+            if unstemmed:
+                parts.append(tantivy.Query.boost_query(self._phrase(name, unstemmed), _EXACT_WEIGHTS[name]))
             for code, analyzer in _STEMMERS.items():
-                if words := analyzer.analyze(_without_dots(word)):
+                if words := analyzer.analyze(_with_plain_i(word)):
                     stem = tantivy.Query.term_query(self._schema, f"{name}_{code}", words[0])
-                    parts.append(tantivy.Query.boost_query(stem, by_stem))
+                    parts.append(tantivy.Query.boost_query(stem, _STEM_WEIGHTS[name]))
         return _any_of(parts)
 
     def _phrase(self, name: str, words: list[str]) -> Any:
@@ -382,13 +389,13 @@ class SearchIndex:
     def _refuse_other_files(self) -> None:
         """Refuses a list of the index's files with others in it: tantivy deletes those that it does not use."""
         try:
-            listed = json.loads(read_regular_file(self._folder / ".managed.json", _MAX_META))
+            listed = json.loads(read_regular_file(self._folder / ".managed.json", _MAX_META_BYTES))
         except FileNotFoundError:
             return
         except (ValueError, RecursionError):
             listed = None
         if not isinstance(listed, list) or not all(
-            isinstance(each, str) and _OWN_FILE.fullmatch(each) for each in listed
+            isinstance(each, str) and _TANTIVY_FILE.fullmatch(each) for each in listed
         ):
             raise ValueError("its list of files is not as tantivy writes it")
 
@@ -409,7 +416,7 @@ class SearchIndex:
     def _open_writer(self) -> Any:
         if self._writer is None:
             self._folder.mkdir(exist_ok=True)
-            self._writer = self._index().writer(heap_size=HEAP, num_threads=1)
+            self._writer = self._index().writer(heap_size=WRITER_HEAP, num_threads=1)
         return self._writer
 
     @contextmanager
@@ -422,11 +429,11 @@ class SearchIndex:
                 f"cannot use {self._folder}: {error.strerror or error}; make room or give access"
             ) from error
         except ValueError as error:
-            what = one_safe_line(str(error))[:200]
-            if "os error" in what or "io::Error" in what or "IoError" in what:
-                raise CollectionError(f"cannot use {self._folder}: {what}; make room or give access") from error
+            message = one_safe_line(str(error))[:200]
+            if "os error" in message or "io::Error" in message or "IoError" in message:
+                raise CollectionError(f"cannot use {self._folder}: {message}; make room or give access") from error
             raise CollectionError(
-                f"the search index of {name} cannot be used ({what}); run: lycosa rebuild {name}"
+                f"the search index of {name} cannot be used ({message}); run: lycosa rebuild {name}"
             ) from error
         except BaseException as error:
             if type(error).__name__ != "PanicException":  # of Rust, which has no name that could be imported
@@ -439,12 +446,12 @@ def _composed(text: str) -> str:
     return unicodedata.normalize("NFC", replace_surrogates(text))
 
 
-def _without_dots(text: str) -> str:
-    """İ as i: its lower case would be two characters."""
+def _with_plain_i(text: str) -> str:
+    """The text with i for İ, whose lower case would be two characters."""
     return text.replace("İ", "i")
 
 
-def _stemmed_as(language: str) -> str:
+def _stemmer_code(language: str) -> str:
     """The code of the stemmer for a language."""
     code = language or "en"
     return code if code in _STEMMERS else OTHER
@@ -521,20 +528,21 @@ class _Snippets:
         self._schema = schema
         self._wanted = wanted
         self._generators: dict[str, Any] = {}  # by field
-        self._runs = [run for term in terms for run in unspaced_runs(term.text)]
-        begins = (_FOLDED.analyze(term.text)[-1:] for term in terms if term.kind == "prefix")
-        self._begins = tuple(begin for words in begins for begin in words)
+        self._runs = [run for term in terms for run in unspaced_runs(term.text)]  # of scripts without spaces
+        last_words = (_FOLDED.analyze(term.text)[-1:] for term in terms if term.kind == "prefix")
+        self._prefixes = tuple(word for words in last_words for word in words)
 
-    def of(self, body: str, language: str) -> str:
+    def snippet_of(self, body: str, language: str) -> str:
         return (
             snippet_around(self._runs, body)
-            or self._found_in(f"body_{_stemmed_as(language)}", body)
-            or self._found_in("body", body)
-            or snippet_around(self._words_that_begin(body), body)
+            or self._matches_in(f"body_{_stemmer_code(language)}", body)
+            or self._matches_in("body", body)
+            or snippet_around(self._word_with_prefix(body), body)
             or one_safe_line(body[:SNIPPET])
         )
 
-    def _found_in(self, name: str, body: str) -> str:
+    def _matches_in(self, name: str, body: str) -> str:
+        """The best part of a text by the analyzer of a field; empty without a match."""
         if name not in self._generators:
             generator = tantivy.SnippetGenerator.create(self._searcher, self._wanted, self._schema, name)
             generator.set_max_num_chars(SNIPPET)
@@ -544,18 +552,18 @@ class _Snippets:
         snippet = self._generators[name].snippet_from_doc(document)
         return highlight(snippet.fragment(), snippet.highlighted())
 
-    def _words_that_begin(self, body: str) -> list[str]:
-        """The first word of a text that starts with one of the prefixes."""
-        if self._begins:
+    def _word_with_prefix(self, body: str) -> list[str]:
+        """The first word of a text that starts with one of the prefixes; empty if there is none."""
+        if self._prefixes:
             for word in re.findall(r"\w+", body):
-                if any(each.startswith(self._begins) for each in _FOLDED.analyze(word)):
+                if any(each.startswith(self._prefixes) for each in _FOLDED.analyze(word)):
                     return [word]
         return []
 
 
 def one_safe_line(text: str) -> str:
     """The text in one line, without control and direction characters."""
-    return _CONTROL.sub(" ", text).strip()
+    return _CONTROL_CHARACTERS.sub(" ", text).strip()
 
 
 def highlight(fragment: str, ranges: Iterable[Any]) -> str:
@@ -568,11 +576,10 @@ def highlight(fragment: str, ranges: Iterable[Any]) -> str:
     return one_safe_line(b"".join(parts).decode("utf-8", "replace"))
 
 
-def snippet_around(runs: Sequence[str], body: str) -> str:
+def snippet_around(strings: Sequence[str], body: str) -> str:
     """The text around the first of some strings found in it, all of them between « and »; empty if none is found."""
-    places = [(body.find(run), run) for run in runs]
-    at, _ = min(((place, run) for place, run in places if place >= 0), default=(-1, ""))
-    if at < 0:
+    offset = min((offset for string in strings if (offset := body.find(string)) >= 0), default=-1)
+    if offset < 0:
         return ""
-    fragment = body[max(0, at - SNIPPET // 4) : at + 3 * SNIPPET // 4]
-    return one_safe_line(re.sub("|".join(map(re.escape, sorted(runs, key=len, reverse=True))), r"«\g<0>»", fragment))
+    fragment = body[max(0, offset - SNIPPET // 4) : offset + 3 * SNIPPET // 4]
+    return one_safe_line(re.sub("|".join(map(re.escape, sorted(strings, key=len, reverse=True))), r"«\g<0>»", fragment))

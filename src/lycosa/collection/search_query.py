@@ -34,7 +34,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Clause:
-    """should: at least one of these, unless there is a must; not: none of these."""
+    """A part of a query; should: pages have at least one of these, unless there is a must; not: pages have none."""
 
     occur: Occur
     part: "Term | BooleanQuery"
@@ -45,6 +45,8 @@ class Clause:
 
 @dataclass(frozen=True)
 class BooleanQuery:
+    """A whole query, or a group in parentheses."""
+
     clauses: tuple[Clause, ...] = ()
 
     def terms(self) -> Iterator[Term]:
@@ -55,43 +57,43 @@ class BooleanQuery:
 
 
 @dataclass
-class _Open:
-    """A group during parsing: clauses joined by AND are in one list."""
+class _OpenGroup:
+    """A group whose parenthesis is still open: clauses joined by AND are in one list."""
 
-    joined: list[list[Clause]] = field(default_factory=list)
+    conjunctions: list[list[Clause]] = field(default_factory=list)
     is_and: bool = False  # whether the next clause is joined to the previous one
-    is_not: bool = False
-    sign: str = ""
+    is_not: bool = False  # whether NOT precedes the next clause
+    sign: str = ""  # + or - before the next clause
 
     def add(self, part: Term | BooleanQuery) -> None:
         occur: Occur = "not" if self.is_not or self.sign == "-" else "must" if self.sign == "+" else "should"
-        if self.is_and and self.joined:
-            self.joined[-1].append(Clause(occur, part))
+        if self.is_and and self.conjunctions:
+            self.conjunctions[-1].append(Clause(occur, part))
         else:
-            self.joined.append([Clause(occur, part)])
+            self.conjunctions.append([Clause(occur, part)])
         self.is_and, self.is_not, self.sign = False, False, ""
 
     def close(self) -> BooleanQuery:
         clauses = []
-        for together in self.joined:
-            if len(together) == 1:
-                clauses += together
+        for conjunction in self.conjunctions:
+            if len(conjunction) == 1:
+                clauses += conjunction
             else:
-                both = (Clause("must" if each.occur == "should" else each.occur, each.part) for each in together)
-                clauses.append(Clause("should", BooleanQuery(tuple(both))))
+                required = (Clause("must" if each.occur == "should" else each.occur, each.part) for each in conjunction)
+                clauses.append(Clause("should", BooleanQuery(tuple(required))))
         return BooleanQuery(tuple(clauses))
 
 
 def parse_query(query: str) -> BooleanQuery:
     """The parsed query; an empty group if it has no word."""
-    groups = [_Open()]
+    groups = [_OpenGroup()]
     ignored = 0  # open parentheses beyond MAX_DEPTH, whose closing ones are to be ignored too
     for token in _TOKEN.findall(query[:MAX_QUERY]):
         top = groups[-1]
         if token.endswith("("):
             if len(groups) <= MAX_DEPTH:
                 top.sign = token[:-1]
-                groups.append(_Open())
+                groups.append(_OpenGroup())
             else:
                 ignored += 1
         elif token == ")":

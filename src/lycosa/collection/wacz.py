@@ -38,11 +38,11 @@ from .rows import PageRow
 from .warc import date_of
 
 VERSION = "1.1.1"
-_INDEX = "index.cdx.gz"
-_LINES = 1024  # CDXJ entries in a gzip member
+_INDEX_NAME = "index.cdx.gz"
+_LINES_PER_MEMBER = 1024  # CDXJ entries in a gzip member
 _CHUNK = 1 << 20  # bytes copied at a time
 _FIRST_ZIP_YEAR = 1980
-Progress = Callable[[int, int], None]  # pages written, of how many
+Progress = Callable[[int, int], None]  # pages written, and of how many
 
 
 class Resource(Struct, frozen=True):
@@ -80,7 +80,7 @@ def write_wacz(
             "wacz_version": VERSION,
             "title": collection.folder.absolute().name,
             "description": description,
-            "created": _second(at),
+            "created": _iso_second(at),
             "software": software,
             "resources": package.resources,
         }
@@ -104,8 +104,8 @@ def _committed_files(archive: Archive, position: ArchivePosition | None) -> dict
 # ---------------------------------------------------------------- the ZIP file
 
 
-class _Hashed:
-    """Writes bytes through, hashing and counting them."""
+class _HashingWriter:
+    """Passes bytes on to a file, hashing and counting them."""
 
     def __init__(self, out: IO[bytes]):
         self._out = out
@@ -132,28 +132,31 @@ class _Package:
         self.resources: list[Resource] = []
 
     @contextmanager
-    def resource(self, path: str, *, compressed: bool = False) -> Iterator[_Hashed]:
-        """A file to write, listed among the resources; `compressed` if it must be stored without compression."""
-        with self._zipped.open(self._info(path, compressed), "w", force_zip64=True) as out:
-            hashed = _Hashed(out)
-            yield hashed
+    def resource(self, path: str, *, is_compressed: bool = False) -> Iterator[_HashingWriter]:
+        """A file to write, listed among the resources.
+
+        is_compressed: whether its content is compressed already, and so is stored as it is.
+        """
+        with self._zipped.open(self._zip_info(path, is_compressed), "w", force_zip64=True) as out:
+            hashing = _HashingWriter(out)
+            yield hashing
         # Data packages allow only lower-case names.
-        self.resources.append(Resource(path.rpartition("/")[2].lower(), path, hashed.digest, hashed.size))
+        self.resources.append(Resource(path.rpartition("/")[2].lower(), path, hashing.digest, hashing.size))
 
     def write(self, path: str, data: bytes) -> None:
         """Writes a file that is not a resource."""
-        self._zipped.writestr(self._info(path, False), data)
+        self._zipped.writestr(self._zip_info(path, False), data)
 
-    def _info(self, path: str, compressed: bool) -> ZipInfo:
+    def _zip_info(self, path: str, is_compressed: bool) -> ZipInfo:
         info = ZipInfo(path, self._date)
-        info.compress_type = ZIP_STORED if compressed else ZIP_DEFLATED
+        info.compress_type = ZIP_STORED if is_compressed else ZIP_DEFLATED
         info.create_system = 3  # Unix, wherever this runs
         info.external_attr = 0o644 << 16
         return info
 
 
 def _copy(source: Path, end: int, package: _Package) -> None:
-    with source.open("rb") as stream, package.resource(f"archive/{source.name}", compressed=True) as out:
+    with source.open("rb") as stream, package.resource(f"archive/{source.name}", is_compressed=True) as out:
         while end > 0 and (chunk := stream.read(min(_CHUNK, end))):
             out.write(chunk)
             end -= len(chunk)
@@ -163,7 +166,8 @@ def _sha256(data: bytes) -> str:
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
-def _second(at: float) -> str:
+def _iso_second(at: float) -> str:
+    """A time as ISO 8601, to the second."""
     return date_of(at)[:19] + "Z"
 
 
@@ -172,31 +176,31 @@ def _second(at: float) -> str:
 
 def _write_index(archive: Archive, ends: dict[Path, int], package: _Package) -> None:
     """All entries in the order of their keys, from one sorted file for each WARC file."""
-    blocks: list[bytes] = []
+    index_lines: list[bytes] = []
     with TemporaryDirectory(prefix="lycosa-") as folder, ExitStack() as files:
         sorted_files = []
         for number, (path, end) in enumerate(ends.items()):
-            scratch = files.enter_context((Path(folder) / str(number)).open("w+", encoding="utf-8", newline="\n"))
-            scratch.writelines(sorted(archive.captures(path, end)))
-            scratch.seek(0)
-            sorted_files.append(scratch)
+            sorted_file = files.enter_context((Path(folder) / str(number)).open("w+", encoding="utf-8", newline="\n"))
+            sorted_file.writelines(sorted(archive.cdxj_entries(path, end)))
+            sorted_file.seek(0)
+            sorted_files.append(sorted_file)
         entries = heapq.merge(*sorted_files)
-        with package.resource(f"indexes/{_INDEX}", compressed=True) as out:
-            while lines := list(islice(entries, _LINES)):
+        with package.resource(f"indexes/{_INDEX_NAME}", is_compressed=True) as out:
+            while lines := list(islice(entries, _LINES_PER_MEMBER)):
                 member = gzip.compress("".join(lines).encode(), mtime=0)
                 key, moment, _ = lines[0].split(" ", 2)
-                where = {
+                location = {
                     "offset": out.size,
                     "length": len(member),
                     "digest": _sha256(member),
-                    "filename": "index.cdx.gz",
+                    "filename": _INDEX_NAME,
                 }
-                blocks.append(f"{key} {moment} ".encode() + to_json(where) + b"\n")
+                index_lines.append(f"{key} {moment} ".encode() + to_json(location) + b"\n")
                 out.write(member)
     with package.resource("indexes/index.idx") as out:
-        out.write(b"!meta 0 " + to_json({"format": "cdxj-gzip-1.0", "filename": _INDEX}) + b"\n")
-        for block in blocks:
-            out.write(block)
+        out.write(b"!meta 0 " + to_json({"format": "cdxj-gzip-1.0", "filename": _INDEX_NAME}) + b"\n")
+        for line in index_lines:
+            out.write(line)
 
 
 # ---------------------------------------------------------------- the pages
@@ -220,7 +224,7 @@ def _page_line(page: PageRow, text: str) -> dict[str, object]:
     return {
         "id": str(page.number),
         "url": page.url,
-        "ts": _second(page.at),
+        "ts": _iso_second(page.at),
         "title": page.title,
         "text": text,
         "relevance": page.relevance,

@@ -16,34 +16,34 @@ from lycosa.vocabulary.text import whole_number
 MAX_RECORD = 1 << 27  # bytes; longer records are skipped, which protects against gzip bombs
 CHUNK = 1 << 16  # bytes read at once
 _MAX_WASTED = 1 << 30  # bytes decompressed from incomplete members in one file; then the rest counts as damaged
-DAMAGED = "damaged"  # kind of the bytes between two records that are not a record
+DAMAGED = "damaged"  # `Record.kind` of bytes that are not a record
 _BASE_32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-_PAIRS = [first + second for first in _BASE_32 for second in _BASE_32]
+_DIGIT_PAIRS = [first + second for first in _BASE_32 for second in _BASE_32]  # by their value, 0 to 1023
 _RECORD_END = b"\r\n\r\n"
 MEMBER_START = re.compile(rb"\x1f\x8b\x08")
 
-LEVEL = 2  # of ISA-L: .045 ms for a page of 15 KB; zlib takes .25 ms for the same size
-_GZIP = 16 + 15  # window bits for a gzip member
+_COMPRESSION_LEVEL = 2  # of ISA-L: .045 ms for a page of 15 KB; zlib takes .25 ms for the same size
+_GZIP_WINDOW_BITS = 16 + 15  # 15 bits, and 16 for the gzip format
 
 
 class Record(NamedTuple):
     """One record of a file, a gzip member of its own."""
 
     offset: int
-    length: int  # compressed
+    length: int  # compressed, in bytes
     kind: str  # its WARC-Type; empty for a complete member that is not a readable record; or DAMAGED
     headers: dict[str, str]  # by lower-case name
     block: bytes
 
 
-def record(kind: str, record_id: str, date: str, content_type: str, block: bytes, *more: str) -> bytes:
-    """One record as a gzip member; `more` are header lines."""
+def encode_record(kind: str, record_id: str, date: str, content_type: str, block: bytes, *header_lines: str) -> bytes:
+    """One record as a gzip member; `header_lines` are added to those of every record."""
     lines = (
         "WARC/1.1",
         f"WARC-Type: {kind}",
         f"WARC-Record-ID: {record_id}",
         f"WARC-Date: {date}",
-        *more,
+        *header_lines,
         f"WARC-Block-Digest: {digest(block)}",
         f"Content-Type: {content_type}",
         f"Content-Length: {len(block)}",
@@ -54,13 +54,13 @@ def record(kind: str, record_id: str, date: str, content_type: str, block: bytes
 
 def gzipped(data: bytes) -> bytes:
     """The bytes as one gzip member."""
-    return isal_zlib.compress(data, LEVEL, _GZIP)
+    return isal_zlib.compress(data, _COMPRESSION_LEVEL, _GZIP_WINDOW_BITS)
 
 
 def digest(data: bytes) -> str:
     """The SHA-1 of some bytes in base 32; three times as fast as `base64`."""
     number = int.from_bytes(hashlib.sha1(data, usedforsecurity=False).digest())
-    return "sha1:" + "".join([_PAIRS[number >> shift & 1023] for shift in range(150, -1, -10)])
+    return "sha1:" + "".join([_DIGIT_PAIRS[number >> shift & 1023] for shift in range(150, -1, -10)])
 
 
 @lru_cache(maxsize=4)  # the records of one group have the same time
@@ -74,7 +74,7 @@ def one_line(text: str) -> str:
     return text.replace("\r", " ").replace("\n", " ") if "\n" in text or "\r" in text else text
 
 
-def records(stream: BinaryIO, start: int = 0) -> Iterator[Record]:
+def read_records(stream: BinaryIO, start: int = 0) -> Iterator[Record]:
     """The complete records from an offset on; damage in between is a record of kind DAMAGED, a torn end is skipped."""
     for offset, length, data in _members(stream, start):
         if data is None:
@@ -101,18 +101,18 @@ def _members(stream: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes | N
     unread = b""
     wasted = 0  # bytes decompressed from incomplete members
     while offset is not None:
-        unpacker = zlib.decompressobj(16 + 15)
+        decompressor = zlib.decompressobj(_GZIP_WINDOW_BITS)
         parts: list[bytes] = []
-        size = taken = 0
+        size = consumed = 0  # bytes after and before decompression
         try:
-            while not unpacker.eof:
+            while not decompressor.eof:
                 if not unread:
                     unread = stream.read(CHUNK)
                     if not unread:
                         break
-                part = unpacker.decompress(unread, CHUNK * 16)
-                rest = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
-                taken += len(unread) - len(rest)
+                part = decompressor.decompress(unread, CHUNK * 16)
+                rest = decompressor.unused_data if decompressor.eof else decompressor.unconsumed_tail
+                consumed += len(unread) - len(rest)
                 unread = rest
                 size += len(part)
                 if size <= MAX_RECORD:
@@ -120,12 +120,12 @@ def _members(stream: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes | N
                 else:
                     parts.clear()
         except zlib.error:
-            taken = 0
-        if taken == 0 and not unread:
+            consumed = 0
+        if consumed == 0 and not unread:
             return
-        if unpacker.eof and taken:
-            yield offset, taken, b"".join(parts)
-            offset += taken
+        if decompressor.eof and consumed:
+            yield offset, consumed, b"".join(parts)
+            offset += consumed
         else:
             wasted += size + CHUNK
             damaged, offset = offset, next_member(stream, offset + 1)
@@ -147,7 +147,7 @@ def next_member(stream: BinaryIO, start: int) -> int | None:
             offset = start + match.start()
             stream.seek(offset)
             try:
-                if zlib.decompressobj(16 + 15).decompress(stream.read(512), 5) == b"WARC/":
+                if zlib.decompressobj(_GZIP_WINDOW_BITS).decompress(stream.read(512), 5) == b"WARC/":
                     return offset
             except zlib.error:
                 pass

@@ -11,7 +11,7 @@ import xxhash
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import is_node
 
-Ends = np.ndarray[tuple[int], np.dtype[np.int64]]
+Ends = np.ndarray[tuple[int], np.dtype[np.int64]]  # offsets in bytes
 
 
 class UrlColumn(Sequence[Url]):
@@ -55,12 +55,12 @@ class UrlColumn(Sequence[Url]):
         sought = url.encode("utf-8", "surrogatepass")
         keys, ids = self._index
         key = np.uint64(xxhash.xxh3_64_intdigest(sought))
-        place = int(keys.searchsorted(key))
-        while place < len(keys) and keys[place] == key:
-            found = int(ids[place])
+        index = int(keys.searchsorted(key))
+        while index < len(keys) and keys[index] == key:
+            found = int(ids[index])
             if self._bytes_at(found) == sought:
                 return found
-            place += 1
+            index += 1
         return None
 
     def _bytes_at(self, index: int) -> bytes:
@@ -88,7 +88,7 @@ SECONDS_PER_DAY = 86_400.0
 
 
 class AccessLog:
-    """Who read what, when. Users and URLs are numbers; of a user nothing else is known.
+    """Who read what, when. Users and URLs are numbers from 0; of a user nothing else is known.
 
     Each user's accesses, in order of time, are a *walk*. Every access has a weight, 1 unless old ones count
     less (`aged`). A log is immutable; a selection is a new one, in which users and URLs have new numbers.
@@ -110,22 +110,29 @@ class AccessLog:
         """From (user, URL, seconds since the epoch) in any order; equal times keep their order."""
         users: dict[Hashable, int] = {}
         urls: dict[Url, int] = {}
-        rows = [(users.setdefault(u, len(users)), urls.setdefault(url, len(urls)), at) for u, url, at in accesses]
-        who, what, when = zip(*rows, strict=True) if rows else ((), (), ())
+        rows = [(users.setdefault(user, len(users)), urls.setdefault(url, len(urls)), at) for user, url, at in accesses]
+        user_ids, url_ids, times = zip(*rows, strict=True) if rows else ((), (), ())
         return cls.of_columns(
-            UrlColumn.of(urls), len(users), np.array(who, np.int32), np.array(what, np.int32), np.array(when, float)
+            UrlColumn.of(urls),
+            len(users),
+            np.array(user_ids, np.int32),
+            np.array(url_ids, np.int32),
+            np.array(times, float),
         )
 
     @classmethod
-    def of_columns(cls, urls: UrlColumn, users: int, who: Numbers, what: Numbers, when: Reals) -> Self:
-        """From columns of the numbers of users and URLs, and of times; in any order."""
-        if not np.isfinite(when).all():
+    def of_columns(cls, urls: UrlColumn, users: int, user_ids: Numbers, url_ids: Numbers, times: Reals) -> Self:
+        """From one row for each access, in any order: the numbers of its user and its URL, and its time.
+
+        users: how many there are.
+        """
+        if not np.isfinite(times).all():
             raise ValueError("a time is not finite")
-        in_time = bool((np.diff(when) >= 0).all())
-        order = np.argsort(who, kind="stable") if in_time else np.lexsort((when, who))
+        is_by_time = bool((np.diff(times) >= 0).all())
+        order = np.argsort(user_ids, kind="stable") if is_by_time else np.lexsort((times, user_ids))
         starts = np.zeros(users + 1, np.int64)
-        np.cumsum(np.bincount(who, minlength=users), out=starts[1:])
-        return cls(urls, starts, what[order].astype(np.int32, copy=False), when[order])
+        np.cumsum(np.bincount(user_ids, minlength=users), out=starts[1:])
+        return cls(urls, starts, url_ids[order].astype(np.int32, copy=False), times[order])
 
     @property
     def urls(self) -> Sequence[Url]:
@@ -141,8 +148,8 @@ class AccessLog:
         return len(self._walks)
 
     @property
-    def newest(self) -> float | None:
-        """The time of the last access."""
+    def last_access_at(self) -> float | None:
+        """The time of the last access, in seconds since the epoch; None for an empty log."""
         return float(self._times.max()) if self.accesses else None
 
     @property
@@ -167,9 +174,9 @@ class AccessLog:
     def positions_of(self, url_id: int) -> tuple[Numbers, Numbers]:
         """The users who read a URL, and its positions in their walks; both once for each access."""
         order, starts = self._by_url
-        places = order[starts[url_id] : starts[url_id + 1]]
-        users = self.walk_users[places]
-        return users, (places - self._starts[users]).astype(np.int32)
+        rows = order[starts[url_id] : starts[url_id + 1]]
+        users = self.walk_users[rows]
+        return users, (rows - self._starts[users]).astype(np.int32)
 
     def users_of(self, url_id: int) -> Numbers:
         """The distinct users who read a URL, in order."""
@@ -198,40 +205,40 @@ class AccessLog:
 
     @property
     def walks(self) -> Numbers:
-        """The URLs of all walks, one walk after the other."""
+        """The numbers of the URLs of all walks, one walk after the other: a row for each access."""
         return self._walks
 
     @property
     def times(self) -> Reals:
-        """The times of all walks."""
+        """The time of each row of `walks`, in seconds since the epoch."""
         return self._times
 
     @cached_property
     def weights(self) -> Reals:
-        """The weights of all walks."""
+        """The weight of each row of `walks`."""
         return self._weights if self._weights is not None else np.ones(self.accesses)
 
     @cached_property
     def walk_users(self) -> Numbers:
-        """The users of all walks."""
+        """The user of each row of `walks`."""
         return np.repeat(np.arange(self.users, dtype=np.int32), np.diff(self._starts))
 
     @property
     def users_by_url(self) -> tuple[Integers, Numbers]:
-        """All of `users_of` as one column, with where each URL's users begin in it."""
+        """Where each URL's users begin in the second column; and the column of all `users_of`, by URL."""
         return self._users_by_url[:2]
 
     @property
     def urls_by_user(self) -> tuple[Integers, Numbers]:
-        """All of `urls_of` as one column, with where each user's URLs begin in it."""
+        """Where each user's URLs begin in the second column; and the column of all `urls_of`, by user."""
         return self._urls_by_user[:2]
 
     @property
     def urls_by_user_weights(self) -> Reals:
-        """All of `url_weights` as one column, as `urls_by_user` has the URLs."""
+        """The weight of each row of the second column of `urls_by_user`."""
         return self._urls_by_user[2]
 
-    def with_at_least(self, users: int) -> "AccessLog":
+    def with_min_users(self, users: int) -> "AccessLog":
         """The log without pages of fewer users, and without users who then have no access left."""
         if users <= 1:
             return self
@@ -248,24 +255,24 @@ class AccessLog:
         return self if chosen.all() else self._only(chosen[self.walk_users])
 
     def aged(self, half_life_days: float | None) -> "AccessLog":
-        """The same with weight 2^(−age / half-life) for each access, ages counted from the newest; all 1 if None."""
+        """The same with weight 2^(−age / half-life) for each access, ages counted from the last one; all 1 if None."""
         if half_life_days is not None and not half_life_days > 0:
             raise ValueError(f"a half-life is above 0 days, not {half_life_days}")
-        newest = self.newest
+        last = self.last_access_at
         weights = None
-        if half_life_days is not None and newest is not None:
-            weights = np.exp2((self._times - newest) / (half_life_days * SECONDS_PER_DAY))
+        if half_life_days is not None and last is not None:
+            weights = np.exp2((self._times - last) / (half_life_days * SECONDS_PER_DAY))
         aged = AccessLog(self._urls, self._starts, self._walks, self._times, weights)
-        for shared in ("walk_users", "_by_url"):
-            if shared in self.__dict__:
-                aged.__dict__[shared] = self.__dict__[shared]
+        for cached in ("walk_users", "_by_url"):  # do not depend on weights
+            if cached in self.__dict__:
+                aged.__dict__[cached] = self.__dict__[cached]
         return aged
 
     def without_unused(self) -> "AccessLog":
         """The log without URLs and users that have no access."""
-        everybody = (np.diff(self._starts) > 0).all()
-        everything = (np.bincount(self._walks, minlength=len(self._urls)) > 0).all()
-        return self if everybody and everything else self._only(np.ones(self.accesses, np.bool_))
+        are_users_used = (np.diff(self._starts) > 0).all()
+        are_urls_used = (np.bincount(self._walks, minlength=len(self._urls)) > 0).all()
+        return self if are_users_used and are_urls_used else self._only(np.ones(self.accesses, np.bool_))
 
     def _only(self, kept: Mask) -> "AccessLog":
         """The selected accesses, with the users and URLs that have any."""
@@ -279,7 +286,7 @@ class AccessLog:
 
     @cached_property
     def _by_url(self) -> tuple[Integers, Integers]:
-        """The places of all walks in order of their URLs, and where each URL's begin."""
+        """The rows of all walks in order of their URLs, and where the rows of each URL begin."""
         starts = np.zeros(len(self._urls) + 1, np.int64)
         np.cumsum(np.bincount(self._walks, minlength=len(self._urls)), out=starts[1:])
         return np.argsort(self._walks, kind="stable"), starts

@@ -1,7 +1,8 @@
 """Page views as columns of numbers, and which users are groups rather than single people.
 
-A group makes too many accesses in a day or in a minute. Accesses are all lines of a log that name a user and a time,
-pictures and failures among them, since the limits are meant so: "multiple access entries in the trace may actually
+A group is a user who makes too many accesses in a day or in a minute for one person, such as a proxy that many share or
+a robot. Accesses are all lines of a log that name a user and a time, pictures and failures among them, since the limits
+are meant so: "multiple access entries in the trace may actually
 correspond to the different parts (images, frames and html) of the same user access". A day is a calendar day and a
 minute a clock minute, both UTC.
 
@@ -19,8 +20,9 @@ from .access_log import Integers, Mask, Numbers
 MAX_PER_DAY = 2000
 MAX_PER_MINUTE = 100
 MINUTES_PER_DAY = 1440
-_MERGE_AT = 1 << 22  # rows that are added up together
-_ODD, _OTHER_ODD = np.uint64(0x9E37_79B9_7F4A_7C15), np.uint64(0xC2B2_AE3D_27D4_EB4F)
+_MERGE_AT = 1 << 22  # rows that have been added since the last merge
+_USER_PAGE_MULTIPLIER = np.uint64(0x9E37_79B9_7F4A_7C15)  # odd, as that of the time: for hashing
+_TIME_MULTIPLIER = np.uint64(0xC2B2_AE3D_27D4_EB4F)
 
 
 class Accesses(NamedTuple):
@@ -38,9 +40,9 @@ class Accesses(NamedTuple):
         moments = np.concatenate([np.zeros(0, np.int64), *(part.moments for part in parts)])
         return cls(users, pages, moments)
 
-    def only(self, kept: "np.ndarray[Any, np.dtype[Any]] | slice") -> "Accesses":
+    def only(self, selected: "np.ndarray[Any, np.dtype[Any]] | slice") -> "Accesses":
         """The rows of a mask, of indices or of a slice."""
-        return Accesses(self.users[kept], self.pages[kept], self.moments[kept])
+        return Accesses(self.users[selected], self.pages[selected], self.moments[selected])
 
     def by_time(self) -> "Accesses":
         """The rows sorted by time; equal times keep their order."""
@@ -53,9 +55,9 @@ class Accesses(NamedTuple):
         rows = Accesses.joined(before, self) if len(before.users) else self
         new = np.ones(len(rows.users), np.bool_)
         suspects = np.flatnonzero(rows._may_be_repeated())
-        few = rows.only(suspects)
-        order = np.lexsort((few.moments, few.pages, few.users))
-        ordered = few.only(order)
+        suspected = rows.only(suspects)
+        order = np.lexsort((suspected.moments, suspected.pages, suspected.users))
+        ordered = suspected.only(order)
         same = np.ones(max(0, len(order) - 1), np.bool_)
         for column in ordered:
             same &= column[1:] == column[:-1]
@@ -67,14 +69,14 @@ class Accesses(NamedTuple):
         codes = self.users.astype(np.uint64)
         codes <<= np.uint64(32)
         codes |= self.pages.astype(np.uint64)
-        codes *= _ODD
-        codes += self.moments.astype(np.uint64) * _OTHER_ODD
+        codes *= _USER_PAGE_MULTIPLIER
+        codes += self.moments.astype(np.uint64) * _TIME_MULTIPLIER
         ordered = np.sort(codes)
         repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
         return np.isin(codes, repeated) if len(repeated) else np.zeros(len(codes), np.bool_)
 
 
-class Minutes(NamedTuple):
+class MinuteCounts(NamedTuple):
     """How many accesses each user had in each minute in which there were any; in order of user and minute."""
 
     users: Numbers
@@ -82,14 +84,14 @@ class Minutes(NamedTuple):
     counts: Numbers
 
     @classmethod
-    def of(cls, users: Numbers, moments: Integers) -> "Minutes":
+    def of(cls, users: Numbers, moments: Integers) -> "MinuteCounts":
         """From one row for each access, with milliseconds since the epoch."""
         keys = (users.astype(np.int64) << 32) | (moments // 60_000)
         keys.sort()
         return cls._summed(keys, np.ones(len(keys), np.int32))
 
     @classmethod
-    def merged(cls, parts: "Sequence[Minutes]") -> "Minutes":
+    def merged(cls, parts: "Sequence[MinuteCounts]") -> "MinuteCounts":
         """The sum of several: counts of the same user and minute are added up."""
         nothing = np.zeros(0, np.int64)
         keys = np.concatenate([nothing, *((part.users.astype(np.int64) << 32) | part.minutes for part in parts)])
@@ -97,13 +99,13 @@ class Minutes(NamedTuple):
         keys = keys[order]
         return cls._summed(keys, np.concatenate([nothing.astype(np.int32), *(part.counts for part in parts)])[order])
 
-    def of_users(self, chosen: Mask) -> "Minutes":
+    def of_users(self, chosen: Mask) -> "MinuteCounts":
         """The rows of the users for whom `chosen` is true."""
         kept = chosen[self.users]
-        return self if kept.all() else Minutes(self.users[kept], self.minutes[kept], self.counts[kept])
+        return self if kept.all() else MinuteCounts(self.users[kept], self.minutes[kept], self.counts[kept])
 
     @classmethod
-    def _summed(cls, keys: Integers, counts: Numbers) -> "Minutes":
+    def _summed(cls, keys: Integers, counts: Numbers) -> "MinuteCounts":
         keys, counts = sum_by_key(keys, counts)
         return cls((keys >> 32).astype(np.int32), (keys & 0xFFFF_FFFF).astype(np.int32), counts)
 
@@ -117,29 +119,29 @@ def sum_by_key(keys: Integers, counts: Numbers) -> tuple[Integers, Numbers]:
 
 
 @dataclass
-class MinuteCounts:
+class MinuteCounter:
     """Accumulates counts per user and minute; memory grows with these pairs, not with the accesses."""
 
-    _parts: list[Minutes] = field(default_factory=list)
+    _parts: list[MinuteCounts] = field(default_factory=list)
     _waiting: int = 0
 
-    def add(self, part: Minutes) -> None:
+    def add(self, part: MinuteCounts) -> None:
         self._parts.append(part)
         self._waiting += len(part.users)
         if self._waiting > _MERGE_AT:
-            self._parts = [Minutes.merged(self._parts)]
+            self._parts = [MinuteCounts.merged(self._parts)]
             self._waiting = 0
 
-    def total(self) -> Minutes:
+    def total(self) -> MinuteCounts:
         """The sum of everything added; may be called only once."""
         parts, self._parts = self._parts, []
-        return Minutes.merged(parts)
+        return MinuteCounts.merged(parts)
 
 
-def find_groups(minutes: Minutes, *, max_per_day: int, max_per_minute: int) -> Numbers:
+def find_groups(minutes: MinuteCounts, *, max_per_day: int, max_per_minute: int) -> Numbers:
     """The users with more than `max_per_day` accesses in some day or `max_per_minute` in some minute, in order."""
-    hasty = minutes.users[minutes.counts > max_per_minute]
+    over_minute_limit = minutes.users[minutes.counts > max_per_minute]
     keys = (minutes.users.astype(np.int64) << 32) | (minutes.minutes // MINUTES_PER_DAY)
     days, totals = sum_by_key(keys, minutes.counts)
-    busy = (days[totals > max_per_day] >> 32).astype(np.int32)
-    return np.union1d(hasty, busy).astype(np.int32)
+    over_day_limit = (days[totals > max_per_day] >> 32).astype(np.int32)
+    return np.union1d(over_minute_limit, over_day_limit).astype(np.int32)

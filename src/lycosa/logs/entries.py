@@ -1,84 +1,95 @@
 """The parsed entry of a log line, and the reasons for dropping a line.
 
-Every line is either used or dropped for one of these reasons, the first that applies in the order of `Drop`.
+Every line is either used or dropped for one of these reasons, the first that applies in the order of `DropReason`.
 """
 
 from enum import IntEnum
 
 
-class Drop(IntEnum):
-    """Why a line is dropped. Negative, because it replaces the number of a page."""
+class DropReason(IntEnum):
+    """Why a line is dropped. Negative, because it takes the place of the number of a page in `Accesses.pages`."""
 
     EMPTY = -1
     TOO_LONG = -2
     BROKEN = -3
-    TIME = -4
+    BAD_TIME = -4
     NO_USER = -5
-    DATE = -6
-    METHOD = -7
+    BAD_DATE = -6
+    NOT_GET = -7
     CONNECT = -8
     FAILED = -9
     MOVED = -10
-    STATUS = -11
-    KIND = -12
+    OTHER_STATUS = -11
+    NOT_A_PAGE = -12
     SCHEME = -13
     NO_HOST = -14
-    URL = -15
+    BAD_URL = -15
     LONG_URL = -16
-    GROUP = -17
+    GROUP = -17  # see `accesses`
     DUPLICATE = -18
 
 
 DESCRIPTIONS = {
-    Drop.EMPTY: "empty, comment or heading",
-    Drop.TOO_LONG: "too long",
-    Drop.BROKEN: "not as the format has it",
-    Drop.TIME: "no readable time",
-    Drop.NO_USER: "nobody named",
-    Drop.DATE: "impossible date",
-    Drop.METHOD: "not GET",
-    Drop.CONNECT: "CONNECT",
-    Drop.FAILED: "failed",
-    Drop.MOVED: "redirected",
-    Drop.STATUS: "other status",
-    Drop.KIND: "not a page",
-    Drop.SCHEME: "not http or https",
-    Drop.NO_HOST: "no host",
-    Drop.URL: "no readable URL",
-    Drop.LONG_URL: "URL too long",
-    Drop.GROUP: "read by groups",
-    Drop.DUPLICATE: "repeated",
+    DropReason.EMPTY: "empty, comment or heading",
+    DropReason.TOO_LONG: "too long",
+    DropReason.BROKEN: "not as the format has it",
+    DropReason.BAD_TIME: "no readable time",
+    DropReason.NO_USER: "nobody named",
+    DropReason.BAD_DATE: "impossible date",
+    DropReason.NOT_GET: "not GET",
+    DropReason.CONNECT: "CONNECT",
+    DropReason.FAILED: "failed",
+    DropReason.MOVED: "redirected",
+    DropReason.OTHER_STATUS: "other status",
+    DropReason.NOT_A_PAGE: "not a page",
+    DropReason.SCHEME: "not http or https",
+    DropReason.NO_HOST: "no host",
+    DropReason.BAD_URL: "no readable URL",
+    DropReason.LONG_URL: "URL too long",
+    DropReason.GROUP: "read by groups",
+    DropReason.DUPLICATE: "repeated",
 }
-REASONS_SHOWN = (Drop.TOO_LONG, Drop.BROKEN, Drop.TIME, Drop.NO_USER, Drop.DATE, Drop.NO_HOST, Drop.URL, Drop.LONG_URL)
+EXAMPLE_REASONS = (  # of which the user is shown examples
+    DropReason.TOO_LONG,
+    DropReason.BROKEN,
+    DropReason.BAD_TIME,
+    DropReason.NO_USER,
+    DropReason.BAD_DATE,
+    DropReason.NO_HOST,
+    DropReason.BAD_URL,
+    DropReason.LONG_URL,
+)
 
 PAGE, MAYBE_PAGE = 1, 0  # a successful request: for a page by its content type, or still to be judged by its URL
 
 
-# User, seconds since the epoch, PAGE, MAYBE_PAGE or a Drop, and URL. In an entry that is dropped, the part that is
-# wrong stands instead of the URL. A plain tuple, since millions are made.
+# User, time in seconds since the epoch, PAGE, MAYBE_PAGE or a DropReason, and URL. An entry that is dropped has the
+# wrong part of the line instead of the URL. A plain tuple, since millions are made.
 Entry = tuple[bytes, float, int, bytes]
 
 
-def dropped_entry(why: Drop, part: bytes = b"") -> Entry:
-    """The entry of a line that is dropped. part: what is wrong with it."""
-    return b"", 0.0, why, part
+def dropped_entry(reason: DropReason, part: bytes = b"") -> Entry:
+    """The entry of a line that is dropped. part: the wrong part of the line."""
+    return b"", 0.0, reason, part
 
 
-def classify_request(method: bytes, status: bytes, kind: bytes) -> int:
-    """PAGE, MAYBE_PAGE or a Drop for a method, a status and a content type (`-` if unknown).
+def classify_request(method: bytes, status: bytes, content_type: bytes) -> int:
+    """PAGE, MAYBE_PAGE or a DropReason for a method, a status and a content type (`-` if unknown).
 
     Status 304 is a page view: the reader saw the page, from a cache.
     """
     if method != b"GET":
-        return Drop.CONNECT if method == b"CONNECT" else Drop.METHOD
+        return DropReason.CONNECT if method == b"CONNECT" else DropReason.NOT_GET
     if status not in (b"200", b"203", b"304"):
         if len(status) != 3 or not status.isdigit():
-            return Drop.BROKEN
-        return {b"0": Drop.FAILED, b"3": Drop.MOVED, b"4": Drop.FAILED, b"5": Drop.FAILED}.get(status[:1], Drop.STATUS)
-    media_type = kind.partition(b";")[0].strip().lower()
+            return DropReason.BROKEN
+        return {b"0": DropReason.FAILED, b"3": DropReason.MOVED, b"4": DropReason.FAILED, b"5": DropReason.FAILED}.get(
+            status[:1], DropReason.OTHER_STATUS
+        )
+    media_type = content_type.partition(b";")[0].strip().lower()
     if media_type in (b"-", b"", b"0"):
         return MAYBE_PAGE
-    return PAGE if media_type in (b"text/html", b"application/xhtml+xml") else Drop.KIND
+    return PAGE if media_type in (b"text/html", b"application/xhtml+xml") else DropReason.NOT_A_PAGE
 
 
 def redacted_shape(part: bytes, limit: int = 40) -> str:

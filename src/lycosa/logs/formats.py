@@ -13,9 +13,9 @@ from typing import Protocol
 
 from lycosa.vocabulary.errors import UsageError
 
-from .entries import Drop, Entry, classify_request, dropped_entry
+from .entries import DropReason, Entry, classify_request, dropped_entry
 
-MILLISECONDS_FROM = 1e11  # numbers from here on are milliseconds since the epoch
+MILLISECONDS_FROM = 1e11  # times of at least this are milliseconds since the epoch, not seconds
 _MONTHS = {name.encode(): number for number, name in enumerate(calendar.month_abbr) if name} | {
     name.lower().encode(): number for number, name in enumerate(calendar.month_abbr) if name
 }
@@ -64,8 +64,8 @@ class Format(Protocol):
     def __call__(self, line: bytes) -> Entry: ...
 
 
-_MAX_CACHED = 10_000
-_MAX_CACHED_LENGTH = 256  # bytes of method, status and type together
+_MAX_CACHED = 10_000  # combinations of method, status and content type
+_MAX_CACHED_LENGTH = 256  # bytes of such a combination
 _NCSA = re.compile(
     rb"(\S++) \S++ ([^\[]*+)\[([^\]]{20,30}+)\] "
     rb'"([A-Za-z_-]++) ([^\s"\\]*+(?:\\.[^\s"\\]*+)*+)(?: HTTP/[\d.]++)?" (\d{3}|-)(?:\s|$)'
@@ -83,11 +83,11 @@ class RequestClasses(dict[tuple[bytes, bytes, bytes], int]):
             self[parts] = found
         return found
 
-    def classify(self, first: bytes, second: bytes, third: bytes) -> int:
-        return classify_request(first, second, third)
+    def classify(self, method: bytes, status: bytes, content_type: bytes, /) -> int:
+        return classify_request(method, status, content_type)
 
 
-class Squid:
+class SquidFormat:
     """Squid's native access.log: time elapsed client code/status bytes method URL ident hierarchy/from type."""
 
     name = "squid"
@@ -97,25 +97,26 @@ class Squid:
 
     def __call__(self, line: bytes) -> Entry:
         try:
-            at, _, user, result, _, method, url, ident, _, kind = line.split(None, 9)
+            at, _, user, result, _, method, url, ident, _, content_type = line.split(None, 9)
         except ValueError:
             return _not_parsed(line)
         if ident != b"-":
             user = ident
         try:
-            return user, float(at), self._classes[result, method, kind], url
+            return user, float(at), self._classes[result, method, content_type], url
         except ValueError:
-            return dropped_entry(Drop.TIME, at)
+            return dropped_entry(DropReason.BAD_TIME, at)
 
 
 class _SquidRequestClasses(RequestClasses):
-    def classify(self, first: bytes, second: bytes, third: bytes) -> int:
-        result, method, kind = first, second, third  # some write more after the type
-        return classify_request(method, result.rpartition(b"/")[2], kind.split(None, 1)[0])
+    """The same for Squid: `result` is code/status, and some versions write more fields after the type."""
+
+    def classify(self, result: bytes, method: bytes, content_type: bytes, /) -> int:
+        return classify_request(method, result.rpartition(b"/")[2], content_type.split(None, 1)[0])
 
 
-class Ncsa:
-    """NCSA common and combined: host ident user [time] "request" status bytes, and what else follows."""
+class NcsaFormat:
+    """NCSA common and combined: host ident user [time] "request" status bytes; further fields are ignored."""
 
     name = "ncsa"
 
@@ -130,11 +131,14 @@ class Ncsa:
         try:
             moment = parse_ncsa_time(at)
         except (ValueError, IndexError):
-            return dropped_entry(Drop.TIME, at)
+            return dropped_entry(DropReason.BAD_TIME, at)
         return host if user in (b"- ", b'"" ', b"") else user.strip(), moment, self._classes[method, status, b"-"], url
 
 
-class W3c:
+_W3C_DEFAULTS = (b"-", b"GET", b"200")  # values for missing columns, appended to the fields of each line
+
+
+class W3cFormat:
     """W3C extended: a `#Fields:` directive names the columns, and may do so again later in the file. Times are UTC."""
 
     name = "w3c"
@@ -147,23 +151,21 @@ class W3c:
     def __call__(self, line: bytes) -> Entry:
         if line.startswith(b"#"):
             self._read_directive(line)
-            return dropped_entry(Drop.EMPTY)
+            return dropped_entry(DropReason.EMPTY)
         parts = line.split()
         if len(parts) != self._width or not parts:
-            return dropped_entry(Drop.BROKEN if parts else Drop.EMPTY, line)
-        parts.append(b"-")  # what no column has
-        parts.append(b"GET")
-        parts.append(b"200")
-        user = next((parts[place] for place in self._users if parts[place] != b"-"), b"")
+            return dropped_entry(DropReason.BROKEN if parts else DropReason.EMPTY, line)
+        parts += _W3C_DEFAULTS
+        user = next((parts[column] for column in self._users if parts[column] != b"-"), b"")
         moment = (self._day if self._date is None else parts[self._date]) + b" " + parts[self._time]
         try:
             at = parse_iso_time(moment.decode("ascii", "replace"))
         except ValueError:
-            return dropped_entry(Drop.TIME, moment)
+            return dropped_entry(DropReason.BAD_TIME, moment)
         url, query = parts[self._url], parts[self._query]
         if query != b"-":
             url = url + b"?" + query
-        return user, at, self._classes[parts[self._method], parts[self._status], parts[self._kind]], url
+        return user, at, self._classes[parts[self._method], parts[self._status], parts[self._content_type]], url
 
     def _read_directive(self, line: bytes) -> None:
         directive, _, value = line[1:].decode("utf-8", "replace").partition(":")
@@ -173,71 +175,81 @@ class W3c:
             self._day = value.strip()[:10].encode()
 
     def _set_columns(self, names: Sequence[str]) -> None:
-        width = self._width = len(names)
-        places = {name: place for place, name in enumerate(names)}
+        self._width = len(names)
+        unknown, get, ok = (self._width + index for index in range(len(_W3C_DEFAULTS)))
+        columns = {name: column for column, name in enumerate(names)}
 
-        def place(default: int, *names: str) -> int:
-            return next((places[name] for name in names if name in places), width + default)
+        def column_of(*names: str, default: int) -> int:
+            return next((columns[name] for name in names if name in columns), default)
 
-        self._users = [places[name] for name in ("cs-username", "c-ip", "c-dns") if name in places]
-        self._date, self._time = places.get("date"), place(0, "time")
-        self._url = place(0, "cs-uri", "cs-uri-stem")
-        self._query = width if "cs-uri" in places else place(0, "cs-uri-query")
-        self._method, self._status = place(1, "cs-method"), place(2, "sc-status")
-        self._kind = place(0, "rs(content-type)", "sc(content-type)", "cs-mime-type", "sc-mime-type")
+        self._users = [columns[name] for name in ("cs-username", "c-ip", "c-dns") if name in columns]
+        self._date, self._time = columns.get("date"), column_of("time", default=unknown)
+        self._url = column_of("cs-uri", "cs-uri-stem", default=unknown)
+        self._query = unknown if "cs-uri" in columns else column_of("cs-uri-query", default=unknown)
+        self._method, self._status = column_of("cs-method", default=get), column_of("sc-status", default=ok)
+        self._content_type = column_of(
+            "rs(content-type)", "sc(content-type)", "cs-mime-type", "sc-mime-type", default=unknown
+        )
 
 
 def _not_parsed(line: bytes) -> Entry:
-    bare = line.strip()
-    return dropped_entry(Drop.EMPTY) if not bare or bare.startswith(b"#") else dropped_entry(Drop.BROKEN, line)
+    stripped = line.strip()
+    return (
+        dropped_entry(DropReason.EMPTY)
+        if not stripped or stripped.startswith(b"#")
+        else dropped_entry(DropReason.BROKEN, line)
+    )
 
 
-FORMATS: dict[str, Callable[[], Format]] = {"squid": Squid, "ncsa": Ncsa, "w3c": W3c}
+FORMATS: dict[str, Callable[[], Format]] = {"squid": SquidFormat, "ncsa": NcsaFormat, "w3c": W3cFormat}
 
 
 def detect_format(lines: Sequence[bytes]) -> str | None:
     """The format that fits most of the lines; None if none fits any."""
     fitting = {}
     for name, make in FORMATS.items():
-        read = make()
-        fitting[name] = sum(read(line)[2] not in _NOT_PARSED for line in lines)
+        parse = make()
+        fitting[name] = sum(parse(line)[2] not in _NOT_PARSED for line in lines)
     best = max(fitting, key=lambda name: fitting[name])
     return best if fitting[best] else None
 
 
-_NOT_PARSED = frozenset((Drop.EMPTY, Drop.BROKEN, Drop.TIME))
+_NOT_PARSED = frozenset((DropReason.EMPTY, DropReason.BROKEN, DropReason.BAD_TIME))
 
 
-NEEDED = ("user", "url", "time")
-KNOWN = (*NEEDED, "status", "method", "type")
+REQUIRED_COLUMNS = ("user", "url", "time")
+TABLE_COLUMNS = (*REQUIRED_COLUMNS, "status", "method", "type")
 SEPARATORS = {"csv": b",;", "tsv": b"\t"}
 
 
 def parse_columns(text: str) -> dict[str, str]:
-    """The columns of a table by what they hold, from `user=host,url=url,time=time`."""
+    """The name of the column for each of TABLE_COLUMNS that is given, from `user=host,url=url,time=time`."""
     columns = {}
     for part in text.split(","):
         what, equals, name = part.partition("=")
-        if not equals or what.strip() not in KNOWN or not name.strip():
+        if not equals or what.strip() not in TABLE_COLUMNS or not name.strip():
             raise UsageError(
                 f"--columns has {part!r}; write user=COLUMN,url=COLUMN,time=COLUMN and, where there are such columns, "
                 "status=, method=, type="
             )
         columns[what.strip()] = name.strip()
-    if missing := [what for what in NEEDED if what not in columns]:
+    if missing := [what for what in REQUIRED_COLUMNS if what not in columns]:
         raise UsageError(f"--columns names no column for {', '.join(missing)}; write user=…,url=…,time=…")
     return columns
 
 
-class Table:
-    """Lines of a table, the first being the names of its columns; a quoted field holds no line break."""
+class TableFormat:
+    """Lines of a table, the first being the names of its columns; a quoted field holds no line break.
 
-    def __init__(self, columns: Mapping[str, str], header: bytes, *, kind: str | None, file: str):
-        self.name, self._separator, names = _table_layout(columns, header, kind, file)
+    columns: the name of the column for each of TABLE_COLUMNS that is given.
+    """
+
+    def __init__(self, columns: Mapping[str, str], header: bytes, *, format: str | None, file: str):
+        self.name, self._separator, names = _table_layout(columns, header, format, file)
         self._header: bytes | None = header
         self._width = len(names)
         self._classes = RequestClasses()
-        self._user, self._url, self._time = (names.index(columns[what]) for what in NEEDED)
+        self._user, self._url, self._time = (names.index(columns[what]) for what in REQUIRED_COLUMNS)
         self._status, self._method, self._type = (
             names.index(columns[what]) if what in columns else None for what in ("status", "method", "type")
         )
@@ -245,20 +257,20 @@ class Table:
     def __call__(self, line: bytes) -> Entry:
         if self._header is not None and line == self._header:
             self._header = None
-            return dropped_entry(Drop.EMPTY)
+            return dropped_entry(DropReason.EMPTY)
         parts = _split_fields(line, self._separator)
         if len(parts) != self._width:
-            return dropped_entry(Drop.BROKEN if line.strip() else Drop.EMPTY, line)
-        verdict = self._classes[
+            return dropped_entry(DropReason.BROKEN if line.strip() else DropReason.EMPTY, line)
+        request_class = self._classes[
             b"GET" if self._method is None else parts[self._method].strip(),
             b"200" if self._status is None else parts[self._status].strip(),
             b"-" if self._type is None else parts[self._type],
         ]
         at = parts[self._time]
         try:
-            return parts[self._user].strip(), parse_time(at), verdict, parts[self._url].strip()
+            return parts[self._user].strip(), parse_time(at), request_class, parts[self._url].strip()
         except ValueError:
-            return dropped_entry(Drop.TIME, at)
+            return dropped_entry(DropReason.BAD_TIME, at)
 
 
 def _split_fields(line: bytes, separator: bytes) -> list[bytes]:
@@ -273,19 +285,21 @@ def _split_fields(line: bytes, separator: bytes) -> list[bytes]:
 
 
 def _table_layout(
-    columns: Mapping[str, str], header: bytes, kind: str | None, file: str
+    columns: Mapping[str, str], header: bytes, format: str | None, file: str
 ) -> tuple[str, bytes, list[str]]:
-    """The kind of a table, the separator of its fields, and their names."""
-    separators = [(name, bytes([code])) for name, codes in SEPARATORS.items() for code in codes if kind in (None, name)]
-    tried = [(name, mark, _names(header, mark)) for name, mark in separators]
-    name, mark, names = max(tried, key=lambda each: sum(column in each[2] for column in columns.values()))
+    """The format of a table, the separator of its fields, and their names. format: None to detect it."""
+    separators = [
+        (name, bytes([code])) for name, codes in SEPARATORS.items() for code in codes if format in (None, name)
+    ]
+    tried = [(name, separator, _names(header, separator)) for name, separator in separators]
+    name, separator, names = max(tried, key=lambda each: sum(column in each[2] for column in columns.values()))
     if lacking := [column for column in columns.values() if column not in names]:
         raise UsageError(
             f"{file} has no column {lacking[0]!r} in its first line"
-            + (f"; it has {len(names)} columns, separated by {_SEPARATOR_NAMES[mark]}" if len(names) > 1 else "")
+            + (f"; it has {len(names)} columns, separated by {_SEPARATOR_NAMES[separator]}" if len(names) > 1 else "")
             + "; say what --columns are"
         )
-    return name, mark, names
+    return name, separator, names
 
 
 def _names(header: bytes, separator: bytes) -> list[str]:

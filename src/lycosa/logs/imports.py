@@ -23,10 +23,19 @@ from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import normalise, origin_of
 
 from .access_log import Integers, Numbers, Reals, UrlColumn
-from .accesses import MAX_PER_DAY, MAX_PER_MINUTE, MINUTES_PER_DAY, Accesses, MinuteCounts, Minutes, find_groups
-from .entries import DESCRIPTIONS, PAGE, REASONS_SHOWN, Drop, Entry, dropped_entry, redacted_shape
-from .formats import FORMATS, SEPARATORS, Format, Table, detect_format
-from .log_file import A_DAY, A_MINUTE, MIN_USERS, ImportedFile, LogFile, key_path, open_log, user_hash_function
+from .accesses import MAX_PER_DAY, MAX_PER_MINUTE, MINUTES_PER_DAY, Accesses, MinuteCounter, MinuteCounts, find_groups
+from .entries import DESCRIPTIONS, EXAMPLE_REASONS, PAGE, DropReason, Entry, dropped_entry, redacted_shape
+from .formats import FORMATS, SEPARATORS, Format, TableFormat, detect_format
+from .log_file import (
+    MAX_PER_DAY_SETTING,
+    MAX_PER_MINUTE_SETTING,
+    MIN_USERS_SETTING,
+    ImportedFile,
+    LogFile,
+    key_path,
+    open_log,
+    user_hash_function,
+)
 from .page_urls import page_url
 
 # ---------------------------------------------------------------- text
@@ -35,8 +44,8 @@ _GZIP_SIZE_MODULUS = 1 << 32  # the trailer of gzip has the size of the text mod
 MAX_LINE = 1 << 16  # bytes; longer lines are dropped
 
 
-class Block(NamedTuple):
-    """Complete lines without line ends; or none, if everything read so far is known from an earlier import."""
+class LineBlock(NamedTuple):
+    """Complete lines without line ends; or none, if everything read so far was imported before."""
 
     lines: list[bytes]
     known_so_far: bool = False
@@ -45,11 +54,11 @@ class Block(NamedTuple):
 class LogText:
     """The text of a log file; `size` and `digest` are those of what has been read of it."""
 
-    def __init__(self, path: Path, *, known: Collection[tuple[int, bytes]] = (), read: Callable[[int], None]):
+    def __init__(self, path: Path, *, known: Collection[tuple[int, bytes]] = (), progress: Callable[[int], None]):
         self._path = path
         self._known = frozenset(known)  # size and digest of texts seen before
-        self._marks = sorted({size for size, _ in self._known if size}, reverse=True)
-        self._progress = read  # called with how many bytes of the file have been read
+        self._known_sizes = sorted({size for size, _ in self._known if size}, reverse=True)  # not yet reached
+        self._progress = progress  # called with the number of bytes of the file read so far
         self._hash = _new_hash()
         self.size = 0
 
@@ -60,7 +69,7 @@ class LogText:
     def is_known(self) -> bool:
         """Whether the whole text was imported before, by its size and digest."""
         with self._opened() as file:
-            size = _claimed_size(file)
+            size = _stated_size(file)
             if not any(known % _GZIP_SIZE_MODULUS == size % _GZIP_SIZE_MODULUS for known, _ in self._known):
                 return False
             hashed, size = _new_hash(), 0
@@ -73,8 +82,8 @@ class LogText:
             self.size, self._hash = size, hashed
             return True
 
-    def blocks(self) -> Iterator[Block]:
-        """The lines of the text; where a file of before has grown, the part that is known is marked as such.
+    def blocks(self) -> Iterator[LineBlock]:
+        """The lines of the text; where a file imported before has grown, the known part is marked as such.
 
         Reads end at the sizes of known texts, as the digest of the text up to there shows whether it is one of them.
         """
@@ -86,14 +95,14 @@ class LogText:
                 self.size += len(data)
                 self._progress(file.tell())
                 if lines := splitter.add(data.removeprefix(BOM_UTF8) if is_first else data):
-                    yield Block(lines[:-1].split(b"\n"))
-                if self._marks and self._marks[-1] == self.size:
-                    self._marks.pop()
+                    yield LineBlock(lines[:-1].split(b"\n"))
+                if self._known_sizes and self._known_sizes[-1] == self.size:
+                    self._known_sizes.pop()
                     if (self.size, self.digest) in self._known:
-                        yield Block([], known_so_far=True)
-                        splitter = LineSplitter(longest_line=MAX_LINE)  # without the line that was begun
+                        yield LineBlock([], known_so_far=True)
+                        splitter = LineSplitter(longest_line=MAX_LINE)  # drops the beginning of an unfinished line
             if splitter.rest:
-                yield Block([splitter.rest])
+                yield LineBlock([splitter.rest])
 
     @contextmanager
     def _opened(self) -> Iterator[BinaryIO]:
@@ -108,16 +117,16 @@ class LogText:
             raise UsageError(f"cannot read {self._path}: {error.strerror or error}") from None
 
     def _next_read(self) -> int:
-        while self._marks and self._marks[-1] <= self.size:
-            self._marks.pop()
-        return min(BLOCK_SIZE, self._marks[-1] - self.size) if self._marks else BLOCK_SIZE
+        while self._known_sizes and self._known_sizes[-1] <= self.size:
+            self._known_sizes.pop()
+        return min(BLOCK_SIZE, self._known_sizes[-1] - self.size) if self._known_sizes else BLOCK_SIZE
 
 
 def _new_hash() -> "hashlib.blake2b":
     return hashlib.blake2b(digest_size=16)
 
 
-def _claimed_size(file: BinaryIO) -> int:
+def _stated_size(file: BinaryIO) -> int:
     """The size of the text; of a gzip file the last 32 bits of it, and only of its last member."""
     size = os.fstat(file.fileno()).st_size
     if size < 4 or not is_gzip(file):
@@ -130,22 +139,22 @@ def _claimed_size(file: BinaryIO) -> int:
 
 # ---------------------------------------------------------------- numbers of users and pages, and parsing
 
-MAX_CACHED = 1 << 19  # spellings of users or URLs whose numbers are cached
+MAX_CACHED = 1 << 19  # users or URLs, as log files spell them, whose numbers are cached
 _MAX_CACHED_LENGTH = 256  # bytes of a spelling; nearly all are shorter, and lines may be long
 MAX_EXAMPLES = 2  # of dropped lines, for each reason
 _NO_USER = {b"": -1, b"-": -1}
 _EARLIEST = 631_152_000.0  # 1990: no log is older
 _CLOCK_TOLERANCE = 86_400.0  # seconds that a clock may be ahead
-_TOO_LONG = dropped_entry(Drop.TOO_LONG)
+_TOO_LONG = dropped_entry(DropReason.TOO_LONG)
 
 
 class UserNumbers:
-    """A number for every user; new ones follow those that the log has. `cache` has the number by the spelling."""
+    """A number for every user; new ones follow those of the log. `cache` has the number by the spelling in files."""
 
-    def __init__(self, known: Iterable[bytes], hashed: Callable[[bytes], bytes]):
+    def __init__(self, known: Iterable[bytes], hash_user: Callable[[bytes], bytes]):
         self._numbers = {each: number for number, each in enumerate(known)}
         self.known = len(self._numbers)
-        self._hashed = hashed
+        self._hash_user = hash_user
         self.cache = dict(_NO_USER)
 
     def __len__(self) -> int:
@@ -155,7 +164,7 @@ class UserNumbers:
         if len(self.cache) >= MAX_CACHED:
             self.cache.clear()
             self.cache.update(_NO_USER)
-        found = self._numbers.setdefault(self._hashed(spelling), len(self._numbers))
+        found = self._numbers.setdefault(self._hash_user(spelling), len(self._numbers))
         if len(spelling) <= _MAX_CACHED_LENGTH:
             self.cache[spelling] = found
         return found
@@ -164,15 +173,15 @@ class UserNumbers:
         """Hashes of the new users, in the order of their numbers."""
         return list(islice(self._numbers, self.known, None))
 
-    def keep(self) -> None:
+    def mark_stored(self) -> None:
         """Marks the new users as stored."""
         self.known = len(self._numbers)
 
 
 class PageNumbers:
-    """A number for every page, or a Drop for URLs that are no pages; new pages follow those that the log has.
+    """A number for every page, or a DropReason for URLs that are no pages; new pages follow those that the log has.
 
-    There are two caches by spelling, as a URL that the log says is a page needs not look like one.
+    There are two caches, as a URL that the log says is a page need not look like one.
     """
 
     def __init__(self, known: Iterable[Url], site: str | None):
@@ -187,7 +196,7 @@ class PageNumbers:
         if len(cache) >= MAX_CACHED:
             cache.clear()
         url = page_url(spelling, site=self._site, by_extension=not is_stated)
-        found = url if isinstance(url, Drop) else self._numbers.setdefault(url, len(self._numbers))
+        found = url if isinstance(url, DropReason) else self._numbers.setdefault(url, len(self._numbers))
         if len(spelling) <= _MAX_CACHED_LENGTH:
             cache[spelling] = int(found)
         return int(found)
@@ -196,12 +205,12 @@ class PageNumbers:
         """The new pages, in the order of their numbers."""
         return list(islice(self._numbers, self.known, None))
 
-    def keep(self, read: Iterable[int]) -> None:
-        """Marks some of the new pages as stored, numbered in this order; the others are dropped."""
+    def mark_stored(self, numbers: Iterable[int]) -> None:
+        """Marks the new pages with these numbers as stored, renumbered in this order; the others are dropped."""
         new = self.new()
         for each in new:
             del self._numbers[each]
-        for number in read:
+        for number in numbers:
             self._numbers[new[number - self.known]] = len(self._numbers)
         self.known = len(self._numbers)
         self.stated_cache.clear()
@@ -213,7 +222,7 @@ class DroppedLine:
     """A line that was dropped, described without any of its contents."""
 
     line: int
-    why: Drop
+    why: DropReason
     shape: str  # of the part that is wrong
 
 
@@ -224,9 +233,9 @@ class ParsedFile:
     known_lines: int = 0  # lines before the first of these, imported earlier
     lines: int = 0
     out_of_order: int = 0  # lines whose time is before that of the line before them
-    dropped: dict[Drop, int] = field(default_factory=dict)
+    dropped: dict[DropReason, int] = field(default_factory=dict)
     examples: list[DroppedLine] = field(default_factory=list)
-    minutes: MinuteCounts = field(default_factory=MinuteCounts)
+    minutes: MinuteCounter = field(default_factory=MinuteCounter)
     _blocks: list[Accesses] = field(default_factory=list)
     _before: float = -np.inf  # the time of the last line that had one
 
@@ -235,71 +244,77 @@ class ParsedFile:
         blocks, self._blocks = self._blocks, []
         return Accesses.joined(*blocks)
 
-    def add(self, lines: Sequence[bytes], read: Format, users: UserNumbers, pages: PageNumbers, *, now: float) -> None:
+    def add(self, lines: Sequence[bytes], parse: Format, users: UserNumbers, pages: PageNumbers, *, now: float) -> None:
         """Parses the next lines; a hot loop, as it runs for every line."""
-        entries: Iterable[Entry] = map(read, lines)
+        entries: Iterable[Entry] = map(parse, lines)
         if max(map(len, lines), default=0) > MAX_LINE:
-            entries = (read(line) if len(line) <= MAX_LINE else _TOO_LONG for line in lines)
-        who: list[int] = []
-        what: list[int] = []
-        when: list[float] = []
-        add_who, add_what, add_when = who.append, what.append, when.append
+            entries = (parse(line) if len(line) <= MAX_LINE else _TOO_LONG for line in lines)
+        user_numbers: list[int] = []
+        page_numbers: list[int] = []  # or a DropReason
+        times: list[float] = []
+        add_user, add_page, add_time = user_numbers.append, page_numbers.append, times.append
         user_of, stated, guessed = users.cache, pages.stated_cache, pages.guessed_cache
-        for user, at, wanted, url in entries:
+        for user, at, request_class, url in entries:
             number = user_of.get(user)
-            add_who(users.number(user) if number is None else number)
-            add_when(at)
-            if wanted < 0:
-                add_what(wanted)
-            elif wanted == PAGE:
+            add_user(users.number(user) if number is None else number)
+            add_time(at)
+            if request_class < 0:
+                add_page(request_class)
+            elif request_class == PAGE:
                 page = stated.get(url)
-                add_what(pages.number(url, is_stated=True) if page is None else page)
+                add_page(pages.number(url, is_stated=True) if page is None else page)
             else:
                 page = guessed.get(url)
-                add_what(pages.number(url, is_stated=False) if page is None else page)
-        self._add(np.array(who, np.int32), np.array(what, np.int32), np.array(when), lines, read, now)
+                add_page(pages.number(url, is_stated=False) if page is None else page)
+        self._add(
+            np.array(user_numbers, np.int32), np.array(page_numbers, np.int32), np.array(times), lines, parse, now
+        )
 
     def _add(
         self,
-        who: Numbers,
-        what: Numbers,
-        when: Reals,
+        user_numbers: Numbers,
+        page_numbers: Numbers,
+        times: Reals,
         lines: Sequence[bytes],
-        read: Format,
+        parse: Format,
         now: float,
     ) -> None:
-        what[(who < 0) & ((what < Drop.NO_USER) | (what >= 0))] = Drop.NO_USER
-        timed = (what < Drop.NO_USER) | (what >= 0)
-        possible = (when >= _EARLIEST) & (when <= now + _CLOCK_TOLERANCE)
-        what[timed & ~possible] = Drop.DATE
-        timed &= possible
-        moments = np.rint(when[timed] * 1000).astype(np.int64)
+        page_numbers[(user_numbers < 0) & ((page_numbers < DropReason.NO_USER) | (page_numbers >= 0))] = (
+            DropReason.NO_USER
+        )
+        is_timed = (page_numbers < DropReason.NO_USER) | (page_numbers >= 0)
+        is_possible = (times >= _EARLIEST) & (times <= now + _CLOCK_TOLERANCE)
+        page_numbers[is_timed & ~is_possible] = DropReason.BAD_DATE
+        is_timed &= is_possible
+        moments = np.rint(times[is_timed] * 1000).astype(np.int64)
         if len(moments):
-            self.out_of_order += int((np.diff(when[timed], prepend=self._before) < 0).sum())
-            self._before = float(when[timed][-1])
-            self.minutes.add(Minutes.of(who[timed], moments))
-        for reason, count in zip(*np.unique(what[what < 0], return_counts=True), strict=True):
-            why = Drop(int(reason))
+            self.out_of_order += int((np.diff(times[is_timed], prepend=self._before) < 0).sum())
+            self._before = float(times[is_timed][-1])
+            self.minutes.add(MinuteCounts.of(user_numbers[is_timed], moments))
+        for reason, count in zip(*np.unique(page_numbers[page_numbers < 0], return_counts=True), strict=True):
+            why = DropReason(int(reason))
             self.dropped[why] = self.dropped.get(why, 0) + int(count)
-            if why in REASONS_SHOWN:
-                self._add_examples(why, np.flatnonzero(what == reason)[:MAX_EXAMPLES], lines, read)
-        self._blocks.append(Accesses(who[timed], what[timed], moments).only(what[timed] >= 0))
+            if why in EXAMPLE_REASONS:
+                self._add_examples(why, np.flatnonzero(page_numbers == reason)[:MAX_EXAMPLES], lines, parse)
+        self._blocks.append(
+            Accesses(user_numbers[is_timed], page_numbers[is_timed], moments).only(page_numbers[is_timed] >= 0)
+        )
         self.lines += len(lines)
 
-    def _add_examples(self, why: Drop, places: Integers, lines: Sequence[bytes], read: Format) -> None:
+    def _add_examples(self, why: DropReason, indices: Integers, lines: Sequence[bytes], parse: Format) -> None:
         shown = sum(example.why == why for example in self.examples)
-        for place in places.tolist()[: max(0, MAX_EXAMPLES - shown)]:
+        for index in indices.tolist()[: max(0, MAX_EXAMPLES - shown)]:
             self.examples.append(
-                DroppedLine(self.known_lines + self.lines + place + 1, why, _example_of(why, read(lines[place])))
+                DroppedLine(self.known_lines + self.lines + index + 1, why, _example_of(why, parse(lines[index])))
             )
 
 
-def _example_of(why: Drop, entry: Entry) -> str:
+def _example_of(why: DropReason, entry: Entry) -> str:
     """The invalid part of a line: a date as it is, anything else as its shape."""
     _, at, _, part = entry
-    if why in (Drop.TOO_LONG, Drop.NO_USER):
+    if why in (DropReason.TOO_LONG, DropReason.NO_USER):
         return ""
-    return f"{at:.10g} seconds after 1970" if why == Drop.DATE else redacted_shape(part)
+    return f"{at:.10g} seconds after 1970" if why == DropReason.BAD_DATE else redacted_shape(part)
 
 
 # ---------------------------------------------------------------- storing
@@ -309,8 +324,8 @@ URLS_PER_BLOB = 1 << 17  # of at most 2 KB each: far below what SQLite takes as 
 
 
 class StoredEntries(NamedTuple):
-    used: int
-    dropped: Mapping[str, int]
+    used: int  # page views stored
+    dropped: Mapping[str, int]  # lines by description of the reason
 
 
 def store(
@@ -321,22 +336,22 @@ def store(
         cache.clear()  # frees memory for what follows
     minutes = parsed.minutes.total()
     groups = _all_groups(log, minutes, settings)
-    single = np.ones(len(users), np.bool_)
-    single[groups] = False
-    _write_minutes(log, minutes.of_users(single))
+    is_single = np.ones(len(users), np.bool_)
+    is_single[groups] = False
+    _write_minutes(log, minutes.of_users(is_single))
     del minutes
-    dropped = {DESCRIPTIONS[why]: parsed.dropped[why] for why in Drop if why in parsed.dropped}
+    dropped = {DESCRIPTIONS[why]: parsed.dropped[why] for why in DropReason if why in parsed.dropped}
     found = parsed.accesses().by_time()
-    found = _keep_only(found, single[found.users], Drop.GROUP, dropped)
-    found = _keep_only(found, found.not_repeated(_stored_in_same_period(found, log)), Drop.DUPLICATE, dropped)
+    found = _keep_only(found, is_single[found.users], DropReason.GROUP, dropped)
+    found = _keep_only(found, found.not_repeated(_stored_in_same_period(found, log)), DropReason.DUPLICATE, dropped)
     log.connection.execute("INSERT INTO users (hashes) VALUES (?)", (b"".join(users.new()),))
-    users.keep()
+    users.mark_stored()
     log.connection.executemany("INSERT OR IGNORE INTO groups (user) VALUES (?)", [(each,) for each in groups.tolist()])
     _write_accesses(log, _write_urls(log, found, pages))
     return StoredEntries(len(found.users), dropped)
 
 
-def _all_groups(log: LogFile, minutes: Minutes, settings: Mapping[str, int]) -> Numbers:
+def _all_groups(log: LogFile, minutes: MinuteCounts, settings: Mapping[str, int]) -> Numbers:
     """All groups, known and new; earlier imports of the same days are counted too."""
     known = log.groups()
     if not len(minutes.users):
@@ -346,15 +361,15 @@ def _all_groups(log: LogFile, minutes: Minutes, settings: Mapping[str, int]) -> 
     last += MINUTES_PER_DAY - 1 - last % MINUTES_PER_DAY
     before = log.minutes(first, last)
     found = find_groups(
-        Minutes.merged([before, minutes]) if len(before.users) else minutes,
-        max_per_day=settings.get(A_DAY, MAX_PER_DAY),
-        max_per_minute=settings.get(A_MINUTE, MAX_PER_MINUTE),
+        MinuteCounts.merged([before, minutes]) if len(before.users) else minutes,
+        max_per_day=settings.get(MAX_PER_DAY_SETTING, MAX_PER_DAY),
+        max_per_minute=settings.get(MAX_PER_MINUTE_SETTING, MAX_PER_MINUTE),
     )
     return np.union1d(known, found).astype(np.int32)
 
 
 def _keep_only(
-    found: Accesses, kept: "np.ndarray[tuple[int], np.dtype[np.bool_]]", why: Drop, dropped: dict[str, int]
+    found: Accesses, kept: "np.ndarray[tuple[int], np.dtype[np.bool_]]", why: DropReason, dropped: dict[str, int]
 ) -> Accesses:
     removed = len(kept) - int(np.count_nonzero(kept))
     if not removed:
@@ -370,23 +385,23 @@ def _stored_in_same_period(found: Accesses, log: LogFile) -> Accesses:
 
 
 def _write_urls(log: LogFile, found: Accesses, pages: PageNumbers) -> Accesses:
-    """Writes the new pages that have views left; their numbers follow those of before."""
+    """Writes the new pages that have views left, numbered after the stored ones; returns the renumbered views."""
     new = pages.new()
-    read = np.unique(found.pages)
-    read = read[read >= pages.known]
+    viewed = np.unique(found.pages)
+    viewed = viewed[viewed >= pages.known]
     numbers = np.arange(pages.known + len(new), dtype=np.int32)
-    numbers[read] = pages.known + np.arange(len(read), dtype=np.int32)
-    for start in range(0, len(read), URLS_PER_BLOB):
-        part = UrlColumn.of(new[each - pages.known] for each in read[start : start + URLS_PER_BLOB].tolist())
+    numbers[viewed] = pages.known + np.arange(len(viewed), dtype=np.int32)
+    for start in range(0, len(viewed), URLS_PER_BLOB):
+        part = UrlColumn.of(new[each - pages.known] for each in viewed[start : start + URLS_PER_BLOB].tolist())
         sql = "INSERT INTO urls (text, ends) VALUES (?, ?)"
         log.connection.execute(sql, (part.text, part.ends.astype("<i8").tobytes()))
-    pages.keep(read.tolist())
+    pages.mark_stored(viewed.tolist())
     return found._replace(pages=numbers[found.pages])
 
 
 def _write_accesses(log: LogFile, found: Accesses) -> None:
-    for place in _blobs(len(found.users)):
-        rows = found.only(place)
+    for rows_of_blob in _blob_slices(len(found.users)):
+        rows = found.only(rows_of_blob)
         blobs = (rows.users.astype("<i4"), rows.pages.astype("<i4"), rows.moments.astype("<i8"))
         log.connection.execute(
             "INSERT INTO accesses (first, last, users, urls, moments) VALUES (?, ?, ?, ?, ?)",
@@ -394,17 +409,17 @@ def _write_accesses(log: LogFile, found: Accesses) -> None:
         )
 
 
-def _write_minutes(log: LogFile, minutes: Minutes) -> None:
+def _write_minutes(log: LogFile, minutes: MinuteCounts) -> None:
     order = np.argsort(minutes.minutes, kind="stable")  # by time, so that a blob covers a short period
-    for place in _blobs(len(order)):
-        rows = Minutes(*(column[order[place]] for column in minutes))
+    for rows_of_blob in _blob_slices(len(order)):
+        rows = MinuteCounts(*(column[order[rows_of_blob]] for column in minutes))
         log.connection.execute(
             "INSERT INTO minutes (first, last, users, minutes, counts) VALUES (?, ?, ?, ?, ?)",
             (int(rows.minutes[0]), int(rows.minutes[-1]), *(column.astype("<i4").tobytes() for column in rows)),
         )
 
 
-def _blobs(rows: int) -> Iterator[slice]:
+def _blob_slices(rows: int) -> Iterator[slice]:
     return (slice(start, start + ROWS_PER_BLOB) for start in range(0, rows, ROWS_PER_BLOB))
 
 
@@ -412,20 +427,20 @@ def _blobs(rows: int) -> Iterator[slice]:
 
 FIRST_LINES = 1000  # from which the format is detected
 TABLE_FORMATS = tuple(SEPARATORS)
-EXPECTED = (
+_EXPECTED_FORMATS = (
     "expected Squid's native access.log, NCSA common or combined, W3C extended with its #Fields line, "
     "or a table together with --columns user=…,url=…,time=…"
 )
-Count = Callable[[int, int], None]  # done, of how many
+Progress = Callable[[int, int], None]  # megabytes read, and of how many
 
 
 @dataclass(frozen=True)
 class ImportOptions:
     """How to read files; None means the setting of the log, or else the default."""
 
-    site: str | None = None  # the host whose paths a server's log has
+    site: str | None = None  # the host of the paths in a server's log
     format: str | None = None
-    columns: Mapping[str, str] = field(default_factory=dict)  # of a table: what, and the column that has it
+    columns: Mapping[str, str] = field(default_factory=dict)  # of a table: see `parse_columns`
     max_per_day: int | None = None
     max_per_minute: int | None = None
     min_users: int | None = None
@@ -460,8 +475,8 @@ class ImportOutcome:
     file: ImportedFile
     examples: Sequence[DroppedLine] = ()
     known: bool = False  # all of it had been imported before; nothing was added
-    grown: bool = False  # a part of it had been; only the rest was added
-    new_key: bool = False  # the key was missing: people of before count as new
+    grown: bool = False  # its beginning had been imported before; only the rest was added
+    new_key: bool = False  # the key was missing, so that users of earlier imports count as new ones
 
 
 def import_logs(
@@ -470,7 +485,7 @@ def import_logs(
     options: ImportOptions,
     *,
     now: float,
-    count: Count = lambda done, total: None,
+    progress: Progress = lambda done, total: None,
     report: Callable[[ImportOutcome], None] = lambda outcome: None,
 ) -> list[ImportOutcome]:
     """Imports files into the log `into`, which is made if there is none.
@@ -478,7 +493,7 @@ def import_logs(
     Each file is one transaction: whatever happens, it is in the log wholly or not at all. A file without a usable
     line is an error; those before it stay imported, and were reported.
 
-    count: called with megabytes read, and of how many.
+    progress: called with megabytes read, and of how many.
     report: called with the outcome of each file.
     """
     origin = options.origin
@@ -491,8 +506,8 @@ def import_logs(
     done = []
     numbers = NumberCache(origin)
     for number, file in enumerate(files):
-        read = partial(_count_bytes, count, sum(sizes[:number]), sum(sizes))
-        done.append(_import_file(file, into, options, numbers, now, read))
+        file_progress = partial(_report_progress, progress, sum(sizes[:number]), sum(sizes))
+        done.append(_import_file(file, into, options, numbers, now, file_progress))
         report(done[-1])
     return done
 
@@ -522,18 +537,19 @@ class NumberCache:
         self._imports = -1
 
 
-def _count_bytes(count: Count, before: int, total: int, read: int) -> None:
-    count((before + read) >> 20, max(total >> 20, 1))
+def _report_progress(progress: Progress, earlier_files: int, total: int, read: int) -> None:
+    """Reports progress in megabytes; all other sizes are in bytes."""
+    progress((earlier_files + read) >> 20, max(total >> 20, 1))
 
 
 def _import_file(
-    path: Path, into: Path, options: ImportOptions, numbers: NumberCache, now: float, read: Callable[[int], None]
+    path: Path, into: Path, options: ImportOptions, numbers: NumberCache, now: float, progress: Callable[[int], None]
 ) -> ImportOutcome:
     is_new = not into.exists()
     with open_log(into, writable=True) as log:
         log.connection.execute("BEGIN IMMEDIATE")
         try:
-            outcome = _within_transaction(log, path, options, numbers, now, read)
+            outcome = _import_in_transaction(log, path, options, numbers, now, progress)
         except BaseException:
             if is_new and not log.imports():
                 for each in (into, key_path(into)):
@@ -543,20 +559,20 @@ def _import_file(
         return outcome
 
 
-def _within_transaction(
-    log: LogFile, path: Path, options: ImportOptions, numbers: NumberCache, now: float, read: Callable[[int], None]
+def _import_in_transaction(
+    log: LogFile, path: Path, options: ImportOptions, numbers: NumberCache, now: float, progress: Callable[[int], None]
 ) -> ImportOutcome:
     before = log.imports()
     settings = _update_settings(log, options)
-    text = LogText(path, known=[(each.size, each.digest) for each in before], read=read)
+    text = LogText(path, known=[(each.size, each.digest) for each in before], progress=progress)
     if text.is_known():
-        return ImportOutcome(_known(before, text), known=True)
+        return ImportOutcome(_earlier_import(before, text), known=True)
     new_key = bool(before) and not key_path(log.path).exists()
     users, pages = numbers.of(log, len(before))
     parsed, name, part_known = _parse_file(path, text, options, users, pages, now)
     if part_known and not parsed.lines:  # several gzip members: the trailer did not have its size
         numbers.invalidate()
-        return ImportOutcome(_known(before, text), known=True)
+        return ImportOutcome(_earlier_import(before, text), known=True)
     found = store(log, parsed, users, pages, settings)
     imported = ImportedFile(
         name=path.name,
@@ -573,7 +589,7 @@ def _within_transaction(
     return ImportOutcome(imported, tuple(parsed.examples), grown=part_known, new_key=new_key)
 
 
-def _known(before: Iterable[ImportedFile], text: LogText) -> ImportedFile:
+def _earlier_import(before: Iterable[ImportedFile], text: LogText) -> ImportedFile:
     return next(each for each in before if (each.size, each.digest) == (text.size, text.digest))
 
 
@@ -582,25 +598,25 @@ def _parse_file(
 ) -> tuple[ParsedFile, str, bool]:
     """The page views of a file, its format, and whether its first lines were known and left out."""
     parsed, part_known = ParsedFile(), False
-    read: Format | None = None
+    parse: Format | None = None
     for block in text.blocks():
         if block.known_so_far:
             parsed, part_known = ParsedFile(parsed.known_lines + parsed.lines), True
             continue
-        if read is None:
-            read = _format_of(path, block.lines[:FIRST_LINES], options)
-        parsed.add(block.lines, read, users, pages, now=now)
-    if read is None or (sum(parsed.dropped.values()) == parsed.lines and not part_known):
+        if parse is None:
+            parse = _format_of(path, block.lines[:FIRST_LINES], options)
+        parsed.add(block.lines, parse, users, pages, now=now)
+    if parse is None or (sum(parsed.dropped.values()) == parsed.lines and not part_known):
         raise LycosaError(_no_usable_line(path, parsed))
-    return parsed, read.name, part_known
+    return parsed, parse.name, part_known
 
 
 def _format_of(path: Path, lines: Sequence[bytes], options: ImportOptions) -> Format:
     if options.columns:
-        return Table(options.columns, lines[0], kind=options.format, file=str(path))
+        return TableFormat(options.columns, lines[0], format=options.format, file=str(path))
     name = options.format or detect_format(lines)
     if name is None:
-        raise LycosaError(f"no usable line in {path}; {EXPECTED}")
+        raise LycosaError(f"no usable line in {path}; {_EXPECTED_FORMATS}")
     return FORMATS[name]()
 
 
@@ -610,14 +626,20 @@ def _no_usable_line(path: Path, parsed: ParsedFile) -> str:
         return f"{message}: it is empty"
     counts = sorted(parsed.dropped.items(), key=lambda each: -each[1])
     message += f", of {parsed.lines}: " + ", ".join(f"{count} {DESCRIPTIONS[why]}" for why, count in counts[:4])
-    if counts[0][0] == Drop.NO_HOST:
+    if counts[0][0] == DropReason.NO_HOST:
         return f"{message}; its lines have paths only: name their host with --site https://HOST"
-    return f"{message}; {EXPECTED}" if Drop.BROKEN in parsed.dropped else f"{message}; expected page views"
+    return (
+        f"{message}; {_EXPECTED_FORMATS}" if DropReason.BROKEN in parsed.dropped else f"{message}; expected page views"
+    )
 
 
 def _update_settings(log: LogFile, options: ImportOptions) -> dict[str, int]:
     """The settings of the log, after those that the options change were stored."""
-    given = {A_DAY: options.max_per_day, A_MINUTE: options.max_per_minute, MIN_USERS: options.min_users}
+    given = {
+        MAX_PER_DAY_SETTING: options.max_per_day,
+        MAX_PER_MINUTE_SETTING: options.max_per_minute,
+        MIN_USERS_SETTING: options.min_users,
+    }
     for name, value in given.items():
         if value is not None:
             log.connection.execute("INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)", (name, value))

@@ -23,10 +23,10 @@ from lycosa.vocabulary.databases import open_database
 from lycosa.vocabulary.errors import LycosaError, UsageError, cannot_write
 
 from .access_log import AccessLog, Numbers, UrlColumn
-from .accesses import Accesses, Minutes
+from .accesses import Accesses, MinuteCounts
 from .entries import DESCRIPTIONS
 
-APPLICATION = int.from_bytes(b"LyLo", "big")  # in the header of the file
+APPLICATION_ID = int.from_bytes(b"LyLo", "big")  # in the header of the file
 VERSION = 1
 _MAX_VALUE_LENGTH = 1_000_000_000  # bytes
 TABLES = {
@@ -139,7 +139,7 @@ def _create(connection: sqlite3.Connection) -> None:
     if not _has_tables(connection):  # another program may have made them meanwhile
         for statement in TABLES.values():
             connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.execute("COMMIT")
 
@@ -158,7 +158,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     ).fetchall()
     if not found:
         raise UsageError(f"{path} is empty; make a log with: lycosa logs import FILE --into {path}")
-    if pragma("application_id") != APPLICATION:
+    if pragma("application_id") != APPLICATION_ID:
         raise UsageError(
             f"{path} is a database, but not an imported log; make one with: lycosa logs import FILE --into NAME.log"
         )
@@ -178,9 +178,9 @@ def _check_sizes(connection: sqlite3.Connection, path: Path) -> None:
     total = 0
     for table, columns in _COLUMNS.items():
         bytes_of_row = " + ".join(f"length({column})" for column in columns)
-        others = " + ".join(f"(typeof({column}) <> 'blob')" for column in columns)
+        not_blobs = " + ".join(f"(typeof({column}) <> 'blob')" for column in columns)
         size, wrong = connection.execute(
-            f"SELECT coalesce(sum({bytes_of_row}), 0), coalesce(sum({others}), 0) FROM {table}"
+            f"SELECT coalesce(sum({bytes_of_row}), 0), coalesce(sum({not_blobs}), 0) FROM {table}"
         ).fetchone()
         if wrong:
             raise _damaged(path)
@@ -196,7 +196,7 @@ HASH_BYTES = 16
 
 
 def key_path(log: Path) -> Path:
-    """The path of the key of a log."""
+    """The path of the key with which the users of a log are hashed."""
     return log.with_name(f"{log.name}.key")
 
 
@@ -227,7 +227,8 @@ def _keyed_hash(key: bytes, user: bytes) -> bytes:
 # ---------------------------------------------------------------- contents
 
 _MAX_TIME = 1 << 52  # milliseconds since the epoch
-MIN_USERS, A_DAY, A_MINUTE = "min_users", "most_a_day", "most_a_minute"
+# names in the table `settings`
+MIN_USERS_SETTING, MAX_PER_DAY_SETTING, MAX_PER_MINUTE_SETTING = "min_users", "most_a_day", "most_a_minute"
 
 
 @dataclass(frozen=True)
@@ -236,12 +237,12 @@ class ImportedFile:
 
     name: str
     format: str
-    at: float
-    size: int
-    digest: bytes
+    at: float  # of the import, in seconds since the epoch
+    size: int  # of the text, in bytes
+    digest: bytes  # of the text
     lines: int
-    used: int
-    out_of_order: int
+    used: int  # page views stored
+    out_of_order: int  # lines whose time is before that of the line before them
     dropped: Mapping[str, int]  # by description of the reason
 
 
@@ -285,6 +286,7 @@ class LogFile:
                 yield blob[start : start + HASH_BYTES]
 
     def groups(self) -> Numbers:
+        """The users that are groups rather than single people (see `accesses`)."""
         numbers = np.array([user for (user,) in self.connection.execute("SELECT user FROM groups")], np.int64)
         if not _within(numbers, 1 << 31):
             raise _damaged(self.path)
@@ -293,12 +295,13 @@ class LogFile:
     def urls(self) -> UrlColumn:
         texts, ends, length = [], [], 0
         for text, blob in self.connection.execute("SELECT text, ends FROM urls ORDER BY number"):
-            these, size = self._column(blob, "<i8"), len(self._column(text, "<u1"))
-            # Each is looked at by itself as well: differences of huge numbers wrap around.
-            if not _within(these, size + 1) or (np.diff(these, prepend=0) < 8).any() or these[-1:].sum() != size:
+            ends_in_text, size = self._column(blob, "<i8"), len(self._column(text, "<u1"))
+            has_short_url = (np.diff(ends_in_text, prepend=0) < 8).any()
+            # Each end is checked by itself as well: differences of huge numbers wrap around.
+            if not _within(ends_in_text, size + 1) or has_short_url or ends_in_text[-1:].sum() != size:
                 raise _damaged(self.path)
             texts.append(text)
-            ends.append(these + length)
+            ends.append(ends_in_text + length)
             length += size
         column = UrlColumn(b"".join(texts), np.concatenate([np.zeros(0, np.int64), *ends]))
         _check_urls(self.path, column)
@@ -313,12 +316,12 @@ class LogFile:
         ).fetchall()
         return Accesses(*self._columns(rows, "<i4", "<i4", "<i8"))
 
-    def minutes(self, first: int, last: int) -> Minutes:
+    def minutes(self, first: int, last: int) -> MinuteCounts:
         """The counts of the blobs that overlap the period, in minutes since the epoch."""
         rows = self.connection.execute(
             "SELECT users, minutes, counts FROM minutes WHERE last >= ? AND first <= ?", (first, last)
         ).fetchall()
-        return Minutes(*self._columns(rows, "<i4", "<i4", "<i4"))
+        return MinuteCounts(*self._columns(rows, "<i4", "<i4", "<i4"))
 
     def access_log(self) -> AccessLog:
         """All accesses except those of groups, with the pages and users that have any."""
@@ -329,23 +332,23 @@ class LogFile:
             raise _damaged(self.path)
         groups = self.groups()
         if len(groups):
-            single = np.ones(count, np.bool_)
-            single[groups[groups < count]] = False
-            rows = rows.only(single[rows.users])
+            is_single = np.ones(count, np.bool_)
+            is_single[groups[groups < count]] = False
+            rows = rows.only(is_single[rows.users])
         return AccessLog.of_columns(urls, count, rows.users, rows.pages, rows.moments / 1000).without_unused()
 
-    def _column(self, blob: object, kind: str) -> "np.ndarray[Any, Any]":
-        if not isinstance(blob, bytes) or len(blob) % np.dtype(kind).itemsize:
+    def _column(self, blob: object, dtype: str) -> "np.ndarray[Any, Any]":
+        if not isinstance(blob, bytes) or len(blob) % np.dtype(dtype).itemsize:
             raise _damaged(self.path)
-        return np.frombuffer(blob, kind)
+        return np.frombuffer(blob, dtype)
 
-    def _columns(self, rows: list[tuple[bytes, bytes, bytes]], *types: str) -> "list[np.ndarray[Any, Any]]":
+    def _columns(self, rows: list[tuple[bytes, bytes, bytes]], *dtypes: str) -> "list[np.ndarray[Any, Any]]":
         for row in rows:
-            if len({len(self._column(blob, kind)) for blob, kind in zip(row, types, strict=True)}) > 1:
+            if len({len(self._column(blob, dtype)) for blob, dtype in zip(row, dtypes, strict=True)}) > 1:
                 raise _damaged(self.path)
         return [
-            np.concatenate([np.zeros(0, kind), *(np.frombuffer(row[place], kind) for row in rows)])
-            for place, kind in enumerate(types)
+            np.concatenate([np.zeros(0, dtype), *(np.frombuffer(row[index], dtype) for row in rows)])
+            for index, dtype in enumerate(dtypes)
         ]
 
 
@@ -359,11 +362,10 @@ def open_log(path: Path, *, writable: bool = False) -> Iterator[LogFile]:
 def open_access_log(path: Path | str, *, min_users: int = 1) -> AccessLog:
     """The accesses of an imported log, without pages read by fewer than `min_users` users.
 
-    A log that was imported with a higher number keeps to that.
+    If the log was imported with a higher number, that number holds.
     """
     with open_log(Path(path)) as log:
-        least = max(min_users, log.settings().get(MIN_USERS, 1))
-        return log.access_log().with_at_least(least)
+        return log.access_log().with_min_users(max(min_users, log.settings().get(MIN_USERS_SETTING, 1)))
 
 
 def _is_number(value: object) -> bool:
@@ -381,9 +383,9 @@ def _check_urls(path: Path, column: UrlColumn) -> None:
     text = np.frombuffer(column.text, np.uint8)
     starts = np.concatenate((np.zeros(1, np.int64), column.ends[:-1]))
     begins = text[starts[:, None] + np.arange(7)]
-    plain = (begins == np.frombuffer(b"http://", np.uint8)).all(axis=1)
-    safe = (begins == np.frombuffer(b"https:/", np.uint8)).all(axis=1)
-    if not (plain | safe).all() or text.min() <= 32 or text.max() >= 127:
+    is_http = (begins == np.frombuffer(b"http://", np.uint8)).all(axis=1)
+    is_https = (begins == np.frombuffer(b"https:/", np.uint8)).all(axis=1)
+    if not (is_http | is_https).all() or text.min() <= 32 or text.max() >= 127:
         raise _damaged(path)
 
 

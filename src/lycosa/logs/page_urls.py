@@ -5,7 +5,7 @@ import re
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import Joiner, path_of
 
-from .entries import Drop
+from .entries import DropReason
 
 MAX_URL_LENGTH = 2048  # characters
 _EXTENSIONS = """
@@ -32,15 +32,20 @@ _SECRET_VALUE = re.compile(
     r"eyJ[\w-]{8,}\.[\w.-]+ | [^@=]+(?:@|%40)[\w-]+(?:\.[\w-]+)+ | [^:/]*://[^/]*@.*", re.VERBOSE
 ).fullmatch
 _PATH_PARAMETER = re.compile(r";([^/;=]+)=[^/;]*+")
-_normal = Joiner("http://localhost/")  # faster than `normalise` for URLs in normal form, as most are
+_normalised = Joiner("http://localhost/")  # faster than `normalise` for URLs in normal form, as most are
 _BRACKETS = re.compile(r"\[|\]|%5B|%5D", re.IGNORECASE)
-_COOKIELESS = re.compile(r"/\((?:[A-Z]\([^()/]*+\))+\)", re.IGNORECASE)  # how ASP.NET writes sessions into paths
+_COOKIELESS_SESSION = re.compile(
+    r"/\((?:[A-Z]\([^()/]*+\))+\)", re.IGNORECASE
+)  # how ASP.NET writes sessions into paths
 
 
-def page_url(raw: bytes, *, site: str | None, by_extension: bool) -> Url | Drop:
-    """The page of a URL in a log, or of a path of `site`; or why it is none."""
+def page_url(raw: bytes, *, site: str | None, by_extension: bool) -> Url | DropReason:
+    """The normalised URL of a page, from a URL in a log or a path of `site`; or the reason to drop it.
+
+    by_extension: whether URLs with the extension of another file type are dropped.
+    """
     if len(raw) > 4 * MAX_URL_LENGTH:
-        return Drop.LONG_URL
+        return DropReason.LONG_URL
     if b"\\" in raw:
         raw = _ESCAPED.sub(lambda found: b"%" + (found[1] or b"%X" % found[2][0]), raw)
     if not raw.isascii():
@@ -48,17 +53,17 @@ def page_url(raw: bytes, *, site: str | None, by_extension: bool) -> Url | Drop:
     text = raw.decode("ascii")
     if text.startswith("/"):
         if site is None:
-            return Drop.NO_HOST
+            return DropReason.NO_HOST
         text = site + text
     elif not text[:8].lower().startswith(("http://", "https://")):
-        return Drop.SCHEME if "://" in text[:20] else Drop.URL
-    url = _normal(text)
+        return DropReason.SCHEME if "://" in text[:20] else DropReason.BAD_URL
+    url = _normalised(text)
     if url is None:
-        return Drop.URL
+        return DropReason.BAD_URL
     if len(url) > MAX_URL_LENGTH:
-        return Drop.LONG_URL
+        return DropReason.LONG_URL
     if by_extension and not may_be_page(url):
-        return Drop.KIND
+        return DropReason.NOT_A_PAGE
     return without_secrets(url)
 
 
@@ -79,12 +84,12 @@ def without_secrets(url: Url) -> Url:
         return url
     path, mark, query = url.partition("?")
     start = len(path) - len(path_of(Url(path)))
-    place = path[start:] or "/"
-    if ";" in place:
-        place = _PATH_PARAMETER.sub(lambda found: "" if _SECRET_NAME(found[1]) else found[0], place)
-    place = _COOKIELESS.sub("", place) or "/"
+    local_path = path[start:] or "/"
+    if ";" in local_path:
+        local_path = _PATH_PARAMETER.sub(lambda found: "" if _SECRET_NAME(found[1]) else found[0], local_path)
+    local_path = _COOKIELESS_SESSION.sub("", local_path) or "/"
     kept = _without_secret_parameters(query) if query else ""
-    return Url(path[:start] + place + (mark + kept if kept else ""))
+    return Url(path[:start] + local_path + (mark + kept if kept else ""))
 
 
 def _without_secret_parameters(query: str) -> str:

@@ -4,27 +4,36 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from lycosa.vocabulary.records import Url
 
 from .access_log import SECONDS_PER_DAY, AccessLog
-from .entries import DESCRIPTIONS, Drop
-from .log_file import MIN_USERS, ImportedFile, open_log
+from .entries import DESCRIPTIONS, DropReason
+from .log_file import MIN_USERS_SETTING, ImportedFile, open_log
 
-HOUR = 3600.0
-DAYS_BY_HOUR = 4.0  # a log of fewer days is shown by the hour
-MAX_BARS = 400  # a longer log is shown by several days
+SECONDS_PER_HOUR = 3600.0
+MAX_DAYS_BY_HOUR = 4.0  # a longer log is shown by the day
+MAX_BARS = 400  # a log of more days is shown by several days
 
 
 @dataclass(frozen=True)
 class Activity:
     """Accesses in consecutive spans of equal length."""
 
-    start: float
+    start: float  # seconds since the epoch
     span: float  # seconds
     counts: Sequence[int]
+
+
+class PageReaders(NamedTuple):
+    """How often a page was read."""
+
+    url: Url
+    users: int
+    accesses: int
 
 
 @dataclass(frozen=True)
@@ -37,14 +46,14 @@ class LogSummary:
     accesses: int
     users: int
     pages: int
-    first: float | None
+    first: float | None  # access, in seconds since the epoch
     last: float | None
     days: int  # calendar days with an access, UTC
     groups: int
     dropped: Mapping[str, int]  # by reason, the most frequent first
     rare_pages: int  # left out since fewer than `min_users` people read them
     rare_accesses: int
-    most_read: Sequence[tuple[Url, int, int]]  # page, people, accesses
+    most_read: Sequence[PageReaders]  # by the most users first
     activity: Activity
 
 
@@ -52,19 +61,19 @@ def summarise(path: Path, *, max_listed: int = 10) -> LogSummary:
     """The figures of a log; pages read by too few users are only counted."""
     with open_log(path) as log:
         files, groups = log.imports(), len(log.groups())
-        least = log.settings().get(MIN_USERS, 1)
+        min_users = log.settings().get(MIN_USERS_SETTING, 1)
         everything = log.access_log()
-    access_log = everything.with_at_least(least)
+    access_log = everything.with_min_users(min_users)
     dropped = Counter[str]()
     for file in files:
         dropped.update(file.dropped)
-    dropped[DESCRIPTIONS[Drop.GROUP]] += max(
+    dropped[DESCRIPTIONS[DropReason.GROUP]] += max(
         0, sum(file.used for file in files) - everything.accesses
     )  # users found to be groups by a later import
     times = access_log.times
     return LogSummary(
         files=files,
-        min_users=least,
+        min_users=min_users,
         lines=sum(file.lines for file in files),
         accesses=access_log.accesses,
         users=access_log.users,
@@ -81,20 +90,20 @@ def summarise(path: Path, *, max_listed: int = 10) -> LogSummary:
     )
 
 
-def _most_read(access_log: AccessLog, limit: int) -> list[tuple[Url, int, int]]:
+def _most_read(access_log: AccessLog, limit: int) -> list[PageReaders]:
     starts, _ = access_log.users_by_url
-    people = np.diff(starts)
-    times_read = np.bincount(access_log.walks, minlength=len(people))
-    order = np.lexsort((-times_read, -people))[:limit]
-    return [(access_log.urls[each], int(people[each]), int(times_read[each])) for each in order.tolist()]
+    users = np.diff(starts)
+    accesses = np.bincount(access_log.walks, minlength=len(users))
+    order = np.lexsort((-accesses, -users))[:limit]
+    return [PageReaders(access_log.urls[each], int(users[each]), int(accesses[each])) for each in order.tolist()]
 
 
 def _activity(access_log: AccessLog) -> Activity:
     times = access_log.times
     if not len(times):
-        return Activity(0.0, HOUR, ())
+        return Activity(0.0, SECONDS_PER_HOUR, ())
     first, last = float(times.min()), float(times.max())
-    span = HOUR if last - first < DAYS_BY_HOUR * SECONDS_PER_DAY else SECONDS_PER_DAY
+    span = SECONDS_PER_HOUR if last - first < MAX_DAYS_BY_HOUR * SECONDS_PER_DAY else SECONDS_PER_DAY
     if (last - first) / span > MAX_BARS:
         span *= -(-(last - first) // (span * MAX_BARS))
     start = first // span * span

@@ -31,21 +31,21 @@ MAX_TOPICS = 1_000
 MAX_CITATIONS = 1_000_000  # pairs of topics that are read
 MAX_NAME = 200  # characters, of a topic or a source
 MAX_TIMESTAMP = 2.5e11  # seconds; in the year 9892, while calendars end at 9999
-DEAD = "(dead_at IS NOT NULL AND dead_at >= coalesce(alive_at, dead_at))"
-_NUMBERS = np.dtype("<i4")  # how the links of a page are stored
+IS_DEAD = "(dead_at IS NOT NULL AND dead_at >= coalesce(alive_at, dead_at))"
+_LINK_DTYPE = np.dtype("<i4")  # of the page numbers in the column `links`
 
 
 class TopicFacts(Struct, frozen=True):
-    """A topic of an atlas: how large its map is, and how it was drawn."""
+    """A topic of an atlas: the size of its map, and the settings it was drawn with."""
 
     name: str
     pages: int
     portals: int
     dead: int  # pages last seen dead, to which no crawl is sent
     drawn_at: float
-    seed: int
-    reach: str
-    similar: bool  # whether similar pages are preferably tied
+    seed: int  # of the random numbers
+    reach: str  # a Reach
+    similar: bool  # whether pages are preferably tied to similar portals
     related: tuple[str, ...]
     sources: Mapping[str, int]  # number of pages last seen by each collection
 
@@ -71,6 +71,7 @@ class AtlasReader:
     """The queries of an atlas.
 
     `left_out` counts, by reason, the URLs that no crawl may request and the ties beyond MAX_LINKS of one page.
+    A tie is a link of a map (see `topic_map`).
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection, *, allow_private: bool):
@@ -88,7 +89,7 @@ class AtlasReader:
         number = self._topic(topic)
         (row,) = self._rows("SELECT drawn_at, seed, reach, similar FROM topics WHERE number = ?", number)
         (counts,) = self._rows(
-            f"SELECT count(*), coalesce(sum(portal IS NULL), 0), coalesce(sum({DEAD}), 0) FROM members"
+            f"SELECT count(*), coalesce(sum(portal IS NULL), 0), coalesce(sum({IS_DEAD}), 0) FROM members"
             " JOIN pages ON number = page WHERE topic = ?",
             number,
         )
@@ -110,7 +111,7 @@ class AtlasReader:
     def related(self, topic: str) -> tuple[str, ...]:
         """The topics from whose pages a crawl for this one is sent to its portals."""
         sql = "SELECT met FROM related WHERE topic = ? ORDER BY met LIMIT ?"
-        return tuple(met for (met,) in self._rows(sql, self._topic(topic), MAX_TOPICS) if is_name(met))
+        return tuple(other for (other,) in self._rows(sql, self._topic(topic), MAX_TOPICS) if is_name(other))
 
     def citations(self) -> CitationMatrix:
         """The links between topics, over all collections."""
@@ -121,21 +122,21 @@ class AtlasReader:
         sql = "SELECT name, citing, cited, links FROM citations JOIN sources ON number = source LIMIT ?"
         found: dict[str, dict[tuple[str, str], int]] = {}
         topics: set[str] = set()
-        for name, citing, other, links in self._rows(sql, MAX_CITATIONS):
-            if not (is_name(name) and is_name(citing) and is_name(other)):
+        for name, citing, cited, links in self._rows(sql, MAX_CITATIONS):
+            if not (is_name(name) and is_name(citing) and is_name(cited)):
                 continue
-            has_room = len(topics) < MAX_TOPICS - 1 or {citing, other} <= topics
+            has_room = len(topics) < MAX_TOPICS - 1 or {citing, cited} <= topics
             if has_room and isinstance(links, int) and 0 < links < 1 << 40:
-                topics |= {citing, other}
-                found.setdefault(name, {})[citing, other] = links
+                topics |= {citing, cited}
+                found.setdefault(name, {})[citing, cited] = links
         return found
 
     def portals_of(self, topic: str) -> tuple[Url, ...]:
         return self.crawl_map(topic).portals
 
-    def links_of(self, url: Url, topic: str) -> tuple[Url, ...]:
+    def ties_of(self, url: Url, topic: str) -> tuple[Url, ...]:
         """The ties of a page in the map of a topic."""
-        return self.crawl_map(topic).links_of(url)
+        return self.crawl_map(topic).ties_of(url)
 
     def crawl_map(self, topic: str) -> UrlMap:
         """The map of a topic in memory, without dead pages; the spokes of a dead portal go to the next living one."""
@@ -145,21 +146,21 @@ class AtlasReader:
         return self._crawl_maps[topic]
 
     def edges(self, topic: str, *, clique: bool = True) -> Iterator[tuple[Url, Url | None, str]]:
-        """Every tie of a topic's map once, and its kind: of portals to one another, and of portals to their spokes.
+        """Every tie of a topic's map once: two portals and "portals", or portal, spoke and "spoke".
 
-        clique: whether all ties between portals are listed; otherwise each portal is one row.
+        clique: whether all ties between portals are listed; otherwise each portal is one row (portal, None, "portal").
         """
         crawl_map = self.crawl_map(topic)
-        for place, portal in enumerate(crawl_map.portals):
+        for index, portal in enumerate(crawl_map.portals):
             if clique:
-                yield from ((portal, other, "portals") for other in islice(crawl_map.portals, place + 1, None))
+                yield from ((portal, other, "portals") for other in islice(crawl_map.portals, index + 1, None))
             else:
                 yield portal, None, "portal"
             yield from ((portal, node, "spoke") for node in crawl_map.spokes[portal])
 
     def _alive_ties(self, topic: int) -> tuple[list[Url], dict[Url, list[Url]]]:
         sql = (
-            f"SELECT page, url, portal, rank, {DEAD} FROM members JOIN pages ON number = page WHERE topic = ?"
+            f"SELECT page, url, portal, rank, {IS_DEAD} FROM members JOIN pages ON number = page WHERE topic = ?"
             " ORDER BY rank IS NULL, rank, page LIMIT ?"
         )
         portals: list[Url] = []
@@ -187,8 +188,8 @@ class AtlasReader:
     def _topic(self, name: str) -> int:
         (number,) = next(self._rows("SELECT number FROM topics WHERE name = ?", name), (None,))
         if number is None:
-            there = ", ".join(self.topics()[:20]) or "none"
-            raise UsageError(f"the atlas {self.path} has no map of {name!r}; there are {there}")
+            known = ", ".join(self.topics()[:20]) or "none"
+            raise UsageError(f"the atlas {self.path} has no map of {name!r}; there are {known}")
         return int(number)
 
     def _is_allowed(self, url: object) -> bool:
@@ -230,19 +231,19 @@ class Atlas(AtlasReader):
         )
         super().__init__(path, self._file.__enter__(), allow_private=allow_private)
         if writable and now < math.inf:
-            for table, moment in TIMESTAMP_COLUMNS:
-                self._execute(f"UPDATE {table} SET {moment} = ?1 WHERE {moment} > ?1", now)
+            for table, column in TIMESTAMP_COLUMNS:
+                self._execute(f"UPDATE {table} SET {column} = ?1 WHERE {column} > ?1", now)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *about: Any) -> None:
-        self._file.__exit__(*about)
+    def __exit__(self, *error: Any) -> None:
+        self._file.__exit__(*error)
 
     def extend(
         self,
         topic: str,
-        good: Mapping[Url, Sighting],
+        pages: Mapping[Url, Sighting],
         links: Iterable[tuple[Url, Url]],
         *,
         at: float,
@@ -259,7 +260,7 @@ class Atlas(AtlasReader):
         """
         number, seed, reach, similar = self._settings(topic, at, seed, reach, similar)
         members = self._members(number)
-        new = self._add_pages(good)
+        new = self._add_pages(pages)
         for url in dead.keys() & new.keys():
             self.mark_dead(url, dead[url])
         numbers = {member.url: member.page for member in members} | new
@@ -267,25 +268,25 @@ class Atlas(AtlasReader):
         sources = {member.page: member.source for member in members}
         seen_at = {member.page: member.alive_at for member in members if is_timestamp(member.alive_at)}
         latest: dict[str, float] = {}
-        for sighting in good.values():
+        for sighting in pages.values():
             latest[sighting.source] = max(sighting.at, latest.get(sighting.source, sighting.at))
-        by_name = {name: self._source(name, seen_at) for name, seen_at in latest.items()}
-        last_seen = {url: page for url, page in new.items() if good[url].at >= seen_at.get(page, -math.inf)}
-        sources |= {page: by_name[good[url].source] for url, page in last_seen.items()}
-        living, hyperlinks = self._alive_pages(frozenset(numbers.values()))
+        source_numbers = {name: self._source(name, last_at) for name, last_at in latest.items()}
+        last_seen = {url: page for url, page in new.items() if pages[url].at >= seen_at.get(page, -math.inf)}
+        sources |= {page: source_numbers[pages[url].source] for url, page in last_seen.items()}
+        sketches, hyperlinks = self._alive_pages(frozenset(numbers.values()))
         drawn = draw_map(
-            [numbers[url] for url in sorted(numbers) if numbers[url] in living],  # in an order independent of history
+            [numbers[url] for url in sorted(numbers) if numbers[url] in sketches],  # in an order independent of history
             hyperlinks,
             seed=seed,
             reach=reach,
-            similarity=SketchSimilarity(living) if similar else None,
+            similarity=SketchSimilarity(sketches) if similar else None,
         )
         self._write_members(number, drawn.portals, drawn.portal_of, sources)
 
     def merge(self, other: "Atlas") -> None:
         """Adds everything in another atlas, and draws all maps again."""
-        brought = {topic: other.sightings(topic) for topic in other.topics()}
-        numbers = self._add_pages({url: seen for good in brought.values() for url, seen in good.items()})
+        sightings = {topic: other.sightings(topic) for topic in other.topics()}
+        numbers = self._add_pages({url: seen for pages in sightings.values() for url, seen in pages.items()})
         for url, at in other.deaths():
             self.mark_dead(url, at)
         self._add_links(
@@ -294,12 +295,12 @@ class Atlas(AtlasReader):
             if one in numbers and another in numbers
         )
         ours = self.topics()
-        for topic in sorted({*ours, *brought}):
+        for topic in sorted({*ours, *sightings}):
             known = self.facts(topic) if topic in ours else other.facts(topic)
-            at = max(known.drawn_at, other.facts(topic).drawn_at) if topic in brought else known.drawn_at
+            at = max(known.drawn_at, other.facts(topic).drawn_at) if topic in sightings else known.drawn_at
             reach = cast(Reach, known.reach)
-            self.extend(topic, brought.get(topic, {}), (), at=at, seed=known.seed, reach=reach, similar=known.similar)
-            if topic in brought:
+            self.extend(topic, sightings.get(topic, {}), (), at=at, seed=known.seed, reach=reach, similar=known.similar)
+            if topic in sightings:
                 self.add_related(topic, other.related(topic))
         counted = self.citations_by_source()
         for source, counts in other.citations_by_source().items():
@@ -314,7 +315,7 @@ class Atlas(AtlasReader):
         names = {number: name for number, name in rows if is_name(name)}
         sql = (
             "SELECT url, alive_at, source, substr(sketch, 1, 1024) FROM members JOIN pages ON number = page"
-            f" WHERE topic = ? AND NOT {DEAD} LIMIT ?"
+            f" WHERE topic = ? AND NOT {IS_DEAD} LIMIT ?"
         )
         return {
             url: Sighting(at, names[source], sketch if isinstance(sketch, bytes) else None)
@@ -324,14 +325,14 @@ class Atlas(AtlasReader):
 
     def hyperlinks(self) -> Iterator[tuple[Url, Url]]:
         """The links among all living pages."""
-        rows = self._rows(f"SELECT number, url FROM pages WHERE NOT {DEAD} LIMIT ?", MAX_PAGES)
+        rows = self._rows(f"SELECT number, url FROM pages WHERE NOT {IS_DEAD} LIMIT ?", MAX_PAGES)
         urls = {number: Url(url) for number, url in rows if isinstance(url, str) and len(url) <= MAX_URL_LENGTH}
         pairs = self._alive_pages(urls.keys())[1]
         return ((urls[one], urls[other]) for one, other in pairs.tolist() if other in urls)
 
     def deaths(self) -> Iterator[tuple[Url, float]]:
         """The pages last seen dead, and when."""
-        rows = self._rows(f"SELECT url, dead_at FROM pages WHERE {DEAD}")
+        rows = self._rows(f"SELECT url, dead_at FROM pages WHERE {IS_DEAD}")
         return ((url, at) for url, at in rows if is_timestamp(at) and self._is_allowed(url))
 
     def mark_dead(self, url: Url, at: float) -> None:
@@ -340,11 +341,11 @@ class Atlas(AtlasReader):
             "UPDATE pages SET dead_at = max(coalesce(dead_at, ?1), ?1) WHERE url = ?2", min(at, self._now), url
         )
 
-    def add_related(self, topic: str, met: Iterable[str]) -> None:
+    def add_related(self, topic: str, others: Iterable[str]) -> None:
         """Records that a crawl for `topic` is sent to its portals from pages of these topics."""
         number = self._topic(topic)
-        for each in met:
-            self._execute("INSERT OR IGNORE INTO related (topic, met) VALUES (?, ?)", number, _required_name(each))
+        for other in others:
+            self._execute("INSERT OR IGNORE INTO related (topic, met) VALUES (?, ?)", number, _required_name(other))
 
     def set_citations(self, source: str, matrix: CitationMatrix) -> None:
         """Replaces the links between topics that a collection has."""
@@ -393,9 +394,9 @@ class Atlas(AtlasReader):
         ((number,),) = self._rows("SELECT number FROM sources WHERE name = ?", name)
         return int(number)
 
-    def _add_pages(self, good: Mapping[Url, Sighting]) -> dict[Url, int]:
+    def _add_pages(self, pages: Mapping[Url, Sighting]) -> dict[Url, int]:
         """Adds pages that were seen alive, except those that may not be in a map; returns their numbers."""
-        kept = {url: sighting for url, sighting in good.items() if self._is_allowed(url)}
+        kept = {url: sighting for url, sighting in pages.items() if self._is_allowed(url)}
         self._connection.executemany(
             "INSERT INTO pages (url, alive_at, sketch) VALUES (?, ?, ?) ON CONFLICT (url) DO UPDATE SET"
             " alive_at = max(coalesce(alive_at, excluded.alive_at), excluded.alive_at),"
@@ -409,19 +410,19 @@ class Atlas(AtlasReader):
         members = map(_Member._make, self._rows(sql, topic, MAX_PAGES))
         return [member for member in members if self._is_allowed(member.url)]
 
-    def _alive_pages(self, wanted: Collection[int]) -> tuple[dict[int, bytes | None], Integers]:
+    def _alive_pages(self, pages: Collection[int]) -> tuple[dict[int, bytes | None], Integers]:
         """Of some pages those that are not dead, with their sketches, and an array of their links."""
         sketches: dict[int, bytes | None] = {}
         sources, targets = [], []
-        sql = f"SELECT number, substr(links, 1, ?), substr(sketch, 1, 1024) FROM pages WHERE NOT {DEAD}"
-        for number, links, sketch in self._rows(sql, _NUMBERS.itemsize * MAX_LINKS):
-            if number in wanted:
+        sql = f"SELECT number, substr(links, 1, ?), substr(sketch, 1, 1024) FROM pages WHERE NOT {IS_DEAD}"
+        for number, links, sketch in self._rows(sql, _LINK_DTYPE.itemsize * MAX_LINKS):
+            if number in pages:
                 sketches[number] = sketch if isinstance(sketch, bytes) else None
-                if isinstance(links, bytes) and len(links) % _NUMBERS.itemsize == 0 and links:
-                    sources.append((number, len(links) // _NUMBERS.itemsize))
+                if isinstance(links, bytes) and len(links) % _LINK_DTYPE.itemsize == 0 and links:
+                    sources.append((number, len(links) // _LINK_DTYPE.itemsize))
                     targets.append(links)
         numbers, lengths = np.array(sources, dtype=np.int64).reshape(-1, 2).T
-        linked = np.frombuffer(b"".join(targets), dtype=_NUMBERS).astype(np.int64)
+        linked = np.frombuffer(b"".join(targets), dtype=_LINK_DTYPE).astype(np.int64)
         return sketches, np.stack([np.repeat(numbers, lengths), linked], axis=1)
 
     def _add_links(self, links: Iterable[tuple[int, int]]) -> None:
@@ -433,7 +434,7 @@ class Atlas(AtlasReader):
         keys = np.sort(np.concatenate([pairs, before]) @ np.array([1 << 32, 1]))
         keys = keys[np.diff(keys, prepend=-1) > 0]
         bounds = [*np.searchsorted(keys, sources << 32).tolist(), len(keys)]
-        targets = (keys & 0xFFFFFFFF).astype(_NUMBERS)
+        targets = (keys & 0xFFFFFFFF).astype(_LINK_DTYPE)
         rows = (
             (targets[start : min(end, start + MAX_LINKS)].tobytes(), source)
             for source, start, end in zip(sources.tolist(), bounds[:-1], bounds[1:], strict=True)

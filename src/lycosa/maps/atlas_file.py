@@ -15,12 +15,12 @@ from lycosa.vocabulary.databases import open_database
 from lycosa.vocabulary.errors import LycosaError, UsageError, cannot_write
 from lycosa.vocabulary.files import atomic_write
 
-APPLICATION = int.from_bytes(b"LyMa", "big")  # in the header of the file
+APPLICATION_ID = int.from_bytes(b"LyMa", "big")  # in the header of the file
 VERSION = 1
 MAX_FILE = 8 << 30  # bytes
 MAX_ROW = 8 << 20  # bytes
 MAX_NUMBER = 2_000_000_000  # of a page
-_MADE_BY = "an atlas is made by: lycosa map build NAME --out ATLAS"
+_HOW_TO_MAKE = "an atlas is made by: lycosa map build NAME --out ATLAS"
 TABLES = {
     "pages": """CREATE TABLE pages (
     number INTEGER PRIMARY KEY,
@@ -78,7 +78,7 @@ def open_atlas_file(path: Path) -> sqlite3.Connection:
     except OSError as error:
         raise UsageError(f"cannot read the atlas {path}: {error.strerror}") from None
     if header != b"SQLite format 3\0":
-        raise UsageError(f"{path} is not an atlas; name another file ({_MADE_BY})")
+        raise UsageError(f"{path} is not an atlas; name another file ({_HOW_TO_MAKE})")
     if size > MAX_FILE:
         raise UsageError(f"{path} is larger than {MAX_FILE >> 30} GB, which no atlas is")
     with atlas_errors(path):
@@ -143,13 +143,13 @@ def _one_writer(path: Path) -> Iterator[None]:
 def _create(connection: sqlite3.Connection) -> None:
     for statement in TABLES.values():
         connection.execute(statement)
-    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def _connection(path: Path, mode: Literal["immutable", "rw"]) -> sqlite3.Connection:
     connection = open_database(path, mode=mode, max_value_size=MAX_ROW)
-    connection.text_factory = _text
+    connection.text_factory = _decode_text
     return connection
 
 
@@ -158,8 +158,8 @@ def _check(connection: sqlite3.Connection, path: Path, size: int) -> None:
         (value,) = connection.execute(f"PRAGMA {name}").fetchone()
         return int(value)
 
-    if pragma("application_id") != APPLICATION:
-        raise UsageError(f"{path} is a database, but not an atlas; name another file ({_MADE_BY})")
+    if pragma("application_id") != APPLICATION_ID:
+        raise UsageError(f"{path} is a database, but not an atlas; name another file ({_HOW_TO_MAKE})")
     if (version := pragma("user_version")) != VERSION:
         raise UsageError(
             f"the atlas {path} is of version {version}, this Lycosa knows {VERSION}; use the Lycosa that wrote it"
@@ -176,5 +176,5 @@ def _check(connection: sqlite3.Connection, path: Path, size: int) -> None:
         raise UsageError(f"the atlas {path} numbers its pages as none does; take another copy")
 
 
-def _text(content: bytes) -> str:
+def _decode_text(content: bytes) -> str:
     return content.decode("utf-8", "replace")

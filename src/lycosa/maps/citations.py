@@ -8,8 +8,8 @@ from msgspec import Struct
 from .subgraph import Floats, Integers, Links, link_array
 
 MIN_LIFT = 1.5  # observed over expected links from which topics are related
-MIN_SIGMAS = 3.0  # standard deviations by which observed links must exceed the expected
-MIN_SHARE = 0.02  # of all links, where there is only one other topic and no expectation
+MIN_SIGMAS = 3.0  # standard deviations, of a Poisson distribution, by which observed links must exceed the expected
+MIN_SHARE = 0.02  # of the links of a topic, if there is only one other topic, and so no expected number
 OTHERS = "others"  # the topic of pages on no named topic; related to none
 
 
@@ -100,5 +100,5 @@ def sum_citations(matrices: Iterable[Mapping[tuple[str, str], int]]) -> Citation
             total[pair] = total.get(pair, 0) + count
     topics = sorted({topic for pair in total for topic in pair})
     return CitationMatrix(
-        tuple(topics), tuple(tuple(total.get((citing, other), 0) for other in topics) for citing in topics)
+        tuple(topics), tuple(tuple(total.get((citing, cited), 0) for cited in topics) for citing in topics)
     )

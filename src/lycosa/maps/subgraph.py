@@ -27,21 +27,22 @@ class Subgraph:
         if (ordered[1:] == ordered[:-1]).any():
             raise ValueError("a page is given twice")
         pairs = link_array(links)
-        places = np.full(pairs.shape, -1, dtype=np.int64)
+        indices = np.full(pairs.shape, -1, dtype=np.int64)
         if self.size:
             found = np.searchsorted(ordered, pairs).clip(max=self.size - 1)
-            places = np.where(ordered[found] == pairs, order[found], -1)
-        inside = (places >= 0).all(axis=1) & (places[:, 0] != places[:, 1])
-        keys = np.sort(places[inside, 0] * max(1, self.size) + places[inside, 1])
+            indices = np.where(ordered[found] == pairs, order[found], -1)
+        inside = (indices >= 0).all(axis=1) & (indices[:, 0] != indices[:, 1])
+        keys = np.sort(indices[inside, 0] * max(1, self.size) + indices[inside, 1])
         self._keys: Integers = keys[np.diff(keys, prepend=-1) > 0]
         self.sources: Integers
         self.targets: Integers
         self.sources, self.targets = np.divmod(self._keys, max(1, self.size))
         self.out_links: Integers = np.bincount(self.sources, minlength=self.size)
         self._by_target: Integers = np.argsort(self.targets, kind="stable")
-        self._first: Integers = np.searchsorted(self.targets[self._by_target], np.arange(self.size + 1))
+        # where the links to each node begin in `_by_target`
+        self._in_link_starts: Integers = np.searchsorted(self.targets[self._by_target], np.arange(self.size + 1))
 
-    def has(self, sources: Integers, targets: Integers) -> Booleans:
+    def has_links(self, sources: Integers, targets: Integers) -> Booleans:
         """Whether there is a link, for each pair."""
         if not len(self._keys):
             return np.zeros(len(sources), dtype=np.bool_)
@@ -51,16 +52,16 @@ class Subgraph:
 
     def parents(self, node: int) -> Integers:
         """The nodes that link to a node."""
-        return self.sources[self._by_target[self._first[node] : self._first[node + 1]]]
+        return self.sources[self._by_target[self._in_link_starts[node] : self._in_link_starts[node + 1]]]
 
     def propagate(self, marks: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Follows all links once: the bits of every node, or those of the nodes that link to it."""
-        linked = np.flatnonzero(np.diff(self._first))
+        """Follows all links once: ors the bits of every node with those of the nodes that link to it."""
+        linked = np.flatnonzero(np.diff(self._in_link_starts))
         if not len(linked):
             return marks.copy()
-        brought = np.bitwise_or.reduceat(marks[self.sources[self._by_target]], self._first[linked])
+        incoming = np.bitwise_or.reduceat(marks[self.sources[self._by_target]], self._in_link_starts[linked])
         reached = marks.copy()
-        reached[linked] |= brought
+        reached[linked] |= incoming
         return reached
 
 

@@ -1,4 +1,4 @@
-"""The map of a topic: pages of past crawls, tied together so that a crawl that finds one of them finds them all.
+"""The map of a topic: pages of earlier crawls, tied together so that a crawl that finds one of them finds them all.
 
 A tie is a link that the map adds to those of the Web. Some pages are portals, which are all tied to one another; every
 other page is a spoke, tied to one portal.
@@ -19,16 +19,16 @@ from lycosa.vocabulary.records import Url
 
 from .subgraph import Floats, Integers, Links, Subgraph
 
-PORTAL_SHARE, MIN_PORTALS = 0.02, 10  # initial share of portals, and their least number
+PORTAL_SHARE, MIN_PORTALS = 0.02, 10  # initial share of the pages that are portals, and their least number
 Reach = Literal["near", "far", "mixed"]
 REACHES: tuple[Reach, ...] = get_args(Reach)
 Similarity = Callable[[Integers, Integers], Floats]  # of pairs of pages: 0 to 1
-Score = Callable[[Integers, Integers], Floats]  # of pairs of a portal (by rank) and a node (by index)
-REPAIR_ROUNDS = 20  # of random exchanges of ties that break a rule, before the rest is solved exactly
+TieScore = Callable[[Integers, Integers], Floats]  # of pairs of a portal (by rank) and a node (by index)
+REPAIR_ROUNDS = 20  # of random exchanges of ties that break a rule, before the rest is matched exactly
 MAX_IMPROVEMENT_ROUNDS = 60  # of exchanges that raise the score
 MIN_EXCHANGES = 0.001  # of the ties: a round with fewer exchanges is the last
 NEAR, FAIRLY_NEAR = 2, 3  # links to follow from a portal to a page
-MAX_WORDS = 40_000_000  # of 64 bits, for both tables; portals beyond that count as far from everything
+MAX_BITMAP_WORDS = 40_000_000  # of 64 bits, in both tables of `Nearness`; further portals count as far from all pages
 MAX_LINKS = 10_000  # ties of one page; a hostile map may have millions
 
 
@@ -46,7 +46,7 @@ class TopicMap(Struct, frozen=True, dict=True):
     def __len__(self) -> int:
         return len(self.portals) + len(self.portal_of)
 
-    def links_of(self, node: int) -> tuple[int, ...]:
+    def ties_of(self, node: int) -> tuple[int, ...]:
         """The ties of a page: of a portal its spokes and the other portals, of a spoke its portal."""
         if node in self.spokes:
             return self.spokes[node] + tuple(portal for portal in self.portals if portal != node)
@@ -64,17 +64,17 @@ class UrlMap:
             url: tuple(spokes.get(url, ())[:MAX_LINKS]) for url in self.portals
         }
         self.portal_of: Mapping[Url, Url] = {node: portal for portal, nodes in self.spokes.items() for node in nodes}
-        self._places = {url: place for place, url in enumerate(self.portals)}
+        self._index_of = {url: index for index, url in enumerate(self.portals)}
         self.related: frozenset[str] = frozenset(related)
 
     def __len__(self) -> int:
         return len(self.portals) + len(self.portal_of)
 
-    def links_of(self, url: Url) -> tuple[Url, ...]:
+    def ties_of(self, url: Url) -> tuple[Url, ...]:
         """The ties of a page: of a portal its spokes and other portals, at most MAX_LINKS; of a spoke its portal."""
-        place = self._places.get(url)
-        if place is not None:
-            return (self.spokes[url] + self.portals[:place] + self.portals[place + 1 :])[:MAX_LINKS]
+        index = self._index_of.get(url)
+        if index is not None:
+            return (self.spokes[url] + self.portals[:index] + self.portals[index + 1 :])[:MAX_LINKS]
         return (self.portal_of[url],) if url in self.portal_of else ()
 
 
@@ -90,30 +90,30 @@ def crawl_map_from(
 
 
 def draw_map(
-    good: Sequence[int] | NDArray[Any],
+    pages: Sequence[int] | NDArray[Any],
     links: Links,
     *,
     seed: int,
-    share: float = PORTAL_SHARE,
-    fewest: int = MIN_PORTALS,
+    portal_share: float = PORTAL_SHARE,
+    min_portals: int = MIN_PORTALS,
     reach: Reach = "mixed",
     similarity: Similarity | None = None,
 ) -> TopicMap:
     """The map of a topic.
 
-    The pages with the most out-links to other good pages are portals: `share` of all, at least `fewest`. Every other
-    page is tied to one portal, evenly, under two rules: a portal has fewer spokes than out-links (one without out-links
-    has none), and no page is tied to a portal that links to it. While that is impossible, the number of portals is
-    doubled; it ends at the latest when all pages are portals.
+    The pages with the most out-links to other pages of the topic are portals: `portal_share` of all, at least
+    `min_portals`. Every other page is tied to one portal, evenly, under two rules: a portal has fewer spokes than
+    out-links (one without out-links has none), and no page is tied to a portal that links to it. While that is
+    impossible, the number of portals is doubled; it ends at the latest when all pages are portals.
 
-    good: the pages on the topic, by any numbers.
+    pages: the pages on the topic, by any numbers.
     links: hyperlinks; those from or to other pages are ignored.
     reach: "mixed" ties pages to random portals; "near" prefers portals within NEAR or FAIRLY_NEAR links, "far" others.
     similarity: if given, pages are preferably tied to portals that resemble them.
     """
-    graph = Subgraph(good, links)
+    graph = Subgraph(pages, links)
     by_out_links = np.argsort(-graph.out_links, kind="stable")
-    count = max(math.ceil(share * graph.size), fewest, 1)
+    count = max(math.ceil(portal_share * graph.size), min_portals, 1)
     random = np.random.default_rng(seed)
     while True:
         portals = by_out_links[:count]
@@ -124,10 +124,10 @@ def draw_map(
     score = _score(graph, portals, reach, similarity)
     if score is not None:
         ties.improve(score)
-    return _map_of(graph, portals, ties)
+    return _topic_map(graph, portals, ties)
 
 
-def _score(graph: Subgraph, portals: Integers, reach: Reach, similarity: Similarity | None) -> Score | None:
+def _score(graph: Subgraph, portals: Integers, reach: Reach, similarity: Similarity | None) -> TieScore | None:
     if reach not in REACHES:
         raise ValueError(f"no reach {reach!r}; there are {', '.join(REACHES)}")
     sign = {"near": 1.0, "far": -1.0, "mixed": 0.0}[reach]
@@ -146,14 +146,14 @@ def _score(graph: Subgraph, portals: Integers, reach: Reach, similarity: Similar
     return score
 
 
-def _map_of(graph: Subgraph, portals: Integers, ties: "SpokeAssignment") -> TopicMap:
+def _topic_map(graph: Subgraph, portals: Integers, ties: "SpokeAssignment") -> TopicMap:
     order = np.argsort(ties.ranks, kind="stable")
     nodes = graph.nodes[ties.nodes[order]].tolist()
     bounds = np.searchsorted(ties.ranks[order], np.arange(len(portals) + 1)).tolist()
-    names: list[int] = graph.nodes[portals].tolist()
+    numbers: list[int] = graph.nodes[portals].tolist()
     return TopicMap(
-        portals=tuple(names),
-        spokes={name: tuple(nodes[bounds[rank] : bounds[rank + 1]]) for rank, name in enumerate(names)},
+        portals=tuple(numbers),
+        spokes={number: tuple(nodes[bounds[rank] : bounds[rank + 1]]) for rank, number in enumerate(numbers)},
     )
 
 
@@ -170,7 +170,7 @@ class SpokeAssignment:
         self._graph = graph
         self._portals = portals
         self._random = random
-        self._capacity: Integers = np.maximum(graph.out_links[portals] - 1, 0)  # of spokes, by rule 1
+        self._capacity: Integers = np.maximum(graph.out_links[portals] - 1, 0)  # spokes of each portal, by rule 1
         is_portal = np.zeros(graph.size, dtype=np.bool_)
         is_portal[portals] = True
         self.nodes: Integers = np.flatnonzero(~is_portal)
@@ -192,11 +192,11 @@ class SpokeAssignment:
             if not len(wrong):
                 return True
             others = self._random.choice(len(self.nodes), size=len(wrong), replace=False)
-            apart = ~np.isin(others, wrong)  # one node in two exchanges at once could break rule 2 again
-            self._exchange(wrong[apart], others[apart])
-        return self._solve(np.flatnonzero(self._breaks_rule(self.ranks, self.nodes)))
+            is_separate = ~np.isin(others, wrong)  # one node in two exchanges at once could break rule 2 again
+            self._exchange(wrong[is_separate], others[is_separate])
+        return self._match_exactly(np.flatnonzero(self._breaks_rule(self.ranks, self.nodes)))
 
-    def improve(self, score: Score) -> None:
+    def improve(self, score: TieScore) -> None:
         """Raises the sum of scores by exchanging portals between pairs of nodes, as the rules allow.
 
         Each round splits the nodes at random into disjoint pairs, so that all exchanges of a round are independent and
@@ -215,7 +215,7 @@ class SpokeAssignment:
 
     def _breaks_rule(self, ranks: Integers, nodes: Integers) -> NDArray[np.bool_]:
         """Whether the portal links to the node (rule 2), pairwise."""
-        return self._graph.has(self._portals[ranks], nodes)
+        return self._graph.has_links(self._portals[ranks], nodes)
 
     def _exchange(self, some: Integers, others: Integers) -> None:
         """Exchanges the portals of nodes, pairwise, where rule 2 holds for both afterwards."""
@@ -225,7 +225,7 @@ class SpokeAssignment:
         self.ranks[some], self.ranks[others] = self.ranks[others], self.ranks[some]
 
     def _quotas(self) -> Integers:
-        """The number of spokes of each portal: min(capacity, level), with a common level; the remainder is random."""
+        """The number of spokes of each portal: min(capacity, level), with one level; the remainder is random."""
         count, capacity = len(self.nodes), self._capacity
         low, high = 0, count
         while low < high:  # bisection for the highest level at which there are nodes enough
@@ -235,11 +235,11 @@ class SpokeAssignment:
             else:
                 high = level - 1
         quotas = np.minimum(capacity, low)
-        above = self._random.permutation(np.flatnonzero(capacity > low))
-        quotas[above[: count - int(quotas.sum())]] += 1
+        with_room = self._random.permutation(np.flatnonzero(capacity > low))
+        quotas[with_room[: count - int(quotas.sum())]] += 1
         return quotas
 
-    def _solve(self, untied: Integers) -> bool:
+    def _match_exactly(self, untied: Integers) -> bool:
         """Ties the last nodes by augmenting paths; False if some node cannot be tied at all.
 
         As in maximum bipartite matching, an assignment that leaves a node out can be extended if and only if there is
@@ -275,7 +275,7 @@ class SpokeAssignment:
         while queue:
             rank = queue.pop(0)
             if len(tied[rank]) < self._capacity[rank]:
-                self._shift_along(rank, moved, tied)
+                self._apply_path(rank, moved, tied)
                 return True
             for node in sorted(tied[rank]):
                 if not unseen:
@@ -283,8 +283,8 @@ class SpokeAssignment:
                 consider(node)
         return False
 
-    def _shift_along(self, rank: int, moved: dict[int, int], tied: list[set[int]]) -> None:
-        """Moves every node of a path that ends at a portal, from its end back to the node that had no portal."""
+    def _apply_path(self, rank: int, moved: dict[int, int], tied: list[set[int]]) -> None:
+        """Moves every node of an augmenting path, from the portal at its end back to the node that had no portal."""
         while rank >= 0:
             node = moved[rank]
             before = int(self.ranks[node])
@@ -304,8 +304,8 @@ class Nearness:
 
     def __init__(self, graph: Subgraph, portals: Integers):
         self._size = max(1, graph.size)
-        blocks = min(-(-len(portals) // 64), MAX_WORDS // (2 * self._size))
-        self._known = 64 * blocks
+        blocks = min(-(-len(portals) // 64), MAX_BITMAP_WORDS // (2 * self._size))
+        self._covered = 64 * blocks  # portals in the tables
         self._near = np.zeros((blocks, self._size), dtype=np.uint64)
         self._fairly_near = np.zeros_like(self._near)
         for block in range(blocks):
@@ -320,12 +320,12 @@ class Nearness:
             self._fairly_near[block] = marks
 
     def __call__(self, ranks: Integers, nodes: Integers) -> Floats:
-        """Of portals by rank and nodes by index, pairwise."""
+        """The nearness of portals, given by rank, and nodes, given by index, pairwise."""
         nearness = np.zeros(len(ranks), dtype=np.float64)
-        known = ranks < self._known
-        blocks, bits = np.divmod(ranks[known], 64)
+        is_covered = ranks < self._covered
+        blocks, bits = np.divmod(ranks[is_covered], 64)
         for table in (self._near, self._fairly_near):
-            nearness[known] += 0.5 * _bits(table[blocks, nodes[known]], bits)
+            nearness[is_covered] += 0.5 * _bits(table[blocks, nodes[is_covered]], bits)
         return nearness
 
 

@@ -138,7 +138,7 @@ class _Survey:
         self._done = 0  # pages read
 
     def read_pages(self, name: str, collection: Collection, progress: Callable[[int], None]) -> None:
-        for url, at in collection.catalog.found_dead():
+        for url, at in collection.catalog.dead_urls():
             self._dead[url] = max(at, self._dead.get(url, at))
         for row in collection.catalog.pages():
             self._done += 1

@@ -100,12 +100,12 @@ class CrawlState:
                 quotas=self.settings.quotas,
                 blocked=self._steering.blocked,
             )
-            pages, relevant, bytes_kept = catalog.totals()
+            totals = catalog.totals()
             self.status = Status(
-                pages=pages,
-                relevant=relevant,
+                pages=totals.pages,
+                relevant=totals.relevant,
                 pages_since_relevant=catalog.pages_since_relevant(),
-                bytes_kept=bytes_kept,
+                bytes_kept=totals.bytes,
                 began=clock.now(),
             )
 
@@ -183,7 +183,7 @@ class CrawlState:
         for host, until in (catalog.get_state("holds", dict[str, Timestamp]) or {}).items():
             frontier.hold(Host(host), self._at_most_a_day(until))
         frontier.restore_settled(catalog.visited())
-        self._admission.pages.restore(catalog.pages_of_hosts())
+        self._admission.pages.restore(catalog.page_counts_by_host())
         return frontier
 
     def save(self) -> None:
@@ -385,7 +385,7 @@ class CrawlState:
     def forget(self, forgotten: frozenset[int]) -> None:
         """Drops forgotten seeds, counts pages again, and removes skips for quotas, which re-ranking finds again."""
         self._recall.invalidate()
-        self._admission.pages.restore(self._catalog.pages_of_hosts())
+        self._admission.pages.restore(self._catalog.page_counts_by_host())
         self._seeds = [seed for seed in self._seeds if not is_forgotten(seed, forgotten)]
         self._catalog.remove_skips(SkipReason.QUOTA)
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from lycosa import __version__
 from lycosa.collection import Collection, PageRow
 from lycosa.collection.export import COLUMNS, FOLDER_FORMATS, check_format, export_row, exporter_for
-from lycosa.collection.export_folders import About
+from lycosa.collection.export_folders import CollectionInfo
 from lycosa.collection.json_text import replace_surrogates
 from lycosa.collection.queries import Order, Selection
 from lycosa.collection.rows import ExportRow
@@ -122,7 +122,9 @@ def write_export(
     if format in FOLDER_FORMATS:
         if not isinstance(out, Path):
             raise UsageError(f"--format {format} writes a folder: name it with --out")
-        about = About(folder.absolute().name, load_recipe(folder, for_reading=True).topic.text, f"Lycosa {__version__}")
+        about = CollectionInfo(
+            folder.absolute().name, load_recipe(folder, for_reading=True).topic.text, f"Lycosa {__version__}"
+        )
         with _explain_write_errors(out), new_folder(out) as staging:
             FOLDER_FORMATS[format](page_rows, staging, content.columns, about)
     else:

@@ -32,7 +32,7 @@ def open_collection(
     """Opens the collection in a folder."""
     check_collection(folder)
 
-    def searchable(fetch: Fetch, page: Page | None) -> SearchableText:
+    def extract_text(fetch: Fetch, page: Page | None) -> SearchableText:
         page = page or reader(fetch)
         return SearchableText(page.title, page.main, page.language) if page else SearchableText("", "")
 
@@ -41,7 +41,7 @@ def open_collection(
         clock=clock,
         decode=decoded,
         software=f"lycosa/{__version__}",
-        searchable=searchable,
+        extract_text=extract_text,
         writable=writable,
         rebuild=rebuild,
         index_later=index_later,

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from lycosa.collection import Collection
 from lycosa.collection.queries import Queries
-from lycosa.collection.rows import LatestChange, Summary
+from lycosa.collection.rows import ChangeRow, Summary
 from lycosa.frontier.durable import count_waiting
 from lycosa.recipe import load_recipe
 from lycosa.relevance.harvest import harvest_interval
@@ -23,7 +23,7 @@ class Overview(Struct, frozen=True):
 
     facts: Summary
     waiting: int  # URLs
-    changes: list[LatestChange]
+    changes: list[ChangeRow]
     recall: RecallEstimate | None
     is_recall_behind: bool  # whether pages were scored again since it was estimated
     sample: SampleResult | None

@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa.collection import Collection
-from lycosa.collection.event_records import DECODED
+from lycosa.collection.event_records import DECODED_HEADER
 from lycosa.collection.rows import ObservationRow, PageRow
 from lycosa.collection.warc import digest
 from lycosa.vocabulary.clock import Clock
@@ -74,7 +74,7 @@ class RecrawlMemory:
             return replace(fetch, outcome=Outcome.UNCHANGED, body=b"", content=b"", truncated="")
         if stored.content != fetch.content:
             return fetch
-        if stored.header(DECODED) is not None:  # the archive has it decoded
+        if stored.header(DECODED_HEADER) is not None:  # the archive has it decoded
             self._payload_digests[fetch.url] = digest(stored.body)
             return replace(fetch, outcome=Outcome.UNCHANGED, body=b"", content=b"", truncated="")
         return replace(fetch, outcome=Outcome.UNCHANGED)  # the same content in another encoding
@@ -96,7 +96,7 @@ class RecrawlMemory:
 
     def _compare_page(self, visit: Visit, known: _KnownPage) -> Visit:
         assert visit.page is not None
-        stored_links = self._collection.catalog.links_of(known.page.number)
+        stored_links = self._collection.catalog.link_targets(known.page.number)
         targets = dict.fromkeys(link.target for link in visit.page.links)
         if visit.page.digest == known.page.digest and targets.keys() == stored_links and not known.is_gone:
             fetch = replace(visit.fetch, outcome=Outcome.UNCHANGED)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec.structs import replace
 
 from lycosa.collection.collection import Collection
-from lycosa.collection.page_words import MAX_KEPT
-from lycosa.collection.queries import LINKS_OF_CROWDED_SITES
+from lycosa.collection.page_words import MAX_CACHED_PAGES
+from lycosa.collection.queries import SITE_SKIPS_KEY
 from lycosa.reading import Reader
 from lycosa.strategies.base import SupportsRejudge
 from lycosa.vocabulary.contracts import Relevance, Standing
@@ -40,7 +40,7 @@ class Reranker:
         if due == "no":
             return
         if due == "by scores" and isinstance(strategy, SupportsRejudge):
-            pages = self._collection.catalog.page_scores(latest=MAX_KEPT)
+            pages = self._collection.catalog.page_scores(latest=MAX_CACHED_PAGES)
             self.rejudge(strategy, {page.url: page.relevance for page in pages if page.relevance is not None})
         else:
             self.rerank()
@@ -94,8 +94,8 @@ class Reranker:
     def rerank_by_visits(self, visits: Iterable[Visit]) -> None:
         """Rebuilds the frontier as if the strategy had made these visits from the start."""
         state, catalog = self._state, self._collection.catalog
-        if catalog.get_state(LINKS_OF_CROWDED_SITES):
-            catalog.put_state(LINKS_OF_CROWDED_SITES, 0)  # counted again
+        if catalog.get_state(SITE_SKIPS_KEY):
+            catalog.put_state(SITE_SKIPS_KEY, 0)  # counted again
         state.loop.rerank_from_history(state.strategies.make(state.settings), state.seeds, visits)
 
     def _archived_visits(self) -> Iterator[Visit]:

@@ -105,7 +105,7 @@ def _choose_informative(catalog: Queries, size: int, excluded: set[Url]) -> list
 
     top = take(catalog.pages("relevance", limit=_MAX_CONSIDERED), round(_SHARE_OF_TOP * size), "top")
     uncertain = [row for row in catalog.most_uncertain(_MAX_CONSIDERED) if row.url not in excluded]
-    links = {row.url: len(catalog.links_of(row.number)) for row in uncertain}
+    links = {row.url: len(catalog.link_targets(row.number)) for row in uncertain}
 
     def influence(row: PageRow) -> float:
         relevance = row.relevance or 0.0

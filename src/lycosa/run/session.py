@@ -122,8 +122,8 @@ class Session:
         collection, state = self.collection, self.state
         if self._rerank:
             state.restore()
-        if collection.finished_rebuild:
-            self.notify(collection.finished_rebuild)
+        if collection.rebuild_message:
+            self.notify(collection.rebuild_message)
         if collection.index_was_outdated:
             self.notify("the search index was made by an older version: building it again before the next search")
         state.steer()  # the frontier may lack the latest commands

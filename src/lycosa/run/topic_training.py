@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa.collection.events import Scores
-from lycosa.collection.page_words import MAX_KEPT, KeptWords
+from lycosa.collection.page_words import MAX_CACHED_PAGES, CachedWords
 from lycosa.collection.rows import PageScore
 from lycosa.relevance.embedding import builtin_embedding
 from lycosa.relevance.function import code_digest
@@ -213,7 +213,7 @@ class TopicTrainer:
             self._rescore_all(reason)
             judged = session.status.pages
         else:
-            judged = self._rejudge(MAX_KEPT, reason)
+            judged = self._rejudge(MAX_CACHED_PAGES, reason)
         if save:
             session.topic.save(model)  # last: after a kill before here, the next run trains and scores again
         return judged
@@ -322,9 +322,9 @@ class TopicTrainer:
                 if session.topic.has_model
                 else "there was no model of the topic"
             )
-            if self._supports_rejudge() and session.status.pages <= MAX_KEPT and not self._stemming_change:
+            if self._supports_rejudge() and session.status.pages <= MAX_CACHED_PAGES and not self._stemming_change:
                 session.notify(f"{reason}: re-scoring {counted(session.status.pages, 'page')}")
-                self._rejudge(MAX_KEPT, reason)
+                self._rejudge(MAX_CACHED_PAGES, reason)
                 self._save_scoring()
             else:
                 self._rescore_all(self._stemming_change or reason)
@@ -403,7 +403,7 @@ class _CrawledPages:
         self.has_new_pages = self.has_additions = True
         counts = PageCounts.of(page)
         counts = counts.with_vector() if with_vector else counts
-        session.pages.words.put(KeptWords(session.collection.catalog.newest, at, *counts))
+        session.pages.words.put(CachedWords(session.collection.catalog.newest_number, at, *counts))
         topic = session.topic
         if topic.uses_background and number % self._step() == 0 and page.url not in topic.examples.urls:
             self._sample[number] = CountedTerms(page.terms)
@@ -425,7 +425,7 @@ class _CrawledPages:
         self._sample = {number: terms for number, terms in self._sample.items() if number % step == 0}
         if not self._has_earlier_pages:
             examples = self._session.topic.examples.urls
-            for number, url in enumerate(self._session.collection.catalog.every(step), 1):
+            for number, url in enumerate(self._session.collection.catalog.every_nth_url(step), 1):
                 if number * step not in self._sample and url not in examples:
                     self._sample[number * step] = self._session.pages.terms(url) or {}
             self._has_earlier_pages = True
@@ -463,7 +463,7 @@ class _CrawledPages:
             session.notify(
                 f"reading {counted(missing, 'page')} from the archive, once; the next time takes a second or so"
             )
-        kept = session.pages.words.after(rows[0].number - 1) if rows else iter(())
+        kept = session.pages.words.words_after(rows[0].number - 1) if rows else iter(())
         words = next(kept, None)
         for number, url, at, _ in rows:
             while words is not None and words.number < number:
@@ -472,11 +472,11 @@ class _CrawledPages:
                 yield url, PageCounts(words.codes, words.counts, words.vector)
             elif (page := session.pages.page(url)) is not None:
                 counts = PageCounts.of(page).with_vector()
-                session.pages.words.put(KeptWords(number, at, *counts))
+                session.pages.words.put(CachedWords(number, at, *counts))
                 yield url, counts
 
 
-def _has_vector_or_none(words: KeptWords) -> bool:
+def _has_vector_or_none(words: CachedWords) -> bool:
     """Whether a page's vector is valid or not computed yet: a collection may come from somebody else."""
     vector = words.vector
     return not len(vector) or (len(vector) == builtin_embedding().dimensions and bool(np.isfinite(vector).all()))

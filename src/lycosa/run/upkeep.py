@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from lycosa.collection.collection import settle_rebuild
+from lycosa.collection.collection import recover_rebuild
 from lycosa.collection.journal import Maintenance, read_journal, write_journal
 from lycosa.frontier.durable import waiting_urls
 from lycosa.recipe import Recipe, load_recipe
@@ -139,7 +139,7 @@ def finish_upkeep(folder: Path, *, clock: Clock, notify: Notify = lambda line: N
     if upkeep is None:
         return
     if upkeep.task == "rebuild":
-        if message := settle_rebuild(folder):
+        if message := recover_rebuild(folder):
             notify(message)
         return
     try:

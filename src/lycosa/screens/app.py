@@ -32,13 +32,13 @@ from lycosa.vocabulary.errors import LycosaError, RecipeError, UsageError
 from lycosa.vocabulary.text import byte_size, grouped, visible
 
 from . import charts, parameters
-from .comparison import Comparison, Comparisons
-from .crawls import Crawls, prefer_or_block
+from .access_control import FIGURE_POLICY, FORM, STORED_PAGE_POLICY, AccessControl, ScreenAccess
+from .comparison import ComparedPart, Comparison, Comparisons
+from .crawls import Crawls, steer_host
 from .exports import CONTENTS, FORMATS, ExportResponse, Exports, export_view
 from .frontier import FrontierView, frontier_view
-from .gate import FIGURE_POLICY, FORM, STORED_POLICY, Gate, ScreenAccess
 from .library import Library, NoSuchCollectionError
-from .lines import url_of
+from .lines import checked_url
 from .neighbours import neighbours_view
 from .new_collection import create_collection
 from .openapi import LABEL_PATH, ApiError, LabelReply, description
@@ -50,20 +50,20 @@ from .search import ORDERS, PERIODS, SearchView, search_view
 from .studies import Studies
 from .teaching import TeachingQueue
 from .topic_maps import AtlasView, atlas_list, atlas_of, atlas_view, citations_picture, map_picture
-from .versions import versions_view
+from .versions import VersionsView, versions_view
 
 T = TypeVar("T")
-_THREADS = 4  # that read collections at a time
+_MAX_THREADS = 4  # that read collections at a time
 _STATIC = {"screens.css": "text/css", "screens.js": "text/javascript", "icon.svg": "image/svg+xml"}
-_MAX_METRICS = 500  # collections
-_MAX_NAMES = 500  # of collections to choose from
-_BETWEEN_EVENTS = 1.5  # seconds
-_EVENTS = 2_400  # of one connection: an hour; browsers connect again
+_MAX_METRICS_COLLECTIONS = 500  # collections
+_MAX_CHOICES = 500  # collections to choose from
+_EVENT_INTERVAL = 1.5  # seconds
+_MAX_EVENTS = 2_400  # of one connection, which then ends after an hour; browsers connect again
 _MAX_STREAMS = 24  # connections that wait for events
-_INDEX_INTERVAL = 30.0  # seconds, at most
+_INDEX_INTERVAL = 30.0  # seconds at least between two updates of the search index of a collection
 
 
-def make_app(library: Library, access: ScreenAccess, *, token: str = "", crawls: Crawls | None = None) -> Gate:
+def make_app(library: Library, access: ScreenAccess, *, token: str = "", crawls: Crawls | None = None) -> AccessControl:
     """The whole application, with access control."""
     screens = Screens(library, access, crawls or Crawls())
     routes = [
@@ -115,9 +115,9 @@ def make_app(library: Library, access: ScreenAccess, *, token: str = "", crawls:
         Route("/static/{file}", screens.static),
     ]
     app = Starlette(routes=routes, exception_handlers={LycosaError: screens.failure, HTTPException: screens.failure})
-    gate = Gate(app, access, token=token)
-    screens.use(gate)
-    return gate
+    application = AccessControl(app, access, token=token)
+    screens.set_form_token(application.form_token)
+    return application
 
 
 class Screens:
@@ -133,7 +133,7 @@ class Screens:
         self._crawls = crawls
         self._streams = 0
         self._queues: dict[Path, TeachingQueue] = {}
-        self._indexing: dict[Path, tuple[float, asyncio.Task[None]]] = {}  # when it began
+        self._indexing: dict[Path, tuple[float, asyncio.Task[None]]] = {}  # with when it began
         self._limiter: anyio.CapacityLimiter | None = None
         self._files = {name: (files(__package__) / "static" / name).read_bytes() for name in _STATIC}
         self._templates = jinja2.Environment(
@@ -149,8 +149,8 @@ class Screens:
             "percent": _percent,
             "size": byte_size,
             "moment": _moment,
-            "marked": _highlighted,
-            "web": _safe_link,
+            "highlighted": _highlighted,
+            "safe_link": _safe_link,
             "query_with": _query_with,
             "query_without": _query_without,
         }
@@ -164,101 +164,102 @@ class Screens:
             "root": library.root.name,
             "single": library.is_single,
             "read_only": access.read_only,
-            "reached": _audience(access),
+            "audience": _audience(access),
             "orders": ORDERS,
             "periods": PERIODS,
             "formats": {name: title for name, (title, _) in FORMATS.items()},
             "contents": CONTENTS,
         }
 
-    def use(self, gate: Gate) -> None:
-        self._templates.globals["form_token"] = gate.form_token
+    def set_form_token(self, token: str) -> None:
+        """Sets the token that every form of a template sends back."""
+        self._templates.globals["form_token"] = token
 
-    async def _threaded(self, function: Callable[..., T], *arguments: Any, **keywords: Any) -> T:
+    async def _in_thread(self, function: Callable[..., T], *arguments: Any, **keywords: Any) -> T:
         if self._limiter is None:
-            self._limiter = anyio.CapacityLimiter(_THREADS)
+            self._limiter = anyio.CapacityLimiter(_MAX_THREADS)
         return await run_sync(partial(function, *arguments, **keywords), limiter=self._limiter)
 
     def _render(self, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
         return HTMLResponse(self._templates.get_template(template).render(**values), status)
 
-    # ------------------------------------------------------------ screens
+    # ------------------------------------------------------------ HTML
 
     async def collections(self, request: Request) -> Response:
-        found = await self._threaded(self._cards, parameters.page(request))
-        atlases = await self._threaded(atlas_list, self._library)
-        studies = await self._threaded(self._studies.page, 1)
-        return self._render("collections.html", view=found, atlases=len(atlases.atlases), studies=studies.total)
+        view = await self._in_thread(self._cards, parameters.page(request))
+        atlases = await self._in_thread(atlas_list, self._library)
+        studies = await self._in_thread(self._studies.page, 1)
+        return self._render("collections.html", view=view, atlases=len(atlases.atlases), studies=studies.total)
 
     async def collection(self, request: Request) -> Response:
         name = request.path_params["name"]
         folder = self._library.folder(name)
-        card = await self._threaded(self._card, name)
+        card = await self._in_thread(self._card, name)
         if card.problem:
             return self._render("problem.html", card=card, name=name, tab="overview")
-        found = await self._threaded(self._overviews.collection, name, folder)
-        atlas = await self._threaded(atlas_of, self._library, folder)
+        view = await self._in_thread(self._overviews.collection, name, folder)
+        atlas = await self._in_thread(atlas_of, self._library, folder)
         has_peers = is_configured(folder) and not self._access.read_only
-        return self._render("collection.html", view=found, name=name, tab="overview", atlas=atlas, has_peers=has_peers)
+        return self._render("collection.html", view=view, name=name, tab="overview", atlas=atlas, has_peers=has_peers)
 
     async def search(self, request: Request) -> Response:
-        found = await self._search(request, is_typed="typed" in request.query_params)
+        view = await self._search(request, is_typed="typed" in request.query_params)
         template = "results.html" if "part" in request.query_params else "search.html"
-        return self._render(template, view=found, name=request.path_params["name"], tab="search")
+        return self._render(template, view=view, name=request.path_params["name"], tab="search")
 
     async def page(self, request: Request) -> Response:
         folder = self._library.folder(request.path_params["name"])
-        found = await self._threaded(page_view, folder, parameters.url(request))
-        name, said = request.path_params["name"], _STATUS_MESSAGES.get(request.query_params.get("said", ""), "")
-        status = 404 if found.state == "unknown" else 200
-        return self._render("page.html", status=status, view=found, name=name, tab="search", said=said)
+        view = await self._in_thread(page_view, folder, parameters.url(request))
+        name, message = request.path_params["name"], _LABEL_MESSAGES.get(request.query_params.get("label", ""), "")
+        status = 404 if view.state == "unknown" else 200
+        return self._render("page.html", status=status, view=view, name=name, tab="search", message=message)
 
     async def stored(self, request: Request) -> Response:
         """The stored copy of a page, for a sandboxed frame: opaque origin, no scripts, requests or cookies."""
         folder = self._library.folder(request.path_params["name"])
-        html = await self._threaded(stored_html, folder, parameters.url(request), parameters.whole(request, "look"))
+        html = await self._in_thread(stored_html, folder, parameters.url(request), parameters.integer(request, "look"))
         headers = {
-            "Content-Security-Policy": STORED_POLICY,
+            "Content-Security-Policy": STORED_PAGE_POLICY,
             "X-Frame-Options": "SAMEORIGIN",
             "Referrer-Policy": "no-referrer",
         }
         return HTMLResponse(html.encode("utf-8", "replace"), headers=headers)
 
     async def frontier(self, request: Request) -> Response:
-        found = await self._frontier(request)
-        return self._render("frontier.html", view=found, name=request.path_params["name"], tab="frontier")
+        view = await self._frontier(request)
+        return self._render("frontier.html", view=view, name=request.path_params["name"], tab="frontier")
 
     async def versions(self, request: Request) -> Response:
-        found = await self._of_page(request, versions_view)
-        return self._render("versions.html", view=found, name=request.path_params["name"], tab="search")
+        view = await self._versions(request)
+        return self._render("versions.html", view=view, name=request.path_params["name"], tab="search")
 
     async def neighbours(self, request: Request) -> Response:
         folder = self._library.folder(request.path_params["name"])
-        found = await self._threaded(neighbours_view, folder, parameters.url(request))
-        return self._render("neighbours.html", view=found, name=request.path_params["name"], tab="search")
+        view = await self._in_thread(neighbours_view, folder, parameters.url(request))
+        return self._render("neighbours.html", view=view, name=request.path_params["name"], tab="search")
 
     async def refresh(self, request: Request) -> Response:
         name = request.path_params["name"]
-        found = await self._refresh(request)
+        view = await self._refresh(request)
         problem = self._failure_output(self._library.folder(name))
-        return self._render("refresh.html", view=found, name=name, tab="refresh", problem=problem)
+        return self._render("refresh.html", view=view, name=name, tab="refresh", problem=problem)
 
     async def start_refresh(self, request: Request) -> Response:
         name, form = request.path_params["name"], request.scope[FORM]
         folder = self._library.folder(name)
-        await self._threaded(self._crawls.refresh, folder, form.get("requests", ""), form.get("expand", ""))
-        return self._back(name, "refresh")
+        await self._in_thread(self._crawls.refresh, folder, form.get("requests", ""), form.get("expand", ""))
+        return self._redirect_to(name, "refresh")
 
     async def export(self, request: Request) -> Response:
         name = request.path_params["name"]
         asked = parameters.export_request(request)
-        found = await self._threaded(export_view, self._library.folder(name), asked)
-        return self._render("export.html", view=found, name=name, tab="export")
+        view = await self._in_thread(export_view, self._library.folder(name), asked)
+        return self._render("export.html", view=view, name=name, tab="export")
 
     async def export_file(self, request: Request) -> Response:
         """Pages as a download."""
         name, asked = request.path_params["name"], parameters.export_request(request)
-        stream = await self._threaded(self._exports.open, self._library.folder(name), asked)
+        stream = await self._in_thread(self._exports.open, self._library.folder(name), asked)
         return ExportResponse(stream, name, asked)
 
     async def peers(self, request: Request) -> Response:
@@ -268,44 +269,44 @@ class Screens:
         return await self._peers(request.path_params["name"], request.scope[FORM].get("q", "")[:1_000])
 
     async def compare(self, request: Request) -> Response:
-        found = await self._comparison(request)
-        names = self._library.names()[:_MAX_NAMES]
-        return self._render("compare.html", view=found, names=names)
+        view = await self._comparison(request)
+        names = self._library.names()[:_MAX_CHOICES]
+        return self._render("compare.html", view=view, names=names)
 
     async def atlases(self, request: Request) -> Response:
-        return self._render("atlases.html", view=await self._threaded(atlas_list, self._library))
+        return self._render("atlases.html", view=await self._in_thread(atlas_list, self._library))
 
     async def atlas(self, request: Request) -> Response:
-        found = await self._atlas(request)
-        pictures = Markup(map_picture(found)), Markup(citations_picture(found))
-        return self._render("atlas.html", view=found, picture=pictures[0], citations=pictures[1])
+        view = await self._atlas(request)
+        pictures = Markup(map_picture(view)), Markup(citations_picture(view))
+        return self._render("atlas.html", view=view, picture=pictures[0], citations=pictures[1])
 
     async def studies(self, request: Request) -> Response:
-        return self._render("studies.html", view=await self._threaded(self._studies.page, parameters.page(request)))
+        return self._render("studies.html", view=await self._in_thread(self._studies.page, parameters.page(request)))
 
     async def study(self, request: Request) -> Response:
-        return self._render("study.html", view=await self._threaded(self._studies.study, request.path_params["path"]))
+        return self._render("study.html", view=await self._in_thread(self._studies.study, request.path_params["path"]))
 
     async def figure(self, request: Request) -> Response:
         """A figure of a study, for an <img>: scripts in it do not run, and it loads nothing."""
         path, _, name = request.path_params["path"].rpartition("/")
-        svg = await self._threaded(self._studies.figure, path, name)
+        svg = await self._in_thread(self._studies.figure, path, name)
         return Response(svg, media_type="image/svg+xml", headers={"Content-Security-Policy": FIGURE_POLICY})
 
     async def crawl(self, request: Request) -> Response:
         name = request.path_params["name"]
         folder = self._library.folder(name)
-        found = await self._threaded(self._live, name, folder)
-        return self._render("crawl.html", view=found, name=name, tab="crawl", problem=self._failure_output(folder))
+        view = await self._in_thread(self._live, name, folder)
+        return self._render("crawl.html", view=view, name=name, tab="crawl", problem=self._failure_output(folder))
 
     async def steer_crawl(self, request: Request) -> Response:
         name, form = request.path_params["name"], request.scope[FORM]
         folder, action = self._library.folder(name), form.get("action", "")
         if action == "start":
-            await self._threaded(self._crawls.start, folder, form.get("pages", ""))
+            await self._in_thread(self._crawls.start, folder, form.get("pages", ""))
         else:
-            await self._threaded(self._crawls.steer, folder, action, form.get("pages", ""))
-        return self._back(name, "crawl")
+            await self._in_thread(self._crawls.steer, folder, action, form.get("pages", ""))
+        return self._redirect_to(name, "crawl")
 
     async def events(self, request: Request) -> Response:
         """The live part of the crawl's screen, by server-sent events; a single event with the parameter `once`."""
@@ -324,36 +325,36 @@ class Screens:
                 self._streams -= 1
 
         async def events() -> AsyncIterator[bytes]:
-            before = ""
-            for _ in range(1 if "once" in request.query_params else _EVENTS):
+            last_html = ""
+            for _ in range(1 if "once" in request.query_params else _MAX_EVENTS):
                 try:
-                    view = await self._threaded(self._live, name, folder)
+                    view = await self._in_thread(self._live, name, folder)
                     html = self._templates.get_template("live.html").render(view=view, name=name)
                 except LycosaError as error:
                     message = self._message(error)
                     html = self._templates.get_template("failure_part.html").render(message=message)
-                yield b"data: " + msgspec.json.encode(html) + b"\n\n" if html != before else b": as before\n\n"
-                before = html
-                await anyio.sleep(_BETWEEN_EVENTS if "once" not in request.query_params else 0)
+                yield b"data: " + msgspec.json.encode(html) + b"\n\n" if html != last_html else b": as before\n\n"
+                last_html = html
+                await anyio.sleep(_EVENT_INTERVAL if "once" not in request.query_params else 0)
 
         return StreamingResponse(stream(), media_type="text/event-stream")
 
     async def teach(self, request: Request) -> Response:
         name = request.path_params["name"]
-        found = await self._threaded(self._queue(self._library.folder(name)).view)
-        return self._render("teach.html", view=found, name=name, tab="teach")
+        view = await self._in_thread(self._queue(self._library.folder(name)).view)
+        return self._render("teach.html", view=view, name=name, tab="teach")
 
     async def answer(self, request: Request) -> Response:
         name, form = request.path_params["name"], request.scope[FORM]
         queue = self._queue(self._library.folder(name))
-        await self._threaded(queue.answer, form.get("url", ""), form.get("answer", ""))
-        return self._back(name, "teach")
+        await self._in_thread(queue.answer, form.get("url", ""), form.get("answer", ""))
+        return self._redirect_to(name, "teach")
 
     async def steer(self, request: Request) -> Response:
         name, form = request.path_params["name"], request.scope[FORM]
         folder = self._library.folder(name)
-        await self._threaded(prefer_or_block, folder, form.get("action", ""), form.get("what", ""))
-        return self._back(name, "frontier")
+        await self._in_thread(steer_host, folder, form.get("action", ""), form.get("what", ""))
+        return self._redirect_to(name, "frontier")
 
     async def new(self, request: Request) -> Response:
         return self._render("new.html", form={}, problem="")
@@ -361,65 +362,65 @@ class Screens:
     async def create(self, request: Request) -> Response:
         form = request.scope[FORM]
         try:
-            name = await self._threaded(create_collection, self._library, form)
+            name = await self._in_thread(create_collection, self._library, form)
         except LycosaError as error:
             message = self._message(error)
             return self._render("new.html", status=400, form=form, problem=message)
-        return self._back(name, "crawl")
+        return self._redirect_to(name, "crawl")
 
     async def label(self, request: Request) -> Response:
         reply = await self._label(request)
         name = self._templates.filters["urlencode"](request.path_params["name"])
         url = self._templates.filters["urlencode"](reply.url)
-        said = "waits" if reply.judged is None else "learnt"
-        return RedirectResponse(f"/c/{name}/page?url={url}&said={said}", 303)
+        effect = "waits" if reply.judged is None else "learnt"
+        return RedirectResponse(f"/c/{name}/page?url={url}&label={effect}", 303)
 
-    # ------------------------------------------------------------ for programs
+    # ------------------------------------------------------------ JSON, for programs
 
     async def api_collections(self, request: Request) -> Response:
-        return _json(await self._threaded(self._cards, parameters.page(request)))
+        return _json(await self._in_thread(self._cards, parameters.page(request)))
 
     async def api_collection(self, request: Request) -> Response:
         name = request.path_params["name"]
-        return _json(await self._threaded(self._overviews.collection, name, self._library.folder(name)))
+        return _json(await self._in_thread(self._overviews.collection, name, self._library.folder(name)))
 
     async def api_search(self, request: Request) -> Response:
         return _json(await self._search(request))
 
     async def api_page(self, request: Request) -> Response:
         folder = self._library.folder(request.path_params["name"])
-        return _json(await self._threaded(page_view, folder, parameters.url(request)))
+        return _json(await self._in_thread(page_view, folder, parameters.url(request)))
 
     async def api_frontier(self, request: Request) -> Response:
         return _json(await self._frontier(request))
 
     async def api_versions(self, request: Request) -> Response:
-        return _json(await self._of_page(request, versions_view))
+        return _json(await self._versions(request))
 
     async def api_neighbours(self, request: Request) -> Response:
         folder = self._library.folder(request.path_params["name"])
-        return _json(await self._threaded(neighbours_view, folder, parameters.url(request)))
+        return _json(await self._in_thread(neighbours_view, folder, parameters.url(request)))
 
     async def api_refresh(self, request: Request) -> Response:
         return _json(await self._refresh(request))
 
     async def api_compare(self, request: Request) -> Response:
-        found = await self._comparison(request)
-        if found is None:
+        view = await self._comparison(request)
+        if view is None:
             raise UsageError("which two? give one and other, the names of collections")
-        return _json(found)
+        return _json(view)
 
     async def api_atlases(self, request: Request) -> Response:
-        return _json(await self._threaded(atlas_list, self._library))
+        return _json(await self._in_thread(atlas_list, self._library))
 
     async def api_atlas(self, request: Request) -> Response:
         return _json(await self._atlas(request))
 
     async def api_studies(self, request: Request) -> Response:
-        return _json(await self._threaded(self._studies.page, parameters.page(request)))
+        return _json(await self._in_thread(self._studies.page, parameters.page(request)))
 
     async def api_study(self, request: Request) -> Response:
-        return _json(await self._threaded(self._studies.study, request.path_params["path"]))
+        return _json(await self._in_thread(self._studies.study, request.path_params["path"]))
 
     async def api_label(self, request: Request) -> Response:
         return _json(await self._label(request))
@@ -428,7 +429,7 @@ class Screens:
         return _json(description())
 
     async def metrics(self, request: Request) -> Response:
-        cards = await self._threaded(self._all_cards)
+        cards = await self._in_thread(self._all_cards)
         return Response(metrics_text(cards), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def static(self, request: Request) -> Response:
@@ -453,24 +454,24 @@ class Screens:
             return self._render("failure_part.html", status=status, message=message)
         return self._render("failure.html", status=status, message=message)
 
-    # ------------------------------------------------------------ parts
+    # ------------------------------------------------------------ shared by HTML and JSON
 
     def _message(self, error: Exception) -> str:
         """The message of an error; one that could quote a recipe is hidden from anonymous readers."""
-        if self._access.is_open and (isinstance(error, RecipeError) or not isinstance(error, UsageError)):
-            return _UNREADABLE
+        if self._access.is_public and (isinstance(error, RecipeError) or not isinstance(error, UsageError)):
+            return _REDACTED
         return visible(str(error).replace(f"{self._library.root}/", ""), 500)
 
-    def _back(self, name: str, screen: str) -> Response:
+    def _redirect_to(self, name: str, screen: str) -> Response:
         return RedirectResponse(f"/c/{self._templates.filters['urlencode'](name)}/{screen}", 303)
 
     def _failure_output(self, folder: Path) -> str:
-        return "" if self._access.is_open else self._crawls.failure_output(folder)
+        return "" if self._access.is_public else self._crawls.failure_output(folder)
 
-    async def _of_page(self, request: Request, view: Callable[..., T]) -> T:
+    async def _versions(self, request: Request) -> VersionsView:
         folder = self._library.folder(request.path_params["name"])
-        old, new = (parameters.whole(request, name) for name in ("old", "new"))
-        return await self._threaded(view, folder, parameters.url(request), old, new)
+        old, new = (parameters.integer(request, name) for name in ("old", "new"))
+        return await self._in_thread(versions_view, folder, parameters.url(request), old, new)
 
     async def _refresh(self, request: Request) -> RefreshView:
         folder = self._library.folder(request.path_params["name"])
@@ -480,33 +481,34 @@ class Screens:
                 folder,
                 self._crawls.figures(folder)[0],
                 is_starting=self._crawls.is_starting(folder),
-                run=parameters.whole(request, "run"),
+                run=parameters.integer(request, "run"),
                 kind=parameters.text(request, "kind", 20),
                 page=parameters.page(request),
             )
 
-        return await self._threaded(view)
+        return await self._in_thread(view)
 
     async def _peers(self, name: str, query: str) -> Response:
         folder = self._library.folder(name)
         if self._access.read_only:
             raise UsageError("read-only screens ask no peers")
-        found = await self._threaded(peers_view, folder, query)
-        return self._render("peers.html", view=found, name=name, tab="overview")
+        view = await self._in_thread(peers_view, folder, query)
+        return self._render("peers.html", view=view, name=name, tab="overview")
 
     async def _comparison(self, request: Request) -> Comparison | None:
         """The comparison of the two requested sides; None unless both are named."""
-        sides = []
+        parts = []
         for side in ("one", "other"):
             name = parameters.text(request, side)
             if not name:
                 return None
-            sides.append((name, self._library.folder(name), parameters.whole(request, f"{side}_run")))
-        return await self._threaded(self._comparisons.compare, *sides)
+            run = parameters.integer(request, f"{side}_run")
+            parts.append(ComparedPart(name, self._library.folder(name), run))
+        return await self._in_thread(self._comparisons.compare, *parts)
 
     async def _atlas(self, request: Request) -> AtlasView:
         topic = parameters.text(request, "topic")
-        return await self._threaded(atlas_view, self._library, request.path_params["file"], topic)
+        return await self._in_thread(atlas_view, self._library, request.path_params["file"], topic)
 
     def _live(self, name: str, folder: Path) -> LiveView:
         figures, speed = self._crawls.figures(folder)
@@ -517,73 +519,73 @@ class Screens:
         return self._queues.setdefault(folder, TeachingQueue(folder))
 
     def _cards(self, page: int) -> CollectionList:
-        found = self._overviews.cards({name: self._library.folder(name) for name in self._library.names()}, page)
-        return replace(found, collections=[self._redacted(card) for card in found.collections])
+        view = self._overviews.cards({name: self._library.folder(name) for name in self._library.names()}, page)
+        return replace(view, collections=[self._redacted(card) for card in view.collections])
 
     def _card(self, name: str) -> CollectionCard:
         return self._redacted(self._overviews.card(name, self._library.folder(name)))
 
     def _redacted(self, card: CollectionCard) -> CollectionCard:
         """A card for display: an error that could quote the recipe is hidden from anonymous readers."""
-        return replace(card, problem=_UNREADABLE) if card.problem and self._access.is_open else card
+        return replace(card, problem=_REDACTED) if card.problem and self._access.is_public else card
 
     def _all_cards(self) -> list[CollectionCard]:
-        return [self._card(name) for name in self._library.names()[:_MAX_METRICS]]
+        return [self._card(name) for name in self._library.names()[:_MAX_METRICS_COLLECTIONS]]
 
     async def _search(self, request: Request, *, is_typed: bool = False) -> SearchView:
         folder, asked = self._library.folder(request.path_params["name"]), parameters.search_request(request)
-        found = await self._threaded(search_view, folder, asked, now=time.time(), is_typed=is_typed)
-        if found.not_indexed and not self._access.read_only:
-            self._index_later(folder)
-        return found
+        view = await self._in_thread(search_view, folder, asked, now=time.time(), is_typed=is_typed)
+        if view.not_indexed and not self._access.read_only:
+            self._update_index_in_background(folder)
+        return view
 
-    def _index_later(self, folder: Path) -> None:
+    def _update_index_in_background(self, folder: Path) -> None:
         """Adds the pages that a crawl left out to the search index, in the background; fails while a crawl runs."""
         began, task = self._indexing.get(folder, (-math.inf, None))
         if (task is None or task.done()) and time.monotonic() - began > _INDEX_INTERVAL:
-            adding = self._threaded(bring_index_up_to_date, folder, notify=lambda line: None)
-            self._indexing[folder] = time.monotonic(), asyncio.create_task(adding)
+            update = self._in_thread(bring_index_up_to_date, folder, notify=lambda line: None)
+            self._indexing[folder] = time.monotonic(), asyncio.create_task(update)
 
     async def _frontier(self, request: Request) -> FrontierView:
         folder = self._library.folder(request.path_params["name"])
         host = parameters.text(request, "host").lower()
-        return await self._threaded(frontier_view, folder, host=host, page=parameters.page(request))
+        return await self._in_thread(frontier_view, folder, host=host, page=parameters.page(request))
 
     async def _label(self, request: Request) -> LabelReply:
         folder, form = self._library.folder(request.path_params["name"]), request.scope[FORM]
         label = form.get("label", "")
         if label not in ("good", "bad"):
             raise UsageError("a label is good or bad")
-        url = url_of(form.get("url", ""))
+        url = checked_url(form.get("url", ""))
 
         def learn() -> int | None:
             require_trust(folder)
             return label_pages(folder, {url: label == "good"}, notify=lambda line: None).judged
 
-        return LabelReply(url, label, await self._threaded(learn))
+        return LabelReply(url, label, await self._in_thread(learn))
 
 
-_STATUS_MESSAGES = {
+_LABEL_MESSAGES = {  # by the effect of a label
     "learnt": "Saved. The model has learnt from it, and the pages are judged again.",
     "waits": "Saved. The next crawl trains the model with it.",
 }
 
 
-_UNREADABLE = "This cannot be shown here."
+_REDACTED = "This cannot be shown here."
 
 
-def _json(answer: Any, status: int = 200) -> Response:
-    return Response(msgspec.json.encode(answer), status, media_type="application/json")
+def _json(view: Any, status: int = 200) -> Response:
+    return Response(msgspec.json.encode(view), status, media_type="application/json")
 
 
 def _audience(access: ScreenAccess) -> str:
     """Who can read the screens, for the footer."""
-    if access.is_open:
+    if access.is_public:
         return "published, read-only"
     return "behind a password" if access.password else "this machine only"
 
 
-# ---------------------------------------------------------------- in templates
+# ---------------------------------------------------------------- filters of templates
 
 
 def _without_controls(value: Any) -> Any:
@@ -594,7 +596,7 @@ def _without_controls(value: Any) -> Any:
 
 
 def _safe_link(url: str) -> str:
-    """A URL that is safe in a link: http or https; otherwise empty."""
+    """A URL that is safe in a link: http or https; otherwise #."""
     return url if url.startswith(("http://", "https://")) else "#"
 
 
@@ -613,8 +615,8 @@ def _query_without(asked: Mapping[str, str], name: str) -> str:
     return urlencode({key: each for key, each in asked.items() if each and key != name})
 
 
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{share:.0%}"
+def _percent(fraction: float | None) -> str:
+    return "–" if fraction is None else f"{fraction:.0%}"
 
 
 def _moment(at: float | None) -> str:

@@ -9,7 +9,7 @@ from lycosa.run.reasons import Factor
 
 _WIDTH, _HEIGHT = 760.0, 240.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 10.0, 10.0, 28.0
-_BAR = 3.0  # log odds that fill half the width of a bar of factors
+_FULL_BAR = 3.0  # log odds of a factor whose bar has the full length
 
 
 def sparkline(shares: Sequence[float]) -> Markup:
@@ -85,14 +85,14 @@ def overlap_bar(only_one: int, both: int, only_other: int) -> Markup:
 
 
 def factor_bars(factors: Sequence[Factor]) -> Markup:
-    """The parts of a score: what raises the odds to the right, what lowers them to the left."""
+    """The factors of a priority as bars: to the right those that raise the odds, to the left those that lower them."""
     shown = [each for each in factors if abs(each.log_odds) >= 0.005][:10]
     if not shown:
         return Markup("")
     zero = 60.0 if any(each.log_odds < 0 for each in shown) else 1.0
     rows = []
     for each in shown:
-        length = max(1.0, min(1.0, abs(each.log_odds) / _BAR) * 58)
+        length = max(1.0, min(1.0, abs(each.log_odds) / _FULL_BAR) * 58)
         x, kind = (zero, "up") if each.log_odds > 0 else (zero - length, "down")
         bar = f'<rect class="{kind}" x="{x:.1f}" y="1" width="{length:.1f}" height="12" rx="2"/>'
         axis = f'<line class="grid" x1="{zero:g}" x2="{zero:g}" y1="0" y2="14"/>'

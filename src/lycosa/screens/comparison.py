@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from heapq import heappush, heappushpop
 from pathlib import Path
 from threading import Lock
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -20,10 +21,18 @@ from .overviews import harvest_points, stamp_of
 
 MAX_ONLY_PAGES = 20  # pages named that only one side has
 MAX_RUNS = 50  # the latest of a collection that can be chosen
-_MAX_KEPT = 16  # comparisons
+_MAX_CACHED = 16  # comparisons
 _END = 1 << 62  # a number that no page has
 
-Sighting = tuple[Url, float | None]  # URL and relevance
+ScoredUrl = tuple[Url, float | None]  # with its relevance
+
+
+class ComparedPart(NamedTuple):
+    """A collection, or one run of it."""
+
+    name: str
+    folder: Path
+    run: int | None  # number of the run, from 1; None for all
 
 
 class ComparedRun(Struct, frozen=True):
@@ -72,18 +81,18 @@ class Comparisons:
     """Compares collections; results are cached until a collection changes."""
 
     def __init__(self) -> None:
-        self._kept: dict[object, Comparison] = {}
+        self._cache: dict[object, Comparison] = {}
         self._lock = Lock()
 
-    def compare(self, one: tuple[str, Path, int | None], other: tuple[str, Path, int | None]) -> Comparison:
-        """Compares two collections, given by name and folder, or a run of each, given by number."""
-        key = (one, other, str(stamp_of(one[1])), str(stamp_of(other[1])))
+    def compare(self, one: ComparedPart, other: ComparedPart) -> Comparison:
+        """Compares two collections, or runs of them."""
+        key = (one, other, str(stamp_of(one.folder)), str(stamp_of(other.folder)))
         with self._lock:  # one at a time: each reads two catalogs through
-            if key not in self._kept:
-                while len(self._kept) >= _MAX_KEPT:
-                    self._kept.pop(next(iter(self._kept)))
-                self._kept[key] = _compare(one, other)
-            return self._kept[key]
+            if key not in self._cache:
+                while len(self._cache) >= _MAX_CACHED:
+                    self._cache.pop(next(iter(self._cache)))
+                self._cache[key] = _compare(one, other)
+            return self._cache[key]
 
 
 class _Tally:
@@ -102,59 +111,59 @@ class _Tally:
         if is_only_here:
             self.only += 1
             self.only_relevant += is_relevant
-            put = heappush if len(self._best) < MAX_ONLY_PAGES else heappushpop
-            put(self._best, (relevance or 0.0, url))
+            push = heappush if len(self._best) < MAX_ONLY_PAGES else heappushpop
+            push(self._best, (relevance or 0.0, url))
 
     def best(self) -> list[Url]:
         return [url for _, url in sorted(self._best, key=lambda each: (-each[0], each[1]))]
 
 
-def _compare(one: tuple[str, Path, int | None], other: tuple[str, Path, int | None]) -> Comparison:
+def _compare(one: ComparedPart, other: ComparedPart) -> Comparison:
     with ExitStack() as stack:
-        opened = [stack.enter_context(open_for_reading(folder)) for _, folder, _ in (one, other)]
-        ranges = [_range(collection, run) for collection, (_, _, run) in zip(opened, (one, other), strict=True)]
+        opened = [stack.enter_context(open_for_reading(part.folder)) for part in (one, other)]
+        ranges = [_page_range(collection, part.run) for collection, part in zip(opened, (one, other), strict=True)]
         streams = [
             collection.catalog.in_url_order(first=first, before=before)
             for collection, (first, before) in zip(opened, ranges, strict=True)
         ]
         tallies = _Tally(), _Tally()
         both = both_relevant = 0
-        for mine, theirs in merged(*streams):
-            if mine is not None:
-                tallies[0].add(*mine, is_only_here=theirs is None)
-            if theirs is not None:
-                tallies[1].add(*theirs, is_only_here=mine is None)
-            if mine is not None and theirs is not None:
+        for from_one, from_other in merged(*streams):
+            if from_one is not None:
+                tallies[0].add(*from_one, is_only_here=from_other is None)
+            if from_other is not None:
+                tallies[1].add(*from_other, is_only_here=from_one is None)
+            if from_one is not None and from_other is not None:
                 both += 1
-                both_relevant += max(mine[1] or 0.0, theirs[1] or 0.0) >= RELEVANT
+                both_relevant += max(from_one[1] or 0.0, from_other[1] or 0.0) >= RELEVANT
         sides = [
-            _side(name, run, collection, numbers, tally)
-            for (name, _, run), collection, numbers, tally in zip((one, other), opened, ranges, tallies, strict=True)
+            _side(part.name, part.run, collection, page_range, tally)
+            for part, collection, page_range, tally in zip((one, other), opened, ranges, tallies, strict=True)
         ]
     either = sides[0].pages + sides[1].pages - both
     return Comparison(sides[0], sides[1], both, both_relevant, both / either if either else 0.0)
 
 
-def merged(one: Iterator[Sighting], other: Iterator[Sighting]) -> Iterator[tuple[Sighting | None, Sighting | None]]:
+def merged(one: Iterator[ScoredUrl], other: Iterator[ScoredUrl]) -> Iterator[tuple[ScoredUrl | None, ScoredUrl | None]]:
     """Pairs the entries of two streams that are in the order of their URLs.
 
     >>> list(merged(iter([("a", 1.0), ("b", 0.5)]), iter([("b", 0.2), ("c", 0.1)])))
     [(('a', 1.0), None), (('b', 0.5), ('b', 0.2)), (None, ('c', 0.1))]
     """
-    mine, theirs = next(one, None), next(other, None)
-    while mine is not None or theirs is not None:
-        if theirs is None or (mine is not None and mine[0] < theirs[0]):
-            yield mine, None
-            mine = next(one, None)
-        elif mine is None or theirs[0] < mine[0]:
-            yield None, theirs
-            theirs = next(other, None)
+    from_one, from_other = next(one, None), next(other, None)
+    while from_one is not None or from_other is not None:
+        if from_other is None or (from_one is not None and from_one[0] < from_other[0]):
+            yield from_one, None
+            from_one = next(one, None)
+        elif from_one is None or from_other[0] < from_one[0]:
+            yield None, from_other
+            from_other = next(other, None)
         else:
-            yield mine, theirs
-            mine, theirs = next(one, None), next(other, None)
+            yield from_one, from_other
+            from_one, from_other = next(one, None), next(other, None)
 
 
-def _range(collection: Collection, run: int | None) -> tuple[int, int]:
+def _page_range(collection: Collection, run: int | None) -> tuple[int, int]:
     """The page numbers of a run as a half-open range."""
     if run is None:
         return 0, _END
@@ -164,10 +173,10 @@ def _range(collection: Collection, run: int | None) -> tuple[int, int]:
     return runs[run - 1].first_page, runs[run].first_page if run < len(runs) else _END
 
 
-def _side(name: str, run: int | None, collection: Collection, numbers: tuple[int, int], tally: _Tally) -> Side:
+def _side(name: str, run: int | None, collection: Collection, page_range: tuple[int, int], tally: _Tally) -> Side:
     catalog = collection.catalog
     runs = catalog.runs()
-    first, before = numbers
+    first, before = page_range
     chosen = runs if run is None else [runs[run - 1]]
     ends = [*(each.first_page for each in runs[1:]), catalog.last_number() + 1]
     found = ((url, catalog.page(url)) for url in tally.best())

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -20,10 +21,21 @@ from lycosa.vocabulary.text import visible, whole_number
 from .overviews import CrawlFigures, crawl_figures
 
 MAX_PAGES = 10**9
-_MAX_LOG_BYTES = 20_000  # bytes of the output of a failed crawl
-_CACHE_SECONDS = 0.8  # seconds; at most one status request per crawl and interval, however many screens there are
-_REQUESTS = {each.do: each for each in (CrawlRequest("pause"), CrawlRequest("resume"), CrawlRequest("stop"))}
-_STEERING = {each.do: each for each in (CrawlRequest("block"), CrawlRequest("boost"), CrawlRequest("undo"))}
+_MAX_LOG_BYTES = 20_000  # of the output of a failed crawl
+_CACHE_SECONDS = 0.8  # at most one status request per crawl in this time, however many screens there are
+_CRAWL_COMMANDS = {each.do: each for each in (CrawlRequest("pause"), CrawlRequest("resume"), CrawlRequest("stop"))}
+_HOST_COMMANDS = {each.do: each for each in (CrawlRequest("block"), CrawlRequest("boost"), CrawlRequest("undo"))}
+
+
+class _StartedProcess(NamedTuple):
+    process: "subprocess.Popen[bytes]"
+    log: Path  # its output
+
+
+class _CachedFigures(NamedTuple):
+    at: float  # time.monotonic()
+    figures: CrawlFigures
+    speed: float  # pages per second
 
 
 class Crawls:
@@ -31,8 +43,8 @@ class Crawls:
 
     def __init__(self, *, launch: Callable[..., "subprocess.Popen[bytes]"] = subprocess.Popen):
         self._launch = launch
-        self._started: dict[Path, tuple[subprocess.Popen[bytes], Path]] = {}
-        self._figures: dict[Path, tuple[float, CrawlFigures, float]] = {}  # when, what, and pages a second
+        self._started: dict[Path, _StartedProcess] = {}
+        self._figures: dict[Path, _CachedFigures] = {}
         self._lock = Lock()
 
     def figures(self, folder: Path) -> tuple[CrawlFigures, float]:
@@ -40,28 +52,28 @@ class Crawls:
         with self._lock:
             before = self._figures.get(folder)
         now = time.monotonic()
-        if before is not None and now - before[0] < _CACHE_SECONDS:
-            return before[1], before[2]
+        if before is not None and now - before.at < _CACHE_SECONDS:
+            return before.figures, before.speed
         figures, speed = crawl_figures(folder), 0.0
-        if before is not None and figures.pages is not None and before[1].pages is not None:
-            recent = max(0.0, (figures.pages - before[1].pages) / (now - before[0]))
-            speed = recent if not before[2] else 0.7 * before[2] + 0.3 * recent
+        if before is not None and figures.pages is not None and before.figures.pages is not None:
+            recent = max(0.0, (figures.pages - before.figures.pages) / (now - before.at))
+            speed = recent if not before.speed else 0.7 * before.speed + 0.3 * recent
         with self._lock:
-            self._figures[folder] = (now, figures, speed)
+            self._figures[folder] = _CachedFigures(now, figures, speed)
         return figures, speed
 
     def is_starting(self, folder: Path) -> bool:
         """Whether a crawl was started here, has not reported yet, and has not ended."""
         started = self._started.get(folder)
-        return started is not None and started[0].poll() is None
+        return started is not None and started.process.poll() is None
 
     def failure_output(self, folder: Path) -> str:
         """The output of a crawl that was started here and failed; empty if it did not fail."""
         started = self._started.get(folder)
-        if started is None or not started[0].poll():
+        if started is None or not started.process.poll():
             return ""
         try:
-            with started[1].open("rb") as file:
+            with started.log.open("rb") as file:
                 output = file.read(_MAX_LOG_BYTES).decode("utf-8", "replace")
         except OSError:
             output = ""
@@ -73,7 +85,7 @@ class Crawls:
         number = whole_number(pages, maximum=MAX_PAGES)
         if not number:
             raise UsageError("say how many pages the collection is to have, such as 500")
-        self._begin(folder, "crawl", "--pages", str(number))
+        self._start_command(folder, "crawl", "--pages", str(number))
 
     def refresh(self, folder: Path, requests: str, expand: str) -> None:
         """Starts a refresh with a number of requests, a share of which goes to new pages."""
@@ -87,9 +99,9 @@ class Crawls:
         if not 0.0 <= share <= 1.0:
             raise UsageError("the share of requests for new pages is a number from 0 to 1")
         require_pages(folder)
-        self._begin(folder, "refresh", "--budget", str(number), "--expand", f"{share:g}")
+        self._start_command(folder, "refresh", "--budget", str(number), "--expand", f"{share:g}")
 
-    def _begin(self, folder: Path, command: str, *options: str) -> None:
+    def _start_command(self, folder: Path, command: str, *options: str) -> None:
         """Starts a command on a collection as a separate process."""
         require_trust(folder)
         with self._lock:
@@ -98,10 +110,12 @@ class Crawls:
             handle, name = tempfile.mkstemp(prefix="lycosa-crawl-", suffix=".log")
             with open(handle, "wb") as log:  # noqa: PTH123
                 # -P: no module comes from the folder in which the server was started.
-                words = [sys.executable, "-P", "-m", "lycosa", command, str(folder), *options, "--quiet"]
-                process = self._launch(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
-            self._forget(folder)
-            self._started[folder] = (process, Path(name))
+                command_line = [sys.executable, "-P", "-m", "lycosa", command, str(folder), *options, "--quiet"]
+                process = self._launch(
+                    command_line, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                )
+            self._remove_log(folder)
+            self._started[folder] = _StartedProcess(process, Path(name))
 
     def steer(self, folder: Path, action: str, pages: str = "") -> None:
         """Pauses, resumes or stops a crawl, or changes its page budget."""
@@ -110,8 +124,8 @@ class Crawls:
             if not number:
                 raise UsageError("say how many pages the collection is to have, such as 500")
             request = CrawlRequest("budget", pages=number)
-        elif action in _REQUESTS:
-            request = _REQUESTS[action]
+        elif action in _CRAWL_COMMANDS:
+            request = _CRAWL_COMMANDS[action]
         else:
             raise UsageError("a crawl can be started, paused, resumed and stopped, and has a budget")
         execute_command(folder, request, notify=lambda line: None)
@@ -121,18 +135,19 @@ class Crawls:
     def close(self) -> None:
         """Removes the log files; the crawls continue."""
         for folder in list(self._started):
-            self._forget(folder)
+            self._remove_log(folder)
 
-    def _forget(self, folder: Path) -> None:
+    def _remove_log(self, folder: Path) -> None:
+        """Removes the log file of the last command, of which nothing is known from then on."""
         started = self._started.pop(folder, None)
         if started is not None:
-            started[1].unlink(missing_ok=True)
+            started.log.unlink(missing_ok=True)
 
 
-def prefer_or_block(folder: Path, action: str, what: str) -> None:
+def steer_host(folder: Path, action: str, what: str) -> None:
     """Blocks or boosts a host, in a running crawl or the next one, or undoes the last command."""
     require_trust(folder)
-    if action not in _STEERING:
+    if action not in _HOST_COMMANDS:
         raise UsageError("a host can be blocked or preferred")
-    request = replace(_STEERING[action], what=what.strip()[:2_000])
+    request = replace(_HOST_COMMANDS[action], what=what.strip()[:2_000])
     execute_command(folder, request, notify=lambda line: None)

@@ -23,7 +23,7 @@ from lycosa.run.export import ExportContent, labels_of, rows, selection_of
 from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.errors import LycosaError, UsageError
 
-FORMATS = {  # what the screens offer: formats that are written from beginning to end
+FORMATS = {  # by name: title and media type; only formats that are written from beginning to end
     "jsonl": ("JSON, a page a line", "application/x-ndjson"),
     "csv": ("table for spreadsheets (CSV)", "text/csv; charset=utf-8"),
     "urls": ("URLs alone", "text/plain; charset=utf-8"),
@@ -31,8 +31,8 @@ FORMATS = {  # what the screens offer: formats that are written from beginning t
 CONTENTS = {"": "facts alone", "text": "with the text", "markdown": "with the text as Markdown"}
 MAX_PAGES = 1_000_000
 MAX_CONCURRENT_EXPORTS = 2
-_CHUNK = 1 << 16  # bytes
-_CHUNKS = 8  # that wait to be sent
+_CHUNK_BYTES = 1 << 16
+_MAX_QUEUED_CHUNKS = 8
 _POLL_INTERVAL = 1.0  # seconds between checks whether the other side is still connected
 
 
@@ -72,8 +72,8 @@ class ExportView(Struct, frozen=True):
 
     asked: ExportRequest
     pages: int  # that are chosen
-    total: int  # in the collection
-    max_pages: int  # that are written
+    total: int  # pages in the collection
+    max_pages: int  # the most that are written
 
 
 def export_view(folder: Path, asked: ExportRequest) -> ExportView:
@@ -87,26 +87,26 @@ class Exports:
     """Starts exports, with a limit of concurrent ones."""
 
     def __init__(self) -> None:
-        self._room = BoundedSemaphore(MAX_CONCURRENT_EXPORTS)
+        self._slots = BoundedSemaphore(MAX_CONCURRENT_EXPORTS)
 
     def open(self, folder: Path, asked: ExportRequest) -> "ExportStream":
         """Starts an export, which the caller must read or close; errors of the request are raised here."""
         asked.check()
-        wanted = asked.selection(folder)
+        selection = asked.selection(folder)
         with open_for_reading(folder):
             pass  # a collection that cannot be opened is refused before anything is sent
-        if not self._room.acquire(blocking=False):
+        if not self._slots.acquire(blocking=False):
             raise LycosaError(f"{MAX_CONCURRENT_EXPORTS} exports are being written already; try again when one is done")
-        return ExportStream(partial(_write, folder, asked, wanted), self._room)
+        return ExportStream(partial(_write, folder, asked, selection), self._slots)
 
 
 class ExportStream:
     """The bytes of an export, written by a thread with back-pressure."""
 
-    def __init__(self, write: Callable[["_Pipe"], None], room: BoundedSemaphore):
+    def __init__(self, write: Callable[["_Pipe"], None], slots: BoundedSemaphore):
         self._pipe = _Pipe()
         self._write = write
-        self._room = room
+        self._slots = slots
         self._failure: LycosaError | None = None
         self._thread = Thread(target=self._run, name="export", daemon=True)
         self._thread.start()
@@ -120,7 +120,7 @@ class ExportStream:
                     self._failure = error
                 self._pipe.end()
         finally:
-            self._room.release()
+            self._slots.release()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         while (chunk := await run_sync(self._pipe.chunk)) is not None:
@@ -130,7 +130,7 @@ class ExportStream:
 
     def close(self) -> None:
         """Ends the thread, even if not everything was read."""
-        self._pipe.is_gone.set()
+        self._pipe.is_disconnected.set()
 
     def join(self) -> None:
         """Waits until the thread has ended."""
@@ -141,9 +141,9 @@ class ExportResponse(StreamingResponse):
     """Sends an export as a download, and closes it in any case."""
 
     def __init__(self, stream: ExportStream, name: str, asked: ExportRequest):
-        plain = re.sub("[^A-Za-z0-9_-]", "_", name)[:60] or "pages"
+        file_name = re.sub("[^A-Za-z0-9_-]", "_", name)[:60] or "pages"
         suffix = "txt" if asked.format == "urls" else asked.format
-        headers = {"Content-Disposition": f'attachment; filename="{plain}.{suffix}"'}
+        headers = {"Content-Disposition": f'attachment; filename="{file_name}.{suffix}"'}
         super().__init__(aiter(stream), media_type=FORMATS[asked.format][1], headers=headers)
         self._stream = stream
 
@@ -162,8 +162,8 @@ class _Pipe(io.RawIOBase):
     """A bounded queue of chunks, as a file for an exporter: writing blocks while it is full."""
 
     def __init__(self) -> None:
-        self.is_gone = Event()
-        self._chunks: Queue[bytes | None] = Queue(_CHUNKS)
+        self.is_disconnected = Event()
+        self._chunks: Queue[bytes | None] = Queue(_MAX_QUEUED_CHUNKS)
         self._buffer = bytearray()
 
     def writable(self) -> bool:
@@ -171,7 +171,7 @@ class _Pipe(io.RawIOBase):
 
     def write(self, data: Any) -> int:
         self._buffer += data
-        if len(self._buffer) >= _CHUNK:
+        if len(self._buffer) >= _CHUNK_BYTES:
             self._put(bytes(self._buffer))
             self._buffer.clear()
         return len(data)
@@ -183,21 +183,21 @@ class _Pipe(io.RawIOBase):
 
     def chunk(self) -> bytes | None:
         """The next chunk; None after the last."""
-        while not self.is_gone.is_set():
+        while not self.is_disconnected.is_set():
             with suppress(Empty):
                 return self._chunks.get(timeout=_POLL_INTERVAL)
         return None
 
     def _put(self, chunk: bytes | None) -> None:
-        while not self.is_gone.is_set():
+        while not self.is_disconnected.is_set():
             with suppress(Full):
                 self._chunks.put(chunk, timeout=_POLL_INTERVAL)
                 return
         raise _DisconnectedError
 
 
-def _write(folder: Path, asked: ExportRequest, wanted: Selection, out: _Pipe) -> None:
+def _write(folder: Path, asked: ExportRequest, selection: Selection, out: _Pipe) -> None:
     content = ExportContent(text=asked.content == "text", markdown=asked.content == "markdown")
     with open_for_reading(folder) as collection:
-        found = islice(rows(collection, wanted, content, labels_of(folder)), MAX_PAGES)
+        found = islice(rows(collection, selection, content, labels_of(folder)), MAX_PAGES)
         exporter_for(asked.format, content.columns)(found, out)  # type: ignore[arg-type]  # it only writes

@@ -10,7 +10,7 @@ from lycosa.run.reasons import Factor, factors_of, reasons_in_words, shown_prior
 from lycosa.run.steering import read_steering
 from lycosa.vocabulary.text import visible
 
-from .lines import MAX_COUNTED, paged
+from .lines import MAX_COUNTED, clamp_page
 
 WAITING_PER_PAGE = 50
 MAX_WAITING = 10_000  # that can be paged through
@@ -28,8 +28,8 @@ class WaitingLine(Struct, frozen=True):
 
 class WaitingHost(Struct, frozen=True):
     host: str
-    waiting: int
-    best: float
+    waiting: int  # URLs
+    best: float  # priority
 
 
 class FrontierView(Struct, frozen=True):
@@ -53,13 +53,13 @@ def frontier_view(folder: Path, *, host: str = "", page: int = 1) -> FrontierVie
             WaitingHost(each.host, each.waiting, each.best_priority) for each in waiting_hosts(connection, MAX_COUNTED)
         ]
         total = count_waiting(connection)
-        of_host = next((each.waiting for each in hosts if each.host == host), None)
-        within = total if not host else of_host if of_host is not None else MAX_WAITING
-        page, last_page, start = paged(page, min(within, MAX_WAITING), WAITING_PER_PAGE)
+        host_total = next((each.waiting for each in hosts if each.host == host), None)
+        shown_total = total if not host else host_total if host_total is not None else MAX_WAITING
+        page, last_page, start = clamp_page(page, min(shown_total, MAX_WAITING), WAITING_PER_PAGE)
         rows = best_waiting(connection, offset=start, limit=WAITING_PER_PAGE, host=host or None)
-    if host and of_host is None:
+    if host and host_total is None:
         last_page = page if len(rows) < WAITING_PER_PAGE else page + 1
-    steered = read_steering(folder)
+    steering = read_steering(folder)
     return FrontierView(
         total=total,
         host=host,
@@ -78,6 +78,6 @@ def frontier_view(folder: Path, *, host: str = "", page: int = 1) -> FrontierVie
             for each in rows
         ],
         hosts=hosts,
-        blocked=[visible(each, 200) for each in steered.blocked[:100]],
-        boosted=[visible(each, 200) for each in steered.boosted[:100]],
+        blocked=[visible(each, 200) for each in steering.blocked[:100]],
+        boosted=[visible(each, 200) for each in steering.boosted[:100]],
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 from lycosa.recipe import FILE_NAME
 from lycosa.vocabulary.errors import UsageError
 
-_MAX_ENTRIES = 10_000  # of the folder that are looked at
+_MAX_ENTRIES = 10_000  # files and folders that are looked at
 
 
 class NoSuchCollectionError(UsageError):
@@ -61,7 +61,7 @@ def is_plain(name: str) -> bool:
         bool(name)
         and not name.startswith(".")
         and not set(name) & {"/", "\\", "\0", os.sep}
-        and name.isprintable()  # which halves of characters, as bytes that are no text are read, are not
+        and name.isprintable()  # as surrogates, by which Python reads bytes that are not UTF-8, are not
     )
 
 

@@ -1,4 +1,4 @@
-"""Entries of lists that several screens share: sanitised one-line texts, and paging."""
+"""Entries of lists that several screens share (a `…Line` each), with sanitised one-line texts; and paging."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import visible
 from lycosa.vocabulary.urls import normalise
 
-MAX_COUNTED = 25  # lines of a count
+MAX_COUNTED = 25  # entries of a list of counts
 
 
 class Counted(Struct, frozen=True):
@@ -41,12 +41,12 @@ class HitLine(Struct, frozen=True):
     url: str
     host: str
     title: str
-    snippet: str  # words that matched stand between « and »
+    snippet: str  # matching words are between « and »
     relevance: float | None
     label: str
 
 
-def url_of(text: str) -> Url:
+def checked_url(text: str) -> Url:
     """The normalised URL of a request; raises UsageError if it is not one."""
     url = normalise(text[:4_000])
     if url is None:
@@ -59,14 +59,14 @@ def without_paths(message: str, folder: Path) -> str:
     return visible(message.replace(str(folder), folder.name), 500)
 
 
-def paged(page: int, total: int, size: int) -> tuple[int, int, int]:
-    """The page number within range, the last page, and the offset of the first entry."""
-    last = max(1, -(-total // size))
+def clamp_page(page: int, total: int, per_page: int) -> tuple[int, int, int]:
+    """The page number brought into range, the last page, and the offset of the first entry of the page."""
+    last = max(1, -(-total // per_page))
     page = max(1, min(page, last))
-    return page, last, (page - 1) * size
+    return page, last, (page - 1) * per_page
 
 
-def counted(counts: Mapping[str, int]) -> list[Counted]:
+def named_counts(counts: Mapping[str, int]) -> list[Counted]:
     return [Counted(visible(name, 120), count) for name, count in list(counts.items())[:MAX_COUNTED]]
 
 

@@ -10,7 +10,7 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import visible
 
-MAX_NEIGHBOURS = 50  # of each kind
+MAX_NEIGHBOURS = 50  # outgoing, and as many incoming links
 
 
 class LinkLine(Struct, frozen=True):
@@ -25,7 +25,7 @@ class NeighboursView(Struct, frozen=True):
 
     url: str
     title: str
-    links: int  # in all
+    links: int  # outgoing links in all
     leads_to: list[LinkLine]  # the first links
     linked_from: list[LinkLine]  # the first pages that link to it
     has_more_in_links: bool
@@ -40,8 +40,8 @@ def neighbours_view(folder: Path, url: Url) -> NeighboursView:
             raise UsageError("the collection has no such page")
         links = catalog.links(row.number)
         shown = links[:MAX_NEIGHBOURS]
-        wanted = Selection(urls=frozenset(link.target for link in shown))
-        known = {each.url: each for each in catalog.facts(wanted, "oldest", MAX_NEIGHBOURS)}
+        selection = Selection(urls=frozenset(link.target for link in shown))
+        stored = {page.url: page for page in catalog.short_pages(selection, "oldest", MAX_NEIGHBOURS)}
         parents = catalog.parents(row.url, limit=MAX_NEIGHBOURS + 1)
     return NeighboursView(
         url=row.url,
@@ -51,8 +51,8 @@ def neighbours_view(folder: Path, url: Url) -> NeighboursView:
             LinkLine(
                 link.target,
                 visible(link.anchor, 200),
-                known[link.target].relevance if link.target in known else None,
-                link.target in known,
+                stored[link.target].relevance if link.target in stored else None,
+                is_stored=link.target in stored,
             )
             for link in shown
         ],

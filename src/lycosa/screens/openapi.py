@@ -1,6 +1,6 @@
 """The OpenAPI description of `/api/`."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -31,8 +31,8 @@ class LabelReply(Struct, frozen=True):
     judged: int | None  # pages judged again; None if the next crawl trains the model
 
 
-def _query(name: str, kind: str = "string", *, required: bool = False, **more: Any) -> dict[str, Any]:
-    return {"name": name, "in": "query", "required": required, "schema": {"type": kind, **more}}
+def _query(name: str, json_type: str = "string", *, required: bool = False, **more: Any) -> dict[str, Any]:
+    return {"name": name, "in": "query", "required": required, "schema": {"type": json_type, **more}}
 
 
 def _in_path(name: str) -> dict[str, Any]:
@@ -42,10 +42,19 @@ def _in_path(name: str) -> dict[str, Any]:
 _NAME = _in_path("name")
 _URL = _query("url", required=True)
 _PAGE = _query("page", "integer", minimum=1)
-API_ROUTES: dict[str, tuple[str, str, list[dict[str, Any]], type[Struct]]] = {  # path: id, summary, parameters, answer
-    "/api/collections": ("collections", "The collections of the folder.", [_PAGE], CollectionList),
-    "/api/collections/{name}": ("collection", "One collection in numbers.", [_NAME], CollectionView),
-    "/api/collections/{name}/search": (
+
+
+class ApiRoute(NamedTuple):
+    operation_id: str
+    summary: str
+    parameters: list[dict[str, Any]]
+    response: type[Struct]
+
+
+API_ROUTES: dict[str, ApiRoute] = {  # by path
+    "/api/collections": ApiRoute("collections", "The collections of the folder.", [_PAGE], CollectionList),
+    "/api/collections/{name}": ApiRoute("collection", "One collection in numbers.", [_NAME], CollectionView),
+    "/api/collections/{name}/search": ApiRoute(
         "search",
         "Pages by their words.",
         [
@@ -62,37 +71,37 @@ API_ROUTES: dict[str, tuple[str, str, list[dict[str, Any]], type[Struct]]] = {  
         ],
         SearchView,
     ),
-    "/api/collections/{name}/page": (
+    "/api/collections/{name}/page": ApiRoute(
         "page",
         "What is known of a URL, and why it was fetched.",
         [_NAME, _URL],
         PageView,
     ),
-    "/api/collections/{name}/versions": (
+    "/api/collections/{name}/versions": ApiRoute(
         "versions",
         "What changed between two versions of a page.",
         [_NAME, _URL, _query("old", "integer", minimum=1), _query("new", "integer", minimum=1)],
         VersionsView,
     ),
-    "/api/collections/{name}/neighbours": (
+    "/api/collections/{name}/neighbours": ApiRoute(
         "neighbours",
         "Where a page links to, and which pages link to it.",
         [_NAME, _URL],
         NeighboursView,
     ),
-    "/api/collections/{name}/frontier": (
+    "/api/collections/{name}/frontier": ApiRoute(
         "frontier",
         "What waits to be fetched, the best first.",
         [_NAME, _query("host"), _PAGE],
         FrontierView,
     ),
-    "/api/collections/{name}/refresh": (
+    "/api/collections/{name}/refresh": ApiRoute(
         "refresh",
         "What a refresh found: pages that changed, appeared and vanished.",
         [_NAME, _query("run", "integer", minimum=1), _query("kind", enum=list(KINDS)), _PAGE],
         RefreshView,
     ),
-    "/api/compare": (
+    "/api/compare": ApiRoute(
         "compare",
         "Two collections, or a run of each, beside each other.",
         [
@@ -103,29 +112,29 @@ API_ROUTES: dict[str, tuple[str, str, list[dict[str, Any]], type[Struct]]] = {  
         ],
         Comparison,
     ),
-    "/api/maps": ("maps", "The atlases of the folder.", [], AtlasList),
-    "/api/maps/{file}": ("map", "The topics of an atlas.", [_in_path("file"), _query("topic")], AtlasView),
-    "/api/studies": ("studies", "The studies of the folder.", [_PAGE], StudyList),
-    "/api/studies/{path}": ("study", "What a study found.", [_in_path("path")], StudyView),
+    "/api/maps": ApiRoute("maps", "The atlases of the folder.", [], AtlasList),
+    "/api/maps/{file}": ApiRoute("map", "The topics of an atlas.", [_in_path("file"), _query("topic")], AtlasView),
+    "/api/studies": ApiRoute("studies", "The studies of the folder.", [_PAGE], StudyList),
+    "/api/studies/{path}": ApiRoute("study", "What a study found.", [_in_path("path")], StudyView),
 }
 LABEL_PATH = "/api/collections/{name}/label"
 
 
 def description() -> dict[str, Any]:
     """The OpenAPI description."""
-    kinds = [answer for _, _, _, answer in API_ROUTES.values()]
+    response_types = [route.response for route in API_ROUTES.values()]
     references, schemas = msgspec.json.schema_components(
-        [*kinds, ApiError, LabelReply], ref_template="#/components/schemas/{name}"
+        [*response_types, ApiError, LabelReply], ref_template="#/components/schemas/{name}"
     )
-    *answers, failure, labelled = references
+    *response_schemas, error_schema, label_schema = references
     paths: dict[str, Any] = {}
-    for (path, (name, summary, parameters, _)), answer in zip(API_ROUTES.items(), answers, strict=True):
+    for (path, route), schema in zip(API_ROUTES.items(), response_schemas, strict=True):
         paths[path] = {
             "get": {
-                "operationId": name,
-                "summary": summary,
-                "parameters": parameters,
-                "responses": _responses(answer, failure),
+                "operationId": route.operation_id,
+                "summary": route.summary,
+                "parameters": route.parameters,
+                "responses": _responses(schema, error_schema),
             }
         }
     fields = {"url": {"type": "string"}, "label": {"type": "string", "enum": ["good", "bad"]}}
@@ -136,7 +145,7 @@ def description() -> dict[str, Any]:
             "summary": "Mark a page as on or off topic, and train the model.",
             "parameters": [_NAME],
             "requestBody": {"required": True, "content": {"application/x-www-form-urlencoded": {"schema": form}}},
-            "responses": _responses(labelled, failure),
+            "responses": _responses(label_schema, error_schema),
         }
     }
     return {
@@ -148,8 +157,8 @@ def description() -> dict[str, Any]:
     }
 
 
-def _responses(answer: dict[str, Any], failure: dict[str, Any]) -> dict[str, Any]:
+def _responses(schema: dict[str, Any], error_schema: dict[str, Any]) -> dict[str, Any]:
     return {
-        "200": {"description": "The answer.", "content": {"application/json": {"schema": answer}}},
-        "default": {"description": "What is wrong.", "content": {"application/json": {"schema": failure}}},
+        "200": {"description": "The answer.", "content": {"application/json": {"schema": schema}}},
+        "default": {"description": "What is wrong.", "content": {"application/json": {"schema": error_schema}}},
     }

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -18,16 +18,16 @@ from lycosa.vocabulary.errors import LycosaError
 from lycosa.vocabulary.records import JsonValue
 from lycosa.vocabulary.text import visible
 
-from .lines import Counted, PageLine, counted, page_line, paged, run_kind, without_paths
+from .lines import Counted, PageLine, clamp_page, named_counts, page_line, run_kind, without_paths
 
 COLLECTIONS_PER_PAGE = 24
 LATEST_PAGES = 12  # pages on the overview
 MAX_RUNS = 10
-SPARKLINE_POINTS = 60  # of a sparkline
+SPARKLINE_POINTS = 60
 CURVE_POINTS = 200  # of a harvest curve
-_STATUS_TIMEOUT = 2.0  # seconds for a crawl to say how it is
-_CACHE_SECONDS = 3.0  # seconds; an overview is computed at most once in this time, however fast the collection changes
-_MAX_KEPT = 64  # overviews
+_STATUS_TIMEOUT = 2.0  # seconds for a crawl to answer
+_CACHE_SECONDS = 3.0  # an overview is computed at most once in this time, however fast the collection changes
+_MAX_CACHED = 64  # overviews
 
 CrawlPhase = Literal["none", "running", "paused", "busy"]
 
@@ -41,7 +41,7 @@ class CrawlFigures(Struct, frozen=True):
     waiting: int | None = None
     budget: int | None = None
     requests: int | None = None  # of this run
-    holds: int | None = None  # hosts that rest
+    holds: int | None = None  # hosts on hold: not requested for the time being
 
 
 class CollectionCard(Struct, frozen=True):
@@ -65,7 +65,7 @@ class CollectionCard(Struct, frozen=True):
     vanished: int = 0
     curve: list[float] = []  # share of relevant pages in equal parts of the crawl
     crawl: CrawlFigures = CrawlFigures()
-    is_trusted: bool = True  # False where the recipe names what only that of a trusted folder may
+    is_trusted: bool = True  # False if the recipe has settings that only a trusted folder may have
     problem: str = ""  # why nothing can be shown
 
 
@@ -78,7 +78,7 @@ class CollectionList(Struct, frozen=True):
 
 class LeftOutLine(Struct, frozen=True):
     what: str
-    remedy: str
+    remedy: str  # the option that would have kept it; may be empty
 
 
 class RunLine(Struct, frozen=True):
@@ -123,7 +123,7 @@ class LiveView(Struct, frozen=True):
     relevant: int
     waiting: int
     budget: int | None
-    next_budget: int  # that is offered
+    next_budget: int  # pages; the default in the form
     speed: float  # pages a second
     requests: int | None
     holds: int | None
@@ -133,31 +133,38 @@ class LiveView(Struct, frozen=True):
     outcomes: list[Counted]
 
 
+class _CachedOverview(NamedTuple):
+    stamp: object  # of the files it was computed from
+    at: float  # time.monotonic()
+    overview: Overview
+    relevant: list[bool]  # of each page, in order of arrival
+
+
 class Overviews:
     """Builds the views; overviews are cached until a collection changes."""
 
     def __init__(self) -> None:
-        self._kept: dict[Path, tuple[object, float, Overview, list[bool]]] = {}
+        self._cache: dict[Path, _CachedOverview] = {}
 
     def cards(self, folders: Mapping[str, Path], page: int) -> CollectionList:
         """The collections of a page of the list."""
         names = list(folders)
-        page, last_page, start = paged(page, len(names), COLLECTIONS_PER_PAGE)
+        page, last_page, start = clamp_page(page, len(names), COLLECTIONS_PER_PAGE)
         shown = names[start : start + COLLECTIONS_PER_PAGE]
         return CollectionList([self.card(name, folders[name]) for name in shown], len(names), page, last_page)
 
     def card(self, name: str, folder: Path, crawl: CrawlFigures | None = None) -> CollectionCard:
         """The card of a collection; if it cannot be opened, with the error."""
         crawl = crawl or crawl_figures(folder)
-        topic, is_fine = "", True
+        topic, is_trusted_enough = "", True
         try:
             recipe = load_recipe(folder, for_reading=True)
             topic = visible(recipe.topic.text, 300)
-            is_fine = not settings_to_trust(folder, recipe) or is_trusted(folder)
+            is_trusted_enough = not settings_to_trust(folder, recipe) or is_trusted(folder)
             found, relevant = self._overview(folder)
         except LycosaError as error:
             return CollectionCard(
-                name, topic, crawl=crawl, is_trusted=is_fine, problem=without_paths(str(error), folder)
+                name, topic, crawl=crawl, is_trusted=is_trusted_enough, problem=without_paths(str(error), folder)
             )
         facts, fresh = found.facts, found.facts.freshness
         return CollectionCard(
@@ -179,7 +186,7 @@ class Overviews:
             vanished=fresh.vanished,
             curve=shares(relevant, SPARKLINE_POINTS),
             crawl=crawl,
-            is_trusted=is_fine,
+            is_trusted=is_trusted_enough,
         )
 
     def collection(self, name: str, folder: Path) -> CollectionView:
@@ -193,9 +200,9 @@ class Overviews:
             card=self.card(name, folder),
             curve=curve,
             latest_curve=latest_curve,
-            hosts=counted(facts.hosts),
-            languages=counted(facts.languages),
-            outcomes=counted(found.outcomes),
+            hosts=named_counts(facts.hosts),
+            languages=named_counts(facts.languages),
+            outcomes=named_counts(found.outcomes),
             left_out=[LeftOutLine(visible(each.what, 300), visible(each.remedy, 300)) for each in found.left_out][:50],
             runs=[
                 RunLine(
@@ -224,7 +231,7 @@ class Overviews:
         outcomes: list[Counted] = []
         if not card.problem:
             found, relevant = self._overview(folder)
-            curves, outcomes = harvest_points(relevant), counted(found.outcomes)
+            curves, outcomes = harvest_points(relevant), named_counts(found.outcomes)
             with open_for_reading(folder) as collection:
                 latest = [page_line(row, {}) for row in collection.catalog.latest_pages(LATEST_PAGES)]
         return LiveView(
@@ -246,14 +253,14 @@ class Overviews:
     def _overview(self, folder: Path) -> tuple[Overview, list[bool]]:
         """The overview of a collection, and whether each page is relevant; cached until its files change."""
         stamp, now = stamp_of(folder), time.monotonic()
-        kept = self._kept.get(folder)
-        if kept is not None and (kept[0] == stamp or now - kept[1] < _CACHE_SECONDS):
-            return kept[2], kept[3]
+        cached = self._cache.get(folder)
+        if cached is not None and (cached.stamp == stamp or now - cached.at < _CACHE_SECONDS):
+            return cached.overview, cached.relevant
         with open_for_reading(folder) as collection:
             found, relevant = overview(collection), collection.catalog.relevant_in_order()
-        while len(self._kept) >= _MAX_KEPT:
-            self._kept.pop(next(iter(self._kept)), None)
-        self._kept[folder] = (stamp, now, found, relevant)
+        while len(self._cache) >= _MAX_CACHED:
+            self._cache.pop(next(iter(self._cache)), None)
+        self._cache[folder] = _CachedOverview(stamp, now, found, relevant)
         return found, relevant
 
 
@@ -262,15 +269,15 @@ def stamp_of(folder: Path) -> object:
     stamps = []
     for name in ("catalog.sqlite", "catalog.sqlite-wal", "labels.txt", "sample.txt", FILE_NAME):
         try:
-            facts = (folder / name).lstat()
-            stamps.append((facts.st_ino, facts.st_mtime_ns, facts.st_size))
+            file_status = (folder / name).lstat()
+            stamps.append((file_status.st_ino, file_status.st_mtime_ns, file_status.st_size))
         except OSError:
             stamps.append((0, 0, 0))
     return stamps
 
 
 def crawl_figures(folder: Path) -> CrawlFigures:
-    """The status that the crawl of a collection reports; None if none runs."""
+    """The status that the crawl of a collection reports; of phase "none" if none runs."""
     try:
         reply = ask(folder, CrawlRequest("status"), timeout=_STATUS_TIMEOUT)
     except LycosaError:
@@ -298,7 +305,7 @@ def shares(relevant: list[bool], points: int) -> list[float]:
 
 
 def harvest_points(relevant: list[bool]) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
-    """The share of relevant pages among all so far, and among the latest, over a crawl."""
+    """The curves (pages so far, share of relevant ones) of a crawl: among all pages so far, and among the latest."""
     window = max(20, min(500, len(relevant) // 20))
     step = max(1, -(-len(relevant) // CURVE_POINTS))
     sums, so_far, latest = [0], [], []

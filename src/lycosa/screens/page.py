@@ -92,7 +92,7 @@ def _similar(collection: Collection, url: Url, labels: Mapping[Url, str]) -> lis
 
 
 def stored_html(folder: Path, url: Url, look: int | None = None) -> str:
-    """The stored HTML of a page, latest or of its n-th check (`look`), without elements that load other files."""
+    """The stored HTML of a page, the latest or of its n-th fetch (`look`), without elements that load other files."""
     with open_for_reading(folder) as collection:
         row = collection.catalog.page(url)
         place = row.place if row else None

@@ -9,7 +9,7 @@ from lycosa.run.export import LABELS
 from lycosa.vocabulary.records import Url
 
 from .exports import ExportRequest
-from .lines import url_of
+from .lines import checked_url
 from .search import PERIODS, Order, SearchRequest
 
 _MAX_QUERY = 1_000  # characters
@@ -17,25 +17,27 @@ _MAX_QUERY = 1_000  # characters
 
 def url(request: Request) -> Url:
     """The parameter `url`; raises UsageError if it is missing."""
-    return url_of(request.query_params.get("url", ""))
+    return checked_url(request.query_params.get("url", ""))
 
 
 def text(request: Request, name: str, max_length: int = 300) -> str:
     return request.query_params.get(name, "")[:max_length]
 
 
-def whole(request: Request, name: str) -> int | None:
+def integer(request: Request, name: str) -> int | None:
+    """A whole number of at most eight digits."""
     given = request.query_params.get(name, "")
     return int(given) if given.isascii() and given.isdigit() and len(given) < 9 else None
 
 
 def page(request: Request) -> int:
     """The page number of a list, by default 1."""
-    number = whole(request, "page")
+    number = integer(request, "page")
     return 1 if number is None else number
 
 
-def share(request: Request, name: str) -> float | None:
+def fraction(request: Request, name: str) -> float | None:
+    """A number from 0 to 1."""
     try:
         number = float(request.query_params.get(name, ""))
     except ValueError:
@@ -48,8 +50,8 @@ def search_request(request: Request) -> SearchRequest:
         query=text(request, "q", _MAX_QUERY),
         host=text(request, "host"),
         language=text(request, "language", 20),
-        min_relevance=share(request, "min_relevance"),
-        min_standing=share(request, "min_standing"),
+        min_relevance=fraction(request, "min_relevance"),
+        min_standing=fraction(request, "min_standing"),
         since=_one_of(request, "since", PERIODS),
         label=_one_of(request, "label", LABELS),
         order=_order(request),
@@ -61,10 +63,10 @@ def export_request(request: Request) -> ExportRequest:
     return ExportRequest(
         format=text(request, "format", 20) or "jsonl",
         content=text(request, "content", 20),
-        max_pages=whole(request, "most") or None,
+        max_pages=integer(request, "most") or None,
         host=text(request, "host"),
         language=text(request, "language", 20),
-        min_relevance=share(request, "min_relevance"),
+        min_relevance=fraction(request, "min_relevance"),
         label=_one_of(request, "label", LABELS),
         since=_one_of(request, "since", PERIODS),
     )

@@ -15,13 +15,13 @@ from lycosa.vocabulary.text import visible
 
 from .lines import Counted, without_paths
 
-FOLDER = "peer"  # of a collection that is served among peers
-HITS = 20
-PEERS = 50
-COUNTS = 30
-_WITHIN = 30.0  # seconds for a command to end
-_DEADLINE = 5.0  # seconds for peers to answer
-_MAX_ANSWER = 16 << 20  # bytes
+PEER_FOLDER = "peer"  # of a collection that is served among peers
+MAX_HITS = 20
+MAX_PEERS = 50
+MAX_COUNTS = 30
+_COMMAND_TIMEOUT = 30.0  # seconds for a command to end
+_ANSWER_TIMEOUT = 5.0  # seconds for peers to answer
+_MAX_OUTPUT_BYTES = 16 << 20
 
 Text = Annotated[str, Meta(max_length=10_000)]
 T = TypeVar("T")
@@ -76,7 +76,7 @@ class PeerHitLine(Struct, frozen=True):
     snippet: str
     relevance: float | None
     providers: list[str]
-    at_home: bool
+    at_home: bool  # whether the collection itself has the page
     is_checked: bool  # False if the claim of a stranger has not been verified
 
 
@@ -101,7 +101,7 @@ class PeersView(Struct, frozen=True):
 
 def is_configured(folder: Path) -> bool:
     """Whether a collection has been served to peers."""
-    path = folder / FOLDER
+    path = folder / PEER_FOLDER
     return path.is_dir() and not path.is_symlink()
 
 
@@ -118,8 +118,18 @@ def peers_view(folder: Path, query: str = "") -> PeersView:
     if query.strip():
         if not status.is_running:
             raise UsageError("no peer of the collection runs; start it with: lycosa peer serve")
-        asked = ("search", "--json", "--deadline", f"{_DEADLINE:g}", "--limit", str(HITS), "--", str(folder), query)
-        found = _run_command(folder, _PeerResults, *asked)
+        arguments = (
+            "search",
+            "--json",
+            "--deadline",
+            f"{_ANSWER_TIMEOUT:g}",
+            "--limit",
+            str(MAX_HITS),
+            "--",
+            str(folder),
+            query,
+        )
+        found = _run_command(folder, _PeerResults, *arguments)
     return PeersView(
         is_configured=True,
         is_running=status.is_running,
@@ -129,11 +139,12 @@ def peers_view(folder: Path, query: str = "") -> PeersView:
         pages=status.pages,
         peers=[*_lines(status.buddies, "buddy"), *_lines(status.neighbours, "neighbour")],
         counts=[
-            Counted(visible(name.replace("_", " "), 60), count) for name, count in list(status.counts.items())[:COUNTS]
+            Counted(visible(name.replace("_", " "), 60), count)
+            for name, count in list(status.counts.items())[:MAX_COUNTS]
         ],
         query=query,
-        hits=None if found is None else [_hit(hit) for hit in found.hits[:HITS]],
-        answered=[] if found is None else [visible(name, 80) for name in found.answered[:PEERS]],
+        hits=None if found is None else [_hit(hit) for hit in found.hits[:MAX_HITS]],
+        answered=[] if found is None else [visible(name, 80) for name in found.answered[:MAX_PEERS]],
         messages=0 if found is None else found.messages,
         seconds=0.0 if found is None else found.seconds,
     )
@@ -142,7 +153,7 @@ def peers_view(folder: Path, query: str = "") -> PeersView:
 def _lines(peers: Sequence[_Peer], kind: str) -> list[PeerLine]:
     return [
         PeerLine(visible(each.name, 80), visible(each.address, 100), kind, each.count, each.is_down)
-        for each in peers[:PEERS]
+        for each in peers[:MAX_PEERS]
     ]
 
 
@@ -158,17 +169,19 @@ def _hit(hit: _Hit) -> PeerHitLine:
     )
 
 
-def _run_command(folder: Path, kind: type[T], *words: str) -> T:
+def _run_command(folder: Path, output_type: type[T], *arguments: str) -> T:
     """The JSON output of a command of `lycosa peer`; raises LycosaError with its error message."""
-    command = [sys.executable, "-P", "-m", "lycosa", "peer", *words]
+    command = [sys.executable, "-P", "-m", "lycosa", "peer", *arguments]
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_WITHIN, check=False)
+        completed = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_COMMAND_TIMEOUT, check=False
+        )
     except subprocess.TimeoutExpired:
         raise LycosaError("the peer of the collection does not answer; try again") from None
-    if done.returncode:
-        lines = done.stderr[-10_000:].decode("utf-8", "replace").strip().splitlines()
+    if completed.returncode:
+        lines = completed.stderr[-10_000:].decode("utf-8", "replace").strip().splitlines()
         raise LycosaError(without_paths(lines[-1].removeprefix("lycosa: "), folder) if lines else "the peer failed")
     try:
-        return msgspec.json.decode(done.stdout[:_MAX_ANSWER], type=kind)
+        return msgspec.json.decode(completed.stdout[:_MAX_OUTPUT_BYTES], type=output_type)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise LycosaError("the peer of the collection is of another version; restart it") from None

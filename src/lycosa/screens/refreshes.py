@@ -12,14 +12,14 @@ from lycosa.run.refresh import DEFAULT_EXPAND
 from lycosa.vocabulary.records import Change
 from lycosa.vocabulary.text import visible
 
-from .lines import Counted, paged, run_kind
+from .lines import Counted, clamp_page, run_kind
 from .overviews import CrawlFigures
 
 CHANGES_PER_PAGE = 50
 MAX_RUNS = 20  # the latest refreshes that can be chosen
 NEW = "new"
-KINDS = (Change.CHANGED.value, NEW, Change.VANISHED.value, Change.RETURNED.value)  # that are listed
-_BUDGET = 100  # requests that are offered, at least
+KINDS = (Change.CHANGED.value, NEW, Change.VANISHED.value, Change.RETURNED.value)  # of changes that are listed
+_MIN_BUDGET = 100  # requests; the least default in the form
 
 
 class RefreshLine(Struct, frozen=True):
@@ -42,11 +42,11 @@ class RefreshView(Struct, frozen=True):
 
     phase: str  # of the crawl or refresh that runs
     pages: int
-    next_budget: int  # requests that are offered
-    expand: float  # share of the requests for new pages that is offered
+    next_budget: int  # requests; the default in the form
+    expand: float  # share of the requests for new pages; the default in the form
     runs: list[RefreshLine]  # the latest first
     run: int | None  # the number of the one that is shown
-    counts: list[Counted]  # pages by what became of them
+    counts: list[Counted]  # pages by kind of change
     kind: str
     changed: list[RefreshedPage]
     total: int  # of this kind
@@ -65,13 +65,13 @@ def refresh_view(
         number = run if run in refreshes else refreshes[-1] if refreshes else None
         counts = _counts(collection, runs, number) if number is not None else {}
         kind = kind if kind in KINDS else next((each for each in KINDS if counts.get(each)), KINDS[0])
-        page, last_page, start = paged(page, counts.get(kind, 0), CHANGES_PER_PAGE)
-        changed = _changed(collection, runs, number, kind, start) if number is not None else []
+        page, last_page, start = clamp_page(page, counts.get(kind, 0), CHANGES_PER_PAGE)
+        changed = _pages_of_kind(collection, runs, number, kind, start) if number is not None else []
         pages = catalog.count()
     return RefreshView(
         phase="starting" if is_starting and crawl.phase == "none" else crawl.phase,
         pages=pages,
-        next_budget=max(_BUDGET, pages // 10),
+        next_budget=max(_MIN_BUDGET, pages // 10),
         expand=DEFAULT_EXPAND,
         runs=[
             RefreshLine(
@@ -102,7 +102,9 @@ def _counts(collection: Collection, runs: list[RunRow], number: int) -> dict[str
     return {NEW: new, **found} if new else found
 
 
-def _changed(collection: Collection, runs: list[RunRow], number: int, kind: str, start: int) -> list[RefreshedPage]:
+def _pages_of_kind(
+    collection: Collection, runs: list[RunRow], number: int, kind: str, start: int
+) -> list[RefreshedPage]:
     catalog = collection.catalog
     if kind == NEW:
         first = runs[number - 1].first_page

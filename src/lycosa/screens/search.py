@@ -10,18 +10,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa.collection import Collection
-from lycosa.collection.queries import FactsOrder, Selection
-from lycosa.collection.rows import PageFacts, PageRow
+from lycosa.collection.queries import Selection, ShortPageOrder
+from lycosa.collection.rows import PageRow, ShortPageRow
 from lycosa.collection.search_index import MAX_EXAMINED, MAX_FACETED, SNIPPET
 from lycosa.run.export import LABELS, labels_of, moment_of
 from lycosa.run.open import main_text_of, open_for_reading
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import visible
 
-from .lines import HitLine, hit_line, paged
+from .lines import HitLine, clamp_page, hit_line
 
 HITS_PER_PAGE = 10
-ORDERS: dict[str, str] = {  # as a user knows them
+ORDERS: dict[str, str] = {  # with their names on the screen
     "": "best match",
     "relevance": "relevance",
     "standing": "importance",
@@ -29,9 +29,9 @@ ORDERS: dict[str, str] = {  # as a user knows them
     "oldest": "oldest first",
 }
 PERIODS = {"1d": "last day", "7d": "last week", "30d": "last month", "365d": "last year"}
-_SHARES = {"0.95": "0.95 and more", "0.8": "0.8 and more", "0.5": "0.5 and more"}
-_MAX_FACET_VALUES = 12  # of a facet
-_MIN_TYPED = 2  # letters of a word that is being typed, from which on those that begin with it are found
+_MIN_SCORES = {"0.95": "0.95 and more", "0.8": "0.8 and more", "0.5": "0.5 and more"}
+_MAX_FACET_VALUES = 12
+_MIN_PREFIX = 2  # letters of an unfinished word from which it also matches as a prefix
 
 Order = Literal["", "relevance", "standing", "newest", "oldest"]
 
@@ -65,7 +65,7 @@ class SearchRequest(Struct, frozen=True):
 class FacetValue(Struct, frozen=True):
     value: str  # for the parameter
     text: str
-    count: int  # among the first answers
+    count: int  # among the first results
 
 
 class Facet(Struct, frozen=True):
@@ -82,13 +82,13 @@ class SearchView(Struct, frozen=True):
     asked: SearchRequest
     chosen: dict[str, str]  # facets, by parameter
     total: int
-    is_partial: bool  # whether there may be more answers than were looked at
-    looked_at: int  # answers, where it is partial
+    is_partial: bool  # whether there may be more results than were examined
+    looked_at: int  # results examined, if it is partial
     not_indexed: int  # the newest pages, which cannot be found yet
     page: int
     last_page: int
     hits: list[HitLine]
-    facets: list[Facet]  # of the first answers
+    facets: list[Facet]  # of the first results
     milliseconds: float
 
 
@@ -96,7 +96,7 @@ class _Found(Struct, frozen=True):
     hits: list[HitLine]
     total: int
     is_partial: bool
-    first: Sequence[PageFacts]  # of the first answers
+    facet_pages: Sequence[ShortPageRow]  # the first results, whose facets are counted
 
 
 def search_view(folder: Path, asked: SearchRequest, *, now: float, is_typed: bool = False) -> SearchView:
@@ -107,7 +107,7 @@ def search_view(folder: Path, asked: SearchRequest, *, now: float, is_typed: boo
     began = time.perf_counter()
     labels = labels_of(folder)
     asked = replace(asked, page=max(1, min(asked.page, MAX_EXAMINED // HITS_PER_PAGE)))
-    wanted = Selection(
+    filters = Selection(
         hosts=(asked.host.lower(),) if asked.host else (),
         languages=(asked.language,) if asked.language else (),
         min_relevance=asked.min_relevance,
@@ -118,11 +118,11 @@ def search_view(folder: Path, asked: SearchRequest, *, now: float, is_typed: boo
     with open_for_reading(folder) as collection:
         if asked.query.strip():
             query = with_prefix_search(asked.query) if is_typed else asked.query
-            found = _by_words(collection, query, asked, wanted, labels)
+            found = _search_index(collection, query, asked, filters, labels)
         else:
-            found = _all_pages(collection, asked, wanted, labels)
+            found = _list_pages(collection, asked, filters, labels)
         not_indexed = collection.pages_not_indexed()
-    _, last_page, _ = paged(asked.page, min(found.total, MAX_EXAMINED), HITS_PER_PAGE)
+    _, last_page, _ = clamp_page(asked.page, min(found.total, MAX_EXAMINED), HITS_PER_PAGE)
     return SearchView(
         asked=replace(asked, query=asked.query[:500]),
         chosen=asked.chosen(),
@@ -133,51 +133,51 @@ def search_view(folder: Path, asked: SearchRequest, *, now: float, is_typed: boo
         page=asked.page,
         last_page=last_page,
         hits=found.hits,
-        facets=_facets(found.first, labels, now),
+        facets=_facets(found.facet_pages, labels, now),
         milliseconds=round(1e3 * (time.perf_counter() - began), 1),
     )
 
 
-def _by_words(
-    collection: Collection, query: str, asked: SearchRequest, wanted: Selection, labels: Mapping[Url, str]
+def _search_index(
+    collection: Collection, query: str, asked: SearchRequest, filters: Selection, labels: Mapping[Url, str]
 ) -> _Found:
-    """Results of the index; fields that it lacks are filtered by the catalog, among the first thousand hits."""
+    """Results of the index; fields that it lacks are filtered by the catalog, among the first MAX_EXAMINED results."""
     catalog = collection.catalog
-    is_chosen = bool(set(asked.chosen()) - {"host", "language"})  # which the index knows
+    needs_catalog = bool(set(asked.chosen()) - {"host", "language"})  # which the index has
 
     def choose(urls: Sequence[str]) -> Sequence[str]:
         candidates = frozenset(map(Url, urls))
-        narrowed = replace(wanted, urls=candidates if wanted.urls is None else candidates & wanted.urls)
-        facts = catalog.facts(narrowed, asked.order or "newest", MAX_EXAMINED)
+        selection = replace(filters, urls=candidates if filters.urls is None else candidates & filters.urls)
+        pages = catalog.short_pages(selection, asked.order or "newest", MAX_EXAMINED)
         if asked.order:
-            return [each.url for each in facts]
-        kept = {each.url for each in facts}
+            return [page.url for page in pages]
+        kept = {page.url for page in pages}
         return [url for url in urls if url in kept]
 
-    found = collection.search.find(
+    found = collection.search.search_page(
         query,
         offset=(asked.page - 1) * HITS_PER_PAGE,
         limit=HITS_PER_PAGE,
         host=asked.host.lower() or None,
         language=asked.language or None,
-        choose=choose if is_chosen or asked.order else None,
+        choose=choose if needs_catalog or asked.order else None,
     )
-    first = catalog.facts(Selection(urls=frozenset(map(Url, found.first))), "newest", MAX_FACETED)
-    return _Found([hit_line(hit, labels) for hit in found.hits], found.total, found.is_partial, first)
+    facet_pages = catalog.short_pages(Selection(urls=frozenset(map(Url, found.facet_urls))), "newest", MAX_FACETED)
+    return _Found([hit_line(hit, labels) for hit in found.hits], found.total, found.is_partial, facet_pages)
 
 
-def _all_pages(collection: Collection, asked: SearchRequest, wanted: Selection, labels: Mapping[Url, str]) -> _Found:
+def _list_pages(collection: Collection, asked: SearchRequest, filters: Selection, labels: Mapping[Url, str]) -> _Found:
     """Pages of the catalog, by default most relevant first."""
     catalog = collection.catalog
-    order: FactsOrder = asked.order or "relevance"
+    order: ShortPageOrder = asked.order or "relevance"
     start = (asked.page - 1) * HITS_PER_PAGE
-    first = catalog.facts(wanted, order, max(MAX_FACETED, start + HITS_PER_PAGE))
+    first = catalog.short_pages(filters, order, max(MAX_FACETED, start + HITS_PER_PAGE))
     rows = [row for each in first[start : start + HITS_PER_PAGE] if (row := catalog.page(each.url)) is not None]
-    hits = [_listed(collection, row, labels) for row in rows]
-    return _Found(hits, catalog.count_selected(wanted), False, first[:MAX_FACETED])
+    hits = [_hit_of_row(collection, row, labels) for row in rows]
+    return _Found(hits, catalog.count_selected(filters), False, first[:MAX_FACETED])
 
 
-def _listed(collection: Collection, row: PageRow, labels: Mapping[Url, str]) -> HitLine:
+def _hit_of_row(collection: Collection, row: PageRow, labels: Mapping[Url, str]) -> HitLine:
     text = main_text_of(collection.archive.fetch_at(row.place)) if row.place is not None else ""
     return HitLine(
         url=row.url,
@@ -189,20 +189,20 @@ def _listed(collection: Collection, row: PageRow, labels: Mapping[Url, str]) -> 
     )
 
 
-def _facets(first: Sequence[PageFacts], labels: Mapping[Url, str], now: float) -> list[Facet]:
+def _facets(pages: Sequence[ShortPageRow], labels: Mapping[Url, str], now: float) -> list[Facet]:
     """The facets of some pages, with counts of their values."""
-    begins = {period: moment_of(period, now=now) for period in PERIODS}
-    shares = {name: [getattr(each, name) or 0.0 for each in first] for name in ("relevance", "standing")}
+    period_starts = {period: moment_of(period, now=now) for period in PERIODS}
+    scores = {name: [getattr(page, name) or 0.0 for page in pages] for name in ("relevance", "standing")}
     found = [
-        ("host", "Hosts", _most_common(each.host for each in first)),
-        ("language", "Languages", _most_common(each.language for each in first)),
+        ("host", "Hosts", _most_common(page.host for page in pages)),
+        ("language", "Languages", _most_common(page.language for page in pages)),
         *(
             (
                 f"min_{name}",
                 title,
                 [
-                    FacetValue(value, text, sum(share >= float(value) for share in shares[name]))
-                    for value, text in _SHARES.items()
+                    FacetValue(value, text, sum(score >= float(value) for score in scores[name]))
+                    for value, text in _MIN_SCORES.items()
                 ],
             )
             for name, title in (("relevance", "Relevance"), ("standing", "Importance"))
@@ -211,14 +211,14 @@ def _facets(first: Sequence[PageFacts], labels: Mapping[Url, str], now: float) -
             "since",
             "Fetched",
             [
-                FacetValue(value, text, sum(each.at >= begins[value] for each in first))
+                FacetValue(value, text, sum(page.at >= period_starts[value] for page in pages))
                 for value, text in PERIODS.items()
             ],
         ),
         (
             "label",
             "Labels",
-            [FacetValue(label, label, sum(labels.get(each.url) == label for each in first)) for label in LABELS],
+            [FacetValue(label, label, sum(labels.get(page.url) == label for page in pages)) for label in LABELS],
         ),
     ]
     return [
@@ -241,7 +241,7 @@ def with_prefix_search(query: str) -> str:
     """
     words = query.split()
     last = words[-1] if words and query.endswith(words[-1]) else ""
-    is_word = len(last) >= _MIN_TYPED and last.replace("_", "a").isalnum() and last not in ("AND", "OR", "NOT")
+    is_word = len(last) >= _MIN_PREFIX and last.replace("_", "a").isalnum() and last not in ("AND", "OR", "NOT")
     if not is_word or query.count('"') % 2:
         return query
     return f"{query.removesuffix(last)}({last} OR {last}*)"

@@ -15,9 +15,9 @@ import uvicorn
 
 from lycosa.vocabulary.errors import UsageError
 
+from .access_control import ScreenAccess
 from .app import make_app
 from .crawls import Crawls
-from .gate import ScreenAccess
 from .library import Library
 
 LOOPBACK = "127.0.0.1"
@@ -48,25 +48,27 @@ def serve(
         raise UsageError(f"the password is too short; give {MIN_PASSWORD_LENGTH} characters or more")
     if public_url and not read_only:
         raise UsageError("--public-url publishes the screens: give --read-only as well")
-    published = checked_public_url(public_url) if public_url else ""
+    origin = checked_public_url(public_url) if public_url else ""
     library = Library(root)
     listening = _listen(address, port)
     port = listening.getsockname()[1]
     crawls = Crawls()
-    access = ScreenAccess(port, read_only=read_only, password=password, is_remote=is_remote, public_url=published)
-    gate = make_app(library, access, crawls=crawls)
-    named = f"[{address}]" if ":" in address else address
-    private = f"http://{named}:{port}/" if password or access.is_open else f"http://{named}:{port}/?token={gate.token}"
-    notify(f"the screens of {root}: {private}")
-    if access.is_open:
-        notify(f"everybody who reaches it may read; {published} is the address that it answers to behind a proxy")
+    access = ScreenAccess(port, read_only=read_only, password=password, is_remote=is_remote, public_url=origin)
+    application = make_app(library, access, crawls=crawls)
+    url_host = f"[{address}]" if ":" in address else address
+    url = f"http://{url_host}:{port}/"
+    if not password and not access.is_public:
+        url += f"?token={application.token}"
+    notify(f"the screens of {root}: {url}")
+    if access.is_public:
+        notify(f"everybody who reaches it may read; {origin} is the address that it answers to behind a proxy")
     elif password:
         notify("the password opens them; the connection is not encrypted: use it in a network that you trust")
-        notify(f"programs send the token: {gate.token}")
+        notify(f"programs send the token: {application.token}")
     else:
         notify("the address is a secret: whoever has it can use them; Ctrl-C ends the server")
     config = uvicorn.Config(
-        gate,
+        application,
         log_level="critical",
         access_log=False,
         proxy_headers=False,
@@ -77,15 +79,15 @@ def serve(
         timeout_graceful_shutdown=1,
         limit_concurrency=64,
     )
-    opened = _open(private) if open_browser else None
+    redirect_file = _open_in_browser(url) if open_browser else None
     try:
         with suppress(KeyboardInterrupt):
             uvicorn.Server(config).run(sockets=[listening])
     finally:
         listening.close()
         crawls.close()
-        if opened is not None:
-            opened.unlink(missing_ok=True)
+        if redirect_file is not None:
+            redirect_file.unlink(missing_ok=True)
 
 
 def checked_address(text: str) -> str:
@@ -106,15 +108,15 @@ def checked_public_url(text: str) -> str:
     """
     try:
         parts = urlsplit(text)
-        is_fine = bool(parts.hostname) and parts.scheme in ("http", "https") and parts.port != 0
+        is_valid = bool(parts.hostname) and parts.scheme in ("http", "https") and parts.port != 0
     except ValueError:
-        is_fine = False
-    if not is_fine or parts.path not in ("", "/") or parts.query or parts.fragment or "@" in parts.netloc:
+        is_valid = False
+    if not is_valid or parts.path not in ("", "/") or parts.query or parts.fragment or "@" in parts.netloc:
         raise UsageError(
             f"--public-url: {text[:100]!r} is not the address of a whole site; write it such as https://bees.example"
         )
-    default = {"http": ":80", "https": ":443"}[parts.scheme]
-    return f"{parts.scheme}://{parts.netloc.lower().removesuffix(default)}"
+    default_port = {"http": ":80", "https": ":443"}[parts.scheme]
+    return f"{parts.scheme}://{parts.netloc.lower().removesuffix(default_port)}"
 
 
 def _listen(address: str, port: int) -> socket.socket:
@@ -132,13 +134,16 @@ def _listen(address: str, port: int) -> socket.socket:
     return listening
 
 
-def _open(address: str) -> Path:
-    """Opens the browser by a file that only its owner can read, because other users can see command lines."""
-    number, name = tempfile.mkstemp(prefix="lycosa-", suffix=".html")
-    with os.fdopen(number, "w", encoding="utf-8") as file:
+def _open_in_browser(url: str) -> Path:
+    """Opens a URL by a file that redirects to it and that only its owner can read: other users can see command lines.
+
+    Returns the file.
+    """
+    descriptor, name = tempfile.mkstemp(prefix="lycosa-", suffix=".html")
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(
             '<!doctype html><meta charset="utf-8"><title>Lycosa</title>'
-            f'<meta http-equiv="refresh" content="0; url={escape(address)}"><a href="{escape(address)}">Lycosa</a>'
+            f'<meta http-equiv="refresh" content="0; url={escape(url)}"><a href="{escape(url)}">Lycosa</a>'
         )
     with suppress(webbrowser.Error, OSError):
         webbrowser.open(Path(name).as_uri())

@@ -14,21 +14,21 @@ from lycosa.vocabulary.files import read_regular_file
 from lycosa.vocabulary.text import visible
 
 from .library import Library, is_collection, is_plain
-from .lines import paged
+from .lines import clamp_page
 
 RESULTS_FILE = "results.json"
 STUDIES_PER_PAGE = 50
-ROWS = 60  # of a table
-COLUMNS = 30
-TABLES = 30
-FIGURES = 40
-CLAIMS = 200
+MAX_ROWS = 60  # of a table
+MAX_COLUMNS = 30
+MAX_TABLES = 30
+MAX_FIGURES = 40
+MAX_CLAIMS = 200
 _MAX_STUDIES = 500
-_MAX_DEPTH = 4  # folders below the folder
-_MAX_ENTRIES = 20_000  # that are looked at
-_MAX_RESULTS = 64 << 20  # bytes of the results of a study
-_MAX_FIGURE = 4 << 20
-_MAX_CELL = 120  # characters
+_MAX_DEPTH = 4  # levels of subfolders that are searched
+_MAX_ENTRIES = 20_000  # files and folders that are looked at
+_MAX_RESULTS_BYTES = 64 << 20
+_MAX_FIGURE_BYTES = 4 << 20
+_MAX_CELL_LENGTH = 120  # characters
 
 Text = Annotated[str, Meta(max_length=100_000)]
 
@@ -98,11 +98,11 @@ class Studies:
 
     def __init__(self, library: Library):
         self._root = library.root
-        self._lines: dict[Path, tuple[object, StudyLine | None]] = {}
+        self._lines: dict[Path, tuple[object, StudyLine | None]] = {}  # with the version of the file
 
     def page(self, page: int) -> StudyList:
-        lines = [line for folder in self._folders() if (line := self._line(folder)) is not None]
-        page, last_page, start = paged(page, len(lines), STUDIES_PER_PAGE)
+        lines = [line for folder in self._folders() if (line := self._cached_line(folder)) is not None]
+        page, last_page, start = clamp_page(page, len(lines), STUDIES_PER_PAGE)
         return StudyList(lines[start : start + STUDIES_PER_PAGE], len(lines), page, last_page)
 
     def study(self, path: str) -> StudyView:
@@ -111,12 +111,12 @@ class Studies:
         if results is None:
             raise UsageError("the results of this study cannot be read; run it again: lycosa lab run")
         return StudyView(
-            line=self._described(folder, results),
-            world=[(visible(name, 60), _cell(value)) for name, value in list(results.world.items())[:COLUMNS]],
+            line=self._study_line(folder, results),
+            world=[(visible(name, 60), _cell(value)) for name, value in list(results.world.items())[:MAX_COLUMNS]],
             seconds=results.seconds,
-            claims=[_without_controls(claim) for claim in results.claims[:CLAIMS]],
+            claims=[_without_controls(claim) for claim in results.claims[:MAX_CLAIMS]],
             figures=_figures(folder),
-            tables=[_table(name, rows) for name, rows in list(results.tables.items())[:TABLES]],
+            tables=[_table(name, rows) for name, rows in list(results.tables.items())[:MAX_TABLES]],
         )
 
     def figure(self, path: str, name: str) -> bytes:
@@ -125,7 +125,7 @@ class Studies:
         if name not in _figures(folder):
             raise UsageError("the study has no such figure")
         try:
-            return read_regular_file(folder / name, _MAX_FIGURE)
+            return read_regular_file(folder / name, _MAX_FIGURE_BYTES)
         except OSError:
             raise UsageError("the figure cannot be read") from None
 
@@ -137,32 +137,32 @@ class Studies:
 
     def _folders(self) -> list[Path]:
         """The folders with results, in alphabetical order; links are not followed, and collections are not searched."""
-        found, left = list[Path](), _MAX_ENTRIES
-        waiting = deque([(self._root, 0)])
-        while waiting and left > 0 and len(found) < _MAX_STUDIES:
-            folder, depth = waiting.popleft()
-            for entry in _entries(folder, left):
-                left -= 1
+        found, entries_left = list[Path](), _MAX_ENTRIES
+        queue = deque([(self._root, 0)])
+        while queue and entries_left > 0 and len(found) < _MAX_STUDIES:
+            folder, depth = queue.popleft()
+            for entry in _entries(folder, entries_left):
+                entries_left -= 1
                 if entry.name == RESULTS_FILE and entry.is_file(follow_symlinks=False) and depth:
                     found.append(folder)
                 elif depth < _MAX_DEPTH and is_plain(entry.name) and entry.is_dir(follow_symlinks=False):
-                    below = Path(entry.path)
-                    if not is_collection(below):
-                        waiting.append((below, depth + 1))
+                    subfolder = Path(entry.path)
+                    if not is_collection(subfolder):
+                        queue.append((subfolder, depth + 1))
         return sorted(found)
 
-    def _line(self, folder: Path) -> StudyLine | None:
+    def _cached_line(self, folder: Path) -> StudyLine | None:
         try:
-            facts = (folder / RESULTS_FILE).lstat()
+            file_status = (folder / RESULTS_FILE).lstat()
         except OSError:
             return None
-        stamp = facts.st_mtime_ns, facts.st_size
-        if self._lines.get(folder, (None, None))[0] != stamp:
+        version = file_status.st_mtime_ns, file_status.st_size
+        if self._lines.get(folder, (None, None))[0] != version:
             results = _read(folder)
-            self._lines[folder] = stamp, self._described(folder, results) if results is not None else None
+            self._lines[folder] = version, self._study_line(folder, results) if results is not None else None
         return self._lines[folder][1]
 
-    def _described(self, folder: Path, results: _Results) -> StudyLine:
+    def _study_line(self, folder: Path, results: _Results) -> StudyLine:
         verdicts = [claim.holds for claim in results.claims]
         return StudyLine(
             path=folder.relative_to(self._root).as_posix(),
@@ -189,14 +189,14 @@ def _entries(folder: Path, limit: int) -> Iterator["os.DirEntry[str]"]:
 def _read(folder: Path) -> _Results | None:
     """The results in a folder; None if the file is not that of a study."""
     try:
-        return msgspec.json.decode(read_regular_file(folder / RESULTS_FILE, _MAX_RESULTS), type=_Results)
+        return msgspec.json.decode(read_regular_file(folder / RESULTS_FILE, _MAX_RESULTS_BYTES), type=_Results)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 
 def _figures(folder: Path) -> list[str]:
     names = (entry.name for entry in _entries(folder, _MAX_ENTRIES) if entry.is_file(follow_symlinks=False))
-    return sorted(name for name in names if name.endswith(".svg") and is_plain(name))[:FIGURES]
+    return sorted(name for name in names if name.endswith(".svg") and is_plain(name))[:MAX_FIGURES]
 
 
 def _without_controls(claim: StudyClaim) -> StudyClaim:
@@ -213,8 +213,8 @@ def _without_controls(claim: StudyClaim) -> StudyClaim:
 
 
 def _table(name: str, rows: Sequence[dict[str, Any]]) -> StudyTable:
-    shown = rows[:ROWS]
-    columns = list(dict.fromkeys(key for row in shown for key in row))[:COLUMNS]
+    shown = rows[:MAX_ROWS]
+    columns = list(dict.fromkeys(key for row in shown for key in row))[:MAX_COLUMNS]
     cells = [[_cell(row.get(column)) for column in columns] for row in shown]
     return StudyTable(visible(name, 100), [visible(column, 60) for column in columns], cells, len(rows))
 
@@ -222,4 +222,4 @@ def _table(name: str, rows: Sequence[dict[str, Any]]) -> StudyTable:
 def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
-    return "–" if value is None else visible(str(value)[: 8 * _MAX_CELL], _MAX_CELL)
+    return "–" if value is None else visible(str(value)[: 8 * _MAX_CELL_LENGTH], _MAX_CELL_LENGTH)

@@ -19,8 +19,8 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import RELEVANT, Url
 from lycosa.vocabulary.text import visible
 
-BATCH = 10  # pages after which the model learns
-_VERDICTS = {"yes": True, "no": False, "skip": None}
+BATCH = 10  # pages after which the model is trained
+_VERDICTS = {"yes": True, "no": False, "skip": None}  # by answer: whether the page is on the topic
 
 
 class QueuedPage(Struct, frozen=True):
@@ -38,29 +38,29 @@ class LearntChange(Struct, frozen=True):
     labels: int
     judged: int | None  # pages judged again; None if the next crawl trains the model
     became_relevant: int
-    became_other: int
+    became_irrelevant: int
 
 
 class RandomSample(Struct, frozen=True):
     """The harvest rate and precision measured on random pages."""
 
-    drawn: int
-    good: int
-    share: float
+    drawn: int  # pages
+    good: int  # pages on the topic
+    share: float  # harvest rate, with the bounds of its interval
     low: float
     high: float
     precision: float | None  # of the model before it saw the labels
     precision_low: float | None
     precision_high: float | None
-    is_enough: bool
+    is_enough: bool  # whether so many were drawn that the harvest rate counts as measured
 
 
 class TeachView(Struct, frozen=True):
     """The screen for labelling."""
 
     page: QueuedPage | None
-    number: int
-    of: int
+    number: int  # of the page in its batch, from 1
+    batch_size: int
     labelled: int  # since the server was started
     can_undo: bool
     change: LearntChange | None
@@ -85,22 +85,22 @@ class TeachingQueue:
             self._fill()
             return self._view()
 
-    def answer(self, url: str, word: str) -> None:
+    def answer(self, url: str, answer: str) -> None:
         """Records the answer for the current page; one for another page, as by a double click, is ignored."""
         with self._lock:
             require_trust(self._folder)
             self._fill()
-            if word == "undo":
+            if answer == "undo":
                 if self._verdicts and self._verdicts.pop() is not None:
                     steering.undo(self._folder)
                     self._labelled -= 1
                 return
-            if word not in _VERDICTS:
+            if answer not in _VERDICTS:
                 raise UsageError("answers are yes, no, skip and undo")
             page = self._batch.pages[len(self._verdicts)] if self._batch.pages else None
             if page is None or page.url != url:
                 return
-            verdict = _VERDICTS[word]
+            verdict = _VERDICTS[answer]
             if not self._verdicts and self._batch.labelled_before:  # looking at the screen alone changes nothing
                 add_to_sample(self._folder, self._batch.labelled_before, pages=self._batch.collected)
                 self._batch = replace(self._batch, known={})
@@ -110,8 +110,8 @@ class TeachingQueue:
                 steering.label(self._folder, {page.url: verdict})
                 self._labelled += 1
                 if page.why == "random":
-                    given = {page.url: page.relevance}
-                    add_to_sample(self._folder, {page.url: verdict}, pages=self._batch.collected, relevances=given)
+                    relevances = {page.url: page.relevance}
+                    add_to_sample(self._folder, {page.url: verdict}, pages=self._batch.collected, relevances=relevances)
             if len(self._verdicts) == len(self._batch.pages):
                 self._learn()
 
@@ -132,12 +132,12 @@ class TeachingQueue:
         if not labels:
             return
         before = self._relevant()
-        learnt = label_pages(self._folder, {}, notify=lambda line: None)
+        labelling = label_pages(self._folder, {}, notify=lambda line: None)
         after = self._relevant()
         both = before.keys() & after.keys()
         self._change = LearntChange(
             labels,
-            learnt.judged,
+            labelling.judged,
             sum(after[number] and not before[number] for number in both),
             sum(before[number] and not after[number] for number in both),
         )
@@ -151,15 +151,15 @@ class TeachingQueue:
             found = sample_result(self._folder, collection.catalog)
         sample = None
         if found is not None:
-            called = found.called_relevant
-            low, high = wilson_interval(found.rightly, called) if called else (None, None)
+            called_relevant = found.called_relevant
+            low, high = wilson_interval(found.rightly, called_relevant) if called_relevant else (None, None)
             sample = RandomSample(
                 found.drawn,
                 found.good,
                 found.share,
                 found.low,
                 found.high,
-                found.rightly / called if called else None,
+                found.rightly / called_relevant if called_relevant else None,
                 low,
                 high,
                 found.is_enough,

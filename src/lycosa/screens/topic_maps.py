@@ -17,13 +17,13 @@ from lycosa.vocabulary.urls import host_of, path_of
 from .library import Library, is_plain, plain_entries
 from .lines import Counted
 
-TOPICS = 50  # of an atlas that are shown
-PORTALS = 50  # of a topic
-RELATED = 20
-SOURCES = 10
+MAX_TOPICS = 50  # of an atlas that are shown
+MAX_PORTALS = 50  # of a topic
+MAX_RELATED = 20
+MAX_SOURCES = 10
 _MAX_ATLASES = 100
-_MAX_DRAWN = 50_000  # pages of a topic whose portals are read into memory
-_HEADER = b"SQLite format 3\0"
+_MAX_TOPIC_PAGES = 50_000  # of a topic whose portals are read into memory
+_SQLITE_HEADER = b"SQLite format 3\0"
 
 
 class TopicLine(Struct, frozen=True):
@@ -66,7 +66,7 @@ def atlas_list(library: Library) -> AtlasList:
 
 def _is_atlas(path: Path) -> bool:
     try:
-        if first_bytes(path, len(_HEADER)) != _HEADER:
+        if first_bytes(path, len(_SQLITE_HEADER)) != _SQLITE_HEADER:
             return False
         with Atlas(path):
             return True
@@ -77,8 +77,8 @@ def _is_atlas(path: Path) -> bool:
 def atlas_of(library: Library, folder: Path) -> str:
     """The name of the atlas that the recipe of a collection uses, if it is in the folder of the screens."""
     with suppress(LycosaError, OSError, ValueError):
-        named = load_recipe(folder, for_reading=True).map.atlas
-        path = (folder / named).resolve() if named else None
+        atlas_name = load_recipe(folder, for_reading=True).map.atlas
+        path = (folder / atlas_name).resolve() if atlas_name else None
         if path is not None and path.parent == library.root and _is_atlas(path):
             return path.name
     return ""
@@ -96,23 +96,23 @@ def atlas_view(library: Library, name: str, topic: str = "") -> AtlasView:
             raise UsageError("the atlas has no map of this topic")
         facts.sort(key=lambda each: (-each.pages, each.name))
         shown = by_name[topic] if topic else facts[0] if facts else None
-        is_too_large = shown is not None and shown.pages > _MAX_DRAWN
+        is_too_large = shown is not None and shown.pages > _MAX_TOPIC_PAGES
         portals = list[Counted]()
         if shown is not None and not is_too_large:
-            drawn = atlas.crawl_map(shown.name)
-            portals = [Counted(portal, len(drawn.spokes[portal])) for portal in drawn.portals[:PORTALS]]
+            topic_map = atlas.crawl_map(shown.name)
+            portals = [Counted(portal, len(topic_map.spokes[portal])) for portal in topic_map.portals[:MAX_PORTALS]]
         citations = atlas.citations()
         left_out = dict(atlas.left_out)
     return AtlasView(
         name=name,
-        topics=[_topic_line(each) for each in facts[:TOPICS]],
-        more_topics=max(0, len(facts) - TOPICS),
+        topics=[_topic_line(each) for each in facts[:MAX_TOPICS]],
+        more_topics=max(0, len(facts) - MAX_TOPICS),
         topic=shown.name if shown is not None else "",
         portals=portals,
         is_too_large=is_too_large,
         left_out=[Counted(visible(reason, 100), count) for reason, count in left_out.items()],
-        citing=[[int(count) for count in row[:TOPICS]] for row in citations.links[:TOPICS]],
-        cited=[visible(each, 80) for each in citations.topics[:TOPICS]],
+        citing=[[int(count) for count in row[:MAX_TOPICS]] for row in citations.links[:MAX_TOPICS]],
+        cited=[visible(each, 80) for each in citations.topics[:MAX_TOPICS]],
     )
 
 
@@ -124,8 +124,8 @@ def _topic_line(facts: TopicFacts) -> TopicLine:
         dead=facts.dead,
         drawn_at=facts.drawn_at,
         reach=facts.reach,
-        related=[visible(each, 80) for each in facts.related[:RELATED]],
-        sources=[Counted(visible(name, 80), count) for name, count in list(facts.sources.items())[:SOURCES]],
+        related=[visible(each, 80) for each in facts.related[:MAX_RELATED]],
+        sources=[Counted(visible(name, 80), count) for name, count in list(facts.sources.items())[:MAX_SOURCES]],
     )
 
 

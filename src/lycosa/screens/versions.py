@@ -17,15 +17,15 @@ from lycosa.vocabulary.text import visible
 
 MAX_VERSIONS = 50  # the latest, that can be chosen
 CONTEXT_SENTENCES = 2  # sentences shown around a change
-_MAX_SENTENCES = 1_000  # of a version; what compares them takes quadratic time, and more for hostile ones
-_MAX_SENTENCE = 600  # characters
+_MAX_SENTENCES = 1_000  # of a version; comparing them takes quadratic time, and more for hostile ones
+_MAX_SENTENCE_LENGTH = 600  # characters
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")
 
 
 class VersionLine(Struct, frozen=True):
     """One check of a page."""
 
-    look: int
+    look: int  # number of the fetch of the page, from 1
     at: float
     change: str
     bytes: int | None
@@ -95,11 +95,11 @@ def diff(old: Sequence[str], new: Sequence[str]) -> list[DiffLine]:
     """
     lines: list[DiffLine] = []
     opcodes = SequenceMatcher(None, old, new).get_opcodes()
-    for place, (what, old_start, old_end, new_start, new_end) in enumerate(opcodes):
-        if what == "equal":
+    for index, (operation, old_start, old_end, new_start, new_end) in enumerate(opcodes):
+        if operation == "equal":
             same = [DiffLine("same", text) for text in old[old_start:old_end]]
-            head = CONTEXT_SENTENCES if place else 0
-            tail = CONTEXT_SENTENCES if place + 1 < len(opcodes) else 0
+            head = CONTEXT_SENTENCES if index else 0
+            tail = CONTEXT_SENTENCES if index + 1 < len(opcodes) else 0
             if len(same) > head + tail:
                 hidden = len(same) - head - tail
                 gap = DiffLine("gap", f"{hidden} {'sentence' if hidden == 1 else 'sentences'} as before")
@@ -118,4 +118,4 @@ def _chosen(looks: Sequence[ObservationRow], wanted: int | None, otherwise: Obse
 def _sentences(collection: Collection, look: ObservationRow) -> list[str]:
     text = main_text_of(collection.archive.fetch_at(look.place)) if look.place is not None else ""
     parts = (part for line in text.splitlines() for part in _SENTENCE_END.split(line))
-    return [visible(part, _MAX_SENTENCE) for part in parts if part.strip()]
+    return [visible(part, _MAX_SENTENCE_LENGTH) for part in parts if part.strip()]

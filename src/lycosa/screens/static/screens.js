@@ -1,13 +1,14 @@
 "use strict";
-// Keys and search as you type. Every screen works without: this file only saves clicks.
+// Keyboard shortcuts, live updates and search as you type. Every screen works without them: they only save clicks.
 (() => {
   const isTyping = (element) => element.matches("input, select, textarea, [contenteditable]");
   const items = () => [...document.querySelectorAll("a.item, .pages .title a")];
 
   function move(step) {
     const all = items();
-    const at = all.indexOf(document.activeElement);
-    const next = all[at < 0 ? (step > 0 ? 0 : all.length - 1) : Math.min(all.length - 1, Math.max(0, at + step))];
+    const current = all.indexOf(document.activeElement);
+    const first = step > 0 ? 0 : all.length - 1;
+    const next = all[current < 0 ? first : Math.min(all.length - 1, Math.max(0, current + step))];
     if (next) { next.focus(); next.scrollIntoView({ block: "nearest" }); }
   }
 
@@ -20,8 +21,8 @@
     const button = [...document.querySelectorAll("[data-key]")].find((each) => each.dataset.key === event.key);
     if (event.key === "/") {
       event.preventDefault();
-      const elsewhere = document.querySelector('.bar nav a[href$="/search"]');
-      if (field) { field.focus(); field.select(); } else if (elsewhere) { elsewhere.click(); }
+      const searchLink = document.querySelector('.bar nav a[href$="/search"]');
+      if (field) { field.focus(); field.select(); } else if (searchLink) { searchLink.click(); }
     } else if (event.key === "j" || event.key === "ArrowDown" && document.activeElement.matches("a.item")) {
       event.preventDefault(); move(1);
     } else if (event.key === "k" || event.key === "ArrowUp" && document.activeElement.matches("a.item")) {
@@ -36,7 +37,7 @@
       const focused = live.contains(document.activeElement) ? document.activeElement : null;
       if (focused && focused.matches("input")) return;  // somebody types a number
       const value = focused && focused.matches("button") ? focused.value : null;
-      live.innerHTML = JSON.parse(event.data);  // drawn and escaped by the server
+      live.innerHTML = JSON.parse(event.data);  // rendered and escaped by the server
       if (value) { const again = live.querySelector(`button[value="${CSS.escape(value)}"]`); if (again) again.focus(); }
     };
     const connect = () => {
@@ -50,15 +51,15 @@
   const form = document.getElementById("search");
   const results = document.getElementById("results");
   if (form && results) {
-    let timer = 0, asked = null;
+    let timer = 0, pending = null;
     const search = async () => {
       const parameters = new URLSearchParams(new FormData(form));
       for (const [name, value] of [...parameters]) if (!value) parameters.delete(name);
-      if (asked) asked.abort();
-      asked = new AbortController();
+      if (pending) pending.abort();
+      pending = new AbortController();
       try {
-        const answer = await fetch(`${form.action}?${parameters}&part=1&typed=1`, { signal: asked.signal });
-        results.innerHTML = await answer.text();  // drawn and escaped by the server
+        const response = await fetch(`${form.action}?${parameters}&part=1&typed=1`, { signal: pending.signal });
+        results.innerHTML = await response.text();  // rendered and escaped by the server
         history.replaceState(null, "", `${form.action}?${parameters}`);
       } catch (error) { if (error.name !== "AbortError") form.submit(); }
     };

@@ -224,9 +224,9 @@ def prepare(world: StudyWorld, size: Size, seed: int) -> CollaborativeInputs:
     if not span:
         raise UsageError("collaborative needs a log of accesses at different times, and those of this world are at one")
     variants = {
-        TWO_READERS: access_log.with_at_least(2),
-        FIVE_READERS: access_log.with_at_least(5),
-        TEN_READERS: access_log.with_at_least(10),
+        TWO_READERS: access_log.with_min_users(2),
+        FIVE_READERS: access_log.with_min_users(5),
+        TEN_READERS: access_log.with_min_users(10),
         TENTH: access_log.sample(0.1, seed=seed),
         HUNDREDTH: access_log.sample(0.01, seed=seed),
         FADING: access_log.aged(span / 4),

@@ -22,12 +22,12 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_BODY = 1 << 20  # bytes of a request
-FORM = "lycosa.form"  # key of the scope: the fields of the body
+FORM = "lycosa.form"  # key of the ASGI scope: the form fields of the body
 SCREEN_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-STORED_POLICY = "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+STORED_PAGE_POLICY = "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 FIGURE_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'"
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -41,9 +41,10 @@ _HEADERS = {
 }
 LOGIN = "/login"
 _MAX_FAILURES_PER_ADDRESS = 5  # wrong passwords per minute and address, after which no password from it is checked
-_MAX_FAILURES = 100  # of all
-_NAMES = ("127.0.0.1", "localhost", "[::1]")
-_UNCHANGED_HEADERS = ("content-security-policy", "x-frame-options", "referrer-policy", "cache-control")
+_MAX_FAILURES = 100  # the same from all addresses
+_LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
+# those that a response may set itself
+_OVERRIDABLE_HEADERS = ("content-security-policy", "x-frame-options", "referrer-policy", "cache-control")
 
 
 class ScreenAccess(Struct, frozen=True):
@@ -52,18 +53,20 @@ class ScreenAccess(Struct, frozen=True):
     port: int
     read_only: bool = False
     password: str = ""  # takes the place of the token in the browser
-    is_remote: bool = False  # whether other machines reach the port, by addresses in figures
+    is_remote: bool = False  # whether other machines reach the port, by numeric addresses
     public_url: str = ""  # origin by which a proxy publishes it
 
     @property
-    def is_open(self) -> bool:
+    def is_public(self) -> bool:
         """Whether anyone may read without a secret."""
         return bool(self.public_url) and self.read_only and not self.password
 
     def origins(self, host: str) -> frozenset[str]:
         """The valid origins of requests with this Host header; empty if it is not a name of this server."""
         found = set()
-        is_loopback = host in {f"{name}:{self.port}" for name in _NAMES} or (self.port == 80 and host in _NAMES)
+        is_loopback = host in {f"{name}:{self.port}" for name in _LOOPBACK_NAMES} or (
+            self.port == 80 and host in _LOOPBACK_NAMES
+        )
         if is_loopback or (self.is_remote and _is_address(host, self.port)):
             found.add(f"http://{host}")
         if self.public_url and host == _host_of(self.public_url):
@@ -71,7 +74,7 @@ class ScreenAccess(Struct, frozen=True):
         return frozenset(found)
 
 
-class Gate:
+class AccessControl:
     """Middleware: lets permitted requests through, and adds security headers to the responses."""
 
     def __init__(
@@ -90,65 +93,65 @@ class Gate:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
-            await self._answer(scope, receive, _with_headers(send))
+            await self._respond(scope, receive, _with_headers(send))
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]]
-        hosts = [value.lower() for name, value in headers if name == "host"]
-        fields = dict(headers)
+    async def _respond(self, scope: Scope, receive: Receive, send: Send) -> None:
+        header_pairs = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]]
+        hosts = [value.lower() for name, value in header_pairs if name == "host"]
+        headers = dict(header_pairs)
         origins = self.access.origins(hosts[0]) if len(hosts) == 1 else frozenset[str]()
         refusal: Response | None = None
         if not origins:
             refusal = PlainTextResponse("this server does not answer to that name\n", 421)
         elif scope["method"] not in ("GET", "HEAD", "POST"):
             refusal = PlainTextResponse("there are GET, HEAD and POST\n", 405)
-        elif (entry := self._entry(scope)) is not None:
+        elif (entry := self._entry_page(scope)) is not None:
             refusal = entry
-        elif not self._is_from_here(fields):
+        elif not self._is_same_site(headers):
             refusal = PlainTextResponse("a page of another site asked for this\n", 403)
         elif scope["path"] == LOGIN and self.access.password:
-            refusal = await self._login(scope, receive, fields, origins)
+            refusal = await self._login(scope, receive, headers, origins)
         else:
-            is_program = self._is_program(fields)
-            if not is_program and not self._has_cookie(fields) and not self._is_for_all(scope):
-                refusal = self._closed(scope)
+            is_program = self._has_token(headers)
+            if not is_program and not self._has_cookie(headers) and not self._is_public_path(scope):
+                refusal = self._denied(scope)
             elif scope["method"] == "POST":
-                refusal = await self._refused_post(scope, receive, fields, origins, is_program=is_program)
+                refusal = await self._refusal_of_post(scope, receive, headers, origins, is_program=is_program)
         await (refusal or self._app)(scope, receive, send)
 
-    def _is_from_here(self, fields: Mapping[str, str]) -> bool:
+    def _is_same_site(self, headers: Mapping[str, str]) -> bool:
         """Whether no page of another site made the request; links to public screens are allowed."""
-        if fields.get("sec-fetch-site", "none") in ("none", "same-origin"):
+        if headers.get("sec-fetch-site", "none") in ("none", "same-origin"):
             return True
-        is_navigation = fields.get("sec-fetch-mode") == "navigate" and fields.get("sec-fetch-dest") == "document"
-        return self.access.is_open and is_navigation
+        is_navigation = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+        return self.access.is_public and is_navigation
 
-    def _is_for_all(self, scope: Scope) -> bool:
+    def _is_public_path(self, scope: Scope) -> bool:
         """Whether a path is public."""
         needs_style = bool(self.access.password) and scope["path"].startswith(
             "/static/"
         )  # of the page that asks for it
-        return scope["method"] != "POST" and (self.access.is_open or needs_style)
+        return scope["method"] != "POST" and (self.access.is_public or needs_style)
 
-    def _closed(self, scope: Scope) -> Response:
+    def _denied(self, scope: Scope) -> Response:
         if self.access.password and scope["method"] == "GET" and not scope["path"].startswith(("/api/", "/metrics")):
             return RedirectResponse(LOGIN, 303)
-        return HTMLResponse(_CLOSED, 403)
+        return HTMLResponse(_DENIED_PAGE, 403)
 
     async def _login(
-        self, scope: Scope, receive: Receive, fields: Mapping[str, str], origins: frozenset[str]
+        self, scope: Scope, receive: Receive, headers: Mapping[str, str], origins: frozenset[str]
     ) -> Response:
         """Exchanges the password for a cookie; failures per minute are limited, by address and in total."""
         if scope["method"] != "POST":
             return HTMLResponse(_login_page(""))
-        if fields.get("origin", "").lower() not in origins:
+        if headers.get("origin", "").lower() not in origins:
             return PlainTextResponse("a page of another site sent this\n", 403)
         now, address = self._clock(), (scope.get("client") or ("",))[0]
-        recent = [by for at, by in self._failures if now - at < 60.0]
+        recent = [failed_address for at, failed_address in self._failures if now - at < 60.0]
         if recent.count(address) >= _MAX_FAILURES_PER_ADDRESS or len(recent) >= _MAX_FAILURES:
             return HTMLResponse(_login_page("Too many wrong passwords: try again in a minute."), 429)
         form = _form_of(await _read(receive))
-        if form is None or not _is_same(form.get("password", ""), self.access.password):
+        if form is None or not _is_equal(form.get("password", ""), self.access.password):
             self._failures.append((now, address))
             return HTMLResponse(_login_page("That is not the password."), 403)
         response = RedirectResponse("/", 303)
@@ -159,37 +162,37 @@ class Gate:
         is_secure = self.access.public_url.startswith("https://")
         response.set_cookie(self._cookie, self._session, httponly=True, samesite="strict", path="/", secure=is_secure)
 
-    def _entry(self, scope: Scope) -> Response | None:
+    def _entry_page(self, scope: Scope) -> Response | None:
         """The page that exchanges the token in the URL for a cookie; None if the token is missing or wrong."""
         if scope["method"] != "GET":
             return None
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True, max_num_fields=None)
-        if not any(name == "token" and _is_same(value, self.token) for name, value in query):
+        if not any(name == "token" and _is_equal(value, self.token) for name, value in query):
             return None
         rest = urlencode([(name, value) for name, value in query if name != "token"])
         path = "/" + scope["path"].lstrip("/\\")  # //host would be another site
         # No redirect: the browser would not send the cookie along when the address came from elsewhere.
-        response = HTMLResponse(_ENTRY)
+        response = HTMLResponse(_ENTRY_PAGE)
         response.headers["Refresh"] = "0; url=" + quote(path, safe="/") + (f"?{rest}" if rest else "")
         self._set_cookie(response)
         return response
 
-    def _is_program(self, fields: Mapping[str, str]) -> bool:
-        scheme, _, value = fields.get("authorization", "").partition(" ")
-        return scheme.lower() == "bearer" and _is_same(value.strip(), self.token)
+    def _has_token(self, headers: Mapping[str, str]) -> bool:
+        scheme, _, value = headers.get("authorization", "").partition(" ")
+        return scheme.lower() == "bearer" and _is_equal(value.strip(), self.token)
 
-    def _has_cookie(self, fields: Mapping[str, str]) -> bool:
+    def _has_cookie(self, headers: Mapping[str, str]) -> bool:
         try:
-            morsel = SimpleCookie(fields.get("cookie", "")[:8_000]).get(self._cookie)
+            morsel = SimpleCookie(headers.get("cookie", "")[:8_000]).get(self._cookie)
         except CookieError:
             return False
-        return morsel is not None and _is_same(morsel.value, self._session)
+        return morsel is not None and _is_equal(morsel.value, self._session)
 
-    async def _refused_post(
-        self, scope: Scope, receive: Receive, fields: Mapping[str, str], origins: frozenset[str], *, is_program: bool
+    async def _refusal_of_post(
+        self, scope: Scope, receive: Receive, headers: Mapping[str, str], origins: frozenset[str], *, is_program: bool
     ) -> Response | None:
         """Why a POST request is refused; None if it is allowed, with its form fields then in the scope."""
-        origin = fields.get("origin")
+        origin = headers.get("origin")
         if self.access.read_only:
             return PlainTextResponse("these screens are read-only\n", 403)
         if origin is None and not is_program:
@@ -202,7 +205,7 @@ class Gate:
         form = _form_of(body)
         if form is None:
             return PlainTextResponse("not the fields of a form\n", 400)
-        if not is_program and not _is_same(form.pop("form_token", ""), self.form_token):
+        if not is_program and not _is_equal(form.pop("form_token", ""), self.form_token):
             return PlainTextResponse("the form is of another time: load the screen again\n", 403)
         scope[FORM] = form
         return None
@@ -210,8 +213,8 @@ class Gate:
 
 def _is_address(host: str, port: int) -> bool:
     """Whether a Host header is a numeric address with this port; a name could be rebound to this server."""
-    name, _, given = host.rpartition(":")
-    if given != str(port):
+    name, _, port_text = host.rpartition(":")
+    if port_text != str(port):
         return False
     try:
         ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
@@ -249,14 +252,14 @@ async def _read(receive: Receive) -> bytes | None:
 def _with_headers(send: Send) -> Send:
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
-            given = {name.lower() for name, _ in message["headers"]}
-            wanted = {"Content-Security-Policy": SCREEN_POLICY, **_HEADERS}
+            present = {name.lower() for name, _ in message["headers"]}
+            added = {"Content-Security-Policy": SCREEN_POLICY, **_HEADERS}
             message["headers"] = [
                 *message["headers"],
                 *(
                     (name.lower().encode(), value.encode())
-                    for name, value in wanted.items()
-                    if name.lower() not in _UNCHANGED_HEADERS or name.lower().encode() not in given
+                    for name, value in added.items()
+                    if name.lower() not in _OVERRIDABLE_HEADERS or name.lower().encode() not in present
                 ),
             ]
         await send(message)
@@ -264,12 +267,13 @@ def _with_headers(send: Send) -> Send:
     return send_with_headers
 
 
-def _is_same(one: str, other: str) -> bool:
+def _is_equal(one: str, other: str) -> bool:
+    """Whether two secrets are equal, compared in constant time."""
     return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode())
 
 
-_ENTRY = '<!doctype html><html lang="en"><title>Lycosa</title><p>Opening Lycosa …</p></html>'
-_CLOSED = (
+_ENTRY_PAGE = '<!doctype html><html lang="en"><title>Lycosa</title><p>Opening Lycosa …</p></html>'
+_DENIED_PAGE = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>Lycosa</title><h1>This is a private server</h1>'
     "<p>Open the address that <code>lycosa ui</code> has printed: it has a token, and is valid as long as the server"
     " runs.</p></html>"

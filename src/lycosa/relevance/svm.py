@@ -139,7 +139,7 @@ class LinearModel:
         """The codes of the words, and weight * idf of each: positive for the topic, negative against it."""
         return self._codes[:-1], self._weights[:-1] * self._idfs[:-1]
 
-    def meanings(self) -> tuple[Floats, Floats] | None:
+    def word_vector_scores(self) -> tuple[Floats, Floats] | None:
         """For each row of the table of word vectors, its position along the direction of the topic, in standard
         deviations from the mean of all rows, and its length; None if the model has no direction."""
         if self.meaning is None:

@@ -108,7 +108,7 @@ def _ask(network: SimulatedNetwork, name: str, question: Question, limit: int) -
     seconds = network.now - began
     search = node.answers(number)
     assert search is not None  # it was just asked
-    network.settle()
+    network.deliver_all()
     outcome = network.outcome(number)
     urls = best_of(question.words, search.answers, name)
     return SearchOutcome(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lycosa_lab.peers.records import DOWN, LINK, STAGES, UP, NetworkArrays, Outcomes, Queries
+from lycosa_lab.peers.records import DOWN, LINK, STAGES, UP, NetworkArrays, Outcomes, PeerQueries
 from lycosa_lab.peers.runs import queries_of, run_queries
 from lycosa_lab.worlds.peer_networks import RaggedArray, Trace, group_by_row
 from lycosa_peers.content import Items
@@ -145,7 +145,7 @@ def test_compiled_search_equals_the_nodes(
     assert int(outcomes.transfers.sum()) == wire.counts()["indexes_taken"]
 
 
-def line_of_three(**changes: Any) -> tuple[NetworkArrays, Queries]:
+def line_of_three(**changes: Any) -> tuple[NetworkArrays, PeerQueries]:
     """0 asks twice for what 2 has, an hour apart; 1 stands between them."""
     offsets, neighbours = np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], np.int32)
     nothing = np.zeros(0)

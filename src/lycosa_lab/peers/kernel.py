@@ -29,7 +29,7 @@ from .records import (
     KernelOptions,
     NetworkArrays,
     Outcomes,
-    Queries,
+    PeerQueries,
     Scratch,
 )
 
@@ -456,7 +456,7 @@ def advance_time(
 
 @compiled
 def search(
-    network: NetworkArrays, queries: Queries, options: KernelOptions, outcomes: Outcomes, scratch: Scratch
+    network: NetworkArrays, queries: PeerQueries, options: KernelOptions, outcomes: Outcomes, scratch: Scratch
 ) -> None:
     """Makes all queries in order, learning buddy lists; writes into `network`, `outcomes` and `scratch`."""
     lists, has_item, event, next_checkpoint = outcomes.lists, scratch.has_item, 0, options.checkpoint

@@ -25,7 +25,7 @@ class NetworkArrays(NamedTuple):
     linked_peers: Array  # the peer it is linked to; -1 for other events
 
 
-class Queries(NamedTuple):
+class PeerQueries(NamedTuple):
     """Askers, items and times of queries, in order of time, and the holders of each item."""
 
     askers: Array

@@ -23,7 +23,7 @@ from .records import (
     KernelOptions,
     NetworkArrays,
     Outcomes,
-    Queries,
+    PeerQueries,
     empty_lists,
     new_scratch,
 )
@@ -137,10 +137,10 @@ def network_in(graph: Graph, trace: Trace, *, churns: bool, min_neighbours: int,
     return network
 
 
-def queries_of(trace: Trace, holders: RaggedArray, *, seed: int) -> Queries:
+def queries_of(trace: Trace, holders: RaggedArray, *, seed: int) -> PeerQueries:
     """The queries of a trace; their ids are those of `routing.query_number`."""
     ids = np.array([query_number(seed, count) for count in range(len(trace))], np.uint64)
-    return Queries(
+    return PeerQueries(
         askers=trace.consumers.astype(np.int32),
         items=trace.items.astype(np.int32),
         times=trace.times,
@@ -168,7 +168,7 @@ def kernel_options(options: NodeOptions, seed: int) -> KernelOptions:
 
 
 def run_queries(
-    network: NetworkArrays, queries: Queries, options: NodeOptions, *, seed: int, all_have_asked: bool = False
+    network: NetworkArrays, queries: PeerQueries, options: NodeOptions, *, seed: int, all_have_asked: bool = False
 ) -> Outcomes:
     """Makes all queries, starting with empty buddy lists.
 
@@ -196,7 +196,7 @@ def run_queries(
 
 def simulate(
     network: NetworkArrays,
-    queries: Queries,
+    queries: PeerQueries,
     algorithm: str,
     *,
     seed: int,

@@ -86,15 +86,21 @@ class _Copy(NamedTuple):
     trust: Trust
 
 
+class _Source(NamedTuple):
+    """Who gave a page, for the limits of the top places."""
+
+    peer: PeerName  # empty if there is no limit
+    network: str
+
+
 def merge(
     query: str, answers: Sequence[Answer], *, me: PeerName, allow_private: bool = False, now: float = math.inf
 ) -> Ranking:
     """All hits of a search, the best first. Own hits are facts; those of others are claims, and checked."""
     words = query_words(query)
     statistics = {each.provider.name: each.statistics for each in answers if each.statistics is not None}
-    weights, mean_length = _bm25_parameters(
-        words, statistics.values()
-    )  # each provider once, however many walkers met it
+    # Each provider counts once, however many walkers met it.
+    weights, mean_length = _bm25_parameters(words, statistics.values())
     by_url: dict[str, list[_Copy]] = {}
     refused = 0
     for answer in answers:
@@ -122,31 +128,38 @@ def _limit_shares(
     """The pages in order, except that of the top places a buddy gets at most half, a stranger a quarter, the strangers
     of one network half, and all strangers together half, as long as there are others; unchecked pages come last."""
     for is_checked in (True, False):
-        waiting: dict[tuple[str, str], deque[tuple[int, RankedPage]]] = {}  # by name and network
-        for place, page in enumerate(pages):
+        waiting: dict[_Source, deque[tuple[int, RankedPage]]] = {}  # pages with their rank, the best first
+        for rank, page in enumerate(pages):
             provider = page.providers[0]
             is_limited = provider.name in one_in and not page.at_home
-            host = address_group(provider.address.rpartition(":")[0]) if is_limited else ""
+            network = address_group(provider.address.rpartition(":")[0]) if is_limited else ""
             if page.is_checked == is_checked:
-                waiting.setdefault((provider.name if is_limited else "", host), deque()).append((place, page))
-        shown, by_strangers, by_name, by_network = 0, 0, Counter[str](), Counter[str]()
+                source = _Source(provider.name if is_limited else "", network)
+                waiting.setdefault(source, deque()).append((rank, page))
+        shown, by_strangers, by_peer, by_network = 0, 0, Counter[str](), Counter[str]()
         while waiting:
-            within_peer_limit = [key for key in waiting if not key[0] or by_name[key[0]] <= shown // one_in[key[0]]]
-            within_network_limit = [
-                key for key in within_peer_limit if not key[0] or by_network[key[1]] <= shown // NETWORK_ONE_IN
+            within_peer_limit = [
+                each for each in waiting if not each.peer or by_peer[each.peer] <= shown // one_in[each.peer]
+            ]
+            allowed = [
+                each
+                for each in within_peer_limit
+                if not each.peer or by_network[each.network] <= shown // NETWORK_ONE_IN
             ]
             if by_strangers > shown // STRANGERS_ONE_IN:
-                known = [
-                    [key for key in keys if key[0] not in strangers]
-                    for keys in (within_network_limit, within_peer_limit, list(waiting))
+                others = [
+                    [each for each in sources if each.peer not in strangers]
+                    for sources in (allowed, within_peer_limit, list(waiting))
                 ]
-                within_network_limit = next((keys for keys in known if keys), within_network_limit)
-            key = min(within_network_limit or within_peer_limit or waiting, key=lambda each: waiting[each][0][0])
-            yield waiting[key].popleft()[1]
-            shown, by_name[key[0]], by_network[key[1]] = shown + 1, by_name[key[0]] + 1, by_network[key[1]] + 1
-            by_strangers += key[0] in strangers
-            if not waiting[key]:
-                del waiting[key]
+                allowed = next((sources for sources in others if sources), allowed)
+            source = min(allowed or within_peer_limit or waiting, key=lambda each: waiting[each][0][0])
+            yield waiting[source].popleft()[1]
+            shown += 1
+            by_peer[source.peer] += 1
+            by_network[source.network] += 1
+            by_strangers += source.peer in strangers
+            if not waiting[source]:
+                del waiting[source]
 
 
 def _bm25_parameters(words: Sequence[str], statistics: Iterable[Statistics]) -> tuple[list[float], float]:

@@ -80,8 +80,8 @@ class Background:
 
     def idf(self, codes: Codes) -> Floats:
         """The IDF of each word, given by its code."""
-        places = self._codes.searchsorted(codes)
-        found: Floats = np.where(self._codes[places] == codes, self._idfs[places], self.max_idf)
+        indices = self._codes.searchsorted(codes)
+        found: Floats = np.where(self._codes[indices] == codes, self._idfs[indices], self.max_idf)
         return found
 
     def to_plain(self) -> JsonValue:

@@ -172,8 +172,8 @@ def _bm25_parameters(words: Sequence[str], statistics: Iterable[Statistics]) -> 
         documents += size
         total += min(each.words, size * MAX_PAGE_LENGTH)
         known = dict(zip(each.terms, each.document_frequencies, strict=False))
-        for place, word in enumerate(words):
-            frequencies[place] += min(known.get(word, 0), size)
+        for index, word in enumerate(words):
+            frequencies[index] += min(known.get(word, 0), size)
     weights = [math.log(1 + (documents - count + 0.5) / (count + 0.5)) for count in frequencies]
     return weights, total / documents if documents and total else 1.0
 

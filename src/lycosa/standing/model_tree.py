@@ -457,7 +457,7 @@ def fit_line(columns: Floats, target: Floats, attributes: list[int]) -> Line:
     slopes = weights / deviations[chosen]
     return Line(
         mean - float(slopes @ means[chosen]),
-        tuple((attributes[place], slope) for place, slope in zip(chosen, slopes.tolist(), strict=True)),
+        tuple((attributes[index], slope) for index, slope in zip(chosen, slopes.tolist(), strict=True)),
     )
 
 

@@ -328,9 +328,9 @@ class Locality:
         users, positions = self._access_log.positions_of(url)
         starts = self._access_log.walk_starts
         first, last = starts[users], starts[users.astype(np.int64) + 1]
-        places = first + positions
+        accesses = first + positions
         steps = np.concatenate((np.arange(-self._around, 0), np.arange(1, self._around + 1)))
-        near = places[:, None] + steps
+        near = accesses[:, None] + steps
         near = near[(near >= first[:, None]) & (near < last[:, None])]
         urls = self._access_log.walks[near]
         weights = self._access_log.weights[near]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from lycosa.pictures import Series, line_chart
 from lycosa_lab.peers.records import BUDDIES, INDEXES
-from lycosa_lab.peers.runs import network_in, questions_of, simulated, warm_up
+from lycosa_lab.peers.runs import network_in, queries_of, simulate, warm_up
 from lycosa_lab.worlds.file_sharing import FileSharing
 
 ALGORITHMS = ("random-walk", "interest-shortcuts", "buddynet")
@@ -45,12 +45,12 @@ def main() -> None:
     for size in sizes:
         world = made(size, options.seed)
         trace = world.sharing.trace
-        network = network_in(world.graph, trace, churns=False, least=4, seed=options.seed)
-        questions = questions_of(trace, world.sharing.holders(), seed=options.seed)
+        network = network_in(world.graph, trace, churns=False, min_neighbours=4, seed=options.seed)
+        queries = queries_of(trace, world.sharing.holders(), seed=options.seed)
         late = slice(len(trace) // 2, None)
         for name in ALGORITHMS:
             began = time.process_time()
-            found = simulated(network, questions, name, seed=options.seed)
+            found = simulate(network, queries, name, seed=options.seed)
             seconds = time.process_time() - began
             costs[name, size] = float(found.messages[late].mean())
             paths, stages = found.paths[late], found.stages[late]

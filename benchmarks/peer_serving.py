@@ -114,7 +114,7 @@ class Asker:
         self.wire = Wire(self.identity.context(), self, me=self.identity.name, allow_private=True)
 
     async def run(self, endpoint: Endpoint, until: float) -> None:
-        self._channel = await self.wire.call(endpoint)
+        self._channel = await self.wire.connect(endpoint)
         for _ in range(IN_FLIGHT):
             self._ask_in_time()
         await asyncio.sleep(until - time.monotonic())
@@ -189,7 +189,7 @@ def row(what: str, value: str, wanted: str) -> None:
 
 def summary_figures(texts: list[list[str]], chance: random.Random) -> None:
     pages = [codes_of(text) for text in texts]
-    segment = Segment.of(pages, room=byte_budget(len(pages), len(pages)))
+    segment = Segment.from_pages(pages, max_bytes=byte_budget(len(pages), len(pages)))
     summary = SegmentedSummary([segment])
     size = len(summary.packed())
     sets = [set(text) for text in texts]

@@ -125,7 +125,7 @@ def was_imported(folder: Path) -> bool:
 def test_its_pieces_are_found_by_their_names(stranger: Path) -> None:
     entry = find_strategy("nowhere")
     assert entry(patience=5).patience == 5
-    assert [option.kind for option in entry.options.values()] == ["a whole number"]
+    assert [option.type_name for option in entry.options.values()] == ["a whole number"]
     assert policy_for("last", seed=1).name == "last"
     assert exporter_for("upper").__name__ == "upper"
 

@@ -46,7 +46,7 @@ class Answering:
         max_hits = min(query.max_hits, MAX_HITS)
         if query.origin.name not in state.buddies:
             max_hits = min(max_hits, state.options.max_hits)
-        if not self._takes(sender, now):
+        if not self._has_capacity(sender, now):
             if query.walker == DIRECT:
                 return self._reply(sender, query, Declined("query", query.id), now)
         else:
@@ -66,7 +66,7 @@ class Answering:
 
     def index_request(self, sender: PeerName, request: IndexRequest, now: float) -> list[Send]:
         state = self._state
-        if not self._takes(sender, now):
+        if not self._has_capacity(sender, now):
             return [state.send(sender, Declined("index", 0))]
         change = None if request.since is None else state.content.changes(request.since)
         if change is not None:
@@ -78,13 +78,13 @@ class Answering:
 
     def fetch(self, sender: PeerName, fetch: FetchRequest, now: float) -> list[Send]:
         state = self._state
-        if not self._takes(sender, now):
+        if not self._has_capacity(sender, now):
             return [state.send(sender, Declined("fetch", fetch.id))]
         body = state.content.fetch(fetch.item)
         state.counts["handed_out" if body is not None else "lacked"] += 1
         return [state.send(sender, Fetched(fetch.id, fetch.item, body))]
 
-    def _takes(self, sender: PeerName, now: float) -> bool:
+    def _has_capacity(self, sender: PeerName, now: float) -> bool:
         """Whether there is capacity for another request; a part is reserved for trusted peers, because strangers may be
         one person with many keys."""
         reserve = 0.0 if self._state.is_trusted(sender) else self._state.options.reserved

@@ -44,7 +44,7 @@ class BuddyPolicy:
             state.penalise(provider, "wrong", now)
         was_untrue = reason in (Failure.WRONG, Failure.LACKS)
         if was_untrue and via is not None and via not in (provider, state.name):
-            state.penalise(via, "misled", now, by=0.5)
+            state.penalise(via, "misled", now, demerits=0.5)
         if reason is not Failure.LACKS:
             self.demote(provider)
         return self._request_indexes(state.held.refresh(provider)) if was_untrue else []
@@ -78,7 +78,7 @@ class BuddyPolicy:
             state.penalise(sender, "index_malformed", now)
             return
         if not taken:
-            state.penalise(sender, "unasked", now, by=0.5)
+            state.penalise(sender, "unasked", now, demerits=0.5)
         else:
             state.counts["indexes_taken" if index.since is None else "index_changes_taken"] += 1
 

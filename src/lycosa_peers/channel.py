@@ -55,16 +55,16 @@ class ChannelHandler(Protocol):
 class Channel(asyncio.Protocol):
     """Performs the handshake, then carries frames. `peer` is the name that the other side has proved by its key."""
 
-    def __init__(self, context: SSL.Context, handler: ChannelHandler, *, dials: bool, address: str = ""):
+    def __init__(self, context: SSL.Context, handler: ChannelHandler, *, is_outgoing: bool, address: str = ""):
         self.peer: str = ""  # empty until the handshake is done
-        self.dials = dials
+        self.is_outgoing = is_outgoing  # whether this side dialled
         self.address = address  # dialled, or of the other side
         self.last_heard = 0.0
         self.is_open = False
         self.opened_at = 0.0
         self._handler = handler
         self._frames = FrameReader()  # may contain unprocessed frames
-        self._was_within = False  # whether a frame was unfinished when its time limit was set
+        self._had_partial_frame = False  # whether there was an unfinished frame when the timer was set
         self._is_paused = False  # frames are pending, and reading is paused
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None  # of the handshake or of a frame
@@ -72,7 +72,7 @@ class Channel(asyncio.Protocol):
         self._reason = ""
         self._written = 0  # bytes
         self._tls = SSL.Connection(context, None)
-        if dials:
+        if is_outgoing:
             self._tls.set_connect_state()
         else:
             self._tls.set_accept_state()
@@ -146,7 +146,7 @@ class Channel(asyncio.Protocol):
         if self._reason:
             return
         self._close_after(HANDSHAKE_SECONDS, "no handshake")
-        self._advance()
+        self._read_tls()
 
     def data_received(self, data: bytes) -> None:
         rest = memoryview(data)
@@ -156,7 +156,7 @@ class Channel(asyncio.Protocol):
             except SSL.Error:
                 self.close("TLS failed")
                 return
-            self._advance()
+            self._read_tls()
         if not self._is_paused:
             self._process_pending()
 
@@ -176,8 +176,9 @@ class Channel(asyncio.Protocol):
 
     # ------------------------------------------------------------ TLS
 
-    def _advance(self) -> None:
-        if not self.is_open and not self._handshake_done():
+    def _read_tls(self) -> None:
+        """Continues the handshake, then decrypts what was received into frames."""
+        if not self.is_open and not self._do_handshake():
             return
         while not self._reason:
             try:
@@ -193,7 +194,8 @@ class Channel(asyncio.Protocol):
             self._frames.feed(data)
         self._flush()
 
-    def _handshake_done(self) -> bool:
+    def _do_handshake(self) -> bool:
+        """Continues the handshake; returns whether the channel is open now."""
         try:
             self._tls.do_handshake()
         except SSL.WantReadError:
@@ -238,7 +240,7 @@ class Channel(asyncio.Protocol):
             self._is_paused = False
             self._transport.resume_reading()
             self._limit_frame_time()
-        elif processed or not self._was_within:
+        elif processed or not self._had_partial_frame:
             self._limit_frame_time()
 
     def _process_some(self) -> int:
@@ -265,8 +267,8 @@ class Channel(asyncio.Protocol):
         """Restarts the time limit of an unfinished frame, unless reading is paused."""
         if self._timer is not None:
             self._timer.cancel()
-        self._was_within = self._frames.buffered_bytes > 0 and not self._is_paused
-        if self._was_within:
+        self._had_partial_frame = self._frames.buffered_bytes > 0 and not self._is_paused
+        if self._had_partial_frame:
             self._close_after(FRAME_SECONDS, "a frame without end")
 
     def _flush(self) -> None:

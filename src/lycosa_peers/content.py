@@ -70,11 +70,12 @@ class Content(Protocol):
         """Whether an untrusted item is as its hit claims."""
         ...
 
-    def unlikely(self, number: int) -> str | None:
-        """Real words that hardly any page has all of, different for each number; None if there are none."""
+    def unanswerable_query(self, number: int) -> str | None:
+        """Words that hardly any page has all of, different for each number; None if there are none. The query of
+        `probes.Trap`: a peer that has hits for it makes them up."""
         ...
 
-    def may_take(self, item: Item) -> bool:
+    def may_store(self, item: Item) -> bool:
         """Whether this peer may store it; if not, it is useless here, but no fault of the provider."""
         ...
 
@@ -158,10 +159,10 @@ class Items:
     def confirms(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None, body: bytes) -> bool:
         return self.verify(hit.item, body)
 
-    def unlikely(self, number: int) -> str | None:
+    def unanswerable_query(self, number: int) -> str | None:
         return None
 
-    def may_take(self, item: Item) -> bool:
+    def may_store(self, item: Item) -> bool:
         return True
 
     def summary(self) -> ItemSummary:

@@ -99,19 +99,19 @@ class Trials:
     """
 
     def __init__(self) -> None:
-        self._in_all = {purpose: RateLimit(1.0, burst=64) for purpose in Purpose}
-        self._of_cause: RateLimits[str] = RateLimits(0.2, burst=8)
-        self._of_host: RateLimits[str] = RateLimits(0.05, burst=4)
+        self._total_limits = {purpose: RateLimit(1.0, burst=64) for purpose in Purpose}
+        self._cause_limits: RateLimits[str] = RateLimits(0.2, burst=8)
+        self._host_limits: RateLimits[str] = RateLimits(0.05, burst=4)
         self._back_off: OrderedDict[Endpoint, tuple[float, float]] = OrderedDict()  # next trial, delay after it
 
     def may_resolve(self, purpose: Purpose, cause: str, now: float) -> bool:
         """Whether another trial is allowed; `cause` is the peer whose message causes it, or empty."""
-        return (not cause or self._of_cause.take(cause, now)) and self._in_all[purpose].take(now)
+        return (not cause or self._cause_limits.take(cause, now)) and self._total_limits[purpose].take(now)
 
-    def may_call(self, endpoint: Endpoint, now: float) -> bool:
+    def may_dial(self, endpoint: Endpoint, now: float) -> bool:
         """Whether an endpoint, by its IP address, may be tried now."""
         not_before, seconds = self._back_off.get(endpoint, (now, DIAL_AGAIN_AFTER))
-        if now < not_before or not self._of_host.take(address_group(endpoint.host), now):
+        if now < not_before or not self._host_limits.take(address_group(endpoint.host), now):
             return False
         self._back_off[endpoint] = (now + seconds, min(2 * seconds, MAX_BACK_OFF))
         self._back_off.move_to_end(endpoint)
@@ -121,9 +121,9 @@ class Trials:
 
     def succeeded(self, endpoint: Endpoint, purpose: Purpose, cause: str) -> None:
         self._back_off.pop(endpoint, None)
-        self._of_host.refund(address_group(endpoint.host))
-        self._of_cause.refund(cause)
-        self._in_all[purpose].refund()
+        self._host_limits.refund(address_group(endpoint.host))
+        self._cause_limits.refund(cause)
+        self._total_limits[purpose].refund()
 
 
 class Dialer:
@@ -180,7 +180,7 @@ class Dialer:
 
     def on_connected(self, channel: Channel) -> None:
         """Delivers what waits for a peer that is now connected, whichever side dialled, at any address."""
-        if channel.dials:
+        if channel.is_outgoing:
             self._prove(channel.peer, channel.address)
         due: list[Deliver] = []
         for (peer, _), waiting in self._waiting.items():
@@ -210,7 +210,7 @@ class Dialer:
         channel, time = None, asyncio.get_running_loop().time
         try:
             for endpoint in await self._allowed(parse_endpoint(address), self._resolvers[purpose]):
-                if not is_proven and not self._trials.may_call(endpoint, time()):
+                if not is_proven and not self._trials.may_dial(endpoint, time()):
                     self._counts["not_tried"] += 1
                     continue
                 channel = await self._dial(endpoint)

@@ -4,11 +4,11 @@ from msgspec.structs import replace
 
 from .messages import DIRECT, PeerName, Query, Send
 from .rate_limits import RateLimits, SeenQueries
-from .routing import clamped, flooded, next_hop
+from .routing import clamped, flood_targets, next_hop
 from .state import NodeState
 
-_MARGIN = 0.9  # share of the rate that a peer accepts from one sender, to leave room for pings
-RESERVED = 0.5  # share of the queries to a peer that is reserved for the first query of each of our own searches
+_RATE_SHARE = 0.9  # used share of the rate that a peer accepts from one sender; the rest is left for pings
+RESERVED_SHARE = 0.5  # share of the queries to a peer that is reserved for the first query of each of our own searches
 
 
 class Forwarding:
@@ -23,7 +23,7 @@ class Forwarding:
         self._state = state
         self._seed = seed
         self.seen = SeenQueries(state.options.remembered, state.options.max_per_query)
-        rate = _MARGIN * state.options.capacity_per_peer
+        rate = _RATE_SHARE * state.options.capacity_per_peer
         self._queries_to: RateLimits[PeerName] = RateLimits(rate)
         self._answers_to: RateLimits[PeerName] = RateLimits(rate)
         self._answers_for: RateLimits[tuple[PeerName, PeerName]] = RateLimits(rate / 4)  # forwarder, asker
@@ -47,7 +47,7 @@ class Forwarding:
         else:
             reason = self.seen.record(key, query.walker, query.ttl)
         if reason == "replayed" and query.walker == DIRECT:
-            self._state.penalise(sender, reason, now, by=0.5)
+            self._state.penalise(sender, reason, now, demerits=0.5)
         elif reason:
             self._state.counts[reason] += 1
         return reason
@@ -57,20 +57,22 @@ class Forwarding:
         if query.ttl <= 1:
             return []
         hops = self.next_hops(replace(query, ttl=query.ttl - 1), sender)
-        onward = self.within_limits(hops, now, reserve=RESERVED)
+        onward = self.within_limits(hops, now, reserve=RESERVED_SHARE)
         self._state.counts["passed_on"] += len(onward)
         return onward
 
     def reroute(self, query: Query, now: float) -> list[Send]:
         """Sends an undelivered query to another peer; empty if there is none."""
-        reserve = 0.0 if query.origin.name == self._state.name else RESERVED
+        reserve = 0.0 if query.origin.name == self._state.name else RESERVED_SHARE
         return self.within_limits(self.next_hops(query, None), now, reserve=reserve)
 
     def next_hops(self, query: Query, came_from: PeerName | None) -> list[Send]:
         """The query for the next peers; empty if the walker has ended."""
         neighbours = self._state.neighbours
         if self._state.options.floods:
-            return [self._state.send(name, query) for name in flooded(neighbours.names, came_from, neighbours.down)]
+            return [
+                self._state.send(name, query) for name in flood_targets(neighbours.names, came_from, neighbours.down)
+            ]
         if came_from is not None and came_from not in neighbours:
             came_from = None
         hop = next_hop(self._seed, query.id, query.walker, query.ttl, neighbours.names, came_from, neighbours.down)

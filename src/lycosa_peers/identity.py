@@ -28,7 +28,7 @@ NAME_LENGTH = 32  # letters: 160 bits of the hash of a public key
 _SECRET_PREFIX = "lycosa-group-1:"
 _VALID_FROM = datetime(2000, 1, 1, tzinfo=UTC)  # keys do not expire, so clocks need not agree
 _VALID_UNTIL = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
-_RAW = serialization.Encoding.Raw, serialization.PublicFormat.Raw
+_RAW_FORMAT = serialization.Encoding.Raw, serialization.PublicFormat.Raw
 
 
 class Group:
@@ -43,7 +43,7 @@ class Group:
         self._key = key
         self.name = _key_name(key.public_key())
         self.certificate = _sign_certificate(
-            key.public_key(), subject="group", issuer="group", by=key, is_authority=True
+            key.public_key(), subject="group", issuer="group", signing_key=key, is_authority=True
         )
 
     @classmethod
@@ -89,7 +89,7 @@ class Group:
         return _SECRET_PREFIX + base64.b32encode(raw).decode().rstrip("=").lower()
 
     def sign(self, member: Ed25519PublicKey) -> x509.Certificate:
-        return _sign_certificate(member, subject="peer", issuer="group", by=self._key)
+        return _sign_certificate(member, subject="peer", issuer="group", signing_key=self._key)
 
 
 class Identity:
@@ -129,7 +129,9 @@ class Identity:
         if self.group:
             certificate = self.group.sign(self._key.public_key())
         else:
-            certificate = _sign_certificate(self._key.public_key(), subject="peer", issuer="peer", by=self._key)
+            certificate = _sign_certificate(
+                self._key.public_key(), subject="peer", issuer="peer", signing_key=self._key
+            )
         context = SSL.Context(SSL.TLS_METHOD)
         context.set_min_proto_version(SSL.TLS1_3_VERSION)
         context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
@@ -176,25 +178,25 @@ def _any_key(connection: SSL.Connection, certificate: crypto.X509, error: int, d
 
 
 def _key_name(key: Ed25519PublicKey) -> str:
-    digest = hashlib.sha256(key.public_bytes(*_RAW)).digest()
+    digest = hashlib.sha256(key.public_bytes(*_RAW_FORMAT)).digest()
     return base64.b32encode(digest[:20]).decode().lower()
 
 
 def _sign_certificate(
-    key: Ed25519PublicKey, *, subject: str, issuer: str, by: Ed25519PrivateKey, is_authority: bool = False
+    key: Ed25519PublicKey, *, subject: str, issuer: str, signing_key: Ed25519PrivateKey, is_authority: bool = False
 ) -> x509.Certificate:
     return (
         x509.CertificateBuilder()
         .subject_name(_x509_name(subject))
         .issuer_name(_x509_name(issuer))
         .public_key(key)
-        .serial_number(int.from_bytes(hashlib.sha256(key.public_bytes(*_RAW)).digest()[:16]) or 1)
+        .serial_number(int.from_bytes(hashlib.sha256(key.public_bytes(*_RAW_FORMAT)).digest()[:16]) or 1)
         .not_valid_before(_VALID_FROM)
         .not_valid_after(_VALID_UNTIL)
         .add_extension(x509.BasicConstraints(ca=is_authority, path_length=0 if is_authority else None), critical=True)
-        .sign(by, None)
+        .sign(signing_key, None)
     )
 
 
-def _x509_name(who: str) -> x509.Name:
-    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"lycosa {who}")])
+def _x509_name(owner: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"lycosa {owner}")])

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable
 from .messages import MAX_CONTACTS, Contact, PeerName
 
 MAX_KNOWN = 1024  # contacts remembered
-NETWORK_SHARE = 4  # at most one in so many neighbours may be a stranger of the same network
+NETWORK_ONE_IN = 4  # one in so many neighbours, at most, may be a stranger of the same network
 
 
 class Neighbours:
@@ -50,16 +50,20 @@ class Neighbours:
         """Makes it a neighbour if there is room. The neighbour that has been down longest is replaced; otherwise, for a
         trusted peer or one of a network with fewer neighbours, the latest stranger of the network with the most."""
         self.remember(contact, first_hand=True)
-        if contact.name not in self._addresses and not self._makes_room(contact.name, trusted):
+        if contact.name not in self._addresses and not self._make_room(contact.name, trusted):
             return False
         self.insert(contact)
         return True
 
-    def _makes_room(self, name: PeerName, trusted: Container[PeerName]) -> bool:
+    def _make_room(self, name: PeerName, trusted: Container[PeerName]) -> bool:
         strangers = [each for each in self.names if each not in trusted]
-        of_network = Counter(self.networks.get(each, "") for each in strangers)
-        own = self.networks.get(name, "")
-        if name not in trusted and own and of_network[own] >= max(1, self.max_size // NETWORK_SHARE):
+        count_by_network = Counter(self.networks.get(each, "") for each in strangers)
+        own_network = self.networks.get(name, "")
+        if (
+            name not in trusted
+            and own_network
+            and count_by_network[own_network] >= max(1, self.max_size // NETWORK_ONE_IN)
+        ):
             return False
         if len(self.names) < self.max_size:
             return True
@@ -67,11 +71,11 @@ class Neighbours:
         if down is not None:
             self.remove(down)
             return True
-        largest = max(of_network.values(), default=0)
-        if name not in trusted and largest <= of_network[own] + 1:
+        largest = max(count_by_network.values(), default=0)
+        if name not in trusted and largest <= count_by_network[own_network] + 1:
             return False
         latest = next(
-            (each for each in reversed(strangers) if of_network[self.networks.get(each, "")] == largest), None
+            (each for each in reversed(strangers) if count_by_network[self.networks.get(each, "")] == largest), None
         )
         if latest is not None:
             self.remove(latest)

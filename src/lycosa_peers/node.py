@@ -158,9 +158,9 @@ class Node:
     def demerits(self, peer: PeerName, now: float) -> float:
         return self._state.reputation.demerits(peer, now)
 
-    def penalise(self, peer: PeerName, offence: str, now: float, by: float = 1.0) -> None:
+    def penalise(self, peer: PeerName, offence: str, now: float, demerits: float = 1.0) -> None:
         """Counts an offence; a peer with too many is banned for a while."""
-        self._state.penalise(peer, offence, now, by)
+        self._state.penalise(peer, offence, now, demerits)
 
     # ------------------------------------------------------------ what its user asks for
 
@@ -226,7 +226,7 @@ class Node:
         if not self.replies.awaits(sender, message) and not state.reputation.take_message(
             sender, now, is_answer=is_answer
         ):
-            state.penalise(sender, "too_fast", now, by=0.125)
+            state.penalise(sender, "too_fast", now, demerits=0.125)
             return []
         if sender == state.name:
             state.counts["forged"] += 1

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from lycosa.vocabulary.errors import UsageError
 
-_MEMORIES = ("remembered", "searches", "max_per_query")
+_REMEMBERED_LIMITS = ("remembered", "searches", "max_per_query")
 
 
 class NodeOptions(Struct, frozen=True):
@@ -59,7 +59,7 @@ class NodeOptions(Struct, frozen=True):
     ban_seconds: float = 600.0  # length of a ban, and half-life of demerits
 
     def __post_init__(self) -> None:
-        for name in ("buddies", "walkers", "ttl", "flood_ttl", "max_ttl", "max_hits", *_MEMORIES):
+        for name in ("buddies", "walkers", "ttl", "flood_ttl", "max_ttl", "max_hits", *_REMEMBERED_LIMITS):
             if getattr(self, name) < 1:
                 raise UsageError(f"a peer's {name} is {getattr(self, name)}; it must be 1 or more")
         if self.walkers >= 1 << 16 or self.max_ttl >= 1 << 32:

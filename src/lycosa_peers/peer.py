@@ -88,21 +88,21 @@ class Peer:
 
     # ------------------------------------------------------------ beginning and ending
 
-    async def begin(self, listen: Endpoint | None = None, at: Endpoint | None = None) -> Endpoint | None:
+    async def begin(self, listen: Endpoint | None = None, reached_at: Endpoint | None = None) -> Endpoint | None:
         """Listens, if an endpoint is given, and starts periodic work; returns the endpoint it listens at.
 
-        at: the endpoint at which others reach it, if different.
+        reached_at: the endpoint at which others reach it, if different.
         """
         endpoint = await self.wire.listen(listen) if listen is not None else None
-        reached_at = at or endpoint
+        reached_at = reached_at or endpoint
         if reached_at is not None:
             self.node.me = Contact(self.identity.name, str(reached_at))
-        for seconds, do in (
+        for seconds, action in (
             (SAVE_SECONDS, self.save),
             (SAVE_SECONDS, self._report_content_error),
             (SWEEP_SECONDS, self.wire.sweep),
         ):
-            self._start(self._every(seconds, do))
+            self._start(self._every(seconds, action))
         self.session.send_all(self.node.rejoin())
         return endpoint
 
@@ -113,7 +113,7 @@ class Peer:
     def keep_joining(self, endpoints: Iterable[tuple[str, Endpoint]]) -> None:
         """Joins the peers at endpoints, each with its expected name, and again whenever they are down."""
         for name, endpoint in endpoints:
-            self._start(self._bootstrap.stay(name, endpoint))
+            self._start(self._bootstrap.keep_joined(name, endpoint))
 
     async def join(self, name: str, endpoint: Endpoint) -> str | None:
         """Asks the peer at an endpoint to be a neighbour; returns its name, or None if nobody accepted."""
@@ -207,10 +207,10 @@ class Peer:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _every(self, seconds: float, do: Callable[[], None]) -> None:
+    async def _every(self, seconds: float, action: Callable[[], None]) -> None:
         while True:
             await asyncio.sleep(seconds)
-            self._try(do)
+            self._try(action)
 
     async def _follow(self, updates: SummaryUpdates) -> None:
         while True:
@@ -221,10 +221,10 @@ class Peer:
             except LycosaError as error:
                 self._report_once(error)
 
-    def _try(self, do: Callable[[], None]) -> None:
+    def _try(self, action: Callable[[], None]) -> None:
         """Does something that may fail now and succeed later, such as writing to a full disk."""
         try:
-            do()
+            action()
         except LycosaError as error:
             self._report_once(error)
 
@@ -271,7 +271,7 @@ class Bootstrap:
         """
         node = self._session.node
         expected = name or pinned_names(self._folder).get(str(endpoint), "")
-        channel = await self._session.wire.reach(endpoint)
+        channel = await self._session.wire.dial(endpoint)
         if not channel.is_open:
             if channel.reason == OTHER_GROUP:
                 raise OtherGroupError(f"{endpoint} is {OTHER_GROUP}; see --group and --no-group")
@@ -296,7 +296,7 @@ class Bootstrap:
         node.trust([channel.peer])
         return channel.peer if self._is_joined(channel.peer) else None
 
-    async def stay(self, name: str, endpoint: Endpoint) -> None:
+    async def keep_joined(self, name: str, endpoint: Endpoint) -> None:
         """Joins the peer at an endpoint, and again whenever it is down, until it is cancelled."""
         reported: set[type[LycosaError]] = set()  # kinds of errors since it was joined last
         while True:

@@ -61,14 +61,14 @@ class PeerFolder:
                 f"cannot write {path}: {error.strerror}; make room, or check its permissions"
             ) from error
 
-    def read_json(self, name: str, kind: type[T]) -> T | None:
+    def read_json(self, name: str, record_type: type[T]) -> T | None:
         """The record in a JSON file; None if there is no file.
 
         A damaged file is an error, not treated as missing: it may say who is trusted.
         """
         data = self.read(name)
         try:
-            return None if data is None else msgspec.json.decode(data, type=kind)
+            return None if data is None else msgspec.json.decode(data, type=record_type)
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise CollectionError(
                 f"{self.path(name)} is damaged; restore it from a backup, or delete it to begin without it"

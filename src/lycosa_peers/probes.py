@@ -20,10 +20,10 @@ from .searches import Searches
 from .state import NodeState
 
 PROBE_SECONDS = 5.0  # timeout for the page of a provider
-SPOT_CHECKS = 8  # one in so many answers of trusted peers is checked
-MAX_PENDING = 256
+SPOT_CHECK_ONE_IN = 8  # answers of trusted peers, of which one is checked
+MAX_PENDING = 256  # samples, and traps, without an answer
 MAX_CONFIRMED = 4096  # peers whose number of confirmations is remembered
-_TRAP_PENALTY = 3
+_TRAP_MAX_HITS = 3  # hits that a trap asks for
 
 
 class Probe:
@@ -42,7 +42,7 @@ class Probe:
 
 
 class Trap(Struct, frozen=True):
-    """An unanswerable query."""
+    """An unanswerable query: a peer that has hits for it makes them up."""
 
     words: str
     probe: Probe
@@ -79,7 +79,7 @@ class Probes:
     def check(self, search: Search, answer: Answer, now: float) -> list[Send]:
         """Accepts an answer at once if its provider is trusted; otherwise, starts to check it."""
         state, peer = self._state, answer.provider.name
-        useful = [hit for hit in answer.hits if state.content.may_take(hit.item)]
+        useful = [hit for hit in answer.hits if state.content.may_store(hit.item)]
         is_trusted = not state.options.probes or state.is_trusted(peer)
         if is_trusted:
             search.add(answer, (hit.item for hit in useful))
@@ -87,7 +87,7 @@ class Probes:
                 search.trust[peer] = Trust.BUDDY
             if useful:
                 self._credit(search, answer)
-            if not state.options.probes or self._numbers.next(1) % SPOT_CHECKS:
+            if not state.options.probes or self._numbers.next(1) % SPOT_CHECK_ONE_IN:
                 return []
         elif search.trust.setdefault(peer, Trust.CLAIMED) is Trust.CONFIRMED:
             search.add(answer, (hit.item for hit in useful))
@@ -103,13 +103,13 @@ class Probes:
         provider = probe.answer.provider
         fetch, sends = self._fetches.start(provider, probe.hit.item, now, wait=PROBE_SECONDS)
         self._samples[fetch] = probe
-        words = self._state.content.unlikely(self._numbers.next())
+        words = self._state.content.unanswerable_query(self._numbers.next())
         if words is None:
             probe.trap_is_passed = True
         else:
             number, walker = self._numbers.next(), 1 + self._numbers.next(3)
             ttl = self._state.options.ttl if self._state.is_reachable else 1  # otherwise, only neighbours could answer
-            query = Query(number, words, self._state.me, ttl, walker, max_hits=_TRAP_PENALTY)
+            query = Query(number, words, self._state.me, ttl, walker, max_hits=_TRAP_MAX_HITS)
             self._traps[number] = Trap(words, probe)
             sends += self._forwarding.within_limits([Send(provider.name, query, provider.address)], now)
         for pending in (self._samples, self._traps):
@@ -126,29 +126,29 @@ class Probes:
         if search is None:
             return []
         if not self._state.content.confirms(search.wanted, probe.hit, probe.answer.statistics, body):
-            return self._end(probe, now, offence="spam", by=2.0)
+            return self._end(probe, now, offence="spam", demerits=2.0)
         probe.sample_is_true = True
         return self._end(probe, now) if probe.trap_is_passed else []
 
     def sample_failed(self, fetch: int, reason: Failure, now: float) -> list[Send]:
         """Handles a probe whose page was not delivered. If the provider is down or busy, nothing is concluded."""
         probe = self._samples.pop(fetch)
-        by = {Failure.WRONG: 2.0, Failure.LACKS: 1.0}.get(reason, 0.0)
-        return self._end(probe, now, offence="spam" if by else "", by=by)
+        demerits = {Failure.WRONG: 2.0, Failure.LACKS: 1.0}.get(reason, 0.0)
+        return self._end(probe, now, offence="spam" if demerits else "", demerits=demerits)
 
     def trap_answered(self, sender: PeerName, response: Response, now: float) -> list[Send]:
         """Handles an answer to a trap, from whichever peer the walker reached. A peer that got a different query from
         those who forwarded it is not blamed."""
         state, trap = self._state, self._traps[response.query]
-        probe, by = trap.probe, 0.75 * self._state.options.tolerance
+        probe, demerits = trap.probe, 0.75 * self._state.options.tolerance
         is_made_up = any(state.content.may_answer(trap.words, hit, response.statistics) for hit in response.hits)
         if is_made_up:
             state.buddies.drop(sender)
             state.held.drop(sender)
             if sender == probe.peer:
                 del self._traps[response.query]
-                return self._end(probe, now, offence="made_up", by=by)
-            state.penalise(sender, "made_up", now, by=by)
+                return self._end(probe, now, offence="made_up", demerits=demerits)
+            state.penalise(sender, "made_up", now, demerits=demerits)
         return self.trap_ended(response.query, now)
 
     def trap_ended(self, query: int, now: float) -> list[Send]:
@@ -157,11 +157,11 @@ class Probes:
         probe.trap_is_passed = True
         return self._end(probe, now) if probe.sample_is_true else []
 
-    def _end(self, probe: Probe, now: float, *, offence: str = "", by: float = 0.0) -> list[Send]:
+    def _end(self, probe: Probe, now: float, *, offence: str = "", demerits: float = 0.0) -> list[Send]:
         """Ends a probe, once: the provider is confirmed, excluded from the search, or neither."""
         search = self._searches.get(probe.search)
         if offence:
-            self._state.penalise(probe.peer, offence, now, by=by)
+            self._state.penalise(probe.peer, offence, now, demerits=demerits)
             self._policy.demote(probe.peer)
         if search is None:
             return []
@@ -169,7 +169,7 @@ class Probes:
             search.reject(probe.peer)
         elif probe.sample_is_true and probe.trap_is_passed:
             self._state.counts["confirmed"] += 1
-            search.confirm(probe.peer, self._state.content.may_take)
+            search.confirm(probe.peer, self._state.content.may_store)
             if self._times_confirmed(probe.peer) >= self._state.options.probation:
                 self._credit(search, probe.answer)
         search.probes_ended.add(probe.peer)

@@ -22,12 +22,13 @@ from .addresses import address_group
 from .messages import Contact, PeerHit, PeerName, Statistics
 from .search import Answer, Stage, Trust
 
-K1, B = 1.2, 0.75
+K1, B = 1.2, 0.75  # the parameters of BM25
 MAX_DOCUMENTS = 10_000_000  # that one collection may claim to have
 MAX_PAGE_LENGTH = 1_000_000  # words of a page
-NETWORK_SHARE = 2  # one in so many of the top places may be of strangers of one network
-_SHARES = {Trust.BUDDY: 2, Trust.CONFIRMED: 4, Trust.CLAIMED: 4}  # one in so many may be of one peer
-STRANGERS_SHARE = 2  # one in so many may be of all strangers together: keys are free, and networks are cheap
+# Of the top places, one in so many may be of
+NETWORK_ONE_IN = 2  # strangers of one network
+_PEER_ONE_IN = {Trust.BUDDY: 2, Trust.CONFIRMED: 4, Trust.CLAIMED: 4}  # one peer
+STRANGERS_ONE_IN = 2  # all strangers together: keys are free, and networks are cheap
 MAX_WORDS = 16  # of a query that are used
 MAX_WORD_LENGTH = 40  # characters; a longer word is truncated and matches nothing, as no index has it
 
@@ -47,8 +48,8 @@ def query_words(query: str) -> tuple[str, ...]:
 
 def has_all_words(words: Sequence[str], statistics: Statistics | None, hit: PeerHit) -> bool:
     """Whether a page has every word of a query, by the counts that came with it; False for a query without words."""
-    times = dict(zip(statistics.terms, hit.frequencies, strict=False)) if statistics else {}
-    return bool(words) and all(times.get(word, 0) for word in words)
+    counts = dict(zip(statistics.terms, hit.frequencies, strict=False)) if statistics else {}
+    return bool(words) and all(counts.get(word, 0) for word in words)
 
 
 class RankedPage(Struct, frozen=True):
@@ -80,9 +81,16 @@ class _Copy(NamedTuple):
     score: float
     hit: PeerHit
     provider: Contact
-    is_strange: bool  # from a peer reached by a walker
+    is_from_walker: bool  # from a peer reached by a walker
     fetched_at: float
     trust: Trust
+
+
+class _Source(NamedTuple):
+    """Who gave a page, for the limits of the top places."""
+
+    peer: PeerName  # empty if there is no limit
+    network: str
 
 
 def merge(
@@ -91,57 +99,70 @@ def merge(
     """All hits of a search, the best first. Own hits are facts; those of others are claims, and checked."""
     words = query_words(query)
     statistics = {each.provider.name: each.statistics for each in answers if each.statistics is not None}
-    weights, mean_length = _scale(words, statistics.values())  # each provider once, however many walkers met it
+    # Each provider counts once, however many walkers met it.
+    weights, mean_length = _bm25_parameters(words, statistics.values())
     by_url: dict[str, list[_Copy]] = {}
     refused = 0
     for answer in answers:
         terms, is_home = answer.statistics.terms if answer.statistics else (), answer.stage is Stage.HOME
         for hit in answer.hits:
-            times = dict(zip(terms, hit.frequencies, strict=False))
+            counts = dict(zip(terms, hit.frequencies, strict=False))
             if why_url_refused(hit.item, allow_private=allow_private or is_home) is not None:
                 refused += 1
             elif is_home or has_all_words(words, answer.statistics, hit):
-                score = _score(words, weights, mean_length, times, hit)
-                at, is_strange = min(_finite(hit.fetched_at), now), answer.stage is Stage.WALKING
+                score = _score(words, weights, mean_length, counts, hit)
+                at, is_from_walker = min(_finite(hit.fetched_at), now), answer.stage is Stage.WALKING
                 by_url.setdefault(str(hit.item), []).append(
-                    _Copy(score, hit, answer.provider, is_strange, at, answer.trust)
+                    _Copy(score, hit, answer.provider, is_from_walker, at, answer.trust)
                 )
-    pages = [_page(copies, me) for copies in by_url.values()]
+    pages = [_merge_copies(copies, me) for copies in by_url.values()]
     pages.sort(key=lambda page: (not page[0].is_checked, -page[0].score, page[0].url))
-    shares = {each.provider.name: _SHARES[each.trust] for each in answers if each.trust is not Trust.TRUSTED}
+    one_in = {each.provider.name: _PEER_ONE_IN[each.trust] for each in answers if each.trust is not Trust.TRUSTED}
     strangers = {each.provider.name for each in answers if each.trust is Trust.CONFIRMED}
-    return Ranking(tuple(_shared_out(_without_copies(pages), shares, strangers)), refused)
+    return Ranking(tuple(_limit_shares(_merge_duplicates(pages), one_in, strangers)), refused)
 
 
-def _shared_out(
-    pages: Sequence[RankedPage], shares: Mapping[PeerName, int], strangers: Collection[PeerName]
+def _limit_shares(
+    pages: Sequence[RankedPage], one_in: Mapping[PeerName, int], strangers: Collection[PeerName]
 ) -> Iterator[RankedPage]:
     """The pages in order, except that of the top places a buddy gets at most half, a stranger a quarter, the strangers
     of one network half, and all strangers together half, as long as there are others; unchecked pages come last."""
     for is_checked in (True, False):
-        waiting: dict[tuple[str, str], deque[tuple[int, RankedPage]]] = {}  # by name and network
-        for place, page in enumerate(pages):
+        waiting: dict[_Source, deque[tuple[int, RankedPage]]] = {}  # pages with their rank, the best first
+        for rank, page in enumerate(pages):
             provider = page.providers[0]
-            is_limited = provider.name in shares and not page.at_home
-            host = address_group(provider.address.rpartition(":")[0]) if is_limited else ""
+            is_limited = provider.name in one_in and not page.at_home
+            network = address_group(provider.address.rpartition(":")[0]) if is_limited else ""
             if page.is_checked == is_checked:
-                waiting.setdefault((provider.name if is_limited else "", host), deque()).append((place, page))
-        shown, by_strangers, by_name, by_network = 0, 0, Counter[str](), Counter[str]()
+                source = _Source(provider.name if is_limited else "", network)
+                waiting.setdefault(source, deque()).append((rank, page))
+        shown, by_strangers, by_peer, by_network = 0, 0, Counter[str](), Counter[str]()
         while waiting:
-            modest = [key for key in waiting if not key[0] or by_name[key[0]] <= shown // shares[key[0]]]
-            fair = [key for key in modest if not key[0] or by_network[key[1]] <= shown // NETWORK_SHARE]
-            if by_strangers > shown // STRANGERS_SHARE:
-                known = [[key for key in keys if key[0] not in strangers] for keys in (fair, modest, list(waiting))]
-                fair = next((keys for keys in known if keys), fair)
-            key = min(fair or modest or waiting, key=lambda each: waiting[each][0][0])
-            yield waiting[key].popleft()[1]
-            shown, by_name[key[0]], by_network[key[1]] = shown + 1, by_name[key[0]] + 1, by_network[key[1]] + 1
-            by_strangers += key[0] in strangers
-            if not waiting[key]:
-                del waiting[key]
+            within_peer_limit = [
+                each for each in waiting if not each.peer or by_peer[each.peer] <= shown // one_in[each.peer]
+            ]
+            allowed = [
+                each
+                for each in within_peer_limit
+                if not each.peer or by_network[each.network] <= shown // NETWORK_ONE_IN
+            ]
+            if by_strangers > shown // STRANGERS_ONE_IN:
+                others = [
+                    [each for each in sources if each.peer not in strangers]
+                    for sources in (allowed, within_peer_limit, list(waiting))
+                ]
+                allowed = next((sources for sources in others if sources), allowed)
+            source = min(allowed or within_peer_limit or waiting, key=lambda each: waiting[each][0][0])
+            yield waiting[source].popleft()[1]
+            shown += 1
+            by_peer[source.peer] += 1
+            by_network[source.network] += 1
+            by_strangers += source.peer in strangers
+            if not waiting[source]:
+                del waiting[source]
 
 
-def _scale(words: Sequence[str], statistics: Iterable[Statistics]) -> tuple[list[float], float]:
+def _bm25_parameters(words: Sequence[str], statistics: Iterable[Statistics]) -> tuple[list[float], float]:
     """The BM25 weight of each word, log(1 + (N - n + 0.5) / (n + 0.5)), and the mean length of a page, over all
     collections together."""
     documents = total = 0
@@ -151,28 +172,28 @@ def _scale(words: Sequence[str], statistics: Iterable[Statistics]) -> tuple[list
         documents += size
         total += min(each.words, size * MAX_PAGE_LENGTH)
         known = dict(zip(each.terms, each.document_frequencies, strict=False))
-        for place, word in enumerate(words):
-            frequencies[place] += min(known.get(word, 0), size)
+        for index, word in enumerate(words):
+            frequencies[index] += min(known.get(word, 0), size)
     weights = [math.log(1 + (documents - count + 0.5) / (count + 0.5)) for count in frequencies]
     return weights, total / documents if documents and total else 1.0
 
 
 def _score(
-    words: Sequence[str], weights: Sequence[float], mean: float, times: Mapping[str, int], hit: PeerHit
+    words: Sequence[str], weights: Sequence[float], mean: float, counts: Mapping[str, int], hit: PeerHit
 ) -> float:
     length = min(max(hit.length, 1), MAX_PAGE_LENGTH)
     norm = K1 * (1 - B + B * length / mean)
     score = 0.0
     for word, weight in zip(words, weights, strict=True):
-        count = min(times.get(word, 0), length)
+        count = min(counts.get(word, 0), length)
         score += weight * count * (K1 + 1) / (count + norm)
     return score
 
 
-def _page(copies: list[_Copy], me: PeerName) -> tuple[RankedPage, PeerHit]:
+def _merge_copies(copies: list[_Copy], me: PeerName) -> tuple[RankedPage, PeerHit]:
     """One page with several copies: ours is shown, else the newest, preferring checked ones, then those of buddies."""
     copies.sort(
-        key=lambda copy: (copy.provider.name != me, copy.trust is Trust.CLAIMED, copy.is_strange, -copy.fetched_at)
+        key=lambda copy: (copy.provider.name != me, copy.trust is Trust.CLAIMED, copy.is_from_walker, -copy.fetched_at)
     )
     shown = copies[0]
     at_home = shown.provider.name == me
@@ -181,8 +202,8 @@ def _page(copies: list[_Copy], me: PeerName) -> tuple[RankedPage, PeerHit]:
         title=shown.hit.title,
         snippet=shown.hit.snippet,
         score=round(shown.score if at_home else max(copy.score for copy in copies), 6),
-        standing=_unit(shown.hit.standing),
-        relevance=_unit(shown.hit.relevance or 0.0),
+        standing=_clamped(shown.hit.standing),
+        relevance=_clamped(shown.hit.relevance or 0.0),
         fetched_at=shown.fetched_at,
         providers=tuple(dict.fromkeys(copy.provider for copy in copies)),
         at_home=at_home,
@@ -191,7 +212,7 @@ def _page(copies: list[_Copy], me: PeerName) -> tuple[RankedPage, PeerHit]:
     return ranked, shown.hit
 
 
-def _without_copies(pages: Sequence[tuple[RankedPage, PeerHit]]) -> list[RankedPage]:
+def _merge_duplicates(pages: Sequence[tuple[RankedPage, PeerHit]]) -> list[RankedPage]:
     """Merges pages with the same digest into the best of them, or our own: claims of others never hide our pages."""
     first: dict[str, str] = {}  # by digest, the URL of the page that is shown
     for page, hit in sorted(pages, key=lambda each: (not each[0].at_home, not each[0].is_checked)):
@@ -207,7 +228,7 @@ def _without_copies(pages: Sequence[tuple[RankedPage, PeerHit]]) -> list[RankedP
     ]
 
 
-def _unit(number: float) -> float:
+def _clamped(number: float) -> float:
     return min(max(number, 0.0), 1.0) if math.isfinite(number) else 0.0
 
 

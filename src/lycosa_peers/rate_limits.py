@@ -8,8 +8,8 @@ from .messages import PeerName
 
 MAX_PEERS = 4096  # of which anything is remembered
 MAX_SEEN = 1 << 18  # messages remembered, of all queries
-SHARE = 0.25  # of the processing time, that one peer may take
-BURST = 0.5  # seconds of processing that a peer may take at once
+PEER_SHARE = 0.25  # share of the processing time that one peer may take
+BURST_SECONDS = 0.5  # of processing time that a peer may take at once
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
@@ -86,7 +86,7 @@ class FairShare:
     (0.5, 0.0)
     """
 
-    def __init__(self, share: float = SHARE) -> None:
+    def __init__(self, share: float = PEER_SHARE) -> None:
         self._share = share
         self._free_at: OrderedDict[PeerName, float] = OrderedDict()  # the time at which its usage is within the share
 
@@ -97,7 +97,7 @@ class FairShare:
 
     def delay(self, peer: PeerName, now: float) -> float:
         """Seconds until the peer has its next turn."""
-        return max(0.0, self._free_at.get(peer, now) - now - BURST / self._share)
+        return max(0.0, self._free_at.get(peer, now) - now - BURST_SECONDS / self._share)
 
 
 class Reputation:
@@ -124,9 +124,9 @@ class Reputation:
     def is_banned(self, peer: PeerName, now: float) -> bool:
         return peer in self._banned_until and now < self._banned_until[peer]
 
-    def penalise(self, peer: PeerName, now: float, by: float = 1.0) -> bool:
+    def penalise(self, peer: PeerName, now: float, demerits: float = 1.0) -> bool:
         """Adds demerits; returns whether the peer is banned for them."""
-        count = min(self.demerits(peer, now) + by, self.tolerance)
+        count = min(self.demerits(peer, now) + demerits, self.tolerance)
         self._demerits[peer] = (count, now)
         _touch(self._demerits, peer)
         if count < self.tolerance:

@@ -72,7 +72,7 @@ class Replies:
     def _unexpected(self, search: Search, sender: PeerName, is_direct: bool, now: float) -> None:
         """Penalises only a peer that answers twice; one that was never asked may have been deceived."""
         if is_direct and sender in search.asked:
-            self._state.penalise(sender, "repeated", now, by=0.5)
+            self._state.penalise(sender, "repeated", now, demerits=0.5)
         else:
             self._state.counts["unasked"] += 1
 
@@ -112,7 +112,7 @@ class Replies:
         if not hits:
             search.dropped += 1
             if is_direct:
-                state.penalise(sender, "no_answer", now, by=0.5)
+                state.penalise(sender, "no_answer", now, demerits=0.5)
                 self._policy.demote(sender)
             else:
                 state.counts["no_answer"] += 1
@@ -123,7 +123,7 @@ class Replies:
             provider = state.contact(provider.name, provider.address)
         answer = Answer(provider, sender, stage, hits[: search.max_hits], statistics, now, response.walker)
         if state.options.downloads:  # it is fetched, and credited then
-            search.add(answer, (hit.item for hit in answer.hits if state.content.may_take(hit.item)))
+            search.add(answer, (hit.item for hit in answer.hits if state.content.may_store(hit.item)))
             return []
         return self._probes.check(search, answer, now)
 

@@ -26,9 +26,9 @@ to one neighbour; with `ttl` 1 the walker has ended. So a walker is received at 
 One that comes to the same peer again is treated as the first time. An asker that cannot be called (it has no address,
 where others have) sends a walker of `ttl` 1 to each neighbour instead, as no other peer could answer it.
 
-**A step draws** `k = draw(seed, query, walker, ttl, among, attempt)` with the `ttl` of the message about to be sent
+**A step draws** `k = draw(seed, query, walker, ttl, choices, attempt)` with the `ttl` of the message about to be sent
 (the asker's first step: `ttl` itself; the next: `ttl - 1`; ...) and `attempt` 0. The neighbours are in the order in
-which the node got them. The neighbour that the walker came from is left out, where there are others: `among` is then
+which the node got them. The neighbour that the walker came from is left out, where there are others: `choices` is then
 one less than their number, and where `k` falls on that neighbour, the last one is chosen. Where the chosen one is known
 to be down (its connection is closed), `attempt` becomes 1, 2, ... `MAX_ATTEMPTS - 1`, and it is drawn again; no
 message was sent for those. After that the walker has ended. A draw depends on no other draw, so the path of each walker
@@ -58,33 +58,33 @@ from collections.abc import Collection, Sequence
 
 from .messages import PeerName
 
-GOLDEN = 0x9E3779B97F4A7C15
-_ALL = (1 << 64) - 1
+GOLDEN = 0x9E3779B97F4A7C15  # 2^64 divided by the golden ratio, as in splitmix64
+_MASK_64 = (1 << 64) - 1
 MAX_ATTEMPTS = 64  # draws at one step
 
 
 def mix(number: int) -> int:
-    """A hash of 64 bits to 64 bits."""
-    number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & _ALL
-    number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & _ALL
+    """A hash of 64 bits to 64 bits: the finaliser of splitmix64."""
+    number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & _MASK_64
+    number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & _MASK_64
     return number ^ (number >> 31)
 
 
-def draw(seed: int, query: int, walker: int, step: int, among: int, attempt: int = 0) -> int:
-    """A uniform draw from 0 ... among - 1 for this step of this walker of this query.
+def draw(seed: int, query: int, walker: int, step: int, choices: int, attempt: int = 0) -> int:
+    """A uniform draw from 0 ... choices - 1 for this step of this walker of this query.
 
     `step` is the time to live of the message that is about to be sent; `attempt` counts the draws at this step
     whose neighbour was down.
     """
-    place = (walker << 48) | (attempt << 32) | step
-    number = mix(((seed ^ query) + GOLDEN) & _ALL)
-    number = mix(((number ^ place) + GOLDEN) & _ALL)
-    return ((number >> 32) * among) >> 32
+    step_key = (walker << 48) | (attempt << 32) | step
+    number = mix(((seed ^ query) + GOLDEN) & _MASK_64)
+    number = mix(((number ^ step_key) + GOLDEN) & _MASK_64)
+    return ((number >> 32) * choices) >> 32
 
 
 def query_number(seed: int, count: int) -> int:
     """The id of query number `count` of a simulation: 64 bits, different for each count."""
-    return mix(((seed ^ GOLDEN) + (count + 1) * GOLDEN) & _ALL)
+    return mix(((seed ^ GOLDEN) + (count + 1) * GOLDEN) & _MASK_64)
 
 
 def next_hop(
@@ -98,15 +98,15 @@ def next_hop(
 ) -> PeerName | None:
     """The neighbour that a walker is sent to with this time to live; None if it has ended. `came_from` is one of
     the neighbours, or None if the walker begins here or came from another peer."""
-    among = len(neighbours)
-    leaves_out = came_from is not None and among > 1
-    among -= leaves_out
-    if not among:
+    choices = len(neighbours)
+    excludes_sender = came_from is not None and choices > 1
+    choices -= excludes_sender
+    if not choices:
         return None
     for attempt in range(MAX_ATTEMPTS):
-        chosen = neighbours[draw(seed, query, walker, ttl, among, attempt)]
-        if leaves_out and chosen == came_from:
-            chosen = neighbours[among]
+        chosen = neighbours[draw(seed, query, walker, ttl, choices, attempt)]
+        if excludes_sender and chosen == came_from:
+            chosen = neighbours[choices]
         if chosen not in down:
             return chosen
         if not attempt and all(each in down or each == came_from for each in neighbours):
@@ -114,7 +114,7 @@ def next_hop(
     return None
 
 
-def flooded(
+def flood_targets(
     neighbours: Sequence[PeerName], came_from: PeerName | None = None, down: Collection[PeerName] = ()
 ) -> list[PeerName]:
     """The neighbours that a flood goes to."""

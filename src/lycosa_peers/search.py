@@ -132,12 +132,12 @@ class Search:
         self.answers.append(answer)
         self.found.update(found)
 
-    def confirm(self, provider: PeerName, may_take: Callable[[Item], bool]) -> None:
+    def confirm(self, provider: PeerName, may_store: Callable[[Item], bool]) -> None:
         """A sample of a provider's hits is as claimed: all of them count."""
         if self.trust.get(provider) is Trust.CLAIMED:
             self.trust[provider] = Trust.CONFIRMED
             items = (hit.item for answer in self.answers if answer.provider.name == provider for hit in answer.hits)
-            self.found.update(item for item in items if may_take(item))
+            self.found.update(item for item in items if may_store(item))
 
     def reject(self, provider: PeerName) -> None:
         """A sample of a provider's hits is not as claimed: none of them count any more."""

@@ -4,7 +4,7 @@ from collections import OrderedDict
 
 from .buddy_policy import BuddyPolicy
 from .fetches import Fetches, SecretNumbers
-from .forwarding import RESERVED, Forwarding
+from .forwarding import RESERVED_SHARE, Forwarding
 from .messages import DIRECT, Contact, PeerName, Query, Send, Wanted
 from .search import Answer, Answers, ReplyStatus, Search, Stage
 from .state import NodeState
@@ -171,7 +171,7 @@ class Searches:
             ttl = options.flood_ttl if options.floods else options.ttl
             query = Query(search.id, search.wanted, state.me, ttl, walker, search.max_hits)
             queries = self._forwarding.next_hops(query, None)
-            allowed = self._forwarding.within_limits(queries, now, reserve=RESERVED if search.walkers else 0.0)
+            allowed = self._forwarding.within_limits(queries, now, reserve=RESERVED_SHARE if search.walkers else 0.0)
             search.rate_limited += len(queries) - len(allowed)
             if allowed:
                 search.walkers.add(walker)

@@ -101,7 +101,7 @@ class PeerSession:
         self.changed.set()
 
     def _reject(self, peer: str, channel: Channel, what: str) -> None:
-        self.node.penalise(peer, what, _now(), by=2.0)
+        self.node.penalise(peer, what, _now(), demerits=2.0)
         channel.close("no message")
 
     # ------------------------------------------------------------ sending
@@ -119,7 +119,7 @@ class PeerSession:
                 purpose=self._purpose(send.message),
                 caused_by=caused_by,
                 expects_large=isinstance(send.message, IndexRequest | FetchRequest),
-                else_call=partial(self._undelivered, send),
+                on_undelivered=partial(self._undelivered, send),
             )
         self._set_timer()
 

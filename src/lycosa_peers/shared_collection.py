@@ -43,7 +43,7 @@ from .ranking import has_all_words, query_words
 from .summary import (
     MAX_FOREIGN_BYTES,
     MAX_TERMS,
-    PAGES_IN_SEGMENT,
+    PAGES_PER_SEGMENT,
     BadSummaryError,
     Segment,
     SegmentedSummary,
@@ -58,14 +58,14 @@ MIN_MORE_BYTES, MIN_MORE_TERMS = 1 << 12, 1 << 14  # minimum budget for a few ne
 MAX_SEGMENTS = 8  # above which the whole summary is built again
 MIN_NEW_SHARE = 0.05  # share of new pages that justifies a segment at once
 MAX_RECORD = 16 << 20  # bytes of an uncompressed WARC record
-LATEST = 1e11  # seconds since the epoch, the limit of a message
+MAX_TIMESTAMP = 1e11  # seconds since the epoch, the limit of a message
 _PAGES_PER_TURN = 4  # read before other tasks run
 _MAX_NEW_PAGES = 64  # not in the summary yet, that are read for one query to find their addresses
-_TITLE, _SNIPPET = 300, 600  # characters of a hit
-_SAMPLE = 1 << 18  # bytes read of a page to check a claim
+_MAX_TITLE, _MAX_SNIPPET = 300, 600  # characters
+_MAX_SAMPLE_BYTES = 1 << 18  # bytes read of a page to check a claim
 _MIN_TRUE_SHARE = 0.8  # of the words of title and snippet that must be on the page
-_STOPS = np.sort(codes_of(STOP_WORDS))
-Count = Callable[[int, int], None]
+_STOP_WORD_CODES = np.sort(codes_of(STOP_WORDS))
+ReportPages = Callable[[int, int], None]  # takes the number of pages done, and of all
 
 
 class PageText(Struct, frozen=True, gc=False):
@@ -73,8 +73,8 @@ class PageText(Struct, frozen=True, gc=False):
 
     title: str
     text: str
-    hashes: Codes  # of its words, title first
-    title_words: int
+    hashes: Codes  # the codes of its words in order, those of the title first
+    title_words: int  # number of words of the title
     address: str = ""  # that it came from; empty if unknown
 
     def count(self, code: np.uint64) -> int:
@@ -146,7 +146,7 @@ def _fetch_in(record: bytes) -> Fetch | None:
         with tempfile.NamedTemporaryFile(suffix=".warc") as file:
             file.write(record)
             file.flush()
-            return next(iter(ForeignFetches(Path(file.name), decode=decoded, max_bytes=_SAMPLE)), None)
+            return next(iter(ForeignFetches(Path(file.name), decode=decoded, max_bytes=_MAX_SAMPLE_BYTES)), None)
     except (LycosaError, OSError):
         return None
 
@@ -188,7 +188,13 @@ def _unpack(url: str, body: bytes) -> tuple[bytes, dict[bytes, bytes]] | None:
 
 
 class SummaryBuild:
-    """A summary being built: iterating reads one page per step, `seal` makes a segment of them."""
+    """A summary being built: iterating reads one page per step, `finish_segment` makes a segment of the pages read.
+
+    codes_of_page: the words of the page of this number; None if it is not shared.
+    pages: the digests of all pages that the summary then covers, by number.
+    wanted: numbers of the pages to read.
+    replaces_all: whether the build replaces the summary, or is added to it.
+    """
 
     def __init__(
         self,
@@ -217,46 +223,53 @@ class SummaryBuild:
 
     @property
     def has_full_segment(self) -> bool:
-        return len(self._read) >= PAGES_IN_SEGMENT
+        return len(self._read) >= PAGES_PER_SEGMENT
 
-    def seal(self) -> None:
+    def finish_segment(self) -> None:
         """Makes a segment of the pages read; safe to call in another thread."""
         if self._read:
-            room, terms = byte_budget(len(self._read), len(self.pages)), term_budget(len(self._read), len(self.pages))
+            max_bytes, terms = (
+                byte_budget(len(self._read), len(self.pages)),
+                term_budget(len(self._read), len(self.pages)),
+            )
             if not self.replaces_all:
-                room, terms = max(room, MIN_MORE_BYTES), max(terms, MIN_MORE_TERMS)
-            self.segments.append(Segment.of(self._read, room=room, terms=terms))
+                max_bytes, terms = max(max_bytes, MIN_MORE_BYTES), max(terms, MIN_MORE_TERMS)
+            self.segments.append(Segment.from_pages(self._read, max_bytes=max_bytes, max_terms=terms))
             self._read = []
 
 
-class Updatable(Protocol):
+class UpdatableContent(Protocol):
     """A content whose summary can be updated."""
 
-    def behind(self, *, at_once: bool) -> SummaryBuild | None: ...
+    def pending_build(self, *, at_once: bool) -> SummaryBuild | None:
+        """The build that brings the summary up to date; None if it is not due."""
+        ...
 
-    def take_over(self, build: SummaryBuild) -> None: ...
+    def use_build(self, build: SummaryBuild) -> None:
+        """Uses a finished build from now on."""
+        ...
 
 
 class SummaryUpdates:
     """Updates a summary: at once when many pages are new, else at every `CHECKS_PER_UPDATE`-th check."""
 
-    def __init__(self, content: Updatable):
+    def __init__(self, content: UpdatableContent):
         self._content = content
         self._checks = 0
 
     async def update(self) -> None:
         """One check; yields to the event loop between pages."""
         self._checks += 1
-        build = self._content.behind(at_once=self._checks % CHECKS_PER_UPDATE == 0)
+        build = self._content.pending_build(at_once=self._checks % CHECKS_PER_UPDATE == 0)
         if build is None:
             return
         for done in build:
             if build.has_full_segment:
-                await asyncio.to_thread(build.seal)
+                await asyncio.to_thread(build.finish_segment)
             if done % _PAGES_PER_TURN == 0:
                 await asyncio.sleep(0)
-        await asyncio.to_thread(build.seal)
-        self._content.take_over(build)
+        await asyncio.to_thread(build.finish_segment)
+        self._content.use_build(build)
 
 
 class CollectionSummary:
@@ -305,9 +318,14 @@ class SharedCollection:
         self._allow_private = allow_private
         self._texts = PageTextCache(collection, cache_bytes)
         self._index = SearchIndex(collection.folder / "search", text_of=lambda url: self._texts.text(Url(url)).text)
-        self._version, self._since, self._segments, self._known = 0, list[int](), list[Segment](), dict[int, int]()
+        self._version, self._segment_versions, self._segments, self._digests = (
+            0,
+            list[int](),
+            list[Segment](),
+            dict[int, int](),
+        )
         self._withheld: set[int] = set()  # pages of the summary that are not shared
-        self._up_to_date_at: int | None = None  # SQLite's data_version
+        self._checked_data_version: int | None = None  # SQLite's data_version
         self.counts: Counter[str] = Counter()
         self.error: CollectionError | None = None
         self._load()
@@ -389,22 +407,22 @@ class SharedCollection:
         if not all(_stem(_plain(word)) in plain for word in words):
             return False
         claimed = dict(zip(statistics.terms, hit.frequencies, strict=False)) if statistics else {}
-        times = (text.count(code) for code in codes_of(words))
-        return all(claimed.get(word, 0) <= 2 * count + 2 for word, count in zip(words, times, strict=True))
+        counts = (text.count(code) for code in codes_of(words))
+        return all(claimed.get(word, 0) <= 2 * count + 2 for word, count in zip(words, counts, strict=True))
 
-    def unlikely(self, number: int) -> str | None:
+    def unanswerable_query(self, number: int) -> str | None:
         rng = Random(number)
         words = [_made_up_word(rng)]
-        last = max(self._known, default=0)
+        last = max(self._digests, default=0)
         for _ in range(8):
             page = next(self._collection.catalog.pages(after=rng.randrange(last), limit=1), None) if last else None
-            if page is None or page.number in self._withheld or page.number not in self._known or len(words) > 2:
+            if page is None or page.number in self._withheld or page.number not in self._digests or len(words) > 2:
                 continue  # queries must not reveal what is withheld
             words += sorted(tokens_of(page.title), key=lambda word: (-len(word), word))[:1]
         rng.shuffle(words)
         return " ".join(words)
 
-    def may_take(self, item: Item) -> bool:
+    def may_store(self, item: Item) -> bool:
         """A page at an address that may be crawled."""
         return isinstance(item, str) and not self._is_withheld(item)
 
@@ -412,9 +430,9 @@ class SharedCollection:
         return CollectionSummary(SegmentedSummary(self._segments), self._version)
 
     def changes(self, since: int) -> SummaryDelta | None:
-        if not self._since or not self._since[0] <= since <= self._version:
+        if not self._segment_versions or not self._segment_versions[0] <= since <= self._version:
             return None
-        later = [segment for segment, at in zip(self._segments, self._since, strict=True) if at > since]
+        later = [segment for segment, at in zip(self._segments, self._segment_versions, strict=True) if at > since]
         return SummaryDelta(self._version, SegmentedSummary(later).packed())
 
     def unpack(self, packed: bytes, version: int) -> CollectionSummary:
@@ -423,7 +441,7 @@ class SharedCollection:
     def update(self, held: ContentSummary, change: bytes, version: int) -> CollectionSummary:
         if not isinstance(held, CollectionSummary):
             raise BadSummaryError("what is held is no summary of a collection")
-        return CollectionSummary(held.summary.followed_by(change), version)
+        return CollectionSummary(held.summary.extended(change), version)
 
     def _statistics(self, words: tuple[str, ...]) -> Statistics:
         summary = SegmentedSummary(self._segments)
@@ -432,17 +450,17 @@ class SharedCollection:
     def _hit(self, url: str, snippet: str, codes: Codes) -> PeerHit:
         page, text = self._texts.row(url), self._texts.text(Url(url))
         assert page is not None  # as `_is_shared` holds
-        times = [text.count(code) for code in codes]
+        counts = [text.count(code) for code in codes]
         return PeerHit(
             url,
-            one_safe_line(text.title)[:_TITLE],
-            snippet[:_SNIPPET],
+            one_safe_line(text.title)[:_MAX_TITLE],
+            snippet[:_MAX_SNIPPET],
             standing=min(max(page.standing or 0.0, 0.0), 1.0),
             relevance=min(max(page.relevance or 0.0, 0.0), 1.0),
-            fetched_at=min(max(page.at, 0.0), LATEST),
+            fetched_at=min(max(page.at, 0.0), MAX_TIMESTAMP),
             digest=f"{page.digest:016x}",
             length=max(1, len(text.hashes)),
-            frequencies=tuple(max(1, count) for count in times),  # the index has matched each of them
+            frequencies=tuple(max(1, count) for count in counts),  # the index has matched each of them
         )
 
     def _is_there(self, url: str) -> bool:
@@ -455,7 +473,7 @@ class SharedCollection:
         page = self._texts.row(url)
         if page is None or page.vanished_at is not None or self._is_withheld(url):
             return False
-        if self._known.get(page.number) == signed(page.digest):
+        if self._digests.get(page.number) == signed(page.digest):
             if page.number in self._withheld:
                 return False
         elif self._texts.reads >= _MAX_NEW_PAGES:
@@ -482,25 +500,25 @@ class SharedCollection:
         """The number of pages that are not shared because they came, or may have come, from private addresses."""
         return len(self._withheld)
 
-    def behind(self, *, at_once: bool = False) -> SummaryBuild | None:
+    def pending_build(self, *, at_once: bool = False) -> SummaryBuild | None:
         """The build that brings the summary up to date; None if it is, or if too few pages are new.
 
         at_once: also for a few new pages.
         """
         ((at,),) = self._collection.catalog.connection.execute("PRAGMA data_version")
-        if at == self._up_to_date_at and not at_once:
+        if at == self._checked_data_version and not at_once:
             return None  # no other process has written since
         sql = "SELECT number, digest FROM pages WHERE vanished_at IS NULL ORDER BY number"
         now: dict[int, int] = dict(self._collection.catalog.connection.execute(sql))
-        new = [number for number, digest in now.items() if self._known.get(number) != digest]
-        gone = len(self._known) + len(new) - len(now)  # or changed
+        new = [number for number, digest in now.items() if self._digests.get(number) != digest]
+        gone = len(self._digests) + len(new) - len(now)  # or changed
         if not new and not gone:
-            self._up_to_date_at = at
+            self._checked_data_version = at
             return None
         if (
             not self._segments
-            or gone > 0.02 * len(self._known)
-            or len(self._segments) >= MAX_SEGMENTS + len(now) // PAGES_IN_SEGMENT
+            or gone > 0.02 * len(self._digests)
+            or len(self._segments) >= MAX_SEGMENTS + len(now) // PAGES_PER_SEGMENT
             or self._would_be_too_large(len(new), len(now))
         ):
             return SummaryBuild(self.codes_of_page, now, list(now), replaces_all=True)
@@ -508,23 +526,23 @@ class SharedCollection:
             return SummaryBuild(self.codes_of_page, now, new, replaces_all=False)
         return None
 
-    def _would_be_too_large(self, new: int, of: int) -> bool:
+    def _would_be_too_large(self, new: int, total_pages: int) -> bool:
         """Whether the summary would exceed the limits of other peers if pages were added."""
-        size = sum(segment.size for segment in self._segments) + max(byte_budget(new, of), MIN_MORE_BYTES)
-        terms = sum(segment.terms for segment in self._segments) + max(term_budget(new, of), MIN_MORE_TERMS)
+        size = sum(segment.size for segment in self._segments) + max(byte_budget(new, total_pages), MIN_MORE_BYTES)
+        terms = sum(segment.terms for segment in self._segments) + max(term_budget(new, total_pages), MIN_MORE_TERMS)
         return size > MAX_FOREIGN_BYTES or terms > MAX_TERMS
 
-    def catch_up(self, count: Count = lambda done, total: None) -> None:
+    def catch_up(self, count: ReportPages = lambda done, total: None) -> None:
         """Brings the summary up to date; `count` is called with the number of pages done and the total."""
-        build = self.behind(at_once=True)
+        build = self.pending_build(at_once=True)
         if build is None:
             return
         for done in build:
             count(done, build.total)
             if build.has_full_segment:
-                build.seal()
-        build.seal()
-        self.take_over(build)
+                build.finish_segment()
+        build.finish_segment()
+        self.use_build(build)
 
     async def index_new_pages(self) -> None:
         """Indexes pages that a crawl has left to the first search; not possible while the crawl runs."""
@@ -542,22 +560,24 @@ class SharedCollection:
         if not self._came_from_public(text.address):
             return None
         codes: Codes = text.hashes
-        wanted: Codes = codes[_STOPS[np.minimum(_STOPS.searchsorted(codes), len(_STOPS) - 1)] != codes]
+        wanted: Codes = codes[
+            _STOP_WORD_CODES[np.minimum(_STOP_WORD_CODES.searchsorted(codes), len(_STOP_WORD_CODES) - 1)] != codes
+        ]
         return wanted
 
-    def take_over(self, build: SummaryBuild) -> None:
+    def use_build(self, build: SummaryBuild) -> None:
         """Uses a finished build from now on, and saves the summary."""
         self._version += 1
         if build.replaces_all:
-            self._segments, self._since = list(build.segments), [self._version] * len(build.segments)
+            self._segments, self._segment_versions = list(build.segments), [self._version] * len(build.segments)
         else:
             self._segments += build.segments
-            self._since += [self._version] * len(build.segments)
+            self._segment_versions += [self._version] * len(build.segments)
         self._withheld = build.withheld | (set() if build.replaces_all else self._withheld & build.pages.keys())
-        self._known = build.pages
+        self._digests = build.pages
         packed = SegmentedSummary(self._segments).packed()
         saved = _SavedSummary(
-            self._version, self._since, packed, self._known, sorted(self._withheld), self._allow_private
+            self._version, self._segment_versions, packed, self._digests, sorted(self._withheld), self._allow_private
         )
         self._folder.write(SUMMARY_FILE, msgspec.msgpack.encode(saved))
 
@@ -572,5 +592,5 @@ class SharedCollection:
             return  # it will be rebuilt
         self._version = saved.version
         if len(segments) == len(saved.since) and saved.allow_private == self._allow_private:
-            self._since, self._segments, self._known = saved.since, list(segments), saved.pages
+            self._segment_versions, self._segments, self._digests = saved.since, list(segments), saved.pages
             self._withheld = set(saved.withheld)

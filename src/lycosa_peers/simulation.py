@@ -20,8 +20,8 @@ from .routing import GOLDEN, mix, query_number
 from .search import Stage
 
 LATENCY = 2.0**-10  # seconds: a thousand hops take one
-_CHANGE, _MESSAGE, _DEADLINE = range(3)
-_ALL = (1 << 64) - 1
+_CHURN, _MESSAGE, _DEADLINE = range(3)
+_MASK_64 = (1 << 64) - 1
 
 
 class QueryOutcome(Struct, frozen=True):
@@ -93,15 +93,17 @@ class SimulatedNetwork:
         self._skew = dict(skew or {})
         self._side: dict[PeerName, int] = {}  # of a partition, by node
         self._order = {name: number for number, name in enumerate(self.nodes)}
-        self._linked: dict[PeerName, list[PeerName]] = {}  # the nodes that initially have each node as a neighbour
+        self._neighbour_of: dict[
+            PeerName, list[PeerName]
+        ] = {}  # the nodes that initially have each node as a neighbour
         self._events: list[tuple[float, int, int, int, Callable[[], None]]] = []
         self._serial = self._in_flight = self._asked = 0
-        self._due: dict[PeerName, float] = {}
-        self._tallies: dict[int, _QueryCounters] = {}
+        self._next_ticks: dict[PeerName, float] = {}
+        self._counters: dict[int, _QueryCounters] = {}
         for name, neighbours in (overlay or {}).items():
             self.nodes[name].connect(neighbours)
             for neighbour in neighbours:
-                self._linked.setdefault(neighbour, []).append(name)
+                self._neighbour_of.setdefault(neighbour, []).append(name)
         for name, ahead in self._skew.items():
             self.nodes[name].resume(ahead)
         for node in self.nodes.values():
@@ -112,7 +114,7 @@ class SimulatedNetwork:
     def go_down(self, name: PeerName) -> None:
         """Closes its connections."""
         self.down.add(name)
-        for neighbour in self._linked.get(name, ()):
+        for neighbour in self._neighbour_of.get(name, ()):
             self.nodes[neighbour].disconnected(name)
 
     def come_up(self, name: PeerName) -> None:
@@ -120,15 +122,15 @@ class SimulatedNetwork:
             self.down.discard(name)
             self.nodes[name].resume(self._clock(name))
             self._schedule_tick(self.nodes[name])
-        for neighbour in self._linked.get(name, ()):
+        for neighbour in self._neighbour_of.get(name, ()):
             self.nodes[neighbour].connected(name)
 
     def schedule(self, changes: Iterable[tuple[float, PeerName, bool]]) -> None:
         """Schedules nodes to go up (True) or down (False)."""
         for at, name, is_up in changes:
-            self._push(at, _CHANGE, partial(self.come_up if is_up else self.go_down, name))
+            self._push(at, _CHURN, partial(self.come_up if is_up else self.go_down, name))
 
-    def part(self, *sides: Iterable[PeerName]) -> None:
+    def partition(self, *sides: Iterable[PeerName]) -> None:
         """Partitions the network: no message passes between sides; nodes on no given side form another one. Without
         arguments, the partition heals."""
         self._side = {name: number for number, side in enumerate(sides, 1) for name in side}
@@ -137,10 +139,10 @@ class SimulatedNetwork:
 
     def ask(self, name: PeerName, wanted: Wanted, *, max_hits: int = 1, enough: int = 1) -> QueryOutcome:
         """One search, started when no message is in flight, until its last message has arrived."""
-        self.settle()
+        self.deliver_all()
         number = self.begin(name, wanted, max_hits=max_hits, enough=enough)
-        tally = self._tallies[number]
-        while tally.under_way or not self._is_done(name, number):
+        counters = self._counters[number]
+        while counters.under_way or not self._is_done(name, number):
             if not self._step():
                 break
         return self.outcome(number)
@@ -149,7 +151,7 @@ class SimulatedNetwork:
         """Begins a search without waiting for it."""
         number = query_number(self._seed, self._asked)
         self._asked += 1
-        self._tallies[number] = _QueryCounters(name, wanted, self.now)
+        self._counters[number] = _QueryCounters(name, wanted, self.now)
         node = self.nodes[name]
         _, sends = node.ask(wanted, self._clock(name), max_hits=max_hits, enough=enough, query_id=number)
         self._dispatch(node, sends)
@@ -157,25 +159,25 @@ class SimulatedNetwork:
 
     def outcome(self, number: int) -> QueryOutcome:
         """The outcome of a search, once."""
-        tally = self._tallies.pop(number)
-        search = self.nodes[tally.asker].answers(number)
+        counters = self._counters.pop(number)
+        search = self.nodes[counters.asker].answers(number)
         if search is None:
-            raise LookupError(f"{tally.asker} has forgotten its search for {tally.wanted!r}")
-        given = (tally.issued_before[each.via, each.walker] for each in search.answers if each.via != tally.asker)
+            raise LookupError(f"{counters.asker} has forgotten its search for {counters.wanted!r}")
+        given = (counters.issued_before[each.via, each.walker] for each in search.answers if each.via != counters.asker)
         path = 0 if search.found_at in (Stage.HOME, Stage.INDEXES) else next(given, None)
         return QueryOutcome(
             id=number,
-            asker=tally.asker,
-            wanted=tally.wanted,
-            asked_at=tally.at,
+            asker=counters.asker,
+            wanted=counters.wanted,
+            asked_at=counters.at,
             found_at=search.found_at,
             provider=search.provider,
-            messages=tally.received.total(),
-            detours=tally.detours,
+            messages=counters.received.total(),
+            detours=counters.detours,
             path_length=path,
-            issued=tally.issued,
-            queries=tally.received[Query],
-            responses=tally.received[Response],
+            issued=counters.issued,
+            queries=counters.received[Query],
+            responses=counters.received[Response],
             fetches=search.fetches,
         )
 
@@ -185,7 +187,7 @@ class SimulatedNetwork:
             self._step()
         self.now = max(self.now, until)
 
-    def settle(self) -> None:
+    def deliver_all(self) -> None:
         """Processes events until no message is in flight."""
         while self._in_flight and self._step():
             pass
@@ -201,42 +203,42 @@ class SimulatedNetwork:
     def _clock(self, name: PeerName) -> float:
         return self.now + self._skew.get(name, 0.0)
 
-    def _push(self, at: float, rank: int, happen: Callable[[], None], order: int = 0) -> None:
+    def _push(self, at: float, priority: int, action: Callable[[], None], order: int = 0) -> None:
         self._serial += 1
-        heapq.heappush(self._events, (at, rank, order, self._serial, happen))
+        heapq.heappush(self._events, (at, priority, order, self._serial, action))
 
     def _step(self) -> bool:
         """Processes the next event; False if there is none."""
         if not self._events:
             return False
-        at, _, _, _, happen = heapq.heappop(self._events)
+        at, _, _, _, action = heapq.heappop(self._events)
         self.now = max(self.now, at)
-        happen()
+        action()
         return True
 
     def _deliver(self, sender: PeerName, to: PeerName, message: Message) -> None:
         self._in_flight -= 1
-        tally = self._tally(message)
-        if tally is not None:
-            tally.under_way -= 1
+        counters = self._counters_of(message)
+        if counters is not None:
+            counters.under_way -= 1
         if to in self.down:
             self.lost_messages += 1
             return
         node = self.nodes[to]
-        if tally is not None:
-            tally.received[type(message)] += 1
+        if counters is not None:
+            counters.received[type(message)] += 1
             if isinstance(message, Response) and message.walker != DIRECT:
                 ttl = node.options.flood_ttl if node.options.floods else node.options.ttl
-                tally.detours += ttl - message.ttl
+                counters.detours += ttl - message.ttl
         self._dispatch(
             node, node.receive(sender, message, self._clock(to)), sets_deadline=not isinstance(message, Query)
         )
 
     def _deadline(self, name: PeerName, at: float) -> None:
-        if self._due.get(name) != at:
+        if self._next_ticks.get(name) != at:
             return  # superseded by an earlier one
         node = self.nodes[name]
-        self._due.pop(name)
+        self._next_ticks.pop(name)
         if name in self.down:
             return
         if node.next_deadline() - self._skew.get(name, 0.0) <= self.now:
@@ -248,8 +250,8 @@ class SimulatedNetwork:
         """Schedules the next deadline of a node."""
         name = node.name
         at = max(self.now, node.next_deadline() - self._skew.get(name, 0.0))
-        if at < self._due.get(name, math.inf):
-            self._due[name] = at
+        if at < self._next_ticks.get(name, math.inf):
+            self._next_ticks[name] = at
             self._push(at, _DEADLINE, partial(self._deadline, name, at), self._order[name])
 
     def _dispatch(self, node: Node, sends: Sequence[Send], sets_deadline: bool = True) -> None:
@@ -269,9 +271,9 @@ class SimulatedNetwork:
     def _transmit(self, sender: PeerName, send: Send) -> None:
         shortest, longest = self._latency
         is_drawn = bool(self._loss) or shortest != longest
-        random_bits = mix(((self._seed ^ _ALL) + self._serial * GOLDEN) & _ALL) if is_drawn else 0
-        parted = self._side and self._side.get(sender, 0) != self._side.get(send.to, 0)
-        if parted or (self._loss and (random_bits >> 32) < self._loss * 2**32):
+        random_bits = mix(((self._seed ^ _MASK_64) + self._serial * GOLDEN) & _MASK_64) if is_drawn else 0
+        is_partitioned = self._side and self._side.get(sender, 0) != self._side.get(send.to, 0)
+        if is_partitioned or (self._loss and (random_bits >> 32) < self._loss * 2**32):
             self._serial += 1
             self.lost_messages += 1
             return
@@ -279,26 +281,26 @@ class SimulatedNetwork:
             shortest if shortest == longest else shortest + (longest - shortest) * ((random_bits & 0xFFFFFFFF) / 2**32)
         )
         self._in_flight += 1
-        tally = self._tally(send.message)
-        if tally is not None:
-            tally.under_way += 1
+        counters = self._counters_of(send.message)
+        if counters is not None:
+            counters.under_way += 1
         self._push(self.now + delay, _MESSAGE, partial(self._deliver, sender, send.to, send.message))
 
-    def _tally(self, message: Message) -> _QueryCounters | None:
+    def _counters_of(self, message: Message) -> _QueryCounters | None:
         match message:
             case Query():
-                return self._tallies.get(message.id)
+                return self._counters.get(message.id)
             case Response():
-                return self._tallies.get(message.query)
+                return self._counters.get(message.query)
             case Declined(about="query"):
-                return self._tallies.get(message.id)
+                return self._counters.get(message.id)
             case _:
                 return None
 
     def _count_sent(self, sender: PeerName, message: Message) -> None:
         if isinstance(message, Query):
-            tally = self._tallies.get(message.id)
-            if tally is not None:
-                tally.issued += 1
-        elif isinstance(message, Response) and (tally := self._tallies.get(message.query)) is not None:
-            tally.issued_before.setdefault((sender, message.walker), tally.issued)
+            counters = self._counters.get(message.id)
+            if counters is not None:
+                counters.issued += 1
+        elif isinstance(message, Response) and (counters := self._counters.get(message.query)) is not None:
+            counters.issued_before.setdefault((sender, message.walker), counters.issued)

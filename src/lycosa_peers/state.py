@@ -81,10 +81,10 @@ class NodeState:
             address = buddy.contact.address
         return Send(name, message, address)
 
-    def penalise(self, peer: PeerName, offence: str, now: float, by: float = 1.0) -> None:
+    def penalise(self, peer: PeerName, offence: str, now: float, demerits: float = 1.0) -> None:
         """Counts an offence; a peer that is banned for it stops being a buddy and a neighbour."""
         self.counts[offence] += 1
-        if self.reputation.penalise(peer, now, by):
+        if self.reputation.penalise(peer, now, demerits):
             self.buddies.drop(peer)
             self.held.drop(peer)
             self.neighbours.forget(peer)

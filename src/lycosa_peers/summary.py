@@ -24,12 +24,12 @@ BYTES_PER_PAGE = 200
 MIN_BYTES = 1 << 16  # minimum budget
 MAX_OWN_BYTES, MAX_OWN_TERMS = 7 << 19, 7 << 17  # limits of our own summaries
 MAX_FOREIGN_BYTES = 1 << 22  # limit of summaries of others, like MAX_TERMS; above MAX_OWN_BYTES, to leave room to grow
-PAGES_IN_SEGMENT = 10_000  # bounds the memory of building one
+PAGES_PER_SEGMENT = 10_000  # bounds the memory of building one
 _MAX_PAGES = 1 << 24
-_MAX_WORDS = 512  # listed per page; more would not fit
+_MAX_WORDS_PER_PAGE = 512  # listed per page; more would not fit
 _MAX_SEGMENTS = 256
-_HEAD = 96  # bytes of a segment beside its words
-_HALF = np.uint64(HASH_BITS)
+_HEADER_BYTES = 96  # of a segment beside its words, about
+_HASH_SHIFT = np.uint64(HASH_BITS)  # from the code of a word, its 64-bit hash, to the hash in a summary
 
 Numbers = np.ndarray[tuple[int], np.dtype[np.int64]]
 Bits = np.ndarray[tuple[int], np.dtype[np.uint8]]  # one to a byte
@@ -127,20 +127,22 @@ class PackedSegment(Struct, frozen=True, array_like=True):
     words: _Size  # on all pages together
     bits: Annotated[int, Meta(ge=8, le=HASH_BITS)]  # of a hash
     terms: Annotated[int, Meta(ge=0, le=MAX_TERMS)]
-    hashes: tuple[bytes, bytes]
+    hashes: tuple[bytes, bytes]  # of the words, in Elias–Fano code
     frequencies: bytes  # on how many pages each word occurs
     listed: bytes  # how many of these pages are listed; empty if all are
-    numbers: tuple[bytes, bytes]  # of the listed pages, one word after the other
+    numbers: tuple[bytes, bytes]  # of the listed pages, one word after the other, in Elias–Fano code
 
 
-def pack_segment(pages: Sequence[Codes], room: int, max_terms: int) -> PackedSegment:
-    """Packs pages into about `room` bytes, not counting the header; each page is given by the codes of its words."""
-    distinct = [np.unique((page >> _HALF).astype(np.uint32), return_counts=True) for page in pages]
-    bits = _fitting_bits([page for page, _ in distinct], room)
+def pack_segment(pages: Sequence[Codes], max_bytes: int, max_terms: int) -> PackedSegment:
+    """Packs pages into about `max_bytes`, not counting the header; each page is given by the codes of its words."""
+    # `distinct` has for each page its distinct hashes, and how often each occurs. `term`, `number` and `rank` have an
+    # entry for each pair of a word and a page: index of the word, number of the page, rank of the word on the page.
+    distinct = [np.unique((page >> _HASH_SHIFT).astype(np.uint32), return_counts=True) for page in pages]
+    bits = _choose_hash_bits([page for page, _ in distinct], max_bytes)
     distinct = [_shortened(*each, bits) for each in distinct]
-    distinct, terms, frequencies = _most_frequent(distinct, max_terms)
-    rarity = np.log1p(len(pages) / frequencies)
-    best = [_most_distinctive(terms.searchsorted(page), times, rarity) for page, times in distinct]
+    distinct, terms, frequencies = _keep_most_frequent(distinct, max_terms)
+    idf = np.log1p(len(pages) / frequencies)
+    best = [_most_distinctive(terms.searchsorted(page), times, idf) for page, times in distinct]
     sizes = np.array([len(page) for page in best], np.int64)
     term = np.concatenate([np.empty(0, np.int64), *best])
     number = np.repeat(np.arange(len(pages)), sizes)
@@ -148,16 +150,18 @@ def pack_segment(pages: Sequence[Codes], room: int, max_terms: int) -> PackedSeg
     order = np.lexsort((number, term))
     term, number, rank = term[order], number[order], rank[order]
     vocabulary = pack_ascending(terms.astype(np.int64), 1 << bits)
-    counted = _pack_counts(frequencies)
-    room -= sum(map(len, vocabulary)) + len(counted)
-    is_listed = rank < _fitting_ranks(term, rank, len(terms), len(pages), room)
+    packed_frequencies = _pack_counts(frequencies)
+    max_bytes -= sum(map(len, vocabulary)) + len(packed_frequencies)
+    is_listed = rank < _choose_words_per_page(term, rank, len(terms), len(pages), max_bytes)
     listed = np.bincount(term[is_listed], minlength=len(terms))
     packed_listed = b"" if bool((listed == frequencies).all()) else _pack_counts(listed)
     lists = _pack_lists(number[is_listed], listed, len(pages))
-    return PackedSegment(len(pages), sum(map(len, pages)), bits, len(terms), vocabulary, counted, packed_listed, lists)
+    return PackedSegment(
+        len(pages), sum(map(len, pages)), bits, len(terms), vocabulary, packed_frequencies, packed_listed, lists
+    )
 
 
-def _most_frequent(
+def _keep_most_frequent(
     distinct: list[tuple[Hashes, Numbers]], max_terms: int
 ) -> tuple[list[tuple[Hashes, Numbers]], Hashes, Numbers]:
     """The most frequent words, at most `max_terms`, with their document frequencies."""
@@ -173,19 +177,19 @@ def _most_frequent(
     return kept_words, terms, frequencies
 
 
-def _most_distinctive(terms: Numbers, times: Numbers, rarity: Weights) -> Numbers:
-    """The words of a page by (1 + log tf) * idf, the best first, at most `_MAX_WORDS`."""
-    weights = (1 + np.log(times)) * rarity[terms]
-    return terms[np.argsort(-weights, kind="stable")[:_MAX_WORDS]]
+def _most_distinctive(terms: Numbers, times: Numbers, idf: Weights) -> Numbers:
+    """The words of a page by (1 + log tf) * idf, the best first, at most `_MAX_WORDS_PER_PAGE`."""
+    weights = (1 + np.log(times)) * idf[terms]
+    return terms[np.argsort(-weights, kind="stable")[:_MAX_WORDS_PER_PAGE]]
 
 
-def _fitting_bits(pages: Sequence[Hashes], room: int) -> int:
+def _choose_hash_bits(pages: Sequence[Hashes], max_bytes: int) -> int:
     """The number of bits of a hash: few enough for hashes to take at most half of the room, and enough for rare
     collisions."""
-    many = len(np.unique(np.concatenate([np.empty(0, np.uint32), *pages])))
+    count = len(np.unique(np.concatenate([np.empty(0, np.uint32), *pages])))
     bits = HASH_BITS
-    while bits > 8 and many * (max(0, bits - many.bit_length()) + 6) > 8 * room / 2:
-        if 1 << (bits - 1) < 128 * many:
+    while bits > 8 and count * (max(0, bits - count.bit_length()) + 6) > 8 * max_bytes / 2:
+        if 1 << (bits - 1) < 128 * count:
             break
         bits -= 1
     return bits
@@ -199,14 +203,14 @@ def _shortened(page: Hashes, times: Numbers, bits: int) -> tuple[Hashes, Numbers
     return hashes, np.bincount(where, weights=times, minlength=len(hashes)).astype(np.int64)
 
 
-def _fitting_ranks(term: Numbers, rank: Numbers, terms: int, pages: int, room: int) -> int:
+def _choose_words_per_page(term: Numbers, rank: Numbers, terms: int, pages: int, max_bytes: int) -> int:
     """The largest number of words of each page whose lists fit into the room."""
-    fits, too_many = 0, _MAX_WORDS + 1
+    fits, too_many = 0, _MAX_WORDS_PER_PAGE + 1
     while too_many - fits > 1:
         tried = (fits + too_many) // 2
         listed = np.bincount(term[rank < tried], minlength=terms)
         counts = len(_pack_counts(listed))
-        if sum((int(sizes.sum()) + 7) >> 3 for sizes in list_sizes(listed, pages)) + counts <= room:
+        if sum((int(sizes.sum()) + 7) >> 3 for sizes in list_sizes(listed, pages)) + counts <= max_bytes:
             fits = tried
         else:
             too_many = tried
@@ -269,7 +273,7 @@ class Segment:
             raise BadSummaryError("a word on more pages than there are")
         self._listed = listed
         self.terms = packed.terms
-        self.size = sum(map(len, (packed.frequencies, packed.listed, *packed.hashes, *packed.numbers))) + _HEAD
+        self.size = sum(map(len, (packed.frequencies, packed.listed, *packed.hashes, *packed.numbers))) + _HEADER_BYTES
         low_ends, high_ends = map(np.cumsum, list_sizes(listed.astype(np.int64), packed.pages))
         for ends, data in zip((low_ends, high_ends), packed.numbers, strict=True):
             if len(data) != ((int(ends[-1]) + 7) >> 3 if packed.terms else 0):
@@ -277,41 +281,41 @@ class Segment:
         self._low_ends, self._high_ends = low_ends.astype(np.uint32), high_ends.astype(np.uint32)
 
     @classmethod
-    def of(cls, pages: Sequence[Codes], *, room: int, terms: int = MAX_OWN_TERMS) -> "Segment":
-        """The segment of pages in about `room` bytes with at most `terms` different words; each page is given by the
-        codes of its words as often as they occur."""
-        return cls(pack_segment(pages, room - _HEAD, terms))
+    def from_pages(cls, pages: Sequence[Codes], *, max_bytes: int, max_terms: int = MAX_OWN_TERMS) -> "Segment":
+        """The segment of pages in about `max_bytes` bytes with at most `max_terms` different words; each page is given
+        by the codes of its words, in any order, each as often as it occurs."""
+        return cls(pack_segment(pages, max_bytes - _HEADER_BYTES, max_terms))
 
     def pages_with(self, codes: Codes) -> int:
         """The number of pages that list all of the words."""
-        places = [self._place(int(code)) for code in codes]
-        if len(places) == 1 and places[0] is not None:
-            return int(self._frequencies[places[0]])
-        if not places or any(place is None or not self._listed[place] for place in places):
+        indices = [self._index_of(int(code)) for code in codes]
+        if len(indices) == 1 and indices[0] is not None:
+            return int(self._frequencies[indices[0]])
+        if not indices or any(index is None or not self._listed[index] for index in indices):
             return 0
-        known = sorted((place for place in places if place is not None), key=lambda place: int(self._listed[place]))
-        return len(reduce(_common, map(self._numbers, known)))
+        known = sorted((index for index in indices if index is not None), key=lambda index: int(self._listed[index]))
+        return len(reduce(_intersection, map(self._numbers, known)))
 
     def frequency(self, code: int) -> int:
         """The number of pages on which a word occurs."""
-        place = self._place(code)
-        return 0 if place is None else int(self._frequencies[place])
+        index = self._index_of(code)
+        return 0 if index is None else int(self._frequencies[index])
 
-    def _place(self, code: int) -> int | None:
+    def _index_of(self, code: int) -> int | None:
         wanted = np.uint32(code >> (64 - self.packed.bits))
-        place = int(self._hashes.searchsorted(wanted))
-        return place if place < len(self._hashes) and self._hashes[place] == wanted else None
+        index = int(self._hashes.searchsorted(wanted))
+        return index if index < len(self._hashes) and self._hashes[index] == wanted else None
 
-    def _numbers(self, place: int) -> Numbers:
-        count = int(self._listed[place])
+    def _numbers(self, index: int) -> Numbers:
+        count = int(self._listed[index])
         width = int(low_widths(np.array([count]), self.pages)[0])
-        low_end, high_end = int(self._low_ends[place]), int(self._high_ends[place])
-        lows = read_values(unpack_bits(self.packed.numbers[0], low_end - count * width, low_end), width, count)
-        top = count + (self.pages >> width) + 1
-        ones = np.flatnonzero(unpack_bits(self.packed.numbers[1], high_end - top, high_end))
+        low_end, high_end = int(self._low_ends[index]), int(self._high_ends[index])
+        low_bits = read_values(unpack_bits(self.packed.numbers[0], low_end - count * width, low_end), width, count)
+        high_bit_count = count + (self.pages >> width) + 1
+        ones = np.flatnonzero(unpack_bits(self.packed.numbers[1], high_end - high_bit_count, high_end))
         if len(ones) != count:
             return np.empty(0, np.int64)  # malformed: the word is on no page
-        return ((ones - np.arange(count)) << width) | lows
+        return ((ones - np.arange(count)) << width) | low_bits
 
 
 class SegmentedSummary:
@@ -344,9 +348,9 @@ class SegmentedSummary:
     @classmethod
     def unpacked(cls, data: bytes) -> "SegmentedSummary":
         """Decodes an untrusted summary. Raises BadSummaryError if it is malformed or too large."""
-        return cls().followed_by(data)
+        return cls().extended(data)
 
-    def followed_by(self, data: bytes) -> "SegmentedSummary":
+    def extended(self, data: bytes) -> "SegmentedSummary":
         """The summary with untrusted segments added. Raises BadSummaryError like `unpacked`."""
         if sum(segment.size for segment in self.segments) + len(data) > MAX_FOREIGN_BYTES:
             raise BadSummaryError("too long")
@@ -365,15 +369,18 @@ class SegmentedSummary:
 _decoder = msgspec.msgpack.Decoder(Annotated[list[PackedSegment], Meta(max_length=_MAX_SEGMENTS)])
 
 
-def byte_budget(pages: int, of: int, *, least: int = MIN_BYTES) -> int:
-    """The bytes that a summary of `pages` of `of` pages may take."""
-    return max(least * pages // max(of, 1), min(pages * BYTES_PER_PAGE, MAX_OWN_BYTES * pages // max(of, 1)))
+def byte_budget(pages: int, total_pages: int, *, min_bytes: int = MIN_BYTES) -> int:
+    """The bytes that the segment of `pages` of the `total_pages` of a collection may take."""
+    return max(
+        min_bytes * pages // max(total_pages, 1),
+        min(pages * BYTES_PER_PAGE, MAX_OWN_BYTES * pages // max(total_pages, 1)),
+    )
 
 
-def term_budget(pages: int, of: int) -> int:
-    """The different words that it may have."""
-    return MAX_OWN_TERMS * pages // max(of, 1)
+def term_budget(pages: int, total_pages: int) -> int:
+    """The number of different words that this segment may have."""
+    return MAX_OWN_TERMS * pages // max(total_pages, 1)
 
 
-def _common(some: Numbers, others: Numbers) -> Numbers:
+def _intersection(some: Numbers, others: Numbers) -> Numbers:
     return np.intersect1d(some, others, assume_unique=True)

@@ -22,7 +22,7 @@ from .dialer import DIAL_SECONDS, Dialer, Purpose
 from .messages import MAX_FRAME_BYTES, MAX_UNSOLICITED_BYTES
 from .rate_limits import FairShare, RateLimits
 
-MAX_CALLERS = 256  # incoming channels
+MAX_INCOMING = 256  # incoming channels
 MAX_PER_ADDRESS = 32  # incoming channels of strangers
 MAX_HANDSHAKES, MAX_HANDSHAKES_PER_ADDRESS = 64, 16  # incoming channels that have not shown a key
 HANDSHAKES_PER_SECOND = 50.0  # of one network; each takes some milliseconds
@@ -33,7 +33,7 @@ NETWORK_SHARE, STRANGERS_SHARE = 0.5, 0.75  # of the processing time: of strange
 MAX_UNSENT = 1 << 20  # unread bytes of one peer, not counting one large frame
 MAX_UNSENT_IN_ALL = 64 << 20  # unread bytes of all peers; strangers get half
 MIN_PROGRESS = 1 << 14  # bytes that a slow peer must read within ...
-STALL_SECONDS, STALL_ROOM_SECONDS = 10.0, 2.0  # ... so many seconds; fewer if others need the room
+STALL_SECONDS, STALL_ROOM_SECONDS = 10.0, 2.0  # ... so many seconds; fewer if others need the send buffer
 Undelivered = Callable[[], None]
 _STRANGERS = "strangers"  # the key for the processing time of all strangers
 
@@ -65,15 +65,15 @@ class Wire:
         self._context = context
         self._handler = handler
         self._me = me
-        self._dialer = Dialer(self.call, self.counts, allow_private=allow_private)
+        self._dialer = Dialer(self.connect, self.counts, allow_private=allow_private)
         self._channels: dict[str, list[Channel]] = {}
         self._all_channels: dict[Channel, None] = {}  # including those in the handshake; oldest first
         self._large_expected: Counter[str] = Counter()  # by peer: number of large frames requested
         self._slow: dict[Channel, _Backlog] = {}  # channels that read too slowly
         self._handshakes: RateLimits[str] = RateLimits(HANDSHAKES_PER_SECOND)
-        self._turns = FairShare()
-        self._network_turns = FairShare(NETWORK_SHARE)
-        self._stranger_turns = FairShare(STRANGERS_SHARE)
+        self._peer_time = FairShare()
+        self._network_time = FairShare(NETWORK_SHARE)
+        self._stranger_time = FairShare(STRANGERS_SHARE)
         self._server: asyncio.Server | None = None
 
     # ------------------------------------------------------------ opening and closing
@@ -107,7 +107,7 @@ class Wire:
         return list(self._channels)
 
     def _accept_channel(self) -> Channel:
-        channel = Channel(self._context, self, dials=False)
+        channel = Channel(self._context, self, is_outgoing=False)
         self._all_channels[channel] = None
         return channel
 
@@ -121,11 +121,11 @@ class Wire:
         *,
         purpose: Purpose,
         expects_large: bool,
-        else_call: Undelivered,
+        on_undelivered: Undelivered,
         caused_by: str = "",
     ) -> None:
-        """Sends a frame to a peer, over a new connection if needed; calls `else_call` if the peer is unreachable. A
-        frame is dropped without that call if there is no free slot to dial, or if the peer has too many unread bytes.
+        """Sends a frame to a peer, over a new connection if needed; calls `on_undelivered` if the peer is unreachable.
+        A frame is dropped without that call if there is no free slot to dial, or if the peer has too many unread bytes.
 
         caused_by: the peer whose message caused this, or empty.
         """
@@ -138,12 +138,12 @@ class Wire:
                 return
         if not address or peer == self._me or self._handler.refuses(peer) or self._dialer.has_failed(peer, address):
             self.counts["unsent"] += 1
-            asyncio.get_running_loop().call_soon(else_call)
+            asyncio.get_running_loop().call_soon(on_undelivered)
         elif not self._dialer.call(
             peer,
             address,
             purpose,
-            partial(self._send_dialled, payload, expects_large, else_call),
+            partial(self._send_dialled, payload, expects_large, on_undelivered),
             size=len(payload),
             caused_by=caused_by,
         ):
@@ -166,13 +166,13 @@ class Wire:
         for channel in list(self._channels.get(peer, ())):
             channel.close(reason)
 
-    async def call(self, endpoint: Endpoint) -> Channel | None:
+    async def connect(self, endpoint: Endpoint) -> Channel | None:
         """A connection to the peer at an endpoint; None if there is none."""
-        channel = await self.reach(endpoint)
+        channel = await self.dial(endpoint)
         return channel if channel.is_open else None
 
-    async def reach(self, endpoint: Endpoint) -> Channel:
-        """The same, but returns the channel even if it is not open, with the reason."""
+    async def dial(self, endpoint: Endpoint) -> Channel:
+        """The same, but returns the channel even if it could not be opened; its `reason` says why."""
         loop = asyncio.get_running_loop()
         handshake: asyncio.Future[bool] = loop.create_future()
         channel = _Dialled(self._context, self, handshake, str(endpoint))
@@ -190,11 +190,11 @@ class Wire:
         return channel
 
     def _send_dialled(
-        self, payload: bytes, expects_large: bool, else_call: Undelivered, channel: Channel | None
+        self, payload: bytes, expects_large: bool, on_undelivered: Undelivered, channel: Channel | None
     ) -> None:
         if channel is None or not self._sent(channel, payload, expects_large):
             self.counts["unsent"] += 1
-            else_call()
+            on_undelivered()
 
     def _sent(self, channel: Channel, payload: bytes, expects_large: bool) -> bool:
         if not channel.send(payload):
@@ -208,17 +208,19 @@ class Wire:
     def on_connect(self, channel: Channel) -> None:
         """Closes the oldest of too many incoming channels in the handshake, per network and in total. A network that
         opens too many per second is rejected before the handshake."""
-        if channel.dials:
+        if channel.is_outgoing:
             return
         if not self._handshakes.take(channel.network, asyncio.get_running_loop().time()):
             channel.close("too many handshakes")
             return
-        silent = [each for each in self._all_channels if not (each.dials or each.is_open or each.is_closing)]
-        neighbours = [each for each in silent if each.network == channel.network]
-        if len(neighbours) > MAX_HANDSHAKES_PER_ADDRESS:
-            neighbours[0].close("no handshake, and others wait")
-        elif len(silent) > MAX_HANDSHAKES:
-            silent[0].close("no handshake, and others wait")
+        in_handshake = [
+            each for each in self._all_channels if not (each.is_outgoing or each.is_open or each.is_closing)
+        ]
+        same_network = [each for each in in_handshake if each.network == channel.network]
+        if len(same_network) > MAX_HANDSHAKES_PER_ADDRESS:
+            same_network[0].close("no handshake, and others wait")
+        elif len(in_handshake) > MAX_HANDSHAKES:
+            in_handshake[0].close("no handshake, and others wait")
 
     def on_open(self, channel: Channel) -> None:
         others = self._channels.get(channel.peer, [])
@@ -227,7 +229,7 @@ class Wire:
         elif self._handler.refuses(channel.peer):
             self.counts["refused"] += 1
             channel.close("not listened to")
-        elif not channel.dials and (len(others) >= MAX_PER_PEER or not self._makes_room(channel)):
+        elif not channel.is_outgoing and (len(others) >= MAX_PER_PEER or not self._make_room(channel)):
             self.counts["too_many_connections"] += 1
             channel.close("too many connections")
         else:
@@ -235,34 +237,36 @@ class Wire:
             self._handler.connected(channel.peer, channel)
             self._dialer.on_connected(channel)
 
-    def _makes_room(self, channel: Channel) -> bool:
+    def _make_room(self, channel: Channel) -> bool:
         """Whether there is room for an incoming channel after its handshake; may close another one for it.
 
         A trusted peer replaces a stranger. A stranger replaces one whose network has more channels than its own, else
-        the one of its own network that has been silent longest.
+        the one of its own network from which nothing was received for longest.
         """
         now = asyncio.get_running_loop().time()
-        callers = [each for channels in self._channels.values() for each in channels if not each.dials]
-        callers = [each for each in callers if not each.is_closing]
-        strangers = [each for each in callers if not self._handler.trusts(each.peer)]
+        incoming = [each for channels in self._channels.values() for each in channels if not each.is_outgoing]
+        incoming = [each for each in incoming if not each.is_closing]
+        strangers = [each for each in incoming if not self._handler.trusts(each.peer)]
         by_network = Counter(each.network for each in strangers)
-        neighbours = [each for each in strangers if each.network == channel.network]
-        is_full = len(callers) >= MAX_CALLERS
+        same_network = [each for each in strangers if each.network == channel.network]
+        is_full = len(incoming) >= MAX_INCOMING
         if self._handler.trusts(channel.peer):
-            may_go = strangers if is_full else []
-            needs_room = is_full
+            evictable = strangers if is_full else []
+            must_evict = is_full
         else:
-            needs_room = is_full or len(neighbours) >= MAX_PER_ADDRESS
-            may_go = [each for each in neighbours if now - each.opened_at >= GRACE_SECONDS]
-            if len(neighbours) < MAX_PER_ADDRESS:
-                may_go += [each for each in strangers if by_network[each.network] > len(neighbours) + 1]
-        if not needs_room:
+            must_evict = is_full or len(same_network) >= MAX_PER_ADDRESS
+            evictable = [each for each in same_network if now - each.opened_at >= GRACE_SECONDS]
+            if len(same_network) < MAX_PER_ADDRESS:
+                evictable += [each for each in strangers if by_network[each.network] > len(same_network) + 1]
+        if not must_evict:
             return True
-        if not may_go:
+        if not evictable:
             return False
-        largest = max(by_network[each.network] for each in may_go)
-        goes = min((each for each in may_go if by_network[each.network] == largest), key=lambda each: each.last_heard)
-        goes.close("others wait")
+        largest = max(by_network[each.network] for each in evictable)
+        evicted = min(
+            (each for each in evictable if by_network[each.network] == largest), key=lambda each: each.last_heard
+        )
+        evicted.close("others wait")
         return True
 
     def max_frame(self, channel: Channel) -> int:
@@ -280,17 +284,17 @@ class Wire:
         began = time()
         self._handler.frame_received(channel.peer, channel, payload)
         now = time()
-        self._turns.record(channel.peer, now - began, now=now)
+        self._peer_time.record(channel.peer, now - began, now=now)
         if not self._handler.trusts(channel.peer):
-            self._network_turns.record(channel.network, now - began, now=now)
-            self._stranger_turns.record(_STRANGERS, now - began, now=now)
+            self._network_time.record(channel.network, now - began, now=now)
+            self._stranger_time.record(_STRANGERS, now - began, now=now)
 
     def turn_delay(self, channel: Channel) -> float:
         now = asyncio.get_running_loop().time()
-        delay = self._turns.delay(channel.peer, now)
+        delay = self._peer_time.delay(channel.peer, now)
         if not channel.is_open or self._handler.trusts(channel.peer):
             return delay
-        return max(delay, self._network_turns.delay(channel.network, now), self._stranger_turns.delay(_STRANGERS, now))
+        return max(delay, self._network_time.delay(channel.network, now), self._stranger_time.delay(_STRANGERS, now))
 
     def on_backlog(self, channel: Channel, is_slow: bool) -> None:
         if is_slow:
@@ -332,7 +336,7 @@ class _Dialled(Channel):
     """An outgoing channel with a future for the end of its handshake."""
 
     def __init__(self, context: SSL.Context, wire: Wire, handshake: "asyncio.Future[bool]", address: str):
-        super().__init__(context, wire, dials=True, address=address)
+        super().__init__(context, wire, is_outgoing=True, address=address)
         self._handshake = handshake
 
     def _resolve(self, is_open: bool) -> None:

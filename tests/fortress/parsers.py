@@ -211,7 +211,7 @@ def _peer_frames(data: bytes) -> None:
 def _peer_summary(data: bytes) -> None:
     try:
         summary = SegmentedSummary.unpacked(data)
-        followed = summary.followed_by(data)
+        followed = summary.extended(data)
     except BadSummaryError:
         return
     for each in (summary, followed):
@@ -320,7 +320,10 @@ MESSAGES = (
     *(Pong(True, (PEER,)), Response(1, PEER, (HIT,), (PEER,), Statistics(9, 99, ("honey", "hive"), (3, 2)), 7, 4)),
 )
 SUMMARY = SegmentedSummary(
-    [Segment.of([codes_of(["honey", "hive", f"word{n}"]) for n in range(each)], room=4000) for each in (3, 300)]
+    [
+        Segment.from_pages([codes_of(["honey", "hive", f"word{n}"]) for n in range(each)], max_bytes=4000)
+        for each in (3, 300)
+    ]
 )
 STATE = msgspec.json.encode(
     SavedState([Buddy(PEER, 2, 1)], neighbours=[PEER, "old"], known=[PEER], shunned=["bad"], has_asked=True)

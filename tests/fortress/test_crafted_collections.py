@@ -80,7 +80,7 @@ def shared(folder: Path) -> None:
     """What `lycosa peer serve` does before it listens, and for a first query and a first request."""
     with open_for_reading(folder) as collection:
         content = SharedCollection(collection, PeerFolder(folder))
-        for _ in content.behind(at_once=True) or ():
+        for _ in content.pending_build(at_once=True) or ():
             pass
         content.find("honey", 5)
         content.fetch(HOME)

@@ -204,7 +204,7 @@ def test_outcomes_are_those_that_there_are():
 
 
 def _segment(**changes) -> bytes:
-    packed = Segment.of([codes_of(["honey", "hive", f"word{n}"]) for n in range(30)], room=4000).packed
+    packed = Segment.from_pages([codes_of(["honey", "hive", f"word{n}"]) for n in range(30)], max_bytes=4000).packed
     return msgspec.msgpack.encode([msgspec.structs.replace(packed, **changes)])
 
 

@@ -10,7 +10,7 @@ import pytest
 from lab.study_runs import copy_with_jobs_missing
 from lycosa.vocabulary.errors import UsageError
 from lycosa_lab.peers import runs
-from lycosa_lab.peers.runs import network_in, questions_of, simulated
+from lycosa_lab.peers.runs import network_in, queries_of, simulate
 from lycosa_lab.results import Results
 from lycosa_lab.studies import STUDIES
 from lycosa_lab.studies.buddynet import BuddyNet, claims, peers_of, worlds_of
@@ -94,9 +94,9 @@ def test_every_algorithm_is_in_the_tables(results: Results) -> None:
 def test_shortcuts_and_the_list_are_one_run_because_nobody_is_ever_demoted(churns: bool) -> None:
     world = FileSharing(**SMALL, seed=6)
     trace = world.sharing.trace
-    network = network_in(world.graph, trace, churns=churns, least=4, seed=6)
-    questions = questions_of(trace, world.sharing.holders(), seed=6)
-    shortcuts, listed = (simulated(network, questions, name, seed=6) for name in ("interest-shortcuts", "walk+list"))
+    network = network_in(world.graph, trace, churns=churns, min_neighbours=4, seed=6)
+    queries = queries_of(trace, world.sharing.holders(), seed=6)
+    shortcuts, listed = (simulate(network, queries, name, seed=6) for name in ("interest-shortcuts", "walk+list"))
     assert shortcuts.messages.tolist() == listed.messages.tolist()
     assert shortcuts.lists.counts.tolist() == listed.lists.counts.tolist()
 

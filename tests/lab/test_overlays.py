@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lycosa.standing.graph_files import Graph
 from lycosa.vocabulary.errors import UsageError
 from lycosa_lab.peers.records import DOWN, LINK, UP
-from lycosa_lab.peers.runs import BEST, BEST_UPTIME, churn_events, network_in, uptimes
+from lycosa_lab.peers.runs import BEST_SHARE, BEST_UPTIME, churn_events, network_in, uptimes
 from lycosa_lab.worlds.file_sharing import FileSharing
 from lycosa_lab.worlds.peer_networks import Trace, preferential_attachment, undirected, with_min_degree
 from lycosa_lab.worlds.registry import make_world
@@ -78,7 +78,7 @@ def test_gnutella_is_an_overlay() -> None:
 
 def test_the_best_fifth_of_peers_is_up_as_much_as_was_measured() -> None:
     shares = uptimes(100_000, np.random.default_rng(5))
-    assert abs((shares >= BEST_UPTIME).mean() - BEST) < 0.01
+    assert abs((shares >= BEST_UPTIME).mean() - BEST_SHARE) < 0.01
     assert shares.min() > 0 and shares.max() <= 1
 
 
@@ -108,9 +108,11 @@ def test_who_is_up_has_neighbours_that_are_up() -> None:
     pytest.importorskip("numba")
     graph = preferential_attachment(300, min_degree=3, rng=np.random.default_rng(4))
     asked = Trace(np.array([5]), np.array([0]), np.array([9]), np.array([86_400.0]))
-    network = network_in(graph, asked, churns=True, least=3, seed=6)
+    network = network_in(graph, asked, churns=True, min_neighbours=3, seed=6)
     is_up, degrees = network.is_up.copy(), network.degrees.copy()
-    events = list(zip(network.kinds.tolist(), network.ones.tolist(), network.others.tolist(), strict=True))
+    events = list(
+        zip(network.event_kinds.tolist(), network.event_peers.tolist(), network.linked_peers.tolist(), strict=True)
+    )
     assert any(kind == LINK for kind, _, _ in events)
     for place, (kind, one, other) in enumerate(events):
         if kind == LINK:
@@ -128,6 +130,6 @@ def test_who_is_up_has_neighbours_that_are_up() -> None:
 def test_without_churn_the_network_is_the_graph() -> None:
     pytest.importorskip("numba")
     graph = preferential_attachment(40, min_degree=2, rng=np.random.default_rng(4))
-    network = network_in(graph, nobody_asks(), churns=False, least=2, seed=6)
+    network = network_in(graph, nobody_asks(), churns=False, min_neighbours=2, seed=6)
     assert network.neighbours.tolist() == graph.targets.tolist()
-    assert network.is_up.all() and not len(network.times)
+    assert network.is_up.all() and not len(network.event_times)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lycosa_lab.peers.records import DOWN, LINK, STAGES, UP, NetworkArrays, Outcomes, Questions
-from lycosa_lab.peers.runs import questions_of, run_questions
+from lycosa_lab.peers.records import DOWN, LINK, STAGES, UP, NetworkArrays, Outcomes, PeerQueries
+from lycosa_lab.peers.runs import queries_of, run_queries
 from lycosa_lab.worlds.peer_networks import RaggedArray, Trace, group_by_row
 from lycosa_peers.content import Items
 from lycosa_peers.node import Node
@@ -57,15 +57,15 @@ class SmallNetwork:
             neighbours=self.overlay.values,
             degrees=self.overlay.lengths().astype(np.int32),
             is_up=np.ones(self.peers, np.bool_),
-            times=np.array(times, np.float64),
-            kinds=np.array(kinds, np.int8),
-            ones=np.array(who, np.int32),
-            others=np.full(len(who), -1, np.int32),
+            event_times=np.array(times, np.float64),
+            event_kinds=np.array(kinds, np.int8),
+            event_peers=np.array(who, np.int32),
+            linked_peers=np.full(len(who), -1, np.int32),
         )
 
     def compiled(self, options: NodeOptions, seed: int, *, all_have_asked: bool = False) -> Outcomes:
-        questions = questions_of(self.trace, self.libraries.transposed(self.files), seed=seed)
-        return run_questions(self.network(), questions, options, seed=seed, all_have_asked=all_have_asked)
+        queries = queries_of(self.trace, self.libraries.transposed(self.files), seed=seed)
+        return run_queries(self.network(), queries, options, seed=seed, all_have_asked=all_have_asked)
 
     def with_nodes(
         self, options: NodeOptions, seed: int, *, all_have_asked: bool = False
@@ -145,33 +145,38 @@ def test_compiled_search_equals_the_nodes(
     assert int(outcomes.transfers.sum()) == wire.counts()["indexes_taken"]
 
 
-def line_of_three(**changes: Any) -> tuple[NetworkArrays, Questions]:
+def line_of_three(**changes: Any) -> tuple[NetworkArrays, PeerQueries]:
     """0 asks twice for what 2 has, an hour apart; 1 stands between them."""
     offsets, neighbours = np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], np.int32)
     nothing = np.zeros(0)
     network = NetworkArrays(
         offsets=offsets, neighbours=neighbours, degrees=np.diff(offsets).astype(np.int32), is_up=np.ones(3, np.bool_),
-        times=nothing, kinds=nothing.astype(np.int8), ones=nothing.astype(np.int32), others=nothing.astype(np.int32),
+        event_times=nothing, event_kinds=nothing.astype(np.int8), event_peers=nothing.astype(np.int32),
+        linked_peers=nothing.astype(np.int32),
     )._replace(**changes)  # fmt: skip
     trace = Trace(np.array([0, 0]), np.array([0, 1]), np.array([2, 2]), np.array([10.0, 3_600.0]))
     holders = RaggedArray(np.array([0, 1, 2]), np.array([2, 2], np.int32))
-    return network, questions_of(trace, holders, seed=1)
+    return network, queries_of(trace, holders, seed=1)
 
 
 def test_only_who_asks_holds_indexes_of_neighbours_unless_all_have_asked() -> None:
-    network, questions = line_of_three()
+    network, queries = line_of_three()
     options = options_of("walk+index", 100.0)
-    own = run_questions(network, questions, options, seed=1)
+    own = run_queries(network, queries, options, seed=1)
     assert own.lists.is_held.sum(axis=1).tolist() == [1, 0, 0] and own.transfers.sum() == 1
-    all_hold = run_questions(network, questions, options, seed=1, all_have_asked=True)
+    all_hold = run_queries(network, queries, options, seed=1, all_have_asked=True)
     assert all_hold.lists.is_held.sum(axis=1).tolist() == [1, 2, 1] and all_hold.transfers.sum() == 4
     assert all_hold.paths[1] < own.paths[1]  # 1 answers for 2
 
 
 def test_an_index_of_ones_own_whose_owner_is_gone_is_no_response() -> None:
-    gone = {"times": np.array([1_800.0]), "kinds": np.array([DOWN], np.int8), "ones": np.array([2], np.int32)}
-    network, questions = line_of_three(**gone, others=np.array([-1], np.int32))
-    outcomes = run_questions(network, questions, options_of("buddynet", 100.0), seed=1)
+    gone = {
+        "event_times": np.array([1_800.0]),
+        "event_kinds": np.array([DOWN], np.int8),
+        "event_peers": np.array([2], np.int32),
+    }
+    network, queries = line_of_three(**gone, linked_peers=np.array([-1], np.int32))
+    outcomes = run_queries(network, queries, options_of("buddynet", 100.0), seed=1)
     assert outcomes.lists.is_held[0].sum() == 0  # dropped with the buddy that did not give it
     assert outcomes.paths.tolist()[1] == -1 and outcomes.providers.tolist() == [2, -1]
 
@@ -182,13 +187,13 @@ def test_links_that_are_made_on_the_way_count_from_then_on() -> None:
         neighbours=np.array([1, 0], np.int32),
         degrees=np.zeros(2, np.int32),
         is_up=np.ones(2, np.bool_),
-        times=np.array([50.0]),
-        kinds=np.array([LINK], np.int8),
-        ones=np.array([0], np.int32),
-        others=np.array([1], np.int32),
+        event_times=np.array([50.0]),
+        event_kinds=np.array([LINK], np.int8),
+        event_peers=np.array([0], np.int32),
+        linked_peers=np.array([1], np.int32),
     )
     trace = Trace(np.array([0, 0]), np.array([0, 0]), np.array([1, 1]), np.array([10.0, 60.0]))
     holders = RaggedArray(np.array([0, 1]), np.array([1], np.int32))
-    outcomes = run_questions(network, questions_of(trace, holders, seed=1), options_of("random-walk", 1e6), seed=1)
+    outcomes = run_queries(network, queries_of(trace, holders, seed=1), options_of("random-walk", 1e6), seed=1)
     assert outcomes.providers.tolist() == [-1, 1]
     assert network.degrees.tolist() == [0, 0]  # what is given is not changed

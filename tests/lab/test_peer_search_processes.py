@@ -6,7 +6,7 @@ from typing import ClassVar
 import msgspec
 import pytest
 
-from lycosa_lab.peers.processes import NoLoopbackError, Processes, free_addresses
+from lycosa_lab.peers.processes import NoLoopbackError, PeerProcesses, free_addresses
 from lycosa_lab.studies.peer_search import PeerSearch
 from lycosa_lab.study import run
 from lycosa_lab.worlds.synthetic import SyntheticWorld
@@ -47,5 +47,5 @@ def test_both_claims_are_made_and_everything_is_drawn(results):
 
 
 def test_a_process_that_does_not_begin_is_told_with_its_last_words(tmp_path):
-    with pytest.raises(NoLoopbackError, match="did not begin"), Processes([tmp_path / "none"], free_addresses(1)):
+    with pytest.raises(NoLoopbackError, match="did not begin"), PeerProcesses([tmp_path / "none"], free_addresses(1)):
         pass

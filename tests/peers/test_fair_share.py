@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lycosa_peers import rate_limits as turns_of_peers
 from lycosa_peers.addresses import Endpoint
 from lycosa_peers.channel import FRAMES_PER_TURN
-from lycosa_peers.rate_limits import BURST, SHARE, FairShare
+from lycosa_peers.rate_limits import BURST_SECONDS, PEER_SHARE, FairShare
 from sharing import Caller
 
 LOCAL = Endpoint("127.0.0.1", 0)
@@ -68,21 +68,21 @@ def test_nobody_gets_more_than_their_share_however_the_work_is_cut(works, pause)
         now += work
         turns.record("anna", work, now)
         now += pause
-    assert sum(works[:-1]) <= BURST + SHARE * (now - 100.0) + MOMENT
+    assert sum(works[:-1]) <= BURST_SECONDS + PEER_SHARE * (now - 100.0) + MOMENT
 
 
 def test_a_debt_of_one_is_none_of_another_and_is_over_in_time():
     turns = FairShare()
     turns.record("anna", 2.0, now=0.0)
-    assert turns.delay("anna", now=0.0) == (2.0 - BURST) / SHARE
+    assert turns.delay("anna", now=0.0) == (2.0 - BURST_SECONDS) / PEER_SHARE
     assert turns.delay("bert", now=0.0) == 0.0
-    assert turns.delay("anna", now=2.0 / SHARE) == 0.0
+    assert turns.delay("anna", now=2.0 / PEER_SHARE) == 0.0
 
 
 def test_many_small_frames_at_once_are_handled_in_several_turns():
     async def play(busy, endpoint):
         caller = Caller()
-        channel = await caller.wire.call(endpoint)
+        channel = await caller.wire.connect(endpoint)
         for number in range(300):
             channel.send(str(number).encode())
         await all_handled(busy, 300)
@@ -95,11 +95,11 @@ def test_many_small_frames_at_once_are_handled_in_several_turns():
 def test_one_who_asks_little_is_answered_long_before_all_that_another_has_asked():
     async def play(busy, endpoint):
         greedy, modest = Caller(), Caller()
-        channel = await greedy.wire.call(endpoint)
+        channel = await greedy.wire.connect(endpoint)
         for _ in range(150):
             channel.send(b"much")
         await all_handled(busy, 1)
-        channel = await modest.wire.call(endpoint)
+        channel = await modest.wire.connect(endpoint)
         channel.send(b"little")
         while modest.identity.name not in dict(busy.handled):
             await asyncio.sleep(MOMENT)
@@ -113,11 +113,11 @@ def test_one_who_asks_little_is_answered_long_before_all_that_another_has_asked(
 
 
 def test_one_who_sends_drop_by_drop_on_several_connections_gets_no_more_than_their_share(monkeypatch):
-    monkeypatch.setattr(turns_of_peers, "BURST", 0.0)
+    monkeypatch.setattr(turns_of_peers, "BURST_SECONDS", 0.0)
 
     async def play(busy, endpoint):
         greedy = Caller()
-        ways = [await greedy.wire.call(endpoint) for _ in range(3)]
+        ways = [await greedy.wire.connect(endpoint) for _ in range(3)]
         began = time.monotonic()
         while len(busy.works) < 20:
             for way in ways:
@@ -127,7 +127,7 @@ def test_one_who_sends_drop_by_drop_on_several_connections_gets_no_more_than_the
         await greedy.wire.close()
 
     busy = with_busy(play, seconds=0.01)
-    assert sum(busy.works) <= SHARE * busy.elapsed + 2 * max(busy.works)
+    assert sum(busy.works) <= PEER_SHARE * busy.elapsed + 2 * max(busy.works)
 
 
 def test_a_connection_that_was_reset_is_sent_nothing_and_nothing_is_said_of_it(caplog):
@@ -136,7 +136,7 @@ def test_a_connection_that_was_reset_is_sent_nothing_and_nothing_is_said_of_it(c
 
     async def play(busy, endpoint):
         caller = Caller()
-        channel = await caller.wire.call(endpoint)
+        channel = await caller.wire.connect(endpoint)
         while caller.identity.name not in busy.wire._channels:
             await asyncio.sleep(MOMENT)
         (it,) = busy.wire._channels[caller.identity.name]

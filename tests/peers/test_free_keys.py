@@ -28,7 +28,7 @@ def folder(tmp_path_factory):
 
 
 def test_many_keys_of_a_few_addresses_shut_out_neither_friends_nor_strangers_from_elsewhere(folder, monkeypatch):
-    monkeypatch.setattr(wires, "MAX_CALLERS", 24)
+    monkeypatch.setattr(wires, "MAX_INCOMING", 24)
     monkeypatch.setattr(wires, "MAX_PER_ADDRESS", 4)
 
     async def play(peer, endpoint):
@@ -60,7 +60,7 @@ def test_a_network_that_begins_connection_after_connection_is_hung_up_on_before_
 
 
 def test_a_friend_does_not_give_way_to_strangers(folder, monkeypatch):
-    monkeypatch.setattr(wires, "MAX_CALLERS", 6)
+    monkeypatch.setattr(wires, "MAX_INCOMING", 6)
     monkeypatch.setattr(wires, "GRACE_SECONDS", 0.0)
 
     async def play(peer, endpoint):
@@ -132,7 +132,7 @@ def test_a_stranger_makes_a_peer_call_somebody_who_is_no_peer_a_few_times_at_mos
         ]
         ports = [server.sockets[0].getsockname()[1] for server in servers]
         callers = [Caller() for _ in range(3)]
-        for turn, channel in enumerate([await caller.wire.call(endpoint) for caller in callers]):
+        for turn, channel in enumerate([await caller.wire.connect(endpoint) for caller in callers]):
             for number in range(100 * turn, 100 * turn + 100):
                 origin = Contact(f"nobody{number}", f"127.0.0.1:{ports[number % len(ports)]}")
                 channel.send(encode(Query(number, "honey", origin, ttl=1, walker=1)))
@@ -151,7 +151,7 @@ def test_who_has_answered_at_an_address_is_called_there_as_before(folder):
     async def play(peer, endpoint):
         asker, forwarder = Caller(), Caller()
         there = str(await asker.wire.listen(Endpoint("127.0.0.1", 0)))
-        channel = await forwarder.wire.call(endpoint)
+        channel = await forwarder.wire.connect(endpoint)
         for number in range(12):  # more than trials
             heard = len(asker.heard_messages)
             channel.send(encode(Query(number, "honey", Contact(asker.identity.name, there), ttl=1, walker=1)))
@@ -168,7 +168,7 @@ def test_who_has_answered_at_an_address_is_called_there_as_before(folder):
 def test_trials_of_an_endpoint_become_rarer_whatever_is_expected_there():
     trials, tried, now = Trials(), [], 0.0
     while now < 3600:
-        if trials.may_call(Endpoint("8.8.8.8", 80), now):
+        if trials.may_dial(Endpoint("8.8.8.8", 80), now):
             tried.append(now)
         now += 1.0
     waits = [after - before for before, after in pairwise(tried)]
@@ -181,7 +181,7 @@ def test_one_who_causes_trials_leaves_some_to_others_and_those_that_succeed_cost
     assert trials.may_resolve(Purpose.ANSWERING, "h", 0.0)
     for number in range(200):
         place = Endpoint(f"8.8.{number}.8", 80)
-        assert trials.may_resolve(Purpose.ASKING, "h", 0.0) and trials.may_call(place, 0.0)
+        assert trials.may_resolve(Purpose.ASKING, "h", 0.0) and trials.may_dial(place, 0.0)
         trials.succeeded(place, Purpose.ASKING, "h")
 
 
@@ -197,7 +197,7 @@ def test_peers_that_do_not_read_cost_a_bounded_number_of_bytes_and_are_dropped(t
 
     async def play(peer, endpoint):
         deaf = [Caller() for _ in range(12)]
-        channels = [await caller.wire.call(endpoint) for caller in deaf]
+        channels = [await caller.wire.connect(endpoint) for caller in deaf]
         most = 0
         assert await until(lambda: len(peer.wire.peers) == len(deaf))
         for channel in (*channels, *peer.wire._all_channels):  # so that the system holds little of it
@@ -233,7 +233,7 @@ def test_who_reads_gets_all_however_slowly(tmp_path):
 
     async def play(peer, endpoint):
         caller = Caller()
-        channel = await caller.wire.call(endpoint)
+        channel = await caller.wire.connect(endpoint)
         caller.wire._large_expected[peer.identity.name] = 9
         for turn in range(3):
             channel.send(encode(FetchRequest(turn, "http://bees.example/long")))
@@ -245,5 +245,5 @@ def test_who_reads_gets_all_however_slowly(tmp_path):
 
 
 def test_the_limits_are_those_that_the_guide_tells():
-    assert (wires.MAX_CALLERS, wires.MAX_PER_ADDRESS, wires.MAX_PER_PEER) == (256, 32, 3)
+    assert (wires.MAX_INCOMING, wires.MAX_PER_ADDRESS, wires.MAX_PER_PEER) == (256, 32, 3)
     assert wires.MAX_UNSENT_IN_ALL == 64 << 20 and DEFAULTS.reserved == 0.25

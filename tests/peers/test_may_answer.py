@@ -38,7 +38,7 @@ def test_a_page_may_be_an_answer_that_is_said_to_have_all_words(content, hit, to
     [("http://b.example/", True), ("http://127.0.0.1/", False), ("javascript:alert(1)", False), (7, False)],
 )
 def test_a_page_may_be_taken_that_is_at_an_address_that_may_be_crawled(content, item, may):
-    assert content.may_take(item) is may
+    assert content.may_store(item) is may
 
 
 def test_what_a_collection_finds_may_be_an_answer_to_everybody(content):
@@ -55,4 +55,4 @@ def test_nothing_answers_a_question_without_words(content):
 def test_a_file_is_an_answer_to_its_own_id_alone():
     assert Items().may_answer(5, PeerHit(5), None)
     assert not Items().may_answer(5, PeerHit(6), None)
-    assert Items().may_take(6)
+    assert Items().may_store(6)

@@ -317,7 +317,7 @@ def test_a_page_that_is_none_is_brought_by_nobody(tmp_path):
     async def play(peers):
         bees, liar = peers["bees"], Caller()
         host, _, port = bees.node.me.address.rpartition(":")
-        channel = await liar.wire.call(Endpoint(host, int(port)))
+        channel = await liar.wire.connect(Endpoint(host, int(port)))
         liar.frame_received = lambda peer, channel, frame: (
             channel.send(encode(Fetched(message.id, message.item, b"no record")))
             if isinstance(message := decode(frame), FetchRequest)

@@ -17,7 +17,7 @@ IN_VAIN = "velorina harbour"
 class Wary(Items):
     """Asks in vain before it believes."""
 
-    def unlikely(self, number: int) -> str | None:
+    def unanswerable_query(self, number: int) -> str | None:
         return IN_VAIN
 
     def may_answer(self, wanted, hit, statistics) -> bool:  # type: ignore[no-untyped-def]
@@ -229,7 +229,7 @@ def test_a_question_in_vain_has_words_of_shared_pages_and_one_of_nobodys(tmp_pat
     folder = add_pages(tmp_path / "c", {f"http://a.example/{n}": (f"Title{n}word", "text") for n in range(9)})
     add_pages(folder, {"http://b.example/": ("Secretword", "text")}, address="10.0.0.1")
     with shared(folder) as content:
-        asked = [content.unlikely(number) for number in range(60)]
+        asked = [content.unanswerable_query(number) for number in range(60)]
         assert len(set(asked)) == 60 and "secretword" not in " ".join(asked)
         assert all(2 <= len(words.split()) <= 3 for words in asked)
         assert not any(content.find(words, 1).hits for words in asked)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa_peers.routing import MAX_ATTEMPTS, clamped, draw, flooded, mix, next_hop, query_number
+from lycosa_peers.routing import MAX_ATTEMPTS, clamped, draw, flood_targets, mix, next_hop, query_number
 
 names = [f"n{number}" for number in range(7)]
 
@@ -59,7 +59,7 @@ def test_a_walker_is_drawn_again_where_the_one_chosen_is_down() -> None:
 
 
 def test_a_flood_goes_to_all_others_that_are_up() -> None:
-    assert flooded(names, "n0", {"n3"}) == ["n1", "n2", "n4", "n5", "n6"]
+    assert flood_targets(names, "n0", {"n3"}) == ["n1", "n2", "n4", "n5", "n6"]
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 2**20))

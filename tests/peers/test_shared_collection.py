@@ -136,7 +136,7 @@ def test_new_pages_are_told_as_a_change(folder):
 def test_an_unchanged_collection_is_not_read_again(folder):
     with shared(folder) as content:
         version = content.summary().version
-        assert content.behind(at_once=True) is None
+        assert content.pending_build(at_once=True) is None
     with shared(folder) as content:
         assert content.summary().version == version
 
@@ -174,12 +174,12 @@ def test_a_collection_grows_while_it_is_shared(folder):
         assert content.find("comet", 5).hits == ()
         add_pages(folder, {"http://stars.example/": ("Stars", "A comet and its orbit.")})
         assert urls(content.find("comet", 5)) == {"http://stars.example/"}
-        reading = content.behind()
+        reading = content.pending_build()
         assert reading is not None
         assert not reading.replaces_all
         assert list(reading) == [1]
-        reading.seal()
-        content.take_over(reading)
+        reading.finish_segment()
+        content.use_build(reading)
         assert content.summary().may_have("comet")
 
 

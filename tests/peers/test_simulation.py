@@ -229,13 +229,13 @@ def test_a_node_that_was_down_holds_its_next_checkpoint_with_the_others() -> Non
 def test_a_partition_is_searched_on_each_side_and_heals() -> None:
     net = network(shelves(), ring(NAMES), walkers=4, ttl=64, ping=5.0)
     sides = NAMES[:12], NAMES[12:]
-    net.part(*sides)
+    net.partition(*sides)
     net.run(20.0)
     near = [net.ask("n3", item) for item in (7, 8)]
     far = net.ask("n3", 18)
     assert all(outcome.provider in sides[0] for outcome in near) and not far.fetched
     assert net.lost_messages > 0
-    net.part()
+    net.partition()
     net.run(40.0)
     assert net.ask("n3", 18).fetched
 

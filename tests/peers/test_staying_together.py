@@ -43,10 +43,10 @@ def test_a_network_that_fell_apart_finds_together_again_without_a_search() -> No
     everybody = {name: [other for other in names if other != name] for name in names}
     nodes = [friend(name, [number]) for number, name in enumerate(names)]
     net = SimulatedNetwork(nodes, everybody)
-    net.part(names[:4], names[4:])
+    net.partition(names[:4], names[4:])
     net.run(300.0)
     assert net.ask("n0", 7).found_at is None and len(net.nodes["n0"].neighbours.down) == 4
-    net.part()
+    net.partition()
     net.run(net.now + 2 * DEFAULTS.ping)
     assert not any(node.neighbours.down for node in nodes)
     assert net.ask("n0", 7).found_at is not None

@@ -253,7 +253,7 @@ class Choosy(Items):
     def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None) -> bool:
         return isinstance(hit.item, int) and hit.item % 100 == wanted
 
-    def may_take(self, item: Item) -> bool:
+    def may_store(self, item: Item) -> bool:
         return isinstance(item, int) and item <= 100
 
 
@@ -372,8 +372,8 @@ def test_who_misbehaves_too_often_is_shunned_for_as_long_as_is_said(by: float) -
 
 def test_a_restart_does_not_forgive() -> None:
     peer = friend("p")
-    peer.penalise("s", "bad", 0.0, by=9.0)
-    peer.penalise("t", "bad", 0.0, by=1.0)
+    peer.penalise("s", "bad", 0.0, demerits=9.0)
+    peer.penalise("t", "bad", 0.0, demerits=1.0)
     again = friend("p")
     again.restore(peer.state())
     assert again.receive("s", FetchRequest(1, 5), 0.0) == [] and again.receive("t", FetchRequest(1, 5), 0.0) != []
@@ -387,6 +387,6 @@ def test_who_misbehaves_is_neither_buddy_nor_neighbour_any_more() -> None:
     peer = friend("p")
     peer.connect([Contact("s", "s:1")])
     peer.buddies.answered(Contact("s"))
-    peer.penalise("s", "oversized", 0.0, by=8.0)
+    peer.penalise("s", "oversized", 0.0, demerits=8.0)
     assert peer.counts["oversized"] == 1
     assert "s" not in peer.neighbours and "s" not in peer.buddies and peer.neighbours.known() == []

@@ -30,7 +30,7 @@ texts = st.lists(st.lists(st.sampled_from(WORDS), max_size=12), max_size=20)
 
 
 def summary_of(pages, room=1 << 16):
-    return SegmentedSummary([Segment.of([codes_of(page) for page in pages], room=room)])
+    return SegmentedSummary([Segment.from_pages([codes_of(page) for page in pages], max_bytes=room)])
 
 
 @given(texts, st.lists(st.sampled_from([*WORDS, "unheard"]), min_size=1, max_size=3, unique=True))
@@ -125,10 +125,10 @@ def nothing_but_words(terms, bits=24):
 
 def test_words_are_taken_up_to_a_bound_whether_they_come_at_once_or_bit_by_bit():
     half = msgspec.msgpack.encode([nothing_but_words(MAX_TERMS // 2)])
-    held = SegmentedSummary.unpacked(half).followed_by(half)
+    held = SegmentedSummary.unpacked(half).extended(half)
     assert sum(segment.terms for segment in held.segments) == MAX_TERMS
     with pytest.raises(BadSummaryError, match="too many words"):
-        held.followed_by(msgspec.msgpack.encode([nothing_but_words(1)]))
+        held.extended(msgspec.msgpack.encode([nothing_but_words(1)]))
     fields = [getattr(nothing_but_words(1), name) for name in PackedSegment.__struct_fields__]
     fields[3] = MAX_TERMS + 1
     with pytest.raises(BadSummaryError):
@@ -141,7 +141,7 @@ def test_bytes_are_taken_up_to_a_bound_whether_they_come_at_once_or_bit_by_bit()
     held = SegmentedSummary()
     with pytest.raises(BadSummaryError, match="too long"):
         for _ in range(MAX_FOREIGN_BYTES // len(part) + 1):
-            held = held.followed_by(part)
+            held = held.extended(part)
     assert len(held.packed()) <= MAX_FOREIGN_BYTES
     with pytest.raises(BadSummaryError, match="too long"):
         SegmentedSummary.unpacked(bytes(MAX_FOREIGN_BYTES + 1))
@@ -149,7 +149,7 @@ def test_bytes_are_taken_up_to_a_bound_whether_they_come_at_once_or_bit_by_bit()
 
 def test_of_too_many_words_those_on_most_pages_are_told():
     pages = [["bees", "honey", f"rare{number}", f"odd{number}"] for number in range(20)]
-    segment = Segment.of([codes_of(page) for page in pages], room=1 << 16, terms=2)
+    segment = Segment.from_pages([codes_of(page) for page in pages], max_bytes=1 << 16, max_terms=2)
     summary = SegmentedSummary.unpacked(SegmentedSummary([segment]).packed())
     assert summary.may_have(["bees", "honey"])
     assert (summary.frequency("honey"), summary.frequency("rare3")) == (20, 0)
@@ -164,6 +164,6 @@ def test_the_parts_of_a_large_collection_fit_together(pages):
 
 def test_words_that_collide_are_one_word():
     pages = [[f"word{number}x{place}" for place in range(200)] for number in range(40)]
-    segment = Segment.of([codes_of(page) for page in pages], room=5_000)
+    segment = Segment.from_pages([codes_of(page) for page in pages], max_bytes=5_000)
     assert segment.packed.bits < 32
     assert SegmentedSummary.unpacked(SegmentedSummary([segment]).packed()).pages == 40

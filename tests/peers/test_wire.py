@@ -69,7 +69,7 @@ def test_a_channel_that_is_lost_has_no_further_turn():
         def on_close(self, channel, reason): ...
 
     async def run():
-        channel = channels.Channel(SSL.Context(SSL.TLS_METHOD), Handler(), dials=True, address="peer.example:1")
+        channel = channels.Channel(SSL.Context(SSL.TLS_METHOD), Handler(), is_outgoing=True, address="peer.example:1")
         channel._transport, channel.is_open = Busy(), True
         channel.data_received(b"")
         channel.connection_lost(None)
@@ -116,7 +116,7 @@ def test_a_frame_without_end_is_hung_up_on(folder, monkeypatch):
 
     async def play(peer, endpoint):
         caller = Caller()
-        channel = await caller.wire.call(endpoint)
+        channel = await caller.wire.connect(endpoint)
         channel._tls.send(b"\0\0\1\0abc")
         channel._flush()
         assert await until(lambda: caller.gone)
@@ -129,7 +129,7 @@ def test_a_frame_without_end_is_hung_up_on(folder, monkeypatch):
 def test_an_oversized_frame_is_hung_up_on(folder, length):
     async def play(peer, endpoint):
         caller = Caller()
-        channel = await caller.wire.call(endpoint)
+        channel = await caller.wire.connect(endpoint)
         channel._tls.send(length.to_bytes(4) + b"x" * 1000)
         channel._flush()
         assert await until(lambda: caller.gone)
@@ -147,7 +147,7 @@ def test_what_is_no_message_is_counted_and_its_sender_not_listened_to_for_long(f
     async def play(peer, endpoint):
         caller = Caller()
         for _ in range(6):
-            channel = await caller.wire.call(endpoint)
+            channel = await caller.wire.connect(endpoint)
             if channel is None:
                 break
             channel.send(frame)
@@ -165,7 +165,7 @@ def test_no_bytes_stop_a_peer(folder, frames):
         channel = None
         for frame in frames:
             if channel is None or not channel.is_open:
-                channel = await Caller().wire.call(endpoint)
+                channel = await Caller().wire.connect(endpoint)
             if channel is not None:
                 channel.send(frame)
                 await asyncio.sleep(0)
@@ -178,7 +178,7 @@ def test_no_bytes_stop_a_peer(folder, frames):
 def test_a_flood_is_bounded_and_its_sender_shunned(folder):
     async def play(peer, endpoint):
         caller = Caller()
-        channel = await caller.wire.call(endpoint)
+        channel = await caller.wire.connect(endpoint)
         for number in range(3000):
             if not channel.send(encode(Query(number, "honey", Contact(caller.identity.name)))):
                 break
@@ -196,7 +196,7 @@ def test_a_flood_is_bounded_and_its_sender_shunned(folder):
 def test_what_was_not_asked_for_is_not_taken(folder):
     async def play(peer, endpoint):
         caller = Caller()
-        channel = await caller.wire.call(endpoint)
+        channel = await caller.wire.connect(endpoint)
         for message in (Index(1, b"x" * 1000), Fetched(5, "http://bees.example/", b"x"), Response(9, Contact("x"))):
             channel.send(encode(message))
         await until(lambda: peer.node.counts["unasked"] >= 3)
@@ -209,7 +209,7 @@ def test_what_was_not_asked_for_is_not_taken(folder):
 def test_nobody_speaks_for_another(folder):
     async def play(peer, endpoint):
         caller, victim = Caller(), Identity.new()
-        channel = await caller.wire.call(endpoint)
+        channel = await caller.wire.connect(endpoint)
         channel.send(encode(Join(Contact(victim.name, "127.0.0.1:9"))))
         channel.send(encode(Query(3, "honey", Contact(victim.name, "127.0.0.1:9"))))
         assert await until(lambda: peer.node.counts["forged"] >= 2)
@@ -221,7 +221,7 @@ def test_nobody_speaks_for_another(folder):
 def test_one_peer_gets_a_few_connections_only(folder):
     async def play(peer, endpoint):
         caller = Caller()
-        made = [await caller.wire.call(endpoint) for _ in range(8)]
+        made = [await caller.wire.connect(endpoint) for _ in range(8)]
         return await until(lambda: sum(channel is not None and channel.is_open for channel in made) <= 3)
 
     assert against(folder, play)
@@ -242,7 +242,7 @@ def test_strangers_cannot_make_a_peer_call_private_addresses(folder):
                 b"x",
                 purpose=Purpose.ASKING,
                 expects_large=False,
-                else_call=lambda: lost.append(1),
+                on_undelivered=lambda: lost.append(1),
             )
             assert await until(lambda: lost)
             server.close()
@@ -262,7 +262,7 @@ def test_somebody_else_at_an_address_gets_nothing(folder):
             b"secret",
             purpose=Purpose.ASKING,
             expects_large=False,
-            else_call=lambda: lost.append(1),
+            on_undelivered=lambda: lost.append(1),
         )
         assert await until(lambda: lost)
         return caller.wire.counts["somebody_else"]
@@ -294,7 +294,7 @@ def test_connections_of_one_address_are_few_even_before_they_shake_hands(folder)
         assert await until(lambda: peer.wire.counts["closed: no handshake, and others wait"] == 10)
         honest = Caller()
         there = await honest.wire.listen(LOCAL)
-        assert await peer.wire.call(there) is not None  # whom it calls itself it can still reach
+        assert await peer.wire.connect(there) is not None  # whom it calls itself it can still reach
         await honest.wire.close()
         for _, writer in opened:
             writer.close()
@@ -313,7 +313,9 @@ async def sent(wire, peer, address, purpose):
     """Whether a frame to a peer that is not connected gets there; None where it was dropped."""
     outcome = []
     sent_before, dropped = wire.counts["sent"], wire.counts["no_room_to_call"]
-    wire.send(peer, address, encode(Ping()), purpose=purpose, expects_large=False, else_call=lambda: outcome.append(1))
+    wire.send(
+        peer, address, encode(Ping()), purpose=purpose, expects_large=False, on_undelivered=lambda: outcome.append(1)
+    )
     while not outcome and wire.counts["sent"] == sent_before and wire.counts["no_room_to_call"] == dropped:
         await asyncio.sleep(0.01)
     return None if wire.counts["no_room_to_call"] > dropped else not outcome
@@ -330,7 +332,7 @@ def test_calls_that_strangers_cause_leave_room_for_ones_own(folder, monkeypatch)
                 *(f"nobody{number}", nowhere, b"x"),
                 purpose=Purpose.ANSWERING,
                 expects_large=False,
-                else_call=lambda: None,
+                on_undelivered=lambda: None,
             )
         assert caller.wire.counts["no_room_to_call"] == 2
         assert await sent(caller.wire, peer.identity.name, str(endpoint), Purpose.ANSWERING) is None
@@ -364,7 +366,7 @@ def test_a_lie_about_who_is_at_an_address_spoils_neither_the_address_nor_the_nam
 def test_a_large_answer_is_taken_on_whichever_connection_it_comes(folder):
     async def play(peer, endpoint):
         caller = Caller()
-        channels_to_it = [await caller.wire.call(endpoint) for _ in range(2)]
+        channels_to_it = [await caller.wire.connect(endpoint) for _ in range(2)]
         name = caller.identity.name
         assert await until(lambda: len(peer.wire._channels.get(name, ())) == 2)
         for _ in range(2):

@@ -11,7 +11,7 @@ def page(**terms: int) -> Page:
 
 
 def test_a_cosine_of_even_is_one_half() -> None:
-    topic = Cosine("spider", even=0.6)
+    topic = Cosine("spider", midpoint=0.6)
     assert topic.relevance(page(spider=3, ship=4)) == pytest.approx(0.5)
 
 
@@ -35,5 +35,5 @@ def test_the_topic_is_stemmed_as_the_page_is(language: str, text: str) -> None:
 
 
 def test_even_is_a_cosine() -> None:
-    with pytest.raises(ValueError, match="even"):
-        Cosine("spider", even=0.0)
+    with pytest.raises(ValueError, match="midpoint"):
+        Cosine("spider", midpoint=0.0)

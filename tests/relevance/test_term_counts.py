@@ -54,9 +54,9 @@ def test_codes_are_found_where_a_binary_search_finds_them(table: set[int], wante
     if near:  # many in one slot
         table, wanted = {code % 50 for code in table}, [code % 70 for code in wanted]
     codes = np.array([*sorted(table), 2**64 - 1], np.uint64)
-    places = _CodeIndex(codes).of(np.array([*wanted, *sorted(table)], np.uint64))
+    indices = _CodeIndex(codes).find(np.array([*wanted, *sorted(table)], np.uint64))
     ordered = sorted(table)
-    assert places.tolist() == [ordered.index(code) if code in table else len(ordered) for code in (*wanted, *ordered)]
+    assert indices.tolist() == [ordered.index(code) if code in table else len(ordered) for code in (*wanted, *ordered)]
 
 
 def test_terms_counted_before_give_the_same_model(model: LinearModel) -> None:
@@ -76,8 +76,8 @@ def test_the_solver_finds_what_an_inverse_gives(seed: int, count: int) -> None:
     kernel, labels = vectors @ vectors.T + 1.0, np.where(np.arange(count) % 3 == 0, 1.0, -1.0)
     costs = chance.random(count) * 3 + 0.01
     solution = _solve(kernel, labels, costs, np.ones(count, np.bool_))
-    (places,) = solution.active.nonzero()
-    inverse = np.linalg.inv(kernel[np.ix_(places, places)] + np.diag(0.5 / costs[places]))
-    found = inverse @ labels[places]
-    assert solution.multipliers[places] == pytest.approx(found, rel=1e-6, abs=1e-9)
-    assert solution.left_out[places] == pytest.approx(labels[places] - found / np.diag(inverse), rel=1e-6, abs=1e-9)
+    (indices,) = solution.active.nonzero()
+    inverse = np.linalg.inv(kernel[np.ix_(indices, indices)] + np.diag(0.5 / costs[indices]))
+    found = inverse @ labels[indices]
+    assert solution.multipliers[indices] == pytest.approx(found, rel=1e-6, abs=1e-9)
+    assert solution.left_out[indices] == pytest.approx(labels[indices] - found / np.diag(inverse), rel=1e-6, abs=1e-9)

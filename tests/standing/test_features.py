@@ -58,18 +58,18 @@ def test_location_is_how_many_folders_lie_above_the_page(url, folders):
 
 def test_specificity_is_the_mean_rarity_of_the_characteristic_terms():
     background = Background({"bee": 3, "hive": 7}, pages=7)
-    counted = GivenWords({"bee": 5, "hive": 4, "mead": 1}).term_counts
+    term_counts = GivenWords({"bee": 5, "hive": 4, "mead": 1}).term_counts
     bee, hive, mead = 1 + log(8 / 4), 1 + log(8 / 8), 1 + log(8 / 2)  # tf·idf: 8.5, 4, 2.4
-    assert information_specificity(counted, background, 1) == pytest.approx(bee)
-    assert information_specificity(counted, background, 2) == pytest.approx((bee + hive) / 2)
-    assert information_specificity(counted, background, 10) == pytest.approx((bee + hive + mead) / 3)
+    assert information_specificity(term_counts, background, 1) == pytest.approx(bee)
+    assert information_specificity(term_counts, background, 2) == pytest.approx((bee + hive) / 2)
+    assert information_specificity(term_counts, background, 10) == pytest.approx((bee + hive + mead) / 3)
 
 
 def test_terms_that_tie_for_the_last_place_share_it():
     background = Background({"hive": 7}, pages=7)  # IDF 1; that of others is 1 + ln 4
-    counted = GivenWords({"hive": 3, "mead": 3, "wax": 1, "comb": 1}).term_counts
+    term_counts = GivenWords({"hive": 3, "mead": 3, "wax": 1, "comb": 1}).term_counts
     other = 1 + log(4)
-    assert information_specificity(counted, background, 2) == pytest.approx((other + 1) / 2)
+    assert information_specificity(term_counts, background, 2) == pytest.approx((other + 1) / 2)
     tied = GivenWords({"wax": 1, "comb": 1, "mead": 1}).term_counts
     assert information_specificity(tied, background, 2) == pytest.approx(other)
 

@@ -105,11 +105,11 @@ def test_a_model_loaded_without_its_traffic_takes_all_domains_as_unknown_and_say
 
 @pytest.mark.slow
 def test_how_many_terms_are_characteristic_is_a_choice():
-    counted = pages(600, 1)[0][0].words.term_counts
+    term_counts = pages(600, 1)[0][0].words.term_counts
     for count in (1, 40):
         features = learn(pages(0, 200), characteristic=count).features
         assert features.background is not None
-        assert features.specificity(counted) == information_specificity(counted, features.background, count)
+        assert features.specificity(term_counts) == information_specificity(term_counts, features.background, count)
     with pytest.raises(UsageError, match="characteristic"):
         learn(pages(0, 20), characteristic=0)
 
@@ -122,7 +122,7 @@ def test_a_model_can_be_read():
 
 def test_nothing_stands_beyond_what_was_seen():
     farm = page_of_html(Url("http://farm.example/a/b/c/d/e/f/g/h"), "9 " + '<a href="/x">1</a>' * 3000)
-    lowest, highest = learnt().seen[-1]
+    lowest, highest = learnt().ranges[-1]
     assert lowest <= learnt().prediction(farm) <= highest
     assert lowest <= learnt().prediction(empty_page()) <= highest
 

@@ -8,20 +8,20 @@ from hypothesis import strategies as st
 from lycosa.reading import page_of_html
 from lycosa.relevance.embedding import builtin_embedding
 from lycosa.strategies.hunter import (
-    _ANCHOR_WORDS,
-    _AROUND,
-    _AROUND_WORDS,
+    _CONTEXT_CHARACTERS,
+    _MAX_ANCHOR_WORDS,
+    _MAX_CONTEXT_WORDS,
     FEATURES,
     MAX_LINKS_PER_PAGE,
     MAX_ROWS,
     Hunter,
-    _NumberCache,
-    _numbered,
     _packed_words,
-    _sites_of,
     _unpacked_words,
-    _word_count,
-    _words_of,
+    _url_hashes,
+    _word_codes,
+    _word_id_count,
+    _word_ids,
+    _WordIdCache,
 )
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Skip, SkipReason, Url, Visit
@@ -37,7 +37,7 @@ class Words:
     def weights_by_code(self) -> tuple[np.ndarray, np.ndarray]:
         return codes_of(self._weights), np.array(list(self._weights.values()))
 
-    def meanings(self) -> None:
+    def word_vector_scores(self) -> None:
         return None
 
 
@@ -48,7 +48,7 @@ class Meanings(Words):
         super().__init__()
         self._word = word
 
-    def meanings(self) -> tuple[np.ndarray, np.ndarray]:
+    def word_vector_scores(self) -> tuple[np.ndarray, np.ndarray]:
         table = builtin_embedding()
         nearness = table.dot(table.embed_terms({self._word: 1})) / np.maximum(table.lengths, 1e-9)
         return (nearness - nearness.mean()) / nearness.std(), table.lengths
@@ -189,7 +189,7 @@ def test_words_of_rows_are_restored_as_they_were(rows: list[tuple[int, int, int]
     words = np.zeros((len(rows), 22), np.uint32)
     for row, (in_anchor, around, step) in zip(words, rows, strict=True):
         row[:in_anchor] = 1 + step * np.arange(in_anchor)
-        row[6 : 6 + around] = _word_count() - 1 - step * np.arange(around)
+        row[6 : 6 + around] = _word_id_count() - 1 - step * np.arange(around)
     if rows:
         assert np.array_equal(_unpacked_words(_packed_words(words)), words)
 
@@ -197,7 +197,7 @@ def test_words_of_rows_are_restored_as_they_were(rows: list[tuple[int, int, int]
 def words_of_links(html: str) -> list[list[int]]:
     """The codes of the words of each link of a page."""
     page = page_of_html(url_of("x"), html)
-    rows = _words_of(page, page.links).reshape(len(page.links), -1).tolist() if page.links else []
+    rows = _word_codes(page, page.links).reshape(len(page.links), -1).tolist() if page.links else []
     return [[word for word in row if word] for row in rows]
 
 
@@ -227,8 +227,8 @@ PAGE_TEXTS = st.lists(
 @given(PAGE_TEXTS)
 def test_a_link_of_many_has_the_words_that_it_has_alone(html: str) -> None:
     page = page_of_html(url_of("x"), html)
-    alone = [word for link in page.links for word in _words_of(page, [link]).tolist()]
-    assert (_words_of(page, page.links).tolist() if page.links else []) == alone
+    alone = [word for link in page.links for word in _word_codes(page, [link]).tolist()]
+    assert (_word_codes(page, page.links).tolist() if page.links else []) == alone
 
 
 @pytest.mark.slow
@@ -242,10 +242,10 @@ def test_the_words_around_a_link_are_those_that_begin_near_it(html: str) -> None
         near = [
             code
             for code, offset in zip(codes, offsets, strict=True)
-            if max(start - _AROUND, text_at) <= offset < start or end <= offset < end + _AROUND
+            if max(start - _CONTEXT_CHARACTERS, text_at) <= offset < start or end <= offset < end + _CONTEXT_CHARACTERS
         ]
-        row = _words_of(page, [link]).tolist()
-        assert row[_ANCHOR_WORDS:] == (near + [0] * _AROUND_WORDS)[:_AROUND_WORDS]
+        row = _word_codes(page, [link]).tolist()
+        assert row[_MAX_ANCHOR_WORDS:] == (near + [0] * _MAX_CONTEXT_WORDS)[:_MAX_CONTEXT_WORDS]
 
 
 def test_what_is_skipped_is_forgotten_until_it_is_offered_again() -> None:
@@ -347,14 +347,14 @@ def test_no_words_outweigh_that_there_is_hardly_a_page() -> None:
 @pytest.mark.slow
 @given(st.lists(st.integers(0, 2**47 - 1) | st.sampled_from([0, 1, 1 << 31, (1 << 31) + 1]), max_size=30))
 def test_numbers_of_words_are_the_same_from_the_cache(codes: list[int]) -> None:
-    array, cache = np.array(codes, np.uint64) << np.uint64(17), _NumberCache()
+    array, cache = np.array(codes, np.uint64) << np.uint64(17), _WordIdCache()
     for _ in range(2):
-        assert cache.numbered(array).tolist() == (_numbered(array) * (array != 0)).tolist()
+        assert cache.word_ids(array).tolist() == (_word_ids(array) * (array != 0)).tolist()
 
 
 def test_urls_are_told_apart_by_host_folder_type_and_query() -> None:
     def same(one: str, other: str) -> tuple[bool, ...]:
-        pairs = zip(_sites_of(Url(f"http://{one}")), _sites_of(Url(f"http://{other}")), strict=True)
+        pairs = zip(_url_hashes(Url(f"http://{one}")), _url_hashes(Url(f"http://{other}")), strict=True)
         return tuple(first == second for first, second in pairs)
 
     assert same("a.example/i/2/3.JPG.htm", "a.example/i/4.jpg.htm") == (True, True, True)

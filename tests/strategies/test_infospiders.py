@@ -228,9 +228,9 @@ def test_the_next_to_move_is_any_agent_with_equal_chance() -> None:
 
     strategy = InfoSpiders(pages=10_000, theta=1e9, seed=5)  # nobody reproduces or dies
     visits = visits_in(strategy, threefold, range(5), relevance=0.1, most=3_000)
-    movers = [candidate.because["agent"] for candidate in visits[100:]]
-    assert chisquare(list(Counter(movers).values())).pvalue > 0.01
-    pairs = Counter(pairwise(movers))
+    moving = [candidate.because["agent"] for candidate in visits[100:]]
+    assert chisquare(list(Counter(moving).values())).pvalue > 0.01
+    pairs = Counter(pairwise(moving))
     assert len(pairs) == 25
     assert chisquare(list(pairs.values())).pvalue > 0.01  # whoever moved last
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.strategies import Intelligent
-from lycosa.strategies.interest import Features, Tally, link_logs, logistic, share_logs
+from lycosa.strategies.interest import FeatureCounts, Tally, link_log_ratios, log_interest_ratios, logistic
 from lycosa.strategies.linkage import LinkageEvidence
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Skip, SkipReason, Url, Visit
@@ -36,18 +36,18 @@ def test_links_are_worth_what_links_from_such_pages_led_to() -> None:
     p, k, m = 0.25, 2, 3
     links = (40, 8, 2)  # 40 links seen: 8 from good to good pages, 2 from others to good ones
     expected = (8 / 40 / p**2) ** k * (2 / 40 / (p * (1 - p))) ** (m - k)
-    good, bad = link_logs(links, p, smoothing=0.0)
+    good, bad = link_log_ratios(links, p, smoothing=0.0)
     assert exp(k * good + (m - k) * bad) == pytest.approx(expected)
 
 
 def test_siblings_are_worth_the_share_that_satisfies() -> None:
-    (told,) = share_logs(np.array([3]), np.array([4]), 0.25, smoothing=0.0)
+    (told,) = log_interest_ratios(np.array([3]), np.array([4]), 0.25, smoothing=0.0)
     assert exp(told) == pytest.approx(3 / (0.25 * 4))
 
 
 def test_what_was_never_seen_says_nothing() -> None:
-    assert share_logs(np.array([0]), np.array([0]), 0.3).tolist() == [0.0]
-    assert link_logs((0, 0, 0), 0.3) == (0.0, 0.0)
+    assert log_interest_ratios(np.array([0]), np.array([0]), 0.3).tolist() == [0.0]
+    assert link_log_ratios((0, 0, 0), 0.3) == (0.0, 0.0)
 
 
 @given(seen=st.integers(1, 60), satisfying=st.integers(0, 60), usual=st.floats(0.02, 0.98))
@@ -55,22 +55,22 @@ def test_a_word_counts_only_where_it_differs_by_two_standard_deviations(
     seen: int, satisfying: int, usual: float
 ) -> None:
     satisfying = min(satisfying, seen)
-    features = Features(significance=2.0, least=1, smoothing=0.0)
+    features = FeatureCounts(significance=2.0, min_pages=1, smoothing=0.0)
     word = np.array([7])
     for number in range(seen):
         features.learn(word, number < satisfying)
     share = satisfying / seen
     counts = abs(share - usual) >= 2.0 * sqrt(usual * (1 - usual) / seen)
-    told = features.ratios(word, usual)[0]
-    assert told == pytest.approx(log(max(share, 1e-12) / usual) if counts else 0.0)
+    told = features.log_ratios(word, usual)[0]
+    assert told == pytest.approx(log(max(share / usual, 1e-12)) if counts else 0.0)
 
 
 def test_rare_words_do_not_count() -> None:
-    features = Features(significance=2.0, least=3, smoothing=1.0)
+    features = FeatureCounts(significance=2.0, min_pages=3, smoothing=1.0)
     for often, word in enumerate((1, 2, 3), 1):
         for _ in range(often):
             features.learn(np.array([word]), satisfies=True)
-    assert (features.ratios(np.array([1, 2, 3]), 0.1) != 0).tolist() == [False, False, True]
+    assert (features.log_ratios(np.array([1, 2, 3]), 0.1) != 0).tolist() == [False, False, True]
 
 
 def test_the_words_of_pages_that_link_there_make_a_url_likelier() -> None:
@@ -131,8 +131,8 @@ def test_a_url_is_told_again_when_another_page_links_to_it_and_when_a_sibling_wa
     assert evidence.changed == [url("a"), url("b"), url("c")]
     evidence.learn(visit("a", GOOD, "b d"))
     assert evidence.changed == [url("b"), url("d"), url("c")]
-    lead = evidence.lead_to(url("b"))
-    assert lead is not None and (lead.found_on, lead.linking, lead.satisfying) == (url("hub"), 2, 1)
+    linked = evidence.linked_url(url("b"))
+    assert linked is not None and (linked.found_on, linked.linking_pages, linked.satisfying) == (url("hub"), 2, 1)
 
 
 def test_nothing_is_told_of_what_no_page_links_to_or_what_is_settled() -> None:
@@ -141,7 +141,7 @@ def test_nothing_is_told_of_what_no_page_links_to_or_what_is_settled() -> None:
     evidence.learn(visit("hub", GOOD, "a b c"))
     evidence.learn(visit("a", GOOD))
     evidence.learn(Skip(Candidate(url("b"), 0.5), SkipReason.SCOPE, "host excluded"))
-    assert evidence.lead_to(url("a")) is evidence.lead_to(url("b")) is None
+    assert evidence.linked_url(url("a")) is evidence.linked_url(url("b")) is None
     evidence.learn(visit("other", GOOD, "a b c"))
     assert url("c") in evidence.changed
     assert url("a") not in evidence.changed and url("b") not in evidence.changed
@@ -151,7 +151,7 @@ def test_an_evicted_url_may_come_back() -> None:
     evidence = LinkageEvidence()
     evidence.learn(visit("hub", GOOD, "a"))
     evidence.learn(Skip(Candidate(url("a"), 0.5), SkipReason.EVICTED))
-    assert evidence.lead_to(url("a")) is None
+    assert evidence.linked_url(url("a")) is None
     evidence.learn(visit("other", GOOD, "a"))
     assert evidence.changed == [url("a")]
 
@@ -161,9 +161,9 @@ def test_what_is_known_of_a_url_moves_with_it() -> None:
     evidence.learn(visit("hub", GOOD, "old b"))
     moved = Fetch(url("old"), Outcome.MOVED, 0.0, location=url("new"))
     evidence.learn(Visit(Candidate(url("old"), 0.5), moved))
-    lead = evidence.lead_to(url("new"))
-    assert lead is not None and lead.satisfying == 1
-    assert evidence.lead_to(url("old")) is None
+    linked = evidence.linked_url(url("new"))
+    assert linked is not None and linked.satisfying == 1
+    assert evidence.linked_url(url("old")) is None
 
 
 def test_a_page_seen_again_is_not_counted_twice_but_its_new_links_join() -> None:
@@ -175,7 +175,7 @@ def test_a_page_seen_again_is_not_counted_twice_but_its_new_links_join() -> None
 
 
 def test_what_is_remembered_is_bounded_and_so_is_what_is_done_at_a_page() -> None:
-    evidence = LinkageEvidence(waiting=50, pages=10, visited=20)
+    evidence = LinkageEvidence(max_waiting=50, max_pages=10, max_visited=20)
     for number in range(200):
         links = " ".join(f"{number}/{place}" for place in range(10))
         evidence.learn(visit(f"hub{number}", BAD, links, f"word{number}"))

@@ -199,15 +199,15 @@ def test_after_a_full_pass_lazy_and_full_updates_agree_with_the_formulas(walks, 
     assume(walks)
     lazy = evidence_of(walks, visits, full_every=1_000, clip=1e9, **options)
     full = evidence_of(walks, visits, full_every=1, clip=1e9, **options)
-    lazy.refresh()
-    full.refresh()
+    lazy.update_all()
+    full.update_all()
     ids = np.arange(len(lazy.access_log.urls))
     assert lazy.log_ratios(ids).tolist() == full.log_ratios(ids).tolist()
     assert lazy.explain(ids) == full.explain(ids)
     slow = SlowFormulas(walks, visits, **options)
     for number, url in enumerate(lazy.access_log.urls):
         name = url.removeprefix("http://")[0]
-        parts = [float(part[0]) for part in lazy._parts(np.array([number]))]
+        parts = [float(part[0]) for part in lazy._factor_log_ratios(np.array([number]))]
         expected = [slow.frequency(name), slow.signature(name), slow.temporal(name)]
         assert parts == pytest.approx(expected, abs=1e-6), name
 
@@ -242,7 +242,7 @@ def test_what_other_readers_say_is_stale_until_the_next_full_update():
     evidence = evidence_of(WALKS, A_GOOD_D_BAD, **options)
     assert ratio(evidence, "b") == pytest.approx((1 + 0.75) / 2 / 0.75)  # as of the first page, with P(U) = 1.5 / 2
     assert ratio(evidence, "e") == pytest.approx(0.5)
-    evidence.refresh()
+    evidence.update_all()
     assert ratio(evidence, "b") == pytest.approx(1.5)
 
 
@@ -251,7 +251,7 @@ def test_full_updates_come_soon_at_first_and_seldom_later():
     full = []
     for number in range(1, 400):
         evidence.learn(visit_to(f"unread-{number}", number % 3 == 0))
-        if evidence.is_full:
+        if evidence.is_full_update:
             full.append(number)
     assert full[:8] == [5, 10, 20, 40, 65, 90, 115, 140]
     assert full[-1] - full[-2] == int(0.2 * full[-2])
@@ -273,5 +273,5 @@ def test_of_too_many_readers_those_are_looked_at_whose_ratios_changed_most(monke
     assert ratio(evidence, "c") == ratio(evidence, "e") == 1.0  # Bob's ratio changed more than those of Ann and Cat
     whole = evidence_of(walks, visits, **{**options, "full_every": 1})
     assert ratio(evidence, "d") == pytest.approx(ratio(whole, "d"))
-    evidence.refresh()
+    evidence.update_all()
     assert evidence.log_ratios(np.arange(8)).tolist() == whole.log_ratios(np.arange(8)).tolist()

@@ -6,7 +6,14 @@ import pytest
 
 from lycosa.recipe import make_strategy, recipe_of
 from lycosa.strategies.base import BaseStrategy
-from lycosa.strategies.registry import GIVEN, STRATEGIES, Entry, check_options, find_strategy, parse_options
+from lycosa.strategies.registry import (
+    FILLED_IN_BY_CRAWL,
+    STRATEGIES,
+    Entry,
+    check_options,
+    find_strategy,
+    parse_options,
+)
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Skip, Visit
 
@@ -35,7 +42,7 @@ def test_needs_are_declared() -> None:
 
 def test_options_are_the_keywords_that_a_user_can_write_down() -> None:
     entry = Entry(Nearest)
-    assert {name: (option.kind, option.default) for name, option in entry.options.items()} == {
+    assert {name: (option.type_name, option.default) for name, option in entry.options.items()} == {
         "reach": ("a whole number", 3),
         "grace": ("a number", None),
     }
@@ -46,13 +53,13 @@ def test_options_are_the_keywords_that_a_user_can_write_down() -> None:
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_every_strategy_takes_its_own_defaults(name: str) -> None:
     options = {key: option.default for key, option in find_strategy(name).options.items()}
-    assert not GIVEN.intersection(options)
+    assert not FILLED_IN_BY_CRAWL.intersection(options)
     assert STRATEGIES[name](**check_options(name, options)).name == name
 
 
 def test_options_pass_through_strategies_to_their_evidence() -> None:
     assert "significance" in STRATEGIES["collaborative"].options
-    assert STRATEGIES["collaborative"].options["trials"].kind == "'crawl' or 'reader'"
+    assert STRATEGIES["collaborative"].options["trials"].type_name == "'crawl' or 'reader'"
 
 
 @pytest.mark.parametrize(

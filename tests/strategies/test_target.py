@@ -12,8 +12,8 @@ from lycosa.run.live import describe_target_result
 from lycosa.run.reasons import reasons_in_words
 from lycosa.strategies.hunter import MAX_LINKS_PER_PAGE, Hunter
 from lycosa.strategies.target import (
-    MAX_OLDER,
-    NEXT,
+    LOOKAHEAD_LINKS,
+    MAX_OLDER_LINKS,
     WINDOW,
     OlderLinks,
     RelevanceTarget,
@@ -47,7 +47,7 @@ def a_target(target: float, reach=lambda url: 0.0) -> RelevanceTarget:
 
 def solved(target: RelevanceTarget, pairs: list[tuple[float, float]]) -> RelevanceTarget:
     relevance, standing = both([(logit(known), logit(expected)) for known, expected in pairs])
-    target.solve(relevance, standing)
+    target.update_alpha(relevance, standing)
     return target
 
 
@@ -91,14 +91,14 @@ def test_half_of_the_weight_of_a_link_is_worth_as_much_as_the_other() -> None:
 
 # ------------------------------------------------------------ the target
 
-MIXED = [(0.9, 0.1), (0.1, 0.9), (0.5, 0.5)] * NEXT
+MIXED = [(0.9, 0.1), (0.1, 0.9), (0.5, 0.5)] * LOOKAHEAD_LINKS
 
 
 @pytest.mark.parametrize(("target", "alpha"), [(0.0, 0.0), (0.6, 0.5), (0.99, 1.0)])
 def test_the_weight_follows_from_what_waits(target: float, alpha: float) -> None:
     found = solved(a_target(target), MIXED)
     assert found.alpha == pytest.approx(alpha, abs=0.01)
-    assert found.is_in_reach == (target < 0.99)
+    assert found.is_attainable == (target < 0.99)
 
 
 def test_pages_below_the_target_are_made_up_for_and_pages_above_it_spent() -> None:
@@ -213,17 +213,19 @@ def test_where_there_is_one_site_pages_that_link_count() -> None:
 
 def test_of_older_links_those_stay_that_may_still_come_first() -> None:
     older, target = OlderLinks(), a_target(0.5)
-    count = MAX_OLDER + 10
+    count = MAX_OLDER_LINKS + 10
     made = [(url_of(str(number)), None, "", 1) for number in range(count)]
     estimates = np.stack((np.arange(count), np.full(count, -9.0), np.zeros(count)), axis=1) / count
     older.add(made, estimates)
-    assert len(older) == MAX_OLDER
+    assert len(older) == MAX_OLDER_LINKS
     assert older.relevance(url_of("9")) is None and older.relevance(url_of("10")) is not None
     target.evidence.older = older
-    moved = target.moved(least=0.1, max_offers=400)
-    assert len(moved) == 400
-    assert all(0.0 < each.priority < 1.0 and each.because["weighed"]["alpha"] == 1.0 for each in moved)
-    assert {each.url for each in target.moved(least=0.1, max_offers=400)}.isdisjoint(each.url for each in moved)
+    revalued_older = target.revalued_older(min_change=0.1, max_offers=400)
+    assert len(revalued_older) == 400
+    assert all(0.0 < each.priority < 1.0 and each.because["weighed"]["alpha"] == 1.0 for each in revalued_older)
+    assert {each.url for each in target.revalued_older(min_change=0.1, max_offers=400)}.isdisjoint(
+        each.url for each in revalued_older
+    )
 
 
 # ------------------------------------------------------------ hunter
@@ -260,7 +262,7 @@ def test_links_that_left_the_table_are_weighed_anew() -> None:
         page = visit(str(number), [f"{number}-{link}" for link in range(500)], relevance=0.9)
         proposed(strategy, with_standing(page, number % 10 / 10))
     older = strategy.target.evidence.older
-    assert 0 < len(older) <= MAX_OLDER
+    assert 0 < len(older) <= MAX_OLDER_LINKS
     gone = proposed(strategy, *(visit(f"on-{number}", [], relevance=0.99) for number in range(120)))
     assert any(older.relevance(url_of(path)) is not None for path in gone)
     restored = Hunter(sample=0, target=0.3)

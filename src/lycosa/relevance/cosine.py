@@ -8,11 +8,11 @@ from lycosa.vocabulary.records import Page
 
 
 class Cosine:
-    """relevance = c / (c + even), where c is the cosine between the term counts of a topic and of a page.
+    """relevance = c / (c + midpoint), where c is the cosine between the term counts of a topic and of a page.
 
     Raw counts, as in Menczer, Pant and Srinivasan, Topical Web Crawlers, 2004. For a topic of a few words, even
-    relevant pages rarely reach a cosine of 0.5, so the scale is transformed monotonically: a cosine of `even` becomes
-    0.5. Since the language of a few words is uncertain, they are stemmed like those of each page.
+    relevant pages rarely reach a cosine of 0.5, so the scale is transformed monotonically: a cosine of `midpoint`
+    becomes 0.5. Since the language of a few words is uncertain, they are stemmed like those of each page.
 
     topic: a text on the topic.
 
@@ -22,19 +22,19 @@ class Cosine:
     0.74
     """
 
-    def __init__(self, topic: str, *, even: float = 0.15):
-        if not 0.0 < even <= 1.0:
-            raise ValueError(f"even is a cosine above 0 and up to 1, not {even}")
+    def __init__(self, topic: str, *, midpoint: float = 0.15):
+        if not 0.0 < midpoint <= 1.0:
+            raise ValueError(f"midpoint is a cosine above 0 and up to 1, not {midpoint}")
         self._topic = topic
-        self._even = even
+        self._midpoint = midpoint
 
     def relevance(self, page: Page) -> float:
         terms, weights = np.unique(page.words.codes_of([self._topic])[0], return_counts=True)
         codes, counts = page.words.term_counts
-        _, here, there = np.intersect1d(terms, codes, assume_unique=True, return_indices=True)
+        _, topic_index, page_index = np.intersect1d(terms, codes, assume_unique=True, return_indices=True)
         counts = counts.astype(np.float64)
-        product = float(weights[here] @ counts[there])
+        product = float(weights[topic_index] @ counts[page_index])
         if not product:
             return 0.0
         cosine = product / sqrt(float(weights @ weights) * float(counts @ counts))
-        return cosine / (cosine + self._even)
+        return cosine / (cosine + self._midpoint)

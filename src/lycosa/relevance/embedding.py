@@ -92,8 +92,8 @@ class Embedding:
 
     def rows_of(self, codes: Codes) -> Rows:
         """The row of each word; -1 for unknown words."""
-        places = self._codes.searchsorted(codes)
-        return np.where(self._codes[places] == codes, self._rows[places], -1)
+        indices = self._codes.searchsorted(codes)
+        return np.where(self._codes[indices] == codes, self._rows[indices], -1)
 
     @cached_property
     def lengths(self) -> NDArray[np.float64]:
@@ -115,9 +115,9 @@ class Embedding:
 
     def _known(self, codes: Codes) -> tuple[Rows, Rows]:
         """The indices of the codes of known words, and their rows."""
-        places = self._codes.searchsorted(codes)
-        known = (self._codes[places] == codes).nonzero()[0]
-        return known, self._rows[places[known]]
+        indices = self._codes.searchsorted(codes)
+        known = (self._codes[indices] == codes).nonzero()[0]
+        return known, self._rows[indices[known]]
 
 
 @cache

@@ -36,24 +36,22 @@ def load_function(path: str) -> Function:
     if not (module_name and colon and attribute):
         raise RecipeError(f"{path!r} names no function; write package.module:function")
     try:
-        found = importlib.import_module(module_name)
+        loaded = importlib.import_module(module_name)
     except Exception as error:  # importing runs the user's module, which may raise anything
         problem = " ".join(f"{type(error).__name__}: {error}".split())
         raise RecipeError(f"cannot import {module_name} for {path}: {problem}; is its folder on PYTHONPATH?") from error
     for name in attribute.split("."):
-        if not hasattr(found, name):
+        if not hasattr(loaded, name):
             raise RecipeError(f"{module_name} has no {attribute}; {path} must name a function of a page")
-        found = getattr(found, name)
-    if not callable(found):
-        raise RecipeError(f"{path} is not a function but a {type(found).__name__}")
-    return Function(path, found)
+        loaded = getattr(loaded, name)
+    if not callable(loaded):
+        raise RecipeError(f"{path} is not a function but a {type(loaded).__name__}")
+    return Function(path, loaded)
 
 
 def code_digest(path: str) -> str:
-    """Of the file that holds the function which "package.module:function" names; empty where there is no such file.
-
-    What that file imports is not in it.
-    """
+    """The digest of the file with the function that "package.module:function" names, without what that file imports;
+    empty if there is no such file."""
     spec = importlib.util.find_spec(path.partition(":")[0])
     try:
         return xxhash.xxh3_128_hexdigest(Path(spec.origin).read_bytes()) if spec is not None and spec.origin else ""

@@ -172,8 +172,8 @@ class Predicate(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
 
     def parts(self) -> Iterator[tuple[str, "Predicate"]]:
         """The predicates directly within, with their paths."""
-        for name, among in (("all", self.all), ("any", self.any)):
-            for number, part in enumerate(among or ()):
+        for name, predicates in (("all", self.all), ("any", self.any)):
+            for number, part in enumerate(predicates or ()):
                 yield f"{name}[{number}]", part
         if self.not_ is not None:
             yield "not", self.not_
@@ -209,17 +209,17 @@ class Predicate(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
         return given[0]
 
 
-Make = Callable[[Predicate], Relevance]
+Maker = Callable[[Predicate], Relevance]
 
 
-def relevance_of(predicate: Predicate, makers: Mapping[str, Make], *, where: str) -> Relevance:
+def relevance_of(predicate: Predicate, makers: Mapping[str, Maker], *, where: str) -> Relevance:
     """The relevance model that a predicate describes.
 
     makers: functions, by kind, that make the models that depend on the collection: topic, text, taxonomy. A maker of
         `function` replaces the user's function, which is then not loaded.
     where: file and key, named in errors.
     """
-    return _made(predicate, {**_MAKERS, **makers}, where, 0)
+    return _model_for(predicate, {**_MAKERS, **makers}, where, 0)
 
 
 def check(predicate: Predicate, *, where: str) -> None:
@@ -228,7 +228,7 @@ def check(predicate: Predicate, *, where: str) -> None:
     relevance_of(predicate, dict.fromkeys(("topic", "text", "taxonomy", "function"), lambda _: unknown), where=where)
 
 
-def _made(predicate: Predicate, makers: Mapping[str, Make], where: str, depth: int) -> Relevance:
+def _model_for(predicate: Predicate, makers: Mapping[str, Maker], where: str, depth: int) -> Relevance:
     try:
         kind = predicate.kind()
         if depth > _MAX_DEPTH:
@@ -237,7 +237,7 @@ def _made(predicate: Predicate, makers: Mapping[str, Make], where: str, depth: i
             return makers[kind](predicate)
     except UsageError as error:
         raise RecipeError(f"{where}: {error}") from None
-    parts = [_made(part, makers, f"{where}.{name}", depth + 1) for name, part in predicate.parts()]
+    parts = [_model_for(part, makers, f"{where}.{name}", depth + 1) for name, part in predicate.parts()]
     return Not(parts[0]) if kind == "not" else All(parts) if kind == "all" else Either(parts)
 
 
@@ -254,4 +254,4 @@ def _function(predicate: Predicate) -> Relevance:
     return load_function(predicate.function or "")
 
 
-_MAKERS: Mapping[str, Make] = {"keywords": _keywords, "url": _url, "function": _function}
+_MAKERS: Mapping[str, Maker] = {"keywords": _keywords, "url": _url, "function": _function}

@@ -32,14 +32,14 @@ _MIN_GAP = 0.05  # between the mean distances of good and bad; below, there is n
 _NEWTON_STEPS = 100
 _TOLERANCE = 1e-9  # Newton's method ends at a smaller step
 _NO_CODE = np.uint64((1 << 64) - 1)
-_DAMPENED = 1.0 + np.log(np.maximum(np.arange(1 << 16), 1))  # by count
-_KIND = "linear, sublinear tf-idf, 1"
+_SUBLINEAR_COUNTS = 1.0 + np.log(np.maximum(np.arange(1 << 16), 1))  # 1 + ln count, by count
+_FORMAT = "linear, sublinear tf-idf, 1"
 
 Terms = Mapping[str, int]
 Floats = NDArray[np.float64]
 Columns = np.ndarray[tuple[int], np.dtype[np.intp]]
 Values = np.ndarray[tuple[int], np.dtype[np.float64]]
-Row = tuple[Columns, Values]  # a sparse vector
+SparseVector = tuple[Columns, Values]
 
 
 class LinearModel:
@@ -51,7 +51,7 @@ class LinearModel:
     terms: word -> (idf, weight).
     idf_of_new: idf of words of no example.
     meaning: a direction among text vectors, along which distance grows; see `embedding`.
-    codes: of the words in order, if already computed.
+    codes: of the words in order, their 64-bit hashes, if already computed.
     """
 
     def __init__(
@@ -85,14 +85,14 @@ class LinearModel:
         if not pages:
             return []
         lengths = np.array([len(page.codes) for page in pages], np.intp)
-        places = self._places.of(np.concatenate([page.codes for page in pages]))
-        values = self._idfs.take(places)
-        values *= _dampened(np.concatenate([page.counts for page in pages]))
+        indices = self._code_index.find(np.concatenate([page.codes for page in pages]))
+        values = self._idfs.take(indices)
+        values *= _sublinear(np.concatenate([page.counts for page in pages]))
         squares, sums = np.zeros(len(pages)), np.zeros(len(pages))
         begins, has_words = (np.cumsum(lengths) - lengths)[lengths > 0], lengths > 0
         if len(begins):
             squares[has_words] = np.add.reduceat(values * values, begins)
-            values *= self._weights.take(places)
+            values *= self._weights.take(indices)
             sums[has_words] = np.add.reduceat(values, begins)
         distances = self._bias + sums / np.maximum(np.sqrt(squares), 1e-9)
         if self.meaning is not None:
@@ -102,7 +102,7 @@ class LinearModel:
         return relevances
 
     @cached_property
-    def _places(self) -> "_CodeIndex":
+    def _code_index(self) -> "_CodeIndex":
         return _CodeIndex(self._codes)
 
     def distance(self, terms: Terms) -> float:
@@ -112,10 +112,10 @@ class LinearModel:
     def _distance(self, codes: Codes, counts: Codes) -> float:
         if not len(codes):
             return max(-30.0, min(30.0, self._bias))
-        places = self._places.of(codes)
-        values = self._idfs.take(places)
+        indices = self._code_index.find(codes)
+        values = self._idfs.take(indices)
         values *= 1.0 + np.log(counts)
-        distance = self._bias + float(self._weights.take(places) @ values) / sqrt(float(values @ values))
+        distance = self._bias + float(self._weights.take(indices) @ values) / sqrt(float(values @ values))
         if self.meaning is not None:
             distance += self.meaning.along(codes, counts)
         return max(-30.0, min(30.0, distance))
@@ -129,17 +129,17 @@ class LinearModel:
         length = sqrt(sum(value * value for value in values.values()))
         return {term: self._terms[term][1] * value / length for term, value in values.items() if term in self._terms}
 
-    def shifted(self, by: float, scale: float) -> "LinearModel":
-        """The same hyperplane with every distance d replaced by (d - by) * scale."""
+    def rescaled(self, origin: float, scale: float) -> "LinearModel":
+        """The same hyperplane with every distance d replaced by (d - origin) * scale."""
         terms = {term: (idf, weight * scale) for term, (idf, weight) in self._terms.items()}
         meaning = self.meaning and self.meaning.scaled(scale)
-        return LinearModel(terms, bias=(self._bias - by) * scale, idf_of_new=self._idf_of_new, meaning=meaning)
+        return LinearModel(terms, bias=(self._bias - origin) * scale, idf_of_new=self._idf_of_new, meaning=meaning)
 
     def weights_by_code(self) -> tuple[Codes, Floats]:
         """The codes of the words, and weight * idf of each: positive for the topic, negative against it."""
         return self._codes[:-1], self._weights[:-1] * self._idfs[:-1]
 
-    def meanings(self) -> tuple[Floats, Floats] | None:
+    def word_vector_scores(self) -> tuple[Floats, Floats] | None:
         """For each row of the table of word vectors, its position along the direction of the topic, in standard
         deviations from the mean of all rows, and its length; None if the model has no direction."""
         if self.meaning is None:
@@ -150,7 +150,7 @@ class LinearModel:
     def to_plain(self) -> JsonValue:
         """The model as JSON-compatible data."""
         plain: dict[str, JsonValue] = {
-            "kind": _KIND,
+            "kind": _FORMAT,
             "bias": self._bias,
             "idf_of_new": self._idf_of_new,
             "terms": {term: [idf, weight] for term, (idf, weight) in self._terms.items()},
@@ -163,8 +163,8 @@ class LinearModel:
     def from_plain(cls, plain: JsonValue, *, source: str = "the model") -> "LinearModel":
         """The inverse of `to_plain`; `source` names the model in errors."""
         try:
-            if plain["kind"] != _KIND:
-                raise ValueError(f"its kind is {str(plain['kind'])[:40]!r}, not {_KIND!r}")
+            if plain["kind"] != _FORMAT:
+                raise ValueError(f"its kind is {str(plain['kind'])[:40]!r}, not {_FORMAT!r}")
             bias, idf_of_new = _number(plain["bias"]), _number(plain["idf_of_new"])
             saved = plain["terms"]
             if not isinstance(saved, dict) or len(saved) > MAX_TERMS:
@@ -181,13 +181,13 @@ class LinearModel:
         return cls(terms, bias=bias, idf_of_new=idf_of_new, meaning=meaning)
 
 
-def _dampened(counts: NDArray[np.unsignedinteger]) -> Floats:
+def _sublinear(counts: NDArray[np.unsignedinteger]) -> Floats:
     """1 + ln count for each count; from a table for 16-bit counts, as kept words have."""
-    return _DAMPENED.take(counts) if counts.dtype == np.uint16 else 1.0 + np.log(counts.astype(np.float64))
+    return _SUBLINEAR_COUNTS.take(counts) if counts.dtype == np.uint16 else 1.0 + np.log(counts.astype(np.float64))
 
 
 class _CodeIndex:
-    """Finds codes in a sorted table; five times as fast as a binary search for many codes.
+    """Finds the codes of words in a sorted table; five times as fast as a binary search for many codes.
 
     The highest bits of a code are the number of its slot, which has the index of the code; few slots have several.
 
@@ -198,19 +198,19 @@ class _CodeIndex:
         self._codes = codes
         self._shift = np.uint64(64 - max(18, len(codes).bit_length() + 4))
         slots = codes >> self._shift
-        self._of_slots = np.full(int(slots[-1]) + 1, len(codes) - 1, np.int32)
-        self._of_slots[slots[:-1]] = np.arange(len(codes) - 1)
+        self._index_of_slot = np.full(int(slots[-1]) + 1, len(codes) - 1, np.int32)
+        self._index_of_slot[slots[:-1]] = np.arange(len(codes) - 1)
         shared = slots[1:][slots[1:] == slots[:-1]]
-        self._of_slots[shared] = -1
+        self._index_of_slot[shared] = -1
 
-    def of(self, codes: Codes) -> Columns:
+    def find(self, codes: Codes) -> Columns:
         """The index of each code; the last index if it is not in the table."""
-        places: Columns = self._of_slots.take((codes >> self._shift).view(np.int64)).astype(np.intp)
-        (shared,) = (places < 0).nonzero()
+        indices: Columns = self._index_of_slot.take((codes >> self._shift).view(np.int64)).astype(np.intp)
+        (shared,) = (indices < 0).nonzero()
         if len(shared):
-            places[shared] = self._codes.searchsorted(codes[shared])
-        places[self._codes.take(places) != codes] = len(self._codes) - 1
-        return places
+            indices[shared] = self._codes.searchsorted(codes[shared])
+        indices[self._codes.take(indices) != codes] = len(self._codes) - 1
+        return indices
 
 
 class Meaning:
@@ -236,8 +236,8 @@ class Meaning:
         table = builtin_embedding()
         return table.dot(self._direction) / np.maximum(table.lengths, 1e-9), table.lengths
 
-    def scaled(self, by: float) -> "Meaning":
-        return Meaning(self._direction * by)
+    def scaled(self, factor: float) -> "Meaning":
+        return Meaning(self._direction * factor)
 
     def to_plain(self) -> JsonValue:
         return self._direction.tolist()
@@ -275,7 +275,7 @@ def train(good: Iterable[Page | Terms], bad: Iterable[Page | Terms], *, seed: in
     if _mean(good_distances) - _mean(bad_distances) < _MIN_GAP:
         return model
     slope, offset = calibrate(good_distances, bad_distances)
-    return model.shifted(-offset / slope, slope / SLOPE)
+    return model.rescaled(-offset / slope, slope / SLOPE)
 
 
 def fit(good: Iterable[Page | Terms], bad: Iterable[Page | Terms], *, seed: int = 0) -> LinearModel:
@@ -289,7 +289,7 @@ def terms_in(page: Page | Terms) -> Terms:
 
 
 @dataclass(frozen=True)
-class _Plane:
+class _Hyperplane:
     """A hyperplane over the words of some examples; unknown words have weight 0 and the idf of new ones."""
 
     weights: Values
@@ -298,13 +298,13 @@ class _Plane:
     idf_of_new: float
     is_known: "np.ndarray[tuple[int], np.dtype[np.bool_]]"
 
-    def row(self, document: Row) -> Row:
+    def row(self, document: SparseVector) -> SparseVector:
         """A document as a tf-idf vector of length 1."""
         columns, tf = document
         values = tf * self.idf[columns]
         return columns, values / np.sqrt(values @ values)
 
-    def distances(self, documents: Iterable[Row]) -> list[float]:
+    def distances(self, documents: Iterable[SparseVector]) -> list[float]:
         rows = map(self.row, documents)
         return [self.bias + float(self.weights[columns] @ values) for columns, values in rows]
 
@@ -322,22 +322,22 @@ class _Examples:
             raise RecipeError(f"no {missing} example has a word in it; give at least one page with text")
         self.words = sorted(set().union(*good_terms, *bad_terms))
         self.is_short = np.array([len(word) <= MAX_TERM_LENGTH for word in self.words])
-        self._places = {word: place for place, word in enumerate(self.words)}
+        self._column_of_word = {word: index for index, word in enumerate(self.words)}
         self.good = [self._document(terms) for terms in good_terms]
         self.bad = [self._document(terms) for terms in bad_terms]
 
-    def _document(self, terms: Terms) -> Row:
-        columns = np.fromiter(map(self._places.__getitem__, terms), np.intp, len(terms))
+    def _document(self, terms: Terms) -> SparseVector:
+        columns = np.fromiter(map(self._column_of_word.__getitem__, terms), np.intp, len(terms))
         return columns, 1.0 + np.log(np.fromiter(terms.values(), np.float64, len(terms)))
 
-    def model(self, plane: _Plane) -> LinearModel:
+    def model(self, plane: _Hyperplane) -> LinearModel:
         known = plane.is_known.nonzero()[0].tolist()
         idf, weights = plane.idf.tolist(), plane.weights.tolist()
-        terms = {self.words[place]: (idf[place], weights[place]) for place in known}
+        terms = {self.words[index]: (idf[index], weights[index]) for index in known}
         return LinearModel(terms, bias=plane.bias, idf_of_new=plane.idf_of_new)
 
 
-def _fit_plane(examples: _Examples, good: list[Row], bad: list[Row], seed: int) -> _Plane:
+def _fit_plane(examples: _Examples, good: list[SparseVector], bad: list[SparseVector], seed: int) -> _Hyperplane:
     documents, width = good + bad, len(examples.words)
     containing = np.bincount(np.concatenate([columns for columns, _ in documents]), minlength=width)
     is_known = (containing > 0) & examples.is_short
@@ -347,32 +347,32 @@ def _fit_plane(examples: _Examples, good: list[Row], bad: list[Row], seed: int) 
         is_known[commonest] = True
     idf_of_new = log((1 + len(documents)) / 2) + 1.0
     idf = np.where(is_known, np.log((1 + len(documents)) / (1.0 + containing)) + 1.0, idf_of_new)
-    untrained = _Plane(np.zeros(width), 0.0, idf, idf_of_new, is_known)
+    untrained = _Hyperplane(np.zeros(width), 0.0, idf, idf_of_new, is_known)
     rows = []
     for document in documents:
         columns, values = untrained.row(document)
         are_known = is_known[columns]
         rows.append((columns[are_known], values[are_known]))
     weights, bias = separate(rows, [True] * len(good) + [False] * len(bad), width, seed=seed)
-    return _Plane(np.array(weights), bias, idf, idf_of_new, is_known)
+    return _Hyperplane(np.array(weights), bias, idf, idf_of_new, is_known)
 
 
 def _cross_validated_distances(examples: _Examples, seed: int) -> tuple[list[float], list[float]]:
     """Distances of good and bad documents by models trained without them; none for a class of one document."""
-    kinds = (examples.good, examples.bad)
+    classes = (examples.good, examples.bad)
     distances: tuple[list[float], list[float]] = ([], [])
     for fold in range(_FOLDS):
-        good, bad = (pages if len(pages) < 2 else _without(pages, fold) for pages in kinds)
+        good, bad = (pages if len(pages) < 2 else _without(pages, fold) for pages in classes)
         if len(good) == len(examples.good) and len(bad) == len(examples.bad):
             continue
         plane = _fit_plane(examples, good, bad, seed)
-        for pages, found in zip(kinds, distances, strict=True):
+        for pages, found in zip(classes, distances, strict=True):
             if len(pages) > 1:
                 found.extend(plane.distances(pages[fold::_FOLDS]))
     return distances
 
 
-def _without(pages: list[Row], fold: int) -> list[Row]:
+def _without(pages: list[SparseVector], fold: int) -> list[SparseVector]:
     return [page for number, page in enumerate(pages) if number % _FOLDS != fold]
 
 
@@ -381,7 +381,7 @@ def _mean(distances: list[float]) -> float:
 
 
 def separate(
-    rows: Sequence[Row],
+    rows: Sequence[SparseVector],
     is_good: Sequence[bool],
     width: int,
     *,
@@ -399,40 +399,42 @@ def separate(
     rows: columns and values of each vector.
     width: number of columns.
     """
-    share = {kind: len(rows) / (2 * sum(good is kind for good in is_good)) for kind in set(is_good)}
+    class_costs = {label: len(rows) / (2 * sum(good is label for good in is_good)) for label in set(is_good)}
     signs = [1.0 if good else -1.0 for good in is_good]
-    slopes = [1 / (2 * share[good]) for good in is_good]
-    curvatures = [float(values @ values) + 1.0 + slope for (_, values), slope in zip(rows, slopes, strict=True)]
+    diagonal = [1 / (2 * class_costs[good]) for good in is_good]
+    second_derivatives = [float(values @ values) + 1.0 + term for (_, values), term in zip(rows, diagonal, strict=True)]
     multipliers = [0.0] * len(rows)
     weights, bias = np.zeros(width), 0.0
     shuffler, active = random.Random(seed), list(range(len(rows)))
     for _ in range(max_rounds):
         shuffler.shuffle(active)
-        worst, still_active = 0.0, []
+        largest_gradient, still_active = 0.0, []
         for number in active:
             columns, values = rows[number]
             sign, multiplier = signs[number], multipliers[number]
-            gradient = sign * (float(weights[columns] @ values) + bias) - 1.0 + slopes[number] * multiplier
+            gradient = sign * (float(weights[columns] @ values) + bias) - 1.0 + diagonal[number] * multiplier
             if multiplier == 0.0 and gradient > tolerance:
                 continue  # beyond the margin: shrunk until the others have converged
             still_active.append(number)
             if multiplier == 0.0 and gradient >= 0.0:
                 continue
-            worst = max(worst, abs(gradient))
-            multipliers[number] = max(0.0, multiplier - gradient / curvatures[number])
+            largest_gradient = max(largest_gradient, abs(gradient))
+            multipliers[number] = max(0.0, multiplier - gradient / second_derivatives[number])
             step = (multipliers[number] - multiplier) * sign
             weights[columns] += step * values
             bias += step
         active = still_active
-        if worst < tolerance:
-            if len(active) == len(rows) or not _violated(rows, signs, weights, bias, multipliers, tolerance):
+        if largest_gradient < tolerance:
+            if len(active) == len(rows) or not _has_margin_violation(
+                rows, signs, weights, bias, multipliers, tolerance
+            ):
                 break
             active = list(range(len(rows)))
     return weights.tolist(), bias
 
 
-def _violated(
-    rows: Sequence[Row],
+def _has_margin_violation(
+    rows: Sequence[SparseVector],
     signs: Sequence[float],
     weights: Values,
     bias: float,
@@ -460,26 +462,28 @@ def calibrate(good: Sequence[float], bad: Sequence[float]) -> tuple[float, float
     """
     means = np.mean(good), np.mean(bad)
     middle, half = (means[0] + means[1]) / 2, (means[0] - means[1]) / 2
-    points = np.stack(((np.array([*good, *bad]) - middle) / half, np.ones(len(good) + len(bad))))
+    inputs = np.stack(((np.array([*good, *bad]) - middle) / half, np.ones(len(good) + len(bad))))
     label = np.array([1.0] * len(good) + [0.0] * len(bad))
     weight = np.array([0.5 / len(good)] * len(good) + [0.5 / len(bad)] * len(bad))
     penalty = 1.0 / min(len(good), len(bad))
     prior = np.array([SLOPE, 0.0])
-    found = prior.copy()
+    solution = prior.copy()
 
-    def loss(at: Floats) -> float:
-        height = at @ points
-        return float(weight @ (np.logaddexp(0.0, height) - label * height) + penalty / 2 * ((at - prior) ** 2).sum())
+    def loss(parameters: Floats) -> float:
+        logits = parameters @ inputs
+        return float(
+            weight @ (np.logaddexp(0.0, logits) - label * logits) + penalty / 2 * ((parameters - prior) ** 2).sum()
+        )
 
     for _ in range(_NEWTON_STEPS):
-        probability = 1.0 / (1.0 + np.exp(-(found @ points)))
-        gradient = points @ (weight * (probability - label)) + penalty * (found - prior)
-        curvature = (points * (weight * probability * (1.0 - probability))) @ points.T + penalty * np.eye(2)
+        probability = 1.0 / (1.0 + np.exp(-(solution @ inputs)))
+        gradient = inputs @ (weight * (probability - label)) + penalty * (solution - prior)
+        curvature = (inputs * (weight * probability * (1.0 - probability))) @ inputs.T + penalty * np.eye(2)
         step = np.linalg.solve(curvature, gradient)
-        while loss(found - step) > loss(found) and np.abs(step).max() > _TOLERANCE:
+        while loss(solution - step) > loss(solution) and np.abs(step).max() > _TOLERANCE:
             step /= 2
-        found = found - step
+        solution = solution - step
         if np.abs(step).max() <= _TOLERANCE:
             break
-    slope = float(found[0] / half)
-    return slope, float(found[1] - slope * middle)
+    slope = float(solution[0] / half)
+    return slope, float(solution[1] - slope * middle)

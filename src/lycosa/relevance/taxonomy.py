@@ -17,7 +17,7 @@ MAX_TERMS = 200_000  # of the vocabulary; the rarest words are left out
 MAX_CELLS = 16_000_000  # words times topics: 128 MB
 MAX_COUNT = 1 << 40  # of pages of a topic, or of a word in them
 MAX_PAGES = 10_000  # of a topic, used for training
-_KIND = "multinomial naive Bayes, 1"
+_FORMAT = "multinomial naive Bayes, 1"
 
 
 class Taxonomy:
@@ -46,7 +46,7 @@ class Taxonomy:
         self._weights: Floats = np.log(smoothed)  # of a word for a topic: log P(word | topic)
         self._weights -= np.log(smoothed.sum(axis=0))
         self._priors: Floats = np.log(self._pages / self._pages.sum())
-        self._places = {topic: place for place, topic in enumerate(self.topics)}
+        self._index_of_topic = {topic: index for index, topic in enumerate(self.topics)}
 
     @classmethod
     def train(
@@ -54,11 +54,11 @@ class Taxonomy:
     ) -> "Taxonomy":
         """A taxonomy trained on pages of each topic; of a topic with more than `limit`, on a random sample."""
         random = Random(seed)
-        learnt = {
+        training = {
             topic: _sample([page for page in pages if _has_words(page)], limit, random)
             for topic, pages in examples.items()
         }
-        return cls._of(learnt, smoothing)
+        return cls._from_samples(training, smoothing)
 
     @classmethod
     def accuracy(
@@ -66,36 +66,36 @@ class Taxonomy:
     ) -> dict[str, float]:
         """The share of pages of each topic that are classified as it: trained on two thirds, tested on the others."""
         random = Random(seed)
-        learnt: dict[str, list[Page]] = {}
-        tried: dict[str, list[Page]] = {}
+        training: dict[str, list[Page]] = {}
+        held_out: dict[str, list[Page]] = {}
         for topic, given in examples.items():
             pages = _sample([page for page in given if _has_words(page)], limit, random)
             if len(pages) < 2:
                 raise RecipeError(f"the topic {topic!r} has too few pages to learn from some and try others; give two")
             random.shuffle(pages)
             cut = min(len(pages) - 1, round(2 * len(pages) / 3))
-            learnt[topic], tried[topic] = pages[:cut], pages[cut:]
-        taxonomy = cls._of(learnt, smoothing)
+            training[topic], held_out[topic] = pages[:cut], pages[cut:]
+        taxonomy = cls._from_samples(training, smoothing)
         return {
-            topic: sum(taxonomy.best(page) == topic for page in pages) / len(pages) for topic, pages in tried.items()
+            topic: sum(taxonomy.best(page) == topic for page in pages) / len(pages) for topic, pages in held_out.items()
         }
 
     @classmethod
-    def _of(cls, learnt: Mapping[str, Sequence[Page]], smoothing: float) -> "Taxonomy":
+    def _from_samples(cls, training: Mapping[str, Sequence[Page]], smoothing: float) -> "Taxonomy":
         if not 0.0 < smoothing < float("inf"):
             raise RecipeError(f"the smoothing must be above 0, not {smoothing:g}")
-        if not 2 <= len(learnt) <= MAX_TOPICS:
-            raise RecipeError(f"a taxonomy has 2 to {MAX_TOPICS} topics, not {len(learnt)}")
-        for topic, pages in learnt.items():
+        if not 2 <= len(training) <= MAX_TOPICS:
+            raise RecipeError(f"a taxonomy has 2 to {MAX_TOPICS} topics, not {len(training)}")
+        for topic, pages in training.items():
             if not pages:
                 raise RecipeError(f"no example of the topic {topic!r} has a word in it; give a page with text")
-        bags = {topic: _BagOfWords(pages) for topic, pages in learnt.items()}
+        bags = {topic: _BagOfWords(pages) for topic, pages in training.items()}
         codes = _commonest(list(bags.values()), min(MAX_TERMS, MAX_CELLS // len(bags)))
         counts = np.zeros((len(codes), len(bags)), np.int64)
-        for place, bag in enumerate(bags.values()):
+        for index, bag in enumerate(bags.values()):
             is_known = np.isin(bag.codes, codes)
-            counts[codes.searchsorted(bag.codes[is_known]), place] = bag.counts[is_known]
-        return cls({topic: len(pages) for topic, pages in learnt.items()}, codes, counts, smoothing=smoothing)
+            counts[codes.searchsorted(bag.codes[is_known]), index] = bag.counts[is_known]
+        return cls({topic: len(pages) for topic, pages in training.items()}, codes, counts, smoothing=smoothing)
 
     def probabilities(self, page: Page) -> Floats:
         """P(topic | page) for all topics, in the order of `topics`."""
@@ -105,7 +105,7 @@ class Taxonomy:
         return probabilities
 
     def probability(self, page: Page, topic: str) -> float:
-        return float(self.probabilities(page)[self._place(topic)])
+        return float(self.probabilities(page)[self._topic_index(topic)])
 
     def best(self, page: Page) -> str:
         """The most probable topic."""
@@ -113,41 +113,41 @@ class Taxonomy:
 
     def judge(self, topic: str) -> "TopicRelevance":
         """The relevance model of one of the topics."""
-        return TopicRelevance(self, self._place(topic))
+        return TopicRelevance(self, self._topic_index(topic))
 
     def _log_joint(self, page: Page) -> Floats:
         """ln P(topic, page) for all topics, up to a constant."""
         codes, counts = page.words.term_counts
-        places = self._codes.searchsorted(codes)
-        places[places == len(self._codes)] = 0
-        is_known = self._codes[places] == codes
-        log_joint: Floats = counts[is_known].astype(np.float64) @ self._weights.take(places[is_known], axis=0)
+        indices = self._codes.searchsorted(codes)
+        indices[indices == len(self._codes)] = 0
+        is_known = self._codes[indices] == codes
+        log_joint: Floats = counts[is_known].astype(np.float64) @ self._weights.take(indices[is_known], axis=0)
         log_joint += self._priors
         return log_joint
 
-    def _place(self, topic: str) -> int:
-        if topic not in self._places:
+    def _topic_index(self, topic: str) -> int:
+        if topic not in self._index_of_topic:
             raise RecipeError(f"no topic {topic!r} in the taxonomy; there are {', '.join(self.topics)}")
-        return self._places[topic]
+        return self._index_of_topic[topic]
 
     def to_plain(self) -> JsonValue:
         """The taxonomy as JSON-compatible data: the words as codes, and the sparse counts of each topic."""
         topics = {}
-        for place, topic in enumerate(self.topics):
-            words = self._counts[:, place].nonzero()[0]
+        for index, topic in enumerate(self.topics):
+            words = self._counts[:, index].nonzero()[0]
             topics[topic] = {
-                "pages": int(self._pages[place]),
+                "pages": int(self._pages[index]),
                 "words": words.tolist(),
-                "counts": self._counts[words, place].tolist(),
+                "counts": self._counts[words, index].tolist(),
             }
-        return {"kind": _KIND, "smoothing": self._smoothing, "codes": self._codes.tolist(), "topics": topics}
+        return {"kind": _FORMAT, "smoothing": self._smoothing, "codes": self._codes.tolist(), "topics": topics}
 
     @classmethod
     def from_plain(cls, plain: JsonValue, *, source: str = "the taxonomy") -> "Taxonomy":
         """The inverse of `to_plain`; `source` names the taxonomy in errors."""
         try:
-            if plain["kind"] != _KIND:
-                raise ValueError(f"its kind is {str(plain['kind'])[:40]!r}, not {_KIND!r}")
+            if plain["kind"] != _FORMAT:
+                raise ValueError(f"its kind is {str(plain['kind'])[:40]!r}, not {_FORMAT!r}")
             smoothing, topics, codes = plain["smoothing"], plain["topics"], _codes(plain["codes"])
             if not isinstance(smoothing, float | int) or not 0.0 < smoothing <= 1e6:
                 raise ValueError("the smoothing is no number above 0")
@@ -156,11 +156,11 @@ class Taxonomy:
             if len(codes) * len(topics) > MAX_CELLS:
                 raise ValueError(f"{len(codes)} words are too many for {len(topics)} topics")
             counts = np.zeros((len(codes), len(topics)), np.int64)
-            for place, saved in enumerate(topics.values()):
+            for index, saved in enumerate(topics.values()):
                 words = _integers(saved["words"], 0, len(codes) - 1)
                 if len(words) != len(saved["counts"]):
                     raise ValueError("words and counts differ in number")
-                counts[words, place] = _integers(saved["counts"], 1, MAX_COUNT)
+                counts[words, index] = _integers(saved["counts"], 1, MAX_COUNT)
             pages = {topic: int(_integers([saved["pages"]], 1, MAX_COUNT)[0]) for topic, saved in topics.items()}
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             problem = f"no {error}" if isinstance(error, KeyError) else str(error)
@@ -171,12 +171,12 @@ class Taxonomy:
 class TopicRelevance:
     """Relevance as P(topic | page) for one topic of a taxonomy."""
 
-    def __init__(self, taxonomy: Taxonomy, place: int):
+    def __init__(self, taxonomy: Taxonomy, index: int):
         self._taxonomy = taxonomy
-        self._place = place
+        self._topic_index = index
 
     def relevance(self, page: Page) -> float:
-        return float(self._taxonomy.probabilities(page)[self._place])
+        return float(self._taxonomy.probabilities(page)[self._topic_index])
 
 
 class _BagOfWords:
@@ -185,17 +185,17 @@ class _BagOfWords:
     def __init__(self, pages: Sequence[Page]):
         counted = [page.words.term_counts for page in pages]
         codes = np.concatenate([codes for codes, _ in counted])
-        self.codes, places, self.containing = np.unique(codes, return_inverse=True, return_counts=True)
+        self.codes, indices, self.containing = np.unique(codes, return_inverse=True, return_counts=True)
         weights = np.concatenate([counts for _, counts in counted])
-        self.counts: Counts = np.bincount(places, weights, minlength=len(self.codes)).astype(np.int64)
+        self.counts: Counts = np.bincount(indices, weights, minlength=len(self.codes)).astype(np.int64)
 
 
 def _commonest(bags: Sequence[_BagOfWords], limit: int) -> Codes:
     """The words that are in the most pages, as sorted codes."""
-    codes, places = np.unique(np.concatenate([bag.codes for bag in bags]), return_inverse=True)
+    codes, indices = np.unique(np.concatenate([bag.codes for bag in bags]), return_inverse=True)
     if len(codes) <= limit:
         return codes
-    containing = np.bincount(places, np.concatenate([bag.containing for bag in bags]), minlength=len(codes))
+    containing = np.bincount(indices, np.concatenate([bag.containing for bag in bags]), minlength=len(codes))
     return np.sort(codes[np.argsort(-containing, kind="stable")[:limit]])
 
 

@@ -160,9 +160,9 @@ def describe_target_result(target: RelevanceTarget) -> str:
     pages = f"the last {len(target)} pages are" if len(target) > 1 else "the last page is"
     recent_relevance = target.recent_relevance or 0.0
     recent = f"{pages} of relevance {recent_relevance:.2f} on average"
-    if not target.is_in_reach and recent_relevance < target.target:
+    if not target.is_attainable and recent_relevance < target.target:
         return f"target {target.target:g} was out of reach: {recent}, so links were followed by relevance alone"
-    if not target.is_in_reach:
+    if not target.is_attainable:
         return (
             f"target {target.target:g}: {recent}; the waiting links are below it, "
             "so links were followed by relevance alone"

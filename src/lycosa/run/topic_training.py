@@ -20,7 +20,7 @@ from lycosa.relevance.registry import TrainedRelevance
 from lycosa.relevance.svm import LinearModel
 from lycosa.relevance.term_counts import CountedTerms, PageCounts
 from lycosa.strategies.base import SupportsRejudge
-from lycosa.strategies.registry import BY_LINKS_ALONE
+from lycosa.strategies.registry import LINK_ONLY_STRATEGIES
 from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.records import RELEVANT, Change, JsonValue, Page, Url, Visit
 from lycosa.vocabulary.text import codes_of, counted
@@ -68,7 +68,7 @@ class TopicTrainer:
         self._standing = standing
         self._judge: Relevance | None = None
         self._crawled = _CrawledPages(session)
-        is_new = session.collection.archive.position() is None and type(session.loop.strategy) in BY_LINKS_ALONE
+        is_new = session.collection.archive.position() is None and type(session.loop.strategy) in LINK_ONLY_STRATEGIES
         self._history = FirstVisits() if is_new else None
 
     def relevance(self, page: Page) -> float:
@@ -352,7 +352,7 @@ class TopicTrainer:
     def _usable_history(self) -> FirstVisits | None:
         """The visits in memory, if they suffice to score all pages again and to re-rank the frontier."""
         history, strategy = self._history, self._session.loop.strategy
-        is_enough = isinstance(self._judge, LinearModel) and type(strategy) in BY_LINKS_ALONE
+        is_enough = isinstance(self._judge, LinearModel) and type(strategy) in LINK_ONLY_STRATEGIES
         return history if history is not None and history.is_complete and is_enough else None
 
     def _rescore_history(self, history: FirstVisits) -> dict[str, float]:

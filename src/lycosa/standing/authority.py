@@ -1,7 +1,7 @@
 """Public lists that rank sites and pages, in one memory-mapped table for all collections of a user.
 
-The file has a header of 4096 bytes, then the sorted keys (64 bits: 61 of a hash, 3 of the list), then a code for each
-(16 bits: the logarithm of the rank). Ten million ranks take 100 MB, of which a lookup reads a few memory pages.
+The file has a header of 4096 bytes, then the sorted keys (64 bits: 61 of a hash, 3 of the list), then a rank code for
+each (16 bits: the logarithm of the rank). Ten million ranks take 100 MB, of which a lookup reads a few memory pages.
 """
 
 import shutil
@@ -26,7 +26,7 @@ from lycosa.vocabulary.urls import hostname_of, is_node, site_of
 
 from .model import StandingModel
 
-SOURCES = (  # the index is the last three bits of a key
+SOURCES = (  # the lists; their index here is the last three bits of a key
     "Common Crawl domains",
     "Common Crawl hosts",
     "Majestic Million",
@@ -36,23 +36,23 @@ SOURCES = (  # the index is the last three bits of a key
     "Wikipedia external links",
     "ranked domains",
 )
-PAGES = "Wikipedia external links"  # the only list of pages; others are of hosts and domains
+PAGE_LIST = "Wikipedia external links"  # the only list of pages; others are of hosts and domains
 MAX_RANK = 1 << 30
-WEIGHT = 0.1  # log odds of standing per unit of ln(rank): the weight of a domain's reach, as fitted for links
-TEMPORARY = ".authority-"  # prefix of temporary folders used while a list is read
-_HEADER = 4096  # bytes
-_KIND = "lycosa authority table, 1"
-_BUCKETS = 64  # by the first bits of the keys; one is held in memory at a time
-_CODES = 65_535
+RANK_WEIGHT = 0.1  # log odds of standing per unit of ln(rank): the weight of a domain's reach, as fitted for links
+TEMPORARY_PREFIX = ".authority-"  # prefix of temporary folders used while a list is read
+_HEADER_BYTES = 4096  # bytes
+_FORMAT = "lycosa authority table, 1"
+BUCKETS = 64  # by the first six bits of the keys; one is held in memory at a time
+_MAX_CODE = 65_535
 _SOURCE_BITS = np.uint64(7)
 _ROW = np.dtype([("key", "<u8"), ("code", "<u2")])
 
 Keys = NDArray[np.uint64]
-Codes = NDArray[np.uint16]
+RankCodes = NDArray[np.uint16]
 
 
 class SourceFacts(Struct, frozen=True):
-    """A list in the table."""
+    """What the table knows of one of its lists."""
 
     name: str  # of SOURCES
     file: str  # as it was called
@@ -64,7 +64,7 @@ class SourceFacts(Struct, frozen=True):
 class _Header(Struct, frozen=True):
     kind: str
     rows: int
-    digest: str  # of keys and codes
+    digest: str  # of keys and rank codes
     sources: tuple[SourceFacts, ...]
 
 
@@ -91,17 +91,17 @@ def key_of_page(url: str) -> int:
     return int(xxhash.xxh3_64_intdigest(f"u:{url.partition('://')[2]}".encode())) & ~7
 
 
-def code_of(rank: int) -> int:
+def rank_code(rank: int) -> int:
     """A rank as 16 bits; the first is the highest.
 
-    >>> [rank_of(code_of(rank)) for rank in (1, 2, 999, 3_000)], code_of(MAX_RANK)
+    >>> [rank_of_code(rank_code(rank)) for rank in (1, 2, 999, 3_000)], rank_code(MAX_RANK)
     ([1, 2, 999, 3000], 0)
     """
-    return round(_CODES * (1.0 - log(min(max(rank, 1), MAX_RANK)) / log(MAX_RANK)))
+    return round(_MAX_CODE * (1.0 - log(min(max(rank, 1), MAX_RANK)) / log(MAX_RANK)))
 
 
-def rank_of(code: int) -> int:
-    return round(exp((1.0 - code / _CODES) * log(MAX_RANK)))
+def rank_of_code(code: int) -> int:
+    return round(exp((1.0 - code / _MAX_CODE) * log(MAX_RANK)))
 
 
 class AuthorityTable:
@@ -111,12 +111,16 @@ class AuthorityTable:
         self.path = path
         header = _read_header(path)
         self.sources, self.digest, self._rows = header.sources, header.digest, header.rows
-        self._keys: Keys = np.memmap(path, "<u8", "r", _HEADER, (self._rows,)) if self._rows else np.empty(0, np.uint64)
-        start = _HEADER + 8 * self._rows
-        self._codes: Codes = np.memmap(path, "<u2", "r", start, (self._rows,)) if self._rows else np.empty(0, np.uint16)
-        self._floor = max((source.last_rank for source in self.sources), default=1)
-        self._has_pages = any(source.name == PAGES for source in self.sources)
-        self._best_of_host = lru_cache(maxsize=50_000)(self._best_by_name)
+        self._sorted_keys: Keys = (
+            np.memmap(path, "<u8", "r", _HEADER_BYTES, (self._rows,)) if self._rows else np.empty(0, np.uint64)
+        )
+        start = _HEADER_BYTES + 8 * self._rows
+        self._rank_codes: RankCodes = (
+            np.memmap(path, "<u2", "r", start, (self._rows,)) if self._rows else np.empty(0, np.uint16)
+        )
+        self._last_rank = max((source.last_rank for source in self.sources), default=1)
+        self._has_pages = any(source.name == PAGE_LIST for source in self.sources)
+        self._best_rank_of_host = lru_cache(maxsize=50_000)(self._find_best_rank)
 
     @classmethod
     def load(cls, path: Path) -> "AuthorityTable | None":
@@ -128,7 +132,11 @@ class AuthorityTable:
 
     def ranks(self, url: Url) -> list[Rank]:
         """What the lists say of a page, its host and its registered domain, the best first."""
-        found = [Rank(source, name, rank_of(code)) for name, key in _keys(url) for source, code in self._at(key)]
+        found = [
+            Rank(source, name, rank_of_code(code))
+            for name, key in _keys_of_url(url)
+            for source, code in self._entries(key)
+        ]
         return sorted(found, key=lambda each: each.rank)
 
     def value(self, url: Url) -> float:
@@ -137,33 +145,33 @@ class AuthorityTable:
         """
         if is_node(url):
             return 0.0
-        best = self._best_of_host(hostname_of(url))
+        best = self._best_rank_of_host(hostname_of(url))
         if self._has_pages:
-            for _, code in self._at(key_of_page(url)):
-                best = min(best, rank_of(code))
-        return log(self._floor / 2 / min(best, self._floor))
+            for _, code in self._entries(key_of_page(url)):
+                best = min(best, rank_of_code(code))
+        return log(self._last_rank / 2 / min(best, self._last_rank))
 
-    def _best_by_name(self, name: str) -> int:
-        codes = [code for each in _names(name) for _, code in self._at(key_of_name(each))]
-        return min(map(rank_of, codes), default=self._floor)
+    def _find_best_rank(self, name: str) -> int:
+        codes = [code for each in _names_of_host(name) for _, code in self._entries(key_of_name(each))]
+        return min(map(rank_of_code, codes), default=self._last_rank)
 
-    def _at(self, key: int) -> Iterator[tuple[str, int]]:
-        """The lists that have a key, and the codes."""
-        place = int(self._keys.searchsorted(np.uint64(key)))
-        while place < self._rows and int(self._keys[place]) & ~7 == key:
-            yield SOURCES[int(self._keys[place]) & 7], int(self._codes[place])
-            place += 1
+    def _entries(self, key: int) -> Iterator[tuple[str, int]]:
+        """The lists that have a key, each with the rank code."""
+        index = int(self._sorted_keys.searchsorted(np.uint64(key)))
+        while index < self._rows and int(self._sorted_keys[index]) & ~7 == key:
+            yield SOURCES[int(self._sorted_keys[index]) & 7], int(self._rank_codes[index])
+            index += 1
 
     def rows_between(self, first: int, last: int) -> NDArray[Any]:
         """The rows whose keys are at least `first` and at most `last`."""
-        start = int(self._keys.searchsorted(np.uint64(first)))
-        end = int(self._keys.searchsorted(np.uint64(last), side="right"))
+        start = int(self._sorted_keys.searchsorted(np.uint64(first)))
+        end = int(self._sorted_keys.searchsorted(np.uint64(last), side="right"))
         rows = np.empty(end - start, _ROW)
-        rows["key"], rows["code"] = self._keys[start:end], self._codes[start:end]
+        rows["key"], rows["code"] = self._sorted_keys[start:end], self._rank_codes[start:end]
         return rows
 
 
-def _names(host: str) -> Iterator[str]:
+def _names_of_host(host: str) -> Iterator[str]:
     """The names under which a host may be listed."""
     yield host
     bare = host.removeprefix("www.")
@@ -174,9 +182,9 @@ def _names(host: str) -> Iterator[str]:
         yield site
 
 
-def _keys(url: Url) -> Iterator[tuple[str, int]]:
+def _keys_of_url(url: Url) -> Iterator[tuple[str, int]]:
     yield url, key_of_page(url)
-    for name in _names(hostname_of(url)):
+    for name in _names_of_host(hostname_of(url)):
         yield name, key_of_name(name)
 
 
@@ -184,27 +192,28 @@ def _read_header(path: Path) -> _Header:
     way_out = "import the lists again: lycosa standing import FILE"
     try:
         with path.open("rb") as file:
-            header = msgspec.json.decode(file.read(_HEADER).rstrip(b" \n"), type=_Header)
+            header = msgspec.json.decode(file.read(_HEADER_BYTES).rstrip(b" \n"), type=_Header)
         size = path.stat().st_size
     except OSError as error:
         raise UsageError(f"{path} cannot be read ({error.strerror}); give access, or remove it") from None
     except msgspec.DecodeError as error:
         raise UsageError(f"{path} is not a table of ours ({error}); remove it, and {way_out}") from None
-    if header.kind != _KIND or header.rows < 0 or size != _HEADER + 10 * header.rows:
+    if header.kind != _FORMAT or header.rows < 0 or size != _HEADER_BYTES + 10 * header.rows:
         raise UsageError(f"{path} is damaged or of another version; remove it, and {way_out}")
     return header
 
 
 class AuthorityStanding:
-    """The standing of pages by a model and by the lists: log odds = prediction - theta + 0.1 · ln(m / rank)."""
+    """The standing of pages by a model and by the lists: log odds = prediction - theta + 0.1 · ln(m / rank), with m as
+    in `AuthorityTable.value`."""
 
     def __init__(self, model: StandingModel, table: AuthorityTable):
         self._model = model
         self._table = table
 
     def standing(self, page: Page) -> float:
-        odds = self._model.prediction(page) - self._model.theta + WEIGHT * self._table.value(page.url)
-        return 1.0 / (1.0 + exp(-odds))
+        logit = self._model.prediction(page) - self._model.theta + RANK_WEIGHT * self._table.value(page.url)
+        return 1.0 / (1.0 + exp(-logit))
 
 
 # ---------------------------------------------------------------- writing
@@ -214,15 +223,15 @@ class RowBuckets:
     """Rows on their way into a table, sorted into files by the first bits of their keys."""
 
     def __init__(self, folder: Path):
-        self._paths = [folder / f"{number:02d}" for number in range(_BUCKETS)]
+        self._paths = [folder / f"{number:02d}" for number in range(BUCKETS)]
 
-    def add(self, keys: Keys, codes: Codes) -> None:
+    def add(self, keys: Keys, codes: RankCodes) -> None:
         rows = np.empty(len(keys), _ROW)
         rows["key"], rows["code"] = keys, codes
         numbers = (keys >> np.uint64(58)).astype(np.int64)
         order = np.argsort(numbers, kind="stable")
-        ends = np.searchsorted(numbers[order], np.arange(_BUCKETS + 1))
-        for number in range(_BUCKETS):
+        ends = np.searchsorted(numbers[order], np.arange(BUCKETS + 1))
+        for number in range(BUCKETS):
             part = rows[order[ends[number] : ends[number + 1]]]
             if len(part):
                 with self._paths[number].open("ab") as file:
@@ -237,7 +246,7 @@ Fill = Callable[[RowBuckets], SourceFacts | None]
 
 
 def rewrite(path: Path, source: str, fill: Fill) -> SourceFacts | None:
-    """Replaces the rows of a list by those of `fill`; if it returns None, without rows, the list is removed.
+    """Replaces the rows of a list by those that `fill` adds; if it adds none and returns None, the list is removed.
 
     One of 64 parts of the table is in memory at a time. A kill or an error leaves the table as it was; concurrent
     writers wait for each other.
@@ -246,10 +255,10 @@ def rewrite(path: Path, source: str, fill: Fill) -> SourceFacts | None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path) as file:
-            for leftover in path.parent.glob(f"{TEMPORARY}*"):  # of a killed process
+            for leftover in path.parent.glob(f"{TEMPORARY_PREFIX}*"):  # of a killed process
                 shutil.rmtree(leftover, ignore_errors=True)
             old = AuthorityTable.load(path)
-            with TemporaryDirectory(prefix=TEMPORARY, dir=path.parent) as temporary:
+            with TemporaryDirectory(prefix=TEMPORARY_PREFIX, dir=path.parent) as temporary:
                 folder = Path(temporary)
                 buckets = RowBuckets(folder)
                 facts = fill(buckets)
@@ -262,8 +271,8 @@ def rewrite(path: Path, source: str, fill: Fill) -> SourceFacts | None:
 
 
 def _merged(buckets: RowBuckets, old: AuthorityTable | None, source: int) -> Iterator[NDArray[Any]]:
-    """The rows of the new table, in the order of their keys, the best code of each."""
-    for number in range(_BUCKETS):
+    """The rows of the new table, in the order of their keys, each key with its best rank code."""
+    for number in range(BUCKETS):
         rows = buckets.rows(number)
         if old is not None:
             before = old.rows_between(number << 58, (number + 1 << 58) - 1)
@@ -286,9 +295,9 @@ def _write(file: BinaryIO, folder: Path, parts: Iterable[NDArray[Any]], sources:
             counts += np.bincount((part["key"] & _SOURCE_BITS).astype(np.int64), minlength=len(SOURCES))
             rows += len(part)
         facts = tuple(replace(each, rows=int(counts[SOURCES.index(each.name)])) for each in sources)
-        header = msgspec.json.encode(_Header(_KIND, rows, digest.hexdigest(), facts))
-        assert len(header) < _HEADER
-        file.write(header.ljust(_HEADER))
+        header = msgspec.json.encode(_Header(_FORMAT, rows, digest.hexdigest(), facts))
+        assert len(header) < _HEADER_BYTES
+        file.write(header.ljust(_HEADER_BYTES))
         for column in (keys, codes):
             column.seek(0)
             shutil.copyfileobj(column, file, 1 << 20)

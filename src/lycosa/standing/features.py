@@ -16,9 +16,9 @@ from lycosa.vocabulary.records import Codes, JsonValue, Page, Url
 from lycosa.vocabulary.text import codes_of
 from lycosa.vocabulary.urls import host_of, is_node, path_of, site_of
 
-from .model_tree import Floats, whole
+from .model_tree import Floats, checked_integer
 
-CHARACTERISTIC = 10  # number of terms with the highest tf·idf that determine the specificity of a page
+CHARACTERISTIC_TERMS = 10  # number of terms with the highest tf·idf that determine the specificity of a page
 FEATURES = {  # name -> what it is, in the order of all rows of features
     "information volume": "ln(1 + words), stop words, numbers and single letters not counted",
     "information location": "folders between the host and the file name of the URL",
@@ -46,12 +46,12 @@ class Background:
     def __init__(self, containing: Mapping[str, int], pages: int):
         self._containing = {term: count for term, count in containing.items() if count > 1}
         self.pages = pages
-        self.rarest = 1.0 + log((1 + max(pages, 1)) / 2)  # IDF of what is in one page, or in none
+        self.max_idf = 1.0 + log((1 + max(pages, 1)) / 2)  # IDF of what is in one page, or in none
         codes = codes_of(self._containing)
         order = np.argsort(codes)
         counts = np.fromiter(self._containing.values(), np.float64, len(self._containing))
         self._codes = np.append(codes[order], _NO_CODE)  # the last is for all other words
-        self._idfs = np.append((1.0 + np.log((1.0 + pages) / (1.0 + counts)))[order], self.rarest)
+        self._idfs = np.append((1.0 + np.log((1.0 + pages) / (1.0 + counts)))[order], self.max_idf)
 
     @classmethod
     def of(cls, pages: Iterable[Page]) -> "Background":
@@ -80,8 +80,8 @@ class Background:
 
     def idf(self, codes: Codes) -> Floats:
         """The IDF of each word, given by its code."""
-        places = self._codes.searchsorted(codes)
-        found: Floats = np.where(self._codes[places] == codes, self._idfs[places], self.rarest)
+        indices = self._codes.searchsorted(codes)
+        found: Floats = np.where(self._codes[indices] == codes, self._idfs[indices], self.max_idf)
         return found
 
     def to_plain(self) -> JsonValue:
@@ -90,12 +90,12 @@ class Background:
     @classmethod
     def from_plain(cls, plain: JsonValue) -> "Background":
         """The inverse of `to_plain`. Raises KeyError, TypeError or ValueError for anything else."""
-        pages, saved = whole(plain["pages"], 0, _MAX_PAGES), plain["containing"]
+        pages, saved = checked_integer(plain["pages"], 0, _MAX_PAGES), plain["containing"]
         if not isinstance(saved, dict) or len(saved) > MAX_TERMS:
             raise ValueError(f"the background is not a table of up to {MAX_TERMS} words")
         if not all(map(_is_one_word, saved)):
             raise ValueError(f"a word has a blank in it or more than {MAX_TERM_LENGTH} characters")
-        return cls({term: whole(count, 1, pages) for term, count in saved.items()}, pages)
+        return cls({term: checked_integer(count, 1, pages) for term, count in saved.items()}, pages)
 
 
 def _is_one_word(term: str) -> bool:
@@ -142,7 +142,7 @@ class FeatureExtractor:
         background: Background | None = None,
         traffic: Traffic | None = None,
         *,
-        characteristic: int = CHARACTERISTIC,
+        characteristic: int = CHARACTERISTIC_TERMS,
     ):
         self.background = background
         self.traffic = traffic if traffic is not None else Traffic()
@@ -160,11 +160,11 @@ class FeatureExtractor:
             self.traffic.of(page.url),
         )
 
-    def specificity(self, counted: tuple[Codes, Codes]) -> float:
+    def specificity(self, term_counts: tuple[Codes, Codes]) -> float:
         """`information_specificity`; 0 if there is no background."""
         if self.background is None:
             return 0.0
-        return information_specificity(counted, self.background, self.characteristic)
+        return information_specificity(term_counts, self.background, self.characteristic)
 
 
 def information_volume(page: Page) -> float:
@@ -178,14 +178,14 @@ def information_location(url: Url) -> float:
 
 
 def information_specificity(
-    counted: tuple[Codes, Codes], background: Background, characteristic: int = CHARACTERISTIC
+    term_counts: tuple[Codes, Codes], background: Background, characteristic: int = CHARACTERISTIC_TERMS
 ) -> float:
     """Mean IDF of the `characteristic` terms of a page that have the highest tf·idf; 0 for a page without terms.
 
     The publications do not say how they choose the characteristic terms; this procedure is our own. Terms that tie for
     the last places share them.
     """
-    codes, counts = counted
+    codes, counts = term_counts
     if not len(codes):
         return 0.0
     idf = background.idf(codes)

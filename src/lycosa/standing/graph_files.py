@@ -202,13 +202,13 @@ def _declare(path: Path, line: int, names: dict[int, str], number: int, name: st
 def _graph_of_named_nodes(path: Path, names: dict[int, str], edges: list[tuple[int, int, int]]) -> Graph:
     if not names:
         raise UsageError(f"{path}:1: no nodes in it; name a file with the links of a graph")
-    place = {number: order for order, number in enumerate(names)}
+    index_of = {number: index for index, number in enumerate(names)}
     for line, source, target in edges:
         for end in (source, target):
-            if end not in place:
+            if end not in index_of:
                 raise UsageError(f"{path}:{line}: there is no node {end}; declare it, or leave the link out")
-    sources = np.array([place[source] for _, source, _ in edges], np.int32)
-    targets = np.array([place[target] for _, _, target in edges], np.int32)
+    sources = np.array([index_of[source] for _, source, _ in edges], np.int32)
+    targets = np.array([index_of[target] for _, _, target in edges], np.int32)
     return graph_from_edges(sources, targets, len(names), tuple(names.values()))
 
 
@@ -218,33 +218,35 @@ def _graph_of_named_nodes(path: Path, names: dict[int, str], edges: list[tuple[i
 def _parse_gml(path: Path) -> Graph:
     names: dict[int, str] = {}
     edges: list[tuple[int, int, int]] = []
-    opened: list[tuple[str, int, dict[str, str]]] = []  # open brackets: their key, their line, their attributes
+    open_brackets: list[tuple[str, int, dict[str, str]]] = []  # key, line and attributes of each
     key, line = "", 0
     for line, text in _lines(path):
         for word in () if text.startswith("#") else _GML_TOKEN.findall(text):
             if word == "[":
-                opened.append((key, line, {}))
+                open_brackets.append((key, line, {}))
                 key = ""
             elif word == "]":
-                if not opened:
+                if not open_brackets:
                     raise bad_line(path, line, text, "no bracket is open")
-                kind, since, attributes = opened.pop()
+                kind, opened_at, attributes = open_brackets.pop()
                 if kind == "node":
-                    number = parse_node(path, since, attributes.get("id", "nothing"))
-                    _declare(path, since, names, number, attributes.get("label", f"{number}"))
+                    number = parse_node(path, opened_at, attributes.get("id", "nothing"))
+                    _declare(path, opened_at, names, number, attributes.get("label", f"{number}"))
                 elif kind == "edge":
                     source, target = (
-                        parse_node(path, since, attributes.get(end, "nothing")) for end in ("source", "target")
+                        parse_node(path, opened_at, attributes.get(end, "nothing")) for end in ("source", "target")
                     )
-                    edges.append((since, source, target))
+                    edges.append((opened_at, source, target))
             elif not key:
                 key = word
             else:
-                if opened:
-                    opened[-1][2].setdefault(key, word.strip('"'))
+                if open_brackets:
+                    open_brackets[-1][2].setdefault(key, word.strip('"'))
                 key = ""
-    if opened:
-        raise UsageError(f"{path}:{line}: the bracket of line {opened[-1][1]} is never closed; is the file whole?")
+    if open_brackets:
+        raise UsageError(
+            f"{path}:{line}: the bracket of line {open_brackets[-1][1]} is never closed; is the file whole?"
+        )
     return _graph_of_named_nodes(path, names, edges)
 
 

@@ -15,27 +15,27 @@ from numpy.typing import ArrayLike
 from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.records import Codes, JsonValue, Page, Url
 
-from .features import CHARACTERISTIC, FEATURES, Background, FeatureExtractor, Traffic
-from .model_tree import Floats, ModelTree, whole
+from .features import CHARACTERISTIC_TERMS, FEATURES, Background, FeatureExtractor, Traffic
+from .model_tree import Floats, ModelTree, checked_integer
 
 MAX_STATUS = 50.0  # upper bound of ln(1 + in-links)
-MAX_CHARACTERISTIC = 10_000
+MAX_CHARACTERISTIC_TERMS = 10_000
 MIN_PAGES = 10
 MAX_PAGES = 20_000  # that a model is trained on
 _MAX_NOTES = 100
 _SPECIFICITY = list(FEATURES).index("information specificity")
-_KIND = "standing of pages, 1"
+_FORMAT = "standing of pages, 1"
 
 
 @dataclass(frozen=True)
 class StandingModel:
     """A model tree over the seven features of a page: standing = 1 / (1 + exp(theta - prediction)), where the
-    prediction is of ln(1 + in-links).
+    prediction is of the status, ln(1 + in-links).
 
     Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013).
 
-    seen: minimum and maximum of each feature in the training pages, and of their status. Values beyond are clipped, so
-        that no page gets a standing that none of the training pages had.
+    ranges: minimum and maximum of each feature in the training pages, and of their status. Values beyond are clipped,
+        so that no page gets a standing that none of the training pages had.
     theta: the prediction at which standing is 0.5.
     pages: number of training pages.
     notes: warnings for the user.
@@ -43,22 +43,22 @@ class StandingModel:
 
     tree: ModelTree
     features: FeatureExtractor
-    seen: tuple[tuple[float, float], ...]
+    ranges: tuple[tuple[float, float], ...]
     theta: float
     pages: int
     notes: tuple[str, ...] = ()
 
     def prediction(self, page: Page) -> float:
         """The estimate of ln(1 + in-links)."""
-        *seen, (lowest, highest) = self.seen
-        features = zip(self.features.of(page), seen, strict=True)
+        *ranges, (lowest, highest) = self.ranges
+        features = zip(self.features.of(page), ranges, strict=True)
         estimate = self.tree.predict_one([max(low, min(high, value)) for value, (low, high) in features])
         return max(lowest, min(highest, estimate))  # this order gives a number even if the estimate is NaN
 
     def predictions(self, rows: ArrayLike) -> Floats:
         """The same for rows of features."""
-        *seen, (lowest, highest) = self.seen
-        lows, highs = np.array(seen).T
+        *ranges, (lowest, highest) = self.ranges
+        lows, highs = np.array(ranges).T
         predictions: Floats = np.clip(self.tree.predict(np.clip(rows, lows, highs)), lowest, highest)
         return predictions
 
@@ -80,12 +80,12 @@ class StandingModel:
         return "\n".join(
             [
                 f"standing = sigmoid(prediction - {self.theta:.3g}); the prediction is of ln(1 + in-links)",
-                f"learnt from {self.pages} pages, of {_range(self.seen[-1])}",
+                f"learnt from {self.pages} pages, of {_range(self.ranges[-1])}",
                 *(f"note: {note}" for note in self.notes),
                 "",
                 *(
-                    f"{name:{width}}  {meaning}; seen {_range(seen)}"
-                    for (name, meaning), seen in zip(FEATURES.items(), self.seen, strict=False)
+                    f"{name:{width}}  {meaning}; seen {_range(between)}"
+                    for (name, meaning), between in zip(FEATURES.items(), self.ranges, strict=False)
                 ),
                 f"characteristic terms: {features.characteristic}; IDF from: {against}",
                 f"reach from: {given}; other domains count {features.traffic.neutral:.3g}",
@@ -98,9 +98,9 @@ class StandingModel:
         """The model as JSON-compatible data; of the table of traffic, only its size and `neutral`."""
         background = self.features.background
         return {
-            "kind": _KIND,
+            "kind": _FORMAT,
             "theta": self.theta,
-            "seen": [list(between) for between in self.seen],
+            "seen": [list(between) for between in self.ranges],
             "pages": self.pages,
             "notes": list(self.notes),
             "characteristic": self.features.characteristic,
@@ -119,14 +119,14 @@ class StandingModel:
         traffic: the table it was trained with. Where it is missing, every domain counts as one that is not in it.
         """
         try:
-            if plain["kind"] != _KIND:
-                raise ValueError(f"its kind is {str(plain['kind'])[:40]!r}, not {_KIND!r}")
+            if plain["kind"] != _FORMAT:
+                raise ValueError(f"its kind is {str(plain['kind'])[:40]!r}, not {_FORMAT!r}")
             if plain["tree"]["attributes"] != len(FEATURES):
                 raise ValueError(f"its tree asks for other than {len(FEATURES)} features")
-            seen = tuple((_number(low), _number(high)) for low, high in plain["seen"])
-            if len(seen) != len(FEATURES) + 1 or any(low > high for low, high in seen):
+            ranges = tuple((_number(low), _number(high)) for low, high in plain["seen"])
+            if len(ranges) != len(FEATURES) + 1 or any(low > high for low, high in ranges):
                 raise ValueError(f"seen is not the range of {len(FEATURES)} features and of the status")
-            if not all(0.0 <= status <= MAX_STATUS for status in seen[-1]):
+            if not all(0.0 <= status <= MAX_STATUS for status in ranges[-1]):
                 raise ValueError(f"a status seen is not within 0 and {MAX_STATUS:g}")
             background = None if plain["background"] is None else Background.from_plain(plain["background"])
             model = cls(
@@ -134,20 +134,20 @@ class StandingModel:
                 features=FeatureExtractor(
                     background,
                     Traffic(traffic, neutral=_number(plain["neutral"])),
-                    characteristic=whole(plain["characteristic"], 1, MAX_CHARACTERISTIC),
+                    characteristic=checked_integer(plain["characteristic"], 1, MAX_CHARACTERISTIC_TERMS),
                 ),
-                seen=seen,
+                ranges=ranges,
                 theta=_number(plain["theta"], MAX_STATUS),
-                pages=whole(plain["pages"], 0, 1 << 53),
+                pages=checked_integer(plain["pages"], 0, 1 << 53),
                 notes=_texts(plain["notes"]),
             )
-            learnt_with = whole(plain["domains"], 0, 1 << 53)
+            trained_domains = checked_integer(plain["domains"], 0, 1 << 53)
         except (KeyError, TypeError, ValueError) as error:
             problem = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise CollectionError(f"cannot use {source}: {problem}; delete it to have it trained again") from None
-        if learnt_with and not traffic:
+        if trained_domains and not traffic:
             return model.with_note(
-                f"the table of {learnt_with} domains it was trained with is missing: all count the same"
+                f"the table of {trained_domains} domains it was trained with is missing: all count the same"
             )
         return model
 
@@ -194,7 +194,7 @@ def learn(
     *,
     background: Iterable[Page] = (),
     traffic: Mapping[str, float] | None = None,
-    characteristic: int = CHARACTERISTIC,
+    characteristic: int = CHARACTERISTIC_TERMS,
 ) -> StandingModel:
     """The model trained on pages with their status, ln(1 + in-links).
 
@@ -207,8 +207,8 @@ def learn(
     traffic: registered domain -> reach.
     characteristic: number of characteristic terms of a page.
     """
-    if not 1 <= characteristic <= MAX_CHARACTERISTIC:
-        raise UsageError(f"characteristic terms are to be 1 to {MAX_CHARACTERISTIC}, not {characteristic}")
+    if not 1 <= characteristic <= MAX_CHARACTERISTIC_TERMS:
+        raise UsageError(f"characteristic terms are to be 1 to {MAX_CHARACTERISTIC_TERMS}, not {characteristic}")
     reach = Traffic(traffic)
     containing: Counter[str] = Counter()
     words: list[tuple[Codes, Codes]] = []
@@ -229,14 +229,14 @@ def learn(
     problem = _problem(table, statuses)
     if problem:
         return _prior_for(table, problem)
-    table[:, _SPECIFICITY] = [features.specificity(counted) for counted in words]
+    table[:, _SPECIFICITY] = [features.specificity(term_counts) for term_counts in words]
     return fit(table, statuses, features)
 
 
 def fit(table: Floats, statuses: Sequence[float], features: FeatureExtractor) -> StandingModel:
     """The model trained on rows of features, as `features` computes them, and the status of each."""
-    seen = [*zip(table.min(axis=0).tolist(), table.max(axis=0).tolist(), strict=True), (min(statuses), max(statuses))]
-    model = StandingModel(ModelTree().fit(table, statuses), features, tuple(seen), theta=0.0, pages=len(table))
+    ranges = [*zip(table.min(axis=0).tolist(), table.max(axis=0).tolist(), strict=True), (min(statuses), max(statuses))]
+    model = StandingModel(ModelTree().fit(table, statuses), features, tuple(ranges), theta=0.0, pages=len(table))
     predictions = model.predictions(table)
     model = model.with_theta(float(np.median(predictions)))
     if np.ptp(predictions) == 0.0:

@@ -28,7 +28,7 @@ MIN_GAIN_MARGIN = 1e-6  # by which the gain of a later attribute must exceed tha
 RIDGE = 1e-8  # on standardised attributes, so that equal attributes share their weight
 MAX_STANDARDISED_WEIGHT = 1.5  # a larger one is a sign of collinear attributes
 MIN_DEVIATION = 1e-50  # of an attribute that counts as varying
-_KIND = "model tree, 1"
+_FORMAT = "model tree, 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +66,13 @@ class TreeNode:
 
 
 @dataclass(frozen=True, slots=True)
-class _Grown:
-    """A subtree, pruned, with what pruning further up needs."""
+class _Subtree:
+    """A pruned subtree, with the figures by which its parent is pruned."""
 
     node: TreeNode
     parameters: int
-    error: float  # sum of squares on the rows of the node
-    tested: frozenset[int]  # attributes tested below before anything was pruned
+    error: float  # sum of squared errors on the rows of the node
+    tested: frozenset[int]  # attributes that it tested before it was pruned
 
 
 class ModelTree:
@@ -106,21 +106,21 @@ class ModelTree:
             raise ValueError(f"{len(table)} rows need as many targets, not an array of shape {target.shape}")
         _check_range(target, "the target")
         columns = np.ascontiguousarray(table.T)
-        self._set(grow(columns, target), table.shape[1])
+        self._set_tree(grow(columns, target), table.shape[1])
         return self
 
     def predict(self, X: ArrayLike) -> Floats:  # noqa: N803
         """One prediction for each row of X."""
         table = _table(X)
         self._check_width(table.shape[1])
-        at = np.zeros(len(table), dtype=np.intp)
+        node_of_row = np.zeros(len(table), dtype=np.intp)
         rows = np.arange(len(table))
         while len(rows):
-            attributes = self._attributes[at[rows]]
+            attributes = self._attributes[node_of_row[rows]]
             rows, attributes = rows[attributes >= 0], attributes[attributes >= 0]
-            here = at[rows]
-            at[rows] = np.where(table[rows, attributes] <= self._cuts[here], here + 1, self._rights[here])
-        predictions: Floats = (table * self._weights[at]).sum(axis=1) + self._intercepts[at]
+            nodes = node_of_row[rows]
+            node_of_row[rows] = np.where(table[rows, attributes] <= self._cuts[nodes], nodes + 1, self._rights[nodes])
+        predictions: Floats = (table * self._weights[node_of_row]).sum(axis=1) + self._intercepts[node_of_row]
         return predictions
 
     def predict_one(self, row: Sequence[float]) -> float:
@@ -138,7 +138,7 @@ class ModelTree:
 
     def explain(self, names: Sequence[str] | None = None) -> str:
         """The tree and its linear models as text; `names` are those of the attributes."""
-        root = self._learnt()
+        root = self._fitted_root()
         names = [f"x{number}" for number in range(self._width)] if names is None else names
         if len(names) != self._width:
             raise ValueError(f"{self._width} attributes need as many names, not {len(names)}")
@@ -161,18 +161,18 @@ class ModelTree:
 
     def to_plain(self) -> JsonValue:
         """The tree as JSON-compatible data."""
-        nodes = nodes_to_plain(self._learnt())
-        return {"kind": _KIND, "smooth": self.smooth, "attributes": self._width, "nodes": nodes}
+        nodes = nodes_to_plain(self._fitted_root())
+        return {"kind": _FORMAT, "smooth": self.smooth, "attributes": self._width, "nodes": nodes}
 
     @classmethod
     def from_plain(cls, plain: JsonValue, *, source: str = "the model tree") -> "ModelTree":
         """The tree that `to_plain` wrote; `source` names it in the error where it cannot be used."""
         try:
-            if plain["kind"] != _KIND:
-                raise ValueError(f"its kind is {str(plain['kind'])[:40]!r}, not {_KIND!r}")
+            if plain["kind"] != _FORMAT:
+                raise ValueError(f"its kind is {str(plain['kind'])[:40]!r}, not {_FORMAT!r}")
             if not isinstance(plain["smooth"], bool):
                 raise ValueError("smooth is neither true nor false")
-            width = whole(plain["attributes"], 1, MAX_CELLS)
+            width = checked_integer(plain["attributes"], 1, MAX_CELLS)
             if len(plain["nodes"]) * width > MAX_CELLS:
                 raise ValueError(f"nodes times attributes are more than {MAX_CELLS}")
             root = nodes_from_plain(plain["nodes"], width)
@@ -180,15 +180,15 @@ class ModelTree:
             problem = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise CollectionError(f"cannot use {source}: {problem}; delete it to have it trained again") from None
         tree = cls(smooth=plain["smooth"])
-        tree._set(root, width)
+        tree._set_tree(root, width)
         return tree
 
-    def _set(self, root: TreeNode, width: int) -> None:
+    def _set_tree(self, root: TreeNode, width: int) -> None:
         """Keep the nodes as tables in depth-first order: a left child follows its parent."""
         self._root, self._width = root, width
         nodes = list(depth_first(root))
         self._tests = _tests(nodes)
-        self._lines = self._final_lines(nodes)
+        self._lines = self._smoothed_lines(nodes)
         self._attributes = np.array([test[0] if test else -1 for test in self._tests], dtype=np.intp)
         self._cuts = np.array([test[1] if test else 0.0 for test in self._tests])
         self._rights = np.array([test[2] if test else 0 for test in self._tests], dtype=np.intp)
@@ -198,29 +198,29 @@ class ModelTree:
             for attribute, weight in line.weights:
                 self._weights[number, attribute] = weight
 
-    def _final_lines(self, nodes: list[TreeNode]) -> list[Line]:
+    def _smoothed_lines(self, nodes: list[TreeNode]) -> list[Line]:
         """The linear model of each node with smoothing applied: a mixture of linear models is one."""
         lines = [node.line for node in nodes]
         if not self.smooth:
             return lines
-        chain: list[tuple[TreeNode, ...]] = [()] * len(nodes)  # ancestors, the nearest first
+        ancestors: list[tuple[TreeNode, ...]] = [()] * len(nodes)  # ancestors, the nearest first
         for number, node in enumerate(nodes):
             if (test := self._tests[number]) is not None:
-                chain[number + 1] = chain[test[2]] = (node, *chain[number])
+                ancestors[number + 1] = ancestors[test[2]] = (node, *ancestors[number])
                 continue
             below = node.rows
-            for above in chain[number]:
+            for above in ancestors[number]:
                 lines[number] = _mixture(lines[number], below / (below + SMOOTHING), above.line)
                 below = above.rows
         return lines
 
-    def _learnt(self) -> TreeNode:
+    def _fitted_root(self) -> TreeNode:
         if self._root is None:
             raise ValueError("the tree has learnt nothing yet; fit it first")
         return self._root
 
     def _check_width(self, width: int) -> None:
-        self._learnt()
+        self._fitted_root()
         if width != self._width:
             raise ValueError(f"the tree knows {self._width} attributes, not {width}")
 
@@ -228,11 +228,11 @@ class ModelTree:
 def _tests(nodes: list[TreeNode]) -> list[tuple[int, float, int] | None]:
     """Attribute, cut and number of the right child of each node; None at a leaf."""
     tests: list[tuple[int, float, int] | None] = [None] * len(nodes)
-    half_done: list[int] = []  # nodes whose right child is still to come
+    awaiting_right: list[int] = []  # nodes whose right child comes later
     for number, node in enumerate(nodes):
         if node.split is not None:
-            half_done.append(number)
-        elif half_done and (split := nodes[parent := half_done.pop()].split) is not None:
+            awaiting_right.append(number)
+        elif awaiting_right and (split := nodes[parent := awaiting_right.pop()].split) is not None:
             tests[parent] = split.attribute, split.cut, number + 1  # what follows a leaf is a right child
     return tests
 
@@ -300,14 +300,14 @@ def _read(nodes: Iterator[JsonValue], attributes: int, depth: int) -> TreeNode:
         raise ValueError("a node is missing")
     if depth > MAX_DEPTH:
         raise ValueError(f"it is deeper than {MAX_DEPTH} levels")
-    rows = whole(plain["rows"], 1, 1 << 53)
-    weights = tuple((whole(which, 0, attributes - 1), _number(weight)) for which, weight in plain["weights"])
+    rows = checked_integer(plain["rows"], 1, 1 << 53)
+    weights = tuple((checked_integer(which, 0, attributes - 1), _number(weight)) for which, weight in plain["weights"])
     if len({which for which, _ in weights}) != len(weights):
         raise ValueError("an attribute has two weights")
     line = Line(_number(plain["intercept"]), weights)
     if "cut" not in plain and "attribute" not in plain:
         return TreeNode(rows, line)
-    attribute, cut = whole(plain["attribute"], 0, attributes - 1), _number(plain["cut"])
+    attribute, cut = checked_integer(plain["attribute"], 0, attributes - 1), _number(plain["cut"])
     left = _read(nodes, attributes, depth + 1)
     right = _read(nodes, attributes, depth + 1)
     if left.rows + right.rows != rows:
@@ -315,7 +315,7 @@ def _read(nodes: Iterator[JsonValue], attributes: int, depth: int) -> TreeNode:
     return TreeNode(rows, line, Split(attribute, cut, left, right))
 
 
-def whole(value: JsonValue, minimum: int, maximum: int) -> int:
+def checked_integer(value: JsonValue, minimum: int, maximum: int) -> int:
     """A saved value that is an integer from `minimum` to `maximum`; else ValueError."""
     if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
         raise ValueError(f"{str(value)[:40]!r} is no whole number from {minimum} to {maximum}")
@@ -333,31 +333,32 @@ def grow(columns: Floats, target: Floats) -> TreeNode:
     return _grow(columns, target, float(target.std()), np.arange(len(target))).node
 
 
-def _grow(columns: Floats, target: Floats, spread: float, rows: NDArray[np.intp]) -> _Grown:
-    here, wanted = columns[:, rows], target[rows]
+def _grow(columns: Floats, target: Floats, deviation: float, rows: NDArray[np.intp]) -> _Subtree:
+    """The pruned subtree for some rows; `deviation` is the standard deviation of all targets."""
+    values, targets = columns[:, rows], target[rows]
     best = None
-    if len(rows) >= MIN_SPLIT_ROWS and float(wanted.std()) >= MIN_SPREAD * spread > 0.0:
-        best = best_split(here, wanted)
+    if len(rows) >= MIN_SPLIT_ROWS and float(targets.std()) >= MIN_SPREAD * deviation > 0.0:
+        best = best_split(values, targets)
     if best is None:
-        mean = float(wanted.mean())
-        return _Grown(TreeNode(len(rows), Line(mean)), 1, float(np.square(wanted - mean).sum()), frozenset())
+        mean = float(targets.mean())
+        return _Subtree(TreeNode(len(rows), Line(mean)), 1, float(np.square(targets - mean).sum()), frozenset())
     attribute, cut = best
-    goes_left = here[attribute] <= cut
-    left = _grow(columns, target, spread, rows[goes_left])
-    right = _grow(columns, target, spread, rows[~goes_left])
+    goes_left = values[attribute] <= cut
+    left = _grow(columns, target, deviation, rows[goes_left])
+    right = _grow(columns, target, deviation, rows[~goes_left])
     tested = left.tested | right.tested | {attribute}
-    line = fit_line(here, wanted, sorted(tested))
-    alone = _Grown(
-        TreeNode(len(rows), line), len(line.weights) + 1, float(np.square(wanted - line.of(here)).sum()), tested
+    line = fit_line(values, targets, sorted(tested))
+    as_leaf = _Subtree(
+        TreeNode(len(rows), line), len(line.weights) + 1, float(np.square(targets - line.of(values)).sum()), tested
     )
     split = Split(attribute, cut, left.node, right.node)
     parameters = left.parameters + right.parameters + 1
-    whole = _Grown(TreeNode(len(rows), line, split), parameters, left.error + right.error, tested)
-    expected = _expected_error(alone)
-    return alone if expected <= _expected_error(whole) or expected < MIN_ERROR * spread else whole
+    as_split = _Subtree(TreeNode(len(rows), line, split), parameters, left.error + right.error, tested)
+    expected = _expected_error(as_leaf)
+    return as_leaf if expected <= _expected_error(as_split) or expected < MIN_ERROR * deviation else as_split
 
 
-def _expected_error(grown: _Grown) -> float:
+def _expected_error(grown: _Subtree) -> float:
     """The error expected on unseen rows: rmse * (rows + 2 * parameters) / (rows - parameters)."""
     rows, parameters = grown.node.rows, grown.parameters
     error = sqrt(grown.error / rows)
@@ -382,20 +383,20 @@ def best_split(columns: Floats, target: Floats) -> tuple[int, float] | None:
     before, after = values[:, minimum : rows - minimum - 1], values[:, minimum + 1 : rows - minimum]
     can_cut = after > before
     gains = np.where(can_cut, _gains(target[order], minimum), -np.inf)
-    places = gains.argmax(axis=1)
+    best_cuts = gains.argmax(axis=1)
     best, best_gain = -1, -np.inf
-    for attribute, gain in enumerate(gains[np.arange(len(gains)), places].tolist()):
+    for attribute, gain in enumerate(gains[np.arange(len(gains)), best_cuts].tolist()):
         if gain > best_gain + MIN_GAIN_MARGIN:
             best, best_gain = attribute, gain
     if best < 0:
         return None
-    low, high = float(before[best, places[best]]), float(after[best, places[best]])
+    low, high = float(before[best, best_cuts[best]]), float(after[best, best_cuts[best]])
     middle = (low + high) / 2
     return best, middle if middle < high else low
 
 
 def _gains(targets: Floats, minimum: int) -> Floats:
-    """The gains with least + 1, least + 2, … rows on the left, for the targets in the order of each attribute.
+    """The gains with minimum + 1, minimum + 2, … rows on the left, for the targets in the order of each attribute.
 
     If one part is constant, rounding breaks ties (the fifth root of a variance of 1e-16 is 6e-4), so the sums are in
     the order that gives the same results as Weka.
@@ -407,11 +408,11 @@ def _gains(targets: Floats, minimum: int) -> Floats:
     until = rows - minimum - 1
     sums, squared = (np.add.accumulate(each, axis=1) for each in (targets, squares))
     rest, rest_squared = (_suffix_sums(each, minimum)[:, 1 : until - minimum + 1] for each in (targets, squares))
-    whole = _spread(sums[:, -1:], squared[:, -1:], np.array([float(rows)]))
+    all_rows = _fifth_root_of_variance(sums[:, -1:], squared[:, -1:], np.array([float(rows)]))
     gains: Floats = (
-        whole
-        - left / rows * _spread(sums[:, minimum:until], squared[:, minimum:until], left)
-        - right / rows * _spread(rest, rest_squared, right)
+        all_rows
+        - left / rows * _fifth_root_of_variance(sums[:, minimum:until], squared[:, minimum:until], left)
+        - right / rows * _fifth_root_of_variance(rest, rest_squared, right)
     )
     return gains
 
@@ -422,8 +423,8 @@ def _suffix_sums(values: Floats, minimum: int) -> Floats:
     return np.subtract.accumulate(np.concatenate((total, values[:, minimum:]), axis=1), axis=1)
 
 
-def _spread(sums: Floats, squared: Floats, counts: Floats) -> Floats:
-    """The fifth root of the variance."""
+def _fifth_root_of_variance(sums: Floats, squared: Floats, counts: Floats) -> Floats:
+    """The fifth root of the variance, from the sums of values and of squares, and the numbers of values."""
     spread: Floats = (np.abs(counts * squared - sums * sums) / (counts * counts)) ** 0.2
     return spread
 
@@ -444,51 +445,56 @@ def fit_line(columns: Floats, target: Floats, attributes: list[int]) -> Line:
     if not varying.all():
         attributes = [attribute for attribute, varies in zip(attributes, varying.tolist(), strict=True) if varies]
         taken, means, deviations = taken[varying], means[varying], deviations[varying]
-    middle = float(target.mean())
-    problem = _Problem(taken / deviations[:, None], target - middle)
+    mean = float(target.mean())
+    equations = _NormalEquations(taken / deviations[:, None], target - mean)
     chosen = list(range(len(attributes)))
-    weights = problem.solve(chosen)
-    deviation = float(np.sqrt(problem.target @ problem.target / max(1, rows - 1)))
+    weights = equations.solve(chosen)
+    deviation = float(np.sqrt(equations.target @ equations.target / max(1, rows - 1)))
     while chosen and float(np.abs(weights).max()) > MAX_STANDARDISED_WEIGHT * deviation:
         del chosen[int(np.abs(weights).argmax())]
-        weights = problem.solve(chosen)
-    chosen, weights = problem.simplify(chosen, weights)
+        weights = equations.solve(chosen)
+    chosen, weights = equations.simplify(chosen, weights)
     slopes = weights / deviations[chosen]
     return Line(
-        middle - float(slopes @ means[chosen]),
-        tuple((attributes[place], slope) for place, slope in zip(chosen, slopes.tolist(), strict=True)),
+        mean - float(slopes @ means[chosen]),
+        tuple((attributes[index], slope) for index, slope in zip(chosen, slopes.tolist(), strict=True)),
     )
 
 
-class _Problem:
+class _NormalEquations:
     """The normal equations of standardised attributes, one per row, and a centred target."""
 
     def __init__(self, attributes: Floats, target: Floats):
         self._attributes = attributes
         self.target = target
         self._products = attributes @ attributes.T
-        self._goal = attributes @ target
+        self._target_products = attributes @ target
 
     def solve(self, chosen: list[int]) -> Floats:
+        """The weights of the chosen attributes."""
         products = self._products[chosen][:, chosen]
         products.flat[:: len(chosen) + 1] += RIDGE
-        weights: Floats = np.linalg.solve(products, self._goal[chosen]).astype(np.float64, copy=False)
+        weights: Floats = np.linalg.solve(products, self._target_products[chosen]).astype(np.float64, copy=False)
         return weights
 
     def error(self, chosen: list[int], weights: Floats) -> float:
-        misses = self.target - weights @ self._attributes[chosen]
-        return float(misses @ misses)
+        """The sum of squared errors with these weights."""
+        residuals = self.target - weights @ self._attributes[chosen]
+        return float(residuals @ residuals)
 
     def simplify(self, chosen: list[int], weights: Floats) -> tuple[list[int], Floats]:
-        full = self.error(chosen, weights)
-        free = len(self.target) - len(chosen) - 1
-        criterion = free + 2.0 * (len(chosen) + 1)
-        while chosen and full > 0.0:
+        """Drops the attribute of the smallest weight as long as Akaike's criterion falls."""
+        full_error = self.error(chosen, weights)
+        degrees_of_freedom = len(self.target) - len(chosen) - 1
+        criterion = degrees_of_freedom + 2.0 * (len(chosen) + 1)
+        while chosen and full_error > 0.0:
             weakest = int(np.abs(weights).argmin())
             fewer = chosen[:weakest] + chosen[weakest + 1 :]
-            lighter = self.solve(fewer)
-            reached = self.error(fewer, lighter) / full * free + 2.0 * (len(fewer) + 1)
-            if not reached < criterion:
+            fewer_weights = self.solve(fewer)
+            fewer_criterion = self.error(fewer, fewer_weights) / full_error * degrees_of_freedom + 2.0 * (
+                len(fewer) + 1
+            )
+            if not fewer_criterion < criterion:
                 break
-            chosen, weights, criterion = fewer, lighter, reached
+            chosen, weights, criterion = fewer, fewer_weights, fewer_criterion
         return chosen, weights

@@ -24,26 +24,27 @@ from lycosa.vocabulary.text import visible, whole_number
 from lycosa.vocabulary.urls import normalise
 
 from .authority import (
+    BUCKETS,
     MAX_RANK,
-    PAGES,
+    PAGE_LIST,
     SOURCES,
-    TEMPORARY,
-    Codes,
+    TEMPORARY_PREFIX,
     Keys,
+    RankCodes,
     RowBuckets,
     SourceFacts,
-    code_of,
     key_of_name,
     key_of_page,
+    rank_code,
     rewrite,
 )
 
-TOP = 10_000_000  # best rows of a list that are kept
+MAX_KEPT_ROWS = 10_000_000  # best rows of a list that are kept
 MAX_LINE = 10_000  # bytes
 _BATCH = 65_536  # rows
-_MAX_TUPLE = 100_000  # bytes of one row of a dump
+_MAX_TUPLE = 100_000  # bytes of one row of an SQL dump
 _NAME = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
-_KNOWN = (
+_KNOWN_LISTS = (
     "Common Crawl domain and host ranks, Majestic Million, Tranco, CrUX, Open PageRank, Wikipedia's externallinks.sql, "
     "or lines of domain,rank with such a header"
 )
@@ -52,23 +53,27 @@ Progress = Callable[[int], None]  # rows read
 
 
 class ImportedList(Struct, frozen=True):
+    """The result of an import."""
+
     facts: SourceFacts
     passed_over: int  # rows without a host or rank
 
 
 class _Columns(NamedTuple):
-    """The columns of a list."""
+    """The format of a list."""
 
-    source: str
+    source: str  # of SOURCES
     separator: str
-    name: int
-    rank: int
+    name: int  # index of the column with the host or domain
+    rank: int  # index of the column with the rank
     has_header: bool = True
     is_reversed: bool = False  # com.example.www
     is_origin: bool = False  # https://www.example.com
 
 
-def import_list(path: Path, table: Path, *, top: int = TOP, progress: Progress = lambda rows: None) -> ImportedList:
+def import_list(
+    path: Path, table: Path, *, top: int = MAX_KEPT_ROWS, progress: Progress = lambda rows: None
+) -> ImportedList:
     """Imports a list into the table, replacing an earlier version of it; the format is detected."""
     start = _first_lines(path)
     if "externallinks" in "\n".join(start) and any(line.startswith(("-- ", "/*", "CREATE", "DROP")) for line in start):
@@ -93,7 +98,7 @@ def import_list(path: Path, table: Path, *, top: int = TOP, progress: Progress =
                 continue
             name, rank = found
             keys.append(key_of_name(name) | source)
-            codes.append(code_of(rank))
+            codes.append(rank_code(rank))
             rows, last = rows + 1, max(last, min(rank, MAX_RANK))
             if len(keys) == _BATCH:
                 _add(buckets, keys, codes)
@@ -102,7 +107,7 @@ def import_list(path: Path, table: Path, *, top: int = TOP, progress: Progress =
                 break
         _add(buckets, keys, codes)
         if not rows:
-            raise UsageError(f"{path}: no line has a host and a rank; give one of: {_KNOWN}")
+            raise UsageError(f"{path}: no line has a host and a rank; give one of: {_KNOWN_LISTS}")
         return SourceFacts(columns.source, path.name[:200], rows, last, time.time())
 
     facts = rewrite(table, columns.source, fill)
@@ -118,22 +123,22 @@ def _add(buckets: RowBuckets, keys: list[int], codes: list[int]) -> None:
 
 
 def _recognised(path: Path, start: list[str]) -> _Columns:
-    """The kind of list, by its header or first lines."""
+    """The format of a list, recognised by its header or first lines."""
     first = start[0] if start else ""
-    named = [field.strip().strip('"#').lower() for field in re.split("[\t,]", first)]
-    if "harmonicc_pos" in named and "host_rev" in named:
-        is_of_domains = "n_hosts" in named or "domain" in path.name.lower()
+    header = [field.strip().strip('"#').lower() for field in re.split("[\t,]", first)]
+    if "harmonicc_pos" in header and "host_rev" in header:
+        is_of_domains = "n_hosts" in header or "domain" in path.name.lower()
         source = "Common Crawl domains" if is_of_domains else "Common Crawl hosts"
-        return _Columns(source, "\t", named.index("host_rev"), named.index("harmonicc_pos"), is_reversed=True)
-    if "globalrank" in named and "domain" in named:
-        return _Columns("Majestic Million", ",", named.index("domain"), named.index("globalrank"))
-    if "open page rank" in named and "domain" in named and "rank" in named:
-        return _Columns("Open PageRank", ",", named.index("domain"), named.index("rank"))
-    if named == ["origin", "rank"]:
+        return _Columns(source, "\t", header.index("host_rev"), header.index("harmonicc_pos"), is_reversed=True)
+    if "globalrank" in header and "domain" in header:
+        return _Columns("Majestic Million", ",", header.index("domain"), header.index("globalrank"))
+    if "open page rank" in header and "domain" in header and "rank" in header:
+        return _Columns("Open PageRank", ",", header.index("domain"), header.index("rank"))
+    if header == ["origin", "rank"]:
         return _Columns("CrUX", ",", 0, 1, is_origin=True)
-    if "domain" in named and "rank" in named:
+    if "domain" in header and "rank" in header:
         separator = "\t" if "\t" in first else ","
-        return _Columns("ranked domains", separator, named.index("domain"), named.index("rank"))
+        return _Columns("ranked domains", separator, header.index("domain"), header.index("rank"))
     rows = [[field.strip().strip('"') for field in re.split("[\t,]", line)] for line in start[:3]]
     separator = "\t" if "\t" in first else ","
     if rows and all(len(row) == 2 for row in rows):
@@ -141,7 +146,9 @@ def _recognised(path: Path, start: list[str]) -> _Columns:
             return _Columns("Tranco", separator, 1, 0, has_header=False)
         if [row[1] for row in rows] == [str(number) for number in range(1, len(rows) + 1)]:
             return _Columns("ranked domains", separator, 0, 1, has_header=False)
-    raise UsageError(f"{path}:1: not a list of ranks that is known: {visible(first, 80)!r}; give one of: {_KNOWN}")
+    raise UsageError(
+        f"{path}:1: not a list of ranks that is known: {visible(first, 80)!r}; give one of: {_KNOWN_LISTS}"
+    )
 
 
 def _row(line: str, columns: _Columns) -> tuple[str, int] | None:
@@ -184,16 +191,16 @@ _ESCAPED = re.compile(rb"\\(.)")
 
 def _import_dump(path: Path, table: Path, *, top: int, progress: Progress) -> ImportedList:
     """Counts the pages of Wikipedia that link to each URL, and ranks the URLs by it."""
-    source = SOURCES.index(PAGES)
+    source = SOURCES.index(PAGE_LIST)
     passed_over = 0
 
     def fill(buckets: RowBuckets) -> SourceFacts:
         nonlocal passed_over
-        with TemporaryDirectory(prefix=TEMPORARY, dir=table.parent) as temporary:
+        with TemporaryDirectory(prefix=TEMPORARY_PREFIX, dir=table.parent) as temporary:
             links = RowBuckets(Path(temporary))
             rows, batch = 0, list[int]()
-            for domain, path_in_site in _dumped_links(path):
-                url = _url_of(domain, path_in_site)
+            for domain, url_path in _dumped_links(path):
+                url = _url_of(domain, url_path)
                 if url is None:
                     passed_over += 1
                     continue
@@ -215,21 +222,21 @@ def _import_dump(path: Path, table: Path, *, top: int, progress: Progress) -> Im
 
 def _ranked(links: RowBuckets, buckets: RowBuckets, source: int, top: int, name: str) -> SourceFacts:
     """Ranks URLs by the number of linking pages: 1 + the number of URLs with a higher count."""
-    counted: dict[int, int] = {}  # how many URLs have so many links
-    for number in range(64):
+    urls_by_count: dict[int, int] = {}  # number of URLs by the number of pages that link to them
+    for number in range(BUCKETS):
         _, counts = np.unique(links.rows(number)["key"], return_counts=True)
         for count, urls in zip(*(each.tolist() for each in np.unique(counts, return_counts=True)), strict=True):
-            counted[count] = counted.get(count, 0) + urls
+            urls_by_count[count] = urls_by_count.get(count, 0) + urls
     ranks, rank = dict[int, int](), 1
-    for count in sorted(counted, reverse=True):
-        if rank > 1 and rank - 1 + counted[count] > top:
+    for count in sorted(urls_by_count, reverse=True):
+        if rank > 1 and rank - 1 + urls_by_count[count] > top:
             break
-        ranks[count], rank = rank, rank + counted[count]
-    codes = {count: code_of(each) for count, each in ranks.items()}
-    for number in range(64):
+        ranks[count], rank = rank, rank + urls_by_count[count]
+    codes = {count: rank_code(each) for count, each in ranks.items()}
+    for number in range(BUCKETS):
         keys, counts = np.unique(links.rows(number)["key"], return_counts=True)
         chosen: Keys = keys[np.isin(counts, list(ranks))] | np.uint64(source)
-        found: Codes = np.array([codes[count] for count in counts.tolist() if count in codes], np.uint16)
+        found: RankCodes = np.array([codes[count] for count in counts.tolist() if count in codes], np.uint16)
         if len(chosen):
             buckets.add(chosen, found)
     return SourceFacts(SOURCES[source], name, rank - 1, max(ranks.values()), time.time())

@@ -46,9 +46,9 @@ class BaseStrategy(ABC):
     """
 
     name: str
-    scale: Literal["unit", "order"] = "unit"
-    exhaustive: bool = True
-    uses_standing: bool = False
+    scale: Literal["unit", "order"] = "unit"  # priorities are from 0 to 1, or only their order is meaningful
+    exhaustive: bool = True  # whether it eventually proposes every reachable URL
+    uses_standing: bool = False  # whether visits must have the standing of their pages
     needs: ClassVar[frozenset[str]] = frozenset()  # of "log" and "map", the guides that it requires
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
@@ -110,14 +110,15 @@ def clamped(value: float | None) -> float:
 
 
 def checked_share(name: str, value: float) -> float:
-    """Checks that an option is between 0 and 1."""
+    """Checks that an option is between 0 and 1; UsageError if not."""
     if not 0.0 <= value <= 1.0:
         raise UsageError(f"{name} must lie between 0 and 1, not {value:g}")
     return float(value)
 
 
 def checked_number(name: str, value: Number, minimum: Number, maximum: float = 1e9) -> Number:
-    """Checks that an option is a number within bounds, so that a mistake cannot use up memory or time."""
+    """Checks that an option is a number within bounds, so that a mistake cannot use up memory or time; UsageError if
+    not."""
     if not minimum <= value <= maximum:
         raise UsageError(f"{name} must be a number from {minimum:g} to {maximum:,.0f}, not {value:g}")
     return value
@@ -149,5 +150,5 @@ def packed(array: NDArray[Any]) -> JsonValue:
 
 
 def unpacked(plain: JsonValue) -> NDArray[Any]:
-    kind, shape, text = plain
-    return np.frombuffer(base64.b64decode(text), dtype=kind).reshape(shape).copy()
+    dtype, shape, text = plain
+    return np.frombuffer(base64.b64decode(text), dtype=dtype).reshape(shape).copy()

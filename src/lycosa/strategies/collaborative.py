@@ -12,32 +12,32 @@ from lycosa.vocabulary.records import Candidate, JsonValue, Skip, SkipReason, Ur
 
 from .base import BaseStrategy, checked_number
 from .interest import logistic
-from .linkage import WEIGHTS, LinkageEvidence, LinkEvidence, linked_candidate
+from .linkage import NEUTRAL_PRIORITY, WEIGHTS, LinkageEvidence, UrlEvidence, linked_candidate
 from .log_evidence import EvidenceOptions, LogEvidence, compressed, decompressed
 from .url_sets import WaitingUrls
 
 Ids = NDArray[np.int64]
 
-UNKNOWN = 0.5  # priority without evidence: a ratio of 1
-_LEVEL_WIDTH = 0.25  # of the log ratio; a page is offered again when its level changes
+_LEVEL_WIDTH = 0.25  # level = floor(log ratio / width); a page is offered again when its level changes
 _FULL_UPDATE_FACTOR = 25  # after a full update of the evidence, so many times more pages are offered
-_MIN_LEVEL, _MAX_LEVEL = -120, 120  # levels
+_MIN_LEVEL, _MAX_LEVEL = -120, 120
 _NOT_OFFERED, _DONE = -128, 127  # instead of a level: not offered yet; visited or rejected
 _SKIPS_OF_ONE_LINK = (SkipReason.NOFOLLOW, SkipReason.UNFOLLOWED)
 _NO_IDS: Ids = np.empty(0, np.int64)
 
 
 class Offer(Struct, frozen=True, gc=False):
-    """A page of the log with the evidence of its readers."""
+    """A page of the log with its interest ratio by `LogEvidence`."""
 
-    number: int
+    page_id: int
     url: Url
     log_ratio: float
-    factors: Mapping[str, JsonValue]  # the ratio by kind of evidence, for `because`
+    factors: Mapping[str, JsonValue]  # the ratio by factor, for `because`
 
 
 class LogOffers:
-    """Which pages of a log are not offered yet, offered at some level, or done.
+    """Which pages of a log are not offered yet, offered at some level, or done. URLs that are not in the log are
+    called unread.
 
     max_offers: limit of pages offered, or offered again, after one visit: those whose ratios changed most. After a full
     update of the evidence, 25 times as many.
@@ -66,35 +66,35 @@ class LogOffers:
         self._draw_order = _random_order(access_log, checked_number("seed", seed, 0, 2**63))
         self._next_draw = 0
         self.waiting = 0  # offered and not done
-        self._unread = WaitingUrls()
+        self._waiting_unread = WaitingUrls()
 
     def start(self, seeds: Sequence[Url]) -> list[Candidate]:
         """The seeds, with the priority of pages without evidence, and pages drawn at random if there are few seeds."""
         self.offer_urls(seeds)
-        self.expect_unread(seed for seed in seeds if self.number_of(seed) is None)
-        return [*(Candidate(seed, UNKNOWN, because={"seed": True}) for seed in seeds), *self.draw_candidates()]
+        self.add_unread(seed for seed in seeds if self.id_of(seed) is None)
+        return [*(Candidate(seed, NEUTRAL_PRIORITY, because={"seed": True}) for seed in seeds), *self.draw_candidates()]
 
-    def expect_unread(self, urls: Iterable[Url]) -> None:
-        """Records that URLs that are not in the log wait."""
+    def add_unread(self, urls: Iterable[Url]) -> None:
+        """Adds waiting URLs that are not in the log."""
         for url in urls:
-            self._unread.add(url)
+            self._waiting_unread.add(url)
 
-    def number_of(self, url: Url) -> int | None:
-        """The number of a page in the log."""
+    def id_of(self, url: Url) -> int | None:
+        """The id of a page in the log; None if it is not in it."""
         return self._access_log.id_of(url)
 
     def learn(self, event: Visit | Skip) -> None:
         """Records that the page of an event no longer waits."""
-        self._unread.drop(event.candidate.url)
-        number = self.number_of(event.candidate.url)
-        if number is None or (isinstance(event, Skip) and event.reason in _SKIPS_OF_ONE_LINK):
+        self._waiting_unread.drop(event.candidate.url)
+        page_id = self.id_of(event.candidate.url)
+        if page_id is None or (isinstance(event, Skip) and event.reason in _SKIPS_OF_ONE_LINK):
             return  # it may be reached by another link, or by the log itself
-        level = self._levels[number]
+        level = self._levels[page_id]
         self.waiting -= _NOT_OFFERED < level < _DONE
-        self._levels[number] = _NOT_OFFERED if is_evicted(event) and level != _DONE else _DONE
+        self._levels[page_id] = _NOT_OFFERED if is_evicted(event) and level != _DONE else _DONE
 
-    def is_waiting(self, number: int | None) -> bool:
-        return number is not None and bool(_NOT_OFFERED < self._levels[number] < _DONE)
+    def is_waiting(self, page_id: int | None) -> bool:
+        return page_id is not None and bool(_NOT_OFFERED < self._levels[page_id] < _DONE)
 
     def offer(self, ids: Ids) -> list[Offer]:
         """Offers of these pages by the present evidence, without those that are done."""
@@ -102,18 +102,18 @@ class LogOffers:
         logs = self._evidence.log_ratios(ids)
         self.waiting += int(np.count_nonzero(self._levels[ids] == _NOT_OFFERED))
         self._levels[ids] = _level(logs)
-        urls, known = self._access_log.urls, self._evidence.explain(ids)
-        offers = zip(ids.tolist(), logs.tolist(), known, strict=True)
-        return [Offer(number, urls[number], log, parts) for number, log, parts in offers]
+        urls = self._access_log.urls
+        offers = zip(ids.tolist(), logs.tolist(), self._evidence.explain(ids), strict=True)
+        return [Offer(page_id, urls[page_id], log, factors) for page_id, log, factors in offers]
 
     def offer_urls(self, urls: Iterable[Url]) -> list[Offer]:
         """Offers of the URLs that are in the log."""
-        return self.offer(self.numbers_of(urls))
+        return self.offer(self.ids_of(urls))
 
-    def numbers_of(self, urls: Iterable[Url]) -> Ids:
-        """The distinct numbers of the URLs that are in the log."""
-        numbers = {number for url in urls if (number := self.number_of(url)) is not None}
-        return np.array(sorted(numbers), np.int64)
+    def ids_of(self, urls: Iterable[Url]) -> Ids:
+        """The distinct ids of the URLs that are in the log, sorted."""
+        ids = {page_id for url in urls if (page_id := self.id_of(url)) is not None}
+        return np.array(sorted(ids), np.int64)
 
     def changed_pages(self) -> Ids:
         """The pages to offer after an event: new ones with a ratio above 1, and those whose level changed."""
@@ -128,19 +128,19 @@ class LogOffers:
         wanted = np.where(is_new, logs > 0.0, change != 0)
         chosen: Ids = ids[wanted]
         change = change[wanted]
-        max_offers = self._max_offers * (_FULL_UPDATE_FACTOR if self._evidence.is_full else 1)
+        max_offers = self._max_offers * (_FULL_UPDATE_FACTOR if self._evidence.is_full_update else 1)
         if len(chosen) > max_offers:
             chosen = chosen[np.sort(np.argsort(-np.abs(change), kind="stable")[:max_offers])]
         return chosen
 
-    def reserve(self, event: Visit | Skip) -> Ids:
-        """Pages for when links run out. If few pages wait after an event that changed the evidence: the best pages with
+    def reserve_pages(self, event: Visit | Skip) -> Ids:
+        """Pages for when links run out: if few pages wait after an event that changed the evidence, the best pages with
         a ratio of at least 1 that were read by users who also read a page that satisfies the predicate."""
         missing = self._ahead - self.waiting
-        says_something = self._evidence.is_full or self.number_of(event.candidate.url) is not None
-        if missing <= 0 or not says_something:
+        evidence_changed = self._evidence.is_full_update or self.id_of(event.candidate.url) is not None
+        if missing <= 0 or not evidence_changed:
             return _NO_IDS
-        ids = self._evidence.read_by_satisfied()
+        ids = self._evidence.read_with_satisfying()
         ids = ids[self._levels[ids] == _NOT_OFFERED]
         logs = self._evidence.log_ratios(ids)
         ids, logs = ids[logs >= 0.0], logs[logs >= 0.0]
@@ -148,7 +148,7 @@ class LogOffers:
 
     def draw_candidates(self) -> list[Candidate]:
         """Pages drawn at random if few URLs wait, in the log or not."""
-        drawn = self.draw(self.waiting + len(self._unread))
+        drawn = self.draw(self.waiting + len(self._waiting_unread))
         return [Candidate(each.url, logistic(each.log_ratio), because={"chance": True}) for each in drawn]
 
     def draw(self, waiting: int) -> list[Offer]:
@@ -157,19 +157,19 @@ class LogOffers:
         if self._min_candidates is not None and self._evidence.tally.pages >= self._min_candidates:
             return []
         while len(drawn) < missing and self._next_draw < len(self._draw_order):
-            number = int(self._draw_order[self._next_draw])
+            page_id = int(self._draw_order[self._next_draw])
             self._next_draw += 1
-            if self._levels[number] == _NOT_OFFERED:
-                drawn.append(number)
+            if self._levels[page_id] == _NOT_OFFERED:
+                drawn.append(page_id)
         return self.offer(np.array(drawn, np.int64))
 
     def state(self) -> JsonValue:
-        return {"levels": compressed(self._levels), "turn": self._next_draw, "unread": self._unread.state()}
+        return {"levels": compressed(self._levels), "turn": self._next_draw, "unread": self._waiting_unread.state()}
 
     def restore(self, state: JsonValue) -> None:
         self._levels = decompressed(state["levels"], np.int8, max_length=len(self._levels))
         self._next_draw = state["turn"]
-        self._unread = WaitingUrls(state.get("unread", ()))  # missing in states of earlier versions
+        self._waiting_unread = WaitingUrls(state.get("unread", ()))  # missing in states of earlier versions
         self.waiting = int(np.count_nonzero((self._levels > _NOT_OFFERED) & (self._levels < _DONE)))
 
 
@@ -186,8 +186,8 @@ def _level(logs: NDArray[np.float64]) -> NDArray[np.int64]:
 def _random_order(access_log: AccessLog, seed: int) -> Ids:
     """The pages in the order of their first access, when accesses are drawn at random without replacement."""
     accesses = np.bincount(access_log.walks, access_log.weights, len(access_log.urls))
-    clocks = np.random.default_rng(seed).exponential(size=len(accesses))
-    return np.argsort(clocks / np.maximum(accesses, 1e-300), kind="stable")
+    times = np.random.default_rng(seed).exponential(size=len(accesses))  # the first access is Exp(accesses)
+    return np.argsort(times / np.maximum(accesses, 1e-300), kind="stable")
 
 
 class Collaborative(BaseStrategy):
@@ -293,23 +293,22 @@ class Combined(BaseStrategy):
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         """The pages whose evidence, by the log or by links, changed."""
-        linked: dict[Url, LinkEvidence] = {}
+        linked: dict[Url, UrlEvidence] = {}
         read: list[int] = []
         found: list[Candidate] = []
-        for known in self.links.evidence_for(self.links.changed):
-            number = self._offers.number_of(known.url)
-            if known.lead.satisfying == 0 and not self._offers.is_waiting(number):
+        for evidence in self.links.evidence_for(self.links.changed):
+            page_id = self._offers.id_of(evidence.url)
+            if evidence.linked.satisfying == 0 and not self._offers.is_waiting(page_id):
                 continue
-            if number is None:
-                self._offers.expect_unread([known.url])
-                found.append(linked_candidate(known))
+            if page_id is None:
+                self._offers.add_unread([evidence.url])
+                found.append(linked_candidate(evidence))
             else:
-                linked[known.url] = known
-                read.append(number)
+                linked[evidence.url] = evidence
+                read.append(page_id)
         offers = self._offers.offer(np.union1d(self._offers.changed_pages(), np.array(read, np.int64)))
-        linked |= {
-            known.url: known for known in self.links.evidence_for(each.url for each in offers if each.url not in linked)
-        }
+        not_linked = [offer.url for offer in offers if offer.url not in linked]
+        linked |= {evidence.url: evidence for evidence in self.links.evidence_for(not_linked)}
         found += [_combined_candidate(offer, linked.get(offer.url)) for offer in offers]
         return found if is_evicted(event) else [*found, *self._offers.draw_candidates()]
 
@@ -329,11 +328,11 @@ class Combined(BaseStrategy):
         self._offers.restore(state["offers"])
 
 
-def _combined_candidate(offer: Offer, known: LinkEvidence | None) -> Candidate:
+def _combined_candidate(offer: Offer, by_links: UrlEvidence | None) -> Candidate:
     """A page of the log, ranked by the evidence of the log and, if there is any, of links."""
     because: Mapping[str, JsonValue] = {"readers": offer.factors}
-    if known is None:
+    if by_links is None:
         return Candidate(offer.url, logistic(offer.log_ratio), because=because, depth=1)
-    lead = known.lead
-    priority = logistic(offer.log_ratio + known.log_ratio)
-    return Candidate(offer.url, priority, lead.found_on, lead.anchor, {**known.ratios, **because}, lead.depth)
+    linked = by_links.linked
+    priority = logistic(offer.log_ratio + by_links.log_ratio)
+    return Candidate(offer.url, priority, linked.found_on, linked.anchor, {**by_links.ratios, **because}, linked.depth)

@@ -59,34 +59,37 @@ class Guided(BaseStrategy):
         self.evidence = LogEvidence(access_log, **evidence)
         self._offers = LogOffers(self.evidence, max_offers=most, ahead=ahead, min_candidates=min_candidates, seed=seed)
         self._linked: dict[int, Candidate] = {}  # waiting pages of the log, as offered by the inner strategy
-        self._draws = False
+        self._draws_at_random = False  # pages of the log, since there are no seeds
         self._drawn_pages: dict[int, None] = {}  # waiting pages of the log that were drawn at random
         self._reranked: set[Url] = (
             set()
         )  # URLs just ranked by the log: `merge` replaces their priority instead of merging it
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
-        self._draws |= not seeds
-        return [*self._guided(self.inner.start(seeds), _NO_IDS), *self._drawn()]
+        self._draws_at_random |= not seeds
+        return [*self._add_log_evidence(self.inner.start(seeds), _NO_IDS), *self._draw_candidates()]
 
     def learn(self, event: Visit | Skip) -> None:
         self.inner.learn(event)
-        number = self._offers.number_of(event.candidate.url)
+        page_id = self._offers.id_of(event.candidate.url)
         self._offers.learn(event)
-        if number is not None and not self._offers.is_waiting(number):
-            self._linked.pop(number, None)
-            self._drawn_pages.pop(number, None)
+        if page_id is not None and not self._offers.is_waiting(page_id):
+            self._linked.pop(page_id, None)
+            self._drawn_pages.pop(page_id, None)
         self.evidence.learn(event)
         if isinstance(event, Visit):
             self._reranked.clear()
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         if is_evicted(event):
-            return self._guided(self.inner.propose(event), _NO_IDS)
-        return [*self._guided(self.inner.propose(event), self._offers.reserve(event)), *self._drawn()]
+            return self._add_log_evidence(self.inner.propose(event), _NO_IDS)
+        return [
+            *self._add_log_evidence(self.inner.propose(event), self._offers.reserve_pages(event)),
+            *self._draw_candidates(),
+        ]
 
-    def _guided(self, candidates: Iterable[Candidate], in_reserve: Ids) -> list[Candidate]:
-        """Adds the evidence of the log to the candidates of the inner strategy, and adds pages of the log.
+    def _add_log_evidence(self, candidates: Iterable[Candidate], in_reserve: Ids) -> list[Candidate]:
+        """The candidates of the inner strategy, ranked by the evidence of the log too, and pages of the log.
 
         A page of the log is re-ranked when the inner strategy proposes it, when its evidence changed, or when it is
         taken from the reserve. Each is computed from the priority last given by the inner strategy, never from an
@@ -96,10 +99,10 @@ class Guided(BaseStrategy):
         if not len(self.evidence.access_log.urls):
             return found
         for candidate in found:
-            number = self._offers.number_of(candidate.url)
-            if number is not None:
-                self._link(number, candidate)
-        linked = self._offers.numbers_of(candidate.url for candidate in found)
+            page_id = self._offers.id_of(candidate.url)
+            if page_id is not None:
+                self._remember_linked(page_id, candidate)
+        linked = self._offers.ids_of(candidate.url for candidate in found)
         wanted = np.concatenate((linked, self._offers.changed_pages(), in_reserve))
         offers = self._offers.offer(np.unique(wanted))
         read = {offer.url: self._candidate(offer) for offer in offers}
@@ -108,18 +111,18 @@ class Guided(BaseStrategy):
             read.pop(candidate.url, None)
         return [*guided, *read.values()]
 
-    def _link(self, number: int, candidate: Candidate) -> None:
+    def _remember_linked(self, page_id: int, candidate: Candidate) -> None:
         """Remembers what the inner strategy offered for a page of the log, from which later re-rankings start."""
-        known = self._linked.get(number)
-        if known is not None:
-            merged = self.inner.merge(candidate.url, known.priority, candidate.priority)
-            if merged == known.priority:
+        before = self._linked.get(page_id)
+        if before is not None:
+            merged = self.inner.merge(candidate.url, before.priority, candidate.priority)
+            if merged == before.priority:
                 return
             candidate = replace(candidate, priority=merged)
-        self._linked[number] = candidate
+        self._linked[page_id] = candidate
 
     def _candidate(self, offer: Offer) -> Candidate:
-        linked = self._linked.get(offer.number)
+        linked = self._linked.get(offer.page_id)
         if linked is not None and offer.log_ratio == 0.0:
             return linked
         probability = _MIN_PROBABILITY if linked is None else linked.priority
@@ -132,11 +135,11 @@ class Guided(BaseStrategy):
             return Candidate(offer.url, priority, because=because, depth=1)
         return replace(linked, priority=priority, because={**linked.because, **because})
 
-    def _drawn(self) -> list[Candidate]:
-        if not self._draws:
+    def _draw_candidates(self) -> list[Candidate]:
+        if not self._draws_at_random:
             return []
         drawn = self._offers.draw(len(self._drawn_pages))
-        self._drawn_pages |= dict.fromkeys(offer.number for offer in drawn)
+        self._drawn_pages |= dict.fromkeys(offer.page_id for offer in drawn)
         tally = self.evidence.tally
         base_rate = tally.base_rate if tally.satisfying else 1.0  # without any satisfying page yet, they are the seeds
         return [
@@ -149,15 +152,15 @@ class Guided(BaseStrategy):
 
     def state(self) -> JsonValue:
         linked = [
-            [number, each.url, each.priority, each.found_on, each.anchor, dict(each.because), each.depth]
-            for number, each in self._linked.items()
+            [page_id, each.url, each.priority, each.found_on, each.anchor, dict(each.because), each.depth]
+            for page_id, each in self._linked.items()
         ]
         return {
             "inner": self.inner.state(),
             "evidence": self.evidence.state(),
             "offers": self._offers.state(),
             "linked": linked,
-            "draws": self._draws,
+            "draws": self._draws_at_random,
             "chances": list(self._drawn_pages),
         }
 
@@ -166,10 +169,10 @@ class Guided(BaseStrategy):
         self.evidence.restore(state["evidence"])
         self._offers.restore(state["offers"])
         self._linked = {
-            number: Candidate(url, priority, found_on, anchor, because, depth)
-            for number, url, priority, found_on, anchor, because, depth in state["linked"]
+            page_id: Candidate(url, priority, found_on, anchor, because, depth)
+            for page_id, url, priority, found_on, anchor, because, depth in state["linked"]
         }
-        self._draws = state["draws"]
+        self._draws_at_random = state["draws"]
         self._drawn_pages = dict.fromkeys(state["chances"])
 
 

@@ -18,8 +18,8 @@ from .base import BaseStrategy, checked_number, checked_share, random_state, res
 from .url_sets import SettledUrls
 
 Vector = NDArray[np.float64]
-_LOST_AFTER = 100  # revisits in a row, after which we check whether the agent can reach any new page
-_OWN_KEYWORDS = 20  # taken from an agent's first page if the topic is not given in words
+_MAX_REVISITS = 100  # in a row, after which we check whether the agent can reach any new page
+_MAX_OWN_KEYWORDS = 20  # taken from an agent's first page if the topic is not given in words
 
 
 def keywords_near(page: Page, links: Sequence[Link], keywords: Collection[str], *, near: int) -> dict[str, Vector]:
@@ -28,28 +28,28 @@ def keywords_near(page: Page, links: Sequence[Link], keywords: Collection[str], 
     The distance is counted in words from the first word of the link, which itself is at distance 1; words more than
     `near` words away do not count. A word counts as a keyword if it, or else its term in this page, is one.
     """
-    words, places_of_links = _words_and_places(page.text, links)
-    wanted = _keywords_among(list(set(words)), page, keywords)
-    places: dict[str, list[int]] = {}
-    for place, word in enumerate(words):
-        if word in wanted:
-            places.setdefault(wanted[word], []).append(place)
+    words, link_positions = _words_and_link_positions(page.text, links)
+    keyword_of = _keyword_of_words(list(set(words)), page, keywords)
+    positions_of: dict[str, list[int]] = {}
+    for position, word in enumerate(words):
+        if word in keyword_of:
+            positions_of.setdefault(keyword_of[word], []).append(position)
     offsets = np.arange(-near, near + 1)
     weights = 1.0 / (np.abs(offsets) + 1)
     found: dict[str, Vector] = {}
-    for keyword, at in places.items():
-        reached = (np.array(at)[:, None] + (offsets + near)).ravel()
-        at_words = np.bincount(reached, np.tile(weights, len(at)), len(words) + 2 * near + 1)
-        at_links = np.asarray(at_words[places_of_links + near], dtype=np.float64)
-        if at_links.any():
-            found[keyword] = at_links
+    for keyword, positions in positions_of.items():
+        near_positions = (np.array(positions)[:, None] + (offsets + near)).ravel()
+        word_sums = np.bincount(near_positions, np.tile(weights, len(positions)), len(words) + 2 * near + 1)
+        link_sums = np.asarray(word_sums[link_positions + near], dtype=np.float64)
+        if link_sums.any():
+            found[keyword] = link_sums
     return found
 
 
-def _words_and_places(text: str, links: Sequence[Link]) -> tuple[list[str], NDArray[np.intp]]:
+def _words_and_link_positions(text: str, links: Sequence[Link]) -> tuple[list[str], NDArray[np.intp]]:
     """All words of a text, and the index of the word at which each link begins."""
     words: list[str] = []
-    before: dict[int, int] = {}  # words before a place in the text
+    before: dict[int, int] = {}  # words before a position in the text
     start = 0
     for position in sorted({link.position for link in links}):
         words += tokens_of(text[start:position])
@@ -59,16 +59,16 @@ def _words_and_places(text: str, links: Sequence[Link]) -> tuple[list[str], NDAr
     return words, np.array([before[link.position] for link in links], dtype=np.intp)
 
 
-def _keywords_among(words: Sequence[str], page: Page, keywords: Collection[str]) -> dict[str, str]:
+def _keyword_of_words(words: Sequence[str], page: Page, keywords: Collection[str]) -> dict[str, str]:
     """The keyword for each word that is a keyword, or whose term in this page is one."""
-    of_codes = dict(zip(codes_of(keywords).tolist(), keywords, strict=True))
+    keyword_of_code = dict(zip(codes_of(keywords).tolist(), keywords, strict=True))
     found = {}
     for word, terms in zip(words, page.words.codes_of(words), strict=True):
         codes = terms.tolist()  # at most one
         if word in keywords:
             found[word] = word
-        elif codes and codes[0] in of_codes:
-            found[word] = of_codes[codes[0]]
+        elif codes and codes[0] in keyword_of_code:
+            found[word] = keyword_of_code[codes[0]]
     return found
 
 
@@ -82,7 +82,7 @@ class RememberedPage:
         self.inputs = np.array(list(columns.values())).reshape(len(columns), len(targets))  # keyword by link
 
     def near(self, link: int) -> dict[str, float]:
-        """The keywords near a link, by its number."""
+        """The keywords near the link of this number, with their inputs."""
         return {key: value for key, value in zip(self.keywords, self.inputs[:, link].tolist(), strict=True) if value}
 
     def state(self) -> JsonValue:
@@ -110,7 +110,7 @@ class _Choice(NamedTuple):
 class PageMemory:
     """The remembered pages, a least-recently-used cache.
 
-    limit: pages; those on which an agent stands are kept beyond it.
+    limit: pages; those on which an agent is are kept beyond it.
     """
 
     def __init__(self, limit: int):
@@ -281,11 +281,11 @@ class InfoSpiders(BaseStrategy):
         self._random = Random(seed)
         self._clock = 0.0
         self._seeds = 0
-        self._born = 0
+        self._last_agent_number = 0
         self._agents: dict[int, Agent] = {}
         self._memory = PageMemory(buffer)
         self._settled = SettledUrls()
-        self._wanted: list[Candidate] = []  # chosen by agents, not yet proposed
+        self._chosen: list[Candidate] = []  # chosen by agents, not yet proposed
 
     @property
     def cost(self) -> float:
@@ -311,8 +311,8 @@ class InfoSpiders(BaseStrategy):
         return candidates
 
     def _next_number(self) -> int:
-        self._born += 1
-        return self._born
+        self._last_agent_number += 1
+        return self._last_agent_number
 
     # ------------------------------------------------------------ events
 
@@ -349,15 +349,15 @@ class InfoSpiders(BaseStrategy):
     def _read(self, visit: Visit, page: Page, agents: Sequence[Agent]) -> None:
         """The first agent that waited for a page reads it; for the others this is a revisit."""
         url = visit.candidate.url
-        movers = list(agents[:1])
+        moving = list(agents[:1])
         for reader in agents[:1]:
             self._feed(reader, visit, page)
             if reader.energy >= self._theta and len(self._agents) < self._buffer:
                 child = reader.offspring(self._next_number(), page.terms, self._random)
                 self._agents[child.number] = child
-                movers.append(child)
+                moving.append(child)
         self._remember(visit, page)
-        for agent in movers:
+        for agent in moving:
             if agent.energy <= 0:
                 self._die(agent)
             else:
@@ -371,7 +371,7 @@ class InfoSpiders(BaseStrategy):
         terms, norm = page.terms, norm_of(page.terms)
         if not agent.weights and terms:
             by_frequency = sorted(terms.items(), key=lambda item: (-item[1], item[0]))
-            agent.adopt_keywords({term: float(count) for term, count in by_frequency[:_OWN_KEYWORDS]})
+            agent.adopt_keywords({term: float(count) for term, count in by_frequency[:_MAX_OWN_KEYWORDS]})
         similarity = agent.similarity(terms, norm)
         gain = visit.relevance
         if gain is None:
@@ -385,9 +385,9 @@ class InfoSpiders(BaseStrategy):
         links = visit.open_links()
         keywords = frozenset().union(*(agent.weights for agent in self._agents.values()))
         columns = keywords_near(page, links, keywords, near=self._near) if links else {}
-        surroundings = RememberedPage([link.target for link in links], visit.candidate.depth, columns)
+        remembered = RememberedPage([link.target for link in links], visit.candidate.depth, columns)
         occupied = {agent.page for agent in self._agents.values() if agent.page is not None}
-        self._memory.keep(visit.candidate.url, surroundings, occupied=occupied)
+        self._memory.keep(visit.candidate.url, remembered, occupied=occupied)
 
     def _revisit(self, agent: Agent, url: Url) -> None:
         agent.energy -= self._revisit_cost * self.cost
@@ -428,7 +428,7 @@ class InfoSpiders(BaseStrategy):
             target = recall(agent.page).targets[agent.link]
             if choice.is_new[drawn]:
                 agent.target = target
-                self._wanted.append(self._candidate(agent, agent.page, target))
+                self._chosen.append(self._candidate(agent, agent.page, target))
                 return
             agent.energy -= revisit_cost
             if agent.energy <= 0:
@@ -438,11 +438,11 @@ class InfoSpiders(BaseStrategy):
             if choices[target].links:
                 agent.page = target
             revisits += 1
-            if revisits == _LOST_AFTER and not self._leads_out(agent.page):
+            if revisits == _MAX_REVISITS and not self._can_reach_new_page(agent.page):
                 break  # it could only spend its energy without reaching a new page
         self._die(agent)
 
-    def _leads_out(self, page: Url) -> bool:
+    def _can_reach_new_page(self, page: Url) -> bool:
         """Whether a page not visited yet is reachable over remembered pages."""
         seen, reached = {page}, [page]
         while reached:
@@ -468,21 +468,21 @@ class InfoSpiders(BaseStrategy):
         return target in self._memory or target not in self._settled
 
     def _candidate(self, agent: Agent, page: Url, target: Url) -> Candidate:
-        surroundings = self._memory.recall(page)
-        estimate = float(agent.estimates(surroundings)[agent.link])
+        remembered = self._memory.recall(page)
+        estimate = float(agent.estimates(remembered)[agent.link])
         because = {"agent": agent.number, "estimate": round(estimate, 4), "energy": round(agent.energy, 4)}
-        return Candidate(target, -agent.turn, page, because=because, depth=surroundings.depth + 1)
+        return Candidate(target, -agent.turn, page, because=because, depth=remembered.depth + 1)
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
-        wanted, self._wanted = self._wanted, []
-        return wanted
+        chosen, self._chosen = self._chosen, []
+        return chosen
 
     def state(self) -> JsonValue:
         return {
             "chance": random_state(self._random),
             "clock": self._clock,
             "seeds": self._seeds,
-            "born": self._born,
+            "born": self._last_agent_number,
             "agents": [agent.state() for agent in self._agents.values()],
             "memory": self._memory.state(),
             "settled": self._settled.state(),
@@ -490,7 +490,7 @@ class InfoSpiders(BaseStrategy):
 
     def restore(self, state: JsonValue) -> None:
         restore_random(self._random, state["chance"])
-        self._clock, self._seeds, self._born = state["clock"], state["seeds"], state["born"]
+        self._clock, self._seeds, self._last_agent_number = state["clock"], state["seeds"], state["born"]
         self._agents = {plain["number"]: Agent(**plain) for plain in state["agents"]}
         self._memory.restore(state["memory"])
         self._settled = SettledUrls(state["settled"])

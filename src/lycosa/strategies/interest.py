@@ -2,12 +2,15 @@
 
 I(C, E) = P(C and E) / (P(C) · P(E))
 
+The predicate of a crawl is that a page is relevant.
+
 Ratios are handled as logarithms; 0 is no evidence. Counts are smoothed towards the base rate P(C), so that an unseen
 feature is no evidence either.
 """
 
 from collections.abc import Iterable, Sequence
 from math import exp, log
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -17,14 +20,14 @@ from lycosa.vocabulary.records import JsonValue
 from lycosa.vocabulary.urls import key_of
 
 Ids = NDArray[np.int64]
-Logs = NDArray[np.float64]
+LogRatios = NDArray[np.float64]
 
-_TINY = 1e-12  # lower bound of ratios, for when there is no smoothing
+_MIN_RATIO = 1e-12  # lower bound of ratios, for when there is no smoothing
 _NO_IDS: Ids = np.empty(0, np.int64)
 
 
 class Tally(Struct):
-    """Pages judged so far, and those that satisfy the predicate."""
+    """The pages visited so far, and those of them that satisfy the predicate."""
 
     pages: int = 0
     satisfying: int = 0
@@ -39,97 +42,106 @@ class Tally(Struct):
         return (self.satisfying + 0.5) / (self.pages + 1.0)
 
 
-def share_logs(satisfying: Logs | Ids, seen: Logs | Ids, base_rate: float, *, smoothing: float = 1.0) -> Logs:
-    """log of (satisfying / seen) / P(C); 0 if nothing was seen.
+def log_interest_ratios(
+    satisfying: LogRatios | Ids, pages: LogRatios | Ids, base_rate: float, *, smoothing: float = 1.0
+) -> LogRatios:
+    """log of (satisfying / pages) / P(C), the interest ratio of a feature of so many pages; 0 without pages.
 
-    >>> np.exp(share_logs(np.array([3.0, 0.0]), np.array([4.0, 0.0]), 0.25, smoothing=0.0)).round(6).tolist()
+    >>> np.exp(log_interest_ratios(np.array([3.0, 0.0]), np.array([4.0, 0.0]), 0.25, smoothing=0.0)).round(6).tolist()
     [3.0, 1.0]
     """
-    is_seen = seen > 0
-    shares = (satisfying + smoothing * base_rate) / np.where(is_seen, seen + smoothing, 1.0)
-    return np.where(is_seen, np.log(np.maximum(shares / base_rate, _TINY)), 0.0)
+    has_pages = pages > 0
+    shares = (satisfying + smoothing * base_rate) / np.where(has_pages, pages + smoothing, 1.0)
+    return np.where(has_pages, np.log(np.maximum(shares / base_rate, _MIN_RATIO)), 0.0)
 
 
-def link_logs(links: tuple[int, int, int], base_rate: float, *, smoothing: float = 1.0) -> tuple[float, float]:
-    """log of f1 / p² and of f3 / (p(1-p)): the evidence of one more link from a satisfying page, and from another page.
+class LinkCounts(NamedTuple):
+    """Links between visited pages."""
 
-    links: counts of links between judged pages: all; from satisfying to satisfying pages (their share is f1); from
-    other to satisfying pages (f3).
-    """
-    seen, from_satisfying, from_others = links
-    if not seen:
+    links: int  # all
+    from_satisfying: int  # from pages that satisfy the predicate to pages that do
+    from_others: int  # from other pages to pages that satisfy it
+
+
+def link_log_ratios(counts: LinkCounts, base_rate: float, *, smoothing: float = 1.0) -> tuple[float, float]:
+    """log of f1 / p² and of f3 / (p(1-p)), where p = P(C), and f1 and f3 are the shares of links from satisfying and
+    from other pages to satisfying ones: the evidence of one more link from a satisfying page, and from another page."""
+    links, from_satisfying, from_others = counts
+    if not links:
         return 0.0, 0.0
-    both, one = base_rate * base_rate, base_rate * (1.0 - base_rate)
-    good = (from_satisfying + smoothing * both) / ((seen + smoothing) * both)
-    bad = (from_others + smoothing * one) / ((seen + smoothing) * one)
-    return log(max(good, _TINY)), log(max(bad, _TINY))
+    both_satisfy, only_target = base_rate * base_rate, base_rate * (1.0 - base_rate)  # expected if independent
+    satisfying_ratio = (from_satisfying + smoothing * both_satisfy) / ((links + smoothing) * both_satisfy)
+    other_ratio = (from_others + smoothing * only_target) / ((links + smoothing) * only_target)
+    return log(max(satisfying_ratio, _MIN_RATIO)), log(max(other_ratio, _MIN_RATIO))
 
 
-class Features:
+class FeatureCounts:
     """How often pages with some feature, such as a word, satisfy the predicate.
 
-    A feature Q that n pages had counts where n ≥ `least` and
+    A feature Q that n pages had counts where n ≥ `min_pages` and
     |P(C|Q) - P(C)| ≥ significance · sqrt(P(C)(1 - P(C)) / n)
 
-    Features are numbers below `places`, a power of 2. Codes and words are hashed into them, which bounds memory at the
-    price of a few collisions.
+    The ids of features are numbers below `table_size`, a power of 2. Words, given as text or by their codes (64-bit
+    hashes), are hashed to ids, which bounds memory at the price of a few collisions.
     """
 
-    def __init__(self, *, significance: float, least: int, smoothing: float, places: int = 1 << 17):
+    def __init__(self, *, significance: float, min_pages: int, smoothing: float, table_size: int = 1 << 17):
         self._significance = significance
-        self._least = least
+        self._min_pages = min_pages
         self._smoothing = smoothing
-        self._mask = np.uint64(places - 1)
-        self._seen = np.zeros(places, np.int64)
-        self._satisfying = np.zeros(places, np.int64)
+        self._mask = np.uint64(table_size - 1)
+        self._pages = np.zeros(table_size, np.int64)
+        self._satisfying = np.zeros(table_size, np.int64)
 
-    def folded(self, codes: NDArray[np.uint64]) -> Ids:
-        """The distinct features of 64-bit codes, sorted."""
+    def ids_of_codes(self, codes: NDArray[np.uint64]) -> Ids:
+        """The distinct ids of words given by their codes, sorted."""
         return np.unique(codes & self._mask).astype(np.int64)
 
-    def named(self, words: Iterable[str]) -> Ids:
-        """The distinct features of words, sorted; faster than via codes for a few words."""
-        mask = len(self._seen) - 1
+    def ids_of_words(self, words: Iterable[str]) -> Ids:
+        """The distinct ids of words, sorted; faster than via codes for a few words."""
+        mask = len(self._pages) - 1
         return np.array(sorted({key_of(word) & mask for word in words}), np.int64)
 
     def learn(self, features: Ids, satisfies: bool) -> None:
-        """Counts the distinct features of a page."""
-        self._seen[features] += 1
+        """Counts a page with these distinct features."""
+        self._pages[features] += 1
         if satisfies:
             self._satisfying[features] += 1
 
-    def ratios(self, features: Ids, base_rate: float) -> Logs:
-        """The log ratio of each feature; 0 for those that do not count."""
-        seen = self._seen[features]
+    def log_ratios(self, features: Ids, base_rate: float) -> LogRatios:
+        """log of the interest ratio of each feature; 0 for those that do not count."""
+        pages = self._pages[features]
         logs = np.zeros(len(features))
-        known = np.flatnonzero(seen >= max(1, self._least))
-        seen, satisfying = seen[known], self._satisfying[features[known]]
-        differs = np.abs(satisfying / seen - base_rate)
-        counts = differs >= self._significance * np.sqrt(base_rate * (1.0 - base_rate) / seen)
-        logs[known[counts]] = share_logs(satisfying[counts], seen[counts], base_rate, smoothing=self._smoothing)
+        known = np.flatnonzero(pages >= max(1, self._min_pages))
+        pages, satisfying = pages[known], self._satisfying[features[known]]
+        difference = np.abs(satisfying / pages - base_rate)
+        is_significant = difference >= self._significance * np.sqrt(base_rate * (1.0 - base_rate) / pages)
+        logs[known[is_significant]] = log_interest_ratios(
+            satisfying[is_significant], pages[is_significant], base_rate, smoothing=self._smoothing
+        )
         return logs
 
-    def summed(self, sets: Sequence[Sequence[Ids]], base_rate: float) -> Logs:
+    def sum_log_ratios(self, groups: Sequence[Sequence[Ids]], base_rate: float) -> LogRatios:
         """For each set, the sum of log ratios over the union of its parts."""
-        features = np.concatenate((_NO_IDS, *(part for parts in sets for part in parts)))
-        rows = np.repeat(np.arange(len(sets)), [sum(map(len, parts)) for parts in sets])
-        logs = self.ratios(features, base_rate)
-        (counting,) = logs.nonzero()
-        _, first = np.unique(rows[counting] * len(self._seen) + features[counting], return_index=True)
-        once = counting[first]
-        sums: Logs = np.bincount(rows[once], logs[once], len(sets)).astype(np.float64, copy=False)
+        features = np.concatenate((_NO_IDS, *(part for parts in groups for part in parts)))
+        rows = np.repeat(np.arange(len(groups)), [sum(map(len, parts)) for parts in groups])
+        logs = self.log_ratios(features, base_rate)
+        (significant,) = logs.nonzero()
+        _, first = np.unique(rows[significant] * len(self._pages) + features[significant], return_index=True)
+        distinct = significant[first]
+        sums: LogRatios = np.bincount(rows[distinct], logs[distinct], len(groups)).astype(np.float64, copy=False)
         return sums
 
     def state(self) -> JsonValue:
-        (places,) = self._seen.nonzero()
-        return [places.tolist(), self._seen[places].tolist(), self._satisfying[places].tolist()]
+        (ids,) = self._pages.nonzero()
+        return [ids.tolist(), self._pages[ids].tolist(), self._satisfying[ids].tolist()]
 
     def restore(self, state: JsonValue) -> None:
-        places, seen, satisfying = state
-        self._seen[:] = 0
+        ids, pages, satisfying = state
+        self._pages[:] = 0
         self._satisfying[:] = 0
-        self._seen[places] = seen
-        self._satisfying[places] = satisfying
+        self._pages[ids] = pages
+        self._satisfying[ids] = satisfying
 
 
 def logistic(log_ratio: float) -> float:

@@ -15,10 +15,10 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import RELEVANT, JsonValue, Outcome, Page, Skip, Url, Visit
 
 from .base import checked_number, clamped
-from .interest import Tally, share_logs
+from .interest import Tally, log_interest_ratios
 
 Ids = NDArray[np.int64]
-Reals = NDArray[np.float64]
+Floats = NDArray[np.float64]
 Signature = NDArray[np.int64]  # distinct features of a page, as numbers
 
 FACTORS = ("frequency", "signature", "temporal")
@@ -26,12 +26,12 @@ _MAX_COUNTS = 16_000_000  # users times features: two matrices of 64 MB
 _MAX_PAIRS = 60_000  # of a user and a page they read, updated after one visit
 _FULL_UPDATE_SHARE = 0.2  # interval between full updates, as a share of the pages so far
 _FIRST_UPDATE_DIVISOR = 5  # the first interval is shorter by this factor
-_NOT_IN_LOG = -1  # instead of the number of a page
-_TINY = 1e-12  # lower bound of shares, for when there is no smoothing
+_NOT_IN_LOG = -1  # instead of the id of a page
+_MIN_SHARE = 1e-12  # lower bound of shares, for when there is no smoothing
 _NO_IDS: Ids = np.empty(0, np.int64)
-_WORDS = 20  # of a page, the most frequent
-_MIN_PAGES = 3  # that must have had a word before it becomes a feature
-_MAX_REMEMBERED = 4_096  # words that may become features
+_MAX_WORDS = 20  # of a page, the most frequent
+_MIN_PAGES = 3  # that must have had a word among their most frequent ones before it becomes a feature
+_MAX_CANDIDATE_WORDS = 4_096  # words that may become features, whose pages are counted
 _MAX_CLASSES = 5  # of a page
 _MAX_VISITS = 1 << 26  # of a saved history
 
@@ -42,22 +42,22 @@ def compressed(column: NDArray[Any]) -> str:
     return b64encode(zlib.compress(little.tobytes(), 1)).decode("ascii")
 
 
-def decompressed(text: str, kind: type[np.generic], *, max_length: int) -> NDArray[Any]:
+def decompressed(text: str, dtype: type[np.generic], *, max_length: int) -> NDArray[Any]:
     """The inverse of `compressed`, given the type of the numbers; ValueError if there are more than `max_length`.
 
     >>> decompressed(compressed(np.array([3, -1], np.int32)), np.int32, max_length=2).tolist()
     [3, -1]
     """
     inflate = zlib.decompressobj()
-    size = max_length * np.dtype(kind).itemsize
+    size = max_length * np.dtype(dtype).itemsize
     try:
         data = inflate.decompress(b64decode(text), size + 1)
     except zlib.error as error:
         raise ValueError(f"a saved column is damaged: {error}") from None
     if len(data) > size or not inflate.eof:
         raise ValueError(f"a saved column is damaged, or longer than {max_length} numbers")
-    stored = np.frombuffer(data, np.dtype(kind).newbyteorder("<"))
-    return stored.astype(kind)  # a copy, which may be written to
+    stored = np.frombuffer(data, np.dtype(dtype).newbyteorder("<"))
+    return stored.astype(dtype)  # a copy, which may be written to
 
 
 class PageClassifier(Protocol):
@@ -92,13 +92,13 @@ class WordSignatures:
 
     def __init__(self, size: int = 512):
         self.size = size
-        self._features: dict[int, int] = {}  # by the code of the word
-        self._pages: dict[int, int] = {}  # by word that is not a feature yet: pages that had it
+        self._features: dict[int, int] = {}  # by the code of the word, its 64-bit hash
+        self._pages: dict[int, int] = {}  # by the code of a word that is not a feature yet: pages that had it
 
     def of(self, page: Page) -> Signature:
         codes, counts = page.words.term_counts
-        if len(codes) > _WORDS:
-            codes = codes[np.lexsort((codes, -counts.astype(np.int64)))[:_WORDS]]
+        if len(codes) > _MAX_WORDS:
+            codes = codes[np.lexsort((codes, -counts.astype(np.int64)))[:_MAX_WORDS]]
         found = [self._feature(code) for code in codes.tolist()]
         return np.array(sorted(feature for feature in found if feature is not None), np.int64)
 
@@ -109,7 +109,7 @@ class WordSignatures:
         pages = self._pages.pop(code, 0) + 1
         if pages < _MIN_PAGES:
             self._pages[code] = pages
-            if len(self._pages) > _MAX_REMEMBERED:
+            if len(self._pages) > _MAX_CANDIDATE_WORDS:
                 del self._pages[next(iter(self._pages))]  # seen longest ago
             return None
         feature = self._features[code] = len(self._features)
@@ -121,7 +121,7 @@ class WordSignatures:
         return {"features": list(self._features), "pages": [list(self._pages), list(self._pages.values())]}
 
     def restore(self, state: JsonValue) -> None:
-        self._features = {code: number for number, code in enumerate(state["features"])}
+        self._features = {code: feature for feature, code in enumerate(state["features"])}
         self._pages = dict(zip(*state["pages"], strict=True))
 
 
@@ -154,11 +154,11 @@ class SignatureCounts:
         self._smoothing = smoothing
         self._read = np.zeros((users, features), np.float32)
         self._satisfying = np.zeros((users, features), np.float32)
-        self._met: Reals = np.zeros(users)  # features
-        self._shares: Reals = np.zeros(users)  # sum over the features of r^u / (r + s)
-        self._priors: Reals = np.zeros(users)  # sum over the features of s / (r + s)
+        self._feature_counts: Floats = np.zeros(users)  # features of the pages that each user read
+        self._shares: Floats = np.zeros(users)  # sum over the features of r^u / (r + s)
+        self._priors: Floats = np.zeros(users)  # sum over the features of s / (r + s)
 
-    def add(self, users: NDArray[np.int32], weights: Reals, signature: Signature, satisfies: bool) -> None:
+    def add(self, users: NDArray[np.int32], weights: Floats, signature: Signature, satisfies: bool) -> None:
         """Counts a page with these features, read by these users."""
         counts = weights.astype(np.float32)
         if not counts.all():  # a weight that underflowed to 0: the feature would count as new each time
@@ -177,14 +177,16 @@ class SignatureCounts:
         s = self._smoothing
         before = 1.0 / np.where(is_new, np.inf, read.astype(np.float64) + s)
         now = 1.0 / (read_now.astype(np.float64) + s)
-        self._met[users] += is_new.sum(axis=1)
+        self._feature_counts[users] += is_new.sum(axis=1)
         self._shares[users] += (satisfying_now * now - satisfying * before).sum(axis=1)
         self._priors[users] += s * (now - before).sum(axis=1)
 
-    def ratios(self, users: Ids, base_rate: float | Reals) -> Reals:
+    def ratios(self, users: Ids, base_rate: float | Floats) -> Floats:
         """SF_i of users, relative to the base rate; NaN for users without features."""
-        met = self._met[users]
-        ratios: Reals = (self._shares[users] / base_rate + self._priors[users]) / np.where(met > 0, met, np.nan)
+        feature_counts = self._feature_counts[users]
+        ratios: Floats = (self._shares[users] / base_rate + self._priors[users]) / np.where(
+            feature_counts > 0, feature_counts, np.nan
+        )
         return ratios
 
 
@@ -194,8 +196,9 @@ class UserRatios:
     factors: "frequency", "signature" or both.
     features: largest number of features.
     significance: standard deviations by which a ratio must differ to count.
-    by_user: whether the standard deviation of P(U|R_i) is for the pages that the user read, instead of all visited.
-    from_user: whether SF_i is relative to P(U|R_i) instead of P(U).
+    trials_by_user: whether the standard deviation of P(U|R_i) is for the pages that the user read, instead of all
+    visited.
+    relative_to_user: whether SF_i is relative to P(U|R_i) instead of P(U).
     smoothing: pages at the base rate that are added to the counts of every user and feature.
     """
 
@@ -206,20 +209,20 @@ class UserRatios:
         *,
         factors: Collection[str],
         significance: float,
-        by_user: bool,
-        from_user: bool,
+        trials_by_user: bool,
+        relative_to_user: bool,
         smoothing: float,
     ):
         self._frequency, self._signature = ("frequency" in factors), ("signature" in factors)
         self._significance = significance
-        self._by_user = by_user
-        self._from_user = from_user
+        self._trials_by_user = trials_by_user
+        self._relative_to_user = relative_to_user
         self._smoothing = smoothing
-        self._visited: Reals = np.zeros(users)  # q_i
-        self._satisfying: Reals = np.zeros(users)  # q_i^u
+        self._visited: Floats = np.zeros(users)  # q_i
+        self._satisfying: Floats = np.zeros(users)  # q_i^u
         self._features = SignatureCounts(users, features if self._signature else 0, smoothing)
-        self._ratios: Reals = np.full(users, np.nan)  # SF_i as last computed
-        self._spread: Reals = np.zeros(3)  # of these: count, sum, sum of squares
+        self._ratios: Floats = np.full(users, np.nan)  # SF_i as last computed
+        self._ratio_moments: Floats = np.zeros(3)  # of these: count, sum, sum of squares
 
     @property
     def is_known(self) -> NDArray[np.bool_]:
@@ -227,63 +230,63 @@ class UserRatios:
         return self._visited > 0
 
     @property
-    def has_satisfied(self) -> NDArray[np.bool_]:
+    def has_read_satisfying(self) -> NDArray[np.bool_]:
         """For each user, whether any visited page that they read satisfies the predicate."""
         return self._satisfying > 0
 
-    def count(self, users: NDArray[np.int32], weights: Reals, signature: Signature, satisfies: bool) -> None:
+    def count(self, users: NDArray[np.int32], weights: Floats, signature: Signature, satisfies: bool) -> None:
         """Counts a visited page with its users."""
         self._visited[users] += weights
         if satisfies:
             self._satisfying[users] += weights
         self._features.add(users, weights, signature, satisfies)
 
-    def forget_spread(self) -> None:
+    def reset_moments(self) -> None:
         """Resets the moments of SF_i, before all users are updated."""
         self._ratios[:] = np.nan
-        self._spread[:] = 0.0
+        self._ratio_moments[:] = 0.0
 
-    def logs(self, users: Ids, *, pages: int, base_rate: float) -> tuple[Reals, Reals]:
+    def log_ratios(self, users: Ids, *, pages: int, base_rate: float) -> tuple[Floats, Floats]:
         """The logarithms for frequency and signature, given the number of visited pages and P(U) = `base_rate`."""
         nothing = np.zeros(len(users))
-        frequency = self._frequency_logs(users, pages, base_rate) if self._frequency else nothing
-        signature = self._signature_logs(users, base_rate) if self._signature else nothing
+        frequency = self._frequency_log_ratios(users, pages, base_rate) if self._frequency else nothing
+        signature = self._signature_log_ratios(users, base_rate) if self._signature else nothing
         return frequency, signature
 
-    def _frequency_logs(self, users: Ids, pages: int, base_rate: float) -> Reals:
+    def _frequency_log_ratios(self, users: Ids, pages: int, base_rate: float) -> Floats:
         seen, satisfying = self._visited[users], self._satisfying[users]
-        trials = seen if self._by_user else float(pages)
+        trials = seen if self._trials_by_user else float(pages)
         counted = np.where(seen > 0, seen, 1.0)
         deviations = np.abs(satisfying / counted - base_rate) / np.sqrt(base_rate * (1.0 - base_rate)) * np.sqrt(trials)
-        logs = share_logs(satisfying, seen, base_rate, smoothing=self._smoothing)
+        logs = log_interest_ratios(satisfying, seen, base_rate, smoothing=self._smoothing)
         return np.where((seen > 0) & (deviations >= self._significance), logs, 0.0)
 
-    def _shares(self, users: Ids, base_rate: float) -> Reals:
+    def _shares(self, users: Ids, base_rate: float) -> Floats:
         """P(U|R_i) = (q_i^u + s · P(U)) / (q_i + s)."""
         s = self._smoothing
-        shares: Reals = (self._satisfying[users] + s * base_rate) / np.maximum(self._visited[users] + s, _TINY)
+        shares: Floats = (self._satisfying[users] + s * base_rate) / np.maximum(self._visited[users] + s, _MIN_SHARE)
         return shares
 
-    def _signature_logs(self, users: Ids, base_rate: float) -> Reals:
-        base = np.maximum(self._shares(users, base_rate), _TINY) if self._from_user else base_rate
+    def _signature_log_ratios(self, users: Ids, base_rate: float) -> Floats:
+        base = np.maximum(self._shares(users, base_rate), _MIN_SHARE) if self._relative_to_user else base_rate
         ratios, before = self._features.ratios(users, base), self._ratios[users]
-        if self._from_user:
-            ratios[~np.isnan(ratios) & (base <= _TINY)] = (
+        if self._relative_to_user:
+            ratios[~np.isnan(ratios) & (base <= _MIN_SHARE)] = (
                 1.0  # nothing they read satisfies the predicate, so no feature deviates
             )
         self._ratios[users] = ratios
-        self._spread += _moments(ratios) - _moments(before)
-        number, total, squares = self._spread.tolist()
-        mean = total / max(1.0, number)
-        deviation = max(0.0, squares / max(1.0, number) - mean * mean) ** 0.5
+        self._ratio_moments += _moments(ratios) - _moments(before)
+        count, total, squares = self._ratio_moments.tolist()
+        mean = total / max(1.0, count)
+        deviation = max(0.0, squares / max(1.0, count) - mean * mean) ** 0.5
         is_known = ~np.isnan(ratios)
         counts = is_known
         if self._significance > 0:
-            counts = is_known & (deviation > _TINY) & (np.abs(ratios - mean) >= self._significance * deviation)
-        return np.where(counts, np.log(np.maximum(np.where(is_known, ratios, 1.0), _TINY)), 0.0)
+            counts = is_known & (deviation > _MIN_SHARE) & (np.abs(ratios - mean) >= self._significance * deviation)
+        return np.where(counts, np.log(np.maximum(np.where(is_known, ratios, 1.0), _MIN_SHARE)), 0.0)
 
 
-def _moments(ratios: Reals) -> Reals:
+def _moments(ratios: Floats) -> Floats:
     known = ratios[~np.isnan(ratios)]
     return np.array((len(known), known.sum(), (known * known).sum()))
 
@@ -299,7 +302,7 @@ class Locality:
     def __init__(self, access_log: AccessLog, around: int):
         self._access_log = access_log
         self._around = around
-        self.strength: Reals = np.zeros(len(access_log.urls))  # with which each page belongs to it
+        self.strength: Floats = np.zeros(len(access_log.urls))  # with which each page belongs to it
         self.inside = self.outside = 0.0  # pages visited
         self.inside_satisfying = self.outside_satisfying = 0.0  # of these
         self._visited: NDArray[np.bool_] = np.zeros(len(access_log.urls), np.bool_)
@@ -310,7 +313,7 @@ class Locality:
         self._visited[url], self._satisfying[url] = True, satisfies
         strength = float(self.strength[url])
         self._count(strength, 1.0 - strength, satisfies)
-        return self._widen(url) if satisfies else np.empty(0, np.int64)
+        return self._extend(url) if satisfies else np.empty(0, np.int64)
 
     def _count(self, inside: float, outside: float, satisfies: bool) -> None:
         self.inside += inside
@@ -319,36 +322,40 @@ class Locality:
             self.inside_satisfying += inside
             self.outside_satisfying += outside
 
-    def _widen(self, url: int) -> Ids:
+    def _extend(self, url: int) -> Ids:
+        """Adds the pages read shortly before or after one that satisfies the predicate; returns those that are new or
+        stronger."""
         users, positions = self._access_log.positions_of(url)
         starts = self._access_log.walk_starts
         first, last = starts[users], starts[users.astype(np.int64) + 1]
-        places = first + positions
+        accesses = first + positions
         steps = np.concatenate((np.arange(-self._around, 0), np.arange(1, self._around + 1)))
-        near = places[:, None] + steps
+        near = accesses[:, None] + steps
         near = near[(near >= first[:, None]) & (near < last[:, None])]
         urls = self._access_log.walks[near]
         weights = self._access_log.weights[near]
-        closer = (weights > self.strength[urls]) & (urls != url)
-        urls, weights = urls[closer], weights[closer]
-        widened = np.unique(urls).astype(np.int64)
-        before = self.strength[widened]
+        is_stronger = (weights > self.strength[urls]) & (urls != url)
+        urls, weights = urls[is_stronger], weights[is_stronger]
+        extended = np.unique(urls).astype(np.int64)
+        before = self.strength[extended]
         np.maximum.at(self.strength, urls, weights)
-        gained = self.strength[widened] - before
+        gained = self.strength[extended] - before
         for is_satisfying in (False, True):
-            chosen = self._visited[widened] & (self._satisfying[widened] == is_satisfying)
+            chosen = self._visited[extended] & (self._satisfying[extended] == is_satisfying)
             gain = float(gained[chosen].sum())
             self._count(gain, -gain, is_satisfying)
-        return widened
+        return extended
 
-    def log_ratios(self, urls: Ids, base_rate: float, smoothing: float) -> Reals:
+    def log_ratios(self, urls: Ids, base_rate: float, smoothing: float) -> Floats:
         """log of f1 / P(U) for pages inside, of f2 / P(U) for pages outside, of a mixture in between."""
         if self.inside_satisfying + self.outside_satisfying == 0.0:
             return np.zeros(len(urls))  # the predicate has no locality yet
         satisfying = np.array([self.inside_satisfying, self.outside_satisfying])
         seen = np.array([self.inside, self.outside])
-        within, without = share_logs(np.maximum(satisfying, 0.0), seen, base_rate, smoothing=smoothing).tolist()
-        ratios: Reals = without + (within - without) * self.strength[urls]
+        within, without = log_interest_ratios(
+            np.maximum(satisfying, 0.0), seen, base_rate, smoothing=smoothing
+        ).tolist()
+        ratios: Floats = without + (within - without) * self.strength[urls]
         return ratios
 
     def recount(self) -> None:
@@ -361,7 +368,7 @@ class Locality:
 
 
 class VisitHistory:
-    """The visits in order: the number of the page, whether it satisfies the predicate, and its signature."""
+    """The visits in order: the id of the page, whether it satisfies the predicate, and its signature."""
 
     def __init__(self) -> None:
         self._pages = array("i")
@@ -422,8 +429,9 @@ class LogEvidence:
     *frequency*, the product over the users i of P(U|R_i) / P(U), where P(U|R_i) = q_i^u / q_i is the share of the
     pages visited and read by i; only users count for whom |P(U|R_i) - P(U)| / sqrt(P(U)(1 - P(U)) / N) reaches
     `significance`;
-    *signature*, the product over the users of SF_i, the mean over all features j that i has met of
-    (r_ij^u / r_ij) / P(V_i); only users count whose SF_i is `significance` standard deviations from the mean of all;
+    *signature*, the product over the users of SF_i, the mean over all features j of pages that i read of
+    (r_ij^u / r_ij) / P(V_i), where r_ij counts the visited pages with feature j that i read, and r_ij^u those of them
+    that satisfy the predicate; only users count whose SF_i is `significance` standard deviations from the mean of all;
     *temporal*, f1 / P(U) for pages read shortly before or after one that satisfies the predicate, f2 / P(U) for
     others, where f1 and f2 are the shares of such pages, and of others, that satisfy it.
 
@@ -436,7 +444,7 @@ class LogEvidence:
     How a strategy uses it, at every event:
 
         evidence.learn(event)        a Visit or a Skip
-        evidence.changed             numbers of the pages of the log whose evidence changed
+        evidence.changed             ids of the pages of the log whose evidence changed
         evidence.log_ratios(ids)     log of the interest ratio of each; 0 without evidence
         evidence.explain(ids)        the ratio of each by factor, for `because`
 
@@ -477,21 +485,21 @@ class LogEvidence:
         self._significance = checked_number("significance", significance, 0.0)
         self._around = checked_number("around", around, 1, 1e4)
         self._taxonomy = None if isinstance(signatures, str) else signatures
-        self._by_user = trials == "reader"
-        self._from_user = base == "reader"
+        self._trials_by_user = trials == "reader"
+        self._relative_to_user = base == "reader"
         self._smoothing = checked_number("smoothing", smoothing, 0.0)
         self._clip = checked_number("clip", clip, 1e-6)
         self._full_every = checked_number("full_every", full_every, 1)
         self._user_starts, _ = access_log.users_by_url
         self._url_starts, self._urls = access_log.urls_by_user
         self._url_weights = access_log.urls_by_user_weights if access_log.is_aged else None
-        self._begin()
+        self._reset()
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
         urls, users = len(self.access_log.urls), self.access_log.users
         self.tally = Tally()
         self.changed: Ids = _NO_IDS
-        self.is_full = False  # whether the last event brought a full update
+        self.is_full_update = False  # whether the last event brought a full update
         self._locality = Locality(self.access_log, self._around)
         self._signatures: Signatures
         if self._taxonomy is None:
@@ -503,71 +511,74 @@ class LogEvidence:
             self._signatures.size,
             factors=self._factors,
             significance=self._significance,
-            by_user=self._by_user,
-            from_user=self._from_user,
+            trials_by_user=self._trials_by_user,
+            relative_to_user=self._relative_to_user,
             smoothing=self._smoothing,
         )
-        self._frequency_of_user: Reals = np.zeros(users)  # logarithms, as included in the sums of the pages
-        self._signature_of_user: Reals = np.zeros(users)
-        self._frequency: Reals = np.zeros(urls)  # sums over the users of each page
-        self._signature: Reals = np.zeros(urls)
+        self._frequency_of_user: Floats = np.zeros(users)  # logarithms, as included in the sums of the pages
+        self._signature_of_user: Floats = np.zeros(users)
+        self._frequency: Floats = np.zeros(urls)  # sums over the users of each page
+        self._signature: Floats = np.zeros(urls)
         self._is_visited: NDArray[np.bool_] = np.zeros(urls, np.bool_)
         self._history = VisitHistory()
-        self._moved: dict[Url, int] = {}
-        self._refreshed_at = 0
+        self._moved: dict[Url, int] = {}  # targets of redirects, with the ids of the URLs that moved
+        self._last_full_update = 0
 
     # ------------------------------------------------------------ learning
 
     def learn(self, event: Visit | Skip) -> None:
-        self.changed, self.is_full = _NO_IDS, False
+        self.changed, self.is_full_update = _NO_IDS, False
         if isinstance(event, Skip) or event.change is not None:
             return
         url = event.candidate.url
-        number = self._number_of(url)
+        page_id = self._page_id(url)
         if event.page is None:
-            if event.fetch.outcome is Outcome.MOVED and event.fetch.location is not None and number != _NOT_IN_LOG:
-                self._moved[event.fetch.location] = number
+            if event.fetch.outcome is Outcome.MOVED and event.fetch.location is not None and page_id != _NOT_IN_LOG:
+                self._moved[event.fetch.location] = page_id
             return
         self._moved.pop(url, None)
-        if number != _NOT_IN_LOG and self._is_visited[number]:
+        if page_id != _NOT_IN_LOG and self._is_visited[page_id]:
             return
         signature = np.empty(0, np.int64)
-        if number != _NOT_IN_LOG and "signature" in self._factors:
+        if page_id != _NOT_IN_LOG and "signature" in self._factors:
             signature = self._signatures.of(event.page)
-        self._add_visit(number, clamped(event.relevance) >= RELEVANT, signature)
+        self._add_visit(page_id, clamped(event.relevance) >= RELEVANT, signature)
 
-    def _number_of(self, url: Url) -> int:
-        """The number of a page in the log; the target of a redirect has the number of the URL that moved."""
-        number = self.access_log.id_of(url)
-        return self._moved.get(url, _NOT_IN_LOG) if number is None else number
+    def _page_id(self, url: Url) -> int:
+        """The id of a page in the log; the target of a redirect has the id of the URL that moved."""
+        page_id = self.access_log.id_of(url)
+        return self._moved.get(url, _NOT_IN_LOG) if page_id is None else page_id
 
-    def _add_visit(self, number: int, satisfies: bool, signature: Signature) -> None:
-        nearer = self._count(number, satisfies, signature)
-        if len(self._history) >= self._refreshed_at + self._pages_between():
-            self.refresh()
-        elif number != _NOT_IN_LOG:
-            self._update(number, nearer)
+    def _add_visit(self, page_id: int, satisfies: bool, signature: Signature) -> None:
+        strengthened = self._count(page_id, satisfies, signature)
+        if len(self._history) >= self._last_full_update + self._full_update_interval():
+            self.update_all()
+        elif page_id != _NOT_IN_LOG:
+            self._update(page_id, strengthened)
 
-    def _pages_between(self) -> int:
+    def _full_update_interval(self) -> int:
         """The interval between full updates, in pages: short at first, since a crawl may be small."""
-        so_far, every = self._refreshed_at, self._full_every
+        so_far, every = self._last_full_update, self._full_every
         return max(1, every // _FIRST_UPDATE_DIVISOR, min(every, so_far), int(_FULL_UPDATE_SHARE * so_far))
 
-    def _count(self, number: int, satisfies: bool, signature: Signature) -> Ids:
+    def _count(self, page_id: int, satisfies: bool, signature: Signature) -> Ids:
         """Counts a page; returns the pages whose temporal strength has grown."""
-        self._history.append(number, satisfies, signature)
+        self._history.append(page_id, satisfies, signature)
         self.tally.learn(satisfies)
-        if number == _NOT_IN_LOG:
+        if page_id == _NOT_IN_LOG:
             return _NO_IDS
-        self._is_visited[number] = True
-        users, weights = self.access_log.users_of(number), self.access_log.user_weights(number)
+        self._is_visited[page_id] = True
+        users, weights = self.access_log.users_of(page_id), self.access_log.user_weights(page_id)
         self._ratios.count(users, weights, signature, satisfies)
-        return self._locality.add(number, satisfies) if "temporal" in self._factors else _NO_IDS
+        return self._locality.add(page_id, satisfies) if "temporal" in self._factors else _NO_IDS
 
-    def _update(self, number: int, nearer: Ids) -> None:
-        """Updates the users of a page and what else they read: the paper's lazy update."""
-        users = self.access_log.users_of(number).astype(np.int64)
-        frequency, signature = self._logs_of(users)
+    def _update(self, page_id: int, strengthened: Ids) -> None:
+        """Updates the users of a page and what else they read: the paper's lazy update.
+
+        strengthened: pages whose temporal strength has grown.
+        """
+        users = self.access_log.users_of(page_id).astype(np.int64)
+        frequency, signature = self._log_ratios_of_users(users)
         more_frequency = frequency - self._frequency_of_user[users]
         more_signature = signature - self._signature_of_user[users]
         change = np.abs(more_frequency) + np.abs(more_signature)
@@ -583,21 +594,21 @@ class LogEvidence:
         self._signature_of_user[chosen] = signature[first]
         touched = np.zeros(len(self._frequency), np.bool_)
         touched[urls] = True
-        touched[nearer] = True
+        touched[strengthened] = True
         self.changed = np.flatnonzero(touched)
 
-    def refresh(self) -> None:
+    def update_all(self) -> None:
         """Updates all users and all pages: the paper's periodic update."""
-        self._refreshed_at = len(self._history)
+        self._last_full_update = len(self._history)
         self._locality.recount()
-        self._ratios.forget_spread()
-        everybody = np.arange(self.access_log.users)
-        self._frequency_of_user, self._signature_of_user = self._logs_of(everybody)
-        self._frequency = self._summed(self._frequency_of_user)
-        self._signature = self._summed(self._signature_of_user)
-        self.changed, self.is_full = self._pages_of(self._ratios.is_known), True
+        self._ratios.reset_moments()
+        all_users = np.arange(self.access_log.users)
+        self._frequency_of_user, self._signature_of_user = self._log_ratios_of_users(all_users)
+        self._frequency = self._sum_over_users(self._frequency_of_user)
+        self._signature = self._sum_over_users(self._signature_of_user)
+        self.changed, self.is_full_update = self._pages_read_by(self._ratios.is_known), True
 
-    def _pages_of(self, chosen: NDArray[np.bool_]) -> Ids:
+    def _pages_read_by(self, chosen: NDArray[np.bool_]) -> Ids:
         """The pages that any of the chosen users read."""
         (users,) = chosen.nonzero()
         starts = self._url_starts[users]
@@ -605,43 +616,45 @@ class LogEvidence:
         touched[self._urls[concatenated_ranges(starts, self._url_starts[users + 1] - starts)]] = True
         return np.flatnonzero(touched)
 
-    def _summed(self, of_user: Reals) -> Reals:
+    def _sum_over_users(self, of_user: Floats) -> Floats:
         """The sum over the users of every page."""
         logs = np.repeat(of_user, np.diff(self._url_starts))
         if self._url_weights is not None:
             logs *= self._url_weights
-        sums: Reals = np.bincount(self._urls, logs, len(self.access_log.urls)).astype(np.float64, copy=False)
+        sums: Floats = np.bincount(self._urls, logs, len(self.access_log.urls)).astype(np.float64, copy=False)
         return sums
 
-    def _logs_of(self, users: Ids) -> tuple[Reals, Reals]:
-        return self._ratios.logs(users, pages=self.tally.pages, base_rate=self.tally.base_rate)
+    def _log_ratios_of_users(self, users: Ids) -> tuple[Floats, Floats]:
+        return self._ratios.log_ratios(users, pages=self.tally.pages, base_rate=self.tally.base_rate)
 
     # ------------------------------------------------------------ evidence
 
-    def log_ratios(self, ids: Ids) -> Reals:
+    def log_ratios(self, ids: Ids) -> Floats:
         """log of the interest ratio of pages of the log; 0 without evidence."""
-        frequency, signature, temporal = self._parts(ids)
+        frequency, signature, temporal = self._factor_log_ratios(ids)
         return frequency + signature + temporal
 
     def log_ratio_of(self, url: Url) -> float | None:
         """log of the interest ratio; None for a URL that nobody read."""
-        number = self._number_of(url)
-        return None if number == _NOT_IN_LOG else float(self.log_ratios(np.array([number]))[0])
+        page_id = self._page_id(url)
+        return None if page_id == _NOT_IN_LOG else float(self.log_ratios(np.array([page_id]))[0])
 
-    def read_by_satisfied(self) -> Ids:
+    def read_with_satisfying(self) -> Ids:
         """The pages read by users who read a page that satisfies the predicate."""
-        return self._pages_of(self._ratios.has_satisfied)
+        return self._pages_read_by(self._ratios.has_read_satisfying)
 
     def explain(self, ids: Ids) -> list[Mapping[str, JsonValue]]:
         """The ratios of each page by factor, and its number of readers."""
-        ratios = [np.exp(part).round(3).tolist() for part in self._parts(ids)]
-        people = (self._user_starts[ids + 1] - self._user_starts[ids]).tolist()
-        kinds = [(place, name) for place, name in enumerate(FACTORS) if name in self._factors]
+        ratios = [np.exp(part).round(3).tolist() for part in self._factor_log_ratios(ids)]
+        readers = (self._user_starts[ids + 1] - self._user_starts[ids]).tolist()
+        used_factors = [(index, name) for index, name in enumerate(FACTORS) if name in self._factors]
         return [
-            {**{name: ratios[place][row] for place, name in kinds}, "people": count} for row, count in enumerate(people)
+            {**{name: ratios[index][row] for index, name in used_factors}, "people": count}
+            for row, count in enumerate(readers)
         ]
 
-    def _parts(self, ids: Ids) -> tuple[Reals, Reals, Reals]:
+    def _factor_log_ratios(self, ids: Ids) -> tuple[Floats, Floats, Floats]:
+        """The clipped logarithms of the factors, in the order of `FACTORS`."""
         clip = self._clip
         temporal = self._locality.log_ratios(ids, self.tally.base_rate, self._smoothing)
         return (
@@ -657,19 +670,19 @@ class LogEvidence:
             "history": self._history.state(),
             "features": self._signatures.state(),
             "moved": dict(self._moved),
-            "refreshed_at": self._refreshed_at,
+            "refreshed_at": self._last_full_update,
         }
 
     def restore(self, state: JsonValue) -> None:
         """Replays the history, with the lazy updates since the last full one."""
-        self._begin()
-        refreshed_at = state["refreshed_at"]
-        for number, satisfies, signature in saved_visits(state["history"]):
-            nearer = self._count(number, satisfies, signature)
-            if len(self._history) == refreshed_at:
-                self.refresh()
-            elif len(self._history) > refreshed_at and number != _NOT_IN_LOG:
-                self._update(number, nearer)
+        self._reset()
+        last_full_update = state["refreshed_at"]
+        for page_id, satisfies, signature in saved_visits(state["history"]):
+            strengthened = self._count(page_id, satisfies, signature)
+            if len(self._history) == last_full_update:
+                self.update_all()
+            elif len(self._history) > last_full_update and page_id != _NOT_IN_LOG:
+                self._update(page_id, strengthened)
         self._signatures.restore(state["features"])
         self._moved = dict(state["moved"])
-        self.changed, self.is_full = _NO_IDS, False
+        self.changed, self.is_full_update = _NO_IDS, False

@@ -40,7 +40,7 @@ class SupportsScaling(Protocol):
     """A strategy that can multiply its own priorities by a factor, so that candidates need not be copied."""
 
     def scale_priorities(self, share: float) -> None:
-        """Multiplies the priority of every link from now on; `because` says so."""
+        """Multiplies the priority of every link by `share` from now on, and adds it to `because`."""
         ...
 
 
@@ -61,7 +61,9 @@ class Mapped(BaseStrategy):
     a page on a related topic, all portals are. Pages of the map that are dead or unreachable are not proposed again.
 
     inner: ranks the links of pages, from 0 to 1.
+    crawl_map: the map; without it, this is the inner strategy with scaled priorities.
     map_priority: a higher one favours known pages, a lower one new pages.
+    share: factor of the priorities of the inner strategy, 0 to 1.
     topic_of: the topic of a page, or None; without it, no page is on a related topic.
 
     Shao: Exploring social networks in computer systems (Princeton University 2007), chapter 4.
@@ -88,10 +90,10 @@ class Mapped(BaseStrategy):
         self._map_priority = checked_share("map priority", map_priority)
         self._share = checked_share("share", share)
         self._inner_learn: Callable[[Visit | Skip], None] = self.inner.learn
-        self._hyperlinks: Callable[[Visit | Skip], Iterable[Candidate]] = self._scaled
+        self._propose_inner: Callable[[Visit | Skip], Iterable[Candidate]] = self._scaled
         if isinstance(self.inner, SupportsScaling):
             self.inner.scale_priorities(self._share)
-            self._hyperlinks = self.inner.propose
+            self._propose_inner = self.inner.propose
         self._topic_of = topic_of if self._map.related else None
         self._portals_left = len(self._spokes)  # number of portals, at the end of the order, that were not proposed yet
         self._dead: dict[Url, float] = {}
@@ -121,24 +123,24 @@ class Mapped(BaseStrategy):
         if (
             self._portals_left or event.candidate.url in self._spokes
         ):  # once all portals were proposed, only visits to portals add anything
-            return [*self._hyperlinks(event), *self._by_map(event)]
-        return self._hyperlinks(event)
+            return [*self._propose_inner(event), *self._propose_map(event)]
+        return self._propose_inner(event)
 
-    def _by_map(self, event: Visit | Skip) -> Sequence[Candidate]:
-        """The links of the map from a page that was fetched or redirected."""
+    def _propose_map(self, event: Visit | Skip) -> Sequence[Candidate]:
+        """Candidates for the links of the map from a page that was fetched or redirected."""
         if isinstance(event, Skip) or (event.page is None and event.fetch.outcome is not Outcome.MOVED):
             return ()
         url = event.candidate.url
         if url in self._spokes:
             spokes = self._spokes[url]
             others = [portal for portal in self._more_portals() if portal != url] if self._portals_left else ()
-            return self._offered([*spokes, *others] if others else spokes, event, {"map": url})
+            return self._candidates([*spokes, *others] if others else spokes, event, {"map": url})
         if url in self._portal_of:
-            return self._offered([self._portal_of[url]], event, {"map": url})
+            return self._candidates([self._portal_of[url]], event, {"map": url})
         topic = self._topic_of(event.page) if self._topic_of is not None and event.page is not None else None
         if topic is None or topic not in self._map.related:
             return ()
-        return self._offered(self._more_portals(), event, {"map_topic": topic})
+        return self._candidates(self._more_portals(), event, {"map_topic": topic})
 
     def _more_portals(self) -> Sequence[Url]:
         """The next portals to propose, up to `PORTALS_AT_ONCE`."""
@@ -150,20 +152,20 @@ class Mapped(BaseStrategy):
     def _scaled(self, event: Visit | Skip) -> list[Candidate]:
         """The candidates of the inner strategy, scaled here because it cannot do so itself."""
         share = self._share
-        its: Mapping[str, JsonValue] = {}
-        ours: Mapping[str, JsonValue] = {}
+        inner_because: Mapping[str, JsonValue] = {}
+        scaled_because: Mapping[str, JsonValue] = {}
         scaled = []
         for candidate in self.inner.propose(event):
-            if candidate.because is not its:  # candidates of a page share one mapping; keep it that way
-                its = candidate.because
-                ours = {**its, "share": share}
+            if candidate.because is not inner_because:  # candidates of a page share one mapping; keep it that way
+                inner_because = candidate.because
+                scaled_because = {**inner_because, "share": share}
             scaled.append(
                 Candidate(
                     candidate.url,
                     share * candidate.priority,
                     candidate.found_on,
                     candidate.anchor,
-                    ours,
+                    scaled_because,
                     candidate.depth,
                     candidate.hops,
                     candidate.attempts,
@@ -172,7 +174,8 @@ class Mapped(BaseStrategy):
             )
         return scaled
 
-    def _offered(self, targets: Iterable[Url], visit: Visit, because: Mapping[str, JsonValue]) -> list[Candidate]:
+    def _candidates(self, targets: Iterable[Url], visit: Visit, because: Mapping[str, JsonValue]) -> list[Candidate]:
+        """Candidates for pages of the map, without those that are dead or unreachable."""
         if self._dead or self._unreachable:
             targets = [target for target in targets if target not in self._dead and target not in self._unreachable]
         url, depth, priority = visit.candidate.url, visit.candidate.depth + 1, self._map_priority

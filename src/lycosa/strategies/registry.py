@@ -1,7 +1,7 @@
 """Strategies by name, built-in ones and those of plug-ins, with their requirements and options.
 
 Options are the constructor keywords that a recipe can express: numbers, strings, booleans, and lists and tables of
-these. The crawl itself fills in the keywords named in `GIVEN`, if the constructor has them.
+these. The crawl itself fills in the keywords named in `FILLED_IN_BY_CRAWL`, if the constructor has them.
 """
 
 import inspect
@@ -34,7 +34,7 @@ from .utility import Adaptive, InLinks, Utility
 
 GROUP: Literal["lycosa.strategies"] = "lycosa.strategies"
 NEEDS = frozenset(("log", "map"))
-GIVEN = frozenset(  # keywords that the crawl fills in, not the user
+FILLED_IN_BY_CRAWL = frozenset(  # keywords of constructors that are no options of the user
     (
         "topic_words",  # counts of the words of the topic; None if it is not given in words
         "split",  # splits a text into words, normalised like `topic_words`
@@ -44,9 +44,9 @@ GIVEN = frozenset(  # keywords that the crawl fills in, not the user
         "access_log",
         "inner",  # the strategy that another one wraps
         "crawl_map",
-        "topic_of",
-        "map_priority",  # this and `share` from the table [map] of the recipe
-        "share",
+        "topic_of",  # returns the topic of a page, by a taxonomy
+        "map_priority",  # priority of links of the map, from the table [map] of the recipe
+        "share",  # factor of the priorities of other links, from the table [map] too
         "half_life",  # from the table [logs] of the recipe
     )
 )
@@ -54,8 +54,19 @@ GIVEN = frozenset(  # keywords that the crawl fills in, not the user
 
 # Strategies that use only the links of a page, so that history can be replayed to them without texts. Subclasses are
 # not included, as they may use more.
-BY_LINKS_ALONE: frozenset[type] = frozenset((BaselineFocused, BestFirst, BreadthFirst, RandomOrder))
-_CONTRACT = ("name", "scale", "exhaustive", "uses_standing", "start", "learn", "propose", "merge", "state", "restore")
+LINK_ONLY_STRATEGIES: frozenset[type] = frozenset((BaselineFocused, BestFirst, BreadthFirst, RandomOrder))
+_REQUIRED_MEMBERS = (
+    "name",
+    "scale",
+    "exhaustive",
+    "uses_standing",
+    "start",
+    "learn",
+    "propose",
+    "merge",
+    "state",
+    "restore",
+)
 
 
 class Option(Struct, frozen=True):
@@ -66,9 +77,9 @@ class Option(Struct, frozen=True):
     default: JsonValue
 
     @property
-    def kind(self) -> str:
-        """The type, for people."""
-        return _kind(self.type)
+    def type_name(self) -> str:
+        """The type in words, for messages."""
+        return _type_name(self.type)
 
 
 class Entry(Struct, frozen=True):
@@ -92,11 +103,11 @@ class Entry(Struct, frozen=True):
         passed_on = {} if self.passes_on_to is None else _options_of(self.passes_on_to)
         return {**_options_of(self.make), **passed_on}
 
-    def __call__(self, *given: Any, **options: Any) -> Strategy:
-        return self.make(*given, **options)
+    def __call__(self, *arguments: Any, **options: Any) -> Strategy:
+        return self.make(*arguments, **options)
 
     def takes(self, keyword: str) -> bool:
-        """Whether the constructor has this keyword, either an option or one of `GIVEN`."""
+        """Whether the constructor has this keyword, either an option or one of `FILLED_IN_BY_CRAWL`."""
         return keyword in self.options or keyword in inspect.signature(self.make).parameters
 
 
@@ -136,7 +147,7 @@ def find_strategy(name: str) -> Entry:
     found: Any = find_by_name(STRATEGIES, GROUP, name, what="strategy")
     if isinstance(found, Entry):
         return found
-    require_members(found, GROUP, name, attributes=_CONTRACT, what="a strategy")
+    require_members(found, GROUP, name, attributes=_REQUIRED_MEMBERS, what="a strategy")
     entry = Entry(found)
     if unknown := sorted(entry.needs - NEEDS):
         whose = distribution_of(plugins(GROUP)[name])
@@ -160,7 +171,7 @@ def check_options(name: str, options: Mapping[str, JsonValue], *, where: str = "
             checked[key] = msgspec.convert(value, known[key].type)
         except msgspec.ValidationError:
             raise UsageError(
-                f"{where}the option {key} of the strategy {name} is to be {known[key].kind}, not {value!r}"
+                f"{where}the option {key} of the strategy {name} is to be {known[key].type_name}, not {value!r}"
             ) from None
     return checked
 
@@ -190,29 +201,31 @@ def _options_of(make: Callable[..., Any]) -> Mapping[str, Option]:
     return {
         name: Option(name, hints[name], parameter.default)
         for name, parameter in parameters.items()
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and name not in GIVEN and _is_plain(hints.get(name))
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        and name not in FILLED_IN_BY_CRAWL
+        and _is_plain(hints.get(name))
     }
 
 
-def _is_plain(declared: Any) -> bool:
+def _is_plain(type_hint: Any) -> bool:
     """Whether values of a type can be written in a recipe."""
-    if declared in (int, float, bool, str, NoneType):
+    if type_hint in (int, float, bool, str, NoneType):
         return True
-    origin, parts = get_origin(declared), get_args(declared)
+    origin, arguments = get_origin(type_hint), get_args(type_hint)
     if origin is Literal:
-        return all(isinstance(part, str) for part in parts)
-    return origin in (Union, UnionType, Mapping, Sequence, list, dict) and all(map(_is_plain, parts))
+        return all(isinstance(argument, str) for argument in arguments)
+    return origin in (Union, UnionType, Mapping, Sequence, list, dict) and all(map(_is_plain, arguments))
 
 
-def _kind(declared: Any) -> str:
+def _type_name(type_hint: Any) -> str:
     words = {int: "a whole number", float: "a number", bool: "true or false", str: "text", NoneType: "none"}
-    if declared in words:
-        return words[declared]
-    origin, parts = get_origin(declared), get_args(declared)
+    if type_hint in words:
+        return words[type_hint]
+    origin, arguments = get_origin(type_hint), get_args(type_hint)
     if origin is Literal:
-        return " or ".join(map(repr, parts))
+        return " or ".join(map(repr, arguments))
     if origin in (Union, UnionType):
-        return " or ".join(_kind(part) for part in parts if part is not NoneType)
+        return " or ".join(_type_name(argument) for argument in arguments if argument is not NoneType)
     if origin in (Mapping, dict):
-        return f"a table whose values are each {_kind(parts[1])}"
-    return f"a list, each part {_kind(parts[0])}"
+        return f"a table whose values are each {_type_name(arguments[1])}"
+    return f"a list, each part {_type_name(arguments[0])}"

@@ -13,20 +13,21 @@ from .base import clamped, packed, unpacked
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Marks = NDArray[np.bool_]
+Bools = NDArray[np.bool_]
+FoundLink = tuple[Url, Url | None, str, int]  # URL, page on which it was found, anchor, depth
 
 WINDOW = 100  # pages over which mean relevance is controlled
-NEXT = 25  # links assumed to be followed next
-MAX_OLDER = 10_000  # waiting links that are no longer in the table, whose estimates are kept
+LOOKAHEAD_LINKS = 25  # links assumed to be followed next
+MAX_OLDER_LINKS = 10_000  # waiting links that are no longer in the strategy's table, whose estimates are kept
 STANDING_WEIGHTS = {  # from a regression on true in-links in synthetic worlds: training/hunter/standing_weights.py
     "parents": 0.4,  # mean log odds of the standing of the pages that link here
     "sites": 1.7,  # ln(1 + other sites that link here), less the mean of all waiting links
-    "domain": 0.1,  # ln(1 + reach of the domain), less the median of the table
+    "domain": 0.1,  # ln(1 + reach of the domain), less the median of all domains in the table of reach
 }
 _STEPS = 12  # of the bisection: the weight is exact to 1 / 4096
 _BIAS_LIMIT = 6.0  # of the correction of estimates, in log odds
 _BIAS_PRIOR = 4.0  # weight of the prior "no correction", in pages
-_LOGIT_LIMIT = 8.0
+_LOGIT_LIMIT = 8.0  # of log odds of standing, in absolute value
 
 
 def logit(share: float) -> float:
@@ -69,7 +70,7 @@ def least_weight(relevance: Floats, standing: Floats, *, needed: float, count: i
     return enough
 
 
-class _SeenPage(Struct, frozen=True):
+class _RecentPage(Struct, frozen=True):
     relevance: float
     predicted: float | None  # log odds before it was fetched; None for seeds
 
@@ -93,9 +94,9 @@ class RelevanceTarget:
         self.target = target
         self.evidence = evidence
         self.alpha = 1.0
-        self.is_in_reach = True
+        self.is_attainable = True
         self._bias = 0.0
-        self._pages: dict[Url, _SeenPage] = {}  # the last
+        self._pages: dict[Url, _RecentPage] = {}  # the last
 
     def __len__(self) -> int:
         """The number of pages over which the mean is taken."""
@@ -107,49 +108,49 @@ class RelevanceTarget:
         return sum(page.relevance for page in self._pages.values()) / len(self._pages) if self._pages else None
 
     def add(self, url: Url, relevance: float | None, predicted: float | None) -> None:
-        """Adds a visited page that is not an example; `predicted` is in log odds."""
+        """Adds a visited page that is not an example; `predicted` is its estimated relevance, in log odds."""
         self._pages.pop(url, None)
-        self._pages[url] = _SeenPage(clamped(relevance), predicted)
+        self._pages[url] = _RecentPage(clamped(relevance), predicted)
         if len(self._pages) > WINDOW:
             del self._pages[next(iter(self._pages))]
 
     def rejudge(self, relevances: Mapping[str, float]) -> None:
         for url, page in self._pages.items():
             if url in relevances:
-                self._pages[url] = _SeenPage(clamped(relevances[url]), page.predicted)
+                self._pages[url] = _RecentPage(clamped(relevances[url]), page.predicted)
 
-    def solve(self, relevance: Floats, standing: Floats) -> None:
+    def update_alpha(self, relevance: Floats, standing: Floats) -> None:
         """Finds α for the waiting links: those of the table, with estimates in log odds, and older ones."""
         older = self.evidence.older.estimates()
         relevance, standing = np.concatenate((relevance, older[:, 0])), np.concatenate((standing, older[:, 1]))
-        self._bias = self._found_bias()
-        behind = sum(self.target - page.relevance for page in self._pages.values()) / WINDOW
+        self._bias = self._solve_bias()
+        deficit = sum(self.target - page.relevance for page in self._pages.values()) / WINDOW
         alpha = least_weight(
-            logistic(relevance + self._bias), logistic(standing), needed=self.target + behind, count=NEXT
+            logistic(relevance + self._bias), logistic(standing), needed=self.target + deficit, count=LOOKAHEAD_LINKS
         )
         if len(relevance):
-            self.is_in_reach = alpha is not None
+            self.is_attainable = alpha is not None
             self.alpha = 1.0 if alpha is None else alpha
 
-    def weighed(self, relevance: Floats, standing: Floats) -> Floats:
+    def value_logits(self, relevance: Floats, standing: Floats) -> Floats:
         """The log odds of the values of links."""
         values = self.alpha * logistic(relevance + self._bias) + (1.0 - self.alpha) * logistic(standing)
         return np.asarray(np.log(values / (1.0 - values)))
 
-    def moved(self, *, least: float, max_offers: int) -> list[Candidate]:
-        """Candidates for the best of the older links whose value has changed."""
+    def revalued_older(self, *, min_change: float, max_offers: int) -> list[Candidate]:
+        """Candidates for the best of the older links whose value has changed by `min_change` or more, in log odds."""
         older = self.evidence.older
         relevance, standing, offered = older.estimates().T
-        values = self.weighed(relevance, standing)
-        chosen = np.sort(best_changes(values, offered, least=least, max_offers=max_offers)).tolist()
-        return older.candidates_at_new_values(chosen, values, self.explain)
+        values = self.value_logits(relevance, standing)
+        chosen = np.sort(best_changes(values, offered, min_change=min_change, max_offers=max_offers)).tolist()
+        return older.candidates_with_new_values(chosen, values, self.explain)
 
     def explain(self, relevance: float, standing: float) -> JsonValue:
-        """The parts of the value of a link."""
+        """What the value of a link is computed from, for `because`."""
         known, expected = logistic(np.array([relevance + self._bias, standing])).tolist()
         return {"relevance": round(known, 4), "standing": round(expected, 4), "alpha": round(self.alpha, 4)}
 
-    def _found_bias(self) -> float:
+    def _solve_bias(self) -> float:
         known = [page for page in self._pages.values() if page.predicted is not None]
         predicted = np.array([page.predicted for page in known], np.float64)
         relevant = sum(page.relevance for page in known)
@@ -162,11 +163,11 @@ class RelevanceTarget:
 
     def state(self) -> JsonValue:
         pages = [[url, page.relevance, page.predicted] for url, page in self._pages.items()]
-        return {"alpha": self.alpha, "is_in_reach": self.is_in_reach, "bias": self._bias, "pages": pages}
+        return {"alpha": self.alpha, "is_in_reach": self.is_attainable, "bias": self._bias, "pages": pages}
 
     def restore(self, state: JsonValue) -> None:
-        self.alpha, self.is_in_reach, self._bias = state["alpha"], state["is_in_reach"], state["bias"]
-        self._pages = {url: _SeenPage(relevance, predicted) for url, relevance, predicted in state["pages"]}
+        self.alpha, self.is_attainable, self._bias = state["alpha"], state["is_in_reach"], state["bias"]
+        self._pages = {url: _RecentPage(relevance, predicted) for url, relevance, predicted in state["pages"]}
 
 
 class StandingEvidence:
@@ -174,117 +175,129 @@ class StandingEvidence:
 
     log odds = .4 · mean log odds of the standing of the pages that link here
              + 1.7 · (ln(1 + other sites that link here) - mean of what waits)
-             + .1 · (ln(1 + reach of the domain) - median of the table)
+             + .1 · (ln(1 + reach of the domain) - median of all domains in the table of reach)
 
-    If all pages are of one site, linking pages are counted instead of sites. Unknown parts are 0. Links and pages are
-    those of the strategy's table: the latest.
+    If all pages are of one site, linking pages are counted instead of sites. Unknown terms are 0. Links and pages are
+    those of the strategy's table of the latest links, in the same order.
 
-    reach: the last difference for a URL; 0 for unknown domains, or without a table.
+    reach: the last difference for a URL; 0 for unknown domains, or without a table of reach.
     """
 
     def __init__(self, reach: Callable[[Url], float]):
         self._reach_of = reach
-        self._parents: list[float] = []  # log odds of the standing of each page, NaN if unknown
-        self._parent_sites: list[int] = []
-        self._sites: Ints = np.empty(0, np.int64)  # of each link
-        self._reach: Floats = np.empty(0)
-        self._mean_sites = 0.0  # mean ln(1 + sites) of waiting links
+        self._parent_standings: list[float] = []  # log odds of the standing of each page, NaN if unknown
+        self._parent_sites: list[int] = []  # of each page, as hashes
+        self._link_sites: Ints = np.empty(0, np.int64)  # of each link, as hashes
+        self._link_reach: Floats = np.empty(0)  # of each link, as `reach` gives it
+        self._mean_log_sites = 0.0  # mean ln(1 + sites) of waiting links
         self.offered: Floats = np.empty(
             (0, 3)
         )  # log odds of relevance, standing and value, as last offered to the frontier
         self.older = OlderLinks()
 
     def add_parent(self, url: Url, standing: float | None) -> None:
-        self._parents.append(np.nan if standing is None else logit(clamped(standing)))
-        self._parent_sites.append(_site(url))
+        self._parent_standings.append(np.nan if standing is None else logit(clamped(standing)))
+        self._parent_sites.append(_site_key(url))
 
-    def set_parent(self, place: int, standing: float) -> None:
-        self._parents[place] = logit(clamped(standing))
+    def set_parent(self, index: int, standing: float) -> None:
+        self._parent_standings[index] = logit(clamped(standing))
 
     def add_links(self, urls: Sequence[Url]) -> None:
-        self._sites = np.concatenate((self._sites, np.array([_site(url) for url in urls], np.int64)))
-        self._reach = np.concatenate((self._reach, np.array([self._reach_of(url) for url in urls], np.float64)))
+        self._link_sites = np.concatenate((self._link_sites, np.array([_site_key(url) for url in urls], np.int64)))
+        self._link_reach = np.concatenate(
+            (self._link_reach, np.array([self._reach_of(url) for url in urls], np.float64))
+        )
         self.offered = np.concatenate((self.offered, np.zeros((len(urls), 3))))
         for url in urls:
             self.older.pop(url)
 
-    def keep(self, first_parent: int, links: Marks) -> None:
+    def keep(self, first_parent: int, links: Bools) -> None:
         """Drops the pages before `first_parent`, and all but the marked links."""
-        self._parents, self._parent_sites = self._parents[first_parent:], self._parent_sites[first_parent:]
-        self._sites, self._reach, self.offered = self._sites[links], self._reach[links], self.offered[links]
+        self._parent_standings, self._parent_sites = (
+            self._parent_standings[first_parent:],
+            self._parent_sites[first_parent:],
+        )
+        self._link_sites, self._link_reach, self.offered = (
+            self._link_sites[links],
+            self._link_reach[links],
+            self.offered[links],
+        )
 
-    def parts(self, links: Ints, at: Ints, parents: Ints, *, is_complete: bool) -> Floats:
-        """The three parts of each of some links.
+    def parts(self, links: Ints, link_index: Ints, parents: Ints, *, is_complete: bool) -> Floats:
+        """The three terms of the log odds of some links, one link a row.
 
-        at, parents: for each occurrence of a link on a page, the index into `links`, and the page.
+        link_index, parents: for each occurrence of a link on a page, the index into `links`, and that of the page.
         is_complete: whether `links` are all waiting links, so that the mean can be updated.
         """
-        found = np.zeros((len(links), len(STANDING_WEIGHTS)))
-        standings = np.array(self._parents, np.float64)[parents]
+        parts = np.zeros((len(links), len(STANDING_WEIGHTS)))
+        standings = np.array(self._parent_standings, np.float64)[parents]
         is_known = ~np.isnan(standings)
-        counts = np.bincount(at[is_known], minlength=len(links))
-        found[:, 0] = np.bincount(at[is_known], standings[is_known], len(links)) / np.maximum(counts, 1)
-        sites, number_of = np.unique(np.array(self._parent_sites, np.int64), return_inverse=True)
-        numbers = number_of[parents]
-        is_other = sites[numbers] != self._sites[links][at]
+        counts = np.bincount(link_index[is_known], minlength=len(links))
+        parts[:, 0] = np.bincount(link_index[is_known], standings[is_known], len(links)) / np.maximum(counts, 1)
+        sites, site_index = np.unique(np.array(self._parent_sites, np.int64), return_inverse=True)
+        parent_site_index = site_index[parents]
+        is_other = sites[parent_site_index] != self._link_sites[links][link_index]
         if len(sites) > 1:
-            pairs = np.unique(at[is_other] * len(sites) + numbers[is_other])  # each site once
-            found[:, 1] = np.log1p(np.bincount(pairs // len(sites), minlength=len(links)))
+            pairs = np.unique(link_index[is_other] * len(sites) + parent_site_index[is_other])  # each site once
+            parts[:, 1] = np.log1p(np.bincount(pairs // len(sites), minlength=len(links)))
         else:
-            found[:, 1] = np.log1p(np.bincount(at, minlength=len(links)))
+            parts[:, 1] = np.log1p(np.bincount(link_index, minlength=len(links)))
         if is_complete and len(links):
-            self._mean_sites = float(found[:, 1].mean())
-        found[:, 1] -= self._mean_sites
-        found[:, 2] = self._reach[links]
-        found *= list(STANDING_WEIGHTS.values())
-        return np.clip(found, -_LOGIT_LIMIT, _LOGIT_LIMIT)
+            self._mean_log_sites = float(parts[:, 1].mean())
+        parts[:, 1] -= self._mean_log_sites
+        parts[:, 2] = self._link_reach[links]
+        parts *= list(STANDING_WEIGHTS.values())
+        return np.clip(parts, -_LOGIT_LIMIT, _LOGIT_LIMIT)
 
     def by_page_alone(self, standing: float | None) -> float:
         """The log odds for a link of which only the standing of its page is known."""
         parents = 0.0 if standing is None else logit(clamped(standing))
-        return STANDING_WEIGHTS["parents"] * parents - STANDING_WEIGHTS["sites"] * self._mean_sites
+        return STANDING_WEIGHTS["parents"] * parents - STANDING_WEIGHTS["sites"] * self._mean_log_sites
 
     def state(self) -> JsonValue:
         return {
-            "parents": packed(np.array(self._parents)),
+            "parents": packed(np.array(self._parent_standings)),
             "parent_sites": self._parent_sites,
-            "sites": packed(self._sites),
-            "reach": packed(self._reach),
-            "usual": self._mean_sites,
+            "sites": packed(self._link_sites),
+            "reach": packed(self._link_reach),
+            "usual": self._mean_log_sites,
             "told": packed(self.offered),
             "older": self.older.state(),
         }
 
     def restore(self, state: JsonValue) -> None:
-        self._parents, self._parent_sites = unpacked(state["parents"]).tolist(), list(state["parent_sites"])
-        self._sites, self._reach, self.offered = (unpacked(state[name]) for name in ("sites", "reach", "told"))
-        self._mean_sites = state["usual"]
+        self._parent_standings, self._parent_sites = unpacked(state["parents"]).tolist(), list(state["parent_sites"])
+        self._link_sites, self._link_reach, self.offered = (
+            unpacked(state[name]) for name in ("sites", "reach", "told")
+        )
+        self._mean_log_sites = state["usual"]
         self.older.restore(state["older"])
 
 
 class OlderLinks:
-    """Waiting links that are no longer in the table: their two estimates are frozen but weighed again when α changes.
+    """Waiting links that are no longer in the strategy's table of the latest links: their estimates of relevance and
+    standing are frozen, but their value is computed again when α changes.
 
     Beyond 10 000 links, those with the lowest max(relevance, standing) are dropped and keep their priority. The value
-    of a link never exceeds that maximum (bias aside), so every link that stays is worth more at its best α than a
-    dropped one can be at any α. At other α, a dropped link may still be worth more than some that stay.
+    of a link never exceeds that maximum (bias aside), so every link that stays has a higher value at its best α than a
+    dropped one can have at any α. At other α, a dropped link may still have a higher value than some that stay.
     """
 
     def __init__(self) -> None:
-        self._links: dict[Url, tuple[Url | None, str, int]] = {}  # page, anchor, depth
+        self._links: dict[Url, tuple[Url | None, str, int]] = {}  # page on which it was found, anchor, depth
         self._offered: dict[Url, tuple[float, float, float]] = {}  # log odds of relevance, standing and value
 
     def __len__(self) -> int:
         return len(self._links)
 
-    def add(self, links: Sequence[tuple[Url, Url | None, str, int]], offered: Floats) -> None:
+    def add(self, links: Sequence[FoundLink], offered: Floats) -> None:
         """offered: the log odds of relevance, standing and value of each, as last offered to the frontier."""
         for (url, found_on, anchor, depth), estimates in zip(links, offered.tolist(), strict=True):
             self._links[url], self._offered[url] = (found_on, anchor, depth), tuple(estimates)
-        if len(self._links) > MAX_OLDER:
+        if len(self._links) > MAX_OLDER_LINKS:
             urls, highest = list(self._links), self.estimates()[:, :2].max(axis=1)
-            for place in np.argpartition(-highest, MAX_OLDER)[MAX_OLDER:].tolist():
-                self.pop(urls[place])
+            for index in np.argpartition(-highest, MAX_OLDER_LINKS)[MAX_OLDER_LINKS:].tolist():
+                self.pop(urls[index])
 
     def pop(self, url: Url) -> None:
         """Removes a link that no longer waits or is in the table again."""
@@ -299,17 +312,17 @@ class OlderLinks:
         """The log odds of relevance, standing and value of each, as last offered to the frontier."""
         return np.array(list(self._offered.values())).reshape(-1, 3)
 
-    def candidates_at_new_values(
-        self, places: Sequence[int], values: Floats, explain: Callable[[float, float], JsonValue]
+    def candidates_with_new_values(
+        self, indices: Sequence[int], values: Floats, explain: Callable[[float, float], JsonValue]
     ) -> list[Candidate]:
         """Candidates for the links at some indices; values: the new values of all links, in log odds."""
         urls, priorities, candidates = list(self._links), logistic(values), []
-        for place in places:
-            url, (found_on, anchor, depth) = urls[place], self._links[urls[place]]
+        for index in indices:
+            url, (found_on, anchor, depth) = urls[index], self._links[urls[index]]
             relevance, standing, _ = self._offered[url]
-            self._offered[url] = (relevance, standing, float(values[place]))
+            self._offered[url] = (relevance, standing, float(values[index]))
             because = {"weighed": explain(relevance, standing)}
-            candidates.append(Candidate(url, float(priorities[place]), found_on, anchor, because, depth))
+            candidates.append(Candidate(url, float(priorities[index]), found_on, anchor, because, depth))
         return candidates
 
     def state(self) -> JsonValue:
@@ -320,17 +333,18 @@ class OlderLinks:
         self._offered = {url: tuple(estimates) for url, _, _, _, *estimates in state}
 
 
-def best_changes(scores: Floats, offered: Floats, *, least: float, max_offers: int) -> Ints:
-    """The indices of the best scores that differ from those offered before.
+def best_changes(scores: Floats, offered: Floats, *, min_change: float, max_offers: int) -> Ints:
+    """The indices of the best scores that differ by `min_change` or more from those offered before, at most
+    `max_offers`.
 
-    A score that has fallen is ranked by its old value: left in place, it would be taken before better ones.
+    A score that has fallen is ranked by its old value: not offered again, it would be taken before better ones.
     """
-    changed = np.flatnonzero(np.abs(scores - offered) >= least)
+    changed = np.flatnonzero(np.abs(scores - offered) >= min_change)
     if len(changed) > max_offers:
         ranks = np.maximum(scores, offered)[changed]
         changed = changed[np.argpartition(-ranks, max_offers)[:max_offers]]
     return changed
 
 
-def _site(url: Url) -> int:
+def _site_key(url: Url) -> int:
     return 0 if is_node(url) else key_of(site_of(host_of(url)))

@@ -1,4 +1,4 @@
-"""Sets of URLs as 64-bit keys, in a quarter of the memory of the URLs."""
+"""Sets of URLs as 64-bit keys, their hashes, in a quarter of the memory of the URLs."""
 
 from collections.abc import Iterable
 

@@ -1,6 +1,7 @@
 """The search of `lycosa_peers`, compiled: the same draws, the same counts, message by message.
 
-`peers.routing` defines how queries travel and what is counted, `peers.buddies` how lists are kept. During a search,
+`lycosa_peers.routing` defines how queries travel and what is counted, `lycosa_peers.buddies` how lists are kept. Peers
+are numbered from 0; an entry of a buddy list is given by the number of its peer and its index there. During a search,
 only the asker's state changes, so each walker can be followed to its end separately, and the order of the responses
 follows from the number of steps of each. Everything compiled is in this one file, since numba renews its cache only
 when the file of a function changes.
@@ -25,17 +26,17 @@ from .records import (
     WALKING,
     Array,
     BuddyLists,
+    KernelOptions,
     NetworkArrays,
     Outcomes,
-    Questions,
-    Switches,
-    Work,
+    PeerQueries,
+    Scratch,
 )
 
 F = TypeVar("F", bound=Callable[..., Any])
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-MAX_ATTEMPTS = 64
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio, as in splitmix64
+MIX_MULTIPLIER_1, MIX_MULTIPLIER_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+MAX_ATTEMPTS = 64  # as `routing.MAX_ATTEMPTS`
 
 
 def compiled(function: F) -> F:
@@ -47,17 +48,18 @@ def compiled(function: F) -> F:
 
 @compiled
 def mix(number: Any) -> Any:
-    number = (number ^ (number >> np.uint64(30))) * FIRST
-    number = (number ^ (number >> np.uint64(27))) * SECOND
+    """As `routing.mix`."""
+    number = (number ^ (number >> np.uint64(30))) * MIX_MULTIPLIER_1
+    number = (number ^ (number >> np.uint64(27))) * MIX_MULTIPLIER_2
     return number ^ (number >> np.uint64(31))
 
 
 @compiled
-def drawn(start: Any, walker: int, ttl: int, among: int, attempt: int) -> int:
-    """As `routing.draw`; `start` is the hash of seed and query."""
-    place = (np.uint64(walker) << np.uint64(48)) | (np.uint64(attempt) << np.uint64(32)) | np.uint64(ttl)
-    number = mix((start ^ place) + GOLDEN)
-    return int(((number >> np.uint64(32)) * np.uint64(among)) >> np.uint64(32))
+def draw(query_hash: Any, walker: int, ttl: int, choices: int, attempt: int) -> int:
+    """As `routing.draw`; `query_hash` is the hash of seed and query."""
+    step = (np.uint64(walker) << np.uint64(48)) | (np.uint64(attempt) << np.uint64(32)) | np.uint64(ttl)
+    number = mix((query_hash ^ step) + GOLDEN)
+    return int(((number >> np.uint64(32)) * np.uint64(choices)) >> np.uint64(32))
 
 
 # ---------------------------------------------------------------- buddy lists and indexes
@@ -65,6 +67,7 @@ def drawn(start: Any, walker: int, ttl: int, among: int, attempt: int) -> int:
 
 @compiled
 def outranks(node: int, one: int, other: int, lists: BuddyLists) -> bool:
+    """Whether one entry of a list ranks above another."""
     counts, since = lists.counts[node], lists.since[node]
     if counts[one] != counts[other]:
         return bool(counts[one] > counts[other])
@@ -73,33 +76,35 @@ def outranks(node: int, one: int, other: int, lists: BuddyLists) -> bool:
 
 @compiled
 def best_first(node: int, lists: BuddyLists, order: Array) -> int:
-    """Writes the indices of a list into `order` by rank; returns their number."""
+    """Writes the indices of a list into `order`, the best first; returns their number."""
     size = lists.sizes[node]
-    for place in range(size):
-        at = place
-        while at > 0 and outranks(node, place, order[at - 1], lists):
-            order[at] = order[at - 1]
-            at -= 1
-        order[at] = place
+    for index in range(size):
+        position = index
+        while position > 0 and outranks(node, index, order[position - 1], lists):
+            order[position] = order[position - 1]
+            position -= 1
+        order[position] = index
     return int(size)
 
 
 @compiled
-def place_of(node: int, peer: int, lists: BuddyLists) -> int:
-    for place in range(lists.sizes[node]):
-        if lists.peers[node, place] == peer:
-            return place
+def list_index_of(node: int, peer: int, lists: BuddyLists) -> int:
+    """The index of a peer in the list of a node; -1 if it is not a buddy."""
+    for index in range(lists.sizes[node]):
+        if lists.peers[node, index] == peer:
+            return index
     return -1
 
 
 @compiled
-def remove(node: int, place: int, lists: BuddyLists) -> None:
+def remove(node: int, index: int, lists: BuddyLists) -> None:
+    """Removes an entry; the last one takes its index."""
     last = lists.sizes[node] - 1
-    lists.peers[node, place] = lists.peers[node, last]
-    lists.counts[node, place] = lists.counts[node, last]
-    lists.since[node, place] = lists.since[node, last]
-    lists.is_held[node, place] = lists.is_held[node, last]
-    lists.was_wanted[node, place] = lists.was_wanted[node, last]
+    lists.peers[node, index] = lists.peers[node, last]
+    lists.counts[node, index] = lists.counts[node, last]
+    lists.since[node, index] = lists.since[node, last]
+    lists.is_held[node, index] = lists.is_held[node, last]
+    lists.was_wanted[node, index] = lists.was_wanted[node, last]
     lists.peers[node, last] = -1
     lists.is_held[node, last] = False
     lists.sizes[node] = last
@@ -108,105 +113,112 @@ def remove(node: int, place: int, lists: BuddyLists) -> None:
 @compiled
 def answered(node: int, peer: int, lists: BuddyLists) -> None:
     """Counts a response, as `BuddyList.answered`."""
-    place = place_of(node, peer, lists)
-    if place < 0:
+    index = list_index_of(node, peer, lists)
+    if index < 0:
         if lists.sizes[node] == lists.peers.shape[1]:
             worst = 0
             for other in range(1, lists.sizes[node]):
                 if outranks(node, worst, other, lists):
                     worst = other
             remove(node, worst, lists)
-        place = lists.sizes[node]
+        index = lists.sizes[node]
         lists.sizes[node] += 1
-        lists.peers[node, place], lists.counts[node, place] = peer, 0
-        lists.is_held[node, place] = lists.was_wanted[node, place] = False
+        lists.peers[node, index], lists.counts[node, index] = peer, 0
+        lists.is_held[node, index] = lists.was_wanted[node, index] = False
     lists.responses[node] += 1
-    lists.counts[node, place] += 1
-    lists.since[node, place] = lists.responses[node]
+    lists.counts[node, index] += 1
+    lists.since[node, index] = lists.responses[node]
 
 
 @compiled
-def demote(node: int, peer: int, lists: BuddyLists, switches: Switches) -> None:
+def demote(node: int, peer: int, lists: BuddyLists, options: KernelOptions) -> None:
     """Lowers a buddy's count by 1, as `BuddyList.failed`."""
-    place = place_of(node, peer, lists)
-    if switches.adapts and place >= 0:
-        lists.counts[node, place] -= 1
-        if lists.counts[node, place] < 1:
-            remove(node, place, lists)
+    index = list_index_of(node, peer, lists)
+    if options.adapts and index >= 0:
+        lists.counts[node, index] -= 1
+        if lists.counts[node, index] < 1:
+            remove(node, index, lists)
 
 
 @compiled
-def indexes_wanted(node: int, network: NetworkArrays, lists: BuddyLists, switches: Switches) -> int:
+def indexes_wanted(node: int, network: NetworkArrays, lists: BuddyLists, options: KernelOptions) -> int:
     """The number of indexes that a peer wants; of neighbours only if it ever asked, as `NodeState.index_owners`."""
-    if switches.indexes == OF_BUDDIES:
+    if options.indexes == OF_BUDDIES:
         return int(lists.sizes[node])
-    if switches.indexes == OF_NEIGHBOURS and lists.have_asked[node]:
-        return int(min(network.degrees[node], switches.neighbour_indexes))
+    if options.indexes == OF_NEIGHBOURS and lists.has_asked[node]:
+        return int(min(network.degrees[node], options.neighbour_indexes))
     return 0
 
 
 @compiled
-def owner_of(node: int, place: int, network: NetworkArrays, lists: BuddyLists, switches: Switches) -> int:
-    """The owner of the index that a peer may hold at a place."""
-    if switches.indexes == OF_BUDDIES:
-        return int(lists.peers[node, place])
-    return int(network.neighbours[network.offsets[node] + place])
+def owner_of(node: int, index: int, network: NetworkArrays, lists: BuddyLists, options: KernelOptions) -> int:
+    """The peer whose index a node may hold as number `index`: a buddy or a neighbour."""
+    if options.indexes == OF_BUDDIES:
+        return int(lists.peers[node, index])
+    return int(network.neighbours[network.offsets[node] + index])
 
 
 @compiled
-def checkpoint(network: NetworkArrays, lists: BuddyLists, switches: Switches) -> int:
+def checkpoint(network: NetworkArrays, lists: BuddyLists, options: KernelOptions) -> int:
     """Every peer that is up requests the indexes that are due; returns the number of transfers."""
-    transfers, is_up, at_once = 0, network.is_up, switches.indexes == OF_NEIGHBOURS
-    if switches.indexes == NOBODY:
+    transfers, is_up, at_once = 0, network.is_up, options.indexes == OF_NEIGHBOURS
+    if options.indexes == NOBODY:
         return 0
     for node in range(len(is_up)):
-        is_idle = not lists.have_asked[node] if at_once else lists.sizes[node] == 0  # the usual case; saves a call
+        is_idle = not lists.has_asked[node] if at_once else lists.sizes[node] == 0  # the usual case; saves a call
         if is_idle or not is_up[node]:
             continue
-        for place in range(indexes_wanted(node, network, lists, switches)):
-            is_due = not lists.is_held[node, place] and (at_once or lists.was_wanted[node, place])
-            if is_due and is_up[owner_of(node, place, network, lists, switches)]:
-                lists.is_held[node, place] = True
+        for index in range(indexes_wanted(node, network, lists, options)):
+            is_due = not lists.is_held[node, index] and (at_once or lists.was_wanted[node, index])
+            if is_due and is_up[owner_of(node, index, network, lists, options)]:
+                lists.is_held[node, index] = True
                 transfers += 1
-            lists.was_wanted[node, place] = True
+            lists.was_wanted[node, index] = True
     return transfers
 
 
 @compiled
 def indexed_holders(
-    node: int, network: NetworkArrays, lists: BuddyLists, switches: Switches, work: Work, found: Array
+    node: int, network: NetworkArrays, lists: BuddyLists, options: KernelOptions, scratch: Scratch, found: Array
 ) -> int:
     """Writes the owners of held indexes who have the item into `found`, in order; returns their number."""
-    wanted, many, by_rank = indexes_wanted(node, network, lists, switches), 0, switches.indexes == OF_BUDDIES
+    wanted, count, by_rank = indexes_wanted(node, network, lists, options), 0, options.indexes == OF_BUDDIES
     if by_rank:
-        best_first(node, lists, work.ranks)
-    for at in range(wanted):
-        place = work.ranks[at] if by_rank else at
-        if lists.is_held[node, place]:
-            owner = owner_of(node, place, network, lists, switches)
-            if work.has[owner]:
-                found[many] = owner
-                many += 1
-    return many
+        best_first(node, lists, scratch.rank_order)
+    for position in range(wanted):
+        index = scratch.rank_order[position] if by_rank else position
+        if lists.is_held[node, index]:
+            owner = owner_of(node, index, network, lists, options)
+            if scratch.has_item[owner]:
+                found[count] = owner
+                count += 1
+    return count
 
 
 @compiled
-def named_by(node: int, network: NetworkArrays, lists: BuddyLists, switches: Switches, work: Work) -> int:
+def named_by(node: int, network: NetworkArrays, lists: BuddyLists, options: KernelOptions, scratch: Scratch) -> int:
     """The provider that a peer names: itself, or the first in its indexes; -1 for none. The asker lacks the item."""
-    if work.has[node]:
+    if scratch.has_item[node]:
         return node
-    return int(work.indexed[0]) if indexed_holders(node, network, lists, switches, work, work.indexed) else -1
+    return (
+        int(scratch.known_holders[0])
+        if indexed_holders(node, network, lists, options, scratch, scratch.known_holders)
+        else -1
+    )
 
 
 @compiled
-def mark_knowing(has: Array, knows: Array, sizes: Array, offsets: Array, peers: Array, is_held: Array) -> None:
-    """Marks the peers that hold an index of a peer that has the item; `peers` is a ragged array of rows."""
-    for node in range(len(knows)):
+def mark_index_holders(
+    has_item: Array, knows_holder: Array, sizes: Array, offsets: Array, peers: Array, is_held: Array
+) -> None:
+    """Marks the peers that hold an index of a peer that has the item; `peers` are the owners of the indexes of each
+    peer, one peer after the other."""
+    for node in range(len(knows_holder)):
         begin = offsets[node]
-        knows[node] = False
-        for place in range(min(sizes[node], is_held.shape[1])):
-            if is_held[node, place] and has[peers[begin + place]]:
-                knows[node] = True
+        knows_holder[node] = False
+        for index in range(min(sizes[node], is_held.shape[1])):
+            if is_held[node, index] and has_item[peers[begin + index]]:
+                knows_holder[node] = True
                 break
 
 
@@ -215,21 +227,27 @@ def mark_knowing(has: Array, knows: Array, sizes: Array, offsets: Array, peers: 
 
 @compiled
 def walk(
-    start: Any, asker: int, walker: int, ttl: int, has: Array, knows: Array, network: tuple[Array, Array, Array, Array]
+    query_hash: Any,
+    asker: int,
+    walker: int,
+    ttl: int,
+    has_item: Array,
+    knows_holder: Array,
+    network: tuple[Array, Array, Array, Array],
 ) -> tuple[int, int]:
     """The number of receptions of a walker, and the responding peer; -1 if there is none."""
     offsets, neighbours, degrees, is_up = network
     node, came_from, received = asker, -1, 0
     while True:
-        begin, among = offsets[node], degrees[node]
-        leaves_out = came_from >= 0 and among > 1
-        among -= leaves_out
+        begin, choices = offsets[node], degrees[node]
+        leaves_out = came_from >= 0 and choices > 1
+        choices -= leaves_out
         hop = -1
-        if among > 0:
+        if choices > 0:
             for attempt in range(MAX_ATTEMPTS):
-                hop = neighbours[begin + drawn(start, walker, ttl, among, attempt)]
+                hop = neighbours[begin + draw(query_hash, walker, ttl, choices, attempt)]
                 if leaves_out and hop == came_from:
-                    hop = neighbours[begin + among]
+                    hop = neighbours[begin + choices]
                 if is_up[hop]:
                     break
                 hop = -1
@@ -237,7 +255,7 @@ def walk(
             return received, -1
         node, came_from = hop, node
         received += 1
-        if node != asker and (has[node] or knows[node]):
+        if node != asker and (has_item[node] or knows_holder[node]):
             return received, node
         if ttl <= 1:
             return received, -1
@@ -246,16 +264,16 @@ def walk(
 
 @compiled
 def walks(
-    start: Any, asker: int, network: NetworkArrays, lists: BuddyLists, switches: Switches, work: Work
+    query_hash: Any, asker: int, network: NetworkArrays, lists: BuddyLists, options: KernelOptions, scratch: Scratch
 ) -> tuple[int, int]:
-    """All walkers of a query: writes the receptions of each and the provider named (-1 for none) into `work`; returns
-    the number of messages, and of detours."""
+    """All walkers of a query: writes the receptions of each and the provider named (-1 for none) into `scratch`;
+    returns the number of messages, and of detours."""
     overlay = (network.offsets, network.neighbours, network.degrees, network.is_up)
     messages, detours = 0, 0
-    for walker in range(switches.walkers):
-        length, last = walk(start, asker, walker + 1, switches.ttl, work.has, work.knows, overlay)
-        work.lengths[walker] = length
-        work.named[walker] = -1 if last < 0 else named_by(last, network, lists, switches, work)
+    for walker in range(options.walkers):
+        length, last = walk(query_hash, asker, walker + 1, options.ttl, scratch.has_item, scratch.knows_holder, overlay)
+        scratch.walk_lengths[walker] = length
+        scratch.named_providers[walker] = -1 if last < 0 else named_by(last, network, lists, options, scratch)
         messages += length
         if last >= 0:
             messages += 1
@@ -264,53 +282,56 @@ def walks(
 
 
 @compiled
-def by_response(work: Work) -> tuple[int, int]:
-    """Sorts the named providers by time of response; returns their number, and the walker of the first, or -1."""
-    lengths, named = work.lengths, work.named.copy()
-    first, many = -1, 0
+def sort_by_response(scratch: Scratch) -> tuple[int, int]:
+    """Sorts the named providers by time of response; returns their number, and the index of the walker of the first, or
+    -1."""
+    walk_lengths, named_providers = scratch.walk_lengths, scratch.named_providers.copy()
+    first, count = -1, 0
     while True:
         next_one = -1
-        for walker in range(len(lengths)):
-            if named[walker] >= 0 and (next_one < 0 or lengths[walker] < lengths[next_one]):
+        for walker in range(len(walk_lengths)):
+            if named_providers[walker] >= 0 and (next_one < 0 or walk_lengths[walker] < walk_lengths[next_one]):
                 next_one = walker
         if next_one < 0:
-            return many, first
+            return count, first
         first = next_one if first < 0 else first
-        work.named[many], named[next_one] = named[next_one], -1
-        many += 1
+        scratch.named_providers[count], named_providers[next_one] = named_providers[next_one], -1
+        count += 1
 
 
 @compiled
-def path_to(first: int, lengths: Array) -> int:
+def path_length_before(first: int, walk_lengths: Array) -> int:
     """Queries sent before this walker's response: walkers move in turn, so those before it have moved once more."""
     path = 0
-    for walker in range(len(lengths)):
-        path += min(lengths[walker], lengths[first] + (walker < first))
+    for walker in range(len(walk_lengths)):
+        path += min(walk_lengths[walker], walk_lengths[first] + (walker < first))
     return path
 
 
 @compiled
-def flood(mark: int, asker: int, network: NetworkArrays, switches: Switches, work: Work) -> tuple[int, int, int, int]:
+def flood(
+    query: int, asker: int, network: NetworkArrays, options: KernelOptions, scratch: Scratch
+) -> tuple[int, int, int, int]:
     """A flood: messages, detours, path length to the first response, and the responder; -1 if there is none."""
-    queue, head, tail, responses, detours, path, first = work.queue, 0, 0, 0, 0, -1, -1
-    node, came_from, ttl = asker, -1, switches.flood_ttl + 1
+    flood_queue, head, tail, responses, detours, path, first = scratch.flood_queue, 0, 0, 0, 0, -1, -1
+    node, came_from, ttl = asker, -1, options.flood_ttl + 1
     while True:
-        if work.seen[node] != mark:
-            work.seen[node] = mark
-            if work.has[node]:
+        if scratch.flooded_in_query[node] != query:
+            scratch.flooded_in_query[node] = query
+            if scratch.has_item[node]:
                 responses += 1
-                detours += switches.flood_ttl - ttl
+                detours += options.flood_ttl - ttl
                 if first < 0:
                     path, first = tail, node
             elif ttl > 1:
                 for place in range(network.offsets[node], network.offsets[node] + network.degrees[node]):
                     peer = network.neighbours[place]
                     if peer != came_from and network.is_up[peer]:
-                        queue[tail, 0], queue[tail, 1], queue[tail, 2] = peer, node, ttl - 1
+                        flood_queue[tail, 0], flood_queue[tail, 1], flood_queue[tail, 2] = peer, node, ttl - 1
                         tail += 1
         if head == tail:
             return tail + responses, detours, path, first
-        node, came_from, ttl = queue[head, 0], queue[head, 1], queue[head, 2]
+        node, came_from, ttl = flood_queue[head, 0], flood_queue[head, 1], flood_queue[head, 2]
         head += 1
 
 
@@ -318,243 +339,278 @@ def flood(mark: int, asker: int, network: NetworkArrays, switches: Switches, wor
 
 
 @compiled
-def first_up(many: int, mark: int, asker: int, is_up: Array, lists: BuddyLists, switches: Switches, work: Work) -> int:
+def first_up(
+    count: int, query: int, asker: int, is_up: Array, lists: BuddyLists, options: KernelOptions, scratch: Scratch
+) -> int:
     """The first of the named providers that is up; those before it are demoted. -1 where all are down."""
-    for place in range(many):
-        peer = work.named[place]
-        if work.tried[peer] == mark:
+    for index in range(count):
+        peer = scratch.named_providers[index]
+        if scratch.tried_in_query[peer] == query:
             continue
-        work.tried[peer] = mark
+        scratch.tried_in_query[peer] = query
         if is_up[peer]:
             return int(peer)
-        demote(asker, peer, lists, switches)
+        demote(asker, peer, lists, options)
     return -1
 
 
 @compiled
 def ask_buddies(
-    mark: int, asker: int, network: NetworkArrays, lists: BuddyLists, switches: Switches, work: Work
+    query: int, asker: int, network: NetworkArrays, lists: BuddyLists, options: KernelOptions, scratch: Scratch
 ) -> tuple[int, int, int]:
     """A query to each buddy that was not tried: queries sent, all messages, and the number of named providers."""
-    issued, messages, many = 0, 0, 0
-    known = best_first(asker, lists, work.order)
-    for at in range(known):
-        work.order[at] = lists.peers[asker, work.order[at]]
-    for at in range(known):
-        peer = work.order[at]
-        if work.tried[peer] == mark:
+    issued, messages, count = 0, 0, 0
+    known = best_first(asker, lists, scratch.asker_order)
+    for position in range(known):
+        scratch.asker_order[position] = lists.peers[asker, scratch.asker_order[position]]
+    for position in range(known):
+        peer = scratch.asker_order[position]
+        if scratch.tried_in_query[peer] == query:
             continue
         issued += 1
         if not network.is_up[peer]:
-            if switches.demotes_unreachable:
-                demote(asker, peer, lists, switches)
+            if options.demotes_unreachable:
+                demote(asker, peer, lists, options)
             continue
         messages += 1
-        holder = named_by(peer, network, lists, switches, work)
+        holder = named_by(peer, network, lists, options, scratch)
         if holder >= 0:
             messages += 1
-            work.named[many] = holder
-            many += 1
-    return issued, messages, many
+            scratch.named_providers[count] = holder
+            count += 1
+    return issued, messages, count
 
 
 @compiled
 def one_search(
-    start: Any, mark: int, asker: int, network: NetworkArrays, lists: BuddyLists, switches: Switches, work: Work
+    query_hash: Any,
+    query: int,
+    asker: int,
+    network: NetworkArrays,
+    lists: BuddyLists,
+    options: KernelOptions,
+    scratch: Scratch,
 ) -> tuple[int, int, int, int, int]:
     """Home, indexes, buddies, overlay: messages, detours, the path to the first response, the stage at which it was
     found and its provider."""
     is_up = network.is_up
-    if work.has[asker]:
+    if scratch.has_item[asker]:
         return 0, 0, 0, HOME, asker
-    many = indexed_holders(asker, network, lists, switches, work, work.named)
-    provider = first_up(many, mark, asker, is_up, lists, switches, work)
+    count = indexed_holders(asker, network, lists, options, scratch, scratch.named_providers)
+    provider = first_up(count, query, asker, is_up, lists, options, scratch)
     if provider >= 0:
         return 0, 0, 0, INDEXES, provider
     issued, messages, path = 0, 0, -1
-    if switches.keeps_buddies:
-        issued, messages, many = ask_buddies(mark, asker, network, lists, switches, work)
-        path = issued if many else -1
-        provider = first_up(many, mark, asker, is_up, lists, switches, work)
+    if options.keeps_buddies:
+        issued, messages, count = ask_buddies(query, asker, network, lists, options, scratch)
+        path = issued if count else -1
+        provider = first_up(count, query, asker, is_up, lists, options, scratch)
         if provider >= 0:
             return messages, 0, path, BUDDIES, provider
-    if switches.floods:
-        more, detours, path, provider = flood(mark, asker, network, switches, work)
+    if options.floods:
+        more, detours, path, provider = flood(query, asker, network, options, scratch)
         return messages + more, detours, path, WALKING if provider >= 0 else NOWHERE, provider
-    if switches.indexes == OF_BUDDIES:
-        mark_knowing(work.has, work.knows, lists.sizes, lists.offsets, lists.peers.ravel(), lists.is_held)
-    elif switches.indexes == OF_NEIGHBOURS:
-        mark_knowing(work.has, work.knows, network.degrees, network.offsets, network.neighbours, lists.is_held)
-    more, detours = walks(start, asker, network, lists, switches, work)
-    many, first = by_response(work)
+    if options.indexes == OF_BUDDIES:
+        mark_index_holders(
+            scratch.has_item, scratch.knows_holder, lists.sizes, lists.offsets, lists.peers.ravel(), lists.is_held
+        )
+    elif options.indexes == OF_NEIGHBOURS:
+        mark_index_holders(
+            scratch.has_item,
+            scratch.knows_holder,
+            network.degrees,
+            network.offsets,
+            network.neighbours,
+            lists.is_held,
+        )
+    more, detours = walks(query_hash, asker, network, lists, options, scratch)
+    count, first = sort_by_response(scratch)
     if path < 0 and first >= 0:
-        path = issued + path_to(first, work.lengths)
-    provider = first_up(many, mark, asker, is_up, lists, switches, work)
+        path = issued + path_length_before(first, scratch.walk_lengths)
+    provider = first_up(count, query, asker, is_up, lists, options, scratch)
     return messages + more, detours, path, WALKING if provider >= 0 else NOWHERE, provider
 
 
 @compiled
-def pass_time(
-    now: float, event: int, due: float, network: NetworkArrays, lists: BuddyLists, switches: Switches
+def advance_time(
+    now: float, event: int, next_checkpoint: float, network: NetworkArrays, lists: BuddyLists, options: KernelOptions
 ) -> tuple[int, float, int]:
     """Processes events and checkpoints up to a time; returns the next event, the next checkpoint, and transfers."""
     transfers = 0
     while True:
-        event_at = network.times[event] if event < len(network.times) else np.inf
-        if min(event_at, due) > now:
-            return event, due, transfers
-        if event_at <= due:
-            one, kind = network.ones[event], network.kinds[event]
+        event_at = network.event_times[event] if event < len(network.event_times) else np.inf
+        if min(event_at, next_checkpoint) > now:
+            return event, next_checkpoint, transfers
+        if event_at <= next_checkpoint:
+            peer, kind = network.event_peers[event], network.event_kinds[event]
             if kind == LINK:
-                network.degrees[one] += 1
-                network.degrees[network.others[event]] += 1
+                network.degrees[peer] += 1
+                network.degrees[network.linked_peers[event]] += 1
             else:
-                network.is_up[one] = kind == UP
+                network.is_up[peer] = kind == UP
             event += 1
         else:
-            transfers += checkpoint(network, lists, switches)
-            due += switches.checkpoint
+            transfers += checkpoint(network, lists, options)
+            next_checkpoint += options.checkpoint
 
 
 @compiled
-def search(network: NetworkArrays, questions: Questions, switches: Switches, outcomes: Outcomes, work: Work) -> None:
-    """Asks all questions in order, learning buddy lists; writes into its arguments."""
-    lists, has, event, due = outcomes.lists, work.has, 0, switches.checkpoint
-    for question in range(len(questions.askers)):
-        event, due, transfers = pass_time(questions.times[question], event, due, network, lists, switches)
-        asker, item = questions.askers[question], questions.items[question]
-        begin, end = questions.holder_offsets[item], questions.holder_offsets[item + 1]
-        for place in range(begin, end):
-            has[questions.holders[place]] = True
-        start = mix((np.uint64(switches.seed) ^ questions.ids[question]) + GOLDEN)
-        lists.have_asked[asker] = True
-        messages, detours, path, stage, provider = one_search(start, question, asker, network, lists, switches, work)
-        outcomes.messages[question], outcomes.detours[question] = messages, detours
-        outcomes.paths[question], outcomes.transfers[question] = path, transfers
-        outcomes.stages[question], outcomes.providers[question] = stage, provider
-        if provider >= 0 and stage != HOME and switches.keeps_buddies:
+def search(
+    network: NetworkArrays, queries: PeerQueries, options: KernelOptions, outcomes: Outcomes, scratch: Scratch
+) -> None:
+    """Makes all queries in order, learning buddy lists; writes into `network`, `outcomes` and `scratch`."""
+    lists, has_item, event, next_checkpoint = outcomes.lists, scratch.has_item, 0, options.checkpoint
+    for query in range(len(queries.askers)):
+        event, next_checkpoint, transfers = advance_time(
+            queries.times[query], event, next_checkpoint, network, lists, options
+        )
+        asker, item = queries.askers[query], queries.items[query]
+        begin, end = queries.holder_offsets[item], queries.holder_offsets[item + 1]
+        for index in range(begin, end):
+            has_item[queries.holders[index]] = True
+        query_hash = mix((np.uint64(options.seed) ^ queries.ids[query]) + GOLDEN)
+        lists.has_asked[asker] = True
+        messages, detours, path, stage, provider = one_search(
+            query_hash, query, asker, network, lists, options, scratch
+        )
+        outcomes.messages[query], outcomes.detours[query] = messages, detours
+        outcomes.paths[query], outcomes.transfers[query] = path, transfers
+        outcomes.stages[query], outcomes.providers[query] = stage, provider
+        if provider >= 0 and stage != HOME and options.keeps_buddies:
             answered(asker, provider, lists)
-        for place in range(begin, end):
-            has[questions.holders[place]] = False
+        for index in range(begin, end):
+            has_item[queries.holders[index]] = False
 
 
-TRIES = 200  # draws for one link
+MAX_TRIES = 200  # draws for one link
 
 
 @compiled
-def _upkeep(
-    pairs: Array,
-    many: int,
+def _add_links(
+    links: Array,
+    count: int,
     is_up: Array,
-    times: Array,
-    kinds: Array,
-    who: Array,
-    least: int,
+    event_times: Array,
+    event_kinds: Array,
+    event_peers: Array,
+    min_neighbours: int,
     seed: Any,
-    rows: Array,
+    next_end: Array,
 ) -> int:
-    """Appends new links to `pairs`, each with the number of the event that caused it; returns the number of links.
+    """Appends new links to `links`, which are pairs of peers with the number of the event that caused them; returns the
+    number of links.
 
-    A peer with fewer than `least` live neighbours gets another one, drawn with probability proportional to its links.
+    A peer that is up and has fewer than `min_neighbours` neighbours that are up gets another one, drawn with a
+    probability proportional to its links. Link n has the ends 2 n and 2 n + 1.
+
+    links: the first `count` rows are given; the rest is room for new ones.
+    next_end: room for the next end of the same peer, by end; -1 after the last.
     """
     peers = len(is_up)
-    live = np.zeros(peers, np.int64)  # neighbours that are up
-    first = np.full(peers, -1, np.int64)  # of a chain through `rows`: the ends of a peer's links
-    for link in range(many):
+    live_neighbours = np.zeros(peers, np.int64)  # neighbours that are up
+    first_end = np.full(peers, -1, np.int64)  # by peer; the others follow by `next_end`
+    for link in range(count):
         for end in range(2):
-            one, other = pairs[link, end], pairs[link, 1 - end]
-            rows[2 * link + end], first[one] = first[one], 2 * link + end
+            peer, other = links[link, end], links[link, 1 - end]
+            next_end[2 * link + end], first_end[peer] = first_end[peer], 2 * link + end
             if is_up[other]:
-                live[one] += 1
-    draws = np.uint64(0)
-    needy = np.zeros(peers + 1, np.int64)
-    for event in range(-1, len(times)):
-        short = 0
+                live_neighbours[peer] += 1
+    draw_count = np.uint64(0)
+    short_peers = np.zeros(peers + 1, np.int64)  # peers that have too few neighbours after an event
+    for event in range(-1, len(event_times)):
+        short_count = 0
         if event < 0:
-            for one in range(peers):
-                if is_up[one] and live[one] < least:
-                    needy[short] = one
-                    short += 1
+            for peer in range(peers):
+                if is_up[peer] and live_neighbours[peer] < min_neighbours:
+                    short_peers[short_count] = peer
+                    short_count += 1
         else:
-            one, came = who[event], kinds[event] == UP
-            if is_up[one] == came:
+            peer, comes_up = event_peers[event], event_kinds[event] == UP
+            if is_up[peer] == comes_up:
                 continue
-            is_up[one] = came
-            at = first[one]
-            while at >= 0:
-                other = pairs[at >> 1, 1 - (at & 1)]
-                live[other] += 1 if came else -1
-                if not came and is_up[other] and live[other] < least:
-                    needy[short] = other
-                    short += 1
-                at = rows[at]
-            if came and live[one] < least:
-                needy[short] = one
-                short += 1
-        for number in range(short):
-            one = needy[number]
+            is_up[peer] = comes_up
+            end_number = first_end[peer]
+            while end_number >= 0:
+                other = links[end_number >> 1, 1 - (end_number & 1)]
+                live_neighbours[other] += 1 if comes_up else -1
+                if not comes_up and is_up[other] and live_neighbours[other] < min_neighbours:
+                    short_peers[short_count] = other
+                    short_count += 1
+                end_number = next_end[end_number]
+            if comes_up and live_neighbours[peer] < min_neighbours:
+                short_peers[short_count] = peer
+                short_count += 1
+        for number in range(short_count):
+            peer = short_peers[number]
             tries = 0
-            while live[one] < least and tries < TRIES and many < len(pairs):
+            while live_neighbours[peer] < min_neighbours and tries < MAX_TRIES and count < len(links):
                 tries += 1
-                draws += np.uint64(1)
-                ends = np.uint64(2 * many)
-                end = int(((mix(seed + draws * GOLDEN) >> np.uint64(32)) * ends) >> np.uint64(32))
-                other = pairs[end >> 1, end & 1]  # in proportion to its links
-                if other == one or not is_up[other]:
+                draw_count += np.uint64(1)
+                ends = np.uint64(2 * count)
+                end = int(((mix(seed + draw_count * GOLDEN) >> np.uint64(32)) * ends) >> np.uint64(32))
+                other = links[end >> 1, end & 1]  # in proportion to its links
+                if other == peer or not is_up[other]:
                     continue
-                at, is_known = first[one], False
-                while at >= 0:
-                    if pairs[at >> 1, 1 - (at & 1)] == other:
-                        is_known = True
+                end_number, is_linked = first_end[peer], False
+                while end_number >= 0:
+                    if links[end_number >> 1, 1 - (end_number & 1)] == other:
+                        is_linked = True
                         break
-                    at = rows[at]
-                if is_known:
+                    end_number = next_end[end_number]
+                if is_linked:
                     continue
-                pairs[many, 0], pairs[many, 1], pairs[many, 2] = one, other, event
-                rows[2 * many], first[one] = first[one], 2 * many
-                rows[2 * many + 1], first[other] = first[other], 2 * many + 1
-                live[one] += 1
-                live[other] += 1
-                many += 1
-    return many
+                links[count, 0], links[count, 1], links[count, 2] = peer, other, event
+                next_end[2 * count], first_end[peer] = first_end[peer], 2 * count
+                next_end[2 * count + 1], first_end[other] = first_end[other], 2 * count + 1
+                live_neighbours[peer] += 1
+                live_neighbours[other] += 1
+                count += 1
+    return count
 
 
 def network_of(
-    offsets: Array, targets: Array, is_up: Array, events: tuple[Array, Array, Array], *, least: int, seed: int
+    offsets: Array, targets: Array, is_up: Array, events: tuple[Array, Array, Array], *, min_neighbours: int, seed: int
 ) -> NetworkArrays:
-    """The overlay of a graph and its changes: new links are kept, and used while both ends are up."""
-    peers, (times, kinds, who) = len(is_up), events
+    """The overlay of a graph and its changes: new links are kept, and used while both ends are up.
+
+    events: times, kinds and peers of the events of churn, in order of time.
+    min_neighbours: neighbours that a peer tries to have up at any time.
+    """
+    peers, (times, kinds, peers_of_events) = len(is_up), events
     sources = np.repeat(np.arange(peers), np.diff(offsets))
     are_first = sources < targets
-    given = np.stack([sources[are_first], targets[are_first], np.full(int(are_first.sum()), -2)], axis=1)
-    room = len(given) + (8 * least * peers if len(times) else 0)
-    pairs = np.zeros((room, 3), np.int64)
-    pairs[: len(given)] = given
-    many = len(given)
+    initial = np.stack([sources[are_first], targets[are_first], np.full(int(are_first.sum()), -2)], axis=1)
+    capacity = len(initial) + (8 * min_neighbours * peers if len(times) else 0)
+    links = np.zeros((capacity, 3), np.int64)
+    links[: len(initial)] = initial
+    count = len(initial)
     if len(times):
-        rows = np.full(2 * room, -1, np.int64)
-        many = _upkeep(pairs, many, is_up.copy(), times, kinds, who, least, np.uint64(seed), rows)
-    made = pairs[len(given) : many]
-    at_once = made[:, 2] < 0
-    ends = np.concatenate([sources, made[:, :2].ravel()])
-    others = np.concatenate([targets, made[:, 1::-1].ravel()])
+        next_end = np.full(2 * capacity, -1, np.int64)
+        count = _add_links(
+            links, count, is_up.copy(), times, kinds, peers_of_events, min_neighbours, np.uint64(seed), next_end
+        )
+    new = links[len(initial) : count]
+    at_once = new[:, 2] < 0
+    ends = np.concatenate([sources, new[:, :2].ravel()])
+    other_ends = np.concatenate([targets, new[:, 1::-1].ravel()])
     order = np.argsort(ends, kind="stable")
-    bounds = np.zeros(peers + 1, np.int64)
-    np.cumsum(np.bincount(ends, minlength=peers), out=bounds[1:])
-    degrees = np.diff(offsets) + np.bincount(made[at_once, :2].ravel(), minlength=peers)
-    later = made[~at_once]
+    all_offsets = np.zeros(peers + 1, np.int64)
+    np.cumsum(np.bincount(ends, minlength=peers), out=all_offsets[1:])
+    degrees = np.diff(offsets) + np.bincount(new[at_once, :2].ravel(), minlength=peers)
+    later = new[~at_once]
     all_times = np.concatenate([times, times[later[:, 2]]])
     all_kinds = np.concatenate([kinds, np.full(len(later), LINK)])
-    ones, twos = np.concatenate([who, later[:, 0]]), np.concatenate([np.full(len(who), -1), later[:, 1]])
-    place = np.concatenate([np.arange(len(who)), later[:, 2]])
-    sequence = np.lexsort((np.arange(len(place)), place))  # links come right after the event that caused them
+    all_peers = np.concatenate([peers_of_events, later[:, 0]])
+    all_linked = np.concatenate([np.full(len(peers_of_events), -1), later[:, 1]])
+    cause = np.concatenate([np.arange(len(peers_of_events)), later[:, 2]])
+    order_of_events = np.lexsort((np.arange(len(cause)), cause))  # links come right after the event that caused them
     return NetworkArrays(
-        offsets=bounds,
-        neighbours=others[order].astype(np.int32),
+        offsets=all_offsets,
+        neighbours=other_ends[order].astype(np.int32),
         degrees=degrees.astype(np.int32),
         is_up=is_up.copy(),
-        times=all_times[sequence],
-        kinds=all_kinds[sequence].astype(np.int8),
-        ones=ones[sequence].astype(np.int32),
-        others=twos[sequence].astype(np.int32),
+        event_times=all_times[order_of_events],
+        event_kinds=all_kinds[order_of_events].astype(np.int8),
+        event_peers=all_peers[order_of_events].astype(np.int32),
+        linked_peers=all_linked[order_of_events].astype(np.int32),
     )

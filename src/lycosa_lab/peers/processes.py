@@ -27,11 +27,11 @@ class NoLoopbackError(LycosaError):
     """Peers cannot be run on this machine."""
 
 
-def free_addresses(many: int) -> list[str]:
+def free_addresses(count: int) -> list[str]:
     """Free addresses on loopback."""
     try:
         with ExitStack() as stack:
-            sockets = [stack.enter_context(closing(socket.socket())) for _ in range(many)]
+            sockets = [stack.enter_context(closing(socket.socket())) for _ in range(count)]
             for each in sockets:
                 each.bind((HOST, 0))
             return [f"{HOST}:{each.getsockname()[1]}" for each in sockets]
@@ -39,20 +39,20 @@ def free_addresses(many: int) -> list[str]:
         raise NoLoopbackError(f"no sockets on loopback: {error.strerror}") from error
 
 
-class Processes:
+class PeerProcesses:
     """A context manager that serves collections at addresses, one process each."""
 
     def __init__(self, folders: Sequence[Path], addresses: Sequence[str]):
-        self._places = list(zip(folders, addresses, strict=True))
+        self._served = list(zip(folders, addresses, strict=True))
         self._folders = [PeerFolder(folder) for folder in folders]
         self._running: list[subprocess.Popen[str]] = []
         self._secret = TemporaryDirectory(prefix="lycosa-group-")  # of a closed group, whose members trust each other
 
-    def __enter__(self) -> "Processes":
+    def __enter__(self) -> "PeerProcesses":
         try:
             secret = Path(self._secret.name) / "secret"
             secret.write_text(Group.new().secret + "\n", encoding="ascii")
-            self._running += [_begin(folder, address, secret) for folder, address in self._places]
+            self._running += [_start(folder, address, secret) for folder, address in self._served]
             for process in self._running:
                 assert process.stdout is not None
                 if " serves " not in process.stdout.readline():
@@ -102,10 +102,20 @@ class Processes:
         return [reply async for reply in replies]
 
 
-def _begin(folder: Path, address: str, secret: Path) -> subprocess.Popen[str]:
-    words = ("peer", "serve", str(folder), "--listen", address, "--group", str(secret), "--allow-private", "--quiet")
+def _start(folder: Path, address: str, secret: Path) -> subprocess.Popen[str]:
+    arguments = (
+        "peer",
+        "serve",
+        str(folder),
+        "--listen",
+        address,
+        "--group",
+        str(secret),
+        "--allow-private",
+        "--quiet",
+    )
     return subprocess.Popen(
-        [sys.executable, "-c", _PROGRAM, str(MAX_LIFETIME), *words],
+        [sys.executable, "-c", _PROGRAM, str(MAX_LIFETIME), *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

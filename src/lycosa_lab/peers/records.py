@@ -1,4 +1,4 @@
-"""The arrays of the compiled search: networks with churn, questions, outcomes, buddy lists."""
+"""The arrays of the compiled search: networks with churn, queries, outcomes, buddy lists. Peers are numbered from 0."""
 
 from typing import Any, NamedTuple
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 DOWN, UP, LINK = 0, 1, 2  # kinds of events
-HOME, INDEXES, BUDDIES, WALKING, NOWHERE = 0, 1, 2, 3, -1  # where a question was answered
+HOME, INDEXES, BUDDIES, WALKING, NOWHERE = 0, 1, 2, 3, -1  # the stage at which a query was answered
 STAGES = {HOME: "home", INDEXES: "indexes", BUDDIES: "buddies", WALKING: "walking", NOWHERE: "nowhere"}
 NOBODY, OF_BUDDIES, OF_NEIGHBOURS = 0, 1, 2  # whose indexes are held
 
@@ -19,24 +19,24 @@ class NetworkArrays(NamedTuple):
     neighbours: Array
     degrees: Array  # initial number of them
     is_up: Array  # initially
-    times: Array  # of events, in order
-    kinds: Array
-    ones: Array  # the peer that goes up or down, or is linked
-    others: Array  # the peer it is linked to, or -1
+    event_times: Array  # in order
+    event_kinds: Array  # DOWN, UP or LINK
+    event_peers: Array  # the peer that goes up or down, or is linked
+    linked_peers: Array  # the peer it is linked to; -1 for other events
 
 
-class Questions(NamedTuple):
-    """Askers, items and times of questions, in order of time, and the holders of each item."""
+class PeerQueries(NamedTuple):
+    """Askers, items and times of queries, in order of time, and the holders of each item."""
 
     askers: Array
     items: Array
     times: Array
     ids: Array  # by which walks are drawn
-    holder_offsets: Array  # by item
+    holder_offsets: Array  # start of the holders of each item
     holders: Array
 
 
-class Switches(NamedTuple):
+class KernelOptions(NamedTuple):
     """The options of an algorithm; see `NodeOptions`."""
 
     floods: bool
@@ -58,62 +58,63 @@ class BuddyLists(NamedTuple):
 
     sizes: Array
     offsets: Array  # start of each list in `peers`
-    peers: Array  # by list and place
+    peers: Array  # the buddies, by list and index; likewise for `counts` and `since`, as in `Buddy`
     counts: Array
     since: Array
-    responses: Array
+    responses: Array  # number of good responses that each peer has got
     is_held: Array  # the index of the buddy, or of the neighbour at that place
     was_wanted: Array  # at the last checkpoint
-    have_asked: Array  # peers that began a search of their own
+    has_asked: Array  # peers that began a search of their own
 
 
 class Outcomes(NamedTuple):
-    """The outcome of each question."""
+    """The outcome of each query."""
 
     messages: Array
     detours: Array  # additional messages if responses went back along the path of the query
-    paths: Array  # queries sent before the first response; -1 without one
-    stages: Array  # where it was found
-    providers: Array  # that delivered it; -1
-    transfers: Array  # of whole indexes, since the question before
+    paths: Array  # path lengths: QUERY messages sent before the first response; -1 without one
+    stages: Array  # at which it was found
+    providers: Array  # that delivered it; -1 if nobody did
+    transfers: Array  # of whole indexes, since the query before
     lists: BuddyLists
 
 
-class Work(NamedTuple):
-    """Scratch arrays: marks of peers, and short lists of them."""
+class Scratch(NamedTuple):
+    """Arrays for intermediate results, allocated once: marks of peers, and short lists of them."""
 
-    has: Array  # whether a peer has the item
-    knows: Array  # whether it holds an index of a provider
-    tried: Array  # in which search last
-    seen: Array  # by which flood last
-    order: Array  # buddies of the asker, by rank
-    ranks: Array  # places of a list, by rank
-    indexed: Array  # holders that a peer knows by an index
-    named: Array  # providers, in the order in which they were named, or by walker
-    lengths: Array  # how often each walker was received
-    queue: Array  # messages of a flood: to, from, time to live
+    has_item: Array  # whether a peer has the item
+    knows_holder: Array  # whether it holds an index of a peer that has the item
+    tried_in_query: Array  # number of the last query in which a peer was tried
+    flooded_in_query: Array  # number of the last query whose flood reached a peer
+    asker_order: Array  # buddies of the asker, the best first
+    rank_order: Array  # indices of a list, the best first
+    known_holders: Array  # holders that a peer knows by an index
+    named_providers: Array  # in the order in which they were named, or by walker
+    walk_lengths: Array  # how often each walker was received
+    flood_queue: Array  # messages of a flood: receiver, sender, time to live
 
 
-def room(peers: int, links: int, switches: Switches) -> Work:
-    """New scratch arrays."""
-    longest = max(switches.walkers, switches.buddies, switches.neighbour_indexes)
-    return Work(
-        has=np.zeros(peers, np.bool_),
-        knows=np.zeros(peers, np.bool_),
-        tried=np.full(peers, -1, np.int64),
-        seen=np.full(peers, -1, np.int64),
-        order=np.zeros(switches.buddies + 1, np.int64),
-        ranks=np.zeros(switches.buddies + 1, np.int64),
-        indexed=np.full(longest, -1, np.int64),
-        named=np.full(longest, -1, np.int64),
-        lengths=np.zeros(switches.walkers, np.int64),
-        queue=np.zeros((links + 1 if switches.floods else 1, 3), np.int64),
+def new_scratch(peers: int, links: int, options: KernelOptions) -> Scratch:
+    """The arrays for a network of so many peers and links."""
+    longest = max(options.walkers, options.buddies, options.neighbour_indexes)
+    return Scratch(
+        has_item=np.zeros(peers, np.bool_),
+        knows_holder=np.zeros(peers, np.bool_),
+        tried_in_query=np.full(peers, -1, np.int64),
+        flooded_in_query=np.full(peers, -1, np.int64),
+        asker_order=np.zeros(options.buddies + 1, np.int64),
+        rank_order=np.zeros(options.buddies + 1, np.int64),
+        known_holders=np.full(longest, -1, np.int64),
+        named_providers=np.full(longest, -1, np.int64),
+        walk_lengths=np.zeros(options.walkers, np.int64),
+        flood_queue=np.zeros((links + 1 if options.floods else 1, 3), np.int64),
     )
 
 
-def no_lists(peers: int, size: int, indexed: int, *, all_have_asked: bool = False) -> BuddyLists:
-    """Empty buddy lists; `indexed` is the number of indexes of neighbours that each peer may hold."""
-    shape, held = (peers, size), (peers, indexed or size)
+def empty_lists(peers: int, size: int, neighbour_indexes: int, *, all_have_asked: bool = False) -> BuddyLists:
+    """Empty buddy lists of up to `size` buddies; `neighbour_indexes` is the number of indexes of neighbours that each
+    peer may hold instead of those of its buddies, or 0."""
+    shape, held = (peers, size), (peers, neighbour_indexes or size)
     return BuddyLists(
         sizes=np.zeros(peers, np.int32),
         offsets=np.arange(peers) * size,
@@ -123,5 +124,5 @@ def no_lists(peers: int, size: int, indexed: int, *, all_have_asked: bool = Fals
         responses=np.zeros(peers, np.int32),
         is_held=np.zeros(held, np.bool_),
         was_wanted=np.zeros(held, np.bool_),
-        have_asked=np.full(peers, all_have_asked),
+        has_asked=np.full(peers, all_have_asked),
     )

@@ -1,4 +1,4 @@
-"""Runs of the compiled search: a world, an algorithm and a seed, and the outcome of every question."""
+"""Runs of the compiled search: a world, an algorithm and a seed, and the outcome of every query."""
 
 import math
 from functools import cache
@@ -20,21 +20,21 @@ from .records import (
     OF_BUDDIES,
     OF_NEIGHBOURS,
     UP,
+    KernelOptions,
     NetworkArrays,
     Outcomes,
-    Questions,
-    Switches,
-    no_lists,
-    room,
+    PeerQueries,
+    empty_lists,
+    new_scratch,
 )
 
 Bools = NDArray[np.bool_]
 
-BEST = 0.2  # of the peers
-BEST_UPTIME = 0.45  # are up for this share of the time, or more
-SESSION = 3_600.0  # seconds, the median
-SESSION_SPREAD = 1.0  # of its logarithm
-BEFORE, AFTER = 300.0, 1_800.0  # seconds around a query for which its asker is up
+BEST_SHARE = 0.2  # of the peers that are up most
+BEST_UPTIME = 0.45  # share of the time for which each of these is up, at least
+MEDIAN_SESSION_SECONDS = 3_600.0
+SESSION_SPREAD = 1.0  # standard deviation of the logarithm of the length of a session
+UP_BEFORE_QUERY, UP_AFTER_QUERY = 300.0, 1_800.0  # seconds around a query for which its asker is up
 MIN_UPTIME = 0.01
 
 
@@ -43,7 +43,7 @@ def uptimes(peers: int, rng: Generator) -> Floats:
 
     Saroiu, Gummadi, Gribble: A measurement study of peer-to-peer file sharing systems (MMCN 2002).
     """
-    power = math.log(BEST) / math.log(1.0 - BEST_UPTIME)
+    power = math.log(BEST_SHARE) / math.log(1.0 - BEST_UPTIME)
     shares: Floats = np.maximum(MIN_UPTIME, 1.0 - (1.0 - rng.random(peers)) ** (1.0 / power))
     return shares
 
@@ -54,12 +54,12 @@ def churn_events(
     """Which peers are up initially, and every change in order of time: time, UP or DOWN, peer.
 
     Session lengths are log-normal, gaps between sessions exponential, with a mean that gives each peer its uptime.
-    An asker is up from `BEFORE` until `AFTER` its query.
+    An asker is up from `UP_BEFORE_QUERY` before its query until `UP_AFTER_QUERY` after it.
     """
     peers = len(shares)
     begins, ends, owners = _sessions(shares, until, rng)
-    begins = np.concatenate([begins, trace.times - BEFORE])
-    ends = np.concatenate([ends, trace.times + AFTER])
+    begins = np.concatenate([begins, trace.times - UP_BEFORE_QUERY])
+    ends = np.concatenate([ends, trace.times + UP_AFTER_QUERY])
     owners = np.concatenate([owners, trace.consumers])
     begins, ends, owners = _merged(begins, ends, owners)
     is_up: Bools = np.zeros(peers, np.bool_)
@@ -67,43 +67,43 @@ def churn_events(
     later = begins > 0.0
     times = np.concatenate([begins[later], ends])
     kinds = np.concatenate([np.full(int(later.sum()), UP), np.full(len(ends), DOWN)])
-    who = np.concatenate([owners[later], owners])
-    order = np.lexsort((who, times))
+    event_peers = np.concatenate([owners[later], owners])
+    order = np.lexsort((event_peers, times))
     order = order[times[order] <= until]
-    return is_up, (times[order], kinds[order], who[order])
+    return is_up, (times[order], kinds[order], event_peers[order])
 
 
 def _sessions(shares: Floats, until: float, rng: Generator) -> tuple[Floats, Floats, Ints]:
     """Sessions of all peers that overlap the time from 0 on; each peer is up at 0 with the probability of its share."""
-    mean = SESSION * math.exp(SESSION_SPREAD**2 / 2)
+    mean = MEDIAN_SESSION_SECONDS * math.exp(SESSION_SPREAD**2 / 2)
     peers = np.arange(len(shares))
     gap = mean * (1.0 - shares) / shares
     is_first_up = rng.random(len(peers)) < shares
     clock = np.where(is_first_up, -rng.random(len(peers)) * mean, rng.exponential(gap))
     parts: list[tuple[Floats, Floats, Ints]] = []
     while len(peers):
-        lengths = SESSION * np.exp(SESSION_SPREAD * rng.standard_normal(len(peers)))
+        lengths = MEDIAN_SESSION_SECONDS * np.exp(SESSION_SPREAD * rng.standard_normal(len(peers)))
         end = clock + lengths
         parts.append((clock, end, peers))
         clock = end + rng.exponential(gap)
-        goes_on = clock < until
-        peers, clock, gap = peers[goes_on], clock[goes_on], gap[goes_on]
+        continues = clock < until
+        peers, clock, gap = peers[continues], clock[continues], gap[continues]
     begins, ends, owners = (np.concatenate(column) for column in zip(*parts, strict=True))
-    touches = (ends > 0.0) & (begins < until)
-    return begins[touches], ends[touches], owners[touches]
+    overlaps = (ends > 0.0) & (begins < until)
+    return begins[overlaps], ends[overlaps], owners[overlaps]
 
 
 def _merged(begins: Floats, ends: Floats, owners: Ints) -> tuple[Floats, Floats, Ints]:
     """The union of the intervals of each peer, as disjoint intervals."""
     order = np.lexsort((begins, owners))
     begins, ends, owners = begins[order], ends[order], owners[order]
-    apart = 1e9  # offset between the intervals of two peers, on one axis
-    reach = np.maximum.accumulate(ends + owners * apart) - owners * apart
+    axis_offset = 1e9  # between the intervals of two peers, on one axis
+    end_so_far = np.maximum.accumulate(ends + owners * axis_offset) - owners * axis_offset
     is_first = np.ones(len(owners), np.bool_)
-    is_first[1:] = (owners[1:] != owners[:-1]) | (begins[1:] > reach[:-1])
+    is_first[1:] = (owners[1:] != owners[:-1]) | (begins[1:] > end_so_far[:-1])
     firsts = np.flatnonzero(is_first)
     lasts = np.append(firsts[1:], len(owners)) - 1
-    return begins[firsts], reach[lasts], owners[firsts]
+    return begins[firsts], end_so_far[lasts], owners[firsts]
 
 
 _INDEX_KINDS = {"nobody": NOBODY, "buddies": OF_BUDDIES, "neighbours": OF_NEIGHBOURS}
@@ -119,8 +119,11 @@ def compiled_kernel() -> ModuleType:
     return kernel
 
 
-def network_in(graph: Graph, trace: Trace, *, churns: bool, least: int, seed: int) -> NetworkArrays:
-    """The peers of an overlay, always up or with churn; askers of the trace are up when they ask."""
+def network_in(graph: Graph, trace: Trace, *, churns: bool, min_neighbours: int, seed: int) -> NetworkArrays:
+    """The peers of an overlay, always up or with churn; askers of the trace are up when they ask.
+
+    min_neighbours: neighbours that a peer tries to have up at any time.
+    """
     rng = np.random.default_rng([seed, 11])
     is_up: Bools = np.ones(len(graph), np.bool_)
     events: Any = (np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64))
@@ -128,16 +131,16 @@ def network_in(graph: Graph, trace: Trace, *, churns: bool, least: int, seed: in
         shares = uptimes(len(graph), rng)
         until = float(trace.times.max()) if len(trace) else 0.0
         is_up, events = churn_events(shares, trace, until=until, rng=rng)
-    made: NetworkArrays = compiled_kernel().network_of(
-        graph.offsets, graph.targets, is_up, events, least=least, seed=seed
+    network: NetworkArrays = compiled_kernel().network_of(
+        graph.offsets, graph.targets, is_up, events, min_neighbours=min_neighbours, seed=seed
     )
-    return made
+    return network
 
 
-def questions_of(trace: Trace, holders: RaggedArray, *, seed: int) -> Questions:
-    """The questions of a trace; their ids are those of `routing.query_number`."""
+def queries_of(trace: Trace, holders: RaggedArray, *, seed: int) -> PeerQueries:
+    """The queries of a trace; their ids are those of `routing.query_number`."""
     ids = np.array([query_number(seed, count) for count in range(len(trace))], np.uint64)
-    return Questions(
+    return PeerQueries(
         askers=trace.consumers.astype(np.int32),
         items=trace.items.astype(np.int32),
         times=trace.times,
@@ -147,8 +150,8 @@ def questions_of(trace: Trace, holders: RaggedArray, *, seed: int) -> Questions:
     )
 
 
-def switches_of(options: NodeOptions, seed: int) -> Switches:
-    return Switches(
+def kernel_options(options: NodeOptions, seed: int) -> KernelOptions:
+    return KernelOptions(
         floods=options.floods,
         keeps_buddies=options.keeps_buddies,
         adapts=options.adapts,
@@ -164,43 +167,44 @@ def switches_of(options: NodeOptions, seed: int) -> Switches:
     )
 
 
-def run_questions(
-    network: NetworkArrays, questions: Questions, options: NodeOptions, *, seed: int, all_have_asked: bool = False
+def run_queries(
+    network: NetworkArrays, queries: PeerQueries, options: NodeOptions, *, seed: int, all_have_asked: bool = False
 ) -> Outcomes:
-    """Asks all questions, starting with empty buddy lists.
+    """Makes all queries, starting with empty buddy lists.
 
     A peer holds indexes of neighbours from its first search on; with `all_have_asked`, from the beginning.
     """
-    many = len(questions.askers)
-    indexed = options.neighbour_indexes if options.indexes == "neighbours" else 0
+    count = len(queries.askers)
+    neighbour_indexes = options.neighbour_indexes if options.indexes == "neighbours" else 0
     outcomes = Outcomes(
-        messages=np.zeros(many, np.int64),
-        detours=np.zeros(many, np.int64),
-        paths=np.full(many, -1, np.int64),
-        stages=np.full(many, -1, np.int8),
-        providers=np.full(many, -1, np.int32),
-        transfers=np.zeros(many, np.int64),
-        lists=no_lists(len(network.is_up), options.buddies, indexed, all_have_asked=all_have_asked),
+        messages=np.zeros(count, np.int64),
+        detours=np.zeros(count, np.int64),
+        paths=np.full(count, -1, np.int64),
+        stages=np.full(count, -1, np.int8),
+        providers=np.full(count, -1, np.int32),
+        transfers=np.zeros(count, np.int64),
+        lists=empty_lists(len(network.is_up), options.buddies, neighbour_indexes, all_have_asked=all_have_asked),
     )
-    own = network._replace(degrees=network.degrees.copy(), is_up=network.is_up.copy())
-    switches = switches_of(options, seed)
-    compiled_kernel().search(own, questions, switches, outcomes, room(len(own.is_up), len(own.neighbours), switches))
+    own = network._replace(  # the search changes these
+        degrees=network.degrees.copy(), is_up=network.is_up.copy()
+    )
+    compiled_options = kernel_options(options, seed)
+    scratch = new_scratch(len(own.is_up), len(own.neighbours), compiled_options)
+    compiled_kernel().search(own, queries, compiled_options, outcomes, scratch)
     return outcomes
 
 
-def simulated(
+def simulate(
     network: NetworkArrays,
-    questions: Questions,
+    queries: PeerQueries,
     algorithm: str,
     *,
     seed: int,
     all_have_asked: bool = False,
     **changes: Any,
 ) -> Outcomes:
-    """The same for an algorithm of `peers.options`, with some of its options changed."""
-    return run_questions(
-        network, questions, options_for(algorithm, **changes), seed=seed, all_have_asked=all_have_asked
-    )
+    """The same for an algorithm of `lycosa_peers.options`, with some of its options changed."""
+    return run_queries(network, queries, options_for(algorithm, **changes), seed=seed, all_have_asked=all_have_asked)
 
 
 def warm_up() -> None:
@@ -208,5 +212,5 @@ def warm_up() -> None:
     ends = np.array([0, 1, 2], np.int32), np.array([1, 0], np.int32)
     trace = Trace(np.array([0]), np.array([0]), np.array([1]), np.array([100.0]))
     holders = RaggedArray(np.array([0, 1]), np.array([1], np.int32))
-    network = network_in(Graph(*ends), trace, churns=True, least=1, seed=0)
-    simulated(network, questions_of(trace, holders, seed=0), "random-walk", seed=0)
+    network = network_in(Graph(*ends), trace, churns=True, min_neighbours=1, seed=0)
+    simulate(network, queries_of(trace, holders, seed=0), "random-walk", seed=0)

@@ -114,7 +114,7 @@ class _TopicAtTargets:
         return {
             **measured,
             "α": 1.0 if strategy.alpha is None else rounded(strategy.alpha),
-            "in reach": strategy.target is not None and strategy.target.is_in_reach,
+            "in reach": strategy.target is not None and strategy.target.is_attainable,
         }
 
     def adapted(self, target: float, pages: int) -> JsonValue:

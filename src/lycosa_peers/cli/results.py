@@ -75,7 +75,7 @@ def summary_lines(
     progress: SearchProgress, me: str, ranking: Ranking, not_joined: NotJoined = _ALL_JOINED
 ) -> list[str]:
     """Who answered and what it cost, as lines of text."""
-    facts = _cost(progress, me, not_joined)
+    facts = _search_facts(progress, me, not_joined)
     lines = [
         f"{counted(facts['messages'], 'message')}, {1000 * facts['seconds']:.0f} ms; "
         f"answered by {_names(facts['answered']) or 'nobody'}"
@@ -102,7 +102,7 @@ def _names(names: list[str]) -> str:
     return ", ".join([*shown, *([f"{len(names) - len(shown)} more"] if len(names) > len(shown) else [])])
 
 
-def _cost(progress: SearchProgress, me: str, not_joined: NotJoined) -> dict[str, Any]:
+def _search_facts(progress: SearchProgress, me: str, not_joined: NotJoined) -> dict[str, Any]:
     """Who answered, at what cost, and who was not reached: peers by name, and endpoints that could not be joined."""
     answers: Answers = progress.answers
     by_reply = {what: [name for name, reply in answers.asked.items() if reply == what] for what in _REPLIES}
@@ -143,7 +143,7 @@ def search_json(
         "me": me,
         "hits": shown,
         "refused": ranking.refused,
-        **_cost(progress, me, not_joined),
+        **_search_facts(progress, me, not_joined),
         **({"taken": taken} if take else {}),
     }
 

@@ -6,7 +6,7 @@ from msgspec import Struct
 from lycosa.standing.graph_files import Graph
 from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.peers.records import BUDDIES, INDEXES, BuddyLists, Outcomes
-from lycosa_lab.peers.runs import network_in, questions_of, simulated
+from lycosa_lab.peers.runs import network_in, queries_of, simulate
 from lycosa_lab.tables import rounded
 from lycosa_lab.worlds.file_sharing import WEEK, make_files, sample_interests
 from lycosa_lab.worlds.peer_networks import (
@@ -40,9 +40,9 @@ def run_searches(world: PeerNetwork, job: JsonValue) -> JsonValue:
     """All algorithms on one network; measured over the second half of the queries."""
     trace = world.sharing.trace.select(np.arange(min(job["queries"], len(world.sharing.trace))))
     seed, churns = job["seed"], job["churns"]
-    network = network_in(world.graph, trace, churns=churns, least=MIN_NEIGHBOURS, seed=seed)
+    network = network_in(world.graph, trace, churns=churns, min_neighbours=MIN_NEIGHBOURS, seed=seed)
     holders = world.sharing.holders()
-    questions = questions_of(trace, holders, seed=seed)
+    queries = queries_of(trace, holders, seed=seed)
     rows, windows, run = [], {}, {"run": job["run"], "churns": churns}
     neighbourhood: dict[str, JsonValue] = {}
     found: dict[str, tuple[dict[str, JsonValue], list[dict[str, JsonValue]]]] = {}
@@ -50,7 +50,7 @@ def run_searches(world: PeerNetwork, job: JsonValue) -> JsonValue:
         if algorithm in SAME_RUN:
             continue
         by_all = algorithm == INDEXED_BY_ALL
-        outcomes = simulated(network, questions, INDEXED if by_all else algorithm, seed=seed, all_have_asked=by_all)
+        outcomes = simulate(network, queries, INDEXED if by_all else algorithm, seed=seed, all_have_asked=by_all)
         found[algorithm] = measured(outcomes, len(trace) // 2), in_windows(outcomes)
         if algorithm == BUDDYNET:
             neighbourhood = _neighbourhood(world, outcomes)
@@ -58,7 +58,7 @@ def run_searches(world: PeerNetwork, job: JsonValue) -> JsonValue:
         metrics, windows[algorithm] = found[SAME_RUN.get(algorithm, algorithm)]
         rows.append({**run, "algorithm": algorithm, **metrics})
     some = trace.select(np.linspace(len(trace) // 2, len(trace) - 1, min(FLOODS, len(trace) // 2)).astype(np.int64))
-    outcomes = simulated(network, questions_of(some, holders, seed=seed), FLOOD, seed=seed)
+    outcomes = simulate(network, queries_of(some, holders, seed=seed), FLOOD, seed=seed)
     rows.append({**run, "algorithm": FLOOD, **measured(outcomes, 0)})
     return {
         "what": "search",
@@ -109,10 +109,10 @@ def run_replication(job: JsonValue) -> JsonValue:
     own = replicated_network(
         job["peers"], factor=job["factor"], queries=job["queries"], seed=job["seed"], **SETTINGS[job["peers"]]
     )
-    network = network_in(own.graph, own.trace, churns=False, least=MIN_NEIGHBOURS, seed=job["seed"])
-    questions = questions_of(own.trace, own.holders, seed=job["seed"])
+    network = network_in(own.graph, own.trace, churns=False, min_neighbours=MIN_NEIGHBOURS, seed=job["seed"])
+    queries = queries_of(own.trace, own.holders, seed=job["seed"])
     begin = 2 * len(own.trace) // 3
-    found = {name: measured(simulated(network, questions, name, seed=job["seed"]), begin) for name in (WALK, BUDDYNET)}
+    found = {name: measured(simulate(network, queries, name, seed=job["seed"]), begin) for name in (WALK, BUDDYNET)}
     return {**job, "found": found}
 
 
@@ -120,8 +120,8 @@ def run_clusters(job: JsonValue) -> JsonValue:
     """The final buddy lists when all peers ask and share, and the interests that buddies share."""
     settings, seed = SETTINGS[CLUSTERED], job["seed"]
     own = replicated_network(CLUSTERED, factor=CLUSTER_FACTOR, queries=job["queries"], seed=seed, **settings)
-    network = network_in(own.graph, own.trace, churns=False, least=MIN_NEIGHBOURS, seed=seed)
-    lists = simulated(network, questions_of(own.trace, own.holders, seed=seed), BUDDYNET, seed=seed).lists
+    network = network_in(own.graph, own.trace, churns=False, min_neighbours=MIN_NEIGHBOURS, seed=seed)
+    lists = simulate(network, queries_of(own.trace, own.holders, seed=seed), BUDDYNET, seed=seed).lists
     links, liked = buddy_links(lists), interest_matrix(own.interests, settings["categories"])
     shared, by_chance, p = shared_interests(links, liked, seed=seed)
     places = spectral_layout(links, CLUSTERED)

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa.vocabulary.records import JsonValue
-from lycosa_lab.peers.processes import NoLoopbackError, Processes, free_addresses
+from lycosa_lab.peers.processes import NoLoopbackError, PeerProcesses, free_addresses
 from lycosa_lab.worlds.peer_networks import preferential_attachment
 from lycosa_peers.identity import Identity
 from lycosa_peers.messages import Contact
@@ -108,7 +108,7 @@ def _ask(network: SimulatedNetwork, name: str, question: Question, limit: int) -
     seconds = network.now - began
     search = node.answers(number)
     assert search is not None  # it was just asked
-    network.settle()
+    network.deliver_all()
     outcome = network.outcome(number)
     urls = best_of(question.words, search.answers, name)
     return SearchOutcome(
@@ -250,7 +250,7 @@ def compare_with_processes(
             simulated = [_ask_simulated(network(seed + 2 + number), states, questions, limit) for number in range(2)]
             _save_memories(start, [PeerFolder(place) for place in places])
             try:
-                with Processes(places, addresses) as processes:
+                with PeerProcesses(places, addresses) as processes:
                     real = asyncio.run(_ask_processes(processes, questions, names, limit))
             except NoLoopbackError as error:
                 return {"reason": str(error), "rounds": rounds}
@@ -279,7 +279,7 @@ def _ask_simulated(
 
 
 async def _ask_processes(
-    processes: Processes, questions: Sequence[Question], names: Sequence[str], limit: int
+    processes: PeerProcesses, questions: Sequence[Question], names: Sequence[str], limit: int
 ) -> _Round:
     for peer in range(len(names)):  # opens connections; without answers, nothing is learnt
         await processes.search(peer, UNKNOWN_WORD, limit=limit, timeout=TIMEOUT)

@@ -102,11 +102,11 @@ class CachedContent:
     def confirms(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None, body: bytes) -> bool:
         return True  # all are honest here
 
-    def unlikely(self, number: int) -> str | None:
+    def unanswerable_query(self, number: int) -> str | None:
         return None
 
-    def may_take(self, item: Item) -> bool:
-        return self._content.may_take(item)
+    def may_store(self, item: Item) -> bool:
+        return self._content.may_store(item)
 
     def summary(self) -> CollectionSummary:
         return self._content.summary()

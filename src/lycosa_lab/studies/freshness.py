@@ -78,14 +78,14 @@ class FreshnessStudy:
         page_sets, measured_from = prepared
         pages = page_sets[job["repeat"] % len(page_sets)]
         budget = max(1, round(job["budget"] * len(pages)))
-        authority = float(np.quantile(pages.world.plan.in_links, AUTHORITIES))
+        authority_in_links = float(np.quantile(pages.world.plan.in_links, AUTHORITIES))
         kept = simulate_refresh(
             pages,
             policy_for(job["policy"], seed=job["seed"] * 1_000 + job["repeat"]),
             budget=budget,
             rates=job["rates"],
             measured_from=measured_from,
-            authority=authority if job["budget"] == self.main_budget else None,
+            authority_in_links=authority_in_links if job["budget"] == self.main_budget else None,
         )
         best = optimal_freshness(pages.importance, pages.rates, budget)
         world_seed = pages.world.options.seed
@@ -145,13 +145,13 @@ def _rows(outcomes: Sequence[JsonValue]) -> list[Row]:
     return rows
 
 
-def _mean_of(same: Sequence[JsonValue], what: str) -> float | None:
-    known = [each[what] for each in same if each[what] is not None]
+def _mean_of(same: Sequence[JsonValue], column: str) -> float | None:
+    known = [each[column] for each in same if each[column] is not None]
     return rounded(sum(known) / len(known)) if known else None
 
 
-def _per_1000(same: Sequence[JsonValue], what: str, looks: int) -> float | None:
-    return None if same[0][what] is None else rounded(1_000 * sum(each[what] for each in same) / looks)
+def _per_1000(same: Sequence[JsonValue], column: str, looks: int) -> float | None:
+    return None if same[0][column] is None else rounded(1_000 * sum(each[column] for each in same) / looks)
 
 
 def _day_rows(outcomes: Sequence[JsonValue], budget: float) -> list[Row]:

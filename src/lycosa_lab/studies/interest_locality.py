@@ -14,7 +14,7 @@ import numpy as np
 from lycosa.pictures import Series, line_chart
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import JsonValue
-from lycosa_lab.results import Claim, Figure, Findings, Kind, Row
+from lycosa_lab.results import Claim, ClaimKind, Figure, Findings, Row
 from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, page_trend, summary
 from lycosa_lab.study import Size
 from lycosa_lab.worlds import StudyWorld
@@ -175,7 +175,7 @@ class InterestLocality:
         curves = {past: shares for past, _, shares in returns if len(shares) >= MIN_CONSUMERS}
         by_chance = permuted_returns(trace, _groups(world, trace), list(curves), seed=seed)
         lists = [{key: value for key, value in outcome.items() if key != "curve"} for outcome in outcomes]
-        kind: Kind = "calibration" if isinstance(world, FileSharing) else "paper"
+        kind: ClaimKind = "calibration" if isinstance(world, FileSharing) else "paper"
         return_rows = _return_rows(curves, by_chance)
         return Findings(
             claims=[_repeats(return_rows, _trend(returns), kind), _suffices(lists, _is_drawn(world), kind)],
@@ -251,7 +251,7 @@ def _trend(returns: Sequence[tuple[int, Any, Any]]) -> float:
     return page_trend([shares[np.searchsorted(people, everywhere)].tolist() for people, shares in usable])
 
 
-def _repeats(rows: Sequence[Row], p: float, kind: Kind) -> Claim:
+def _repeats(rows: Sequence[Row], p: float, kind: ClaimKind) -> Claim:
     means = [float(row["mean"]) for row in rows]
     short = []
     if not (len(means) > 1 and all(after > before for before, after in pairwise(means))):
@@ -284,7 +284,7 @@ def _by_chance(row: Row) -> str:
     return "" if row["by_chance"] is None else f" ({row['by_chance']:.3f} dealt anew)"
 
 
-def _suffices(rows: Sequence[Row], is_drawn: bool, kind: Kind) -> Claim:
+def _suffices(rows: Sequence[Row], is_drawn: bool, kind: ClaimKind) -> Claim:
     what = "hit_rate_if_asked" if is_drawn else "hit_rate"
     rates = {row["list"]: row[what] for row in rows}
     best, chosen = rates[None], rates[CHOSEN]

@@ -56,7 +56,7 @@ class RelevanceTargetStudy:
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
         if isinstance(world, SyntheticWorld):
             return [{"seed": 1_000 * seed + number, "topic": 0} for number in range(size["worlds"])]
-        topics = len(examples_of(world, topics=size["worlds"], each=size["examples"], seed=seed))
+        topics = len(examples_of(world, topics=size["worlds"], per_class=size["examples"], seed=seed))
         return [{"seed": seed, "topic": number} for number in range(topics)]
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[Size, TestBed | None]:

@@ -10,9 +10,9 @@ from typing import Any
 from lycosa.pictures import GroupedBar, grouped_bars
 from lycosa.vocabulary.records import JsonValue, Url
 from lycosa.vocabulary.urls import site_of
-from lycosa_lab.crawl_tables import FITTED
-from lycosa_lab.results import Claim, Figure, Findings, Kind, Row
-from lycosa_lab.statistics import SIGNIFICANT, Correlation, correlation_gap, spearman
+from lycosa_lab.crawl_tables import CALIBRATED_WORLD
+from lycosa_lab.results import Claim, ClaimKind, Figure, Findings, Row
+from lycosa_lab.statistics import SIGNIFICANT, Correlation, p_of_larger_correlation, spearman
 from lycosa_lab.study import Size
 from lycosa_lab.tables import rounded
 from lycosa_lab.test_bed import InLinkCounts, in_links_of
@@ -56,7 +56,7 @@ class StatusLocality:
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         (outcome,) = outcomes
         found = {ALL: _correlations(outcome["pairs"]), ACROSS: _correlations(outcome["pairs"], across=True)}
-        kind: Kind = "calibration" if world.name == FITTED else "paper"
+        kind: ClaimKind = "calibration" if world.name == CALIBRATED_WORLD else "paper"
         return Findings(
             claims=[_decays(found[ALL], kind, outcome["source"]), _cross_site(found[ACROSS], kind)],
             tables={"correlations": _rows(found), "source": [{"status": outcome["source"]}]},
@@ -106,19 +106,19 @@ def _short_of(found: Correlations) -> list[str]:
     short = []
     if not (near.rho > 0 and near.p < SIGNIFICANT):
         short.append("pages one link away are not alike")
-    if not correlation_gap(near, at_random) < SIGNIFICANT:
+    if not p_of_larger_correlation(near, at_random) < SIGNIFICANT:
         short.append("they are no more alike than random ones")
     short += [
         f"those {distance} links away are as much alike"
         for distance in FARTHER
-        if not correlation_gap(near, found[distance]) < SIGNIFICANT
+        if not p_of_larger_correlation(near, found[distance]) < SIGNIFICANT
     ]
     if not abs(at_random.rho) < NEGLIGIBLE_CORRELATION:
         short.append(f"random ones correlate by {NEGLIGIBLE_CORRELATION} or more")
     return short
 
 
-def _decays(found: Correlations, kind: Kind, source: str) -> Claim:
+def _decays(found: Correlations, kind: ClaimKind, source: str) -> Claim:
     short = _short_of(found) if _is_complete(found) else ["too few pairs"]
     return Claim(
         id="status-locality.decays",
@@ -133,7 +133,7 @@ def _decays(found: Correlations, kind: Kind, source: str) -> Claim:
     )
 
 
-def _cross_site(found: Correlations, kind: Kind) -> Claim:
+def _cross_site(found: Correlations, kind: ClaimKind) -> Claim:
     is_complete = _is_complete(found)
     short = _short_of(found) if is_complete else ["too few links lead to other sites"]
     return Claim(
@@ -157,7 +157,7 @@ def _largest_p(found: Correlations) -> float | None:
     if not _is_complete(found):
         return None
     near = found[NEAR]
-    tests = [near.p, *(correlation_gap(near, found[distance]) for distance in (*FARTHER, AT_RANDOM))]
+    tests = [near.p, *(p_of_larger_correlation(near, found[distance]) for distance in (*FARTHER, AT_RANDOM))]
     return None if any(p != p for p in tests) else max(tests)
 
 
@@ -183,7 +183,9 @@ def _rows(found: Mapping[str, Correlations]) -> list[Row]:
             "rho": rounded(each.rho),
             "p": rounded(each.p),
             "n": each.n,
-            "p_below_distance_1": None if distance == NEAR else rounded(correlation_gap(correlations[NEAR], each)),
+            "p_below_distance_1": None
+            if distance == NEAR
+            else rounded(p_of_larger_correlation(correlations[NEAR], each)),
         }
         for which, correlations in found.items()
         for distance, each in correlations.items()

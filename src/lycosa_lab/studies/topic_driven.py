@@ -18,8 +18,8 @@ from lycosa_lab.results import Claim, Figure, Findings, Row
 from lycosa_lab.retrieval import TermCounts, TermMatrix
 from lycosa_lab.statistics import summary
 from lycosa_lab.study import Size
-from lycosa_lab.tables import Scores, by_mean, lead_of, mean_curve, mean_rows, pair_rows, rounded
-from lycosa_lab.topics import DirectoryTopic, apart_from, topics_of
+from lycosa_lab.tables import Scores, lead_of, mean_curve, mean_rows, pair_rows, ranked_by_mean, rounded
+from lycosa_lab.topics import DirectoryTopic, topics_of, with_disjoint_seeds
 from lycosa_lab.worlds import StudyWorld
 
 BEST_FIRST, INFOSPIDERS, PAGERANK = "best-first", "infospiders", "pagerank"
@@ -75,7 +75,7 @@ def run_topic(world: StudyWorld, prepared: TopicDrivenInputs, job: int) -> JsonV
 def _accepted(topic: DirectoryTopic, prepared: TopicDrivenInputs, pool: Pool, job: int) -> dict[str, set[Url]]:
     """The pooled pages that each classifier accepts as on topic."""
     good = TermMatrix.of(prepared.examples[topic.name])
-    others = apart_from(prepared.shared.topics, topic)
+    others = with_disjoint_seeds(prepared.shared.topics, topic)
     bad = TermMatrix.of(example for other in others for example in prepared.examples[other.name])
     assessors = train_assessors(good, bad, seed=prepared.shared.seed + job)
     return {
@@ -196,7 +196,7 @@ def bestfirst_first(tables: TopicDrivenTables, tests: Sequence[Row]) -> Claim:
     found = {measure: lead_of(_rows_of(tests, measure), BEST_FIRST, others) for measure in _judged_measures()}
     ranks = "; ".join(
         f"{(name := tables.rank_name(share))}: {_means(tables.rank_at(share))}"
-        f" ({lead_of(_rows_of(tests, name), BEST_FIRST, others, fewer_is_better=True)})"
+        f" ({lead_of(_rows_of(tests, name), BEST_FIRST, others, lower_is_better=True)})"
         for share in TESTED_AT
     )
     measures = tables.measures()
@@ -246,7 +246,9 @@ def _why_not_last(tables: TopicDrivenTables, hosts: int) -> str:
             "; on one host its rank graph, which leaves out links within a site, has no links,"
             " so that it goes breadth first instead of to popular pages"
         )
-    early, late = (by_mean(tables.rank_at(share), fewer_is_better=True) for share in (TESTED_AT[0], TESTED_AT[-1]))
+    early, late = (
+        ranked_by_mean(tables.rank_at(share), lower_is_better=True) for share in (TESTED_AT[0], TESTED_AT[-1])
+    )
     if early[-1] == PAGERANK != late[-1]:
         return (
             f"; by rank it is last at {tables.points_tested[0]} pages and no longer at {tables.points_tested[-1]}:"
@@ -257,11 +259,11 @@ def _why_not_last(tables: TopicDrivenTables, hosts: int) -> str:
 
 def methods_agree(tables: TopicDrivenTables, tests: Sequence[Row]) -> Claim:
     orders = {
-        "classifiers": by_mean(
+        "classifiers": ranked_by_mean(
             tables.scores(lambda crawled: sum(crawled["accepted"].values()) / len(crawled["accepted"]))
         ),
-        "retrieval": by_mean(tables.rank_at(1.0), fewer_is_better=True),
-        "similarity": by_mean(tables.similarity()),
+        "retrieval": ranked_by_mean(tables.rank_at(1.0), lower_is_better=True),
+        "similarity": ranked_by_mean(tables.similarity()),
     }
     agree = len({tuple(order) for order in orders.values()}) == 1
     return Claim(

@@ -8,11 +8,11 @@ from typing import Any
 
 from lycosa.strategies.utility import Utility
 from lycosa.vocabulary.records import JsonValue
-from lycosa_lab.crawl_tables import FITTED, STATUS, TOPICALITY, CrawlTables, evaluators_claim
+from lycosa_lab.crawl_tables import CALIBRATED_WORLD, STATUS, TOPICALITY, CrawlTables, evaluators_claim
 from lycosa_lab.results import Claim, Figure, Findings, Row
 from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, page_trend
 from lycosa_lab.study import Size
-from lycosa_lab.tables import by_mean
+from lycosa_lab.tables import ranked_by_mean
 from lycosa_lab.test_bed import SCALES, TestBed, TopicCrawls, examples_of, in_links_of, prepare_test_bed
 from lycosa_lab.worlds import StudyWorld
 
@@ -46,7 +46,7 @@ class UtilityTradeoff:
         return {"pages": size["world_pages"], "topics": size["topics"]}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
-        return list(range(len(examples_of(world, topics=size["topics"], each=size["examples"], seed=seed))))
+        return list(range(len(examples_of(world, topics=size["topics"], per_class=size["examples"], seed=seed))))
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> TestBed:
         return prepare_test_bed(world, size, seed, in_links_of(world))
@@ -103,7 +103,7 @@ def _status_highest_at_zero(tables: CrawlTables) -> Claim:
 
 def _highest(tables: CrawlTables, kind: str, setting: str, *, over: str, id: str, text: str, paper: str) -> Claim:
     """The claim that a setting has the highest mean among Cobb-Douglas settings; p is that of the test with `over`."""
-    best = by_mean({each: tables.at_end(kind)[each] for each in COBB_DOUGLAS})[0]
+    best = ranked_by_mean({per_class: tables.at_end(kind)[per_class] for per_class in COBB_DOUGLAS})[0]
     return Claim(
         id=id,
         kind="paper",
@@ -169,7 +169,7 @@ def _half_stays_topical(tables: CrawlTables, *, world: str) -> Claim:
     share = tables.mean(TOPICALITY, HALF) / tables.mean(TOPICALITY, TOPIC_ONLY)
     return Claim(
         id="utility-tradeoff.half-stays-topical",
-        kind="calibration" if world == FITTED else "paper",
+        kind="calibration" if world == CALIBRATED_WORLD else "paper",
         text=f"α = .5 keeps at least {LARGELY:.0%} of the topicality of α = 1",
         paper="close to 70 % all along the crawl, largely topical",
         measured=f"{share:.1%}; {tables.mean_line(TOPICALITY, [HALF, TOPIC_ONLY])}",
@@ -204,7 +204,7 @@ def _figures(tables: CrawlTables) -> dict[str, Figure]:
         "status-by-weight": tables.bar_figure(STATUS, COBB_DOUGLAS, figure="5 (b)"),
         "linear-topicality": tables.bar_figure(TOPICALITY, [STATUS_ONLY, *both, TOPIC_ONLY], figure="6 (a)"),
         "linear-status": tables.bar_figure(STATUS, [STATUS_ONLY, *both, TOPIC_ONLY], figure="6 (b)"),
-        "map-topic-only": tables.map_figure(TOPIC_ONLY, figure="14 (a)"),
-        "map-status-only": tables.map_figure(STATUS_ONLY, figure="14 (b)"),
-        "map-half": tables.map_figure(HALF, figure="14 (c)"),
+        "map-topic-only": tables.heat_map_figure(TOPIC_ONLY, figure="14 (a)"),
+        "map-status-only": tables.heat_map_figure(STATUS_ONLY, figure="14 (b)"),
+        "map-half": tables.heat_map_figure(HALF, figure="14 (c)"),
     }

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from math import isnan
 
-from lycosa_lab.crawl_tables import ON_TOPIC, STATUS, STATUS_OF_ALL, TOPICALITY, CrawlTables
+from lycosa_lab.crawl_tables import STATUS, STATUS_OF_ALL, TOPICALITY, TRUE_TOPICALITY, CrawlTables
 from lycosa_lab.results import Claim
 from lycosa_lab.statistics import SIGNIFICANT
 from lycosa_lab.studies.utility_tradeoff import LARGELY
@@ -143,7 +143,8 @@ def oracle_gap(tables: CrawlTables) -> Claim:
     """How far the crawlers are from an oracle; only measured."""
     best, ours = ORACLE[-1], RANKED[1]
     means = [
-        f"{setting} {tables.mean(ON_TOPIC, setting):.1%} on topic, status {tables.mean(STATUS_OF_ALL, setting):.2f}"
+        f"{setting} {tables.mean(TRUE_TOPICALITY, setting):.1%} on topic,"
+        f" status {tables.mean(STATUS_OF_ALL, setting):.2f}"
         for setting in (HALF, TOPIC_ONLY, USUAL, ours, best)
     ]
     return Claim(

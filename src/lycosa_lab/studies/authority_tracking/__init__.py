@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lycosa.vocabulary.records import JsonValue
-from lycosa_lab.results import Findings, Kind
+from lycosa_lab.results import ClaimKind, Findings
 from lycosa_lab.study import Size
 from lycosa_lab.tracking import Tracker, track
 from lycosa_lab.worlds import StudyWorld
@@ -73,15 +73,20 @@ class AuthorityTracking:
         seed = job["seed"]
         sources = np.random.default_rng(seed).permutation(inputs.well_linked)[:SOURCES].tolist()
         pair = {"expansion": job["expansion"], "policy": job["policy"]}
-        tracker = Tracker(inputs.graph, **pair, expand=EXPAND, day=inputs.day, seed=seed)
+        tracker = Tracker(inputs.graph, **pair, expand=EXPAND, seconds_per_day=inputs.seconds_per_day, seed=seed)
         points = track(
-            tracker, inputs.moments, sources=sources, begin=inputs.begin, crawls_a_day=job["crawls"], day=inputs.day
+            tracker,
+            inputs.moments,
+            sources=sources,
+            begin=inputs.begin,
+            crawls_a_day=job["crawls"],
+            seconds_per_day=inputs.seconds_per_day,
         )
         return {
             "standings": [point_row(each) for each in points],
             "pages": len(inputs.graph),
             "targets": inputs.targets,
-            "day": inputs.day,
+            "day": inputs.seconds_per_day,
         }
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
@@ -100,7 +105,7 @@ class AuthorityTracking:
             "worlds": len(seeds) or 1,
         }
         # The lift grows with the tail of in-degrees, which in that world was chosen to match the lifts.
-        kind: Kind = "calibration" if world.name == BlogPosts.name else "paper"
+        kind: ClaimKind = "calibration" if world.name == BlogPosts.name else "paper"
         return Findings(
             claims=[
                 is_best(runs, usual),

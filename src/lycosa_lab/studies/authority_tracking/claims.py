@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lycosa_lab.results import Claim, Kind
+from lycosa_lab.results import Claim, ClaimKind
 from lycosa_lab.statistics import SIGNIFICANT, PairedTest, finite_or_none, holm, paired_t, summary
 
 from .tables import (
@@ -74,7 +74,7 @@ def _why_not_best(runs: Runs, crawls: float, best: Pair) -> str:
     return f"{name_of(best)} brought home more targets for as many pages"
 
 
-def over_random(runs: Runs, crawls: float, kind: Kind) -> Claim:
+def over_random(runs: Runs, crawls: float, kind: ClaimKind) -> Claim:
     lifts = {pair: summary(second_half(runs, crawls, pair, "lift_known")) for pair in PAIRS}
     each = second_half(runs, crawls, BEST, "lift_known")
     over = sum(lift > RANDOM_TIMES for lift in each)
@@ -103,7 +103,7 @@ def over_random(runs: Runs, crawls: float, kind: Kind) -> Claim:
     )
 
 
-def crawled_lift(runs: Runs, crawls: float, kind: Kind) -> Claim:
+def crawled_lift(runs: Runs, crawls: float, kind: ClaimKind) -> Claim:
     halves = [
         summary([float(np.mean([standing.lift_crawled for standing in part])) for part in parts])
         for parts in zip(*((run[: len(run) // 2], run[len(run) // 2 :]) for run in runs[crawls, BEST]), strict=True)

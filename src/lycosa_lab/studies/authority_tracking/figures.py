@@ -1,13 +1,13 @@
 """The paper's figure 2, and the lift by crawls a day."""
 
 from lycosa.pictures import line_chart
-from lycosa_lab.recrawls import RECRAWLS
+from lycosa_lab.recrawl_samplers import RECRAWL_SAMPLERS
 from lycosa_lab.results import Figure
 from lycosa_lab.tables import mean_curve
 
 from .tables import AI, GAI, SAMPLE, Runs, name_of, rates_in, second_half
 
-SHOWN = [*((GAI, policy) for policy in RECRAWLS), (AI, "or"), (SAMPLE, "or")]
+SHOWN = [*((GAI, policy) for policy in RECRAWL_SAMPLERS), (AI, "or"), (SAMPLE, "or")]
 
 
 def over_time_figure(runs: Runs, crawls: float, what: str, title: str) -> Figure:

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from lycosa.vocabulary.records import JsonValue
-from lycosa_lab.recrawls import RECRAWLS
+from lycosa_lab.recrawl_samplers import RECRAWL_SAMPLERS
 from lycosa_lab.results import Row
 from lycosa_lab.statistics import finite_or_none, summary
 from lycosa_lab.tracking import EXPANSIONS, TrackingPoint
@@ -21,7 +21,7 @@ MEASURES = {
 
 Pair = tuple[str, str]  # how it expands, how it recrawls
 BEST = (GAI, "or")  # by the figure of the paper
-PAIRS: Sequence[Pair] = [(expansion, policy) for expansion in EXPANSIONS for policy in RECRAWLS]
+PAIRS: Sequence[Pair] = [(expansion, policy) for expansion in EXPANSIONS for policy in RECRAWL_SAMPLERS]
 Runs = Mapping[tuple[float, Pair], Sequence[Sequence[TrackingPoint]]]  # by crawls a day and pair: runs of moments
 
 

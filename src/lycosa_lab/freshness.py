@@ -149,7 +149,7 @@ class LinkDiscovery:
         self._page_numbers = pages.page_numbers.tolist()
         self._first_new_page, self._authority_in_links = len(pages.world.plan), authority_in_links
         start = pages.world
-        self._seen_links = [set(start.links_of(number)[0].tolist()) for number in self._page_numbers]
+        self._seen_links = [set(start.links_of(number).targets.tolist()) for number in self._page_numbers]
         self._in_links: dict[int, int] = {}
         for links in self._seen_links:
             for target in links:
@@ -168,7 +168,7 @@ class LinkDiscovery:
 
     def update(self, row: int, world: SyntheticWorld) -> tuple[int, int]:
         """Records a fetch; returns how many links are new, and how many links to their targets were seen so far."""
-        links = set(world.links_of(self._page_numbers[row])[0].tolist())
+        links = set(world.links_of(self._page_numbers[row]).targets.tolist())
         new = links - self._seen_links[row]
         self._seen_links[row] = links
         for target in new:

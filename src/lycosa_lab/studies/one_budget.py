@@ -146,7 +146,7 @@ class HeldPages:
         if fetch.outcome is Outcome.GONE:
             self.stale_from.pop(number, None)
             return Visit(candidate, fetch, change=Change.VANISHED if is_again else None)
-        targets = cast("list[Url]", self._days.on[day].links_of(number)[0].tolist())
+        targets = cast("list[Url]", self._days.on[day].links_of(number).targets.tolist())
         visit = Visit(
             candidate,
             fetch,

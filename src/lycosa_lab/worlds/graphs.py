@@ -142,8 +142,8 @@ class LinkGraph:
             return None
         number, names = int(generated[1]), self.graph.names
         if names is not None:
-            place = int(np.searchsorted(cast("Int32Array", names), number))
-            return place if place < len(self) and names[place] == number else None
+            index = int(np.searchsorted(cast("Int32Array", names), number))
+            return index if index < len(self) and names[index] == number else None
         return number if number < len(self) else None
 
     @cached_property

@@ -230,6 +230,7 @@ class WindowDegrees:
         self._graph = graph
         sources, targets, begins, ends = graph.intervals
         starting, ending = np.argsort(begins, kind="stable"), np.argsort(ends, kind="stable")
+        # Times, sources and targets of the links, sorted by the time at which they begin and at which they end.
         self._starting = begins[starting], sources[starting], targets[starting]
         self._ending = ends[ending], sources[ending], targets[ending]
         self._started = self._ended = 0
@@ -252,9 +253,9 @@ class WindowDegrees:
         self.has_appeared[targets[self._started : started]] = True
         self._started, self._ended, self.time = started, ended, time
 
-    def _count(self, sources: Ints, targets: Ints, by: int) -> None:
-        np.add.at(self.out_degrees, sources, by)
-        np.add.at(self.in_degrees, targets, by)
+    def _count(self, sources: Ints, targets: Ints, change: int) -> None:
+        np.add.at(self.out_degrees, sources, change)
+        np.add.at(self.in_degrees, targets, change)
 
     def top(self, k: int) -> Ints:
         """The k nodes of the highest in-degree, ties by number; fewer if fewer have in-links."""

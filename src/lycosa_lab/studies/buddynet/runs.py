@@ -253,8 +253,8 @@ def replicated_network(
     askers = rng.integers(peers, size=queries)
     places = liked.offsets[askers] + (rng.random(queries) * liked.lengths()[askers]).astype(np.int64)
     wanted, items = np.unique(own.sample(liked.values[places], rng), return_inverse=True)
-    category = np.searchsorted(own.firsts, wanted, side="right") - 1
-    ranks = np.minimum(wanted - own.firsts[category], files // categories - 1)
+    category = np.searchsorted(own.category_starts, wanted, side="right") - 1
+    ranks = np.minimum(wanted - own.category_starts[category], files // categories - 1)
     copies = copy_shares(files // categories, factor)[ranks] * peers
     likers, askers_of = liked.transposed(categories), group_by_row(items, askers, len(wanted))
     rows = []

@@ -116,8 +116,8 @@ class MapTopic(Struct, frozen=True):
     """A topic and the seeds of its crawls."""
 
     name: str
-    first: tuple[Url, ...]  # seeds of the first crawl, from which the map is drawn
-    other: tuple[Url, ...]  # seeds of all crawls that are compared; disjoint from the first
+    first_seeds: tuple[Url, ...]  # of the first crawl, from which the map is drawn
+    other_seeds: tuple[Url, ...]  # of all crawls that are compared; disjoint from the first
     related: str  # a topic of the same top category, from whose crawl a small map is built
 
 
@@ -160,13 +160,13 @@ def choose_leaves(world: StudyWorld, limit: int) -> list[list[Category]]:
 def prepare(world: StudyWorld, size: Size, seed: int) -> MapInputs:
     """Chooses topics and seeds, and trains the taxonomy on pages that the directory lists."""
     leaves = choose_leaves(world, size["topics"])
-    names = {category.name for tops in leaves for category in tops}
+    names = {category.name for group in leaves for category in group}
     pages = _crawl_length(world, size, names)
     seeds = max(MIN_SEEDS, round(size["seeds"] * pages / size["pages"]))
     topics = [
-        _topic(category, tops[(place + 1) % len(tops)].name, seeds, seed)
-        for tops in leaves
-        for place, category in enumerate(tops)
+        _topic(category, group[(index + 1) % len(group)].name, seeds, seed)
+        for group in leaves
+        for index, category in enumerate(group)
     ]
     return MapInputs(topics, _taxonomy(world, names, size["examples"], seed), pages, seed)
 
@@ -196,7 +196,7 @@ def _taxonomy(world: StudyWorld, names: set[str], each: int, seed: int) -> Taxon
     urls[OTHERS] = [url for url in elsewhere if url not in on_one]
     limit = {name: each * (OTHERS_RATIO if name == OTHERS else 1) for name in urls}
     drawn = {name: rng.sample(listed, min(limit[name], len(listed))) for name, listed in urls.items()}
-    return Taxonomy.train({name: _pages(world, some) for name, some in drawn.items()}, seed=seed)
+    return Taxonomy.train({name: _pages(world, sampled) for name, sampled in drawn.items()}, seed=seed)
 
 
 def _pages(world: StudyWorld, urls: Iterable[Url]) -> Iterable[Page]:

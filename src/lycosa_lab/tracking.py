@@ -191,7 +191,9 @@ def moments_of(graph: WindowedGraph, times: Sequence[float], *, k: int, seconds_
     for time in times:
         window.move_to(time)
         moments.append(
-            TrackingMoment(time, (time - graph.begin) / seconds_per_day, window.top(k), int(window.has_appeared.sum()))
+            TrackingMoment(
+                time, (time - graph.begin) / seconds_per_day, window.most_linked(k), int(window.has_appeared.sum())
+            )
         )
     return moments
 

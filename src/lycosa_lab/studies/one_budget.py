@@ -107,8 +107,8 @@ class DailyWorlds:
         return changes[place] if place < len(changes) else np.inf
 
 
-class StoredPages:
-    """The stored pages, their histories, and the frontier."""
+class SimulatedCollection:
+    """A collection in a simulated crawl: the stored pages, their histories, and the frontier."""
 
     def __init__(self, days: DailyWorlds, topic: str, strategy: Strategy):
         self._days, self.relevance = days, days.relevance(topic)
@@ -190,43 +190,43 @@ def simulate_budget_split(
     to fetch, the other gets its requests.
     """
     rng = np.random.default_rng(seed)
-    stored = StoredPages(days, topic, strategy)
-    stored.start(seeds)
-    while len(stored.stale_from) < start_pages and stored.expand(0):
+    collection = SimulatedCollection(days, topic, strategy)
+    collection.start(seeds)
+    while len(collection.stale_from) < start_pages and collection.expand(0):
         pass
     measured = []
     for day in range(1, days.last + 1):
         refetches = requests - int(rng.binomial(requests, expand))
-        spent = stored.refresh(policy, day, refetches)
-        while spent < requests and stored.expand(day):
+        spent = collection.refresh(policy, day, refetches)
+        while spent < requests and collection.expand(day):
             spent += 1
         if spent < requests:
-            stored.refresh(policy, day, requests - spent)
+            collection.refresh(policy, day, requests - spent)
         if day >= measured_from:
-            measured.append(_fresh(stored, days, day))
+            measured.append(_fresh(collection, days, day))
     held, fresh, value = (float(column) for column in np.mean(np.array(measured), axis=0))
-    return {"held": held, "fresh": fresh, "worth": value, **_authorities(stored, days)}
+    return {"held": held, "fresh": fresh, "worth": value, **_authorities(collection, days)}
 
 
-def _fresh(stored: StoredPages, days: DailyWorlds, day: int) -> tuple[int, int, float]:
+def _fresh(collection: SimulatedCollection, days: DailyWorlds, day: int) -> tuple[int, int, float]:
     """The number of stored relevant pages that exist, of fresh ones among them, and the total standing of these."""
-    numbers = np.array(list(stored.stale_from), dtype=np.int64)
-    stale_from = np.array(list(stored.stale_from.values()))
-    good = (stored.relevance[numbers] >= RELEVANT) & days.exists(day)[numbers]
+    numbers = np.array(list(collection.stale_from), dtype=np.int64)
+    stale_from = np.array(list(collection.stale_from.values()))
+    good = (collection.relevance[numbers] >= RELEVANT) & days.exists(day)[numbers]
     fresh = good & (stale_from > day)
     return int(good.sum()), int(fresh.sum()), float(days.standing[numbers[fresh]].sum())
 
 
-def _authorities(stored: StoredPages, days: DailyWorlds) -> dict[str, JsonValue]:
+def _authorities(collection: SimulatedCollection, days: DailyWorlds) -> dict[str, JsonValue]:
     """The share of the topic's authorities that are stored at the end, and of those born since the start."""
-    in_links, on_topic = days.end.plan.in_links, (stored.relevance >= RELEVANT) & days.exists(days.last)
+    in_links, on_topic = days.end.plan.in_links, (collection.relevance >= RELEVANT) & days.exists(days.last)
     are_authorities = on_topic & (in_links >= np.quantile(in_links[on_topic], AUTHORITIES))
     held = np.zeros(len(are_authorities), dtype=np.bool_)
-    held[list(stored.stale_from)] = True
-    born = np.arange(len(are_authorities)) >= len(days.worlds[0].plan)
+    held[list(collection.stale_from)] = True
+    is_new = np.arange(len(are_authorities)) >= len(days.worlds[0].plan)
     return {
         "authorities": float(held[are_authorities].mean()),
-        "new_authorities": float(held[are_authorities & born].mean()) if (are_authorities & born).any() else None,
+        "new_authorities": float(held[are_authorities & is_new].mean()) if (are_authorities & is_new).any() else None,
     }
 
 

@@ -36,25 +36,25 @@ class Statistic(NamedTuple):
 
 
 def measure(
-    world: StudyWorld, *, sample: int = 40_000, texts: int = 300, topics: int = 10, seed: int = 1
+    world: StudyWorld, *, sample: int = 40_000, text_pairs: int = 300, topics: int = 10, seed: int = 1
 ) -> list[Statistic]:
     """The statistics that can be measured on a world.
 
     sample: pages from which links are followed, and links followed at each distance.
-    texts: pairs of pages compared at each distance; twice as many pages are read for the other statistics.
+    text_pairs: pairs of pages compared at each distance; twice as many pages are read for the other statistics.
     topics: number of classifiers to train.
     """
     rng = random.Random(seed)
     urls = list(world.urls())
     pairs = sample_pairs(world, urls, sample, rng)
     statistics = [*_link_statistics(world, urls), *_status_statistics(world, pairs)]
-    read = list(_pages(world, rng.sample(urls, min(len(urls), 2 * texts))))
-    if not any(page.text for page in read):
+    pages_read = list(_pages(world, rng.sample(urls, min(len(urls), 2 * text_pairs))))
+    if not any(page.text for page in pages_read):
         return statistics
-    background = Background.of(read)
-    statistics.extend(_similarity_statistics(world, read, background, texts, rng))
-    statistics.extend(_classifier_statistics(world, urls, read, topics, rng, seed))
-    explained = explained_variance(world, read, background)
+    background = Background.of(pages_read)
+    statistics.extend(_similarity_statistics(world, pages_read, background, text_pairs, rng))
+    statistics.extend(_classifier_statistics(world, urls, pages_read, topics, rng, seed))
+    explained = explained_variance(world, pages_read, background)
     if explained is not None:
         statistics.append(Statistic("variance of standing that seven page features explain", explained, ""))
     return statistics
@@ -168,15 +168,15 @@ def _distance_label(distance: int | None) -> str:
 
 
 def _similarity_statistics(
-    world: StudyWorld, read: Sequence[Page], background: Background, texts: int, rng: random.Random
+    world: StudyWorld, pages_read: Sequence[Page], background: Background, text_pairs: int, rng: random.Random
 ) -> Iterator[Statistic]:
     """Mean text similarity by distance; links are followed from pages that were read already."""
-    by_url = {page.url: page for page in read}
-    pairs = sample_pairs(world, list(by_url), len(read), rng)
+    by_url = {page.url: page for page in pages_read}
+    pairs = sample_pairs(world, list(by_url), len(pages_read), rng)
     for distance, level in pairs.items():
         subsets = {"": level, ", across sites": [pair for pair in level if distance == 1 and _is_across_sites(pair)]}
         for label, subset in subsets.items():
-            page_pairs = ((by_url.get(url) or world.read(url) for url in pair) for pair in subset[:texts])
+            page_pairs = ((by_url.get(url) or world.read(url) for url in pair) for pair in subset[:text_pairs])
             values = [
                 similarity(one, other, background) for one, other in page_pairs if one is not None and other is not None
             ]
@@ -185,14 +185,14 @@ def _similarity_statistics(
 
 
 def _classifier_statistics(
-    world: StudyWorld, urls: Sequence[Url], read: Sequence[Page], topics: int, rng: random.Random, seed: int
+    world: StudyWorld, urls: Sequence[Url], pages_read: Sequence[Page], topics: int, rng: random.Random, seed: int
 ) -> Iterator[Statistic]:
     names = [category.name for category in world.directory()]
     if len(names) < 2:
         return
     wanted = rng.sample(names, min(topics, len(names)))
     good = _one_of_each_site(world, rng.sample(urls, len(urls)), wanted)
-    rates = [_accuracy(world, name, good[name], read, seed) for name in wanted]
+    rates = [_accuracy(world, name, good[name], pages_read, seed) for name in wanted]
     known = [rate for rate in rates if rate is not None]
     if known:
         yield Statistic("accuracy of evaluation classifiers", sum(known) / len(known), "0.78")
@@ -221,10 +221,10 @@ def _one_of_each_site(world: StudyWorld, urls: Sequence[Url], names: Sequence[st
     return found
 
 
-def _accuracy(world: StudyWorld, name: str, good: Halves, read: Sequence[Page], seed: int) -> float | None:
+def _accuracy(world: StudyWorld, name: str, good: Halves, pages_read: Sequence[Page], seed: int) -> float | None:
     """Accuracy of a classifier on pages of sites it was not trained on, half of them on topic."""
     others: tuple[dict[str, Page], dict[str, Page]] = ({}, {})
-    for page in read:
+    for page in pages_read:
         if world.topic(page.url) not in (None, name):
             site = site_of(page.url)
             others[key_of(site) % 2].setdefault(site, page)

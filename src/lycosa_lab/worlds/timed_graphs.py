@@ -186,7 +186,7 @@ class WindowedGraph:
         """When the last link is made."""
         return float(self.links.times[-1])
 
-    def out(self, node: int, time: float) -> list[int]:
+    def targets_at(self, node: int, time: float) -> list[int]:
         """The targets that a node links to at a time, each once, the oldest link first."""
         return list(dict.fromkeys(self.targets_between(*self.span(node, time))))
 
@@ -200,7 +200,7 @@ class WindowedGraph:
         """The targets of a range of links, with repetitions."""
         return self._target_at[low:high].tolist()
 
-    def at(self, time: float) -> tuple[Ints, Ints]:
+    def links_at(self, time: float) -> tuple[Ints, Ints]:
         """The links at a time: sources and targets, each pair once."""
         low, high = np.searchsorted(self.links.times, [time - self.window, np.nextafter(time, np.inf)])
         keys = np.unique(self.links.sources[low:high].astype(np.int64) * len(self) + self.links.targets[low:high])
@@ -257,13 +257,13 @@ class WindowDegrees:
         np.add.at(self.out_degrees, sources, change)
         np.add.at(self.in_degrees, targets, change)
 
-    def top(self, k: int) -> Ints:
+    def most_linked(self, k: int) -> Ints:
         """The k nodes of the highest in-degree, ties by number; fewer if fewer have in-links."""
         nodes = np.flatnonzero(self.in_degrees)
         degrees = self.in_degrees[nodes]
         if len(nodes) > k:
-            least = np.partition(degrees, len(nodes) - k)[len(nodes) - k]
-            nodes, degrees = nodes[degrees >= least], degrees[degrees >= least]
+            cutoff = np.partition(degrees, len(nodes) - k)[len(nodes) - k]
+            nodes, degrees = nodes[degrees >= cutoff], degrees[degrees >= cutoff]
         return nodes[np.lexsort((nodes, -degrees))[:k]]
 
 

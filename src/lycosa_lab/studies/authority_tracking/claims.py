@@ -28,18 +28,19 @@ COMPARED_POLICIES = ("yr", "yru", "ldu")
 PAPER_LIFT = 20.0  # the lift that the paper reports for pages crawled or seen linked to
 
 
-def is_best(runs: Runs, crawls: float) -> Claim:
-    lifts = {pair: second_half(runs, crawls, pair, "lift_crawled") for pair in PAIRS}
-    best = ranked(runs, crawls, "lift_crawled")[0][1]
+def is_best(runs: Runs, main_rate: float) -> Claim:
+    lifts = {pair: second_half(runs, main_rate, pair, "lift_crawled") for pair in PAIRS}
+    best = ranked(runs, main_rate, "lift_crawled")[0][1]
     # Run by run, since runs may differ by their worlds more than by anything else.
     behind = summary([first - ours for first, ours in zip(lifts[best], lifts[BEST], strict=True)])
     gap, error = behind.mean, behind.standard_error
     holds = bool(gap <= (0.0 if math.isnan(error) else error))
     others = "; ".join(
         f"by {MEASURES[measure]} {name_of(first[1])} {first[0]:.3g}, {name_of(BEST)} in place"
-        f" {_place(runs, crawls, measure)} with {summary(second_half(runs, crawls, BEST, measure)).mean:.3g}"
+        f" {_rank_of_best(runs, main_rate, measure)} with"
+        f" {summary(second_half(runs, main_rate, BEST, measure)).mean:.3g}"
         for measure in ("crawl", "discovery", "lift_known")
-        for first in ranked(runs, crawls, measure)[:1]
+        for first in ranked(runs, main_rate, measure)[:1]
     )
     conclusion = ", ".join(
         f"{name_of((GAI, policy))} {mean_and_error(lifts[GAI, policy])}" for policy in ("uniform", "yru", "ldu")
@@ -49,23 +50,23 @@ def is_best(runs: Runs, crawls: float) -> Claim:
         kind="paper",
         text=f"By the lift of pages crawled over the second half of the time, {name_of(BEST)} is the best of"
         f" {len(PAIRS)} combinations, or its runs are behind those of the best by no more than one standard error"
-        f" ({crawls:g} crawls a day)",
+        f" ({main_rate:g} crawls a day)",
         paper="by the figure, expanding by Crawl-GAI and recrawling by OR is best; the conclusion names Crawl-GAI and"
         " Crawl-AI with U and “YDU” instead",
         measured=f"{name_of(BEST)} {mean_and_error(lifts[BEST])}; best is {name_of(best)}"
         f" {mean_and_error(lifts[best])}; what the conclusion names: {conclusion}; {others}",
         p=None if best == BEST else finite_or_none(paired_t(lifts[best], lifts[BEST]).p),
         holds=holds,
-        reason="" if holds else _why_not_best(runs, crawls, best),
+        reason="" if holds else _why_not_best(runs, main_rate, best),
     )
 
 
-def _place(runs: Runs, crawls: float, measure: str) -> int:
-    return [pair for _, pair in ranked(runs, crawls, measure)].index(BEST) + 1
+def _rank_of_best(runs: Runs, main_rate: float, measure: str) -> int:
+    return [pair for _, pair in ranked(runs, main_rate, measure)].index(BEST) + 1
 
 
-def _why_not_best(runs: Runs, crawls: float, best: Pair) -> str:
-    ours, theirs = (np.mean([run[-1].crawled for run in runs[crawls, pair]]) for pair in (BEST, best))
+def _why_not_best(runs: Runs, main_rate: float, best: Pair) -> str:
+    ours, theirs = (np.mean([run[-1].crawled for run in runs[main_rate, pair]]) for pair in (BEST, best))
     if theirs < 0.95 * ours:
         return (
             f"{name_of(best)} ran out of pages to expand to and crawled {theirs:.0f} pages in all, {name_of(BEST)}"
@@ -74,22 +75,22 @@ def _why_not_best(runs: Runs, crawls: float, best: Pair) -> str:
     return f"{name_of(best)} brought home more targets for as many pages"
 
 
-def over_random(runs: Runs, crawls: float, kind: ClaimKind) -> Claim:
-    lifts = {pair: summary(second_half(runs, crawls, pair, "lift_known")) for pair in PAIRS}
-    values = second_half(runs, crawls, BEST, "lift_known")
+def over_random(runs: Runs, main_rate: float, kind: ClaimKind) -> Claim:
+    lifts = {pair: summary(second_half(runs, main_rate, pair, "lift_known")) for pair in PAIRS}
+    values = second_half(runs, main_rate, BEST, "lift_known")
     runs_above = sum(lift > PAPER_LIFT for lift in values)
     crawlers = [pair for pair in PAIRS if pair[0] != SAMPLE]
     lowest = min(crawlers, key=lambda pair: lifts[pair].mean)
     holds = lifts[BEST].mean > PAPER_LIFT
     known, found = (
-        np.mean([getattr(run[-1], measure) for run in runs[crawls, BEST]]) for measure in ("known", "discovery")
+        np.mean([getattr(run[-1], measure) for run in runs[main_rate, BEST]]) for measure in ("known", "discovery")
     )
     return Claim(
         id="authority-tracking.lift-over-20",
         kind=kind,
         text=f"Over the second half of the time and in the mean of the runs, a page crawled or seen linked to by"
         f" {name_of(BEST)} is more than"
-        f" {PAPER_LIFT:g} times as likely a target as any page with a link ({crawls:g} crawls a day)",
+        f" {PAPER_LIFT:g} times as likely a target as any page with a link ({main_rate:g} crawls a day)",
         paper="the union of crawled nodes and frontier nodes are more than 20 times more likely to be target nodes",
         measured=f"{name_of(BEST)} {mean_and_error(values)}, over {PAPER_LIFT:g} in {runs_above} of {len(values)} runs"
         f" ({', '.join(f'{lift:.1f}' for lift in values)}); least of the crawlers is"
@@ -97,7 +98,7 @@ def over_random(runs: Runs, crawls: float, kind: ClaimKind) -> Claim:
         + ", ".join(
             f"at {rate:g} crawls a day {mean_and_error(second_half(runs, rate, BEST, 'lift_known'))}"
             for rate in rates_in(runs)
-            if rate != crawls
+            if rate != main_rate
         ),
         p=finite_or_none(paired_t(values, [PAPER_LIFT] * len(values)).p),
         holds=holds,
@@ -105,10 +106,10 @@ def over_random(runs: Runs, crawls: float, kind: ClaimKind) -> Claim:
     )
 
 
-def crawled_lift(runs: Runs, crawls: float, kind: ClaimKind) -> Claim:
+def crawled_lift(runs: Runs, main_rate: float, kind: ClaimKind) -> Claim:
     halves = [
         summary([float(np.mean([standing.lift_crawled for standing in part])) for part in parts])
-        for parts in zip(*((run[: len(run) // 2], run[len(run) // 2 :]) for run in runs[crawls, BEST]), strict=True)
+        for parts in zip(*((run[: len(run) // 2], run[len(run) // 2 :]) for run in runs[main_rate, BEST]), strict=True)
     ]
     rates = ", ".join(
         f"{mean_and_error(second_half(runs, rate, BEST, 'lift_crawled'))} at {rate:g}" for rate in rates_in(runs)
@@ -124,15 +125,15 @@ def crawled_lift(runs: Runs, crawls: float, kind: ClaimKind) -> Claim:
     )
 
 
-def not_better(runs: Runs, crawls: float) -> Claim:
+def not_better(runs: Runs, main_rate: float) -> Claim:
     means: list[str] = []
     tests: dict[str, PairedTest] = {}
     for measure in ("crawl", "lift_crawled"):
         for expansion in (GAI, AI):
-            baseline = second_half(runs, crawls, (expansion, "or"), measure)
+            baseline = second_half(runs, main_rate, (expansion, "or"), measure)
             means.append(f"{MEASURES[measure]} of {expansion} + or {mean_and_error(baseline)}")
             for policy in COMPARED_POLICIES:
-                values = second_half(runs, crawls, (expansion, policy), measure)
+                values = second_half(runs, main_rate, (expansion, policy), measure)
                 tests[f"{expansion} + {policy} by {MEASURES[measure]}"] = paired_t(values, baseline)
                 means[-1] += f", {policy} {mean_and_error(values)}"
     corrected = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
@@ -141,7 +142,7 @@ def not_better(runs: Runs, crawls: float) -> Claim:
     return Claim(
         id="authority-tracking.clever-not-better",
         kind="paper",
-        text=f"Policies that go by yield or by link score are not significantly above OR ({crawls:g} crawls a day;"
+        text=f"Policies that go by yield or by link score are not significantly above OR ({main_rate:g} crawls a day;"
         f" paired t-tests, corrected by Holm for there being {len(tests)})",
         paper="the more sophisticated algorithms based on yield and link score do not perform better",
         measured="; ".join(means),

@@ -39,9 +39,12 @@ def runs_of(jobs: Sequence[JsonValue], outcomes: Sequence[JsonValue]) -> Runs:
     return runs
 
 
-def second_half(runs: Runs, crawls: float, pair: Pair, measure: str) -> list[float]:
-    """For each run the mean of a measure over the second half of the time."""
-    values_by_run = [[getattr(point, measure) for point in run] for run in runs[crawls, pair]]
+def second_half(runs: Runs, rate: float, pair: Pair, measure: str) -> list[float]:
+    """For each run the mean of a measure over the second half of the time.
+
+    rate: crawls a day.
+    """
+    values_by_run = [[getattr(point, measure) for point in run] for run in runs[rate, pair]]
     return [float(np.mean(run[len(run) // 2 :])) for run in values_by_run]
 
 
@@ -54,9 +57,9 @@ def mean_and_error(values: Sequence[float]) -> str:
     return f"{found.mean:.3g} ± {found.standard_error:.2g}"
 
 
-def ranked(runs: Runs, crawls: float, measure: str) -> list[tuple[float, Pair]]:
+def ranked(runs: Runs, rate: float, measure: str) -> list[tuple[float, Pair]]:
     """The pairs by a measure, the best first."""
-    means = [(summary(second_half(runs, crawls, pair, measure)).mean, pair) for pair in PAIRS]
+    means = [(summary(second_half(runs, rate, pair, measure)).mean, pair) for pair in PAIRS]
     return sorted(means, key=lambda row: -row[0])
 
 
@@ -78,7 +81,7 @@ def combination_rows(runs: Runs) -> list[Row]:
     return rows
 
 
-def over_time_rows(runs: Runs, crawls: float) -> list[Row]:
+def over_time_rows(runs: Runs, rate: float) -> list[Row]:
     return [
         {
             "expansion": pair[0],
@@ -90,13 +93,13 @@ def over_time_rows(runs: Runs, crawls: float) -> list[Row]:
             },
         }
         for pair in PAIRS
-        for same_time in zip(*runs[crawls, pair], strict=True)
+        for same_time in zip(*runs[rate, pair], strict=True)
     ]
 
 
-def run_rows(runs: Runs, crawls: float, first_outcomes: Sequence[JsonValue], world_seeds: Sequence[int]) -> list[Row]:
+def run_rows(runs: Runs, rate: float, first_outcomes: Sequence[JsonValue], world_seeds: Sequence[int]) -> list[Row]:
     """The results of the paper's best combination in each run, with the seeds of the worlds if they differ."""
-    found = {measure: second_half(runs, crawls, BEST, measure) for measure in MEASURES}
+    found = {measure: second_half(runs, rate, BEST, measure) for measure in MEASURES}
     return [
         {
             "run": run,

@@ -251,6 +251,8 @@ def _distances(seeds: Iterable[Url], links: Mapping[Url, Sequence[Url]]) -> dict
 class LeagueTask:
     """A topic to crawl for, with the input of the crawler.
 
+    start: one of `STARTS`.
+    given: one of `GIVEN`.
     truth: the pages to find: those of the topic that are reachable from the seeds, without examples.
     """
 

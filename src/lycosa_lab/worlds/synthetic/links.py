@@ -76,8 +76,8 @@ class TargetSampler:
     def sample_by_fitness(self, topics: Ints, u: Floats) -> Ints:
         """A page of each given topic, in proportion to fitness; `u` are uniform random numbers."""
         low, high = self._total[self._bounds[topics]], self._total[self._bounds[topics + 1]]
-        places = np.searchsorted(self._total, low + u * (high - low), side="right") - 1
-        pages: Ints = self._pages[np.clip(places, self._bounds[topics], self._bounds[topics + 1] - 1)]
+        indices = np.searchsorted(self._total, low + u * (high - low), side="right") - 1
+        pages: Ints = self._pages[np.clip(indices, self._bounds[topics], self._bounds[topics + 1] - 1)]
         return pages
 
     def at_rank(self, topics: Ints, ranks: Floats) -> Ints:

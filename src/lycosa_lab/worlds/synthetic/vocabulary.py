@@ -135,9 +135,9 @@ def random_words(seed: int) -> Iterator[str]:
     short = len(syllables) ** 2 * len(_ENDS)
     shift = key(seed, "words") % short
     for number in range(short * len(syllables)):
-        longer, place = divmod(number, short)
-        place = (place * 19_777 + shift) % short  # a permutation, so that consecutive words do not look alike
-        rest, end = divmod(place, len(_ENDS))
+        longer, index = divmod(number, short)
+        index = (index * 19_777 + shift) % short  # a permutation, so that consecutive words do not look alike
+        rest, end = divmod(index, len(_ENDS))
         first, second = divmod(rest, len(syllables))
         middle = syllables[longer - 1] if longer else ""
         word = syllables[first] + middle + syllables[second] + _ENDS[end]

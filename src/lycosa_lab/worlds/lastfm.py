@@ -115,8 +115,8 @@ def _downloads(people: Ints, artists: Ints, days: Ints, libraries: RaggedArray, 
     owned = np.repeat(np.arange(len(libraries)), libraries.lengths()) * items + libraries.values
     order = np.argsort(days, kind="stable")
     keys = (people * items + artists)[order]
-    _, firsts = np.unique(keys, return_index=True)
-    rows = order[np.sort(firsts)]
+    _, first_rows = np.unique(keys, return_index=True)
+    rows = order[np.sort(first_rows)]
     consumers, downloaded = people[rows], artists[rows]
     holders = libraries.transposed(items)
     is_download = (holders.lengths()[downloaded] > 0) & ~np.isin(consumers * items + downloaded, owned)

@@ -121,9 +121,9 @@ def factors(tables: CollaborativeTables) -> Claim:
 
 def privacy(tables: CollaborativeTables) -> Claim:
     whole = tables.mean(COLLABORATIVE)
-    scarce = "; ".join(
+    reduced = "; ".join(
         f"{crawl_name} {_harvest_text(tables, crawl_name)}"
-        f" ({tables.mean(crawl_name) - whole:+.1%}{_dry_text(tables, crawl_name)})"
+        f" ({tables.mean(crawl_name) - whole:+.1%}{_exhausted_text(tables, crawl_name)})"
         for crawl_name in (*REDUCED_LOGS, *AGED_LOGS)
     )
     return Claim(
@@ -132,7 +132,7 @@ def privacy(tables: CollaborativeTables) -> Claim:
         text="P(U) at the end where pages read by few are left out, where the log has few of the readers, and where old"
         " accesses fade; what a crawl did not bring since the log ran dry counts as not satisfying",
         paper=None,
-        measured=f"whole log {_harvest_text(tables, COLLABORATIVE)}; {scarce}",
+        measured=f"whole log {_harvest_text(tables, COLLABORATIVE)}; {reduced}",
         holds=None,
     )
 
@@ -181,8 +181,8 @@ def _tests_text(tables: CollaborativeTables, name: str) -> str:
     )
 
 
-def _dry_text(tables: CollaborativeTables, crawl_name: str) -> str:
-    """The share of a crawl after which the log ran dry, if it did, in words."""
+def _exhausted_text(tables: CollaborativeTables, crawl_name: str) -> str:
+    """The share of a crawl after which the log had no more pages, if that happened, in words."""
     crawled = summary(
         outcome["crawls"][crawl_name]["crawled"] / outcome["pages"]
         for outcome in tables.outcomes

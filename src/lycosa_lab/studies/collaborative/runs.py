@@ -43,7 +43,7 @@ TENTHS = 10
 def lift_of(steps: Sequence[Step], pages: int) -> JsonValue:
     """The lift curve of a crawl of `pages` pages, P(U) by tenths, and totals.
 
-    Missing pages of a crawl that ran dry count as not satisfying.
+    The missing pages of a crawl that ended early, for want of candidates, count as not satisfying the predicate.
     """
     good = [0]
     for step in steps[:pages]:

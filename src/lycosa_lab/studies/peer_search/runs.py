@@ -253,7 +253,7 @@ def compare_with_processes(
         for name, start in (("from nothing", network(seed)), ("practised", learnt)):
             states = [node.state() for node in start.nodes.values()]
             simulated = [_ask_simulated(network(seed + 2 + number), states, questions, limit) for number in range(2)]
-            _save_memories(start, [PeerFolder(folder) for folder in folders])
+            _save_states(start, [PeerFolder(folder) for folder in folders])
             try:
                 with Processes(folders, addresses) as processes:
                     real = asyncio.run(_ask_processes(processes, questions, names, limit))
@@ -263,7 +263,7 @@ def compare_with_processes(
     return {"reason": "", "rounds": rounds}
 
 
-def _save_memories(network: SimulatedNetwork, folders: Sequence[PeerFolder]) -> None:
+def _save_states(network: SimulatedNetwork, folders: Sequence[PeerFolder]) -> None:
     """Saves the state of each node in the folder of the peer's process."""
     nodes: Sequence[Node] = list(network.nodes.values())
     for node, folder in zip(nodes, folders, strict=True):

@@ -181,20 +181,20 @@ def _crawl_length(world: StudyWorld, size: Size, names: set[str]) -> int:
 def _topic(category: Category, related: str, seeds: int, seed: int) -> MapTopic:
     urls = listed_urls(category)
     random.Random(f"{seed} {category.name} seeds").shuffle(urls)
-    each = min(seeds, len(urls) // 4)
-    return MapTopic(category.name, tuple(urls[:each]), tuple(urls[each : 2 * each]), related)
+    count = min(seeds, len(urls) // 4)
+    return MapTopic(category.name, tuple(urls[:count]), tuple(urls[count : 2 * count]), related)
 
 
-def _taxonomy(world: StudyWorld, names: set[str], each: int, seed: int) -> Taxonomy:
-    """A taxonomy trained on `each` pages of every topic, and five times as many on none."""
+def _taxonomy(world: StudyWorld, names: set[str], per_topic: int, seed: int) -> Taxonomy:
+    """A taxonomy trained on `per_topic` pages of every topic, and five times as many on none of them."""
     rng = random.Random(f"{seed} examples")
     urls = {category.name: listed_urls(category) for category in world.directory() if category.name in names}
-    on_one = {url for listed in urls.values() for url in listed}
+    on_a_topic = {url for listed in urls.values() for url in listed}
     elsewhere = dict.fromkeys(
         url for category in world.directory() if category.name not in names for url in listed_urls(category)
     )
-    urls[OTHERS] = [url for url in elsewhere if url not in on_one]
-    limit = {name: each * (OTHERS_RATIO if name == OTHERS else 1) for name in urls}
+    urls[OTHERS] = [url for url in elsewhere if url not in on_a_topic]
+    limit = {name: per_topic * (OTHERS_RATIO if name == OTHERS else 1) for name in urls}
     drawn = {name: rng.sample(listed, min(limit[name], len(listed))) for name, listed in urls.items()}
     return Taxonomy.train({name: _pages(world, sampled) for name, sampled in drawn.items()}, seed=seed)
 

@@ -166,9 +166,9 @@ class Vocabulary:
 
     def related(self, topics: Ints, u: Floats) -> Ints:
         """For each topic a random one of the same top; `u` are uniform random numbers."""
-        firsts = np.searchsorted(self.top_of_leaf, np.arange(len(self.tops) + 1))
+        first_leaves = np.searchsorted(self.top_of_leaf, np.arange(len(self.tops) + 1))
         top = self.top_of_leaf[topics]
-        related: Ints = firsts[top] + (u * (firsts[top + 1] - firsts[top])).astype(np.int64)
+        related: Ints = first_leaves[top] + (u * (first_leaves[top + 1] - first_leaves[top])).astype(np.int64)
         return related
 
 

@@ -34,7 +34,7 @@ from lycosa.strategies.registry import STRATEGIES, Entry
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Page, Skip, Url, Visit
 from lycosa_lab.live_crawl import LiveTask, live_crawl
 from lycosa_lab.studies.league.tasks import (
-    PAGES_KEPT,
+    CACHED_PAGES,
     POSITIVES,
     STARTS,
     LeagueTask,
@@ -98,7 +98,7 @@ class AllLinks:
         )
 
 
-@lru_cache(maxsize=PAGES_KEPT)
+@lru_cache(maxsize=CACHED_PAGES)
 def parsed(web: TopicWeb, url: Url, reader: Reader) -> Page | None:
     page = reader(Fetch(url, Outcome.OK, at=0.0, content=web.html(url)))
     return page and replace(page, noindex=False, nofollow=False)
@@ -137,7 +137,10 @@ PARTS: Mapping[str, Callable[[], AbstractContextManager[None]]] = {
 
 def tasks_of(world: StudyWorld, *, held_out: bool, topics: int, seeds: Sequence[int]) -> Iterator[LeagueTask]:
     chosen = topics_of(
-        world, held_out=max(2, topics if held_out else 2), development=0 if held_out else topics, fewest=MIN_TOPIC_PAGES
+        world,
+        held_out=max(2, topics if held_out else 2),
+        development=0 if held_out else topics,
+        min_pages=MIN_TOPIC_PAGES,
     )
     pages = WorldPages(world)
     for topic in (topic for topic in chosen if topic.is_held_out == held_out):

@@ -76,7 +76,7 @@ def main() -> None:
     options = parser.parse_args()
     sizes = sorted(options.sizes)
     worlds = {size: BlogGraph(nodes=size, links=round(LINKS * size), seed=1) for size in sizes}
-    sources = {size: world.start() for size, world in worlds.items()}
+    sources = {size: world.best_start() for size, world in worlds.items()}
     found: dict[tuple[str, int], list[tuple[float, float, int]]] = {}
     for _ in range(options.rounds):
         for size, world in worlds.items():

@@ -42,7 +42,7 @@ def main() -> None:
     for number in range(1, options.rounds + 1):
         began = time.perf_counter()
         strategy_seconds, pages = 0.0, 0
-        seeds: list[Url] = [world.start(), *world.urls()]
+        seeds: list[Url] = [world.best_start(), *world.urls()]
         for step in crawl(SeedsLast(), seeds, read=world.read, judge=given, pages=len(world)):
             strategy_seconds += step.seconds
             pages += 1

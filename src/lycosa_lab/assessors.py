@@ -18,32 +18,32 @@ from .retrieval import Floats, Indices, Matrix, TermMatrix
 FEATURES = 50
 ROCCHIO_POSITIVE, ROCCHIO_NEGATIVE = 16.0, 4.0
 
-Truths = np.ndarray[tuple[int], np.dtype[np.bool_]]
+Bools = np.ndarray[tuple[int], np.dtype[np.bool_]]
 Learner = Callable[[Matrix, Floats], Floats]  # vectors and their targets, in the order of training -> weights
 
 
 @dataclass(frozen=True, eq=False)
 class TopicFeatures:
-    """The terms chosen as features of a topic, and the rarity (idf) of every term of the training pages."""
+    """The terms chosen as features of a topic, and the inverse document frequency of all terms in training pages."""
 
     vocabulary: Codes  # sorted
-    rarity: Floats  # of each term of the vocabulary; the last is for other terms
-    places: Indices  # of the features in the vocabulary, ascending
+    idf: Floats  # of each term of the vocabulary; the last is for other terms
+    feature_indices: Indices  # of the features in the vocabulary, ascending
 
     @property
     def codes(self) -> Codes:
-        return self.vocabulary[self.places]
+        return self.vocabulary[self.feature_indices]
 
     def vectors(self, documents: TermMatrix) -> Matrix:
         """The features of each document, as components of the unit vector over all its terms."""
-        known = documents.places_in(self.vocabulary)  # -1, and so the last of `rarity`, for other terms
-        weights = documents.counts * self.rarity[known][documents.columns]
-        lengths = np.sqrt(documents.summed(weights**2))[documents.rows]
-        feature_at = np.full(len(self.rarity), -1)
-        feature_at[self.places] = np.arange(len(self.places))
-        features = feature_at[known][documents.columns]
+        known = documents.indices_in(self.vocabulary)  # -1, and so the last of `idf`, for other terms
+        weights = documents.counts * self.idf[known][documents.columns]
+        lengths = np.sqrt(documents.sum_by_row(weights**2))[documents.rows]
+        feature_of_term = np.full(len(self.idf), -1)
+        feature_of_term[self.feature_indices] = np.arange(len(self.feature_indices))
+        features = feature_of_term[known][documents.columns]
         are_features = (features >= 0) & (lengths > 0)
-        vectors = np.zeros((len(documents), len(self.places)))
+        vectors = np.zeros((len(documents), len(self.feature_indices)))
         vectors[documents.rows[are_features], features[are_features]] = weights[are_features] / lengths[are_features]
         return vectors
 
@@ -56,7 +56,7 @@ class LinearAssessor:
     weights: Floats
     threshold: float  # above 0, so that a document without features is never accepted
 
-    def accepts(self, documents: TermMatrix) -> Truths:
+    def accepts(self, documents: TermMatrix) -> Bools:
         return scores(self.features.vectors(documents), self.weights) >= self.threshold
 
 
@@ -82,16 +82,16 @@ def scores(vectors: Matrix, weights: Floats) -> Floats:
     return products
 
 
-def choose_features(documents: TermMatrix, are_positive: Truths, number: int = FEATURES) -> TopicFeatures:
+def choose_features(documents: TermMatrix, are_positive: Bools, number: int = FEATURES) -> TopicFeatures:
     """The terms with the highest positive correlation with positive documents; among equals, the smaller codes."""
-    of_positives = documents.columns[are_positive[documents.rows]]
-    positives_with: Indices = np.bincount(of_positives, minlength=len(documents.codes)).astype(np.intp)
+    columns_of_positives = documents.columns[are_positive[documents.rows]]
+    positives_with: Indices = np.bincount(columns_of_positives, minlength=len(documents.codes)).astype(np.intp)
     correlations = correlation(
         documents.document_frequencies, positives_with, documents=len(documents), positives=int(are_positive.sum())
     )
     best = np.sort(np.argsort(-correlations, kind="stable")[:number])
-    rarity = np.log(max(1, len(documents)) / np.maximum(1, np.append(documents.document_frequencies, 0)))
-    return TopicFeatures(documents.codes, rarity, best[correlations[best] > 0])
+    idf = np.log(max(1, len(documents)) / np.maximum(1, np.append(documents.document_frequencies, 0)))
+    return TopicFeatures(documents.codes, idf, best[correlations[best] > 0])
 
 
 def correlation(with_term: Indices, positives_with_term: Indices, *, documents: int, positives: int) -> Floats:
@@ -102,9 +102,9 @@ def correlation(with_term: Indices, positives_with_term: Indices, *, documents: 
     negatives_with_term = with_term - positives_with_term
     positives_without, negatives = positives - positives_with_term, documents - positives
     negatives_without = negatives - negatives_with_term
-    gain = positives_with_term * negatives_without - positives_without * negatives_with_term
-    spread = np.sqrt(float(positives * negatives) * with_term * (documents - with_term))
-    coefficients: Floats = gain * np.sqrt(documents) / np.where(spread > 0, spread, np.inf)
+    determinant = positives_with_term * negatives_without - positives_without * negatives_with_term
+    normaliser = np.sqrt(float(positives * negatives) * with_term * (documents - with_term))
+    coefficients: Floats = determinant * np.sqrt(documents) / np.where(normaliser > 0, normaliser, np.inf)
     return coefficients
 
 
@@ -121,10 +121,10 @@ def rocchio(vectors: Matrix, targets: Floats) -> Floats:
 def widrow_hoff(vectors: Matrix, targets: Floats) -> Floats:
     """w ← w − 2η(w·x − y)x from 0, η = 1/(4X²) with X the longest vector; the mean of all w, the first among them."""
     weights = np.zeros(vectors.shape[1])
-    longest = float((vectors**2).sum(axis=1).max(initial=0.0))
-    if not longest:
+    longest_squared = float((vectors**2).sum(axis=1).max(initial=0.0))
+    if not longest_squared:
         return weights
-    rate, total = 1 / (4 * longest), weights.copy()
+    rate, total = 1 / (4 * longest_squared), weights.copy()
     for vector, target in zip(vectors, targets.tolist(), strict=True):
         weights -= 2 * rate * (float(weights @ vector) - target) * vector
         total += weights
@@ -152,21 +152,21 @@ def exponentiated_gradient(vectors: Matrix, targets: Floats) -> Floats:
 LEARNERS: dict[str, Learner] = {"rocchio": rocchio, "widrow-hoff": widrow_hoff, "eg": exponentiated_gradient}
 
 
-def best_threshold(scored: Floats, are_positive: Truths) -> float:
+def best_threshold(scored: Floats, are_positive: Bools) -> float:
     """The threshold with the highest F1 on these documents; among equals, the strictest.
 
     It lies midway between the last score accepted and the first one rejected, and always above 0, the score of
     documents without features. Infinite if no document with a score above 0 is positive.
     """
     order = np.argsort(-scored, kind="stable")
-    falling, hits = scored[order], np.cumsum(are_positive[order])
+    descending, hits = scored[order], np.cumsum(are_positive[order])
     accepted = np.arange(1, len(order) + 1)
     f1 = 2 * hits / (accepted + int(are_positive.sum()))
-    are_last = np.append(falling[1:] < falling[:-1], True)[: len(order)]  # of their equals
-    f1[~(are_last & (falling > 0))] = 0.0
+    are_last = np.append(descending[1:] < descending[:-1], True)[: len(order)]  # of their equals
+    f1[~(are_last & (descending > 0))] = 0.0
     if not f1.any():
         return float("inf")
     best = int(np.argmax(f1))
-    below = max(0.0, float(falling[best + 1])) if best + 1 < len(falling) else 0.0
-    midway = (float(falling[best]) + below) / 2
-    return midway if midway > below else float(falling[best])
+    next_score = max(0.0, float(descending[best + 1])) if best + 1 < len(descending) else 0.0
+    midway = (float(descending[best]) + next_score) / 2
+    return midway if midway > next_score else float(descending[best])

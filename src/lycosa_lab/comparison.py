@@ -75,8 +75,8 @@ def pool_of(topic: DirectoryTopic, cache: PageCache, crawls: Iterable[Sequence[S
     """The pages of all crawls of a topic, ranked together."""
     urls = list(dict.fromkeys(step.url for steps in crawls for step in steps))
     documents = TermMatrix.of(_term_counts(cache, url) for url in urls)
-    about = topic.as_page().words.term_counts
-    similarities, ranks = tfidf_similarities(about, documents), pooled_ranks(about, documents)
+    topic_terms = topic.as_page().words.term_counts
+    similarities, ranks = tfidf_similarities(topic_terms, documents), pooled_ranks(topic_terms, documents)
     return Pool(urls, documents, _by_url(urls, similarities), _by_url(urls, ranks))
 
 
@@ -101,8 +101,8 @@ def _by_url(urls: Sequence[Url], values: Iterable[float]) -> Callable[[Url], flo
     return dict(zip(urls, map(float, values), strict=True)).__getitem__
 
 
-class FreeComparison:
-    """Crawls of the first topics of a world by each strategy, all with the same seeds, pages and buffer.
+class StrategyComparison:
+    """A study: crawls of the first topics of a world by each strategy, all with the same seeds, pages and buffer.
 
     Novelty and overlap are those against the first strategy named.
     """
@@ -166,7 +166,7 @@ class FreeComparison:
             directory_sites=directory_sites(world),
             earlier=frozenset(step.url for step in crawls[self.strategies[0]]),
         )
-        measures = self.measures or [measure for measure in _DEFAULT_MEASURES if measure.is_known_to(truth)]
+        measures = self.measures or [measure for measure in _DEFAULT_MEASURES if measure.is_computable(truth)]
         points = points_along(shared.size["pages"], POINTS)
         return {
             "topic": topic.name,
@@ -210,7 +210,7 @@ class FreeComparison:
             samples = (map(nan_if_none, values) for values in zip(*curves, strict=True))
             series.append(mean_curve(strategy, self._points, samples))
         measure = parse_measure(name)
-        better = "lower" if measure.fewer_is_better else "higher"
+        better = "lower" if measure.lower_is_better else "higher"
         return Figure(
             name,
             f"{measure.label[0].upper()}{measure.label[1:]}: {better} is better. Means over {len(outcomes)} topics,"

@@ -19,70 +19,75 @@ AXES = {
     SITES: "sites met",
     RELIABILITY: "share of sites in the directory",
 }
-FITTED = "synthetic"  # the world whose parameters were fitted to some of the published figures
-ON_TOPIC, STATUS_OF_ALL = "true topicality", "status of all pages"
+CALIBRATED_WORLD = "synthetic"  # the name of the world whose parameters were fitted to some of the published figures
+TRUE_TOPICALITY, STATUS_OF_ALL = "true topicality", "status of all pages"
 
 
 class CrawlTables:
     """The outcomes of all topics by setting, without topics in which some crawl fetched nothing.
 
-    part: the key of an outcome with the measures (`TopicCrawls.measure`) of the crawl by setting.
+    settings: the names of the strategies compared, each with its parameters, such as "α=0.5".
+    crawls_key: the key of an outcome under which it has the measures (`TopicCrawls.measure`) of the crawl by setting.
     """
 
-    def __init__(self, outcomes: Sequence[JsonValue], settings: Sequence[str], *, pages: int, part: str = "crawls"):
+    def __init__(
+        self, outcomes: Sequence[JsonValue], settings: Sequence[str], *, pages: int, crawls_key: str = "crawls"
+    ):
         self.settings = list(settings)
         self.pages = pages
-        self._part = part
+        self._crawls_key = crawls_key
         self.outcomes = [
-            outcome for outcome in outcomes if all(outcome[part][setting]["pages"] for setting in self.settings)
+            outcome for outcome in outcomes if all(outcome[crawls_key][setting]["pages"] for setting in self.settings)
         ]
 
     # Numbers
 
-    def scores(self, pick: Callable[[JsonValue], float | None]) -> Scores:
+    def scores(self, value_of: Callable[[JsonValue], float | None]) -> Scores:
         return {
-            setting: [nan_if_none(pick(outcome[self._part][setting])) for outcome in self.outcomes]
+            setting: [nan_if_none(value_of(outcome[self._crawls_key][setting])) for outcome in self.outcomes]
             for setting in self.settings
         }
 
-    def at_end(self, kind: str) -> Scores:
+    def at_end(self, measure: str) -> Scores:
         """A measure at the end of the crawls: topic by topic for each setting."""
-        return self.scores(lambda crawled: crawled["curves"][kind][-1] if kind in crawled["curves"] else crawled[kind])
+        return self.scores(
+            lambda crawled: crawled["curves"][measure][-1] if measure in crawled["curves"] else crawled[measure]
+        )
 
-    def mean(self, kind: str, setting: str) -> float:
-        return summary(self.at_end(kind)[setting]).mean
+    def mean(self, measure: str, setting: str) -> float:
+        return summary(self.at_end(measure)[setting]).mean
 
-    def means(self, kind: str) -> dict[str, float]:
-        return {setting: self.mean(kind, setting) for setting in self.settings}
+    def means(self, measure: str) -> dict[str, float]:
+        return {setting: self.mean(measure, setting) for setting in self.settings}
 
-    def test(self, kind: str, first: str, second: str) -> PairedTest:
+    def test(self, measure: str, first: str, second: str) -> PairedTest:
         """The paired t-test over topics of two settings."""
-        scores = self.at_end(kind)
+        scores = self.at_end(measure)
         return paired_t(scores[first], scores[second])
 
-    def lead_claim(self, kind: str, leader: str, other: str, *, id: str, text: str, paper: str) -> Claim:
+    def lead_claim(self, measure: str, leader: str, other: str, *, id: str, text: str, paper: str) -> Claim:
         """The claim that one setting has significantly more of a measure than another."""
-        test = self.test(kind, leader, other)
+        test = self.test(measure, leader, other)
         return Claim(
             id=id,
             kind="paper",
             text=text,
             paper=paper,
-            measured=f"{test.difference:+.4g} (p {test.p:.2g}); {self.mean_line(kind, [leader, other])}",
+            measured=f"{test.difference:+.4g} (p {test.p:.2g}); {self.mean_line(measure, [leader, other])}",
             p=finite_or_none(test.p),
             holds=test.is_gain,
             reason="" if test.is_gain else "not more, or not significantly",
         )
 
-    def mean_line(self, kind: str, settings: Sequence[str] | None = None) -> str:
+    def mean_line(self, measure: str, settings: Sequence[str] | None = None) -> str:
         """The means with their standard errors, in one line of text."""
-        scores = self.at_end(kind)
+        scores = self.at_end(measure)
         means = ", ".join(f"{setting} {summary(scores[setting]):.3f}" for setting in settings or self.settings)
-        return f"{kind}: {means}"
+        return f"{measure}: {means}"
 
     def alpha(self, setting: str) -> list[float]:
-        """The mean α over topics along the crawl."""
-        curves = [outcome[self._part][setting]["alpha"] for outcome in self.outcomes]
+        """The mean over topics, along the crawl, of α, the weight of relevance against standing."""
+        curves = [outcome[self._crawls_key][setting]["alpha"] for outcome in self.outcomes]
         return [summary(map(nan_if_none, values)).mean for values in zip(*curves, strict=True)]
 
     # Tables
@@ -91,19 +96,19 @@ class CrawlTables:
         """Means, tests of every pair, curves, and every topic by itself."""
         means: list[Row] = []
         tests: list[Row] = []
-        for kind in (*AXES, ON_TOPIC, STATUS_OF_ALL, "pages"):
-            means += mean_rows(kind, self.at_end(kind), seed=seed)
-            tests += pair_rows(kind, self.at_end(kind))
+        for measure in (*AXES, TRUE_TOPICALITY, STATUS_OF_ALL, "pages"):
+            means += mean_rows(measure, self.at_end(measure), seed=seed)
+            tests += pair_rows(measure, self.at_end(measure))
         return {"means": means, "tests": tests, "curves": self._curve_rows(), "topics": self._topic_rows()}
 
     def _curve_rows(self) -> list[Row]:
         rows: list[Row] = []
-        for kind in AXES:
+        for measure in AXES:
             for setting in self.settings:
-                curve = self.curve(setting, kind)
+                curve = self.curve(setting, measure)
                 rows += [
                     {
-                        "curve": kind,
+                        "curve": measure,
                         "setting": setting,
                         "pages": int(x),
                         "mean": rounded(y),
@@ -126,12 +131,12 @@ class CrawlTables:
                 "topic": outcome["topic"],
                 "setting": setting,
                 "pages": crawled["pages"],
-                **{kind: crawled["curves"][kind][-1] for kind in AXES},
-                ON_TOPIC: rounded(nan_if_none(crawled[ON_TOPIC])),
+                **{measure: crawled["curves"][measure][-1] for measure in AXES},
+                TRUE_TOPICALITY: rounded(nan_if_none(crawled[TRUE_TOPICALITY])),
                 STATUS_OF_ALL: rounded(nan_if_none(crawled[STATUS_OF_ALL])),
             }
             for outcome in self.outcomes
-            for setting, crawled in outcome[self._part].items()
+            for setting, crawled in outcome[self._crawls_key].items()
             if setting in self.settings
         ]
 
@@ -140,33 +145,33 @@ class CrawlTables:
 
     # Figures
 
-    def curve(self, setting: str, kind: str) -> Series:
-        curves = [outcome[self._part][setting]["curves"][kind] for outcome in self.outcomes]
+    def curve(self, setting: str, measure: str) -> Series:
+        curves = [outcome[self._crawls_key][setting]["curves"][measure] for outcome in self.outcomes]
         samples = (map(nan_if_none, values) for values in zip(*curves, strict=True))
         return mean_curve(setting, points_along(self.pages, POINTS), samples)
 
-    def curve_figure(self, kind: str, settings: Sequence[str], *, figure: str) -> Figure:
-        title = f"{kind[0].upper()}{kind[1:]} along the crawl"
+    def curve_figure(self, measure: str, settings: Sequence[str], *, figure: str) -> Figure:
+        title = f"{measure[0].upper()}{measure[1:]} along the crawl"
         chart = line_chart(
-            [self.curve(setting, kind) for setting in settings],
+            [self.curve(setting, measure) for setting in settings],
             title=title,
             x_title="pages fetched",
-            y_title=AXES[kind],
+            y_title=AXES[measure],
         )
-        return Figure(title, f"As figure {figure} of the paper. {self._over()}", chart)
+        return Figure(title, f"As figure {figure} of the paper. {self._sample_note()}", chart)
 
-    def bar_figure(self, kind: str, settings: Sequence[str], *, figure: str) -> Figure:
-        title = f"{kind[0].upper()}{kind[1:]} of whole crawls"
-        scores = self.at_end(kind)
+    def bar_figure(self, measure: str, settings: Sequence[str], *, figure: str) -> Figure:
+        title = f"{measure[0].upper()}{measure[1:]} of whole crawls"
+        scores = self.at_end(measure)
         groups = {}
         for setting in settings:
-            each = summary(scores[setting])
-            groups[setting] = [GroupedBar(kind, each.mean, each.standard_error)]
-        chart = grouped_bars(groups, title=title, y_title=AXES[kind])
-        return Figure(title, f"As figure {figure} of the paper. {self._over()}", chart)
+            over_topics = summary(scores[setting])
+            groups[setting] = [GroupedBar(measure, over_topics.mean, over_topics.standard_error)]
+        chart = grouped_bars(groups, title=title, y_title=AXES[measure])
+        return Figure(title, f"As figure {figure} of the paper. {self._sample_note()}", chart)
 
-    def map_figure(self, setting: str, *, figure: str) -> Figure:
-        maps = [outcome[self._part][setting]["map"] for outcome in self.outcomes]
+    def heat_map_figure(self, setting: str, *, figure: str) -> Figure:
+        maps = [outcome[self._crawls_key][setting]["map"] for outcome in self.outcomes]
         counts = [[sum(cells) for cells in zip(*rows, strict=True)] for rows in zip(*maps, strict=True)]
         title = f"Topicality and status: {setting}"
         chart = heat_map(
@@ -181,7 +186,7 @@ class CrawlTables:
             title, f"As figure {figure} of the paper: {shown} sampled pages, shades by the logarithm of counts.", chart
         )
 
-    def _over(self) -> str:
+    def _sample_note(self) -> str:
         return f"Means over {len(self.outcomes)} topics; thin bars are standard errors."
 
 
@@ -192,7 +197,7 @@ def evaluators_claim(study: str, tables: CrawlTables, *, world: str) -> Claim:
     examples = sum(2 * row["examples"] for row in tables.model_rows())
     return Claim(
         id=f"{study}.evaluators",
-        kind="calibration" if world == FITTED else "paper",
+        kind="calibration" if world == CALIBRATED_WORLD else "paper",
         text="Accuracy of the evaluation classifiers on the crawler's own examples, which they have not learnt from",
         paper="78.14 ± .70 %",
         measured=f"{accuracy:.2%}; {topped_up} of {examples} good examples are not from the directory",

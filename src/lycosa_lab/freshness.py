@@ -22,7 +22,7 @@ from lycosa_lab.worlds.synthetic import SyntheticWorld
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_PAGE_OFFSET = 1e6  # days between the calendars of two pages on one axis
+_PAGE_OFFSET = 1e6  # days; the change of row r on day d is stored as r * _PAGE_OFFSET + d
 
 
 def require_synthetic(world: StudyWorld) -> SyntheticWorld:
@@ -54,7 +54,7 @@ class ChangingPages:
 
     @classmethod
     def of(cls, world: SyntheticWorld, *, days: int) -> "ChangingPages":
-        """All initial pages that live that long."""
+        """All pages of the start that still exist after so many days."""
         remaining = world.at(float(days)).numbers()
         initial = remaining[remaining < len(world.plan)]
         return cls(world, days, initial, world.change_rates(initial), standing_weights(world, initial))
@@ -63,16 +63,16 @@ class ChangingPages:
         return len(self.page_numbers)
 
     @cached_property
-    def _calendar(self) -> Floats:
-        """All changes of all pages on one axis."""
+    def _change_times(self) -> Floats:
+        """The times of all changes of all pages, in one sorted array: row * _PAGE_OFFSET + day; infinity is last."""
         end = self.world.at(float(self.days))
-        calendars = [end.changes(number) + row * _PAGE_OFFSET for row, number in enumerate(self.page_numbers.tolist())]
-        return np.concatenate([*calendars, [np.inf]])
+        times = [end.changes(number) + row * _PAGE_OFFSET for row, number in enumerate(self.page_numbers.tolist())]
+        return np.concatenate([*times, [np.inf]])
 
     def next_change(self, rows: Ints, day: float) -> Floats:
         """The time of each page's first change after a day; infinite if there is none before the end."""
         following = (
-            self._calendar[np.searchsorted(self._calendar, rows * _PAGE_OFFSET + day, side="right")]
+            self._change_times[np.searchsorted(self._change_times, rows * _PAGE_OFFSET + day, side="right")]
             - rows * _PAGE_OFFSET
         )
         return np.where(following <= self.days, following, np.inf)
@@ -140,38 +140,42 @@ class FetchHistory:
 
 
 class LinkDiscovery:
-    """The links seen on pages, and the pages born since the start that they led to."""
+    """The links seen on pages, and the pages created since the start that they lead to.
 
-    def __init__(self, pages: ChangingPages, *, authority: float):
+    authority_in_links: number of in-links from which a page is an authority.
+    """
+
+    def __init__(self, pages: ChangingPages, *, authority_in_links: float):
         self._page_numbers = pages.page_numbers.tolist()
-        self._first_born, self._authority = len(pages.world.plan), authority
+        self._first_new_page, self._authority_in_links = len(pages.world.plan), authority_in_links
         start = pages.world
-        self._shown = [set(start.links_of(number)[0].tolist()) for number in self._page_numbers]
+        self._seen_links = [set(start.links_of(number).targets.tolist()) for number in self._page_numbers]
         self._in_links: dict[int, int] = {}
-        for links in self._shown:
+        for links in self._seen_links:
             for target in links:
                 self._in_links[target] = self._in_links.get(target, 0) + 1
         self.new_pages: set[int] = set()
         self.new_authorities: set[int] = set()
 
     def share_found(self, world: SyntheticWorld) -> float | None:
-        """The share of authorities born by then that were found; None if there are none."""
-        born = int((world.plan.in_links[self._first_born :] >= self._authority).sum())
+        """The share of the authorities created since the start that were found; None if there are none."""
+        born = int((world.plan.in_links[self._first_new_page :] >= self._authority_in_links).sum())
         return len(self.new_authorities) / born if born else None
 
     def counts(self) -> Ints:
-        return np.array([len(links) for links in self._shown], dtype=np.int64)
+        """The number of links seen on each page at its last fetch."""
+        return np.array([len(links) for links in self._seen_links], dtype=np.int64)
 
     def update(self, row: int, world: SyntheticWorld) -> tuple[int, int]:
-        """The number of new links on a page, and of all links to their targets seen so far."""
-        links = set(world.links_of(self._page_numbers[row])[0].tolist())
-        new = links - self._shown[row]
-        self._shown[row] = links
+        """Records a fetch; returns how many links are new, and how many links to their targets were seen so far."""
+        links = set(world.links_of(self._page_numbers[row]).targets.tolist())
+        new = links - self._seen_links[row]
+        self._seen_links[row] = links
         for target in new:
             self._in_links[target] = self._in_links.get(target, 0) + 1
-            if target >= self._first_born:
+            if target >= self._first_new_page:
                 self.new_pages.add(target)
-                if world.plan.in_links[target] >= self._authority:
+                if world.plan.in_links[target] >= self._authority_in_links:
                     self.new_authorities.add(target)
         return len(new), sum(self._in_links[target] for target in new)
 
@@ -183,15 +187,16 @@ def simulate_refresh(
     budget: int,
     rates: RateSource,
     measured_from: int,
-    authority: float | None,
+    authority_in_links: float | None,
 ) -> Mapping[str, JsonValue]:
     """The freshness of the pages under a policy with a daily budget of fetches, measured from some day to the end.
 
     rates: `KNOWN` gives the policy the true ones, `ESTIMATED` those estimated from its own fetches, `UNUSED` none.
-    authority: in-links from which a new page is an authority; None reads no links, for policies that need none.
+    authority_in_links: in-links from which a new page is an authority; None if the policy needs no links: none are
+        read.
     """
     history = FetchHistory(pages, rates=rates)
-    links = None if authority is None else LinkDiscovery(pages, authority=authority)
+    links = None if authority_in_links is None else LinkDiscovery(pages, authority_in_links=authority_in_links)
     if links is not None:
         history.out_links += links.counts()
     fresh_days, found_changed, fetches = np.zeros(len(pages)), 0, 0
@@ -226,8 +231,9 @@ def simulate_refresh(
 
 
 _BISECTION_STEPS = 100
-_EXPECTED = np.geomspace(1e-4, 700.0, 20_001)  # changes between two fetches
-_LEFT = _EXPECTED - np.log1p(_EXPECTED)  # −ln((1 + x)e^{−x}), which separates even the longest intervals
+_EXPECTED_CHANGES = np.geomspace(1e-4, 700.0, 20_001)  # x, the expected changes between two fetches
+# y(x) = −ln((1 + x)e^{−x}), which differs even between the longest intervals
+_Y = _EXPECTED_CHANGES - np.log1p(_EXPECTED_CHANGES)
 
 
 def optimal_intervals(importance: Floats, rate: Floats, per_day: float) -> Floats:
@@ -237,16 +243,16 @@ def optimal_intervals(importance: Floats, rate: Floats, per_day: float) -> Float
     (1 − e^{−ΔI})/(ΔI) of the time. At the optimum the marginal value of a fetch is the same for every page,
     λ = (μ/Δ)(1 − (1 + ΔI)e^{−ΔI}), and λ is such that the fetches use up the budget.
     """
-    highest = importance / rate  # marginal value of a fetch of the page
-    shortfall = highest.max() / highest
-    low, high = float(_LEFT[0]), float(_LEFT[-1])  # λ = (1 − e^{−y}) times the highest of these; bisection is on y
+    max_value = importance / rate  # limit of the marginal value of a fetch for long intervals
+    max_value_ratio = max_value.max() / max_value
+    low, high = float(_Y[0]), float(_Y[-1])  # of y, where λ = (1 − e^{−y}) * max_value.max()
     for _ in range(_BISECTION_STEPS):
         y = float(np.sqrt(low * high))
-        if (1.0 / _intervals_at(y, shortfall, rate)).sum() > per_day:
+        if (1.0 / _intervals_at(y, max_value_ratio, rate)).sum() > per_day:
             low = y
         else:
             high = y
-    low_rates, high_rates = (1.0 / _intervals_at(y, shortfall, rate) for y in (high, low))
+    low_rates, high_rates = (1.0 / _intervals_at(y, max_value_ratio, rate) for y in (high, low))
     # When a page starts to be fetched at all, rounding makes its rate jump up from 0 at a single marginal value.
     missing, jump = per_day - low_rates.sum(), (high_rates - low_rates).sum()
     rates = low_rates + (high_rates - low_rates) * (min(1.0, missing / jump) if jump > 0 else 0.0)
@@ -257,9 +263,9 @@ def optimal_intervals(importance: Floats, rate: Floats, per_day: float) -> Float
 
 def freshness_at(intervals: Floats, rate: Floats) -> Floats:
     """The share of time for which each page is fresh, if fetched at these intervals."""
-    expected = rate * intervals
+    expected_changes = rate * intervals
     with np.errstate(invalid="ignore"):
-        return np.where(np.isfinite(expected), -np.expm1(-expected) / expected, 0.0)
+        return np.where(np.isfinite(expected_changes), -np.expm1(-expected_changes) / expected_changes, 0.0)
 
 
 def optimal_freshness(importance: Floats, rate: Floats, per_day: float) -> float:
@@ -268,9 +274,12 @@ def optimal_freshness(importance: Floats, rate: Floats, per_day: float) -> float
     return float((importance * fresh).sum() / importance.sum())
 
 
-def _intervals_at(y: float, shortfall: Floats, rate: Floats) -> Floats:
-    """The intervals at which the marginal value of a fetch is 1 − e^{−y} times the highest of all pages."""
-    left = np.exp(-y) * shortfall + (1.0 - shortfall)
+def _intervals_at(y: float, max_value_ratio: Floats, rate: Floats) -> Floats:
+    """The intervals at which the marginal value of a fetch is 1 − e^{−y} times the highest of all pages.
+
+    remainder = (1 + x)e^{−x} = 1 − max_value_ratio * (1 − e^{−y}), with x = rate * interval.
+    """
+    remainder = np.exp(-y) * max_value_ratio + (1.0 - max_value_ratio)
     with np.errstate(divide="ignore"):
-        expected = np.interp(-np.log(np.maximum(left, 0.0)), _LEFT, _EXPECTED)
-    return np.where(left > 0, expected / rate, np.inf)
+        expected_changes = np.interp(-np.log(np.maximum(remainder, 0.0)), _Y, _EXPECTED_CHANGES)
+    return np.where(remainder > 0, expected_changes / rate, np.inf)

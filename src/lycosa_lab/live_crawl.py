@@ -26,7 +26,7 @@ from lycosa.vocabulary.clock import Clock, SimulatedClock
 from lycosa.vocabulary.records import Fetch, Outcome, Page, PastFetch, Url
 from lycosa.web.robots import RobotsWeb
 
-_BEGIN = 1.7e9  # seconds since the epoch: start of every crawl
+_START_TIME = 1.7e9  # seconds since the epoch: start of every crawl
 _HEADERS = (("content-type", "text/html; charset=utf-8"),)
 
 
@@ -91,12 +91,12 @@ def live_crawl(strategy: str, task: LiveTask, pages: Pages) -> LiveOutcome:
             requests=replace(recipe.requests, delay=0.0, concurrency=1),
             stop=Budget(pages=task.pages, dry_after=0),
         )
-        clock, began = SimulatedClock(_BEGIN), process_time() - pages.seconds_parsing
+        clock, began = SimulatedClock(_START_TIME), process_time() - pages.seconds_parsing
         web = _MemoryWeb(pages, clock)
 
         def from_memory(reader: Reader) -> Reader:
-            given = {field.name: getattr(reader, field.name) for field in fields(Reader)}
-            return _MemoryReader(**given, inner=reader, pages=pages)
+            options = {field.name: getattr(reader, field.name) for field in fields(Reader)}
+            return _MemoryReader(**options, inner=reader, pages=pages)
 
         with Session(folder, recipe, clock=clock, wrap_reader=from_memory) as session:
             asyncio.run(_run(session, RobotsWeb(web, user_agent="lycosa/0", clock=clock)))

@@ -20,7 +20,7 @@ from lycosa.vocabulary.urls import is_node, site_of
 from .simulation import Step
 from .tables import rounded
 
-Known = float | None  # None, like NaN, if unknown
+OptionalFloat = float | None  # None or NaN if unknown
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ class Truth:
 
     is_relevant: Callable[[Url], bool] | None = None
     targets: frozenset[Url] | None = None
-    similarity: Callable[[Url], Known] | None = None  # to the topic
-    rank: Callable[[Url], Known] | None = None  # in the pool of all crawls, 1 is best
-    standing: Callable[[Url], Known] | None = None  # ln(1 + in-links)
+    similarity: Callable[[Url], OptionalFloat] | None = None  # to the topic
+    rank: Callable[[Url], OptionalFloat] | None = None  # in the pool of all crawls, 1 is best
+    standing: Callable[[Url], OptionalFloat] | None = None  # ln(1 + in-links)
     directory_sites: frozenset[str] | None = None
-    earlier: frozenset[Url] | None = None  # pages of the crawl to compare with
+    earlier: frozenset[Url] | None = None  # pages of the crawl to compare with, for novelty and overlap
 
 
 _WHERE_KNOWN = {
@@ -62,7 +62,7 @@ class Measure:
     label: str = field(compare=False)  # of the axis of a chart
     fold: Callable[[Iterable[Step], Any], Iterator[float]] = field(compare=False)
     needs: str | None = field(default=None, compare=False)  # the field of `Truth` that `fold` gets
-    fewer_is_better: bool = field(default=False, compare=False)
+    lower_is_better: bool = field(default=False, compare=False)
     cutoff: int | None = None  # pages
 
     def __matmul__(self, cutoff: int) -> "Measure":
@@ -75,12 +75,12 @@ class Measure:
 
     def over(self, steps: Iterable[Step], truth: Truth) -> Iterator[float]:
         """The value after each step up to the cutoff."""
-        known = getattr(truth, self.needs) if self.needs else None
-        if self.needs and known is None:
+        needed = getattr(truth, self.needs) if self.needs else None
+        if self.needs and needed is None:
             raise MissingTruthError(f"{self} needs {self.needs}, {_WHERE_KNOWN[self.needs]}")
-        return self.fold(islice(steps, self.cutoff), known)
+        return self.fold(islice(steps, self.cutoff), needed)
 
-    def is_known_to(self, truth: Truth) -> bool:
+    def is_computable(self, truth: Truth) -> bool:
         """Whether the ground truth that the measure needs is available."""
         return self.needs is None or getattr(truth, self.needs) is not None
 
@@ -89,7 +89,7 @@ class Measure:
         return next(iter(deque(self.over(steps, truth), maxlen=1)), math.nan)
 
 
-def _means(values: Iterable[Known]) -> Iterator[float]:
+def _running_means(values: Iterable[OptionalFloat]) -> Iterator[float]:
     """The running mean of the known values."""
     total, known = 0.0, 0
     for value in values:
@@ -99,8 +99,8 @@ def _means(values: Iterable[Known]) -> Iterator[float]:
         yield total / known if known else math.nan
 
 
-def _mean_of_pages(steps: Iterable[Step], known: Callable[[Url], Known]) -> Iterator[float]:
-    return _means(known(step.url) for step in steps)
+def _mean_of_pages(steps: Iterable[Step], known: Callable[[Url], OptionalFloat]) -> Iterator[float]:
+    return _running_means(known(step.url) for step in steps)
 
 
 def _share_found(steps: Iterable[Step], wanted: Set[Url]) -> Iterator[float]:
@@ -116,7 +116,7 @@ def _number_found(steps: Iterable[Step], wanted: Set[Url]) -> Iterator[float]:
 
 
 def _share_outside(steps: Iterable[Step], known: Set[Url]) -> Iterator[float]:
-    return _means(step.url not in known for step in steps)
+    return _running_means(step.url not in known for step in steps)
 
 
 def _number_of_sites(steps: Iterable[Step], _: None) -> Iterator[float]:
@@ -141,21 +141,21 @@ def _site(url: Url) -> Hashable:
 
 
 def _milliseconds(steps: Iterable[Step], _: None) -> Iterator[float]:
-    return _means(1000 * step.seconds for step in steps)
+    return _running_means(1000 * step.seconds for step in steps)
 
 
 Harvest = Measure("Harvest", "share of pages that are relevant", _mean_of_pages, "is_relevant")
 TargetRecall = Measure("TargetRecall", "share of the targets that were found", _share_found, "targets")
 MeanSimilarity = Measure("MeanSimilarity", "mean similarity to the topic", _mean_of_pages, "similarity")
-MeanRank = Measure("MeanRank", "mean rank among the pooled pages", _mean_of_pages, "rank", fewer_is_better=True)
+MeanRank = Measure("MeanRank", "mean rank among the pooled pages", _mean_of_pages, "rank", lower_is_better=True)
 MeanStatus = Measure("MeanStatus", "mean of ln(1 + in-links)", _mean_of_pages, "standing")
 Diversity = Measure("Diversity", "sites met", _number_of_sites)
 Reliability = Measure(
     "Reliability", "share of the sites met that the directory lists", _share_of_sites, "directory_sites"
 )
 Novelty = Measure("Novelty", "share of pages that the earlier crawl did not meet", _share_outside, "earlier")
-Overlap = Measure("Overlap", "pages that the earlier crawl met too", _number_found, "earlier", fewer_is_better=True)
-StrategyCpu = Measure("StrategyCpu", "processor ms per page, strategy alone", _milliseconds, fewer_is_better=True)
+Overlap = Measure("Overlap", "pages that the earlier crawl met too", _number_found, "earlier", lower_is_better=True)
+StrategyCpu = Measure("StrategyCpu", "processor ms per page, strategy alone", _milliseconds, lower_is_better=True)
 
 MEASURES = {
     measure.name: measure
@@ -188,7 +188,7 @@ def parse_measure(text: str) -> Measure:
 
 def points_along(pages: int, count: int) -> list[int]:
     """The page numbers of up to `count` evenly spaced points of a curve over a crawl of `pages` pages."""
-    return sorted({max(1, round(pages * place / count)) for place in range(1, count + 1)})
+    return sorted({max(1, round(pages * number / count)) for number in range(1, count + 1)})
 
 
 def at_points(points: Sequence[int], curve: Iterable[float]) -> list[float | None]:

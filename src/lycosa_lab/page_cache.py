@@ -20,16 +20,16 @@ class PageCache:
     def __init__(self, world: StudyWorld, *, capacity: int = 6_000):
         self._world = world
         self._capacity = capacity
-        self._kept: OrderedDict[Url, Page | None] = OrderedDict()
+        self._cached: OrderedDict[Url, Page | None] = OrderedDict()
 
     def read(self, url: Url) -> Page | None:
-        kept = self._kept
-        if url in kept:
-            kept.move_to_end(url)
-            return kept[url]
-        page = kept[url] = self._read(url)
-        if len(kept) > self._capacity:
-            kept.popitem(last=False)
+        cached = self._cached
+        if url in cached:
+            cached.move_to_end(url)
+            return cached[url]
+        page = cached[url] = self._read(url)
+        if len(cached) > self._capacity:
+            cached.popitem(last=False)
         return page
 
     def _read(self, url: Url) -> Page | None:

@@ -17,7 +17,7 @@ from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Url, Visit
 from lycosa_lab.page_cache import PageCache
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 
-BUDGETS = (0.03, 0.06, 0.12, 0.25, 0.5, 0.8)  # shares of the pages within reach
+BUDGETS = (0.03, 0.06, 0.12, 0.25, 0.5, 0.8)  # shares of the reachable pages
 MIN_TOPIC_PAGES = 25  # of a topic
 SEEDS = 5
 
@@ -60,7 +60,7 @@ class RecallCrawl:
     stop: RecallCheck | None
 
 
-def topic_world(seed: int) -> TopicWorld:
+def random_topic_world(seed: int) -> TopicWorld:
     """A random world for each seed: size, number of topics, topical locality of links, topic and seeds are drawn."""
     rng = random.Random(seed)
     world = SyntheticWorld(
@@ -89,7 +89,7 @@ def _reachable(world: SyntheticWorld, seeds: Iterable[Url]) -> set[Url]:
     return known
 
 
-def recall_crawl(given: TopicWorld, strategy: str, *, seed: int, cache: PageCache, target: float) -> RecallCrawl:
+def recall_crawl(topic_world: TopicWorld, strategy: str, *, seed: int, cache: PageCache, target: float) -> RecallCrawl:
     """Crawls a world until the largest budget is used up.
 
     target: the recall at which it might have stopped.
@@ -97,27 +97,29 @@ def recall_crawl(given: TopicWorld, strategy: str, *, seed: int, cache: PageCach
     estimator, frontier = RecallEstimator(), SequentialFrontier()
     entry = find_strategy(strategy)
     loop = Loop(
-        entry(**({"example_urls": given.seeds} if entry.takes("example_urls") else {})), frontier, observe=estimator.add
+        entry(**({"example_urls": topic_world.seeds} if entry.takes("example_urls") else {})),
+        frontier,
+        observe=estimator.add,
     )
-    marks = {max(1, round(share * given.reachable)) for share in BUDGETS}
+    check_points = {max(1, round(share * topic_world.reachable)) for share in BUDGETS}
     checks: list[RecallCheck] = []
     stop: RecallCheck | None = None
     found = pages = 0
 
     def assess(candidate: Candidate, fetch: Fetch) -> Visit:
         page = cache.read(candidate.url)
-        return Visit(candidate, fetch, page, relevance=float(candidate.url in given.relevant))
+        return Visit(candidate, fetch, page, relevance=float(candidate.url in topic_world.relevant))
 
-    loop.start(given.seeds)
-    while pages < max(marks) and (candidate := frontier.take()) is not None:
+    loop.start(topic_world.seeds)
+    while pages < max(check_points) and (candidate := frontier.take()) is not None:
         loop.step(candidate, Fetch(candidate.url, Outcome.OK, 0.0), assess)
         pages += 1
-        found += candidate.url in given.relevant
+        found += candidate.url in topic_world.relevant
         estimate = estimator.estimate()
-        if estimate is None or not (pages in marks or stop is None):
+        if estimate is None or not (pages in check_points or stop is None):
             continue
-        check = RecallCheck(pages, found / len(given.relevant), estimate)
-        if pages in marks:
+        check = RecallCheck(pages, found / len(topic_world.relevant), estimate)
+        if pages in check_points:
             checks.append(check)
         if stop is None and estimate.reaches(target):
             stop = check
@@ -126,6 +128,6 @@ def recall_crawl(given: TopicWorld, strategy: str, *, seed: int, cache: PageCach
 
 def recall_crawls(seed: int, strategies: Sequence[str], *, target: float = 0.9) -> list[RecallCrawl]:
     """The crawls of one world by several strategies."""
-    given = topic_world(seed)
-    cache = PageCache(given.world, capacity=len(given.world))
-    return [recall_crawl(given, strategy, seed=seed, cache=cache, target=target) for strategy in strategies]
+    topic_world = random_topic_world(seed)
+    cache = PageCache(topic_world.world, capacity=len(topic_world.world))
+    return [recall_crawl(topic_world, strategy, seed=seed, cache=cache, target=target) for strategy in strategies]

@@ -20,7 +20,7 @@ PAGE_FILE = "index.html"
 ROWS_SHOWN = 60  # of a table, on the page
 _NUMBER = ' class="number"'
 
-Kind = Literal["paper", "beyond", "calibration"]
+ClaimKind = Literal["paper", "beyond", "calibration"]
 Row = Mapping[str, JsonValue]
 
 
@@ -28,7 +28,7 @@ class Claim(Struct, frozen=True):
     """A statement that a run supports or refutes."""
 
     id: str  # "study.claim"
-    kind: Kind  # of the paper; beyond it; or one to which the world was calibrated, which proves nothing
+    kind: ClaimKind  # of the paper; beyond it; or one to which the world was calibrated, which proves nothing
     text: str = msgspec.field(name="says")  # the statement
     paper: str | None  # what the paper reports
     measured: str
@@ -119,14 +119,14 @@ def _html(results: Results, figures: Mapping[str, Figure], summary: str) -> str:
         f"Scale: {escape(results.scale)}. Seed: {results.seed}. Took {results.seconds:.0f} s.</p>"
     )
     claims = "".join(map(_claim, results.claims))
-    parts = [section("Claims", "What was computed, beside what was published.", claims)] if claims else []
-    parts += [section(escape(each.title), escape(each.caption), each.svg) for each in figures.values()]
+    sections = [section("Claims", "What was computed, beside what was published.", claims)] if claims else []
+    sections += [section(escape(figure.title), escape(figure.caption), figure.svg) for figure in figures.values()]
     for name, rows in results.tables.items():
         shown = "All" if len(rows) <= ROWS_SHOWN else f"The first {ROWS_SHOWN} of {len(rows)}"
         heading = f"Table: {name.replace('_', ' ').replace('-', ' ')}"
         lead_of_table = f"{shown} rows; {name}.csv beside this page has the same for other programs."
-        parts.append(section(escape(heading), escape(lead_of_table), _table(rows[:ROWS_SHOWN])))
-    return html_page(escape(results.study), kicker="Study", lead=lead, body="".join(parts))
+        sections.append(section(escape(heading), escape(lead_of_table), _table(rows[:ROWS_SHOWN])))
+    return html_page(escape(results.study), kicker="Study", lead=lead, body="".join(sections))
 
 
 def _claim(claim: Claim) -> str:

@@ -26,10 +26,10 @@ Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]  # one row a document
 class TermMatrix:
     """A sparse matrix of term counts, one row per document (compressed sparse rows).
 
-    Rows chosen by `at` keep the vocabulary of all.
+    Rows chosen by `select_rows` keep the vocabulary of all.
     """
 
-    codes: Codes  # the vocabulary, sorted
+    codes: Codes  # the vocabulary: sorted hashes of terms
     starts: Indices  # of the entries of each document, then the end of all
     columns: Indices  # of each entry: the index of its term in the vocabulary
     counts: Floats  # of each entry
@@ -37,11 +37,11 @@ class TermMatrix:
     @classmethod
     def of(cls, texts: Iterable[TermCounts]) -> "TermMatrix":
         """The documents in order; one without words is an empty row."""
-        parts = list(texts)
-        every = np.concatenate([codes for codes, _ in parts]) if parts else np.empty(0, np.uint64)
-        codes, columns = np.unique(every, return_inverse=True)
-        counts = np.concatenate([counts for _, counts in parts]) if parts else np.empty(0)
-        return cls(codes, _starts([len(codes) for codes, _ in parts]), columns, counts.astype(np.float64))
+        documents = list(texts)
+        all_codes = np.concatenate([codes for codes, _ in documents]) if documents else np.empty(0, np.uint64)
+        codes, columns = np.unique(all_codes, return_inverse=True)
+        counts = np.concatenate([counts for _, counts in documents]) if documents else np.empty(0)
+        return cls(codes, _starts([len(codes) for codes, _ in documents]), columns, counts.astype(np.float64))
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -56,9 +56,9 @@ class TermMatrix:
         """The number of documents with each term of the vocabulary."""
         return np.bincount(self.columns, minlength=len(self.codes))
 
-    def at(self, places: Iterable[int]) -> "TermMatrix":
+    def select_rows(self, indices: Iterable[int]) -> "TermMatrix":
         """The documents at these indices, in this order, with the vocabulary of all."""
-        chosen = np.fromiter(places, np.intp)
+        chosen = np.fromiter(indices, np.intp)
         lengths = np.diff(self.starts)[chosen]
         entries = concatenated_ranges(self.starts[chosen], lengths)
         return TermMatrix(self.codes, _starts(lengths), self.columns[entries], self.counts[entries])
@@ -70,17 +70,19 @@ class TermMatrix:
         if self.codes is others.codes:
             return TermMatrix(self.codes, starts, np.append(self.columns, others.columns), counts)
         codes = np.union1d(self.codes, others.codes)
-        theirs = np.searchsorted(codes, others.codes)[others.columns]
-        return TermMatrix(codes, starts, np.append(np.searchsorted(codes, self.codes)[self.columns], theirs), counts)
+        other_columns = np.searchsorted(codes, others.codes)[others.columns]
+        return TermMatrix(
+            codes, starts, np.append(np.searchsorted(codes, self.codes)[self.columns], other_columns), counts
+        )
 
-    def places_in(self, codes: Codes) -> Indices:
+    def indices_in(self, codes: Codes) -> Indices:
         """For each term of the vocabulary, its index in some sorted codes, or -1."""
         if not len(codes):
             return np.full(len(self.codes), -1)
-        places = np.minimum(np.searchsorted(codes, self.codes), len(codes) - 1)
-        return np.where(codes[places] == self.codes, places, -1)
+        indices = np.minimum(np.searchsorted(codes, self.codes), len(codes) - 1)
+        return np.where(codes[indices] == self.codes, indices, -1)
 
-    def summed(self, amounts: Floats) -> Floats:
+    def sum_by_row(self, amounts: Floats) -> Floats:
         """For each document, the sum of the amounts of its entries."""
         return np.bincount(self.rows, weights=amounts, minlength=len(self)).astype(np.float64, copy=False)
 
@@ -112,7 +114,7 @@ def atc_similarities(topic: TermCounts, documents: TermMatrix) -> Floats:
     def augmented(texts: TermMatrix) -> Floats:
         return 0.5 + 0.5 * texts.counts / texts.largest_counts()[texts.rows]
 
-    return _cosines(topic, documents, augmented, _rarity(documents))
+    return _cosines(topic, documents, augmented, _idf(documents))
 
 
 def tfidf_similarities(topic: TermCounts, documents: TermMatrix) -> Floats:
@@ -121,22 +123,24 @@ def tfidf_similarities(topic: TermCounts, documents: TermMatrix) -> Floats:
     def counts(texts: TermMatrix) -> Floats:
         return texts.counts
 
-    return _cosines(topic, documents, counts, 1 + _rarity(documents))
+    return _cosines(topic, documents, counts, 1 + _idf(documents))
 
 
-def _rarity(documents: TermMatrix) -> Floats:
+def _idf(documents: TermMatrix) -> Floats:
     return np.log(max(1, len(documents)) / np.maximum(1, documents.document_frequencies))
 
 
-def _cosines(topic: TermCounts, documents: TermMatrix, local: Callable[[TermMatrix], Floats], rarity: Floats) -> Floats:
-    """Cosines of the pages with the topic, where the weight of an entry is `local` times the rarity of its term."""
+def _cosines(
+    topic: TermCounts, documents: TermMatrix, local_weight: Callable[[TermMatrix], Floats], idf: Floats
+) -> Floats:
+    """Cosines of the pages with the topic, where the weight of an entry is `local_weight` times the idf of its term."""
     query = TermMatrix.of([topic])
-    places = query.places_in(documents.codes)[query.columns]
-    of_topic = np.zeros(len(documents.codes))
-    of_topic[places[places >= 0]] = local(query)[places >= 0]
-    of_topic *= np.where(documents.document_frequencies > 0, rarity, 0.0)
-    weights = local(documents) * rarity[documents.columns]
-    products = documents.summed(weights * of_topic[documents.columns])
-    lengths = np.sqrt(documents.summed(weights**2)) * np.sqrt((of_topic**2).sum())
+    indices = query.indices_in(documents.codes)[query.columns]
+    topic_weights = np.zeros(len(documents.codes))
+    topic_weights[indices[indices >= 0]] = local_weight(query)[indices >= 0]
+    topic_weights *= np.where(documents.document_frequencies > 0, idf, 0.0)
+    weights = local_weight(documents) * idf[documents.columns]
+    products = documents.sum_by_row(weights * topic_weights[documents.columns])
+    lengths = np.sqrt(documents.sum_by_row(weights**2)) * np.sqrt((topic_weights**2).sum())
     cosines: Floats = np.divide(products, lengths, out=np.zeros(len(documents)), where=lengths > 0)
     return cosines

@@ -56,11 +56,11 @@ def crawl(
         return visit
 
     loop = Loop(strategy, frontier)
-    step, take, found = loop.step, frontier.take, 0
+    step, take, fetched = loop.step, frontier.take, 0
     loop.start(seeds)
-    while found < pages and (candidate := take()) is not None:
+    while fetched < pages and (candidate := take()) is not None:
         visit = step(candidate, Fetch(candidate.url, Outcome.OK, 0.0), assess)
         if visit is not None and visit.relevance is not None:
             yield Step(candidate.url, visit.relevance, process_time() - began)
-            found += 1
+            fetched += 1
             began = process_time()

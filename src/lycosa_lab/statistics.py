@@ -61,7 +61,7 @@ class PairComparison:
 
 def summary(values: Iterable[float]) -> MeanAndError:
     """Mean and standard error of the mean."""
-    known = _known(values)
+    known = _without_nan(values)
     n = len(known)
     mean = float(known.mean()) if n else math.nan
     return MeanAndError(mean, float(known.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan, n)
@@ -74,7 +74,7 @@ def bootstrap_interval(
 
     Both ends are NaN for fewer than two values.
     """
-    known = _known(values)
+    known = _without_nan(values)
     if len(known) < 2:
         return math.nan, math.nan
     draws = np.random.default_rng(seed).integers(len(known), size=(rounds, len(known)))
@@ -120,11 +120,11 @@ def holm(p_values: Sequence[float]) -> list[float]:
     [0.03, 0.06, 0.06]
     """
     adjusted = [math.nan] * len(p_values)
-    order = sorted((place for place, p in enumerate(p_values) if not math.isnan(p)), key=p_values.__getitem__)
+    order = sorted((index for index, p in enumerate(p_values) if not math.isnan(p)), key=p_values.__getitem__)
     largest = 0.0
-    for done, place in enumerate(order):
-        largest = max(largest, min(1.0, (len(order) - done) * p_values[place]))
-        adjusted[place] = largest
+    for rank, index in enumerate(order):
+        largest = max(largest, min(1.0, (len(order) - rank) * p_values[index]))
+        adjusted[index] = largest
     return adjusted
 
 
@@ -156,18 +156,18 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> Correlation:
     return Correlation(float(result.statistic), float(result.pvalue), n)
 
 
-def correlation_gap(larger: Correlation, smaller: Correlation) -> float:
-    """The one-tailed p-value of the first correlation exceeding the second.
+def p_of_larger_correlation(larger: Correlation, smaller: Correlation) -> float:
+    """The one-tailed p-value of the hypothesis that the first correlation exceeds the second.
 
     Fisher's z, with the variance 1.06 / (n - 3) of Fieller, Hartley and Pearson (1957) for ranks; the samples are
     assumed independent.
     """
     if min(larger.n, smaller.n) < 5 or math.isnan(larger.rho) or math.isnan(smaller.rho):
         return math.nan
-    spread = math.sqrt(1.06 / (larger.n - 3) + 1.06 / (smaller.n - 3))
+    standard_error = math.sqrt(1.06 / (larger.n - 3) + 1.06 / (smaller.n - 3))
     bounded = (math.atanh(max(-1 + ROUNDING, min(1 - ROUNDING, each.rho))) for each in (larger, smaller))
-    one, other = bounded
-    return float(_scipy().norm.sf((one - other) / spread))
+    larger_z, smaller_z = bounded
+    return float(_scipy().norm.sf((larger_z - smaller_z) / standard_error))
 
 
 def page_trend(columns: Sequence[Sequence[float]]) -> float:
@@ -189,7 +189,7 @@ def mean_ranks(values: Floats) -> Floats:
     return ranks
 
 
-def _known(values: Iterable[float]) -> Floats:
+def _without_nan(values: Iterable[float]) -> Floats:
     every = np.array(list(values), dtype=np.float64)
     return every[~np.isnan(every)]
 

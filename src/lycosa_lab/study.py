@@ -23,7 +23,7 @@ from lycosa_lab.worlds import StudyWorld
 from .results import Findings, Results, write_results
 
 Progress = Callable[[int, int], None]  # jobs done, of how many
-Size = Mapping[str, Any]  # parameters of a study at one scale
+Size = Mapping[str, Any]  # parameters of a study at one scale, by name
 RUN_FILE = "run.json"
 CONTRACT = ("name", "summary", "scales", "default_world", "jobs", "prepare", "work", "conclude")  # of `Study`
 PACKAGES = ("lycosa", "lycosa_lab", "lycosa_peers")  # whose code studies run
@@ -79,7 +79,7 @@ def run(
     run_facts = {"study": study.name, "scale": scale, "size": size, "seed": seed, "world": world.facts, "jobs": jobs}
     parts = _parts_folder(out, {**run_facts, "code": code_fingerprint(packages)})
     done = {number: outcome for number in range(len(jobs)) if (outcome := _read_part(parts, number)) is not None}
-    earlier = sum(seconds for _, seconds in done.values())
+    earlier_seconds = sum(seconds for _, seconds in done.values())
     progress(len(done), len(jobs))
     waiting = [number for number in range(len(jobs)) if number not in done]
     if waiting:
@@ -97,7 +97,7 @@ def run(
         world=world.facts,
         claims=findings.claims,
         tables=findings.tables,
-        seconds=round(time.monotonic() - began + earlier / workers, 1),
+        seconds=round(time.monotonic() - began + earlier_seconds / workers, 1),
     )
     write_results(out, results, findings.figures, summary=study.summary)
     return results
@@ -129,30 +129,32 @@ def code_fingerprint(packages: Sequence[str] = PACKAGES) -> str:
 
 
 def _parts_folder(out: Path, run_facts: Mapping[str, Any]) -> Path:
-    """The folder of parts; UsageError if it has parts of another run."""
-    described = msgspec.json.encode(run_facts, order="sorted")
+    """The folder of parts, one file for the outcome of each job; UsageError if it has parts of another run."""
+    description = msgspec.json.encode(run_facts, order="sorted")
     try:
         parts = out / "parts"
         parts.mkdir(parents=True, exist_ok=True)
         run_file = out / RUN_FILE
         earlier = run_file.read_bytes() if run_file.exists() else b""
-        if earlier != described:
+        if earlier != description:
             if any(parts.iterdir()):
-                raise UsageError(f"{out} holds {_difference(earlier, described)}; give another --out, or remove {out}")
-            write_file(run_file, described)
+                raise UsageError(
+                    f"{out} holds {_difference(earlier, description)}; give another --out, or remove {out}"
+                )
+            write_file(run_file, description)
     except OSError as error:
         raise UsageError(f"cannot write into {out}: {error.strerror}; give another --out") from None
     return parts
 
 
-def _difference(found: bytes, described: bytes) -> str:
+def _difference(found: bytes, description: bytes) -> str:
     """How the run in a folder differs from the one that is to continue there."""
     try:
         earlier = msgspec.json.decode(found, type=dict[str, Any])
     except msgspec.DecodeError:
         return f"parts of an unknown run, as {RUN_FILE} does not tell which"
-    asked = msgspec.json.decode(described, type=dict[str, Any])
-    others = [fact for fact in asked if fact != "code" and fact in earlier and earlier[fact] != asked[fact]]
+    requested = msgspec.json.decode(description, type=dict[str, Any])
+    others = [fact for fact in requested if fact != "code" and fact in earlier and earlier[fact] != requested[fact]]
     if others:
         return f"another run, different in {', '.join(others)} ({RUN_FILE} tells which)"
     return "a run of another version of Lycosa or of a plug-in, whose results may differ"

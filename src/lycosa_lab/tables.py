@@ -79,7 +79,7 @@ class LeadTest:
         return f"p {self.p:.2g}" if self.is_ahead else f"not ahead, p {self.p:.2g}"
 
 
-def lead_of(pairs: Sequence[Row], leader: str, others: Sequence[str], *, fewer_is_better: bool = False) -> LeadTest:
+def lead_of(pairs: Sequence[Row], leader: str, others: Sequence[str], *, lower_is_better: bool = False) -> LeadTest:
     """Whether one strategy is ahead of each of the others, by rows of `pair_rows` of one measure."""
     worst, ahead = 0.0, 0
     for row in pairs:
@@ -88,11 +88,11 @@ def lead_of(pairs: Sequence[Row], leader: str, others: Sequence[str], *, fewer_i
         difference = row["difference"] or 0.0
         if row["first"] != leader:
             difference = -difference
-        ahead += (difference < 0) if fewer_is_better else (difference > 0)
+        ahead += (difference < 0) if lower_is_better else (difference > 0)
         worst = max(worst, 1.0 if row["holm_p"] is None else row["holm_p"])
     return LeadTest(ahead == len(others), worst if len(pairs) else 1.0)
 
 
-def by_mean(scores: Scores, *, fewer_is_better: bool = False) -> list[str]:
-    """The strategies, the best mean first."""
-    return sorted(scores, key=lambda name: summary(scores[name]).mean, reverse=not fewer_is_better)
+def ranked_by_mean(scores: Scores, *, lower_is_better: bool = False) -> list[str]:
+    """The names of the strategies, the one with the best mean first."""
+    return sorted(scores, key=lambda name: summary(scores[name]).mean, reverse=not lower_is_better)

@@ -38,8 +38,8 @@ SCALES: Mapping[str, dict[str, Any]] = {  # shared by the studies on this test b
         "pages": 1_000,
         "examples": 60,  # of each kind: good and bad, to learn from and held out
         "explored": 100,  # pages of each topic from which theta is taken
-        "sampled": 30,  # pages whose status counts,
-        "of": 50,  # of so many in a row
+        "sampled": 30,  # random pages of each block whose status counts
+        "of": 50,  # pages of a block
         "world_pages": 60_000,
     },
     "paper": {
@@ -53,13 +53,13 @@ SCALES: Mapping[str, dict[str, Any]] = {  # shared by the studies on this test b
     },
 }
 MIN_EXAMPLES = 10  # good training pages; topics with fewer are left out
-SPARSE = 20  # pages per directory entry, from which a directory counts as sparse
+SPARSE_DIRECTORY = 20  # pages of the world per directory entry, from which a directory counts as sparse
 PAGES_CACHED = 200  # what crawls need of a page is kept elsewhere
 FOLDS = 5  # of the cross-validation
 POINTS = 20  # of the curves of a crawl: every 500 pages of 10 000
 ALPHA_POINTS = 100
-CELLS = 20  # of the map of topicality and status, each way
-MAX_STATUS = 8.0  # on the map: some 3 000 in-links; few pages have more
+CELLS = 20  # of the heat map of topicality and status, in each dimension
+MAX_STATUS = 8.0  # of the heat map: some 3 000 in-links; few pages have more
 
 StatusOf = Callable[[Url], float | None]  # ln(1 + in-links), None if nobody knows
 _NO_WORDS = page_of_text(Url(""), "", "").words
@@ -113,17 +113,18 @@ class TopicExamples(Struct, frozen=True):
     topped_up: int = 0  # good pages that are not in the directory but on the topic
 
 
-def examples_of(world: StudyWorld, *, topics: int, each: int, seed: int) -> list[TopicExamples]:
-    """Examples for the first topics of the directory that have enough pages, `each` of every kind or fewer.
+def examples_of(world: StudyWorld, *, topics: int, per_class: int, seed: int) -> list[TopicExamples]:
+    """Examples for the first topics of the directory that have enough pages, `per_class` of every class (good, bad, and
+    both held out) or fewer.
 
     Good pages are those listed under the topic; if there are too few, other pages on the topic are drawn. At least half
     of a topic's pages are left to be found. Bad pages are listed under other topics.
     """
     directory = world.directory()
-    on_topic = _pages_by_topic(world, directory, each)
+    on_topic = _pages_by_topic(world, directory, per_class)
     chosen = []
     for category in directory:
-        examples = _examples(category, directory, on_topic, each, seed)
+        examples = _examples(category, directory, on_topic, per_class, seed)
         if examples is not None:
             chosen.append(examples)
         if len(chosen) == topics:
@@ -136,10 +137,14 @@ def examples_of(world: StudyWorld, *, topics: int, each: int, seed: int) -> list
     return chosen
 
 
-def _pages_by_topic(world: StudyWorld, directory: Sequence[Category], each: int) -> Mapping[str, Sequence[Url]] | None:
-    """All pages on each topic; None if the directory lists enough for all, and few of what there is."""
+def _pages_by_topic(
+    world: StudyWorld, directory: Sequence[Category], per_class: int
+) -> Mapping[str, Sequence[Url]] | None:
+    """All pages on each topic; None if the directory lists enough of each, but few of all pages."""
     listed = sum(len(category.entries) for category in directory)
-    if len(world) >= SPARSE * listed and all(len(category.entries) >= 2 * each for category in directory):
+    if len(world) >= SPARSE_DIRECTORY * listed and all(
+        len(category.entries) >= 2 * per_class for category in directory
+    ):
         return None
     pages: dict[str, list[Url]] = defaultdict(list)
     for url in world.urls():
@@ -153,7 +158,7 @@ def _examples(
     category: Category,
     directory: Sequence[Category],
     on_topic: Mapping[str, Sequence[Url]] | None,
-    each: int,
+    per_class: int,
     seed: int,
 ) -> TopicExamples | None:
     rng = random.Random(f"{seed} {category.name}")
@@ -162,24 +167,24 @@ def _examples(
     rng.shuffle(good)
     if on_topic is not None:
         others = [url for url in on_topic.get(category.name, ()) if url not in listed]
-        every = len(good) + len(others)
-        if len(good) < 2 * each:
-            good += rng.sample(others, min(len(others), 2 * each - len(good)))
-        each = min(each, every // 4)
+        available = len(good) + len(others)
+        if len(good) < 2 * per_class:
+            good += rng.sample(others, min(len(others), 2 * per_class - len(good)))
+        per_class = min(per_class, available // 4)
     bad = list(dict.fromkeys(entry.url for other in directory if other is not category for entry in other.entries))
     bad = [url for url in bad if url not in listed]
     rng.shuffle(bad)
-    each = min(each, len(good) // 2)
-    worst = min(each, len(bad) // 2)
-    if each < MIN_EXAMPLES or worst < 1:
+    per_class = min(per_class, len(good) // 2)
+    bad_count = min(per_class, len(bad) // 2)
+    if per_class < MIN_EXAMPLES or bad_count < 1:
         return None
     return TopicExamples(
         category.name,
-        tuple(good[:each]),
-        tuple(bad[:worst]),
-        tuple(good[each : 2 * each]),
-        tuple(bad[worst : 2 * worst]),
-        sum(url not in listed for url in good[: 2 * each]),
+        tuple(good[:per_class]),
+        tuple(bad[:bad_count]),
+        tuple(good[per_class : 2 * per_class]),
+        tuple(bad[bad_count : 2 * bad_count]),
+        sum(url not in listed for url in good[: 2 * per_class]),
     )
 
 
@@ -205,7 +210,7 @@ class TestBed:
     directory_sites: frozenset[str]
     size: Size
     seed: int
-    other: StandingModels | None = None  # by another source of in-links
+    other: StandingModels | None = None  # by a second source of in-links
 
     def pages(self, urls: Sequence[Url]) -> list[Page]:
         return [page for page in map(self.cache.read, urls) if page is not None]
@@ -221,11 +226,11 @@ def prepare_test_bed(
     topics: int | None = None,
 ) -> TestBed:
     """Chooses the examples of each topic and trains standing models by each source of in-links."""
-    chosen = examples_of(world, topics=topics or size["topics"], each=size["examples"], seed=seed)
+    chosen = examples_of(world, topics=topics or size["topics"], per_class=size["examples"], seed=seed)
     cache = PageCache(world, capacity=PAGES_CACHED)
     standing, other_standing = (
-        learn_standing(world, cache, chosen, each, explored=size["explored"], seed=seed) if each else None
-        for each in (source, other)
+        learn_standing(world, cache, chosen, in_links, explored=size["explored"], seed=seed) if in_links else None
+        for in_links in (source, other)
     )
     assert standing is not None
     return TestBed(world, chosen, cache, standing, directory_sites(world), size, seed, other_standing)
@@ -279,7 +284,7 @@ class ScoredPage(Struct, frozen=True, gc=False):
 
     page: Page  # links alone, no text
     relevance: float  # by the crawler's own model
-    verdict: float  # by the evaluation classifier
+    evaluated_relevance: float  # by the evaluation classifier
     standings: tuple[float, ...]  # by the model of each source of in-links
 
 
@@ -287,7 +292,7 @@ class TopicCrawls:
     """Crawls of one topic from its good examples, by any strategy; all of them share the scores of pages.
 
     Topicality is the share of pages that an evaluation classifier accepts, which was trained on held-out examples.
-    Status is the mean true ln(1 + in-links) of a sample of the pages of every part of the crawl.
+    Status is the mean true ln(1 + in-links) of a sample of the pages of every block of the crawl.
     """
 
     def __init__(self, bed: TestBed, examples: TopicExamples):
@@ -324,7 +329,7 @@ class TopicCrawls:
         scored = self._score(url)
         return scored.page if scored else None
 
-    def _known(self, url: Url) -> ScoredPage:
+    def _scored_page(self, url: Url) -> ScoredPage:
         scored = self._scored[url]
         assert scored is not None  # it was crawled
         return scored
@@ -337,8 +342,8 @@ class TopicCrawls:
             strategy,
             self.examples.good,
             read=self.read,
-            judge=lambda page: self._known(page.url).relevance,
-            standing=lambda page: self._known(page.url).standings[source],
+            judge=lambda page: self._scored_page(page.url).relevance,
+            standing=lambda page: self._scored_page(page.url).standings[source],
             pages=pages,
         ):
             steps.append(step)
@@ -354,10 +359,10 @@ class TopicCrawls:
         """The measures of a crawl of `pages` pages, with status from a source of in-links."""
         bed, status = self._bed, self._standings[source].source.status
         sample = self._sample(steps, bed.size["sampled"], bed.size["of"])
-        known = {url: status(url) for url in sample}
+        status_by_url = {url: status(url) for url in sample}
         truth = Truth(
-            is_relevant=lambda url: self._known(url).verdict >= RELEVANT,
-            standing=known.get,
+            is_relevant=lambda url: self._scored_page(url).evaluated_relevance >= RELEVANT,
+            standing=status_by_url.get,
             directory_sites=bed.directory_sites,
         )
         points = points_along(pages, POINTS)
@@ -370,26 +375,30 @@ class TopicCrawls:
                 ("reliability", Reliability),
             )
         }
-        whole = Truth(is_relevant=lambda url: bed.world.topic(url) == self.examples.topic, standing=status)
+        world_truth = Truth(is_relevant=lambda url: bed.world.topic(url) == self.examples.topic, standing=status)
         return {
             "pages": len(steps),
             "curves": curves,
             "alpha": at_points(points_along(pages, ALPHA_POINTS), alphas) if alphas else [],
-            "true topicality": Harvest.value(steps, whole),
-            "status of all pages": MeanStatus.value(steps, whole),
-            "map": self._map([(self._known(url).verdict, known[url]) for url in sample]),
+            "true topicality": Harvest.value(steps, world_truth),
+            "status of all pages": MeanStatus.value(steps, world_truth),
+            "map": self._histogram(
+                [(self._scored_page(url).evaluated_relevance, status_by_url[url]) for url in sample]
+            ),
         }
 
-    def _sample(self, steps: Sequence[Step], sampled: int, of: int) -> list[Url]:
-        """`sampled` random pages of every `of` pages; of a last part that is shorter, as large a share."""
+    def _sample(self, steps: Sequence[Step], per_block: int, block_pages: int) -> list[Url]:
+        """`per_block` random pages of every `block_pages` pages; of a shorter last block, as large a share."""
         rng = random.Random(f"{self._bed.seed} {self.examples.topic} sample")
         chosen: list[Url] = []
-        for start in range(0, len(steps), of):
-            part = steps[start : start + of]
-            chosen += [step.url for step in rng.sample(part, min(len(part), -(-sampled * len(part) // of)))]
+        for start in range(0, len(steps), block_pages):
+            block = steps[start : start + block_pages]
+            chosen += [
+                step.url for step in rng.sample(block, min(len(block), -(-per_block * len(block) // block_pages)))
+            ]
         return chosen
 
-    def _map(self, points: Sequence[tuple[float, float | None]]) -> list[list[int]]:
+    def _histogram(self, points: Sequence[tuple[float, float | None]]) -> list[list[int]]:
         """A histogram of topicality (columns) and status (rows); pages above the highest status are left out."""
         cells = [[0] * CELLS for _ in range(CELLS)]
         for topicality, status in points:
@@ -413,16 +422,16 @@ class TopicCrawls:
         standing model on held-out ones."""
         bed, examples, standing = self._bed, self.examples, self._standings[0]
         good, bad = bed.pages(examples.good), bed.pages(examples.bad)
-        right = sum(self.evaluator.relevance(page) >= RELEVANT for page in good)
-        right += sum(self.evaluator.relevance(page) < RELEVANT for page in bad)
+        correct = sum(self.evaluator.relevance(page) >= RELEVANT for page in good)
+        correct += sum(self.evaluator.relevance(page) < RELEVANT for page in bad)
         unseen = [(page, standing.source.status(page.url)) for page in bed.pages(examples.held_out_good)]
-        fits = [(self._models[0].prediction(page), status) for page, status in unseen if status is not None]
-        fit = spearman([predicted for predicted, _ in fits], [status for _, status in fits])
+        pairs = [(self._models[0].prediction(page), status) for page, status in unseen if status is not None]
+        correlation = spearman([predicted for predicted, _ in pairs], [status for _, status in pairs])
         return {
             "examples": len(examples.good),
             "topped_up": examples.topped_up,
-            "evaluator_accuracy": right / (len(good) + len(bad)),
-            "standing_rank_correlation": finite_or_none(fit.rho),
+            "evaluator_accuracy": correct / (len(good) + len(bad)),
+            "standing_rank_correlation": finite_or_none(correlation.rho),
             "theta": standing.theta,
             "pages_read": len(self._scored),
         }

@@ -37,15 +37,15 @@ def check_study(
     size: the parameters of the run; by default, those of the scale "small".
     costs: the names of measured times and the like in outcomes, which may differ from run to run.
     """
-    made = study() if isinstance(study, type) else study
-    has_the_members(made)
-    size = made.scales["small"] if size is None else size
+    instance = study() if isinstance(study, type) else study
+    has_the_members(instance)
+    size = instance.scales["small"] if size is None else size
     if world is None:
-        options = {"kind": "synthetic", **made.default_world(size), "seed": seed}
+        options = {"kind": "synthetic", **instance.default_world(size), "seed": seed}
         kind = str(options.pop("kind"))
         world = open_world(kind, defaults=options, default_kind=kind)
-    outcomes = works_the_same_each_time(made, world, size, seed, costs=costs)
-    concludes_from_the_outcomes(made, world, size, seed, outcomes)
+    outcomes = works_the_same_each_time(instance, world, size, seed, costs=costs)
+    concludes_from_the_outcomes(instance, world, size, seed, outcomes)
 
 
 def has_the_members(study: Study) -> None:

@@ -26,7 +26,7 @@ class DirectoryTopic(Struct, frozen=True):
     name: str
     seeds: tuple[Url, ...]
     description: str  # what the directory says about the seeds
-    others: tuple[Url, ...] = ()  # the rest of what the directory lists
+    others: tuple[Url, ...] = ()  # other pages that the directory lists
 
     def as_page(self) -> Page:
         """The description as a page, stemmed like other pages."""
@@ -64,10 +64,10 @@ def directory_sites(world: StudyWorld) -> frozenset[str]:
     return frozenset(site_of(entry.url) for category in world.directory() for entry in category.entries)
 
 
-def apart_from(topics: Sequence[DirectoryTopic], topic: DirectoryTopic) -> list[DirectoryTopic]:
-    """The topics that share no seed with this one."""
-    taken = set(topic.seeds)
-    return [other for other in topics if taken.isdisjoint(other.seeds)]
+def with_disjoint_seeds(topics: Sequence[DirectoryTopic], topic: DirectoryTopic) -> list[DirectoryTopic]:
+    """The topics that share no seed with the given one."""
+    seeds = set(topic.seeds)
+    return [other for other in topics if seeds.isdisjoint(other.seeds)]
 
 
 class TopicCosine:
@@ -87,9 +87,9 @@ class TopicCosine:
     def _cosine(self, codes: Codes, counts: Codes) -> float:
         if not len(codes) or not len(self._codes):
             return 0.0
-        places = np.minimum(self._codes.searchsorted(codes), len(self._codes) - 1)
-        shared = self._codes[places] == codes
-        product = float(self._weights[places[shared]] @ counts[shared])
+        indices = np.minimum(self._codes.searchsorted(codes), len(self._codes) - 1)
+        shared = self._codes[indices] == codes
+        product = float(self._weights[indices[shared]] @ counts[shared])
         return product / sqrt(float(counts @ counts))
 
 
@@ -112,7 +112,7 @@ def _needs(entry: Entry) -> str:
 def strategy_for(name: str, topic: DirectoryTopic, *, pages: int, buffer: int | None, seed: int) -> Strategy:
     """A strategy, with those of topic words, pages, buffer and seed that its constructor accepts."""
     entry = find_strategy(name)
-    offered = {"topic_words": topic.as_page().terms, "pages": pages, "buffer": buffer, "seed": seed}
+    available = {"topic_words": topic.as_page().terms, "pages": pages, "buffer": buffer, "seed": seed}
     if name in STRATEGIES and entry.make is not InfoSpiders:
-        del offered["topic_words"]  # as published, other built-in strategies do not use topic words in the lab
-    return entry(**{option: value for option, value in offered.items() if entry.takes(option) and value is not None})
+        del available["topic_words"]  # as published, other built-in strategies do not use topic words in the lab
+    return entry(**{option: value for option, value in available.items() if entry.takes(option) and value is not None})

@@ -19,7 +19,7 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import REFRESH, Candidate, Change, Fetch, Link, Outcome, Page, Skip, Url, Visit
 from lycosa_lab.worlds.timed_graphs import WindowedGraph
 
-from .recrawls import RECRAWLS, PageHistory
+from .recrawl_samplers import RECRAWL_SAMPLERS, PageHistory
 
 Ints = NDArray[np.signedinteger[Any]]
 
@@ -33,8 +33,8 @@ class TrackingPoint(Struct, frozen=True):
     day: float  # since the first link
     crawled: int  # pages
     known: int  # pages, crawled or seen linked to
-    crawl: float  # share of the targets that were crawled
-    discovery: float  # share of the targets that are known
+    crawl: float  # crawl performance: the share of the targets that were crawled
+    discovery: float  # discovery performance: the share of the targets that are known
     lift_crawled: float  # how much more likely a crawled page is a target than any page that has had a link by then
     lift_known: float  # the same for pages that are known
 
@@ -76,22 +76,25 @@ EXPANSIONS: Mapping[str, Callable[[WindowedGraph, int], tuple[Strategy, Sequenti
 
 
 class Tracker:
-    """One crawl of a timed graph, one page at a time: with probability `expand` a new page, else a refetch; if there is
-    none of one kind, one of the other.
+    """One crawl of a timed graph, one fetch at a time: of a new page with probability `expand`, else of a crawled page
+    again; if there is none of one kind, one of the other.
 
-    day: seconds; yields are per day.
+    expansion, policy: how new pages and refetches are chosen, by their names in `EXPANSIONS` and `RECRAWL_SAMPLERS`.
+    seconds_per_day: of the unit of yields, new links per day.
     """
 
-    def __init__(self, graph: WindowedGraph, *, expansion: str, policy: str, expand: float, day: float, seed: int):
+    def __init__(
+        self, graph: WindowedGraph, *, expansion: str, policy: str, expand: float, seconds_per_day: float, seed: int
+    ):
         strategy, self._frontier = EXPANSIONS[expansion](graph, seed + 1)
         self._loop = Loop(strategy, self._frontier)
-        self._recrawls = RECRAWLS[policy](Random(seed + 2))
+        self._recrawl_sampler = RECRAWL_SAMPLERS[policy](Random(seed + 2))
         self._expand = expand
         self._random = Random(seed)
         self._graph = graph
-        self._day = day
+        self._seconds_per_day = seconds_per_day
         self._pages: list[Url] = []  # that were fetched, in the order of their first fetch
-        self._rows: dict[int, int] = {}  # of the pages crawled, in the order of their first crawl
+        self._rows: dict[int, int] = {}  # of each page that was fetched, its index in `_pages`
         self._fetched_at: list[float] = []
         self._last_spans: list[tuple[int, int]] = []  # positions of the links that the latest fetch has shown
         self._links_seen: list[set[int]] = []  # by any fetch
@@ -109,7 +112,7 @@ class Tracker:
         wants_new = self._random.random() < self._expand or not self._pages
         candidate = self._frontier.take(time) if wants_new else None
         if candidate is None and self._pages:
-            return Candidate(self._pages[self._recrawls.draw()], 0.0, lane=REFRESH)
+            return Candidate(self._pages[self._recrawl_sampler.draw()], 0.0, lane=REFRESH)
         return candidate
 
     def fetch(self, page: int, time: float) -> None:
@@ -134,7 +137,7 @@ class Tracker:
             self._last_spans.append(span)
             self._links_seen.append(set(new))
             self.is_crawled[page] = self.is_known[page] = True
-            self._recrawls.add(PageHistory(len(new)))
+            self._recrawl_sampler.add(PageHistory(len(new)))
         targets = cast("tuple[Url, ...]", tuple(new))
         links = tuple(map(Link, targets))
         return Visit(
@@ -158,10 +161,10 @@ class Tracker:
         seen.update(new)
         history = PageHistory(
             out_links=len(seen),
-            yielded=len(since) * self._day / max(time - self._fetched_at[row], 1.0),
+            yielded=len(since) * self._seconds_per_day / max(time - self._fetched_at[row], 1.0),
             link_score=float(sum(self._in_links[link] for link in since)),
         )
-        self._recrawls.update(row, history)
+        self._recrawl_sampler.update(row, history)
         self._last_spans[row] = span
         self._fetched_at[row] = time
         return new
@@ -181,13 +184,17 @@ class TrackingMoment(Struct, frozen=True):
     appeared: int  # pages that have had a link by then, made or received
 
 
-def moments_of(graph: WindowedGraph, times: Sequence[float], *, k: int, day: float) -> list[TrackingMoment]:
+def moments_of(graph: WindowedGraph, times: Sequence[float], *, k: int, seconds_per_day: float) -> list[TrackingMoment]:
     """The k most linked pages at each of the times, which must be ascending."""
     window = graph.window_degrees()
     moments = []
     for time in times:
         window.move_to(time)
-        moments.append(TrackingMoment(time, (time - graph.begin) / day, window.top(k), int(window.has_appeared.sum())))
+        moments.append(
+            TrackingMoment(
+                time, (time - graph.begin) / seconds_per_day, window.most_linked(k), int(window.has_appeared.sum())
+            )
+        )
     return moments
 
 
@@ -198,22 +205,22 @@ def track(
     sources: Sequence[int],
     begin: float,
     crawls_a_day: float,
-    day: float,
+    seconds_per_day: float,
 ) -> Iterator[TrackingPoint]:
     """Runs a crawl of `crawls_a_day` pages a day, sources first; yields its measures at each moment."""
     for source in sources:
         tracker.fetch(source, begin)
     done = len(sources)
     for moment in moments:
-        due = int((moment.time - begin) / day * crawls_a_day)
+        due = int((moment.time - begin) / seconds_per_day * crawls_a_day)
         while done < due:
-            tracker.step(begin + done * day / crawls_a_day)
+            tracker.step(begin + done * seconds_per_day / crawls_a_day)
             done += 1
         yield _tracking_point(tracker, moment)
 
 
 def _tracking_point(tracker: Tracker, moment: TrackingMoment) -> TrackingPoint:
-    targets, any_page = moment.targets, len(moment.targets) / moment.appeared
+    targets, base_rate = moment.targets, len(moment.targets) / moment.appeared
     crawled, known = int(tracker.is_crawled.sum()), int(tracker.is_known.sum())
     found, linked = int(tracker.is_crawled[targets].sum()), int(tracker.is_known[targets].sum())
     return TrackingPoint(
@@ -222,8 +229,8 @@ def _tracking_point(tracker: Tracker, moment: TrackingMoment) -> TrackingPoint:
         known,
         found / len(targets),
         linked / len(targets),
-        found / crawled / any_page,
-        linked / known / any_page,
+        found / crawled / base_rate,
+        linked / known / base_rate,
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from documents.small_webs import MANUALS, page, write
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
-from lycosa_lab.worlds.debian_docs import DEFAULT, DebianDocs, known_packages
+from lycosa_lab.worlds.debian_docs import DEFAULT_PACKAGES, DebianDocs, known_packages
 
 JINJA, PYTHON = "http://jinja.palletsprojects.com/en/3.1.x/", "http://docs.python.org/3/"
 BOTH = "python-jinja2-doc/python3.11-doc"
@@ -140,7 +140,7 @@ def test_a_package_is_downloaded_once_into_the_users_cache(tmp_path: Path, monke
 
 def test_the_table_of_sites_is_sound() -> None:
     table = known_packages()
-    assert set(DEFAULT) <= set(table)
+    assert set(DEFAULT_PACKAGES) <= set(table)
     assert len({site.base for site in table.values()}) == len(table)
     for site in table.values():
         assert re.fullmatch(r"[a-z0-9.-]+", site.host)

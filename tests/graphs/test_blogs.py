@@ -42,7 +42,7 @@ def test_degrees_are_heavy_tailed_and_most_blogs_are_in_reach(blogs: BlogGraph) 
         exponent, _ = power_law_exponent(degrees)
         assert 1.8 < exponent < 3.0
         assert degrees.max() > 40 * degrees.mean()
-    assert blogs.reach(blogs.start()) > len(blogs) / 2
+    assert blogs.reachable_count(blogs.best_start()) > len(blogs) / 2
 
 
 @pytest.mark.parametrize("kind", [BlogGraph, BlogPosts])
@@ -78,7 +78,7 @@ def test_there_are_bursts_newcomers_and_departures(posts: BlogPosts) -> None:
     tops = []
     for day in (3, 10, 17, 24):
         sliding.move_to(FIRST_DAY + day * DAY)
-        tops.append(set(sliding.top(50).tolist()))
+        tops.append(set(sliding.most_linked(50).tolist()))
     stayed = [len(one & other) for one, other in pairwise(tops)]
     assert all(5 < count < 45 for count in stayed)
     fleeting = BlogPosts(nodes=60_000, links=12_000, days=24, seed=3, newcomers=1, departures=1)

@@ -220,14 +220,16 @@ def test_what_is_read_by_number_is_what_is_served_by_address(pairs: list[tuple[i
 def test_a_crawl_starts_where_much_can_be_reached(pairs: list[tuple[int, int]]) -> None:
     sources, targets = np.array(pairs, np.int32).T.copy()
     world = LinkGraph(graph_from_edges(sources, targets, 31))
-    met, waiting = {world.start()}, [world.start()]
+    met, waiting = {world.best_start()}, [world.best_start()]
     while waiting:
         for target in world.links(waiting.pop()).tolist():
             if target not in met:
                 met.add(target)
                 waiting.append(target)
-    assert world.reach(world.start()) == len(met)
-    assert all(world.reach(number) <= len(met) for number in np.argsort(-world.out_degrees(), kind="stable")[:8])
+    assert world.reachable_count(world.best_start()) == len(met)
+    assert all(
+        world.reachable_count(number) <= len(met) for number in np.argsort(-world.out_degrees(), kind="stable")[:8]
+    )
 
 
 def peak_of(path: Path) -> int:

@@ -27,5 +27,5 @@ def test_graphs_have_as_many_nodes_and_links_as_is_known(name: str, pages: int, 
     facts = {key: value for key, value in world.facts.items() if key != "fingerprint"}
     assert facts == {"name": "graph", "path": path.name, "pages": pages, "links": links}
     assert world.graph.offsets.nbytes + world.graph.targets.nbytes <= 4 * (pages + 1 + links)
-    assert world.reach(world.start()) > 500 or name == "california.gz"
+    assert world.reachable_count(world.best_start()) > 500 or name == "california.gz"
     assert world.number(world.url(pages - 1)) == pages - 1

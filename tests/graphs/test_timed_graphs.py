@@ -46,8 +46,8 @@ def there_at(rows: list[tuple[int, int, float]], time: float, window: float) -> 
 
 def test_a_node_links_to_what_it_linked_to_within_the_window() -> None:
     graph = WindowedGraph(links_of(FEW), window=4.0)
-    assert [graph.out(A, time) for time in (-1, 0, 4, 5, 8, 9, 9.5)] == [[], [B], [B], [B, C], [B, C], [C], []]
-    assert graph.out(C, 5) == []
+    assert [graph.targets_at(A, time) for time in (-1, 0, 4, 5, 8, 9, 9.5)] == [[], [B], [B], [B, C], [B, C], [C], []]
+    assert graph.targets_at(C, 5) == []
     assert (graph.begin, graph.end, len(graph)) == (0.0, 9.0, 7)
 
 
@@ -62,8 +62,8 @@ def test_degrees_kept_while_the_window_moves_are_those_counted_anew(
     for time in sorted(times):
         sliding.move_to(time)
         there = there_at(rows, time, window)
-        assert {(u, v) for u in range(7) for v in graph.out(u, time)} == there
-        assert set(zip(*(ends.tolist() for ends in graph.at(time)), strict=True)) == there
+        assert {(u, v) for u in range(7) for v in graph.targets_at(u, time)} == there
+        assert set(zip(*(ends.tolist() for ends in graph.links_at(time)), strict=True)) == there
         assert sliding.in_degrees.tolist() == [sum(v == node for _, v in there) for node in range(7)]
         assert sliding.out_degrees.tolist() == [sum(u == node for u, _ in there) for node in range(7)]
         met = {node for u, v, t in rows if t <= time and u != v for node in (u, v)}
@@ -71,7 +71,7 @@ def test_degrees_kept_while_the_window_moves_are_those_counted_anew(
         degrees = sliding.in_degrees
         ranked = sorted((node for node in range(7) if degrees[node]), key=lambda node: (-degrees[node], node))
         for k in (1, 3, 20):
-            assert sliding.top(k).tolist() == ranked[:k]
+            assert sliding.most_linked(k).tolist() == ranked[:k]
 
 
 def test_a_window_does_not_move_back() -> None:
@@ -154,7 +154,7 @@ def test_a_saved_world_is_the_same_when_loaded(tmp_path: Path) -> None:
     loaded = load_world(tmp_path / "saved")
     assert isinstance(loaded, TimedLinkGraph)
     assert loaded.facts == world.facts
-    assert loaded.windowed(1e3).out(0, 400.0) == world.windowed(1e3).out(0, 400.0) == [1, 2]
+    assert loaded.windowed(1e3).targets_at(0, 400.0) == world.windowed(1e3).targets_at(0, 400.0) == [1, 2]
     (tmp_path / "saved" / "times.npz").unlink()
     with pytest.raises(UsageError, match="no timed graph"):
         load_world(tmp_path / "saved")
@@ -170,7 +170,7 @@ def test_a_real_file_that_is_not_sorted() -> None:
     graph = world.windowed(7 * DAY)
     sliding, time = graph.window_degrees(), graph.begin + 1_000 * DAY
     sliding.move_to(time)
-    _, targets = graph.at(time)
+    _, targets = graph.links_at(time)
     assert np.array_equal(sliding.in_degrees, np.bincount(targets, minlength=len(graph)))
 
 

@@ -126,7 +126,7 @@ def test_every_assessor_tells_topics_apart_that_share_no_words(seed):
 
 def test_the_order_of_training_comes_from_the_seed():
     together = documents_of(*BEE_PAGES, *OTHER_PAGES)
-    positives, negatives = together.at(range(5)), together.at(range(5, 45))
+    positives, negatives = together.select_rows(range(5)), together.select_rows(range(5, 45))
 
     def weights(seed):
         return {name: each.weights.tolist() for name, each in train_assessors(positives, negatives, seed=seed).items()}
@@ -138,7 +138,7 @@ def test_the_order_of_training_comes_from_the_seed():
 
 def test_a_shared_vocabulary_makes_no_difference():
     together = documents_of(*BEE_PAGES, *OTHER_PAGES, {"bee": 1, "quite": 1, "elsewhere": 1})
-    shared = train_assessors(together.at(range(5)), together.at(range(5, 45)))
+    shared = train_assessors(together.select_rows(range(5)), together.select_rows(range(5, 45)))
     alone = train_assessors(documents_of(*BEE_PAGES), documents_of(*OTHER_PAGES))
     for name, assessor in shared.items():
         assert assessor.features.codes.tolist() == alone[name].features.codes.tolist()

@@ -13,8 +13,8 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa_lab.studies import STUDIES
 from lycosa_lab.studies.authority_static import (
     SAMPLES,
-    a_source,
     as_graph,
+    choose_source,
     linkers_of,
     most_linked,
     performances,
@@ -120,7 +120,7 @@ def test_linkers_differ_by_no_more_than_chance_where_links_are_dealt_at_random()
 
 def test_the_source_is_of_the_largest_strong_component() -> None:
     graph = graph_with([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 3), (5, 0)], 6)
-    sources = {a_source(graph, seed) for seed in range(40)}
+    sources = {choose_source(graph, seed) for seed in range(40)}
     assert sources == {0, 1, 2}
 
 

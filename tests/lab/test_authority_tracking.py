@@ -15,7 +15,7 @@ from lab.study_runs import copy_with_jobs_missing, run_small
 from lycosa.refresh import HistoryTable, policy_for
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
-from lycosa_lab.recrawls import RECRAWLS, FenwickTree, PageHistory
+from lycosa_lab.recrawl_samplers import RECRAWL_SAMPLERS, FenwickTree, PageHistory
 from lycosa_lab.results import Results
 from lycosa_lab.studies import STUDIES
 from lycosa_lab.studies.authority_tracking import AuthorityTracking
@@ -58,7 +58,7 @@ def table_of(history: list[tuple[int, float, float]]) -> HistoryTable:
 
 
 @pytest.mark.parametrize("history", [HISTORY, NEW, DRY], ids=["history", "new", "dry"])
-@pytest.mark.parametrize("name", RECRAWLS)
+@pytest.mark.parametrize("name", RECRAWL_SAMPLERS)
 def test_a_recrawl_is_drawn_as_the_policy_of_that_name_draws(
     name: str, history: list[tuple[int, float, float]]
 ) -> None:
@@ -68,26 +68,26 @@ def test_a_recrawl_is_drawn_as_the_policy_of_that_name_draws(
     expected = Counter(int(policy.choose(table, 1.0, 1)[0]) for _ in range(draws))
     drawn: Counter[int] = Counter()
     for seed in range(draws):
-        recrawls = RECRAWLS[name](random.Random(seed))
+        recrawl_samplers = RECRAWL_SAMPLERS[name](random.Random(seed))
         for out_links, _, _ in history:
-            recrawls.add(PageHistory(out_links))
+            recrawl_samplers.add(PageHistory(out_links))
         for page, (out_links, yielded, score) in enumerate(history):
             if not math.isnan(yielded):
-                recrawls.update(page, PageHistory(out_links, yielded, score))
-        drawn[recrawls.draw()] += 1
+                recrawl_samplers.update(page, PageHistory(out_links, yielded, score))
+        drawn[recrawl_samplers.draw()] += 1
     pages = sorted(drawn | expected)
     if len(pages) > 1:
         assert chi2_contingency([[drawn[page] for page in pages], [expected[page] for page in pages]]).pvalue > 0.001
 
 
 def test_a_page_whose_score_has_sunk_is_no_longer_the_highest() -> None:
-    recrawls = RECRAWLS["ldu"](random.Random(0))
+    recrawl_samplers = RECRAWL_SAMPLERS["ldu"](random.Random(0))
     for _ in range(3):
-        recrawls.add(PageHistory(1))
-    recrawls.update(0, PageHistory(1, 1.0, 9.0))
-    recrawls.update(1, PageHistory(1, 1.0, 5.0))
-    recrawls.update(0, PageHistory(1, 0.0, 0.0))
-    drawn = Counter(recrawls.draw() for _ in range(600))
+        recrawl_samplers.add(PageHistory(1))
+    recrawl_samplers.update(0, PageHistory(1, 1.0, 9.0))
+    recrawl_samplers.update(1, PageHistory(1, 1.0, 5.0))
+    recrawl_samplers.update(0, PageHistory(1, 0.0, 0.0))
+    drawn = Counter(recrawl_samplers.draw() for _ in range(600))
     assert drawn[1] > 340 > drawn[0]
 
 
@@ -105,7 +105,7 @@ def test_sums_find_the_weight_under_any_share(
         sums.append(weight)
     for place, weight in changes:
         if place < len(weights):
-            sums.change(place, weight)
+            sums.update_weight(place, weight)
             weights[place] = weight
     assert sums.total == pytest.approx(sum(weights), abs=1e-6)
     found = sums.find(share)
@@ -128,16 +128,16 @@ def growing(window: float = 100.0) -> WindowedGraph:
 
 
 def test_targets_at_a_moment_are_the_most_linked_pages_of_the_window() -> None:
-    moments = moments_of(growing(), [1.0, 6.0], k=2, day=1.0)
+    moments = moments_of(growing(), [1.0, 6.0], k=2, seconds_per_day=1.0)
     assert [moment.targets.tolist() for moment in moments] == [[2, 1], [2, 3]]
     assert [moment.appeared for moment in moments] == [4, 6]
-    assert [moment.targets.tolist() for moment in moments_of(growing(2.0), [6.0], k=2, day=1.0)] == [[3]]
+    assert [moment.targets.tolist() for moment in moments_of(growing(2.0), [6.0], k=2, seconds_per_day=1.0)] == [[3]]
 
 
 def test_a_tracker_counts_what_it_has_crawled_and_seen() -> None:
-    tracker = Tracker(growing(), expansion="crawl-gai", policy="uniform", expand=1.0, day=1.0, seed=0)
+    tracker = Tracker(growing(), expansion="crawl-gai", policy="uniform", expand=1.0, seconds_per_day=1.0, seed=0)
     moments = [TrackingMoment(1.0, 1.0, np.array([2, 1]), 4), TrackingMoment(3.5, 3.5, np.array([2, 4]), 5)]
-    first, second = track(tracker, moments, sources=[0], begin=0.6, crawls_a_day=1.0, day=1.0)
+    first, second = track(tracker, moments, sources=[0], begin=0.6, crawls_a_day=1.0, seconds_per_day=1.0)
     assert (first.crawled, first.known, first.crawl, first.discovery) == (1, 3, 0.0, 1.0)
     assert first.lift_known == pytest.approx((2 / 3) / (2 / 4))
     assert (second.crawled, second.crawl, second.discovery) == (2, 0.0, 1.0)
@@ -147,10 +147,10 @@ def test_a_tracker_counts_what_it_has_crawled_and_seen() -> None:
 def test_new_links_are_those_never_seen_and_yields_go_by_the_latest_look(monkeypatch: pytest.MonkeyPatch) -> None:
     """The link 0 -> 1 leaves a window of two days and comes back: it yields again, but is no new in-link."""
     noted: list[tuple[float, ...]] = []
-    monkeypatch.setitem(RECRAWLS, "noting", lambda chance: Noting(noted))  # type: ignore[misc]
+    monkeypatch.setitem(RECRAWL_SAMPLERS, "noting", lambda chance: Noting(noted))  # type: ignore[misc]
     sources, targets, times = np.array([0, 0, 0]), np.array([1, 2, 1]), np.array([0.0, 3.0, 6.0])
     graph = WindowedGraph(sort_timed_links(sources, targets, times, 3), window=2.0)
-    tracker = Tracker(graph, expansion="crawl-ai", policy="noting", expand=0.5, day=1.0, seed=0)
+    tracker = Tracker(graph, expansion="crawl-ai", policy="noting", expand=0.5, seconds_per_day=1.0, seed=0)
     for time in (1.0, 4.0, 7.0, 7.5):
         tracker.fetch(0, time)
     assert noted == [(1,), (0, 2, 1 / 3, 1.0), (0, 2, 1 / 3, 1.0), (0, 2, 0.0, 0.0)]
@@ -173,15 +173,20 @@ class Noting:
 
 
 @pytest.mark.parametrize("expansion", EXPANSIONS)
-@pytest.mark.parametrize("policy", RECRAWLS)
+@pytest.mark.parametrize("policy", RECRAWL_SAMPLERS)
 def test_every_combination_crawls_pages_once_and_knows_only_what_it_saw(expansion: str, policy: str) -> None:
     graph = without_isolated_nodes(BlogPosts(nodes=6_000, links=3_000, seed=2).windowed())
     day = (graph.end - graph.begin) / 24
-    tracker = Tracker(graph, expansion=expansion, policy=policy, expand=0.5, day=day, seed=3)
+    tracker = Tracker(graph, expansion=expansion, policy=policy, expand=0.5, seconds_per_day=day, seed=3)
     begin = graph.begin + day
     source = int(graph.links.sources[0])
     (standing,) = track(
-        tracker, moments_of(graph, [graph.end], k=10, day=day), sources=[source], begin=begin, crawls_a_day=30, day=day
+        tracker,
+        moments_of(graph, [graph.end], k=10, seconds_per_day=day),
+        sources=[source],
+        begin=begin,
+        crawls_a_day=30,
+        seconds_per_day=day,
     )
     crawled = np.flatnonzero(tracker.is_crawled)
     assert standing.crawled == len(crawled) <= 23 * 30

@@ -40,15 +40,15 @@ class Quick(BuddyNet):
     scales: Mapping[str, Any] = {
         "small": {**SMALL, "queries": 1_200, "runs": 6, "replication_runs": 3, "replication_queries": 400}
     }
-    sizes = (1_000,)
-    factors_of_replication = (0.01, 1.0)
+    network_sizes = (1_000,)
+    replication_factors = (0.01, 1.0)
 
 
 class Once(Quick):
     """One run of it."""
 
     scales: Mapping[str, Any] = {"small": {**Quick.scales["small"], "runs": 1, "queries": 400}}
-    factors_of_replication = (1.0,)
+    replication_factors = (1.0,)
 
 
 def run_on(world: Any, out: Path, study: BuddyNet | None = None) -> Results:

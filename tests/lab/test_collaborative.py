@@ -97,12 +97,12 @@ def test_predicates_hold_by_the_word_of_the_world(inputs):
     for url in inputs.sample[:200]:
         page = WORLD.read(url)
         label = WORLD.topic(url)
-        assert topic.holds(page) == topic.holds_at(url) == (label == topic.name)
+        assert topic.holds(page) == topic.holds_for_url(url) == (label == topic.name)
         assert either.holds(page) == (label in either.name.split(" or "))
         assert word.holds(page) == (word.name.split("“")[1].rstrip("”") in page.tokens)
-        assert address.holds(page) == address.holds_at(url)
+        assert address.holds(page) == address.holds_for_url(url)
     part = address.name.split("“")[1].rstrip("”")
-    assert all(part in url for url in inputs.sample if address.holds_at(url))
+    assert all(part in url for url in inputs.sample if address.holds_for_url(url))
 
 
 def test_targets_are_counted_or_told_from_a_sample(inputs):

@@ -126,7 +126,7 @@ def test_a_world_that_stands_still_is_refused() -> None:
 def test_with_a_look_at_every_page_every_day_little_is_stale() -> None:
     pages = ChangingPages.of(WORLD, days=40)
     kept = simulate_refresh(
-        pages, policy_for("fixed"), budget=len(pages), rates=UNUSED, measured_from=10, authority=None
+        pages, policy_for("fixed"), budget=len(pages), rates=UNUSED, measured_from=10, authority_in_links=None
     )
     daily = freshness_at(np.ones(len(pages)), pages.rates)
     assert kept["freshness"] == pytest.approx(daily.mean(), abs=0.01)
@@ -134,14 +134,16 @@ def test_with_a_look_at_every_page_every_day_little_is_stale() -> None:
 
 def test_without_looks_freshness_is_what_never_changed() -> None:
     pages = ChangingPages.of(WORLD, days=40)
-    kept = simulate_refresh(pages, policy_for("crawl-value"), budget=0, rates=KNOWN, measured_from=0, authority=None)
+    kept = simulate_refresh(
+        pages, policy_for("crawl-value"), budget=0, rates=KNOWN, measured_from=0, authority_in_links=None
+    )
     first = np.minimum(pages.next_change(np.arange(len(pages)), 0.0), 40.0)
     assert kept["freshness"] == pytest.approx(first.mean() / 40.0)
 
 
 def test_known_rates_bring_more_than_looking_at_random() -> None:
     pages = ChangingPages.of(WORLD, days=80)
-    options = {"budget": len(pages) // 20, "measured_from": 30, "authority": None}
+    options = {"budget": len(pages) // 20, "measured_from": 30, "authority_in_links": None}
     uniform = simulate_refresh(pages, policy_for("uniform"), rates=UNUSED, **options)
     value = simulate_refresh(pages, policy_for("crawl-value"), rates=KNOWN, **options)
     assert value["weighted_freshness"] > uniform["weighted_freshness"]

@@ -17,7 +17,7 @@ from lycosa_lab.statistics import paired_t
 from lycosa_lab.studies.league import ORACLE, SCRIPT, League
 from lycosa_lab.studies.league.baselines import Script, oracle
 from lycosa_lab.studies.league.figures import _chosen
-from lycosa_lab.studies.league.runs import _figures, budgets_of, league_strategies, prepare
+from lycosa_lab.studies.league.runs import _crawl_measures, budgets_of, league_strategies, prepare
 from lycosa_lab.studies.league.tables import MEASURES
 from lycosa_lab.studies.league.tasks import (
     AFAR,
@@ -206,10 +206,10 @@ def test_figures_of_a_crawl_are_those_of_the_definition(world):
     truth = frozenset({Url("b"), Url("d")})
     task = LeagueTask(Chain("abd"), WITHIN, POSITIVES, [Url("a")], [], [Url("a")], truth)
     order = [Url(name) for name in "abcdef"]
-    found = _figures(inputs, task, order, frozenset(order), {0.1: 6})["budgets"]["0.1"]
+    found = _crawl_measures(inputs, task, order, frozenset(order), {0.1: 6})["budgets"]["0.1"]
     assert found["area"] == pytest.approx((1 + 1 + 2 + 2 + 2) / (1 + 2 + 2 + 2 + 2))
     assert (found["recall"], found["pages to 50%"], found["pages to 80%"]) == (1.0, 1, 3)
-    thrown_away = _figures(inputs, task, order, frozenset(order) - {Url("d")}, {0.1: 6})["budgets"]["0.1"]
+    thrown_away = _crawl_measures(inputs, task, order, frozenset(order) - {Url("d")}, {0.1: 6})["budgets"]["0.1"]
     assert (thrown_away["recall"], thrown_away["pages to 80%"]) == (0.5, 5)
 
 

@@ -114,11 +114,11 @@ def test_a_cutoff_is_a_number_of_pages(text):
 def test_a_measure_says_at_once_which_truth_it_misses_and_who_has_it(measure):
     with pytest.raises(MissingTruthError, match=rf"^{measure} needs {measure.needs}, .*(known|chosen)"):
         measure.over(CRAWL, Truth())
-    assert measure.is_known_to(EVERYTHING) and not measure.is_known_to(Truth())
+    assert measure.is_computable(EVERYTHING) and not measure.is_computable(Truth())
 
 
 def test_some_measures_need_no_truth():
-    assert [measure for measure in MEASURES.values() if measure.is_known_to(Truth())] == [Diversity, StrategyCpu]
+    assert [measure for measure in MEASURES.values() if measure.is_computable(Truth())] == [Diversity, StrategyCpu]
 
 
 def test_pages_that_are_numbers_are_sites_of_their_own():

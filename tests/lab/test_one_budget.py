@@ -10,12 +10,12 @@ import pytest
 from lab.study_runs import run_small
 from lycosa.refresh import CrawlValue, policy_for
 from lycosa.strategies import Utility
-from lycosa_lab.studies.one_budget import Days, HeldPages, OneBudget, share_budget
+from lycosa_lab.studies.one_budget import DailyWorlds, OneBudget, SimulatedCollection, simulate_budget_split
 from lycosa_lab.topics import topics_of
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 
 WORLD = SyntheticWorld(pages=600, topics=4, seed=3)
-DAYS = Days(WORLD, 20)
+DAYS = DailyWorlds(WORLD, 20)
 TOPIC = topics_of(WORLD, 2)[0]
 SEEDS = [number for url in TOPIC.seeds if (number := WORLD.number(url)) is not None]
 
@@ -44,7 +44,7 @@ def results(tmp_path_factory):
 
 
 def shared(expand: float, requests: int = 6) -> dict:
-    return share_budget(
+    return simulate_budget_split(
         DAYS,
         TOPIC.name,
         SEEDS,
@@ -58,26 +58,26 @@ def shared(expand: float, requests: int = 6) -> dict:
     )
 
 
-def held(pages: int) -> HeldPages:
-    holdings = HeldPages(DAYS, TOPIC.name, Utility())
-    holdings.start(SEEDS)
-    while len(holdings.stale_from) < pages and holdings.expand(0):
+def held(pages: int) -> SimulatedCollection:
+    collection = SimulatedCollection(DAYS, TOPIC.name, Utility())
+    collection.start(SEEDS)
+    while len(collection.stale_from) < pages and collection.expand(0):
         pass
-    return holdings
+    return collection
 
 
 def test_a_page_is_stale_from_its_first_change_after_the_look() -> None:
-    holdings = held(30)
-    for number, stale_from in holdings.stale_from.items():
+    collection = held(30)
+    for number, stale_from in collection.stale_from.items():
         changes = DAYS.end.changes(number)
         assert stale_from == (changes[0] if len(changes) else np.inf)
 
 
 def test_a_look_at_every_page_leaves_none_stale_or_vanished() -> None:
-    holdings = held(30)
-    assert holdings.refresh(policy_for("fixed"), 10, 1_000) == 30
-    assert all(stale_from > 10 for stale_from in holdings.stale_from.values())
-    assert all(DAYS.there(10)[number] for number in holdings.stale_from)
+    collection = held(30)
+    assert collection.refresh(policy_for("fixed"), 10, 1_000) == 30
+    assert all(stale_from > 10 for stale_from in collection.stale_from.values())
+    assert all(DAYS.exists(10)[number] for number in collection.stale_from)
 
 
 def test_growing_holds_more_and_looking_again_keeps_it_fresher() -> None:

@@ -110,14 +110,14 @@ def test_the_same_seed_gives_the_same_run(inputs):
 
 def rows_with(own: float, walk: float, walk_messages: float = 20.0) -> list[dict]:
     """Ten peers that recall so much, one way and the other."""
-    ways = [(BUDDYNET, 8, own, 10.0), (WALK, 2, walk, 5.0), (WALK, 4, walk, walk_messages)]
+    settings = [(BUDDYNET, 8, own, 10.0), (WALK, 2, walk, 5.0), (WALK, 4, walk, walk_messages)]
     return [
         {
             **{"algorithm": algorithm, "walkers": walkers, "limit": 30, "peer": peer, "queries": 4},
             **{"recall": recall + 0.01 * peer, "messages": messages, "seconds": 0.1},
             **{"home": 1.0, "indexes": 0.0, "buddies": 0.0, "walking": 0.0},
         }
-        for algorithm, walkers, recall, messages in ways
+        for algorithm, walkers, recall, messages in settings
         for peer in range(10)
     ]
 
@@ -140,8 +140,8 @@ def test_recall_is_claimed_where_it_is_high_and_above_walks_that_cost_as_much(ro
 def test_a_peer_counts_once_however_many_runs_there_are():
     rows = rows_with(0.85, 0.6)
     again = [{**row, "recall": row["recall"] - 0.02} for row in rows]
-    way = (BUDDYNET, 8, 30)
-    assert recalls_of([*rows, *again], way) == pytest.approx([0.84 + 0.01 * peer for peer in range(10)])
+    setting = (BUDDYNET, 8, 30)
+    assert recalls_of([*rows, *again], setting) == pytest.approx([0.84 + 0.01 * peer for peer in range(10)])
     once, twice = recall_claim(summary_rows(rows), rows, 30), recall_claim(summary_rows(rows * 2), rows * 2, 30)
     assert once.p == twice.p
     assert summary_rows(rows)[0]["recall_error"] == summary_rows(rows * 2)[0]["recall_error"]

@@ -5,7 +5,7 @@ from statistics import fmean
 import pytest
 
 from lycosa.run.recall import RecallEstimate
-from lycosa_lab.recall_coverage import BUDGETS, RecallCheck, recall_crawls, topic_world
+from lycosa_lab.recall_coverage import BUDGETS, RecallCheck, random_topic_world, recall_crawls
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +23,7 @@ def test_the_interval_holds_the_truth_in_most_of_the_worlds_and_is_narrower_than
 
 
 def test_worlds_differ_by_their_seed_and_are_the_same_for_the_same() -> None:
-    first, again, other = topic_world(1), topic_world(1), topic_world(2)
+    first, again, other = random_topic_world(1), random_topic_world(1), random_topic_world(2)
     assert (first.seeds, first.relevant) == (again.seeds, again.relevant)
     assert first.relevant != other.relevant
     assert first.reachable >= len(first.relevant) >= len(first.seeds)

@@ -6,7 +6,14 @@ import pytest
 
 from lab.study_runs import copy_with_jobs_missing, run_small_as_json
 from lycosa_lab.statistics import page_trend
-from lycosa_lab.studies.relevance_target import ADAPTIVE, LATELY, RELEVANCE, SETTINGS, STATUS, RelevanceTargetStudy
+from lycosa_lab.studies.relevance_target import (
+    ADAPTIVE,
+    RECENT_RELEVANCE,
+    RELEVANCE,
+    SETTINGS,
+    STATUS,
+    RelevanceTargetStudy,
+)
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 
 
@@ -52,7 +59,11 @@ def test_its_claims_follow_from_its_tables(results) -> None:
     assert claims["out-of-reach"]["measured"] == said
     kept = []
     for setting, found in in_reach.items():
-        means = [mean for mean, is_in_reach in zip(column(results, LATELY, setting), found, strict=True) if is_in_reach]
+        means = [
+            mean
+            for mean, is_in_reach in zip(column(results, RECENT_RELEVANCE, setting), found, strict=True)
+            if is_in_reach
+        ]
         kept += [sum(means) / len(means) >= float(setting.partition("=")[2]) - 0.05] if means else []
     assert claims["kept"]["holds"] == all(kept)
 

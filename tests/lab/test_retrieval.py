@@ -96,7 +96,7 @@ def test_any_pool_is_judged_as_the_slow_way_does(topic, pool):
 @given(topic=some_terms, texts=st.lists(some_terms, min_size=1, max_size=8), chosen=st.sets(st.integers(0, 7)))
 def test_chosen_documents_are_judged_as_if_there_were_no_others(topic, texts, chosen):
     places = [place for place in chosen if place < len(texts)]
-    some, alone = documents_of(*texts).at(places), documents_of(*(texts[place] for place in places))
+    some, alone = documents_of(*texts).select_rows(places), documents_of(*(texts[place] for place in places))
     counted = GivenWords(topic).term_counts
     assert tfidf_similarities(counted, some) == pytest.approx(tfidf_similarities(counted, alone))
     assert atc_similarities(counted, some) == pytest.approx(atc_similarities(counted, alone))
@@ -105,7 +105,7 @@ def test_chosen_documents_are_judged_as_if_there_were_no_others(topic, texts, ch
 @given(first=st.lists(some_terms, max_size=5), second=st.lists(some_terms, max_size=5))
 def test_documents_put_together_are_as_if_made_together(first, second):
     together, sum_of_both = documents_of(*first, *second), documents_of(*first) + documents_of(*second)
-    shared = together.at(range(len(first))) + together.at(range(len(first), len(first) + len(second)))
+    shared = together.select_rows(range(len(first))) + together.select_rows(range(len(first), len(first) + len(second)))
     for documents in (sum_of_both, shared):
         assert documents.codes.tolist() == together.codes.tolist()
         assert documents.starts.tolist() == together.starts.tolist()
@@ -122,4 +122,4 @@ def test_a_table_knows_its_rows_and_the_holders_of_each_term():
         int(GivenWords({"car": 1}).term_counts[0][0]): 1,
     }
     assert documents.largest_counts().tolist() == [2, 0, 7]
-    assert np.isfinite(documents.summed(documents.counts)).all()
+    assert np.isfinite(documents.sum_by_row(documents.counts)).all()

@@ -12,7 +12,7 @@ import pytest
 
 from lycosa.reading import Reader
 from lycosa.vocabulary.records import Fetch, Outcome, Url
-from lycosa_lab.statistics import Correlation, correlation_gap, spearman
+from lycosa_lab.statistics import Correlation, p_of_larger_correlation, spearman
 from lycosa_lab.studies.status_locality import AT_RANDOM, StatusLocality, lies_across_sites, pairs_by_distance
 from lycosa_lab.study import run
 from lycosa_lab.test_bed import in_links_of
@@ -128,7 +128,9 @@ def test_a_correlation_is_told_from_a_weaker_one() -> None:
     xs = [chance.gauss(0, 1) for _ in range(2_000)]
     strong, weak = (spearman(xs, [x + chance.gauss(0, noise) for x in xs]) for noise in (1.0, 4.0))
     assert strong.rho > weak.rho > 0
-    assert correlation_gap(strong, weak) < 0.001
-    assert correlation_gap(weak, strong) > 0.999
-    assert correlation_gap(strong, Correlation(float("nan"), float("nan"), 2)) != correlation_gap(strong, strong)
+    assert p_of_larger_correlation(strong, weak) < 0.001
+    assert p_of_larger_correlation(weak, strong) > 0.999
+    assert p_of_larger_correlation(strong, Correlation(float("nan"), float("nan"), 2)) != p_of_larger_correlation(
+        strong, strong
+    )
     assert spearman([1, 1, 1, 1], [1, 2, 3, 4]).rho != spearman([1, 1, 1, 1], [1, 2, 3, 4]).rho  # not a number

@@ -1,6 +1,6 @@
 """Rows and curves of means, and who leads by rows of tests."""
 
-from lycosa_lab.tables import by_mean, lead_of, mean_curve, nan_if_none, pair_rows, rounded
+from lycosa_lab.tables import lead_of, mean_curve, nan_if_none, pair_rows, ranked_by_mean, rounded
 
 SCORES = {"a": [0.9, 0.8, 0.95, 0.85], "b": [0.5, 0.45, 0.5, 0.4], "c": [0.1, 0.12, 0.08, 0.1]}
 
@@ -15,8 +15,8 @@ def test_a_leader_is_ahead_of_each_of_the_others() -> None:
 
 def test_where_fewer_is_better_the_lowest_leads() -> None:
     rows = pair_rows("rank", SCORES)
-    assert lead_of(rows, "c", ("a", "b"), fewer_is_better=True).is_significant
-    assert by_mean(SCORES, fewer_is_better=True) == ["c", "b", "a"]
+    assert lead_of(rows, "c", ("a", "b"), lower_is_better=True).is_significant
+    assert ranked_by_mean(SCORES, lower_is_better=True) == ["c", "b", "a"]
 
 
 def test_nobody_leads_by_no_tests_or_by_unknown_ones() -> None:

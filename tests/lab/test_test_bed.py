@@ -32,7 +32,7 @@ def topic(bed):
 
 
 def test_no_page_is_an_example_twice(world) -> None:
-    for examples in examples_of(world, topics=4, each=15, seed=5):
+    for examples in examples_of(world, topics=4, per_class=15, seed=5):
         parts = [examples.good, examples.bad, examples.held_out_good, examples.held_out_bad]
         assert [len(part) for part in parts] == [15] * 4
         assert len({url for part in parts for url in part}) == 60
@@ -41,14 +41,14 @@ def test_no_page_is_an_example_twice(world) -> None:
 
 def test_good_examples_are_those_the_directory_lists(world) -> None:
     listed = {category.name: {entry.url for entry in category.entries} for category in world.directory()}
-    for examples in examples_of(world, topics=4, each=15, seed=5):
+    for examples in examples_of(world, topics=4, per_class=15, seed=5):
         assert {*examples.good, *examples.held_out_good} <= listed[examples.topic]
         assert not {*examples.bad, *examples.held_out_bad} & listed[examples.topic]
 
 
 def test_where_the_directory_lists_too_few_others_on_the_topic_are_drawn(world) -> None:
     listed = {category.name: {entry.url for entry in category.entries} for category in world.directory()}
-    for examples in examples_of(world, topics=4, each=100, seed=5):
+    for examples in examples_of(world, topics=4, per_class=100, seed=5):
         good = {*examples.good, *examples.held_out_good}
         assert len(good) == 200
         assert all(world.topic(url) == examples.topic for url in good - listed[examples.topic])
@@ -58,7 +58,7 @@ def test_where_the_directory_lists_too_few_others_on_the_topic_are_drawn(world) 
 def test_half_of_a_topic_is_left_to_be_found() -> None:
     small = SyntheticWorld(pages=400, topics=4, seed=2)
     sizes = {name: sum(small.topic(url) == name for url in small.urls()) for name in small.topics}
-    for examples in examples_of(small, topics=4, each=1_000, seed=1):
+    for examples in examples_of(small, topics=4, per_class=1_000, seed=1):
         assert len(examples.good) + len(examples.held_out_good) <= sizes[examples.topic] / 2
 
 
@@ -76,11 +76,11 @@ def test_a_world_without_topics_is_told_what_is_needed() -> None:
             return ()
 
     with pytest.raises(UsageError, match="worlds with topics are synthetic"):
-        examples_of(Untitled(), topics=3, each=10, seed=1)
+        examples_of(Untitled(), topics=3, per_class=10, seed=1)
 
 
 def test_another_seed_chooses_other_examples(world) -> None:
-    first, again, other = (examples_of(world, topics=2, each=15, seed=seed) for seed in (1, 1, 2))
+    first, again, other = (examples_of(world, topics=2, per_class=15, seed=seed) for seed in (1, 1, 2))
     assert first == again != other
 
 

@@ -93,9 +93,9 @@ def pages(inputs):
 def test_seeds_are_of_the_topic_and_no_two_sets_share_one(inputs):
     for topic in inputs.topics:
         (listed,) = [category.entries for category in WORLD.directory() if category.name == topic.name]
-        assert {*topic.first, *topic.other} <= {entry.url for entry in listed}
-        assert not {*topic.first} & {*topic.other}
-        assert len(topic.first) == len(topic.other) == SIZE["seeds"]
+        assert {*topic.first_seeds, *topic.other_seeds} <= {entry.url for entry in listed}
+        assert not {*topic.first_seeds} & {*topic.other_seeds}
+        assert len(topic.first_seeds) == len(topic.other_seeds) == SIZE["seeds"]
 
 
 def test_related_topics_are_others_under_the_same_top(inputs):
@@ -126,7 +126,7 @@ def test_a_world_without_related_topics_is_refused():
 
 
 def test_pages_are_judged_for_all_topics_and_keep_their_links(inputs, pages):
-    url = inputs.topics[0].first[0]
+    url = inputs.topics[0].first_seeds[0]
     read = WORLD.read(url)
     assert [link.target for link in pages.judge(url).page.links] == [link.target for link in read.links]
     for topic in inputs.taxonomy.topics:
@@ -141,16 +141,16 @@ def test_a_page_that_is_not_there_is_no_good(pages, inputs):
 
 def test_a_crawl_ends_with_its_downloads_and_asks_for_no_page_twice(inputs, pages):
     topic = inputs.topics[0]
-    trace = crawl(BaselineFocused(), topic.first, pages, topic.name, downloads=50)
+    trace = crawl(BaselineFocused(), topic.first_seeds, pages, topic.name, downloads=50)
     assert len(trace) == len({request.url for request in trace}) == 50
-    assert {*topic.first} <= {request.url for request in trace}
+    assert {*topic.first_seeds} <= {request.url for request in trace}
 
 
 def test_copies_cost_no_download(inputs, pages):
     topic = inputs.topics[0]
-    first = crawl(BaselineFocused(), topic.first, pages, topic.name, downloads=50)
+    first = crawl(BaselineFocused(), topic.first_seeds, pages, topic.name, downloads=50)
     known = frozenset(request.url for request in first)
-    again = crawl(BaselineFocused(), topic.first, pages, topic.name, downloads=50, copies=pages, copied=known)
+    again = crawl(BaselineFocused(), topic.first_seeds, pages, topic.name, downloads=50, copies=pages, copied=known)
     assert [request.url for request in again if request.is_copy] == [request.url for request in first]
     assert sum(not request.is_copy for request in again) == 50
 
@@ -158,7 +158,7 @@ def test_copies_cost_no_download(inputs, pages):
 def test_what_is_gone_counts_as_a_download(inputs):
     later = JudgedPages([later_world(WORLD), WORLD], inputs.taxonomy)
     topic = inputs.topics[0]
-    trace = crawl(BaselineFocused(), topic.first, later, topic.name, downloads=100)
+    trace = crawl(BaselineFocused(), topic.first_seeds, later, topic.name, downloads=100)
     counts = crawl_counts(trace, later, topic.name, frozenset(), downloads=100)
     assert len(trace) == 100
     assert counts["dead"] == sum(request.digest is None for request in trace) > 0
@@ -167,7 +167,7 @@ def test_what_is_gone_counts_as_a_download(inputs):
 
 def test_a_judgement_counts_what_the_crawl_brought(inputs, pages):
     topic = inputs.topics[1]
-    trace = crawl(BaselineFocused(), topic.first, pages, topic.name, downloads=80)
+    trace = crawl(BaselineFocused(), topic.first_seeds, pages, topic.name, downloads=80)
     seen = frozenset(request.url for request in trace[:30])
     counts = crawl_counts(trace, pages, topic.name, seen, downloads=80)
     good = [pages.is_good(request.url, topic.name) for request in trace]
@@ -180,14 +180,14 @@ def test_a_judgement_counts_what_the_crawl_brought(inputs, pages):
 
 def test_a_crawl_that_found_no_more_stays_where_it_was(inputs, pages):
     topic = inputs.topics[1]
-    trace = crawl(BaselineFocused(), topic.first, pages, topic.name, downloads=20)
+    trace = crawl(BaselineFocused(), topic.first_seeds, pages, topic.name, downloads=20)
     counts = crawl_counts(trace, pages, topic.name, frozenset(), downloads=100)
     assert len(counts["curves"]["good"]) == len(points_along(100, POINTS))
     assert counts["curves"]["new"][-40:] == [20] * 40
 
 
 def test_maps_are_of_the_pages_given_and_their_links(inputs, pages):
-    urls = inputs.topics[0].first
+    urls = inputs.topics[0].first_seeds
     links = links_among(urls, pages)
     assert all(urls[target] in WORLD.out_links(urls[source]) for source, target in links.tolist())
     made = map_of("map", urls, pages, seed=1, by_text=True)
@@ -249,7 +249,7 @@ def test_related_maps_are_of_all_pages_on_the_topic_that_the_crawl_of_the_relate
     for row in results["tables"]["maps"]:
         if row["map"] == RELATED:
             related = inputs.topic(row["related"])
-            trace = crawl(BaselineFocused(), related.first, pages, related.name, downloads=SIZE["pages"])
+            trace = crawl(BaselineFocused(), related.first_seeds, pages, related.name, downloads=SIZE["pages"])
             assert row["pages"] == sum(pages.is_good(request.url, row["topic"]) for request in trace)
 
 

@@ -22,7 +22,7 @@ BOTH_SEEDS = pytest.mark.parametrize("seed", [1, 2])
 
 @cache
 def _measured(seed: int) -> list[Statistic]:
-    return measure(calibrated(seed), sample=20_000, texts=250, topics=1, seed=seed)
+    return measure(calibrated(seed), sample=20_000, text_pairs=250, topics=1, seed=seed)
 
 
 def _statistics(seed: int) -> dict[str, float]:
@@ -65,7 +65,7 @@ def test_texts_are_the_less_alike_the_farther_apart_they_are(seed: int) -> None:
 def test_topics_are_not_trivially_separable() -> None:
     world = SyntheticWorld(pages=400_000, seed=1)  # in which every topic is found on hundreds of sites
     found = {
-        statistic.name: statistic.measured for statistic in measure(world, sample=100, texts=250, topics=8, seed=1)
+        statistic.name: statistic.measured for statistic in measure(world, sample=100, text_pairs=250, topics=8, seed=1)
     }
     assert found["accuracy of evaluation classifiers"] == pytest.approx(0.78, abs=0.04)
 
@@ -181,7 +181,7 @@ class _Told:
 
 
 def _named(world: object) -> dict[str, float]:
-    return {statistic.name: statistic.measured for statistic in measure(world, sample=100, texts=30)}  # type: ignore[arg-type]
+    return {statistic.name: statistic.measured for statistic in measure(world, sample=100, text_pairs=30)}  # type: ignore[arg-type]
 
 
 def test_a_world_gives_the_statistics_it_can() -> None:

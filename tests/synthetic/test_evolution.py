@@ -97,7 +97,7 @@ def test_pages_change_at_rates_of_their_own() -> None:
 def test_links_lead_to_pages_that_are_there_or_were_and_new_pages_are_linked() -> None:
     world, later = small(), small().at(60.0)
     ever = len(later.plan)
-    targets = {target for number in later.numbers().tolist() for target in later.links_of(number)[0].tolist()}
+    targets = {target for number in later.numbers().tolist() for target in later.links_of(number).targets.tolist()}
     assert max(targets) < ever
     assert any(later.page(later.url(target)) is None for target in targets)
     new = set(range(len(world), ever))
@@ -108,7 +108,7 @@ def test_no_link_shows_what_is_not_yet_there() -> None:
     world = small()
     early = world.at(20.0)
     for number in early.numbers()[::7].tolist():
-        assert early.links_of(number)[0].max() < len(early.plan)
+        assert early.links_of(number).targets.max() < len(early.plan)
 
 
 def test_a_later_state_is_not_saved_nor_one_before_the_start_seen(tmp_path: Path) -> None:

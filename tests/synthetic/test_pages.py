@@ -7,7 +7,7 @@ from lycosa.reading import Reader
 from lycosa.vocabulary.records import Fetch, Outcome, Page, Url
 from lycosa.vocabulary.urls import site_of
 from lycosa_lab.worlds.synthetic import SyntheticWorld
-from lycosa_lab.worlds.synthetic.plan import Kind
+from lycosa_lab.worlds.synthetic.plan import PageKind
 from lycosa_lab.worlds.synthetic.vocabulary import PER_LEAF
 from synthetic.small_worlds import calibrated, small
 
@@ -72,10 +72,10 @@ def test_addresses_are_as_deep_as_the_plan_says() -> None:
     world = small()
     depths = [url.split("/", 3)[3].count("/") for url in world.urls()]
     assert depths == world.plan.depth.tolist()
-    assert {kind: set(world.plan.depth[world.plan.kind == kind].tolist()) for kind in Kind} == {
-        Kind.HOME: {0},
-        Kind.SECTION: {1},
-        Kind.ARTICLE: {1, 2, 3, 4},
+    assert {kind: set(world.plan.depth[world.plan.kind == kind].tolist()) for kind in PageKind} == {
+        PageKind.HOME: {0},
+        PageKind.SECTION: {1},
+        PageKind.ARTICLE: {1, 2, 3, 4},
     }
 
 
@@ -105,7 +105,7 @@ def test_titles_and_anchors_betray_the_topic_sometimes_only() -> None:
         page = world.read(url)
         assert page is not None
         titles.append(not leaves[world.topic(url) or ""].isdisjoint(page.title.lower().split()))
-        in_text = page.links[world.links_of(world.number(url) or 0)[1] :]
+        in_text = page.links[world.links_of(world.number(url) or 0).navigation_count :]
         anchors += [not leaves[world.topic(link.target) or ""].isdisjoint(link.anchor.split()) for link in in_text]
     assert 0.15 < np.mean(titles) < 0.85
     assert 0.05 < np.mean(anchors) < 0.85

@@ -159,7 +159,7 @@ def tasks_of(text: str, seed: int, crawls: int) -> Iterator[LeagueTask]:
     world = open_world(text)
     topics = [
         topic
-        for topic in topics_of(world, held_out=2, development=TOPICS, fewest=FEWEST_PAGES)
+        for topic in topics_of(world, held_out=2, development=TOPICS, min_pages=FEWEST_PAGES)
         if not topic.is_held_out
     ]
     pages = WorldPages(world)

@@ -58,11 +58,11 @@ def demo(
         f"Lycosa learns the topic from {len(good)} pages on it and {len(bad)} on others, and crawls {pages} pages"
         f" with each strategy."
     )
-    found: dict[str, CrawlResult] = {}
+    results: dict[str, CrawlResult] = {}
     with WorldServer(world) as served:
         for strategy in STRATEGIES:
-            folder = _fresh(out / strategy)
-            _make(folder, good, bad)
+            folder = _remove_earlier(out / strategy)
+            _new_collection(folder, good, bad)
             typer.echo(f"\n{strategy}:")
             crawl = api.crawl(
                 folder, strategy=strategy, pages=pages, delay=0.0, concurrency=16, resolve=[served.resolve]
@@ -71,22 +71,23 @@ def demo(
                 is_interrupted = run_and_show(crawl, progress=progress, quiet=True)
             if is_interrupted:
                 raise KeyboardInterrupt
-            found[strategy] = _crawl_result(folder, world, topic)
-    _compare(found, topic)
-    _say_what_next(out / STRATEGIES[0], TOPICS[topic][0])
+            results[strategy] = _crawl_result(folder, world, topic)
+    _compare(results, topic)
+    _print_next_commands(out / STRATEGIES[0], TOPICS[topic][0])
 
 
 def _is_about(world: SyntheticWorld, url: Url, topic: str) -> bool:
     return (world.topic(url) or "").endswith(f"/{topic}")
 
 
-def _fresh(folder: Path) -> Path:
+def _remove_earlier(folder: Path) -> Path:
+    """The folder, after the collection of an earlier demo in it was removed."""
     if (folder / FILE_NAME).exists():
         shutil.rmtree(folder)
     return folder
 
 
-def _make(folder: Path, good: list[Url], bad: list[Url]) -> None:
+def _new_collection(folder: Path, good: list[Url], bad: list[Url]) -> None:
     """Creates a collection that starts from the good examples."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     files = folder.parent / "good.txt", folder.parent / "bad.txt"
@@ -103,35 +104,35 @@ def _crawl_result(folder: Path, world: SyntheticWorld, topic: str) -> CrawlResul
     return CrawlResult(len(stored), len(on_topic), expm1(fmean(status)) if status else 0.0)
 
 
-def _compare(found: Mapping[str, CrawlResult], topic: str) -> None:
+def _compare(results: Mapping[str, CrawlResult], topic: str) -> None:
     typer.echo(f"\non the topic, by what the made-up web itself says is about {topic}:")
-    for name, result in found.items():
+    for name, result in results.items():
         share = result.on_topic / result.stored if result.stored else 0.0
         bar = "█" * round(MAX_BAR_LENGTH * share)
         typer.echo(f"  {name:14} {share:6.1%}  {bar}  {result.on_topic} of {result.stored} pages")
     typer.echo("\nimportance of those pages: links that lead to them from everywhere, geometric mean:")
-    highest = max(result.in_links for result in found.values()) or 1.0
-    for name, result in found.items():
+    highest = max(result.in_links for result in results.values()) or 1.0
+    for name, result in results.items():
         typer.echo(f"  {name:14} {result.in_links:6.1f}  {'█' * round(MAX_BAR_LENGTH * result.in_links / highest)}")
-    for line in _why_not_first(found, DEFAULT_STRATEGY):
+    for line in _why_not_first(results, DEFAULT_STRATEGY):
         typer.echo(f"\n{line}")
 
 
-def _why_not_first(found: Mapping[str, CrawlResult], default: str) -> list[str]:
+def _why_not_first(results: Mapping[str, CrawlResult], default: str) -> list[str]:
     """Why the default strategy is behind another one, by pages on the topic or by their importance."""
     lines, weighs_standing = [], uses_standing(Recipe(strategy=default))
-    by_pages = max(found, key=lambda name: found[name].on_topic)
-    if found[by_pages].on_topic > found[default].on_topic:
-        why = ", which weighs importance too: --target 1 is for the topic alone" * weighs_standing
-        lines.append(f"{by_pages} found more pages on the topic than {default}{why}.")
-    by_links = max(found, key=lambda name: found[name].in_links)
-    if found[by_links].in_links > found[default].in_links:
-        why = ", which goes by the topic alone" * (not weighs_standing)
-        lines.append(f"The pages that {by_links} found are more important than those of {default}{why}.")
+    most_on_topic = max(results, key=lambda name: results[name].on_topic)
+    if results[most_on_topic].on_topic > results[default].on_topic:
+        explanation = ", which weighs importance too: --target 1 is for the topic alone" * weighs_standing
+        lines.append(f"{most_on_topic} found more pages on the topic than {default}{explanation}.")
+    most_linked = max(results, key=lambda name: results[name].in_links)
+    if results[most_linked].in_links > results[default].in_links:
+        explanation = ", which goes by the topic alone" * (not weighs_standing)
+        lines.append(f"The pages that {most_linked} found are more important than those of {default}{explanation}.")
     return lines
 
 
-def _say_what_next(folder: Path, word: str) -> None:
+def _print_next_commands(folder: Path, word: str) -> None:
     with api.open(folder) as collection:
         best = next(collection.pages("relevance", limit=1))
         report = collection.write_report()

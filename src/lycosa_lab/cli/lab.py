@@ -15,7 +15,7 @@ from lycosa.cli.typer_options import TYPER_OPTIONS
 from lycosa.recipe import DEFAULT_STRATEGY
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.plugins import distribution_of, plugins
-from lycosa_lab.comparison import FreeComparison
+from lycosa_lab.comparison import StrategyComparison
 from lycosa_lab.results import PAGE_FILE, Results, Row, format_value, read_results, verdict
 from lycosa_lab.studies import STUDIES, study_named
 from lycosa_lab.studies.league import League
@@ -24,9 +24,9 @@ from lycosa_lab.topics import MIN_ENTRIES
 from lycosa_lab.worlds.registry import open_world
 
 app = typer.Typer(name="lab", help="Studies that compare strategies on fixed worlds.", **TYPER_OPTIONS)
-HOME = Path("lycosa-lab")
+DEFAULT_FOLDER = Path("lycosa-lab")
 _MAX_COLUMNS = 8  # strategies side by side
-COMPARED = tuple(dict.fromkeys((DEFAULT_STRATEGY, "best-first", "breadth-first")))  # unless others are named
+DEFAULT_STRATEGIES = tuple(dict.fromkeys((DEFAULT_STRATEGY, "best-first", "breadth-first")))  # unless others are named
 World = Annotated[
     str | None,
     typer.Option(
@@ -40,7 +40,7 @@ Seed = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", metavar="FOLDER", help=f"Folder to write to. Default: one under {HOME}/."),
+    typer.Option("--out", metavar="FOLDER", help=f"Folder to write to. Default: one under {DEFAULT_FOLDER}/."),
 ]
 Workers = Annotated[
     int | None, typer.Option("--workers", metavar="N", min=1, help="Number of processes. Default: one per core.")
@@ -118,8 +118,8 @@ def compare(
     quiet: Quiet = False,
 ) -> None:
     """Compare strategies freely. All get the same world, topics, seeds, pages and buffer."""
-    comparison = FreeComparison(
-        COMPARED if strategies is None else [word.strip() for word in strategies.split(",") if word.strip()],
+    comparison = StrategyComparison(
+        DEFAULT_STRATEGIES if strategies is None else [word.strip() for word in strategies.split(",") if word.strip()],
         topics=topics,
         pages=pages,
         buffer=buffer,
@@ -144,10 +144,10 @@ def _run(
     world = world or kind
     with elapsed_notice("opening the world", quiet=quiet):
         opened = open_world(world, defaults=options, default_kind=kind)
-    if isinstance(study, FreeComparison) and not quiet:
+    if isinstance(study, StrategyComparison) and not quiet:
         _warn_of_fewer_topics(study.topics_in(opened), study.scales[scale]["topics"])
-    folder = out or _folder_of(HOME / study.name / f"{_slug(world)}-{scale}-{seed}", study, scale)
-    packages = study.packages if isinstance(study, FreeComparison) else PACKAGES
+    folder = out or _folder_of(DEFAULT_FOLDER / study.name / f"{_slug(world)}-{scale}-{seed}", study, scale)
+    packages = study.packages if isinstance(study, StrategyComparison) else PACKAGES
     try:
         with ProgressBar(f"{study.name} on {opened.name}", quiet=quiet) as progress:
             results = run(
@@ -166,13 +166,15 @@ def _run(
     if as_json:
         print_json(results)
     elif not quiet:
-        typer.echo("\n".join(_lines(results)))
+        typer.echo("\n".join(_result_lines(results)))
         typer.echo(f"\nPage: {folder / PAGE_FILE}")
 
 
-def _warn_of_fewer_topics(there: int, asked: int) -> None:
-    if there < asked:
-        notify(f"the world has {there} topics with {MIN_ENTRIES} pages or more, not {asked}; these are compared")
+def _warn_of_fewer_topics(available: int, requested: int) -> None:
+    if available < requested:
+        notify(
+            f"the world has {available} topics with {MIN_ENTRIES} pages or more, not {requested}; these are compared"
+        )
 
 
 def _slug(world: str) -> str:
@@ -181,13 +183,13 @@ def _slug(world: str) -> str:
 
 def _folder_of(folder: Path, study: Study, scale: str) -> Path:
     """The folder of a study; comparisons of different things get folders of their own."""
-    if not isinstance(study, FreeComparison):
+    if not isinstance(study, StrategyComparison):
         return folder
     size = msgspec.json.encode(study.scales[scale], order="sorted")
     return folder.with_name(f"{folder.name}-{'-'.join(study.strategies)}-{xxhash.xxh3_64_hexdigest(size)[:6]}")
 
 
-def _lines(results: Results) -> list[str]:
+def _result_lines(results: Results) -> list[str]:
     lines = [f"{results.study} on {results.world.get('name')}, scale {results.scale}, seed {results.seed}"]
     lines += _mean_lines(results.tables.get("means", ()))
     for claim in results.claims:
@@ -228,20 +230,20 @@ def _mean_lines(means: Sequence[Row]) -> list[str]:
 @app.command("table")
 def table(
     folders: Annotated[
-        list[Path] | None, typer.Argument(metavar="[FOLDER]…", help=f"Where to look. Default: {HOME}/.")
+        list[Path] | None, typer.Argument(metavar="[FOLDER]…", help=f"Where to look. Default: {DEFAULT_FOLDER}/.")
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Print every claim of every finished study. What the paper says, what was measured, whether it holds."""
-    where = folders or [HOME]
-    if not folders and not HOME.is_dir():
+    searched = folders or [DEFAULT_FOLDER]
+    if not folders and not DEFAULT_FOLDER.is_dir():
         raise UsageError(f"no study was run here; run one with: {program()} lab run {next(iter(STUDIES))}")
-    found = list(read_results(where, warn=notify))
+    found = list(read_results(searched, warn=notify))
     if as_json:
         print_json({"studies": [{"folder": os.fspath(folder), **_claims_of(results)} for folder, results in found]})
         return
     if not found:
-        notify(f"no finished study in {', '.join(map(str, where))}")
+        notify(f"no finished study in {', '.join(map(str, searched))}")
     for folder, results in found:
         typer.echo(f"{results.study} on {results.world.get('name')} ({results.scale}, seed {results.seed}): {folder}")
         for claim in results.claims:

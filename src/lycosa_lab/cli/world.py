@@ -108,7 +108,7 @@ def show(
         _show_category(opened, category)
         return
     if not as_json:
-        typer.echo("\n".join(_lines(opened)))
+        typer.echo("\n".join(_world_lines(opened)))
         sys.stdout.flush()  # measuring takes some seconds
     with elapsed_notice("measuring"):
         measured = measure(opened)
@@ -124,7 +124,7 @@ def show(
             }
         )
     elif measured:
-        typer.echo("\n".join(_figures(measured)))
+        typer.echo("\n".join(_statistic_lines(measured)))
 
 
 def _open(world: str) -> StudyWorld:
@@ -158,15 +158,15 @@ def _as_flags(options: str) -> list[str]:
 def _show_category(world: StudyWorld, name: str) -> None:
     by_name = {each.name: each for each in world.directory()}
     if name not in by_name:
-        like_it = [each for each in by_name if name.lower() in each.lower()] or get_close_matches(name, by_name)
-        some = ", ".join((like_it or list(by_name))[:MAX_CATEGORIES]) or "none"
+        similar = [each for each in by_name if name.lower() in each.lower()] or get_close_matches(name, by_name)
+        suggestions = ", ".join((similar or list(by_name))[:MAX_CATEGORIES]) or "none"
         more = "; world show --json lists all" if len(by_name) > MAX_CATEGORIES else ""
-        raise UsageError(f"the world has no category {name!r}; it has {some}{' …' if more else ''}{more}")
+        raise UsageError(f"the world has no category {name!r}; it has {suggestions}{' …' if more else ''}{more}")
     for entry in by_name[name].entries:
         typer.echo(entry.url)
 
 
-def _lines(world: StudyWorld) -> list[str]:
+def _world_lines(world: StudyWorld) -> list[str]:
     facts: dict[str, Any] = dict(world.facts)
     options = ", ".join(f"{key} {value}" for key, value in facts.items() if key not in ("name", "pages"))
     lines = [f"{world.name}: {counted(len(world), 'page')} on {counted(len(world.hosts), 'host')}"]
@@ -182,7 +182,7 @@ def _lines(world: StudyWorld) -> list[str]:
     return lines
 
 
-def _figures(measured: list[Statistic]) -> list[str]:
+def _statistic_lines(measured: list[Statistic]) -> list[str]:
     width = max(len(each.name) for each in measured) + 2
     head = f"{'':{width}}{'measured':>12}  published"
     return [head, *(f"{each.name:{width}}{each.measured:12.3f}  {each.published}" for each in measured)]
@@ -201,8 +201,8 @@ def serve(
     with _serving(opened, port, address) as served:
         count = f"{counted(len(opened), 'page')} on {counted(len(opened.hosts), 'host')}"
         typer.echo(f"{opened.name}: {count} at {address}:{served.port}")
-        named = ", ".join(sorted(opened.hosts)[:_MAX_HOSTS])
-        typer.echo(f"Hosts:     {named}{', …' if len(opened.hosts) > _MAX_HOSTS else ''}")
+        shown_hosts = ", ".join(sorted(opened.hosts)[:_MAX_HOSTS])
+        typer.echo(f"Hosts:     {shown_hosts}{', …' if len(opened.hosts) > _MAX_HOSTS else ''}")
         categories = opened.directory()
         if categories:
             name = categories[0].name
@@ -248,8 +248,8 @@ def _serving(world: World, port: int, address: str) -> Iterator[WorldServer]:
             while True:
                 time.sleep(3600)
     except OSError as error:
-        way_out = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--address"
-        raise UsageError(f"cannot serve on {address}:{port}: {error.strerror}; give another {way_out}") from None
+        option = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--address"
+        raise UsageError(f"cannot serve on {address}:{port}: {error.strerror}; give another {option}") from None
     except KeyboardInterrupt:
         notify("ended")
 

@@ -27,7 +27,7 @@ from lycosa_lab.worlds import StudyWorld
 from lycosa_lab.worlds.graphs import LinkGraph
 
 Ints = NDArray[np.signedinteger[Any]]
-Flags = NDArray[np.bool_]
+Bools = NDArray[np.bool_]
 
 BEST_LINKED = 8  # nodes with the most links in both directions
 
@@ -45,7 +45,7 @@ class Linkers(Struct, frozen=True):
 
     share: float  # mean over the authorities
     spread: float  # standard deviation between authorities
-    by_chance: float  # the expected spread if the linkers of all authorities were alike
+    by_chance: float  # the expected spread if the linkers of all authorities were drawn from the same nodes
 
 
 def as_graph(world: StudyWorld) -> LinkGraph:
@@ -68,7 +68,7 @@ def _arcs_of(world: StudyWorld) -> tuple[Ints, Ints]:
     return pairs[:, 0], pairs[:, 1]
 
 
-def most_linked(graph: LinkGraph, k: int) -> Flags:
+def most_linked(graph: LinkGraph, k: int) -> Bools:
     """Which nodes are the k of the highest in-degree; among ties, those with the lowest numbers."""
     degrees = graph.in_degrees()
     are_targets = np.zeros(len(graph), np.bool_)
@@ -87,12 +87,12 @@ def linkers_of(graph: LinkGraph, k: int, well_linked: int) -> Linkers:
     by_well_linked = np.bincount(graph.graph.targets, weights=sources, minlength=len(graph))
     judged = most_linked(graph, 2 * k) & (graph.in_degrees() > 0)
     counts, known = graph.in_degrees()[judged], by_well_linked[judged]
-    shares, all_in_all = known / counts, known.sum() / counts.sum()
-    by_chance = np.sqrt(np.mean(all_in_all * (1 - all_in_all) / counts))
+    shares, overall_share = known / counts, known.sum() / counts.sum()
+    by_chance = np.sqrt(np.mean(overall_share * (1 - overall_share) / counts))
     return Linkers(float(shares.mean()), float(shares.std()), float(by_chance))
 
 
-def performances(graph: LinkGraph, order: Ints, are_targets: Flags, points: Sequence[int]) -> Iterator[Performance]:
+def performances(graph: LinkGraph, order: Ints, are_targets: Bools, points: Sequence[int]) -> Iterator[Performance]:
     """The performance of a crawl at each of the points, in nodes.
 
     Its own ranking takes the k crawled nodes of the highest apparent in-degree, which counts only links of crawled
@@ -117,42 +117,42 @@ def _targets_of(graph: LinkGraph, nodes: Ints) -> Ints:
     return found
 
 
-def _expected_hits(degrees: Ints, are_targets: Flags, k: int) -> float:
+def _expected_hits(degrees: Ints, are_targets: Bools, k: int) -> float:
     """The expected number of targets among the k of the highest degrees."""
     if len(degrees) <= k:
         return float(are_targets.sum())
-    border = np.partition(degrees, len(degrees) - k)[len(degrees) - k]
-    above, at_border = degrees > border, degrees == border
-    probability = (k - above.sum()) / at_border.sum()
-    return float(are_targets[above].sum() + probability * are_targets[at_border].sum())
+    cutoff = np.partition(degrees, len(degrees) - k)[len(degrees) - k]
+    above, at_cutoff = degrees > cutoff, degrees == cutoff
+    probability = (k - above.sum()) / at_cutoff.sum()
+    return float(are_targets[above].sum() + probability * are_targets[at_cutoff].sum())
 
 
-def a_source(graph: LinkGraph, seed: int) -> int:
+def choose_source(graph: LinkGraph, seed: int) -> int:
     """A random node of the largest strongly connected component that contains one of the best linked nodes."""
     size, targets, outs = len(graph), graph.graph.targets, graph.out_degrees()
     sources = np.repeat(np.arange(size, dtype=np.int32), outs)
     backward = LinkGraph(graph_from_edges(targets, sources, size))
     best = np.argsort(-np.minimum(graph.in_degrees(), outs), kind="stable")[:BEST_LINKED].tolist()
-    strong: set[int] = set()
+    covered: set[int] = set()
     members = np.zeros(0, np.int64)
     for node in best:
-        if node not in strong:
+        if node not in covered:
             found = np.flatnonzero(graph.reachable(node) & backward.reachable(node))
-            strong.update(found.tolist())
+            covered.update(found.tolist())
             members = max(members, found, key=len)
     return int(np.random.default_rng(seed).choice(members))
 
 
 Floats = NDArray[np.float64]
 
-GAI, AI, BY_IN, BY_BOTH = "crawl-gai", "crawl-ai", "sample-i", "sample-io"
-PUBLISHED = (GAI, AI, BY_IN, BY_BOTH)  # those that the paper compares here
+GAI, AI, SAMPLE_I, SAMPLE_IO = "crawl-gai", "crawl-ai", "sample-i", "sample-io"
+PUBLISHED = (GAI, AI, SAMPLE_I, SAMPLE_IO)  # those that the paper compares here
 ALGORITHMS = (*PUBLISHED, "sample-u")
 POINTS = 60
 FIRST_FIFTH, MIDDLE = slice(0, POINTS // 5), POINTS // 2 - 1
-CRAWL = 0.3  # of the nodes
+CRAWL_SHARE = 0.3  # of the nodes: length of a crawl
 LENGTHS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.3)  # shares of the nodes crawled, in the table of means
-MIN_NODES = 100  # for each target
+MIN_NODES_PER_TARGET = 100
 
 SAMPLES: Mapping[str, Callable[[Ints, Ints], Floats]] = {  # baselines: weight of a node by in-degree and out-degree
     "sample-u": lambda ins, outs: np.ones(len(ins)),
@@ -188,7 +188,7 @@ class AuthorityStatic:
 
     def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
         graph, are_targets = prepared
-        points = [max(1, round(CRAWL * len(graph) * (number + 1) / POINTS)) for number in range(POINTS)]
+        points = [max(1, round(CRAWL_SHARE * len(graph) * (number + 1) / POINTS)) for number in range(POINTS)]
         order = _crawl_order(job["algorithm"], graph, count=points[-1], seed=job["seed"])
         found = list(performances(graph, order, are_targets, points))
         return {
@@ -223,7 +223,7 @@ class AuthorityStatic:
 def _targets_in(world: StudyWorld, size: Size) -> int:
     """The number of targets: that of the scale, but at most one node in a hundred."""
     k: int = size["k"]
-    return max(1, min(k, len(world) // MIN_NODES))
+    return max(1, min(k, len(world) // MIN_NODES_PER_TARGET))
 
 
 def _crawl_order(algorithm: str, graph: LinkGraph, *, count: int, seed: int) -> Any:
@@ -231,7 +231,7 @@ def _crawl_order(algorithm: str, graph: LinkGraph, *, count: int, seed: int) -> 
     if algorithm in SAMPLES:
         return sample_nodes(algorithm, graph.in_degrees(), graph.out_degrees(), count=count, seed=seed)
     strategy: Strategy = CrawlAI(seed=seed) if algorithm == AI else CrawlGAI()
-    source: Any = a_source(graph, seed)
+    source: Any = choose_source(graph, seed)
     steps = crawl(strategy, [source], read=graph.read, judge=_unjudged, pages=count, buffer=len(graph))
     return np.array([step.url for step in steps], np.int64)
 
@@ -239,50 +239,50 @@ def _crawl_order(algorithm: str, graph: LinkGraph, *, count: int, seed: int) -> 
 def sample_nodes(name: str, in_degrees: Ints, out_degrees: Ints, *, count: int, seed: int) -> Ints:
     """`count` nodes of a weighted sample without replacement, in the order drawn; never nodes of weight 0.
 
-    Each node gets an exponential time with rate `weight`; those with the smallest times are the sample.
+    Each node gets an exponential arrival time with rate `weight`; those with the smallest times are the sample.
     """
     weights = SAMPLES[name](in_degrees, out_degrees)
     nodes = np.flatnonzero(weights > 0)
-    alarms = np.random.default_rng(seed).exponential(size=len(nodes)) / weights[nodes]
+    arrival_times = np.random.default_rng(seed).exponential(size=len(nodes)) / weights[nodes]
     if count < len(nodes):
-        first = np.argpartition(alarms, count)[:count]
-        nodes, alarms = nodes[first], alarms[first]
-    return nodes[np.argsort(alarms)]
+        first = np.argpartition(arrival_times, count)[:count]
+        nodes, arrival_times = nodes[first], arrival_times[first]
+    return nodes[np.argsort(arrival_times)]
 
 
 def _unjudged(page: Page) -> float:
     return 0.0
 
 
-def _curves(outcomes: Sequence[JsonValue], what: str) -> Curves:
+def _curves(outcomes: Sequence[JsonValue], measure: str) -> Curves:
     jobs = [ALGORITHMS[number % len(ALGORITHMS)] for number in range(len(outcomes))]
     return {
-        name: np.array([outcome[what] for outcome, job in zip(outcomes, jobs, strict=True) if job == name])
+        name: np.array([outcome[measure] for outcome, job in zip(outcomes, jobs, strict=True) if job == name])
         for name in ALGORITHMS
     }
 
 
 def _start_faster(crawls: Curves) -> Claim:
     early = {name: curves[:, FIRST_FIFTH].mean(axis=1) for name, curves in crawls.items()}
-    tests = {name: paired_t(early[name].tolist(), early[BY_IN].tolist()) for name in (GAI, AI)}
-    short = [f"{name} is not above {BY_IN}" for name, test in tests.items() if not test.difference > 0]
+    tests = {name: paired_t(early[name].tolist(), early[SAMPLE_I].tolist()) for name in (GAI, AI)}
+    failures = [f"{name} is not above {SAMPLE_I}" for name, test in tests.items() if not test.difference > 0]
     return Claim(
         id="authority-static.crawlers-start-faster",
         kind="paper",
-        text=f"Over the first fifth of the crawl, {GAI} and {AI} have both found more of the targets than {BY_IN},"
+        text=f"Over the first fifth of the crawl, {GAI} and {AI} have both found more of the targets than {SAMPLE_I},"
         " which knows every in-degree",
         paper="Crawl-GAI and Crawl-AI find high-indegree nodes even faster than Sample-I, at least at the beginning",
         measured="; ".join(f"{name} {summary(early[name].tolist()):.3f}" for name in ALGORITHMS),
         p=finite_or_none(max(test.p for test in tests.values())),
-        holds=not short,
-        reason=_why_not_faster(short, crawls) if short else "",
+        holds=not failures,
+        reason=_why_not_faster(failures, crawls) if failures else "",
     )
 
 
-def _why_not_faster(short: Sequence[str], crawls: Curves) -> str:
-    begun = ", ".join(f"{name} has {crawls[name][:, 0].mean():.1%} of them" for name in (GAI, AI, BY_IN))
+def _why_not_faster(failures: Sequence[str], crawls: Curves) -> str:
+    begun = ", ".join(f"{name} has {crawls[name][:, 0].mean():.1%} of them" for name in (GAI, AI, SAMPLE_I))
     return (
-        f"{'; '.join(short)}: from one page a crawl sees what lies near it, and here that holds few of the targets"
+        f"{'; '.join(failures)}: from one page a crawl sees what lies near it, and here that holds few of the targets"
         f" (after a sixtieth of the crawl {begun})"
     )
 
@@ -310,14 +310,14 @@ def _why_not_worst(means: Mapping[str, float], crawls: Curves, ranks: Curves, li
     lowest = min(means, key=lambda name: means[name])
     missed = {name: _missed_share(crawls, ranks, name) for name in PUBLISHED}
     worst = max(missed, key=lambda name: missed[name])
-    has = crawls[lowest][:, MIDDLE].mean()
+    found_share = crawls[lowest][:, MIDDLE].mean()
     return (
-        f"{lowest} is lowest, which has found {has:.0%} of the targets by then; of those found over the first fifth,"
-        f" the rankings miss {', '.join(f'{name} {missed[name]:.0%}' for name in PUBLISHED)}: {worst}'s is the worst"
-        " judge of what it has, the others have less to judge. The share of well linked pages among the linkers of an"
-        f" authority is {linkers.share:.0%} ± {linkers.spread:.3f}, where chance alone would make it"
-        f" ± {linkers.by_chance:.3f}: the more alike these are, the better does a ranking by the links of well linked"
-        " pages do"
+        f"{lowest} is lowest, which has found {found_share:.0%} of the targets by then; of those found over the"
+        f" first fifth, the rankings miss {', '.join(f'{name} {missed[name]:.0%}' for name in PUBLISHED)}:"
+        f" {worst}'s is the worst judge of what it has, the others have less to judge. The share of well linked"
+        f" pages among the linkers of an authority is {linkers.share:.0%} ± {linkers.spread:.3f}, where chance alone"
+        f" would make it ± {linkers.by_chance:.3f}: the more alike these are, the better does a ranking by the links"
+        " of well linked pages do"
     )
 
 
@@ -349,13 +349,13 @@ def _in_order(values: Mapping[str, float]) -> str:
 
 def _means(crawls: Curves, ranks: Curves) -> list[Row]:
     rows: list[Row] = []
-    for what, curves in (("crawl", crawls), ("rank", ranks)):
-        for when, part in _table_parts().items():
+    for measure, curves in (("crawl", crawls), ("rank", ranks)):
+        for label, span in _table_spans().items():
             for name in ALGORITHMS:
-                found = summary(curves[name][:, part].mean(axis=1).tolist())
+                found = summary(curves[name][:, span].mean(axis=1).tolist())
                 rows.append(
                     {
-                        "measure": f"{what} performance {when}",
+                        "measure": f"{measure} performance {label}",
                         "strategy": name,
                         "mean": found.mean,
                         "standard_error": finite_or_none(found.standard_error),
@@ -364,10 +364,10 @@ def _means(crawls: Curves, ranks: Curves) -> list[Row]:
     return rows
 
 
-def _table_parts() -> Mapping[str, slice]:
+def _table_spans() -> Mapping[str, slice]:
     """The parts of the curves in the table of means."""
-    ends = {f"at {length:.0%} of the nodes": round(length / CRAWL * POINTS) - 1 for length in LENGTHS}
-    return {"over the first fifth": FIRST_FIFTH, **{when: slice(end, end + 1) for when, end in ends.items()}}
+    ends = {f"at {length:.0%} of the nodes": round(length / CRAWL_SHARE * POINTS) - 1 for length in LENGTHS}
+    return {"over the first fifth": FIRST_FIFTH, **{label: slice(end, end + 1) for label, end in ends.items()}}
 
 
 def _rows(nodes: Sequence[int], crawls: Curves, ranks: Curves) -> list[Row]:

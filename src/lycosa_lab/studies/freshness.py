@@ -63,7 +63,7 @@ class FreshnessStudy:
             ChangingPages.of(each, days=size["days"]) for each in self._worlds(require_synthetic(world), size, seed)
         ]
         for pages in page_sets:
-            pages.next_change(np.arange(1), 0.0)  # computes the calendar before workers fork
+            pages.next_change(np.arange(1), 0.0)  # computes all change times before workers fork
         return page_sets, size["measured_from"]
 
     def _worlds(self, world: SyntheticWorld, size: Size, seed: int) -> Iterator[SyntheticWorld]:
@@ -78,20 +78,20 @@ class FreshnessStudy:
         page_sets, measured_from = prepared
         pages = page_sets[job["repeat"] % len(page_sets)]
         budget = max(1, round(job["budget"] * len(pages)))
-        authority = float(np.quantile(pages.world.plan.in_links, AUTHORITIES))
-        kept = simulate_refresh(
+        authority_in_links = float(np.quantile(pages.world.plan.in_links, AUTHORITIES))
+        measured = simulate_refresh(
             pages,
             policy_for(job["policy"], seed=job["seed"] * 1_000 + job["repeat"]),
             budget=budget,
             rates=job["rates"],
             measured_from=measured_from,
-            authority=authority if job["budget"] == self.main_budget else None,
+            authority_in_links=authority_in_links if job["budget"] == self.main_budget else None,
         )
         best = optimal_freshness(pages.importance, pages.rates, budget)
         world_seed = pages.world.options.seed
         return {
             **job,
-            **kept,
+            **measured,
             "world_seed": world_seed,
             "pages": len(pages),
             "looks_a_day": budget,
@@ -100,9 +100,9 @@ class FreshnessStudy:
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         rows = _rows(outcomes)
-        main = [row for row in rows if row["budget"] == self.main_budget]
+        main_rows = [row for row in rows if row["budget"] == self.main_budget]
         return Findings(
-            claims=[_near_optimal(rows, self.main_budget), _policies(main)],
+            claims=[_near_optimal(rows, self.main_budget), _policies(main_rows)],
             tables={"policies": rows, "days": _day_rows(outcomes, self.main_budget)},
             figures={
                 "over-time": _over_time(outcomes, self.main_budget, size["measured_from"]),
@@ -145,13 +145,13 @@ def _rows(outcomes: Sequence[JsonValue]) -> list[Row]:
     return rows
 
 
-def _mean_of(same: Sequence[JsonValue], what: str) -> float | None:
-    known = [each[what] for each in same if each[what] is not None]
+def _mean_of(same: Sequence[JsonValue], column: str) -> float | None:
+    known = [each[column] for each in same if each[column] is not None]
     return rounded(sum(known) / len(known)) if known else None
 
 
-def _per_1000(same: Sequence[JsonValue], what: str, looks: int) -> float | None:
-    return None if same[0][what] is None else rounded(1_000 * sum(each[what] for each in same) / looks)
+def _per_1000(same: Sequence[JsonValue], column: str, looks: int) -> float | None:
+    return None if same[0][column] is None else rounded(1_000 * sum(each[column] for each in same) / looks)
 
 
 def _day_rows(outcomes: Sequence[JsonValue], budget: float) -> list[Row]:
@@ -170,11 +170,11 @@ def _near_optimal(rows: Sequence[Row], main_budget: float) -> Claim:
         {row["budget"]: row["share_of_optimum"] for row in own if row["rates"] == rates} for rates in (KNOWN, ESTIMATED)
     )
     errors = {(row["budget"], row["rates"]): row["share_of_optimum_error"] for row in own}
-    short = [
+    failures = [
         f"with known rates {known[budget]:.3f} at {budget:.0%}" for budget in known if known[budget] < NEARLY_OPTIMAL
     ]
     if estimated[main_budget] < NEARLY_OPTIMAL:
-        short.append(f"with its own estimates {estimated[main_budget]:.3f} at {main_budget:.0%}")
+        failures.append(f"with its own estimates {estimated[main_budget]:.3f} at {main_budget:.0%}")
     return Claim(
         id="freshness.crawl-value-near-optimal",
         kind="beyond",
@@ -183,8 +183,8 @@ def _near_optimal(rows: Sequence[Row], main_budget: float) -> Claim:
         " pages a day, and with known rates at every budget",
         paper=None,
         measured=f"estimated {_shares_line(estimated, ESTIMATED, errors)}; known {_shares_line(known, KNOWN, errors)}",
-        holds=not short,
-        reason="; ".join(short),
+        holds=not failures,
+        reason="; ".join(failures),
     )
 
 
@@ -196,8 +196,8 @@ def _with_error(value: float, error: float | None) -> str:
     return f"{value:.3f}" if error is None else f"{value:.3f} ± {error:.1g}"
 
 
-def _policies(main: Sequence[Row]) -> Claim:
-    best_first = sorted(main, key=lambda row: -row["weighted_freshness"])
+def _policies(main_rows: Sequence[Row]) -> Claim:
+    best_first = sorted(main_rows, key=lambda row: -row["weighted_freshness"])
     return Claim(
         id="freshness.policies",
         kind="beyond",
@@ -209,7 +209,7 @@ def _policies(main: Sequence[Row]) -> Claim:
             f" ({row['freshness']:.3f}), {row['new_authorities_per_1000_looks']:.2f}"
             for row in best_first
         )
-        + f"; optimum {main[0]['optimum']:.3f}",
+        + f"; optimum {main_rows[0]['optimum']:.3f}",
         holds=None,
     )
 
@@ -238,13 +238,13 @@ def _smoothed(curve: Sequence[float], window: int = 10) -> list[tuple[float, flo
 
 
 def _by_budget(rows: Sequence[Row]) -> Figure:
-    named: dict[str, list[tuple[float, float]]] = {}
+    points_by_name: dict[str, list[tuple[float, float]]] = {}
     errors: dict[str, list[float]] = {}
     for row in rows:
         if row["policy"] in WITHOUT_LINKS:
-            named.setdefault(_name(row), []).append((100 * row["budget"], row["share_of_optimum"]))
+            points_by_name.setdefault(_name(row), []).append((100 * row["budget"], row["share_of_optimum"]))
             errors.setdefault(_name(row), []).append(row["share_of_optimum_error"] or 0.0)
-    series = [Series(name, points, errors[name]) for name, points in named.items()]
+    series = [Series(name, points, errors[name]) for name, points in points_by_name.items()]
     title = "Weighted freshness by budget, as a share of the optimum"
     return Figure(
         title,

@@ -52,7 +52,7 @@ class InlinksBenchmark:
         return {"pages": size["world_pages"], "topics": size["topics"]}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
-        topics = examples_of(world, topics=size["topics"], each=size["examples"], seed=seed)
+        topics = examples_of(world, topics=size["topics"], per_class=size["examples"], seed=seed)
         main = [{"topic": number} for number in range(len(topics))]
         if not isinstance(world, SyntheticWorld):
             return main  # noise cannot be added to a given web

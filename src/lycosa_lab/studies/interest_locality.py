@@ -14,7 +14,7 @@ import numpy as np
 from lycosa.pictures import Series, line_chart
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import JsonValue
-from lycosa_lab.results import Claim, Figure, Findings, Kind, Row
+from lycosa_lab.results import Claim, ClaimKind, Figure, Findings, Row
 from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, page_trend, summary
 from lycosa_lab.study import Size
 from lycosa_lab.worlds import StudyWorld
@@ -41,8 +41,8 @@ def return_probability(served: tuple[Ints, Ints], past: int) -> tuple[Ints, Floa
     size = int(consumers.max()) + 1 if len(consumers) else 0
     known = np.bincount(consumers[counts >= past], minlength=size)
     again = np.bincount(consumers[counts > past], minlength=size)
-    have = np.flatnonzero(known)
-    return have, again[have] / known[have]
+    with_providers = np.flatnonzero(known)
+    return with_providers, again[with_providers] / known[with_providers]
 
 
 def permute_providers(trace: Trace, groups: Ints, rng: Generator) -> Trace:
@@ -58,10 +58,10 @@ def permuted_returns(trace: Trace, groups: Ints, past: Sequence[int], *, seed: i
     means = np.full((SHUFFLES, len(past)), np.nan)
     for row in means:
         served = times_served(permute_providers(trace, groups, rng))
-        for place, many in enumerate(past):
-            shares = return_probability(served, many)[1]
+        for index, count in enumerate(past):
+            shares = return_probability(served, count)[1]
             if len(shares):
-                row[place] = shares.mean()
+                row[index] = shares.mean()
     return means
 
 
@@ -74,11 +74,11 @@ def rows_by_consumer(trace: Trace, *, minimum: int) -> list[Ints]:
 
 def hits_of_provider(providers: Sequence[int], size: int | None) -> int:
     """The number of hits of the provider in an LRU list of that size (None: unlimited)."""
-    kept: OrderedDict[int, None] = OrderedDict()
+    recent: OrderedDict[int, None] = OrderedDict()
     hits = 0
     for provider in providers:
-        hits += provider in kept
-        _use(kept, provider, size)
+        hits += provider in recent
+        _touch(recent, provider, size)
     return hits
 
 
@@ -87,13 +87,13 @@ def hits_of_holders(providers: Sequence[int], items: Sequence[int], libraries: R
 
     `libraries` are the items of each peer.
     """
-    kept: OrderedDict[int, None] = OrderedDict()
+    recent: OrderedDict[int, None] = OrderedDict()
     hits = 0
-    has = _holders_among(providers, items, libraries)
+    holders = _holders_among(providers, items, libraries)
     for provider, item in zip(providers, items, strict=True):
-        known = next((one for one in reversed(kept) if one in has[item]), None) if item in has else None
-        hits += known is not None
-        _use(kept, provider if known is None else known, size)
+        holder = next((one for one in reversed(recent) if one in holders[item]), None) if item in holders else None
+        hits += holder is not None
+        _touch(recent, provider if holder is None else holder, size)
     return hits
 
 
@@ -103,26 +103,26 @@ def _holders_among(providers: Sequence[int], items: Sequence[int], libraries: Ra
     rows = [libraries.row(int(provider)) for provider in known]
     owned, owners = np.concatenate(rows), np.repeat(known, [len(row) for row in rows])
     are_wanted = np.isin(owned, items)
-    has: dict[int, set[int]] = {}
+    holders: dict[int, set[int]] = {}
     for item, owner in zip(owned[are_wanted].tolist(), owners[are_wanted].tolist(), strict=True):
-        has.setdefault(item, set()).add(owner)
-    return has
+        holders.setdefault(item, set()).add(owner)
+    return holders
 
 
-def _use(kept: OrderedDict[int, None], provider: int, size: int | None) -> None:
-    kept[provider] = None
-    kept.move_to_end(provider)
-    if size is not None and len(kept) > size:
-        kept.popitem(last=False)
+def _touch(recent: OrderedDict[int, None], provider: int, size: int | None) -> None:
+    recent[provider] = None
+    recent.move_to_end(provider)
+    if size is not None and len(recent) > size:
+        recent.popitem(last=False)
 
 
-PAST = (1, 2, 3, 5, 10)  # downloads
-LISTS = (2, 5, 10, 20, None)  # sizes; None: unlimited
-ACTIVE = 10  # least number of queries of people whose lists are evaluated
+PAST_COUNTS = (1, 2, 3, 5, 10)  # N: earlier downloads from the same provider
+LIST_SIZES = (2, 5, 10, 20, None)  # None: unlimited
+MIN_QUERIES = 10  # of people whose lists are evaluated
 MIN_CONSUMERS = 20  # for a curve
 SUFFICIENT_SHARE = 0.8  # of what an unlimited list gives
 POINTS = 100  # of a curve
-CHOSEN = 10  # the size of a buddy list
+BUDDY_LIST_SIZE = 10  # for which the claim is made
 # From the text of the paper: percentage of people with less, and the value there
 PAPER_RETURNS = {1: (70.0, 0.5), 2: (50.0, 0.5), 10: (35.0, 1.0)}
 PAPER_LIST = {2: ((50.0, 0.3), (90.0, 0.8))}
@@ -142,27 +142,27 @@ class InterestLocality:
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
         trace_of(world)
-        return [{"list": size} for size in LISTS]
+        return [{"list": size} for size in LIST_SIZES]
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[Trace, list[Any], RaggedArray | None]:
         trace = trace_of(world)
         libraries = world.sharing.libraries if isinstance(world, PeerNetwork) else None
-        return trace, rows_by_consumer(trace, minimum=ACTIVE), libraries
+        return trace, rows_by_consumer(trace, minimum=MIN_QUERIES), libraries
 
     def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
         trace, active, libraries = prepared
-        rates, having = [], []
+        rates, holder_rates = [], []
         for rows in active:
             providers = trace.providers[rows].tolist()
             rates.append(hits_of_provider(providers, job["list"]) / len(rows))
             if libraries is not None:
                 items = trace.items[rows].tolist()
-                having.append(hits_of_holders(providers, items, libraries, job["list"]) / len(rows))
+                holder_rates.append(hits_of_holders(providers, items, libraries, job["list"]) / len(rows))
         return {
             "list": job["list"],
             "consumers": len(rates),
             "hit_rate": _mean(rates),
-            "hit_rate_if_asked": _mean(having) if having else None,
+            "hit_rate_if_asked": _mean(holder_rates) if holder_rates else None,
             "median": _mean([float(np.median(rates))]) if rates else None,
             "best_tenth": _mean([float(np.quantile(rates, 0.9))]) if rates else None,
             "curve": _sorted_curve(np.array(rates)),
@@ -171,15 +171,15 @@ class InterestLocality:
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         trace = trace_of(world)
         served = times_served(trace)
-        returns = [(past, *return_probability(served, past)) for past in PAST]
+        returns = [(past, *return_probability(served, past)) for past in PAST_COUNTS]
         curves = {past: shares for past, _, shares in returns if len(shares) >= MIN_CONSUMERS}
         by_chance = permuted_returns(trace, _groups(world, trace), list(curves), seed=seed)
         lists = [{key: value for key, value in outcome.items() if key != "curve"} for outcome in outcomes]
-        kind: Kind = "calibration" if isinstance(world, FileSharing) else "paper"
+        kind: ClaimKind = "calibration" if isinstance(world, FileSharing) else "paper"
         return_rows = _return_rows(curves, by_chance)
         return Findings(
             claims=[_repeats(return_rows, _trend(returns), kind), _suffices(lists, _is_drawn(world), kind)],
-            tables={"returns": return_rows, "lists": lists, "trace": _facts(trace)},
+            tables={"returns": return_rows, "lists": lists, "trace": _trace_rows(trace)},
             figures={
                 "activity": _ranked_figure("Activity (figure 5.1)", "downloads", np.bincount(trace.consumers)),
                 "interaction": _ranked_figure("Interaction (figure 5.2)", "people served by", np.bincount(served[0])),
@@ -221,8 +221,8 @@ def _sorted_curve(values: Any) -> list[list[float]]:
     """The quantiles of some values, as [share, value]."""
     if not len(values):
         return []
-    places = np.linspace(0.0, 1.0, POINTS + 1)
-    return [[round(float(x), 4), round(float(y), 5)] for x, y in zip(places, np.quantile(values, places), strict=True)]
+    levels = np.linspace(0.0, 1.0, POINTS + 1)
+    return [[round(float(x), 4), round(float(y), 5)] for x, y in zip(levels, np.quantile(values, levels), strict=True)]
 
 
 def _return_rows(curves: Mapping[int, Any], by_chance: Floats) -> list[Row]:
@@ -231,12 +231,12 @@ def _return_rows(curves: Mapping[int, Any], by_chance: Floats) -> list[Row]:
             "past": past,
             "consumers": len(shares),
             "mean": round(float(shares.mean()), 6),
-            "by_chance": round(summary(dealt.tolist()).mean, 6) if (dealt == dealt).any() else None,
-            "p": (1 + int((dealt >= shares.mean()).sum())) / (1 + len(dealt)),
+            "by_chance": round(summary(permuted.tolist()).mean, 6) if (permuted == permuted).any() else None,
+            "p": (1 + int((permuted >= shares.mean()).sum())) / (1 + len(permuted)),
             "above_half": round(float((shares > 0.5).mean()), 6),
             "certain": round(float((shares == 1.0).mean()), 6),
         }
-        for (past, shares), dealt in zip(curves.items(), by_chance.T, strict=True)
+        for (past, shares), permuted in zip(curves.items(), by_chance.T, strict=True)
     ]
 
 
@@ -245,21 +245,23 @@ def _trend(returns: Sequence[tuple[int, Any, Any]]) -> float:
     usable = [(people, shares) for _, people, shares in returns if len(shares) >= MIN_CONSUMERS]
     if len(usable) < 3:
         return math.nan
-    everywhere = usable[0][0]
+    common_people = usable[0][0]
     for people, _ in usable[1:]:
-        everywhere = np.intersect1d(everywhere, people)
-    return page_trend([shares[np.searchsorted(people, everywhere)].tolist() for people, shares in usable])
+        common_people = np.intersect1d(common_people, people)
+    return page_trend([shares[np.searchsorted(people, common_people)].tolist() for people, shares in usable])
 
 
-def _repeats(rows: Sequence[Row], p: float, kind: Kind) -> Claim:
+def _repeats(rows: Sequence[Row], p: float, kind: ClaimKind) -> Claim:
     means = [float(row["mean"]) for row in rows]
-    short = []
+    failures = []
     if not (len(means) > 1 and all(after > before for before, after in pairwise(means))):
-        short.append("the mean does not rise from each N to the next" if len(means) > 1 else "the trace is too short")
+        failures.append(
+            "the mean does not rise from each N to the next" if len(means) > 1 else "the trace is too short"
+        )
     if not p < SIGNIFICANT:
-        short.append("too few for a trend" if math.isnan(p) else f"no sure trend over people (p = {p:.2g})")
+        failures.append("too few for a trend" if math.isnan(p) else f"no sure trend over people (p = {p:.2g})")
     if rows and not rows[0]["p"] < SIGNIFICANT:
-        short.append(f"P(j,{rows[0]['past']}) is not surely above chance (p = {rows[0]['p']:.2g})")
+        failures.append(f"P(j,{rows[0]['past']}) is not surely above chance (p = {rows[0]['p']:.2g})")
     return Claim(
         id="interest-locality.repeats",
         kind=kind,
@@ -275,8 +277,8 @@ def _repeats(rows: Sequence[Row], p: float, kind: Kind) -> Claim:
         )
         or "nobody was served often enough",
         p=finite_or_none(max([p, *(float(row["p"]) for row in rows[:1])])),
-        holds=not short,
-        reason="; ".join(short),
+        holds=not failures,
+        reason="; ".join(failures),
     )
 
 
@@ -284,27 +286,28 @@ def _by_chance(row: Row) -> str:
     return "" if row["by_chance"] is None else f" ({row['by_chance']:.3f} dealt anew)"
 
 
-def _suffices(rows: Sequence[Row], is_drawn: bool, kind: Kind) -> Claim:
-    what = "hit_rate_if_asked" if is_drawn else "hit_rate"
-    rates = {row["list"]: row[what] for row in rows}
-    best, chosen = rates[None], rates[CHOSEN]
+def _suffices(rows: Sequence[Row], is_drawn: bool, kind: ClaimKind) -> Claim:
+    column = "hit_rate_if_asked" if is_drawn else "hit_rate"
+    rates = {row["list"]: row[column] for row in rows}
+    best, chosen = rates[None], rates[BUDDY_LIST_SIZE]
     share = chosen / best if best else math.nan
     measured = ", ".join(f"{size or '∞'}: {rate:.3f}" for size, rate in rates.items()) if best else "no hits"
-    enough = bool(best) and bool(share >= SUFFICIENT_SHARE)
-    meant = "hits are whatever one on the list has, since who served whom is not known" if is_drawn else ""
+    suffices = bool(best) and bool(share >= SUFFICIENT_SHARE)
+    note = "hits are whatever one on the list has, since who served whom is not known" if is_drawn else ""
     return Claim(
         id="interest-locality.small-list-suffices",
         kind=kind,
-        text=f"A list of the {CHOSEN} last used gives at least {SUFFICIENT_SHARE:.0%} of the hits of an unlimited one,"
-        f" for people who ask {ACTIVE} times or more",
+        text=f"A list of the {BUDDY_LIST_SIZE} last used gives at least {SUFFICIENT_SHARE:.0%} of the hits of an"
+        f" unlimited one, for people who ask {MIN_QUERIES} times or more",
         paper="20 very close to unlimited; 2: median over .3, above .8 for the best tenth",
-        measured=f"mean hit rate {measured}; {CHOSEN} has {share:.0%} of unlimited{f' ({meant})' if meant else ''}",
-        holds=enough,
-        reason="" if enough else f"{share:.0%} are less than {SUFFICIENT_SHARE:.0%}" if best else "there are no hits",
+        measured=f"mean hit rate {measured}; {BUDDY_LIST_SIZE} has {share:.0%} of unlimited"
+        f"{f' ({note})' if note else ''}",
+        holds=suffices,
+        reason="" if suffices else f"{share:.0%} are less than {SUFFICIENT_SHARE:.0%}" if best else "there are no hits",
     )
 
 
-def _facts(trace: Trace) -> list[Row]:
+def _trace_rows(trace: Trace) -> list[Row]:
     """The published figures of the Kazaa trace, and those of this trace."""
     asked = np.bincount(trace.consumers)
     asked = asked[asked > 0]
@@ -325,14 +328,14 @@ def _facts(trace: Trace) -> list[Row]:
     return [{"figure": figure, "measured": value, "paper": paper} for figure, (value, paper) in measured.items()]
 
 
-def _ranked_figure(title: str, what: str, counts: Any) -> Figure:
+def _ranked_figure(title: str, label: str, counts: Any) -> Figure:
     counts = np.sort(counts[counts > 0])[::-1]
-    places = np.unique(np.linspace(0, max(0, len(counts) - 1), 4 * POINTS).round().astype(np.int64))
-    points = [(100.0 * place / len(counts), math.log10(counts[place])) for place in places] if len(counts) else []
+    ranks = np.unique(np.linspace(0, max(0, len(counts) - 1), 4 * POINTS).round().astype(np.int64))
+    points = [(100.0 * rank / len(counts), math.log10(counts[rank])) for rank in ranks] if len(counts) else []
     return Figure(
         title,
         "People from the most to the least active, in percent of them; the scale upward is logarithmic.",
-        line_chart([Series(what, points)], title=title, x_title="people, %", y_title=f"{what}, log10"),
+        line_chart([Series(label, points)], title=title, x_title="people, %", y_title=f"{label}, log10"),
     )
 
 
@@ -358,7 +361,7 @@ def _lists_figure(outcomes: Sequence[JsonValue]) -> Figure:
     series += [Series(f"{size}: paper, at least", list(points)) for size, points in PAPER_LIST.items()]
     return Figure(
         title,
-        f"People who asked {ACTIVE} times or more, in order: how often who served them was on their list of those last"
-        " used; and what the paper says its curve is above.",
+        f"People who asked {MIN_QUERIES} times or more, in order: how often who served them was on their list of those"
+        " last used; and what the paper says its curve is above.",
         line_chart(series, title=title, x_title="people, %", y_title="hit rate", y_range=(0.0, 1.0)),
     )

@@ -52,17 +52,21 @@ UNKNOWN_RATE = 0.02  # changes per day, assumed until some page was fetched twic
 _NO_WORDS = FoldedWords(b"", stem="porter")
 
 
-class Days:
-    """The states of a world on each day, computed once. Pages are identified by their numbers."""
+class DailyWorlds:
+    """The states of a world on each day, computed once. Pages are identified by their numbers.
+
+    worlds: the world on each day, from day 0, the start, on.
+    last: the last day.
+    """
 
     def __init__(self, world: SyntheticWorld, days: int):
         self.last = days
-        self.on = [world.at(float(day)) for day in range(days + 1)]
+        self.worlds = [world.at(float(day)) for day in range(days + 1)]
         self._changes: dict[int, list[float]] = {}
 
     @property
     def end(self) -> SyntheticWorld:
-        return self.on[-1]
+        return self.worlds[-1]
 
     @cached_property
     def standing(self) -> Floats:
@@ -72,23 +76,24 @@ class Days:
         return weights
 
     @cached_property
-    def _there(self) -> list[Bools]:
+    def _exists(self) -> list[Bools]:
         """Which pages exist on each day."""
         days = []
-        for world in self.on:
-            there = np.zeros(len(self.end.plan), dtype=np.bool_)
-            there[world.numbers()] = True
-            days.append(there)
+        for world in self.worlds:
+            exists = np.zeros(len(self.end.plan), dtype=np.bool_)
+            exists[world.numbers()] = True
+            days.append(exists)
         return days
 
-    def there(self, day: int) -> Bools:
-        return self._there[day]
+    def exists(self, day: int) -> Bools:
+        """Which pages exist on a day."""
+        return self._exists[day]
 
     def relevance(self, topic: str) -> Floats:
         """The relevance of every page to a topic."""
-        kin = topic.partition("/")[0]
+        top = topic.partition("/")[0]
         by_topic = [
-            ON_TOPIC if name == topic else NEAR_TOPIC if name.partition("/")[0] == kin else OFF_TOPIC
+            ON_TOPIC if name == topic else NEAR_TOPIC if name.partition("/")[0] == top else OFF_TOPIC
             for name in self.end.topics
         ]
         return np.array(by_topic)[self.end.plan.topic]
@@ -102,16 +107,16 @@ class Days:
         return changes[place] if place < len(changes) else np.inf
 
 
-class HeldPages:
-    """The stored pages, their histories, and the frontier."""
+class SimulatedCollection:
+    """A collection in a simulated crawl: the stored pages, their histories, and the frontier."""
 
-    def __init__(self, days: Days, topic: str, strategy: Strategy):
+    def __init__(self, days: DailyWorlds, topic: str, strategy: Strategy):
         self._days, self.relevance = days, days.relevance(topic)
         self._importance = self.relevance * days.standing
         self._frontier = SequentialFrontier()
         self._loop = Loop(strategy, self._frontier)
-        self.stale_from: dict[int, float] = {}  # of the pages held
-        self._links: dict[int, frozenset[Url]] = {}  # of the version held
+        self.stale_from: dict[int, float] = {}  # of each stored page, the day from which its copy is outdated
+        self._links: dict[int, frozenset[Url]] = {}  # of the stored versions
         self._observations: list[Observation] = []
 
     def start(self, seeds: Sequence[int]) -> None:
@@ -135,18 +140,18 @@ class HeldPages:
         return len(rows)
 
     def _fetch(self, candidate: Candidate, day: int) -> None:
-        is_there = self._days.there(day)[cast("int", candidate.url)]
-        fetch = Fetch(candidate.url, Outcome.OK if is_there else Outcome.GONE, float(day))
+        does_exist = self._days.exists(day)[cast("int", candidate.url)]
+        fetch = Fetch(candidate.url, Outcome.OK if does_exist else Outcome.GONE, float(day))
         self._loop.step(candidate, fetch, self._assess)
 
     def _assess(self, candidate: Candidate, fetch: Fetch) -> Visit:
         """Stores the page as it is on the day, or drops it if it no longer exists."""
         url, number, day = candidate.url, cast("int", candidate.url), int(fetch.at)
-        is_again = candidate.lane == REFRESH
+        is_refetch = candidate.lane == REFRESH
         if fetch.outcome is Outcome.GONE:
             self.stale_from.pop(number, None)
-            return Visit(candidate, fetch, change=Change.VANISHED if is_again else None)
-        targets = cast("list[Url]", self._days.on[day].links_of(number)[0].tolist())
+            return Visit(candidate, fetch, change=Change.VANISHED if is_refetch else None)
+        targets = cast("list[Url]", self._days.worlds[day].links_of(number).targets.tolist())
         visit = Visit(
             candidate,
             fetch,
@@ -155,7 +160,7 @@ class HeldPages:
             standing=float(self._days.standing[number]),
         )
         has_changed = self.stale_from.get(number, np.inf) <= day
-        if is_again:
+        if is_refetch:
             before = self._links[number]
             new_links = tuple(dict.fromkeys(target for target in targets if target not in before))
             change = Change.CHANGED if has_changed or new_links else Change.UNCHANGED
@@ -166,8 +171,8 @@ class HeldPages:
         return visit
 
 
-def share_budget(
-    days: Days,
+def simulate_budget_split(
+    days: DailyWorlds,
     topic: str,
     seeds: Sequence[int],
     *,
@@ -185,43 +190,43 @@ def share_budget(
     to fetch, the other gets its requests.
     """
     rng = np.random.default_rng(seed)
-    holdings = HeldPages(days, topic, strategy)
-    holdings.start(seeds)
-    while len(holdings.stale_from) < start_pages and holdings.expand(0):
+    collection = SimulatedCollection(days, topic, strategy)
+    collection.start(seeds)
+    while len(collection.stale_from) < start_pages and collection.expand(0):
         pass
     measured = []
     for day in range(1, days.last + 1):
-        again = requests - int(rng.binomial(requests, expand))
-        spent = holdings.refresh(policy, day, again)
-        while spent < requests and holdings.expand(day):
+        refetches = requests - int(rng.binomial(requests, expand))
+        spent = collection.refresh(policy, day, refetches)
+        while spent < requests and collection.expand(day):
             spent += 1
         if spent < requests:
-            holdings.refresh(policy, day, requests - spent)
+            collection.refresh(policy, day, requests - spent)
         if day >= measured_from:
-            measured.append(_fresh(holdings, days, day))
+            measured.append(_fresh(collection, days, day))
     held, fresh, value = (float(column) for column in np.mean(np.array(measured), axis=0))
-    return {"held": held, "fresh": fresh, "worth": value, **_authorities(holdings, days)}
+    return {"held": held, "fresh": fresh, "worth": value, **_authorities(collection, days)}
 
 
-def _fresh(holdings: HeldPages, days: Days, day: int) -> tuple[int, int, float]:
+def _fresh(collection: SimulatedCollection, days: DailyWorlds, day: int) -> tuple[int, int, float]:
     """The number of stored relevant pages that exist, of fresh ones among them, and the total standing of these."""
-    numbers = np.array(list(holdings.stale_from), dtype=np.int64)
-    stale_from = np.array(list(holdings.stale_from.values()))
-    good = (holdings.relevance[numbers] >= RELEVANT) & days.there(day)[numbers]
+    numbers = np.array(list(collection.stale_from), dtype=np.int64)
+    stale_from = np.array(list(collection.stale_from.values()))
+    good = (collection.relevance[numbers] >= RELEVANT) & days.exists(day)[numbers]
     fresh = good & (stale_from > day)
     return int(good.sum()), int(fresh.sum()), float(days.standing[numbers[fresh]].sum())
 
 
-def _authorities(holdings: HeldPages, days: Days) -> dict[str, JsonValue]:
+def _authorities(collection: SimulatedCollection, days: DailyWorlds) -> dict[str, JsonValue]:
     """The share of the topic's authorities that are stored at the end, and of those born since the start."""
-    in_links, on_topic = days.end.plan.in_links, (holdings.relevance >= RELEVANT) & days.there(days.last)
-    leading = on_topic & (in_links >= np.quantile(in_links[on_topic], AUTHORITIES))
-    held = np.zeros(len(leading), dtype=np.bool_)
-    held[list(holdings.stale_from)] = True
-    born = np.arange(len(leading)) >= len(days.on[0].plan)
+    in_links, on_topic = days.end.plan.in_links, (collection.relevance >= RELEVANT) & days.exists(days.last)
+    are_authorities = on_topic & (in_links >= np.quantile(in_links[on_topic], AUTHORITIES))
+    held = np.zeros(len(are_authorities), dtype=np.bool_)
+    held[list(collection.stale_from)] = True
+    is_new = np.arange(len(are_authorities)) >= len(days.worlds[0].plan)
     return {
-        "authorities": float(held[leading].mean()),
-        "new_authorities": float(held[leading & born].mean()) if (leading & born).any() else None,
+        "authorities": float(held[are_authorities].mean()),
+        "new_authorities": float(held[are_authorities & is_new].mean()) if (are_authorities & is_new).any() else None,
     }
 
 
@@ -263,14 +268,14 @@ class OneBudget:
             for expand in size["expand"]
         ]
 
-    def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[Days, Size]:
-        return Days(require_synthetic(world), size["days"]), size
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[DailyWorlds, Size]:
+        return DailyWorlds(require_synthetic(world), size["days"]), size
 
     def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
         days, size = prepared
         (topic,) = (each for each in topics_of(world, size["topics"]) if each.name == job["topic"])
-        numbers = [days.on[0].number(url) for url in topic.seeds]
-        shared = share_budget(
+        numbers = [days.worlds[0].number(url) for url in topic.seeds]
+        shared = simulate_budget_split(
             days,
             topic.name,
             [number for number in numbers if number is not None],

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 from lycosa.pictures import Series, line_chart
 from lycosa.relevance import train
@@ -23,8 +23,11 @@ from lycosa_lab.worlds.synthetic import SyntheticWorld
 TARGETS = (1.0, 0.9, 0.7, 0.5, 0.3, 0.0)
 TOLERANCE = 0.05  # by which mean relevance may miss a reachable target
 RELEVANCE, STATUS = "share of pages on the topic", "mean ln(1 + in-links)"  # both by the truth of the world
-JUDGED, LATELY = "mean relevance", f"mean relevance of the last {WINDOW} pages"  # both as the crawler judges
-MEASURES = (RELEVANCE, STATUS, JUDGED, LATELY)
+JUDGED_RELEVANCE, RECENT_RELEVANCE = (
+    "mean relevance",
+    f"mean relevance of the last {WINDOW} pages",
+)  # both as the crawler judges
+MEASURES = (RELEVANCE, STATUS, JUDGED_RELEVANCE, RECENT_RELEVANCE)
 
 
 def label(target: float) -> str:
@@ -56,7 +59,7 @@ class RelevanceTargetStudy:
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
         if isinstance(world, SyntheticWorld):
             return [{"seed": 1_000 * seed + number, "topic": 0} for number in range(size["worlds"])]
-        topics = len(examples_of(world, topics=size["worlds"], each=size["examples"], seed=seed))
+        topics = len(examples_of(world, topics=size["worlds"], per_class=size["examples"], seed=seed))
         return [{"seed": seed, "topic": number} for number in range(topics)]
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[Size, TestBed | None]:
@@ -73,14 +76,14 @@ class RelevanceTargetStudy:
             bed = prepare_test_bed(own, size, job["seed"], in_links_of(own), topics=2)
         topic = _TopicAtTargets(bed, job["topic"])
         crawls = {label(target): topic.hunter_crawl(target, size["pages"]) for target in TARGETS}
-        crawls |= {adaptive(target): topic.adapted(target, size["pages"]) for target in TARGETS}
+        crawls |= {adaptive(target): topic.adaptive_crawl(target, size["pages"]) for target in TARGETS}
         return {"world": job["seed"], "topic": topic.name, "crawls": crawls}
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
-        scores = {kind: _scores(outcomes, kind) for kind in MEASURES}
+        scores = {measure: _scores(outcomes, measure) for measure in MEASURES}
         rows: dict[str, list[Row]] = {
-            "means": [row for kind in MEASURES for row in mean_rows(kind, scores[kind], seed=seed)],
-            "tests": [row for kind in (RELEVANCE, STATUS) for row in pair_rows(kind, scores[kind])],
+            "means": [row for measure in MEASURES for row in mean_rows(measure, scores[measure], seed=seed)],
+            "tests": [row for measure in (RELEVANCE, STATUS) for row in pair_rows(measure, scores[measure])],
             "crawls": [
                 {"world": outcome["world"], "topic": outcome["topic"], "target": setting, **crawled}
                 for outcome in outcomes
@@ -96,6 +99,12 @@ class RelevanceTargetStudy:
         return Findings(claims=claims, tables=rows, figures={"trade-off": _figure(scores, len(outcomes), size)})
 
 
+class _ScoredPage(NamedTuple):
+    page: Page
+    relevance: float
+    standing: float
+
+
 class _TopicAtTargets:
     """One topic, crawled at several targets; scores of pages are cached between crawls."""
 
@@ -106,7 +115,7 @@ class _TopicAtTargets:
         self._examples = examples.good
         self._relevance = train(bed.pages(examples.good), bed.pages(examples.bad), seed=bed.seed)
         self._standing = bed.standing.models[examples.topic]
-        self._judged: dict[Url, tuple[Page, float, float] | None] = {}
+        self._scored: dict[Url, _ScoredPage | None] = {}
 
     def hunter_crawl(self, target: float, pages: int) -> JsonValue:
         strategy = Hunter(target=target, judge=lambda: self._relevance, example_urls=self._examples)
@@ -117,7 +126,7 @@ class _TopicAtTargets:
             "in reach": strategy.target is not None and strategy.target.is_attainable,
         }
 
-    def adapted(self, target: float, pages: int) -> JsonValue:
+    def adaptive_crawl(self, target: float, pages: int) -> JsonValue:
         return self._measured(Adaptive(target=target, example_urls=self._examples), pages)
 
     def _measured(self, strategy: Strategy, pages: int) -> dict[str, JsonValue]:
@@ -125,8 +134,8 @@ class _TopicAtTargets:
             strategy,
             self._examples,
             read=self._read,
-            judge=lambda page: self._known(page.url)[1],
-            standing=lambda page: self._known(page.url)[2],
+            judge=lambda page: self._scored_page(page.url).relevance,
+            standing=lambda page: self._scored_page(page.url).standing,
             pages=pages + len(self._examples),
         )
         example_urls = set(self._examples)
@@ -138,39 +147,39 @@ class _TopicAtTargets:
             "pages": len(found),
             RELEVANCE: rounded(summary(on_topic).mean),
             STATUS: rounded(summary(status).mean),
-            JUDGED: rounded(summary(judged).mean),
-            LATELY: rounded(summary(judged[-WINDOW:]).mean),
+            JUDGED_RELEVANCE: rounded(summary(judged).mean),
+            RECENT_RELEVANCE: rounded(summary(judged[-WINDOW:]).mean),
         }
 
     def _read(self, url: Url) -> Page | None:
-        if url not in self._judged:
+        if url not in self._scored:
             page = self._bed.cache.read(url)
-            self._judged[url] = None
+            self._scored[url] = None
             if page is not None:
-                self._judged[url] = page, self._relevance.relevance(page), self._standing.standing(page)
-        known = self._judged[url]
-        return None if known is None else known[0]
+                self._scored[url] = _ScoredPage(page, self._relevance.relevance(page), self._standing.standing(page))
+        scored = self._scored[url]
+        return None if scored is None else scored.page
 
-    def _known(self, url: Url) -> tuple[Page, float, float]:
-        known = self._judged[url]
-        assert known is not None  # it was read
-        return known
+    def _scored_page(self, url: Url) -> _ScoredPage:
+        scored = self._scored[url]
+        assert scored is not None  # it was read
+        return scored
 
 
-def _scores(outcomes: Sequence[JsonValue], kind: str) -> Scores:
+def _scores(outcomes: Sequence[JsonValue], measure: str) -> Scores:
     return {
-        setting: [nan_if_none(outcome["crawls"][setting][kind]) for outcome in outcomes]
+        setting: [nan_if_none(outcome["crawls"][setting][measure]) for outcome in outcomes]
         for setting in (*SETTINGS, *ADAPTIVE)
     }
 
 
-def _trend(kind: str, how: str, columns: Sequence[Sequence[float]], scores: Mapping[str, Scores]) -> Claim:
+def _trend(measure: str, direction: str, columns: Sequence[Sequence[float]], scores: Mapping[str, Scores]) -> Claim:
     p = page_trend(columns)
-    means = ", ".join(f"{setting} {summary(scores[kind][setting]):.3f}" for setting in SETTINGS)
+    means = ", ".join(f"{setting} {summary(scores[measure][setting]):.3f}" for setting in SETTINGS)
     return Claim(
-        id=f"relevance-target.{'relevance' if kind == RELEVANCE else 'standing'}-{how}",
+        id=f"relevance-target.{'relevance' if measure == RELEVANCE else 'standing'}-{direction}",
         kind="beyond",
-        text=f"The {kind} {how} from T = 1 to T = 0, by Page's trend test, p < .05",
+        text=f"The {measure} {direction} from T = 1 to T = 0, by Page's trend test, p < .05",
         paper=None,
         measured=f"{means}; p {p:.2g}",
         p=finite_or_none(p),
@@ -181,22 +190,22 @@ def _trend(kind: str, how: str, columns: Sequence[Sequence[float]], scores: Mapp
 
 def _kept(outcomes: Sequence[JsonValue]) -> Claim:
     """Whether targets below 1 are met by the crawls for which they are reachable at the end."""
-    parts, short = [], []
+    lines, failures = [], []
     for target in TARGETS[1:]:
         crawls = [outcome["crawls"][label(target)] for outcome in outcomes]
-        means = [nan_if_none(crawled[LATELY]) for crawled in crawls if crawled["in reach"]]
+        means = [nan_if_none(crawled[RECENT_RELEVANCE]) for crawled in crawls if crawled["in reach"]]
         if means:
-            parts.append(f"{label(target)} {summary(means):.3f} in {len(means)} of {len(crawls)} crawls")
-            short += [label(target)] if not summary(means).mean >= target - TOLERANCE else []
+            lines.append(f"{label(target)} {summary(means):.3f} in {len(means)} of {len(crawls)} crawls")
+            failures += [label(target)] if not summary(means).mean >= target - TOLERANCE else []
     return Claim(
         id="relevance-target.kept",
         kind="beyond",
         text=f"Where a target is in reach at the end, the last {WINDOW} pages have it as their mean relevance, by the"
         f" crawler's own judgement and in the mean over crawls, or more, or miss it by no more than {TOLERANCE:g}",
         paper=None,
-        measured="; ".join(parts) or "no target was in reach",
-        holds=None if not parts else not short,
-        reason=f"{' and '.join(short)} missed" if short else "",
+        measured="; ".join(lines) or "no target was in reach",
+        holds=None if not lines else not failures,
+        reason=f"{' and '.join(failures)} missed" if failures else "",
     )
 
 
@@ -217,7 +226,7 @@ def _out_of_reach(outcomes: Sequence[JsonValue]) -> Claim:
 def _figure(scores: Mapping[str, Scores], crawls: int, size: Size) -> Figure:
     series = []
     for name, settings in (("hunter", SETTINGS), ("adaptive", ADAPTIVE)):
-        relevance, status = ([summary(scores[kind][each]) for each in settings] for kind in (RELEVANCE, STATUS))
+        relevance, status = ([summary(scores[measure][each]) for each in settings] for measure in (RELEVANCE, STATUS))
         points = [(one.mean, other.mean) for one, other in zip(relevance, status, strict=True)]
         series.append(Series(name, points, errors=[each.standard_error for each in status]))
     return Figure(

@@ -10,9 +10,9 @@ from typing import Any
 from lycosa.pictures import GroupedBar, grouped_bars
 from lycosa.vocabulary.records import JsonValue, Url
 from lycosa.vocabulary.urls import site_of
-from lycosa_lab.crawl_tables import FITTED
-from lycosa_lab.results import Claim, Figure, Findings, Kind, Row
-from lycosa_lab.statistics import SIGNIFICANT, Correlation, correlation_gap, spearman
+from lycosa_lab.crawl_tables import CALIBRATED_WORLD
+from lycosa_lab.results import Claim, ClaimKind, Figure, Findings, Row
+from lycosa_lab.statistics import SIGNIFICANT, Correlation, p_of_larger_correlation, spearman
 from lycosa_lab.study import Size
 from lycosa_lab.tables import rounded
 from lycosa_lab.test_bed import InLinkCounts, in_links_of
@@ -56,7 +56,7 @@ class StatusLocality:
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         (outcome,) = outcomes
         found = {ALL: _correlations(outcome["pairs"]), ACROSS: _correlations(outcome["pairs"], across=True)}
-        kind: Kind = "calibration" if world.name == FITTED else "paper"
+        kind: ClaimKind = "calibration" if world.name == CALIBRATED_WORLD else "paper"
         return Findings(
             claims=[_decays(found[ALL], kind, outcome["source"]), _cross_site(found[ACROSS], kind)],
             tables={"correlations": _rows(found), "source": [{"status": outcome["source"]}]},
@@ -74,8 +74,8 @@ def pairs_by_distance(world: StudyWorld, *, sample: int, seed: int) -> Mapping[s
     levels = sample_pairs(world, list(world.urls()), sample, rng)
     pairs: dict[str, Sequence[Pair]] = {str(distance): levels[distance] for distance in DISTANCES}
     roots = list(dict.fromkeys(root for level in pairs.values() for root, _ in level))
-    met = [*roots, *(page for level in pairs.values() for _, page in level)]
-    drawn = rng.sample(met, min(sample, len(met)))
+    sampled_pages = [*roots, *(page for level in pairs.values() for _, page in level)]
+    drawn = rng.sample(sampled_pages, min(sample, len(sampled_pages)))
     pairs[AT_RANDOM] = [(root, page) for page in drawn if (root := rng.choice(roots)) != page]
     return pairs
 
@@ -100,26 +100,26 @@ def _correlations(pairs: Mapping[str, Sequence[Sequence[JsonValue]]], *, across:
     return found
 
 
-def _short_of(found: Correlations) -> list[str]:
+def _failures_of(found: Correlations) -> list[str]:
     """The conditions of the claim that do not hold."""
     near, at_random = found[NEAR], found[AT_RANDOM]
-    short = []
+    failures = []
     if not (near.rho > 0 and near.p < SIGNIFICANT):
-        short.append("pages one link away are not alike")
-    if not correlation_gap(near, at_random) < SIGNIFICANT:
-        short.append("they are no more alike than random ones")
-    short += [
+        failures.append("pages one link away are not alike")
+    if not p_of_larger_correlation(near, at_random) < SIGNIFICANT:
+        failures.append("they are no more alike than random ones")
+    failures += [
         f"those {distance} links away are as much alike"
         for distance in FARTHER
-        if not correlation_gap(near, found[distance]) < SIGNIFICANT
+        if not p_of_larger_correlation(near, found[distance]) < SIGNIFICANT
     ]
     if not abs(at_random.rho) < NEGLIGIBLE_CORRELATION:
-        short.append(f"random ones correlate by {NEGLIGIBLE_CORRELATION} or more")
-    return short
+        failures.append(f"random ones correlate by {NEGLIGIBLE_CORRELATION} or more")
+    return failures
 
 
-def _decays(found: Correlations, kind: Kind, source: str) -> Claim:
-    short = _short_of(found) if _is_complete(found) else ["too few pairs"]
+def _decays(found: Correlations, kind: ClaimKind, source: str) -> Claim:
+    failures = _failures_of(found) if _is_complete(found) else ["too few pairs"]
     return Claim(
         id="status-locality.decays",
         kind=kind,
@@ -128,14 +128,14 @@ def _decays(found: Correlations, kind: Kind, source: str) -> Claim:
         paper="Spearman's ρ .36 at one link, more than 45 % lower at two and three, -.01 at random",
         measured=f"{_correlations_line(found)}; {source}",
         p=_largest_p(found),
-        holds=not short,
-        reason="; ".join(short),
+        holds=not failures,
+        reason="; ".join(failures),
     )
 
 
-def _cross_site(found: Correlations, kind: Kind) -> Claim:
+def _cross_site(found: Correlations, kind: ClaimKind) -> Claim:
     is_complete = _is_complete(found)
-    short = _short_of(found) if is_complete else ["too few links lead to other sites"]
+    failures = _failures_of(found) if is_complete else ["too few links lead to other sites"]
     return Claim(
         id="status-locality.cross-site",
         kind=kind,
@@ -143,8 +143,8 @@ def _cross_site(found: Correlations, kind: Kind) -> Claim:
         paper="ρ .17 at one link, more than 61 % lower at two and three, about 0 at random",
         measured=_correlations_line(found) or "no pairs",
         p=_largest_p(found),
-        holds=not short if is_complete else None,
-        reason="; ".join(short),
+        holds=not failures if is_complete else None,
+        reason="; ".join(failures),
     )
 
 
@@ -157,7 +157,7 @@ def _largest_p(found: Correlations) -> float | None:
     if not _is_complete(found):
         return None
     near = found[NEAR]
-    tests = [near.p, *(correlation_gap(near, found[distance]) for distance in (*FARTHER, AT_RANDOM))]
+    tests = [near.p, *(p_of_larger_correlation(near, found[distance]) for distance in (*FARTHER, AT_RANDOM))]
     return None if any(p != p for p in tests) else max(tests)
 
 
@@ -183,7 +183,9 @@ def _rows(found: Mapping[str, Correlations]) -> list[Row]:
             "rho": rounded(each.rho),
             "p": rounded(each.p),
             "n": each.n,
-            "p_below_distance_1": None if distance == NEAR else rounded(correlation_gap(correlations[NEAR], each)),
+            "p_below_distance_1": None
+            if distance == NEAR
+            else rounded(p_of_larger_correlation(correlations[NEAR], each)),
         }
         for which, correlations in found.items()
         for distance, each in correlations.items()

@@ -18,8 +18,8 @@ from lycosa_lab.results import Claim, Figure, Findings, Row
 from lycosa_lab.retrieval import TermCounts, TermMatrix
 from lycosa_lab.statistics import summary
 from lycosa_lab.study import Size
-from lycosa_lab.tables import Scores, by_mean, lead_of, mean_curve, mean_rows, pair_rows, rounded
-from lycosa_lab.topics import DirectoryTopic, apart_from, topics_of
+from lycosa_lab.tables import Scores, lead_of, mean_curve, mean_rows, pair_rows, ranked_by_mean, rounded
+from lycosa_lab.topics import DirectoryTopic, topics_of, with_disjoint_seeds
 from lycosa_lab.worlds import StudyWorld
 
 BEST_FIRST, INFOSPIDERS, PAGERANK = "best-first", "infospiders", "pagerank"
@@ -75,11 +75,11 @@ def run_topic(world: StudyWorld, prepared: TopicDrivenInputs, job: int) -> JsonV
 def _accepted(topic: DirectoryTopic, prepared: TopicDrivenInputs, pool: Pool, job: int) -> dict[str, set[Url]]:
     """The pooled pages that each classifier accepts as on topic."""
     good = TermMatrix.of(prepared.examples[topic.name])
-    others = apart_from(prepared.shared.topics, topic)
+    others = with_disjoint_seeds(prepared.shared.topics, topic)
     bad = TermMatrix.of(example for other in others for example in prepared.examples[other.name])
     assessors = train_assessors(good, bad, seed=prepared.shared.seed + job)
     return {
-        name: {url for url, yes in zip(pool.urls, assessor.accepts(pool.documents), strict=True) if yes}
+        name: {url for url, is_accepted in zip(pool.urls, assessor.accepts(pool.documents), strict=True) if is_accepted}
         for name, assessor in assessors.items()
     }
 
@@ -96,8 +96,8 @@ class TopicDrivenTables:
         self.points = points_along(size["pages"], POINTS)
         self.outcomes = [outcome for outcome in outcomes if all(c["pages"] for c in outcome["crawlers"].values())]
 
-    def scores(self, pick: Callable[[JsonValue], float]) -> Scores:
-        return {name: [pick(outcome["crawlers"][name]) for outcome in self.outcomes] for name in CRAWLERS}
+    def scores(self, value_of: Callable[[JsonValue], float]) -> Scores:
+        return {name: [value_of(outcome["crawlers"][name]) for outcome in self.outcomes] for name in CRAWLERS}
 
     def accepted(self, assessor: str) -> Scores:
         return self.scores(lambda crawled: float(crawled["accepted"][assessor]))
@@ -106,20 +106,20 @@ class TopicDrivenTables:
         return self.scores(lambda crawled: float(crawled["similarity"][-1]))
 
     def rank_at(self, share: float) -> Scores:
-        place = self._place(share)
-        return self.scores(lambda crawled: float(crawled["rank"][place]))
+        index = self._index_at(share)
+        return self.scores(lambda crawled: float(crawled["rank"][index]))
 
-    def _place(self, share: float) -> int:
+    def _index_at(self, share: float) -> int:
         wanted = share * self.points[-1]
-        return min(range(len(self.points)), key=lambda place: abs(self.points[place] - wanted))
+        return min(range(len(self.points)), key=lambda index: abs(self.points[index] - wanted))
 
     @property
     def points_tested(self) -> list[int]:
         """Numbers of pages at which ranks are tested."""
-        return [self.points[self._place(share)] for share in TESTED_AT]
+        return [self.points[self._index_at(share)] for share in TESTED_AT]
 
     def rank_name(self, share: float) -> str:
-        return f"mean rank at {self.points[self._place(share)]}"
+        return f"mean rank at {self.points[self._index_at(share)]}"
 
     def measures(self) -> dict[str, Scores]:
         return {
@@ -135,19 +135,26 @@ class TopicDrivenTables:
     def milliseconds(self) -> Scores:
         return self.scores(lambda crawled: float(crawled["milliseconds"]))
 
-    def curve(self, name: str, kind: str) -> Series:
+    def curve(self, name: str, curve_name: str) -> Series:
         samples = (
-            [outcome["crawlers"][name][kind][place] for outcome in self.outcomes] for place in range(len(self.points))
+            [outcome["crawlers"][name][curve_name][index] for outcome in self.outcomes]
+            for index in range(len(self.points))
         )
         return mean_curve(name, self.points, samples)
 
     def curve_rows(self) -> list[Row]:
         rows: list[Row] = []
-        for kind in ("rank", "similarity"):
+        for curve_name in ("rank", "similarity"):
             for name in CRAWLERS:
-                curve = self.curve(name, kind)
+                curve = self.curve(name, curve_name)
                 rows += [
-                    {"curve": kind, "strategy": name, "pages": int(x), "mean": round(y, 6), "standard_error": error}
+                    {
+                        "curve": curve_name,
+                        "strategy": name,
+                        "pages": int(x),
+                        "mean": round(y, 6),
+                        "standard_error": error,
+                    }
                     for (x, y), error in zip(curve.points, map(rounded, curve.errors), strict=True)
                 ]
         return rows
@@ -196,7 +203,7 @@ def bestfirst_first(tables: TopicDrivenTables, tests: Sequence[Row]) -> Claim:
     found = {measure: lead_of(_rows_of(tests, measure), BEST_FIRST, others) for measure in _judged_measures()}
     ranks = "; ".join(
         f"{(name := tables.rank_name(share))}: {_means(tables.rank_at(share))}"
-        f" ({lead_of(_rows_of(tests, name), BEST_FIRST, others, fewer_is_better=True)})"
+        f" ({lead_of(_rows_of(tests, name), BEST_FIRST, others, lower_is_better=True)})"
         for share in TESTED_AT
     )
     measures = tables.measures()
@@ -221,17 +228,17 @@ def pagerank_last(tables: TopicDrivenTables, tests: Sequence[Row], *, hosts: int
         for measure in _judged_measures()
     }
     measures = tables.measures()
-    not_last = [measure for measure, by in found.items() if not all(lead.is_significant for lead in by.values())]
+    not_last = [measure for measure, leads in found.items() if not all(lead.is_significant for lead in leads.values())]
     return Claim(
         id="topic-driven.pagerank-last",
         kind="paper",
         text="PageRank is below best-first and InfoSpiders by mean similarity and by every classifier, p < .05",
         paper="PageRank last on all three methods; it drifts to popular pages whatever the topic",
         measured="; ".join(
-            f"{measure}: {_means(measures[measure])} ({', '.join(f'{name} {lead}' for name, lead in by.items())})"
-            for measure, by in found.items()
+            f"{measure}: {_means(measures[measure])} ({', '.join(f'{name} {lead}' for name, lead in leads.items())})"
+            for measure, leads in found.items()
         ),
-        p=max(lead.p for by in found.values() for lead in by.values()),
+        p=max(lead.p for leads in found.values() for lead in leads.values()),
         holds=not not_last,
         reason=f"not last, or not significantly, by {', '.join(not_last)}{_why_not_last(tables, hosts)}"
         if not_last
@@ -246,7 +253,9 @@ def _why_not_last(tables: TopicDrivenTables, hosts: int) -> str:
             "; on one host its rank graph, which leaves out links within a site, has no links,"
             " so that it goes breadth first instead of to popular pages"
         )
-    early, late = (by_mean(tables.rank_at(share), fewer_is_better=True) for share in (TESTED_AT[0], TESTED_AT[-1]))
+    early, late = (
+        ranked_by_mean(tables.rank_at(share), lower_is_better=True) for share in (TESTED_AT[0], TESTED_AT[-1])
+    )
     if early[-1] == PAGERANK != late[-1]:
         return (
             f"; by rank it is last at {tables.points_tested[0]} pages and no longer at {tables.points_tested[-1]}:"
@@ -257,11 +266,11 @@ def _why_not_last(tables: TopicDrivenTables, hosts: int) -> str:
 
 def methods_agree(tables: TopicDrivenTables, tests: Sequence[Row]) -> Claim:
     orders = {
-        "classifiers": by_mean(
+        "classifiers": ranked_by_mean(
             tables.scores(lambda crawled: sum(crawled["accepted"].values()) / len(crawled["accepted"]))
         ),
-        "retrieval": by_mean(tables.rank_at(1.0), fewer_is_better=True),
-        "similarity": by_mean(tables.similarity()),
+        "retrieval": ranked_by_mean(tables.rank_at(1.0), lower_is_better=True),
+        "similarity": ranked_by_mean(tables.similarity()),
     }
     agree = len({tuple(order) for order in orders.values()}) == 1
     return Claim(
@@ -281,14 +290,14 @@ def _differences_text(tables: TopicDrivenTables, orders: Mapping[str, Sequence[s
     differences = []
     for pair in combinations(CRAWLERS, 2):
         if len({order.index(pair[0]) < order.index(pair[1]) for order in orders.values()}) > 1:
-            sure = [
+            p_values = [
                 f"{row['measure']} p {row['holm_p']:.2g}"
                 for row in tests
                 if (row["first"], row["second"]) == pair
                 and row["measure"] in (*_judged_measures(), tables.rank_name(1.0))
                 and row["holm_p"] is not None
             ]
-            differences.append(f"{' and '.join(pair)} ({', '.join(sure)})")
+            differences.append(f"{' and '.join(pair)} ({', '.join(p_values)})")
     return f"the methods differ on {'; '.join(differences)}"
 
 

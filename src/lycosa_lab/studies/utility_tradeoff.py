@@ -8,17 +8,17 @@ from typing import Any
 
 from lycosa.strategies.utility import Utility
 from lycosa.vocabulary.records import JsonValue
-from lycosa_lab.crawl_tables import FITTED, STATUS, TOPICALITY, CrawlTables, evaluators_claim
+from lycosa_lab.crawl_tables import CALIBRATED_WORLD, STATUS, TOPICALITY, CrawlTables, evaluators_claim
 from lycosa_lab.results import Claim, Figure, Findings, Row
 from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, page_trend
 from lycosa_lab.study import Size
-from lycosa_lab.tables import by_mean
+from lycosa_lab.tables import ranked_by_mean
 from lycosa_lab.test_bed import SCALES, TestBed, TopicCrawls, examples_of, in_links_of, prepare_test_bed
 from lycosa_lab.worlds import StudyWorld
 
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 LINEAR_ALPHAS = (0.25, 0.5, 0.75)  # at 0 and 1 the form does not matter
-LARGELY = 0.85  # share of the topicality of α = 1 that counts as largely topical
+LARGELY_TOPICAL = 0.85  # share of the topicality of α = 1 that counts as largely topical
 
 
 def alpha_label(alpha: float) -> str:
@@ -46,7 +46,7 @@ class UtilityTradeoff:
         return {"pages": size["world_pages"], "topics": size["topics"]}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
-        return list(range(len(examples_of(world, topics=size["topics"], each=size["examples"], seed=seed))))
+        return list(range(len(examples_of(world, topics=size["topics"], per_class=size["examples"], seed=seed))))
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> TestBed:
         return prepare_test_bed(world, size, seed, in_links_of(world))
@@ -101,16 +101,16 @@ def _status_highest_at_zero(tables: CrawlTables) -> Claim:
     )
 
 
-def _highest(tables: CrawlTables, kind: str, setting: str, *, over: str, id: str, text: str, paper: str) -> Claim:
+def _highest(tables: CrawlTables, measure: str, setting: str, *, over: str, id: str, text: str, paper: str) -> Claim:
     """The claim that a setting has the highest mean among Cobb-Douglas settings; p is that of the test with `over`."""
-    best = by_mean({each: tables.at_end(kind)[each] for each in COBB_DOUGLAS})[0]
+    best = ranked_by_mean({each: tables.at_end(measure)[each] for each in COBB_DOUGLAS})[0]
     return Claim(
         id=id,
         kind="paper",
         text=text,
         paper=paper,
-        measured=tables.mean_line(kind, COBB_DOUGLAS),
-        p=finite_or_none(tables.test(kind, setting, over).p),
+        measured=tables.mean_line(measure, COBB_DOUGLAS),
+        p=finite_or_none(tables.test(measure, setting, over).p),
         holds=best == setting,
         reason="" if best == setting else f"{best} has the highest",
     )
@@ -128,28 +128,28 @@ def _trends(tables: CrawlTables) -> dict[str, float]:
 def _trend_rows(tables: CrawlTables) -> list[Row]:
     return [
         {
-            "measure": kind,
-            "trend": "rises with α" if kind == TOPICALITY else "falls with α",
+            "measure": measure,
+            "trend": "rises with α" if measure == TOPICALITY else "falls with α",
             "test": "Page",
             "p": finite_or_none(p),
             "topics": len(tables.outcomes),
         }
-        for kind, p in _trends(tables).items()
+        for measure, p in _trends(tables).items()
     ]
 
 
 def _trend(tables: CrawlTables) -> Claim:
     trends = _trends(tables)
-    short = [kind for kind, p in trends.items() if not p < SIGNIFICANT]
+    failures = [measure for measure, p in trends.items() if not p < SIGNIFICANT]
     return Claim(
         id="utility-tradeoff.trend",
         kind="paper",
         text="Topicality rises and status falls with α, by Page's trend test, p < .05 for both",
         paper="a trade-off on average; no test reported",
-        measured="; ".join(f"{kind}: p {p:.2g}" for kind, p in trends.items()),
+        measured="; ".join(f"{measure}: p {p:.2g}" for measure, p in trends.items()),
         p=finite_or_none(max(trends.values(), key=lambda p: (p != p, p))),
-        holds=not short,
-        reason=f"no significant trend of {' and '.join(short)}" if short else "",
+        holds=not failures,
+        reason=f"no significant trend of {' and '.join(failures)}" if failures else "",
     )
 
 
@@ -169,21 +169,21 @@ def _half_stays_topical(tables: CrawlTables, *, world: str) -> Claim:
     share = tables.mean(TOPICALITY, HALF) / tables.mean(TOPICALITY, TOPIC_ONLY)
     return Claim(
         id="utility-tradeoff.half-stays-topical",
-        kind="calibration" if world == FITTED else "paper",
-        text=f"α = .5 keeps at least {LARGELY:.0%} of the topicality of α = 1",
+        kind="calibration" if world == CALIBRATED_WORLD else "paper",
+        text=f"α = .5 keeps at least {LARGELY_TOPICAL:.0%} of the topicality of α = 1",
         paper="close to 70 % all along the crawl, largely topical",
         measured=f"{share:.1%}; {tables.mean_line(TOPICALITY, [HALF, TOPIC_ONLY])}",
-        holds=share >= LARGELY,
-        reason="" if share >= LARGELY else "it strays farther",
+        holds=share >= LARGELY_TOPICAL,
+        reason="" if share >= LARGELY_TOPICAL else "it strays farther",
     )
 
 
 def _forms(tables: CrawlTables) -> Claim:
     gains = []
-    for kind in (TOPICALITY, STATUS):
+    for measure in (TOPICALITY, STATUS):
         for alpha in LINEAR_ALPHAS:
-            test = tables.test(kind, alpha_label(alpha), linear(alpha))
-            gains.append(f"{kind} at {alpha_label(alpha)}: {test.difference:+.3f} (p {test.p:.2g})")
+            test = tables.test(measure, alpha_label(alpha), linear(alpha))
+            gains.append(f"{measure} at {alpha_label(alpha)}: {test.difference:+.3f} (p {test.p:.2g})")
     return Claim(
         id="utility-tradeoff.cobb-douglas-vs-linear",
         kind="paper",
@@ -195,16 +195,16 @@ def _forms(tables: CrawlTables) -> Claim:
 
 
 def _figures(tables: CrawlTables) -> dict[str, Figure]:
-    three = [STATUS_ONLY, HALF, TOPIC_ONLY]
-    both = [*(linear(alpha) for alpha in LINEAR_ALPHAS)]
+    main_settings = [STATUS_ONLY, HALF, TOPIC_ONLY]
+    linear_settings = [*(linear(alpha) for alpha in LINEAR_ALPHAS)]
     return {
-        "topicality": tables.curve_figure(TOPICALITY, three, figure="4 (a)"),
+        "topicality": tables.curve_figure(TOPICALITY, main_settings, figure="4 (a)"),
         "topicality-by-weight": tables.bar_figure(TOPICALITY, COBB_DOUGLAS, figure="4 (b)"),
-        "status": tables.curve_figure(STATUS, three, figure="5 (a)"),
+        "status": tables.curve_figure(STATUS, main_settings, figure="5 (a)"),
         "status-by-weight": tables.bar_figure(STATUS, COBB_DOUGLAS, figure="5 (b)"),
-        "linear-topicality": tables.bar_figure(TOPICALITY, [STATUS_ONLY, *both, TOPIC_ONLY], figure="6 (a)"),
-        "linear-status": tables.bar_figure(STATUS, [STATUS_ONLY, *both, TOPIC_ONLY], figure="6 (b)"),
-        "map-topic-only": tables.map_figure(TOPIC_ONLY, figure="14 (a)"),
-        "map-status-only": tables.map_figure(STATUS_ONLY, figure="14 (b)"),
-        "map-half": tables.map_figure(HALF, figure="14 (c)"),
+        "linear-topicality": tables.bar_figure(TOPICALITY, [STATUS_ONLY, *linear_settings, TOPIC_ONLY], figure="6 (a)"),
+        "linear-status": tables.bar_figure(STATUS, [STATUS_ONLY, *linear_settings, TOPIC_ONLY], figure="6 (b)"),
+        "map-topic-only": tables.heat_map_figure(TOPIC_ONLY, figure="14 (a)"),
+        "map-status-only": tables.heat_map_figure(STATUS_ONLY, figure="14 (b)"),
+        "map-half": tables.heat_map_figure(HALF, figure="14 (c)"),
     }

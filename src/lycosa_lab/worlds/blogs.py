@@ -61,85 +61,89 @@ class _Neighbours:
         """For each node a random neighbour, -1 where it has none."""
         starts = self._starts[nodes]
         counts = self._starts[nodes + 1] - starts
-        places = starts + (rng.random(len(nodes)) * counts).astype(np.int64)
+        indices = starts + (rng.random(len(nodes)) * counts).astype(np.int64)
         found = np.full(len(nodes), -1, np.int64)
         has_any = counts > 0
-        found[has_any] = self._others[places[has_any]]
+        found[has_any] = self._others[indices[has_any]]
         return found
 
 
 def _link_targets(
     sources: Ints,
-    ends: Ints,
-    recent: Ints,
-    born: Ints,
+    round_ends: Ints,
+    copy_starts: Ints,
+    blog_counts: Ints,
     community: Ints,
     pool: Ints,
-    ended: Ints | None,
+    end_rounds: Ints | None,
     shares: LinkShares,
     rng: Generator,
 ) -> Ints:
     """The targets of links, given their sources in order of time. Links are made in rounds; each sees the earlier ones.
 
-    ends: for each round, the index at which its links end.
-    recent: for each round, the index of the first link that it may copy.
-    born: for each round, how many blogs exist; blogs are numbered by birth.
+    round_ends: for each round, the index at which its links end.
+    copy_starts: for each round, the index of the first link that it may copy.
+    blog_counts: for each round, how many blogs exist; blogs are numbered in the order in which they begin.
     community: the number of the community of each blog.
     pool: sorted numbers of blogs, repeated in proportion to the probability that a random link leads to them.
-    ended: the round in which each blog ends, if some do; no link leads to it from then on.
+    end_rounds: the round in which each blog ends, if some do; no link leads to it from then on.
     """
     targets = np.zeros(len(sources), np.int64)
-    size = int(max(born.max(), sources.max() + 1))
+    size = int(max(blog_counts.max(), sources.max() + 1))
     cumulative = np.cumsum([shares.again, shares.onward, shares.back, shares.copied])
     communities = int(community.max()) + 1
     pool_by_community = _Neighbours(community[pool], pool, communities)
-    begin = 0
-    for number, end in enumerate(ends.tolist()):
-        by = sources[begin:end]
-        home = np.where(rng.random(len(by)) < shares.at_home, community[by], -1)
-        found = _random_targets(pool, pool_by_community, home, int(born[number]), rng)
-        if begin:
-            out_links = _Neighbours(sources[:begin], targets[:begin], size)
-            in_links = _Neighbours(targets[:begin], sources[:begin], size)
-            start = min(int(recent[number]), begin - 1)
-            recent_targets = targets[start:begin]
-            by_community = _Neighbours(community[sources[start:begin]], recent_targets, communities)
-            ways = np.searchsorted(cumulative, rng.random(len(by)), side="right")
-            again, onward, backward, copied = (np.flatnonzero(ways == way) for way in range(4))
-            _put(found, again, out_links.sample(by[again], rng))
-            read = out_links.sample(by[onward], rng)
-            _put(found, onward, np.where(read < 0, -1, out_links.sample(np.maximum(read, 0), rng)))
-            _put(found, backward, in_links.sample(by[backward], rng))
-            _put(found, copied, _copied_targets(recent_targets, by_community, home[copied], rng))
-        if ended is not None:
-            is_over = ended[found] <= number
-            found[is_over] = _random_targets(pool, pool_by_community, home[is_over], int(born[number]), rng)
-        targets[begin:end] = found
-        begin = end
+    round_begin = 0
+    for round_number, round_end in enumerate(round_ends.tolist()):
+        round_sources = sources[round_begin:round_end]
+        home_community = np.where(rng.random(len(round_sources)) < shares.at_home, community[round_sources], -1)
+        found = _random_targets(pool, pool_by_community, home_community, int(blog_counts[round_number]), rng)
+        if round_begin:
+            out_links = _Neighbours(sources[:round_begin], targets[:round_begin], size)
+            in_links = _Neighbours(targets[:round_begin], sources[:round_begin], size)
+            copy_start = min(int(copy_starts[round_number]), round_begin - 1)
+            recent_targets = targets[copy_start:round_begin]
+            by_community = _Neighbours(community[sources[copy_start:round_begin]], recent_targets, communities)
+            link_kinds = np.searchsorted(cumulative, rng.random(len(round_sources)), side="right")
+            again, onward, backward, copied = (np.flatnonzero(link_kinds == link_kind) for link_kind in range(4))
+            _fill_found(found, again, out_links.sample(round_sources[again], rng))
+            linked = out_links.sample(round_sources[onward], rng)
+            _fill_found(found, onward, np.where(linked < 0, -1, out_links.sample(np.maximum(linked, 0), rng)))
+            _fill_found(found, backward, in_links.sample(round_sources[backward], rng))
+            _fill_found(found, copied, _copied_targets(recent_targets, by_community, home_community[copied], rng))
+        if end_rounds is not None:
+            has_ended = end_rounds[found] <= round_number
+            found[has_ended] = _random_targets(
+                pool, pool_by_community, home_community[has_ended], int(blog_counts[round_number]), rng
+            )
+        targets[round_begin:round_end] = found
+        round_begin = round_end
     return targets
 
 
-def _random_targets(pool: Ints, by_community: _Neighbours, home: Ints, born: int, rng: Generator) -> Ints:
-    """For each community a blog of it from the pool; any blog where that one is not born yet, or `home` is -1."""
-    count = max(1, int(np.searchsorted(pool, born)))
-    found = pool[(rng.random(len(home)) * count).astype(np.int64)]
-    at_home = np.flatnonzero(home >= 0)
-    sampled = by_community.sample(home[at_home], rng)
-    _put(found, at_home, np.where(sampled < born, sampled, -1))
+def _random_targets(
+    pool: Ints, by_community: _Neighbours, home_communities: Ints, blog_count: int, rng: Generator
+) -> Ints:
+    """A blog from the pool for each home community; any blog if that one does not exist yet, or the community is -1."""
+    count = max(1, int(np.searchsorted(pool, blog_count)))
+    found = pool[(rng.random(len(home_communities)) * count).astype(np.int64)]
+    local = np.flatnonzero(home_communities >= 0)
+    sampled = by_community.sample(home_communities[local], rng)
+    _fill_found(found, local, np.where(sampled < blog_count, sampled, -1))
     return found
 
 
-def _copied_targets(recent: Ints, by_community: _Neighbours, home: Ints, rng: Generator) -> Ints:
-    """For each community the target of one of its recent links; of any recent link where it has none, or is -1."""
-    found = recent[(rng.random(len(home)) * len(recent)).astype(np.int64)]
-    at_home = np.flatnonzero(home >= 0)
-    _put(found, at_home, by_community.sample(home[at_home], rng))
+def _copied_targets(recent_targets: Ints, by_community: _Neighbours, home_communities: Ints, rng: Generator) -> Ints:
+    """The target of a recent link of each home community; of any recent link if it has none, or is -1."""
+    found = recent_targets[(rng.random(len(home_communities)) * len(recent_targets)).astype(np.int64)]
+    local = np.flatnonzero(home_communities >= 0)
+    _fill_found(found, local, by_community.sample(home_communities[local], rng))
     return found
 
 
-def _put(found: Ints, places: Ints, values: Ints) -> None:
-    """Writes the values that are not -1 to their places."""
-    found[places[values >= 0]] = values[values >= 0]
+def _fill_found(found: Ints, indices: Ints, values: Ints) -> None:
+    """Writes the values that are not -1 to `found`, at the given indices."""
+    found[indices[values >= 0]] = values[values >= 0]
 
 
 def _pareto(quantiles: Floats, exponent: float) -> Floats:
@@ -158,7 +162,7 @@ def _sample_by_weight(weights: Floats, count: int, rng: Generator) -> Ints:
 
 ROUNDS = 60
 FIRST_BLOGS = 60  # blogs born in the first round
-SPARE = 1.12  # links made for each that is kept, because duplicates and self-links are dropped
+OVERSAMPLING = 1.12  # links made for each that is kept, because duplicates and self-links are dropped
 ONLY_LINKED = 0.3  # share of blogs that exist because they are linked to; the others exist because they link
 
 
@@ -199,8 +203,8 @@ class BlogGraph(LinkGraph):
         rng = np.random.default_rng([seed, 5])
         shares = LinkShares(onward=onward, back=back, copied=copied, at_home=at_home)
         count = max(1, nodes // 700) if communities is None else communities
-        shape = {"onward": onward, "back": back, "copied": copied, "at_home": at_home, "communities": count}
-        options = {"seed": seed, **shape, "activity": activity}
+        share_options = {"onward": onward, "back": back, "copied": copied, "at_home": at_home, "communities": count}
+        options = {"seed": seed, **share_options, "activity": activity}
         super().__init__(_grow(nodes, links, shares, activity, count, rng), options=options)
 
     @classmethod
@@ -213,22 +217,25 @@ class BlogGraph(LinkGraph):
 def _grow(size: int, links: int, shares: LinkShares, activity: float, communities: int, rng: Generator) -> Graph:
     community = _sample_by_weight(_pareto(rng.random(communities), 2.0), size, rng)
     weights = _pareto(rng.random(size), activity)
-    linking = np.flatnonzero(rng.random(size) >= ONLY_LINKED)  # blogs that exist because they link
-    linked = np.setdiff1d(np.arange(size), linking)
-    more = _sample_by_weight(weights, int((links - size) * SPARE), rng)
+    linking_blogs = np.flatnonzero(rng.random(size) >= ONLY_LINKED)  # blogs that exist because they link
+    linked_blogs = np.setdiff1d(np.arange(size), linking_blogs)
+    extra_sources = _sample_by_weight(weights, int((links - size) * OVERSAMPLING), rng)
     births = np.arange(size) / size
-    times = births[more] + (1.0 - births[more]) * rng.random(len(more))
-    sources = np.concatenate([linking, _sample_by_weight(weights, len(linked), rng), more])
-    times = np.concatenate([births[linking], births[linked], times])
-    given = np.concatenate([np.full(len(linking), -1), linked, np.full(len(more), -1)])  # targets; -1: to be drawn
+    times = births[extra_sources] + (1.0 - births[extra_sources]) * rng.random(len(extra_sources))
+    sources = np.concatenate([linking_blogs, _sample_by_weight(weights, len(linked_blogs), rng), extra_sources])
+    times = np.concatenate([births[linking_blogs], births[linked_blogs], times])
+    # -1 where the target is to be drawn
+    fixed_targets = np.concatenate([np.full(len(linking_blogs), -1), linked_blogs, np.full(len(extra_sources), -1)])
     order = np.argsort(times, kind="stable")
-    sources, times, given = sources[order], times[order], given[order]
+    sources, times, fixed_targets = sources[order], times[order], fixed_targets[order]
     rounds = np.geomspace(min(1.0, FIRST_BLOGS / size), 1.0, ROUNDS)
-    ends = np.searchsorted(times, rounds, side="right")
-    born = np.maximum(2, np.ceil(rounds * size)).astype(np.int64)
-    recent = np.zeros(ROUNDS, np.int64)
-    targets = _link_targets(sources, ends, recent, born, community, np.arange(size), None, shares, rng)
-    targets = np.where(given >= 0, given, targets)
+    round_ends = np.searchsorted(times, rounds, side="right")
+    blog_counts = np.maximum(2, np.ceil(rounds * size)).astype(np.int64)
+    copy_starts = np.zeros(ROUNDS, np.int64)
+    targets = _link_targets(
+        sources, round_ends, copy_starts, blog_counts, community, np.arange(size), None, shares, rng
+    )
+    targets = np.where(fixed_targets >= 0, fixed_targets, targets)
     is_needed = np.zeros(len(order), np.bool_)
     is_needed[np.flatnonzero(order < size)] = True
     sources, targets = _distinct(sources, targets, is_needed, size, links, rng)
@@ -262,7 +269,7 @@ def _distinct(
 ROUNDS_PER_DAY = 4
 RECENT = 2 * ROUNDS_PER_DAY  # rounds for which a link may be copied
 WARM_UP = 14.0  # days simulated before the first one, so that some blogs are well known by then
-NIGHT = 0.6  # depth of the daily cycle: 0 no cycle, 1 no links at midnight
+DAILY_CYCLE_DEPTH = 0.6  # depth of the daily cycle: 0 no cycle, 1 no links at midnight
 FIRST_DAY = 1_146_700_800.0  # 4 May 2006; arbitrary
 
 
@@ -271,16 +278,17 @@ class BlogPosts(TimedLinkGraph):
 
     A link leads to a blog linked to before (again), to one linked from a blog it links to (onward), to one that links
     to it (back), to one that others linked to in the last two days (copied), which makes bursts of links, or to a
-    random blog, by its renown, every other time a linker; of the last two kinds most stay in the blog's community.
-    Some blogs begin after the first day, some end before the last and are no longer linked to. There are fewer links
-    at night. Two weeks are simulated before the first day; their links influence later ones but are left out.
+    random blog in proportion to its popularity, every other time a linker; of the last two kinds most stay in the
+    blog's community. Some blogs begin after the first day, some end before the last and are no longer linked to. There
+    are fewer links at night. Two weeks are simulated before the first day; their links influence later ones but are
+    left out.
 
     again, onward, back, copied, at_home: shares of links, see `LinkShares`.
     newcomers, departures: shares of the blogs that begin, and that end, within the time that is observed.
     communities: how many; one for 30 000 blogs unless given.
     linkers: share of the blogs that link at all.
     activity: exponent of the density of the number of links of a linker.
-    renown: exponent of the density of how well blogs are known; for half of the blogs it goes with their activity.
+    renown: exponent of the density of the popularity of blogs; for half of the blogs it follows their activity.
     """
 
     name = "blog-posts"
@@ -314,20 +322,27 @@ class BlogPosts(TimedLinkGraph):
         if not (0 <= newcomers <= 1 and 0 <= departures <= 1 and 0 < linkers <= 1):
             raise ValueError("newcomers, departures and linkers must be from 0 to 1")
         count = max(1, nodes // 30_000) if communities is None else communities
-        shape = {"again": again, "onward": onward, "back": back, "copied": copied, "at_home": at_home}
-        shares = LinkShares(**shape)
+        share_options = {"again": again, "onward": onward, "back": back, "copied": copied, "at_home": at_home}
+        shares = LinkShares(**share_options)
         rng = np.random.default_rng([seed, 6])
         lifetimes = _lifetimes(nodes, days, newcomers, departures, rng)
         quantiles = rng.random((2, nodes))
-        fame = _pareto(np.where(rng.random(nodes) < 0.5, quantiles[0], quantiles[1]), renown)
+        popularity = _pareto(np.where(rng.random(nodes) < 0.5, quantiles[0], quantiles[1]), renown)
         is_linker = rng.random(nodes) < linkers
         is_linker[rng.integers(nodes)] = True  # there is at least one
         rates = np.where(is_linker, _pareto(quantiles[0], activity), 0.0)
         community = _sample_by_weight(_pareto(rng.random(count), 2.0), nodes, rng)
-        timed = _simulate_posts(links, days, lifetimes, fame, rates, community, shares, rng)
-        ways = {"newcomers": newcomers, "departures": departures, "communities": count}
+        timed = _simulate_posts(links, days, lifetimes, popularity, rates, community, shares, rng)
+        lifetime_options = {"newcomers": newcomers, "departures": departures, "communities": count}
         given: dict[str, JsonValue] = {"nodes": nodes, "links": links, "days": days, "communities": communities}
-        options = {"seed": seed, **shape, **ways, "linkers": linkers, "activity": activity, "renown": renown}
+        options = {
+            "seed": seed,
+            **share_options,
+            **lifetime_options,
+            "linkers": linkers,
+            "activity": activity,
+            "renown": renown,
+        }
         super().__init__(timed, options=options)
         self.settings = {**options, **given}
 
@@ -348,7 +363,7 @@ def _simulate_posts(
     links: int,
     days: float,
     lifetimes: tuple[Floats, Floats],
-    fame: Floats,
+    popularity: Floats,
     rates: Floats,
     community: Ints,
     shares: LinkShares,
@@ -360,23 +375,23 @@ def _simulate_posts(
     surplus = float((rates * durations).sum() / (rates * observed).sum())  # links simulated for each observed one
     count = round(links * surplus * 1.02 + 6 * links**0.5) + 10
     sources = _sample_by_weight(rates * durations, count, rng)
-    moments = births[sources] + durations[sources] * rng.random(count)  # in days
-    order = np.argsort(moments, kind="stable")
-    order = np.delete(order, _sample_excess(moments[order] >= 0, links, rng))
-    sources, moments = sources[order], moments[order]
+    days_of_links = births[sources] + durations[sources] * rng.random(count)  # in days
+    order = np.argsort(days_of_links, kind="stable")
+    order = np.delete(order, _sample_excess(days_of_links[order] >= 0, links, rng))
+    sources, days_of_links = sources[order], days_of_links[order]
     rounds = np.arange(-WARM_UP, days, 1 / ROUNDS_PER_DAY) + 1 / ROUNDS_PER_DAY
-    closes = np.searchsorted(moments, rounds, side="right")
-    closes[-1] = len(order)
-    recent = np.concatenate([np.zeros(RECENT, np.int64), closes])[: len(closes)]
-    born = np.maximum(2, np.searchsorted(births, rounds, side="left"))
-    ended = np.where(ends < days, np.searchsorted(rounds, ends), len(rounds) + 1)
-    weights = (fame, np.where(rates > 0, fame, 0.0))  # of all blogs, and of linkers only
+    round_ends = np.searchsorted(days_of_links, rounds, side="right")
+    round_ends[-1] = len(order)
+    copy_starts = np.concatenate([np.zeros(RECENT, np.int64), round_ends])[: len(round_ends)]
+    blog_counts = np.maximum(2, np.searchsorted(births, rounds, side="left"))
+    end_rounds = np.where(ends < days, np.searchsorted(rounds, ends), len(rounds) + 1)
+    weights = (popularity, np.where(rates > 0, popularity, 0.0))  # of all blogs, and of linkers only
     pool = np.sort(np.concatenate([_sample_by_weight(each, max(1_000, size // 5), rng) for each in weights]))
-    targets = _link_targets(sources, closes, recent, born, community, pool, ended, shares, rng)
+    targets = _link_targets(sources, round_ends, copy_starts, blog_counts, community, pool, end_rounds, shares, rng)
     targets = np.where(targets == sources, (targets + rng.integers(1, size, size=len(targets))) % size, targets)
     shuffled: Ints = rng.permutation(size)
-    kept = np.flatnonzero(moments >= 0)
-    times = np.round(FIRST_DAY + DAY * _with_daily_cycle(moments[kept]))
+    kept = np.flatnonzero(days_of_links >= 0)
+    times = np.round(FIRST_DAY + DAY * _with_daily_cycle(days_of_links[kept]))
     return sort_timed_links(shuffled[sources[kept]], shuffled[targets[kept]], times, size)
 
 
@@ -390,5 +405,5 @@ def _with_daily_cycle(moments: Floats) -> Floats:
     """The moments, in days, shifted within their day so that few lie around midnight; their order stays."""
     day = np.floor(moments)
     steps = np.linspace(0.0, 1.0, 97)
-    cumulative = steps - NIGHT / (2 * np.pi) * np.sin(2 * np.pi * steps)  # its slope is lowest at midnight
+    cumulative = steps - DAILY_CYCLE_DEPTH / (2 * np.pi) * np.sin(2 * np.pi * steps)  # its slope is lowest at midnight
     return day + np.interp(moments - day, cumulative, steps)

@@ -36,25 +36,25 @@ class Statistic(NamedTuple):
 
 
 def measure(
-    world: StudyWorld, *, sample: int = 40_000, texts: int = 300, topics: int = 10, seed: int = 1
+    world: StudyWorld, *, sample: int = 40_000, text_pairs: int = 300, topics: int = 10, seed: int = 1
 ) -> list[Statistic]:
     """The statistics that can be measured on a world.
 
     sample: pages from which links are followed, and links followed at each distance.
-    texts: pairs of pages compared at each distance; twice as many pages are read for the other statistics.
+    text_pairs: pairs of pages compared at each distance; twice as many pages are read for the other statistics.
     topics: number of classifiers to train.
     """
     rng = random.Random(seed)
     urls = list(world.urls())
     pairs = sample_pairs(world, urls, sample, rng)
     statistics = [*_link_statistics(world, urls), *_status_statistics(world, pairs)]
-    read = list(_pages(world, rng.sample(urls, min(len(urls), 2 * texts))))
-    if not any(page.text for page in read):
+    pages_read = list(_pages(world, rng.sample(urls, min(len(urls), 2 * text_pairs))))
+    if not any(page.text for page in pages_read):
         return statistics
-    background = Background.of(read)
-    statistics.extend(_similarity_statistics(world, read, background, texts, rng))
-    statistics.extend(_classifier_statistics(world, urls, read, topics, rng, seed))
-    explained = explained_variance(world, read, background)
+    background = Background.of(pages_read)
+    statistics.extend(_similarity_statistics(world, pages_read, background, text_pairs, rng))
+    statistics.extend(_classifier_statistics(world, urls, pages_read, topics, rng, seed))
+    explained = explained_variance(world, pages_read, background)
     if explained is not None:
         statistics.append(Statistic("variance of standing that seven page features explain", explained, ""))
     return statistics
@@ -90,25 +90,25 @@ def similarity(one: Page, other: Page, background: Background) -> float:
     vectors = [
         (codes, counts * background.idf(codes)) for codes, counts in (one.words.term_counts, other.words.term_counts)
     ]
-    (first, weights), (second, others) = vectors
-    norms = np.sqrt((weights @ weights) * (others @ others))
-    _, here, there = np.intersect1d(first, second, assume_unique=True, return_indices=True)
-    return float(weights[here] @ others[there] / norms) if norms else 0.0
+    (first, weights), (second, other_weights) = vectors
+    norms = np.sqrt((weights @ weights) * (other_weights @ other_weights))
+    _, first_indices, second_indices = np.intersect1d(first, second, assume_unique=True, return_indices=True)
+    return float(weights[first_indices] @ other_weights[second_indices] / norms) if norms else 0.0
 
 
 def power_law_exponent(values: NDArray[np.int64], *, min_tail: int = 200) -> tuple[float, int]:
     """Exponent and minimum of the tail that fits a power law best (Clauset, Shalizi and Newman, 2009)."""
     best = (np.inf, 0.0, 0)
     values = np.sort(values[values > 0])
-    for least in (1, 2, 3, 5, 8, 12, 16, 20, 25, 30, 40, 50):
-        tail = values[np.searchsorted(values, least) :]
+    for minimum in (1, 2, 3, 5, 8, 12, 16, 20, 25, 30, 40, 50):
+        tail = values[np.searchsorted(values, minimum) :]
         if len(tail) < min(min_tail, len(values)):
             break
-        exponent = 1.0 + len(tail) / float(np.log(tail / (least - 0.5)).sum())
+        exponent = 1.0 + len(tail) / float(np.log(tail / (minimum - 0.5)).sum())
         seen, counts = np.unique(tail, return_counts=True)
         above = 1.0 - np.cumsum(counts) / len(tail)
-        expected = ((seen + 0.5) / (least - 0.5)) ** (1.0 - exponent)
-        best = min(best, (float(np.abs(above - expected).max()), exponent, least))
+        expected = ((seen + 0.5) / (minimum - 0.5)) ** (1.0 - exponent)
+        best = min(best, (float(np.abs(above - expected).max()), exponent, minimum))
     return best[1], best[2]
 
 
@@ -126,8 +126,8 @@ def _link_statistics(world: StudyWorld, urls: Sequence[Url]) -> Iterator[Statist
     degrees = world.in_degrees()
     if degrees.sum() == 0:
         return
-    exponent, least = power_law_exponent(degrees)
-    yield Statistic(f"in-degree exponent, from {least} in-links on", exponent, "2.1")
+    exponent, minimum = power_law_exponent(degrees)
+    yield Statistic(f"in-degree exponent, from {minimum} in-links on", exponent, "2.1")
     yield Statistic("links per page", float(degrees.sum()) / len(urls), "")
 
 
@@ -168,31 +168,31 @@ def _distance_label(distance: int | None) -> str:
 
 
 def _similarity_statistics(
-    world: StudyWorld, read: Sequence[Page], background: Background, texts: int, rng: random.Random
+    world: StudyWorld, pages_read: Sequence[Page], background: Background, text_pairs: int, rng: random.Random
 ) -> Iterator[Statistic]:
     """Mean text similarity by distance; links are followed from pages that were read already."""
-    by_url = {page.url: page for page in read}
-    pairs = sample_pairs(world, list(by_url), len(read), rng)
+    by_url = {page.url: page for page in pages_read}
+    pairs = sample_pairs(world, list(by_url), len(pages_read), rng)
     for distance, level in pairs.items():
-        parts = {"": level, ", across sites": [pair for pair in level if distance == 1 and _is_across_sites(pair)]}
-        for part, of_part in parts.items():
-            both = ((by_url.get(url) or world.read(url) for url in pair) for pair in of_part[:texts])
+        subsets = {"": level, ", across sites": [pair for pair in level if distance == 1 and _is_across_sites(pair)]}
+        for label, subset in subsets.items():
+            page_pairs = ((by_url.get(url) or world.read(url) for url in pair) for pair in subset[:text_pairs])
             values = [
-                similarity(one, other, background) for one, other in both if one is not None and other is not None
+                similarity(one, other, background) for one, other in page_pairs if one is not None and other is not None
             ]
             if values:
-                yield Statistic(f"text similarity, {_distance_label(distance)}{part}", sum(values) / len(values), "")
+                yield Statistic(f"text similarity, {_distance_label(distance)}{label}", sum(values) / len(values), "")
 
 
 def _classifier_statistics(
-    world: StudyWorld, urls: Sequence[Url], read: Sequence[Page], topics: int, rng: random.Random, seed: int
+    world: StudyWorld, urls: Sequence[Url], pages_read: Sequence[Page], topics: int, rng: random.Random, seed: int
 ) -> Iterator[Statistic]:
     names = [category.name for category in world.directory()]
     if len(names) < 2:
         return
     wanted = rng.sample(names, min(topics, len(names)))
     good = _one_of_each_site(world, rng.sample(urls, len(urls)), wanted)
-    rates = [_accuracy(world, name, good[name], read, seed) for name in wanted]
+    rates = [_accuracy(world, name, good[name], pages_read, seed) for name in wanted]
     known = [rate for rate in rates if rate is not None]
     if known:
         yield Statistic("accuracy of evaluation classifiers", sum(known) / len(known), "0.78")
@@ -221,10 +221,10 @@ def _one_of_each_site(world: StudyWorld, urls: Sequence[Url], names: Sequence[st
     return found
 
 
-def _accuracy(world: StudyWorld, name: str, good: Halves, read: Sequence[Page], seed: int) -> float | None:
+def _accuracy(world: StudyWorld, name: str, good: Halves, pages_read: Sequence[Page], seed: int) -> float | None:
     """Accuracy of a classifier on pages of sites it was not trained on, half of them on topic."""
     others: tuple[dict[str, Page], dict[str, Page]] = ({}, {})
-    for page in read:
+    for page in pages_read:
         if world.topic(page.url) not in (None, name):
             site = site_of(page.url)
             others[key_of(site) % 2].setdefault(site, page)
@@ -250,6 +250,6 @@ def explained_variance(world: StudyWorld, pages: Iterable[Page], background: Bac
         return None
     matrix = np.array([[1.0, *row] for row, _ in rows])
     residual = target - matrix @ np.linalg.lstsq(matrix, target, rcond=None)[0]
-    freedom = (len(rows) - 1) / (len(rows) - matrix.shape[1])
-    explained: float = 1.0 - freedom * float((residual**2).mean() / target.var())
+    adjustment = (len(rows) - 1) / (len(rows) - matrix.shape[1])
+    explained: float = 1.0 - adjustment * float((residual**2).mean() / target.var())
     return explained

@@ -20,7 +20,7 @@ from .archives import list_files, read_symlinks
 from .documents import DocumentWorld, describe_category, store_pages
 from .mount import LinkRewriter, MountedPage, Site, file_url, is_html_name, mount
 
-SMALL = [
+SMALL_PACKAGES = [
     "cython-doc",
     "m4-doc",
     "nethack-spoilers",
@@ -46,7 +46,7 @@ SMALL = [
     "python-werkzeug-doc",
     "sphinx-doc",
 ]
-DEFAULT = (*SMALL, "python3.11-doc")
+DEFAULT_PACKAGES = (*SMALL_PACKAGES, "python3.11-doc")
 MAX_LISTED = 50  # pages of a package in the directory
 _DOWNLOAD_TIMEOUT = 900.0  # seconds
 _GENERATED_PAGE = re.compile(
@@ -135,7 +135,10 @@ class DebianDocs(DocumentWorld):
 
 
 def _choose(packages: str) -> Sequence[DocPackage]:
-    known, names = known_packages(), re.split("[,/ ]+", packages.strip(",/ ")) if packages.strip(",/ ") else DEFAULT
+    known, names = (
+        known_packages(),
+        re.split("[,/ ]+", packages.strip(",/ ")) if packages.strip(",/ ") else DEFAULT_PACKAGES,
+    )
     for name in names:
         if name not in known:
             listed = ", ".join(known)
@@ -147,11 +150,11 @@ def _choose(packages: str) -> Sequence[DocPackage]:
 
 
 def _root(folder: Path, package: DocPackage) -> Path:
-    places = (folder / package.name / package.root, folder / package.root)
-    found = next((place for place in places if place.is_dir()), None)
+    candidates = (folder / package.name / package.root, folder / package.root)
+    found = next((candidate for candidate in candidates if candidate.is_dir()), None)
     if found is None:
         raise UsageError(
-            f"{package.name} is not unpacked in {folder}: there is no {places[0]}; "
+            f"{package.name} is not unpacked in {folder}: there is no {candidates[0]}; "
             f"run dpkg-deb -x {package.name}_VERSION.deb {folder / package.name}, or leave it out of packages="
         )
     return found

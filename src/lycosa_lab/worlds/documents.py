@@ -218,7 +218,7 @@ class DocumentWorld:
 
     def save(self, folder: Path) -> None:
         names = list(dict.fromkeys(self._topics.values()))
-        number = {name: place for place, name in enumerate(names)}
+        number = {name: index for index, name in enumerate(names)}
         numbers = [number.get(self._topics.get(url, ""), -1) for url in self._pages]
         metadata = _DocumentsMetadata(self.name, self._options, names, numbers)
         self._pages.save(folder)
@@ -280,31 +280,31 @@ class Documents(DocumentWorld):
         for option, value in (("hosts", hosts), ("topics", topics)):
             if value not in ("", "folders"):
                 raise UsageError(f"documents: {option} can be 'folders' or left out, not {value!r}")
-        top = f"{source.resolve().as_posix()}/" if source.is_dir() else "/"
+        root = f"{source.resolve().as_posix()}/" if source.is_dir() else "/"
         urls: dict[str, Url] = {}
         folders: dict[str, list[str]] = {}
         sites: dict[str, Site] = {}
 
-        def address(name: str) -> Url | None:
-            first, slash, rest = name.partition("/")
+        def register_file(name: str) -> Url | None:
+            top_folder, slash, rest = name.partition("/")
             if not (hosts and slash):
-                first, rest = "", name
-            base = _base(first or host)
-            sites[base] = Site(base, f"{top}{first}/" if first else top)
+                top_folder, rest = "", name
+            base = _base(top_folder or host)
+            sites[base] = Site(base, f"{root}{top_folder}/" if top_folder else root)
             folders[name] = rest.split("/")[:-1]
             return file_url(base, rest)
 
         for name in list_files(source, is_html_name):
-            url = address(name)
+            url = register_file(name)
             if url is not None:
                 urls[name] = url
         aliases = {
             alias: urls[target]
             for name, target in read_symlinks(source).items()
-            if target in urls and (alias := address(name)) is not None
+            if target in urls and (alias := register_file(name)) is not None
         }
         rewriter = LinkRewriter(urls.values(), list(sites.values()), aliases)
-        pages, links = store_pages(mount(source, urls, rewriter, folder=top))
+        pages, links = store_pages(mount(source, urls, rewriter, folder=root))
         leaves: dict[str, list[Url]] = {}
         if topics == "folders":
             for name, url in urls.items():

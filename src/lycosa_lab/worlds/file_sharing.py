@@ -35,7 +35,7 @@ MANY_QUERIES = 10  # queries from which somebody counts as a heavy user
 # Beta distributions of the probability that a person tries a new provider; that of heavy users is larger.
 NOVELTY_FEW, NOVELTY_MANY = (0.21, 0.75), (0.48, 0.75)
 WEEK = 7 * 86_400.0  # seconds
-PAUSE = 300.0  # seconds between two queries of a sitting, on average
+PAUSE = 300.0  # mean number of seconds between two queries of a sitting
 ATTEMPTS = 12  # to find a file that was not downloaded before
 
 
@@ -55,7 +55,7 @@ class FileSharing(PeerNetwork):
     interests: the least number of categories that a peer is interested in.
     neighbours: the least number of neighbours of a peer.
     repeats: 1 as measured, 0 if consumers never prefer a provider that served them before.
-    sitting: mean number of queries that a consumer sends at one sitting.
+    sitting: mean number of queries that a consumer sends in one session (a sitting).
     overlay: a file with the links between peers, which also sets how many peers there are; a random network by
         preferential attachment unless given.
     """
@@ -109,12 +109,14 @@ class FileSharing(PeerNetwork):
         else:
             graph = preferential_attachment(consumers + providers, min_degree=neighbours, rng=rng)
         size = consumers + providers
-        liked = sample_interests(size, categories, minimum=interests, rng=rng)
+        peer_interests = sample_interests(size, categories, minimum=interests, rng=rng)
         sizes = np.where(np.arange(size) < consumers, 0.0, _sample_library_sizes(size, library, library_spread, rng))
-        libraries, catalog = _sample_libraries(sizes, liked, make_files(files, categories, skew), own_files, rng)
+        libraries, catalog = _sample_libraries(
+            sizes, peer_interests, make_files(files, categories, skew), own_files, rng
+        )
         counts = _sample_query_counts(consumers, minimum=least_queries, mean=queries, rng=rng)
         trace = _simulate_downloads(
-            consumers, counts, liked, libraries, catalog, repeats=repeats, sitting=sitting, rng=rng
+            consumers, counts, peer_interests, libraries, catalog, repeats=repeats, sitting=sitting, rng=rng
         )
         given: dict[str, JsonValue] = {
             "least_queries": least_queries, "queries": queries, "files": files, "categories": categories,
@@ -123,7 +125,7 @@ class FileSharing(PeerNetwork):
             "overlay": Path(overlay).name if overlay else "", "seed": seed,
         }  # fmt: skip
         options = {"consumers": consumers, "providers": providers, **given}
-        sharing = Sharing(libraries, liked, categories, len(catalog), trace, catalog.firsts)
+        sharing = Sharing(libraries, peer_interests, categories, len(catalog), trace, catalog.category_starts)
         super().__init__(graph, sharing, options=options)
         self.settings = {**options, "overlay": overlay}
 
@@ -138,21 +140,21 @@ class FileSharing(PeerNetwork):
 class FileCatalog(Struct, frozen=True):
     """Files 0, 1, 2, ...: those of a category are numbered consecutively, the most popular first."""
 
-    firsts: Ints  # the first file of each category, and the end
+    category_starts: Ints  # the first file of each category, and the number of all files
     skew: float  # exponent of Zipf's law
 
     def __len__(self) -> int:
         """How many files there are."""
-        return int(self.firsts[-1])
+        return int(self.category_starts[-1])
 
     def sample(self, categories: Ints, rng: Generator) -> Ints:
         """A file for each of the given categories; the k-th of a category has weight 1 / k^skew."""
-        sizes = np.diff(self.firsts)
+        sizes = np.diff(self.category_starts)
         largest = int(sizes.max())
         cumulative = np.concatenate([[0.0], np.cumsum(np.arange(1, largest + 1) ** -self.skew)])
         draws = rng.random(len(categories)) * cumulative[sizes[categories]]
         ranks = np.searchsorted(cumulative, draws, side="right") - 1
-        files: Ints = self.firsts[categories] + np.minimum(ranks, sizes[categories] - 1)
+        files: Ints = self.category_starts[categories] + np.minimum(ranks, sizes[categories] - 1)
         return files
 
 
@@ -170,9 +172,9 @@ def sample_interests(peers: int, categories: int, *, minimum: int, rng: Generato
     missing = wanted
     rows = group_by_row(owners, liked, peers)
     while missing.any():  # duplicates are drawn again
-        needy = np.repeat(np.arange(peers), missing)
-        drawn = np.searchsorted(cumulative, rng.random(len(needy)) * cumulative[-1], side="right")
-        owners, liked = np.concatenate([owners, needy]), np.concatenate([liked, np.minimum(drawn, categories - 1)])
+        lacking = np.repeat(np.arange(peers), missing)
+        drawn = np.searchsorted(cumulative, rng.random(len(lacking)) * cumulative[-1], side="right")
+        owners, liked = np.concatenate([owners, lacking]), np.concatenate([liked, np.minimum(drawn, categories - 1)])
         rows = group_distinct(owners, liked, peers, categories)
         missing = wanted - rows.lengths()
     return rows
@@ -186,23 +188,23 @@ def _sample_library_sizes(peers: int, mean: float, spread: float, rng: Generator
 
 
 def _sample_libraries(
-    sizes: Floats, interests: RaggedArray, catalog: FileCatalog, own: float, rng: Generator
+    sizes: Floats, interests: RaggedArray, catalog: FileCatalog, own_share: float, rng: Generator
 ) -> tuple[RaggedArray, FileCatalog]:
     """The files of each peer, of categories it is interested in, and the catalog with the unshared files added.
 
-    A share `own` of the files of a peer is its own: no other peer has them. A file that is drawn twice counts once, so
-    large libraries come out somewhat smaller than `sizes`.
+    A share `own_share` of the files of a peer is its own: no other peer has them. A file that is drawn twice counts
+    once, so large libraries come out somewhat smaller than `sizes`.
     """
     owners = np.repeat(np.arange(len(sizes)), sizes.round().astype(np.int64))
-    places = interests.offsets[owners] + (rng.random(len(owners)) * interests.lengths()[owners]).astype(np.int64)
-    category = interests.values[places].astype(np.int64)
-    is_own = rng.random(len(owners)) < own
-    added = group_by_row(category[is_own], np.flatnonzero(is_own), len(catalog.firsts) - 1)
+    indices = interests.offsets[owners] + (rng.random(len(owners)) * interests.lengths()[owners]).astype(np.int64)
+    category = interests.values[indices].astype(np.int64)
+    is_own = rng.random(len(owners)) < own_share
+    added = group_by_row(category[is_own], np.flatnonzero(is_own), len(catalog.category_starts) - 1)
     shift = np.concatenate([[0], np.cumsum(added.lengths())])  # added to the numbers of the files of each category
     items = catalog.sample(category, rng) + shift[category]
-    ends = (catalog.firsts[1:] + shift[:-1])[np.repeat(np.arange(len(added)), added.lengths())]
+    ends = (catalog.category_starts[1:] + shift[:-1])[np.repeat(np.arange(len(added)), added.lengths())]
     items[added.values] = ends + np.arange(len(added.values)) - np.repeat(added.offsets[:-1], added.lengths())
-    extended = FileCatalog(catalog.firsts + shift, catalog.skew)
+    extended = FileCatalog(catalog.category_starts + shift, catalog.skew)
     return group_distinct(owners, items, len(sizes), len(extended)), extended
 
 
@@ -236,18 +238,18 @@ def _simulate_downloads(
     providers = _Providers(consumers, libraries, catalog)
     few, many = (rng.beta(*shape, size=consumers) for shape in (NOVELTY_FEW, NOVELTY_MANY))
     novelty = 1.0 - repeats * (1.0 - np.where(counts < MANY_QUERIES, few, many))
-    who, what, whom, when = [], [], [], []
+    consumer_columns, item_columns, provider_columns, time_columns = [], [], [], []
     for person in range(consumers):
-        liked = interests.row(person)
-        downloads = _downloads_of(int(counts[person]), liked, float(novelty[person]), providers, rng)
-        who.append(np.full(len(downloads), person))
-        what.append(np.array([item for item, _ in downloads], np.int64))
-        whom.append(np.array([provider for _, provider in downloads], np.int64))
-        when.append(_query_times(len(downloads), sitting, rng))
-    times = np.concatenate(when)
+        own_interests = interests.row(person)
+        downloads = _downloads_of(int(counts[person]), own_interests, float(novelty[person]), providers, rng)
+        consumer_columns.append(np.full(len(downloads), person))
+        item_columns.append(np.array([item for item, _ in downloads], np.int64))
+        provider_columns.append(np.array([provider for _, provider in downloads], np.int64))
+        time_columns.append(_query_times(len(downloads), sitting, rng))
+    times = np.concatenate(time_columns)
     order = np.argsort(times, kind="stable")
-    items, sources = np.concatenate(what)[order], np.concatenate(whom)[order]
-    return Trace(np.concatenate(who)[order], items, sources, times[order])
+    items, sources = np.concatenate(item_columns)[order], np.concatenate(provider_columns)[order]
+    return Trace(np.concatenate(consumer_columns)[order], items, sources, times[order])
 
 
 class _Providers:
@@ -255,13 +257,13 @@ class _Providers:
 
     def __init__(self, consumers: int, libraries: RaggedArray, catalog: FileCatalog):
         owners = np.repeat(np.arange(len(libraries)), libraries.lengths())
-        category = np.searchsorted(catalog.firsts, libraries.values, side="right") - 1
+        category = np.searchsorted(catalog.category_starts, libraries.values, side="right") - 1
         order = np.argsort(category, kind="stable")
         order = order[owners[order] >= consumers]
-        begins = np.searchsorted(category[order], np.arange(len(catalog.firsts)))
+        begins = np.searchsorted(category[order], np.arange(len(catalog.category_starts)))
         # Reading single numbers is faster from memory views and lists than from arrays.
         self._owners = owners[order].data  # one entry for each file, so that providers are drawn by their files
-        self._begins, self._firsts = begins.tolist(), catalog.firsts.tolist()
+        self._begins, self._firsts = begins.tolist(), catalog.category_starts.tolist()
         self._offsets, self.items = libraries.offsets.data, libraries.values.data
 
     def draw(self, category: int, u: float) -> tuple[int, int, int] | None:
@@ -276,26 +278,26 @@ class _Providers:
 
 
 def _downloads_of(
-    count: int, liked: Ints, novelty: float, providers: _Providers, rng: Generator
+    count: int, interests: Ints, novelty: float, providers: _Providers, rng: Generator
 ) -> list[tuple[int, int]]:
     """Up to `count` downloads of one person: items and their providers."""
-    served: list[tuple[int, int, int]] = []  # what `draw` gave for each download so far
+    earlier_draws: list[tuple[int, int, int]] = []  # the result of `_Providers.draw` for each download so far
     downloads: list[tuple[int, int]] = []
-    had: set[int] = set()
-    items, interests = providers.items, liked.tolist()
-    for attempts in rng.random((count, ATTEMPTS, 3)).tolist():
-        for tried, (new, one, other) in enumerate(attempts):
-            if served and new >= novelty and tried < ATTEMPTS // 2:
-                found: tuple[int, int, int] | None = served[int(one * len(served))]
+    downloaded: set[int] = set()
+    items, categories = providers.items, interests.tolist()
+    for draws in rng.random((count, ATTEMPTS, 3)).tolist():
+        for attempt, (u_new, u_provider, u_file) in enumerate(draws):
+            if earlier_draws and u_new >= novelty and attempt < ATTEMPTS // 2:
+                drawn: tuple[int, int, int] | None = earlier_draws[int(u_provider * len(earlier_draws))]
             else:
-                found = providers.draw(interests[int(new * 1e6) % len(interests)], one)
-            if found is None:
+                drawn = providers.draw(categories[int(u_new * 1e6) % len(categories)], u_provider)
+            if drawn is None:
                 continue
-            provider, begin, end = found
-            item = items[begin + int(other * (end - begin))]
-            if item not in had:
-                had.add(item)
-                served.append(found)
+            provider, begin, end = drawn
+            item = items[begin + int(u_file * (end - begin))]
+            if item not in downloaded:
+                downloaded.add(item)
+                earlier_draws.append(drawn)
                 downloads.append((item, provider))
                 break
     return downloads

@@ -26,7 +26,7 @@ _METADATA, _OFFSETS, _TARGETS, _NUMBERS = "graph.json", "offsets.npy", "targets.
 _NO_WORDS = FoldedWords(b"", stem="porter")
 _GENERATED_URL = re.compile(r"http://n(0|[1-9][0-9]{0,17})\.graph\.example/")
 _GENERATED_DOMAIN = ".graph.example/"
-_STARTS_TRIED = 8  # nodes with the most links among which `start` chooses
+_STARTS_TRIED = 8  # nodes with the most links among which `best_start` chooses
 
 
 class LinkGraph:
@@ -97,12 +97,12 @@ class LinkGraph:
     def _in_degrees(self) -> Int32Array:
         return self.graph.in_degrees()
 
-    def start(self) -> int:
+    def best_start(self) -> int:
         """Of the eight nodes with the most links, the one from which most nodes can be reached."""
         candidates: list[int] = np.argsort(-self.out_degrees(), kind="stable")[:_STARTS_TRIED].tolist()
-        return max(candidates, key=lambda number: (self.reach(number), -number))
+        return max(candidates, key=lambda number: (self.reachable_count(number), -number))
 
-    def reach(self, number: int) -> int:
+    def reachable_count(self, number: int) -> int:
         """How many nodes can be reached from a node, itself included."""
         return int(self.reachable(number).sum())
 
@@ -142,8 +142,8 @@ class LinkGraph:
             return None
         number, names = int(generated[1]), self.graph.names
         if names is not None:
-            place = int(np.searchsorted(cast("Int32Array", names), number))
-            return place if place < len(self) and names[place] == number else None
+            index = int(np.searchsorted(cast("Int32Array", names), number))
+            return index if index < len(self) and names[index] == number else None
         return number if number < len(self) else None
 
     @cached_property

@@ -54,11 +54,11 @@ class Lastfm(PeerNetwork):
         heard, tagged = (artists.searchsorted(rows[:, 1]) for rows in (listens, tags))
         size, items = len(people), len(artists)
         libraries = group_distinct(listener, heard, size, items)
-        used, category = np.unique(tags[:, 2], return_inverse=True)
-        interests = _most_used_tags(tagger, category, size, len(used))
+        tag_ids, category = np.unique(tags[:, 2], return_inverse=True)
+        interests = _most_used_tags(tagger, category, size, len(tag_ids))
         trace = _downloads(tagger, tagged, _days(tags), libraries, items, rng)
         graph = undirected(people.searchsorted(friends[:, 0]), people.searchsorted(friends[:, 1]), size)
-        sharing = Sharing(libraries, interests, len(used), items, trace)
+        sharing = Sharing(libraries, interests, len(tag_ids), items, trace)
         options = {"neighbours": neighbours, "seed": seed}
         super().__init__(with_min_degree(graph, min_degree=neighbours, rng=rng), sharing, options=options)
 
@@ -115,12 +115,14 @@ def _downloads(people: Ints, artists: Ints, days: Ints, libraries: RaggedArray, 
     owned = np.repeat(np.arange(len(libraries)), libraries.lengths()) * items + libraries.values
     order = np.argsort(days, kind="stable")
     keys = (people * items + artists)[order]
-    _, firsts = np.unique(keys, return_index=True)
-    rows = order[np.sort(firsts)]
-    who, what = people[rows], artists[rows]
+    _, first_rows = np.unique(keys, return_index=True)
+    rows = order[np.sort(first_rows)]
+    consumers, downloaded = people[rows], artists[rows]
     holders = libraries.transposed(items)
-    is_download = (holders.lengths()[what] > 0) & ~np.isin(who * items + what, owned)
-    who, what = who[is_download], what[is_download]
-    places = holders.offsets[what] + (rng.random(len(what)) * holders.lengths()[what]).astype(np.int64)
-    times = np.linspace(0.0, WEEK, len(who), endpoint=False, dtype=np.float64)
-    return Trace(who, what, holders.values[places].astype(np.int64), times)
+    is_download = (holders.lengths()[downloaded] > 0) & ~np.isin(consumers * items + downloaded, owned)
+    consumers, downloaded = consumers[is_download], downloaded[is_download]
+    indices = holders.offsets[downloaded] + (rng.random(len(downloaded)) * holders.lengths()[downloaded]).astype(
+        np.int64
+    )
+    times = np.linspace(0.0, WEEK, len(consumers), endpoint=False, dtype=np.float64)
+    return Trace(consumers, downloaded, holders.values[indices].astype(np.int64), times)

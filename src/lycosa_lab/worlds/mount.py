@@ -1,7 +1,7 @@
 """Mounting HTML files as pages of a host: which files, at which URLs, and the rewriting of their links.
 
 A link that resolves to a page of the world is left as it is. A link that means a page by another spelling (a folder for
-its index page, other case, other escapes, a path on the disk that the page was packed for, the URL of the original
+its index page, other case, other escapes, the path of a file as the page would be installed, the URL of the original
 site) is rewritten to the URL of that page. All other links are left dangling.
 """
 
@@ -55,7 +55,7 @@ class Site(Struct, frozen=True):
     """A folder of pages, the URL at which it is mounted, and other names for it."""
 
     base: str  # URL, with a slash at its end
-    folder: str = "/"  # the folder on the disk that the pages were packed for, with a slash at its end
+    folder: str = "/"  # the folder into which the pages would be installed, with a slash at its end
     patterns: tuple["re.Pattern[str]", ...] = ()  # of host/path, or of paths on the disk, that mean the base
 
 
@@ -92,32 +92,32 @@ class LinkRewriter:
     def rewrite(self, url: Url, text: str, file: str) -> tuple[str, list[Url]]:
         """The HTML of a page with its links rewritten, and the other pages it links to, in order.
 
-        file: the path of the page on the disk that it was packed for.
+        file: the path at which the page would be installed.
         """
         base = _BASE.search(text)
-        joined = Joiner((join(url, markup.unescape(base[1])) if base else None) or url)
+        resolve = Joiner((join(url, markup.unescape(base[1])) if base else None) or url)
         targets: dict[Url, None] = {}
-        known: dict[str, Url | None] = {}
+        resolved: dict[str, Url | None] = {}
 
-        def replaced(link: re.Match[str]) -> str:
+        def rewritten(link: re.Match[str]) -> str:
             quoted = link[2]
             href = markup.unescape(quoted.strip("\"'")).strip()
-            plain, mark, fragment = href.partition("#")
+            plain, hash_mark, fragment = href.partition("#")
             if not plain:
                 return link[0]
-            target = joined(plain)
+            target = resolve(plain)
             if target in self._urls:
                 targets[target] = None
                 return link[0]
-            if plain not in known:
-                known[plain] = self._resolve(target, plain, file)
-            page = known[plain]
+            if plain not in resolved:
+                resolved[plain] = self._resolve(target, plain, file)
+            page = resolved[plain]
             if page is None:
                 return link[0]
             targets[page] = None
-            return f'{link[1]}"{markup.escape(page + mark + fragment)}"'
+            return f'{link[1]}"{markup.escape(page + hash_mark + fragment)}"'
 
-        text = _LINK.sub(replaced, text)
+        text = _LINK.sub(rewritten, text)
         targets.pop(url, None)
         return text, list(targets)
 
@@ -167,7 +167,7 @@ def mount(
 ) -> Iterator[MountedPage]:
     """The files of a folder or tar that have URLs, as pages.
 
-    folder: the folder on the disk that the files were packed for, with a slash at its end.
+    folder: the folder into which the files would be installed, with a slash at its end.
     """
     for name, content in read_files(path, urls.__contains__):
         if name.endswith(".gz"):

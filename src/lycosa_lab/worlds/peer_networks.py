@@ -80,7 +80,7 @@ class Sharing(Struct, frozen=True):
     categories: int
     items: int
     trace: Trace
-    firsts: Ints | None = None  # first item of each category, and the end, where items are ordered by category
+    category_starts: Ints | None = None  # first item of each category, and the end; None if not ordered by category
 
     def __len__(self) -> int:
         """How many peers there are."""
@@ -88,9 +88,9 @@ class Sharing(Struct, frozen=True):
 
     def categories_of(self, items: Ints) -> Ints | None:
         """The category of each of the given items; None if items have no categories."""
-        if self.firsts is None:
+        if self.category_starts is None:
             return None
-        found: Ints = np.searchsorted(self.firsts, items, side="right") - 1
+        found: Ints = np.searchsorted(self.category_starts, items, side="right") - 1
         return found
 
     def holders(self) -> RaggedArray:
@@ -134,7 +134,7 @@ class PeerNetwork(LinkGraph):
             items=trace.items,
             providers=trace.providers,
             times=trace.times,
-            firsts=np.zeros(0, np.int64) if sharing.firsts is None else sharing.firsts,
+            firsts=np.zeros(0, np.int64) if sharing.category_starts is None else sharing.category_starts,
         )
 
     @classmethod
@@ -147,11 +147,11 @@ class PeerNetwork(LinkGraph):
                 )
                 categories, items = saved["sizes"].tolist()
                 trace = Trace(*(saved[column] for column in ("consumers", "items", "providers", "times")))
-                firsts = saved["firsts"] if len(saved["firsts"]) else None
+                category_starts = saved["firsts"] if len(saved["firsts"]) else None
         except (OSError, ValueError, KeyError) as error:
             raise UsageError(f"{folder} holds no peers that can be read ({error}); make them again") from None
         world = cls.__new__(cls)
-        sharing = Sharing(libraries, interests, categories, items, trace, firsts)
+        sharing = Sharing(libraries, interests, categories, items, trace, category_starts)
         PeerNetwork.__init__(world, graph.graph, sharing, options=graph.options)
         return world
 
@@ -212,8 +212,8 @@ def with_min_degree(graph: Graph, *, min_degree: int, rng: Generator) -> Graph:
         missing = np.maximum(0, min_degree - degrees)
         if not missing.any():
             return network
-        needy = np.repeat(np.arange(size), missing)
+        lacking = np.repeat(np.arange(size), missing)
         pool = network.targets if len(network.targets) else np.arange(size)
-        sources = np.concatenate([sources, needy])
-        targets = np.concatenate([targets, pool[rng.integers(len(pool), size=len(needy))]])
+        sources = np.concatenate([sources, lacking])
+        targets = np.concatenate([targets, pool[rng.integers(len(pool), size=len(lacking))]])
     raise ValueError(f"no network of {size} peers with {min_degree} neighbours each could be made of it")

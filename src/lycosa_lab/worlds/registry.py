@@ -103,10 +103,10 @@ def make_world(name: str, options: Mapping[str, str]) -> StudyWorld:
         raise UsageError(f"no such {name} world: {error}") from None
 
 
-def _convert(value: str, kind: Any) -> Any:
-    if kind in (Path, Path | None):
+def _convert(value: str, type_hint: Any) -> Any:
+    if type_hint in (Path, Path | None):
         return Path(value)
-    return msgspec.convert(value, kind, strict=False)
+    return msgspec.convert(value, type_hint, strict=False)
 
 
 def _parse_options(listed: str, text: str) -> dict[str, str]:

@@ -147,8 +147,8 @@ class WorldServer:
 class _Connection(asyncio.Protocol):
     """The connection of one client; requests are answered one after the other, in order."""
 
-    def __init__(self, served: WorldServer):
-        self._served = served
+    def __init__(self, server: WorldServer):
+        self._server = server
         self._transport: asyncio.Transport | None = None
         self._buffer = b""
         self._blocked = False  # whether a response is being delayed, or the client does not read
@@ -156,10 +156,10 @@ class _Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        self._served._connections.add(self)
+        self._server._connections.add(self)
 
     def connection_lost(self, error: Exception | None) -> None:
-        self._served._connections.discard(self)
+        self._server._connections.discard(self)
 
     @property
     def _open(self) -> bool:
@@ -208,32 +208,32 @@ class _Connection(asyncio.Protocol):
             self._finish(_BAD_REQUEST)
             return
         if path_of(url) != "/robots.txt":
-            self._served.requests.append(url)
-        reply = self._served.reply(url)
+            self._server.requests.append(url)
+        reply = self._server.reply(url)
         wanted = headers.get("if-none-match", "")
         if reply.etag and (reply.etag in wanted or wanted == "*"):
             answer = reply.not_modified
         else:
             answer = reply.head if method == "HEAD" else reply.head + reply.body
         connection = headers.get("connection", "").lower()
-        last = connection == "close" or (version == "HTTP/1.0" and connection != "keep-alive")
-        if self._served.latency > 0:
+        closes = connection == "close" or (version == "HTTP/1.0" and connection != "keep-alive")
+        if self._server.latency > 0:
             self._blocked = True
-            asyncio.get_running_loop().call_later(self._served.latency, self._send_delayed, answer, last)
+            asyncio.get_running_loop().call_later(self._server.latency, self._send_delayed, answer, closes)
         else:
-            self._send(answer, last=last)
+            self._send(answer, closes=closes)
 
-    def _send_delayed(self, answer: bytes, last: bool) -> None:
+    def _send_delayed(self, answer: bytes, closes: bool) -> None:
         self._blocked = False
-        self._send(answer, last=last)
+        self._send(answer, closes=closes)
         self._process_buffer()
 
-    def _send(self, answer: bytes, *, last: bool) -> None:
+    def _send(self, answer: bytes, *, closes: bool) -> None:
         if self._transport is not None and self._open:
             self._transport.write(answer)
-            if last:
+            if closes:
                 self._transport.close()
 
     def _finish(self, answer: bytes) -> None:
         self._buffer = b""
-        self._send(answer, last=True)
+        self._send(answer, closes=True)

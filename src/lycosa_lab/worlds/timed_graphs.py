@@ -186,7 +186,7 @@ class WindowedGraph:
         """When the last link is made."""
         return float(self.links.times[-1])
 
-    def out(self, node: int, time: float) -> list[int]:
+    def targets_at(self, node: int, time: float) -> list[int]:
         """The targets that a node links to at a time, each once, the oldest link first."""
         return list(dict.fromkeys(self.targets_between(*self.span(node, time))))
 
@@ -200,7 +200,7 @@ class WindowedGraph:
         """The targets of a range of links, with repetitions."""
         return self._target_at[low:high].tolist()
 
-    def at(self, time: float) -> tuple[Ints, Ints]:
+    def links_at(self, time: float) -> tuple[Ints, Ints]:
         """The links at a time: sources and targets, each pair once."""
         low, high = np.searchsorted(self.links.times, [time - self.window, np.nextafter(time, np.inf)])
         keys = np.unique(self.links.sources[low:high].astype(np.int64) * len(self) + self.links.targets[low:high])
@@ -230,6 +230,7 @@ class WindowDegrees:
         self._graph = graph
         sources, targets, begins, ends = graph.intervals
         starting, ending = np.argsort(begins, kind="stable"), np.argsort(ends, kind="stable")
+        # Times, sources and targets of the links, sorted by the time at which they begin and at which they end.
         self._starting = begins[starting], sources[starting], targets[starting]
         self._ending = ends[ending], sources[ending], targets[ending]
         self._started = self._ended = 0
@@ -252,17 +253,17 @@ class WindowDegrees:
         self.has_appeared[targets[self._started : started]] = True
         self._started, self._ended, self.time = started, ended, time
 
-    def _count(self, sources: Ints, targets: Ints, by: int) -> None:
-        np.add.at(self.out_degrees, sources, by)
-        np.add.at(self.in_degrees, targets, by)
+    def _count(self, sources: Ints, targets: Ints, change: int) -> None:
+        np.add.at(self.out_degrees, sources, change)
+        np.add.at(self.in_degrees, targets, change)
 
-    def top(self, k: int) -> Ints:
+    def most_linked(self, k: int) -> Ints:
         """The k nodes of the highest in-degree, ties by number; fewer if fewer have in-links."""
         nodes = np.flatnonzero(self.in_degrees)
         degrees = self.in_degrees[nodes]
         if len(nodes) > k:
-            least = np.partition(degrees, len(nodes) - k)[len(nodes) - k]
-            nodes, degrees = nodes[degrees >= least], degrees[degrees >= least]
+            cutoff = np.partition(degrees, len(nodes) - k)[len(nodes) - k]
+            nodes, degrees = nodes[degrees >= cutoff], degrees[degrees >= cutoff]
         return nodes[np.lexsort((nodes, -degrees))[:k]]
 
 

@@ -25,7 +25,7 @@ _INDEX = "wp/index/"
 _FIRST_SUBJECT = _INDEX + "subject.htm"
 HOME_PAGE = Url(BASE + "index.htm")
 FRONT_PAGE = Url(BASE + _FIRST_SUBJECT)  # of the subject index
-_COLUMNS = "person, time, seconds, articles parted by ';', and what follows"
+_COLUMNS = "person, time, seconds, articles separated by ';', and any others"
 _BACK = "<"  # instead of an article: back to the previous one
 _MAX_LINE = 1 << 20  # bytes
 
@@ -79,9 +79,9 @@ def _directory(pages: PageStore) -> Iterator[Category]:
         read = reader(Fetch(subject, Outcome.OK, at=0.0, content=pages[subject]))
         links = read.links if read is not None else ()
         prefix = subject.removesuffix("htm")
-        parts = [link.target for link in links if link.target.startswith(prefix) and link.target in pages]
-        queue.extend(part for part in parts if part not in seen)
-        seen.update(parts)
+        subsubjects = [link.target for link in links if link.target.startswith(prefix) and link.target in pages]
+        queue.extend(subsubject for subsubject in subsubjects if subsubject not in seen)
+        seen.update(subsubjects)
         entries = tuple(_entry(link, pages) for link in links if _is_article(link.target, pages))
         if entries:
             name = subject.removeprefix(BASE + _INDEX + "subject.").removesuffix(".htm")
@@ -156,7 +156,7 @@ def _walk(fields: list[str], where: str) -> _Walk:
         person, start, seconds, names = fields[:4]
         walk = _Walk(person, float(start), float(seconds), [name for name in names.split(";") if name != _BACK])
     except ValueError:
-        raise UsageError(f"{where} is no walk; columns are {_COLUMNS}, parted by tabs") from None
+        raise UsageError(f"{where} is no walk; columns are {_COLUMNS}, separated by tabs") from None
     if not (abs(walk.start) < 1e12 and 0.0 <= walk.seconds < 1e9):
         raise UsageError(f"{where}: a walk cannot begin at {start} and take {seconds} seconds")
     return walk

@@ -38,7 +38,7 @@ class AdaptiveUtility:
         return {"pages": size["world_pages"], "topics": size["topics"]}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
-        return list(range(len(examples_of(world, topics=size["topics"], each=size["examples"], seed=seed))))
+        return list(range(len(examples_of(world, topics=size["topics"], per_class=size["examples"], seed=seed))))
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> TestBed:
         source = in_links_of(world)
@@ -49,8 +49,8 @@ class AdaptiveUtility:
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         tables = CrawlTables(outcomes, [*FIXED, *ADAPTIVE, *RANKED, *ORACLE], pages=size["pages"])
-        long = CrawlTables(outcomes, ADAPTIVE_AND_TOPIC_ONLY, pages=size["long_pages"], part="long")
-        other = CrawlTables(outcomes, ADAPTIVE_AND_TOPIC_ONLY, pages=size["pages"], part="other")
+        long = CrawlTables(outcomes, ADAPTIVE_AND_TOPIC_ONLY, pages=size["long_pages"], crawls_key="long")
+        other = CrawlTables(outcomes, ADAPTIVE_AND_TOPIC_ONLY, pages=size["pages"], crawls_key="other")
         rows = tables.standard_tables(seed=seed)
         for prefix, compared in (("long_", long), ("other_", other)):
             standard = compared.standard_tables(seed=seed)

@@ -3,23 +3,23 @@
 from math import ceil, floor
 
 from lycosa.pictures import Series, line_chart
-from lycosa_lab.crawl_tables import ON_TOPIC, STATUS, STATUS_OF_ALL, TOPICALITY, CrawlTables
+from lycosa_lab.crawl_tables import STATUS, STATUS_OF_ALL, TOPICALITY, TRUE_TOPICALITY, CrawlTables
 from lycosa_lab.measures import points_along
 from lycosa_lab.results import Figure, Row
 from lycosa_lab.test_bed import ALPHA_POINTS
 
-from .runs import ADAPTIVE, ADAPTIVE_AND_TOPIC_ONLY, CRAWLERS, HALF, START, USUAL
+from .runs import ADAPTIVE, ADAPTIVE_07, ADAPTIVE_AND_TOPIC_ONLY, CRAWLERS, HALF, START_ALPHA
 
 
 def all_figures(tables: CrawlTables, long: CrawlTables) -> dict[str, Figure]:
     points = points_along(tables.pages, ALPHA_POINTS)
     alphas = [
-        Series(setting, [(0.0, START), *zip(map(float, points), tables.alpha(setting), strict=True)])
+        Series(setting, [(0.0, START_ALPHA), *zip(map(float, points), tables.alpha(setting), strict=True)])
         for setting in ADAPTIVE
     ]
-    means = {kind: tables.means(kind) for kind in (ON_TOPIC, STATUS_OF_ALL)}
+    means = {measure: tables.means(measure) for measure in (TRUE_TOPICALITY, STATUS_OF_ALL)}
     front = [
-        Series(name, [(means[ON_TOPIC][setting], means[STATUS_OF_ALL][setting]) for setting in settings])
+        Series(name, [(means[TRUE_TOPICALITY][setting], means[STATUS_OF_ALL][setting]) for setting in settings])
         for name, settings in CRAWLERS.items()
     ]
     heights = list(means[STATUS_OF_ALL].values())
@@ -36,7 +36,7 @@ def all_figures(tables: CrawlTables, long: CrawlTables) -> dict[str, Figure]:
         ),
         "long-topicality": long.curve_figure(TOPICALITY, ADAPTIVE_AND_TOPIC_ONLY, figure="11 (a)"),
         "long-status": long.curve_figure(STATUS, ADAPTIVE_AND_TOPIC_ONLY, figure="11 (b)"),
-        "map-adaptive": tables.map_figure(USUAL, figure="14 (d)"),
+        "map-adaptive": tables.heat_map_figure(ADAPTIVE_07, figure="14 (d)"),
         "front": Figure(
             "How much is left to gain",
             "Topicality by the world's own truth and mean status of all pages, for fixed weights α = 0 to 1, for"
@@ -58,7 +58,7 @@ def front_rows(tables: CrawlTables) -> list[Row]:
         {
             "crawler": crawler,
             "setting": setting,
-            ON_TOPIC: round(tables.mean(ON_TOPIC, setting), 6),
+            TRUE_TOPICALITY: round(tables.mean(TRUE_TOPICALITY, setting), 6),
             STATUS_OF_ALL: round(tables.mean(STATUS_OF_ALL, setting), 6),
         }
         for crawler, settings in CRAWLERS.items()

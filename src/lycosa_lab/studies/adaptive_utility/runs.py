@@ -8,9 +8,9 @@ from lycosa.vocabulary.records import Candidate, JsonValue, Skip, Url, Visit
 from lycosa_lab.studies.utility_tradeoff import ALPHAS, alpha_label
 from lycosa_lab.test_bed import TestBed, TopicCrawls
 
-TARGETS = (0.6, 0.7, 0.8, 0.9)
+TARGETS = (0.6, 0.7, 0.8, 0.9)  # δ, the topicality to which α adapts
 ORACLE_ALPHAS = (0.0, 0.2, 0.3, 0.5)  # at 0.5 and above, no standing outweighs being off the topic
-START = 0.5  # α before the first page
+START_ALPHA = 0.5  # α, the weight of relevance against standing, before the first page
 SECOND_SOURCE_SEED_OFFSET = 104_729  # added to the seed for the second source of in-links
 
 
@@ -26,12 +26,13 @@ def oracle(alpha: float) -> str:
     return f"oracle α={alpha:g}"
 
 
-HALF, TOPIC_ONLY, USUAL = alpha_label(0.5), alpha_label(1.0), adaptive(0.7)
+# Settings: names of a strategy with its parameters.
+HALF, TOPIC_ONLY, ADAPTIVE_07 = alpha_label(0.5), alpha_label(1.0), adaptive(0.7)
 FIXED = [alpha_label(alpha) for alpha in ALPHAS]
 ADAPTIVE = [adaptive(target) for target in TARGETS]
 RANKED = [ranked(target) for target in TARGETS]  # adaptive, with utilities that stay comparable while α changes
 ORACLE = [oracle(alpha) for alpha in ORACLE_ALPHAS]
-ADAPTIVE_AND_TOPIC_ONLY = [USUAL, TOPIC_ONLY]
+ADAPTIVE_AND_TOPIC_ONLY = [ADAPTIVE_07, TOPIC_ONLY]
 CRAWLERS = {"fixed α": FIXED, "adaptive δ": ADAPTIVE, "ranked δ": RANKED, "knows the truth": ORACLE}
 
 
@@ -43,17 +44,17 @@ def run_topic(bed: TestBed, number: int) -> JsonValue:
     runs |= {ranked(target): topic.run(Adaptive(target=target), pages=pages) for target in TARGETS}
     runs |= {oracle(alpha): topic.run(_oracle(topic, alpha), pages=pages) for alpha in ORACLE_ALPHAS}
     other_runs = {
-        USUAL: topic.run(_published_variant(0.7), pages=pages, source=1),
+        ADAPTIVE_07: topic.run(_published_variant(0.7), pages=pages, source=1),
         TOPIC_ONLY: runs[TOPIC_ONLY],  # independent of standing
     }
     return {
         "topic": topic.examples.topic,
-        "crawls": {name: topic.measure(*found, pages=pages) for name, found in runs.items()},
+        "crawls": {name: topic.measure(*run, pages=pages) for name, run in runs.items()},
         "long": {
-            USUAL: topic.run_and_measure(_published_variant(0.7), pages=long),
+            ADAPTIVE_07: topic.run_and_measure(_published_variant(0.7), pages=long),
             TOPIC_ONLY: topic.run_and_measure(Utility(alpha=1.0), pages=long),
         },
-        "other": {name: topic.measure(*found, pages=pages, source=1) for name, found in other_runs.items()},
+        "other": {name: topic.measure(*run, pages=pages, source=1) for name, run in other_runs.items()},
         "models": topic.model_quality(),
     }
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lycosa.vocabulary.records import JsonValue
-from lycosa_lab.results import Findings, Kind
+from lycosa_lab.results import ClaimKind, Findings
 from lycosa_lab.study import Size
 from lycosa_lab.tracking import Tracker, track
 from lycosa_lab.worlds import StudyWorld
@@ -20,7 +20,7 @@ from .figures import by_rate_figure, over_time_figure
 from .shared import WINDOW, TrackingInputs, day_length, inputs_of, is_default, require_timed, world_seed, worlds_of
 from .tables import MEASURES, PAIRS, combination_rows, over_time_rows, point_row, run_rows, runs_of
 
-EXPAND = 0.5  # share of the fetches for new pages
+EXPAND = 0.5  # probability that a fetch is for a new page
 SOURCES = 5  # best linked pages that are fetched first, so that no crawl is stuck in a small component
 
 
@@ -73,49 +73,54 @@ class AuthorityTracking:
         seed = job["seed"]
         sources = np.random.default_rng(seed).permutation(inputs.well_linked)[:SOURCES].tolist()
         pair = {"expansion": job["expansion"], "policy": job["policy"]}
-        tracker = Tracker(inputs.graph, **pair, expand=EXPAND, day=inputs.day, seed=seed)
+        tracker = Tracker(inputs.graph, **pair, expand=EXPAND, seconds_per_day=inputs.seconds_per_day, seed=seed)
         points = track(
-            tracker, inputs.moments, sources=sources, begin=inputs.begin, crawls_a_day=job["crawls"], day=inputs.day
+            tracker,
+            inputs.moments,
+            sources=sources,
+            begin=inputs.begin,
+            crawls_a_day=job["crawls"],
+            seconds_per_day=inputs.seconds_per_day,
         )
         return {
             "standings": [point_row(each) for each in points],
             "pages": len(inputs.graph),
             "targets": inputs.targets,
-            "day": inputs.day,
+            "day": inputs.seconds_per_day,
         }
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         runs = runs_of(self.jobs(world, size, seed), outcomes)
-        usual = float(size["crawls"][len(size["crawls"]) // 2])
-        firsts = outcomes[: size["runs"] * len(PAIRS) : len(PAIRS)]  # of each run
+        main_rate = float(size["crawls"][len(size["crawls"]) // 2])
+        first_outcomes = outcomes[: size["runs"] * len(PAIRS) : len(PAIRS)]  # of each run
         seeds = [world_seed(seed, run) for run in range(size["runs"])] if is_default(world, size, seed) else []
         set_up = {
-            "pages with a link": round(float(np.mean([outcome["pages"] for outcome in firsts]))),
-            "targets": min(outcome["targets"] for outcome in firsts),
-            "day in seconds": firsts[0]["day"],
+            "pages with a link": round(float(np.mean([outcome["pages"] for outcome in first_outcomes]))),
+            "targets": min(outcome["targets"] for outcome in first_outcomes),
+            "day in seconds": first_outcomes[0]["day"],
             "window in days": WINDOW,
-            "crawls a day": usual,
+            "crawls a day": main_rate,
             "expand": EXPAND,
             "runs": size["runs"],
             "worlds": len(seeds) or 1,
         }
         # The lift grows with the tail of in-degrees, which in that world was chosen to match the lifts.
-        kind: Kind = "calibration" if world.name == BlogPosts.name else "paper"
+        kind: ClaimKind = "calibration" if world.name == BlogPosts.name else "paper"
         return Findings(
             claims=[
-                is_best(runs, usual),
-                over_random(runs, usual, kind),
-                crawled_lift(runs, usual, kind),
-                not_better(runs, usual),
+                is_best(runs, main_rate),
+                over_random(runs, main_rate, kind),
+                crawled_lift(runs, main_rate, kind),
+                not_better(runs, main_rate),
             ],
             tables={
                 "combinations": combination_rows(runs),
-                "over-time": over_time_rows(runs, usual),
-                "runs": run_rows(runs, usual, firsts, seeds),
+                "over-time": over_time_rows(runs, main_rate),
+                "runs": run_rows(runs, main_rate, first_outcomes, seeds),
                 "set-up": [set_up],
             },
             figures={
-                **{what: over_time_figure(runs, usual, what, title) for what, title in MEASURES.items()},
+                **{measure: over_time_figure(runs, main_rate, measure, title) for measure, title in MEASURES.items()},
                 "crawls-a-day": by_rate_figure(runs),
             },
         )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lycosa_lab.results import Claim, Kind
+from lycosa_lab.results import Claim, ClaimKind
 from lycosa_lab.statistics import SIGNIFICANT, PairedTest, finite_or_none, holm, paired_t, summary
 
 from .tables import (
@@ -25,21 +25,22 @@ from .tables import (
 )
 
 COMPARED_POLICIES = ("yr", "yru", "ldu")
-RANDOM_TIMES = 20.0  # the lift that the paper reports for pages crawled or seen linked to
+PAPER_LIFT = 20.0  # the lift that the paper reports for pages crawled or seen linked to
 
 
-def is_best(runs: Runs, crawls: float) -> Claim:
-    lifts = {pair: second_half(runs, crawls, pair, "lift_crawled") for pair in PAIRS}
-    best = ranked(runs, crawls, "lift_crawled")[0][1]
+def is_best(runs: Runs, main_rate: float) -> Claim:
+    lifts = {pair: second_half(runs, main_rate, pair, "lift_crawled") for pair in PAIRS}
+    best = ranked(runs, main_rate, "lift_crawled")[0][1]
     # Run by run, since runs may differ by their worlds more than by anything else.
     behind = summary([first - ours for first, ours in zip(lifts[best], lifts[BEST], strict=True)])
     gap, error = behind.mean, behind.standard_error
     holds = bool(gap <= (0.0 if math.isnan(error) else error))
     others = "; ".join(
-        f"by {MEASURES[what]} {name_of(first[1])} {first[0]:.3g}, {name_of(BEST)} in place"
-        f" {_place(runs, crawls, what)} with {summary(second_half(runs, crawls, BEST, what)).mean:.3g}"
-        for what in ("crawl", "discovery", "lift_known")
-        for first in ranked(runs, crawls, what)[:1]
+        f"by {MEASURES[measure]} {name_of(first[1])} {first[0]:.3g}, {name_of(BEST)} in place"
+        f" {_rank_of_best(runs, main_rate, measure)} with"
+        f" {summary(second_half(runs, main_rate, BEST, measure)).mean:.3g}"
+        for measure in ("crawl", "discovery", "lift_known")
+        for first in ranked(runs, main_rate, measure)[:1]
     )
     conclusion = ", ".join(
         f"{name_of((GAI, policy))} {mean_and_error(lifts[GAI, policy])}" for policy in ("uniform", "yru", "ldu")
@@ -49,23 +50,23 @@ def is_best(runs: Runs, crawls: float) -> Claim:
         kind="paper",
         text=f"By the lift of pages crawled over the second half of the time, {name_of(BEST)} is the best of"
         f" {len(PAIRS)} combinations, or its runs are behind those of the best by no more than one standard error"
-        f" ({crawls:g} crawls a day)",
+        f" ({main_rate:g} crawls a day)",
         paper="by the figure, expanding by Crawl-GAI and recrawling by OR is best; the conclusion names Crawl-GAI and"
         " Crawl-AI with U and “YDU” instead",
         measured=f"{name_of(BEST)} {mean_and_error(lifts[BEST])}; best is {name_of(best)}"
         f" {mean_and_error(lifts[best])}; what the conclusion names: {conclusion}; {others}",
         p=None if best == BEST else finite_or_none(paired_t(lifts[best], lifts[BEST]).p),
         holds=holds,
-        reason="" if holds else _why_not_best(runs, crawls, best),
+        reason="" if holds else _why_not_best(runs, main_rate, best),
     )
 
 
-def _place(runs: Runs, crawls: float, what: str) -> int:
-    return [pair for _, pair in ranked(runs, crawls, what)].index(BEST) + 1
+def _rank_of_best(runs: Runs, main_rate: float, measure: str) -> int:
+    return [pair for _, pair in ranked(runs, main_rate, measure)].index(BEST) + 1
 
 
-def _why_not_best(runs: Runs, crawls: float, best: Pair) -> str:
-    ours, theirs = (np.mean([run[-1].crawled for run in runs[crawls, pair]]) for pair in (BEST, best))
+def _why_not_best(runs: Runs, main_rate: float, best: Pair) -> str:
+    ours, theirs = (np.mean([run[-1].crawled for run in runs[main_rate, pair]]) for pair in (BEST, best))
     if theirs < 0.95 * ours:
         return (
             f"{name_of(best)} ran out of pages to expand to and crawled {theirs:.0f} pages in all, {name_of(BEST)}"
@@ -74,39 +75,41 @@ def _why_not_best(runs: Runs, crawls: float, best: Pair) -> str:
     return f"{name_of(best)} brought home more targets for as many pages"
 
 
-def over_random(runs: Runs, crawls: float, kind: Kind) -> Claim:
-    lifts = {pair: summary(second_half(runs, crawls, pair, "lift_known")) for pair in PAIRS}
-    each = second_half(runs, crawls, BEST, "lift_known")
-    over = sum(lift > RANDOM_TIMES for lift in each)
+def over_random(runs: Runs, main_rate: float, kind: ClaimKind) -> Claim:
+    lifts = {pair: summary(second_half(runs, main_rate, pair, "lift_known")) for pair in PAIRS}
+    values = second_half(runs, main_rate, BEST, "lift_known")
+    runs_above = sum(lift > PAPER_LIFT for lift in values)
     crawlers = [pair for pair in PAIRS if pair[0] != SAMPLE]
-    least = min(crawlers, key=lambda pair: lifts[pair].mean)
-    holds = lifts[BEST].mean > RANDOM_TIMES
-    known, found = (np.mean([getattr(run[-1], what) for run in runs[crawls, BEST]]) for what in ("known", "discovery"))
+    lowest = min(crawlers, key=lambda pair: lifts[pair].mean)
+    holds = lifts[BEST].mean > PAPER_LIFT
+    known, found = (
+        np.mean([getattr(run[-1], measure) for run in runs[main_rate, BEST]]) for measure in ("known", "discovery")
+    )
     return Claim(
         id="authority-tracking.lift-over-20",
         kind=kind,
         text=f"Over the second half of the time and in the mean of the runs, a page crawled or seen linked to by"
         f" {name_of(BEST)} is more than"
-        f" {RANDOM_TIMES:g} times as likely a target as any page with a link ({crawls:g} crawls a day)",
+        f" {PAPER_LIFT:g} times as likely a target as any page with a link ({main_rate:g} crawls a day)",
         paper="the union of crawled nodes and frontier nodes are more than 20 times more likely to be target nodes",
-        measured=f"{name_of(BEST)} {mean_and_error(each)}, over {RANDOM_TIMES:g} in {over} of {len(each)} runs"
-        f" ({', '.join(f'{lift:.1f}' for lift in each)}); least of the crawlers is"
-        f" {name_of(least)} {lifts[least].mean:.3g}; "
+        measured=f"{name_of(BEST)} {mean_and_error(values)}, over {PAPER_LIFT:g} in {runs_above} of {len(values)} runs"
+        f" ({', '.join(f'{lift:.1f}' for lift in values)}); least of the crawlers is"
+        f" {name_of(lowest)} {lifts[lowest].mean:.3g}; "
         + ", ".join(
             f"at {rate:g} crawls a day {mean_and_error(second_half(runs, rate, BEST, 'lift_known'))}"
             for rate in rates_in(runs)
-            if rate != crawls
+            if rate != main_rate
         ),
-        p=finite_or_none(paired_t(each, [RANDOM_TIMES] * len(each)).p),
+        p=finite_or_none(paired_t(values, [PAPER_LIFT] * len(values)).p),
         holds=holds,
         reason="" if holds else f"in the end {known:.0f} pages are known, with {found:.0%} of the targets among them",
     )
 
 
-def crawled_lift(runs: Runs, crawls: float, kind: Kind) -> Claim:
+def crawled_lift(runs: Runs, main_rate: float, kind: ClaimKind) -> Claim:
     halves = [
         summary([float(np.mean([standing.lift_crawled for standing in part])) for part in parts])
-        for parts in zip(*((run[: len(run) // 2], run[len(run) // 2 :]) for run in runs[crawls, BEST]), strict=True)
+        for parts in zip(*((run[: len(run) // 2], run[len(run) // 2 :]) for run in runs[main_rate, BEST]), strict=True)
     ]
     rates = ", ".join(
         f"{mean_and_error(second_half(runs, rate, BEST, 'lift_crawled'))} at {rate:g}" for rate in rates_in(runs)
@@ -122,33 +125,33 @@ def crawled_lift(runs: Runs, crawls: float, kind: Kind) -> Claim:
     )
 
 
-def not_better(runs: Runs, crawls: float) -> Claim:
+def not_better(runs: Runs, main_rate: float) -> Claim:
     means: list[str] = []
     tests: dict[str, PairedTest] = {}
-    for what in ("crawl", "lift_crawled"):
+    for measure in ("crawl", "lift_crawled"):
         for expansion in (GAI, AI):
-            plain = second_half(runs, crawls, (expansion, "or"), what)
-            means.append(f"{MEASURES[what]} of {expansion} + or {mean_and_error(plain)}")
+            baseline = second_half(runs, main_rate, (expansion, "or"), measure)
+            means.append(f"{MEASURES[measure]} of {expansion} + or {mean_and_error(baseline)}")
             for policy in COMPARED_POLICIES:
-                values = second_half(runs, crawls, (expansion, policy), what)
-                tests[f"{expansion} + {policy} by {MEASURES[what]}"] = paired_t(values, plain)
+                values = second_half(runs, main_rate, (expansion, policy), measure)
+                tests[f"{expansion} + {policy} by {MEASURES[measure]}"] = paired_t(values, baseline)
                 means[-1] += f", {policy} {mean_and_error(values)}"
     corrected = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
     above = {name: p for name, p in corrected.items() if tests[name].difference > 0}
-    short = [f"{name} (p {p:.2g})" for name, p in above.items() if p < SIGNIFICANT]
+    failures = [f"{name} (p {p:.2g})" for name, p in above.items() if p < SIGNIFICANT]
     return Claim(
         id="authority-tracking.clever-not-better",
         kind="paper",
-        text=f"Policies that go by yield or by link score are not significantly above OR ({crawls:g} crawls a day;"
+        text=f"Policies that go by yield or by link score are not significantly above OR ({main_rate:g} crawls a day;"
         f" paired t-tests, corrected by Holm for there being {len(tests)})",
         paper="the more sophisticated algorithms based on yield and link score do not perform better",
         measured="; ".join(means),
         p=finite_or_none(min(above.values(), default=math.nan)),
-        holds=not short,
-        reason=_what_is_above(short) if short else "",
+        holds=not failures,
+        reason=_what_is_above(failures) if failures else "",
     )
 
 
-def _what_is_above(short: Sequence[str]) -> str:
-    with_best = [name for name in short if name.startswith(GAI)]
-    return f"above it are {', '.join(short)}" + ("" if with_best else f"; with {GAI}, none is")
+def _what_is_above(failures: Sequence[str]) -> str:
+    with_best = [name for name in failures if name.startswith(GAI)]
+    return f"above it are {', '.join(failures)}" + ("" if with_best else f"; with {GAI}, none is")

@@ -1,25 +1,25 @@
 """The paper's figure 2, and the lift by crawls a day."""
 
 from lycosa.pictures import line_chart
-from lycosa_lab.recrawls import RECRAWLS
+from lycosa_lab.recrawl_samplers import RECRAWL_SAMPLERS
 from lycosa_lab.results import Figure
 from lycosa_lab.tables import mean_curve
 
 from .tables import AI, GAI, SAMPLE, Runs, name_of, rates_in, second_half
 
-SHOWN = [*((GAI, policy) for policy in RECRAWLS), (AI, "or"), (SAMPLE, "or")]
+SHOWN = [*((GAI, policy) for policy in RECRAWL_SAMPLERS), (AI, "or"), (SAMPLE, "or")]
 
 
-def over_time_figure(runs: Runs, crawls: float, what: str, title: str) -> Figure:
+def over_time_figure(runs: Runs, rate: float, measure: str, title: str) -> Figure:
     series = []
     for pair in SHOWN:
-        moments = list(zip(*runs[crawls, pair], strict=True))  # of all runs at once
-        samples = ([getattr(each, what) for each in moment] for moment in moments)
+        moments = list(zip(*runs[rate, pair], strict=True))  # of all runs at once
+        samples = ([getattr(each, measure) for each in moment] for moment in moments)
         series.append(mean_curve(name_of(pair), (moment[0].day for moment in moments), samples))
     return Figure(
         title[0].upper() + title[1:],
-        f"As figure 2 of the paper, {crawls:g} crawls a day. Means over runs; thin bars are standard errors.",
-        line_chart(series, title=title, x_title="day", y_title=title, percent=what in ("crawl", "discovery")),
+        f"As figure 2 of the paper, {rate:g} crawls a day. Means over runs; thin bars are standard errors.",
+        line_chart(series, title=title, x_title="day", y_title=title, percent=measure in ("crawl", "discovery")),
     )
 
 

@@ -26,7 +26,7 @@ class TrackingInputs(Struct, frozen=True):
     """The inputs of all crawls of one world."""
 
     graph: WindowedGraph
-    day: float  # seconds
+    seconds_per_day: float
     targets: int  # at each time, or fewer if fewer pages are linked
     moments: list[TrackingMoment]
     begin: float  # when the crawl begins
@@ -58,7 +58,7 @@ def inputs_of(world: TimedLinkGraph, size: Size) -> TrackingInputs:
     graph = without_isolated_nodes(world.windowed(WINDOW * day))
     targets = _targets_in(graph, size)
     times = np.arange(FIRST_DAY + 1 / POINTS_PER_DAY, (graph.end - graph.begin) / day, 1 / POINTS_PER_DAY)
-    moments = moments_of(graph, (graph.begin + times * day).tolist(), k=targets, day=day)
+    moments = moments_of(graph, (graph.begin + times * day).tolist(), k=targets, seconds_per_day=day)
     begin = graph.begin + FIRST_DAY * day
     window = graph.window_degrees()
     window.move_to(begin)

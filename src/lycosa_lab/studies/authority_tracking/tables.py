@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from lycosa.vocabulary.records import JsonValue
-from lycosa_lab.recrawls import RECRAWLS
+from lycosa_lab.recrawl_samplers import RECRAWL_SAMPLERS
 from lycosa_lab.results import Row
 from lycosa_lab.statistics import finite_or_none, summary
 from lycosa_lab.tracking import EXPANSIONS, TrackingPoint
@@ -19,9 +19,9 @@ MEASURES = {
     "lift_known": "lift of pages crawled or seen",
 }
 
-Pair = tuple[str, str]  # how it expands, how it recrawls
+Pair = tuple[str, str]  # the name of an expansion (how new pages are chosen) and of a recrawl policy
 BEST = (GAI, "or")  # by the figure of the paper
-PAIRS: Sequence[Pair] = [(expansion, policy) for expansion in EXPANSIONS for policy in RECRAWLS]
+PAIRS: Sequence[Pair] = [(expansion, policy) for expansion in EXPANSIONS for policy in RECRAWL_SAMPLERS]
 Runs = Mapping[tuple[float, Pair], Sequence[Sequence[TrackingPoint]]]  # by crawls a day and pair: runs of moments
 
 
@@ -39,10 +39,13 @@ def runs_of(jobs: Sequence[JsonValue], outcomes: Sequence[JsonValue]) -> Runs:
     return runs
 
 
-def second_half(runs: Runs, crawls: float, pair: Pair, what: str) -> list[float]:
-    """For each run the mean of a measure over the second half of the time."""
-    every = [[getattr(point, what) for point in run] for run in runs[crawls, pair]]
-    return [float(np.mean(run[len(run) // 2 :])) for run in every]
+def second_half(runs: Runs, rate: float, pair: Pair, measure: str) -> list[float]:
+    """For each run the mean of a measure over the second half of the time.
+
+    rate: crawls a day.
+    """
+    values_by_run = [[getattr(point, measure) for point in run] for run in runs[rate, pair]]
+    return [float(np.mean(run[len(run) // 2 :])) for run in values_by_run]
 
 
 def name_of(pair: Pair) -> str:
@@ -54,9 +57,9 @@ def mean_and_error(values: Sequence[float]) -> str:
     return f"{found.mean:.3g} ± {found.standard_error:.2g}"
 
 
-def ranked(runs: Runs, crawls: float, what: str) -> list[tuple[float, Pair]]:
+def ranked(runs: Runs, rate: float, measure: str) -> list[tuple[float, Pair]]:
     """The pairs by a measure, the best first."""
-    means = [(summary(second_half(runs, crawls, pair, what)).mean, pair) for pair in PAIRS]
+    means = [(summary(second_half(runs, rate, pair, measure)).mean, pair) for pair in PAIRS]
     return sorted(means, key=lambda row: -row[0])
 
 
@@ -66,41 +69,44 @@ def rates_in(runs: Runs) -> list[float]:
 
 def combination_rows(runs: Runs) -> list[Row]:
     rows: list[Row] = []
-    for (rate, pair), every in runs.items():
+    for (rate, pair), same_runs in runs.items():
         row: dict[str, JsonValue] = {"crawls_a_day": rate, "expansion": pair[0], "policy": pair[1]}
-        for what in MEASURES:
-            found = summary(second_half(runs, rate, pair, what))
-            row[what] = round(found.mean, 6)
-            row[f"{what}_error"] = finite_or_none(round(found.standard_error, 6))
-        row["crawled"] = round(float(np.mean([run[-1].crawled for run in every])), 1)
-        row["known"] = round(float(np.mean([run[-1].known for run in every])), 1)
+        for measure in MEASURES:
+            found = summary(second_half(runs, rate, pair, measure))
+            row[measure] = round(found.mean, 6)
+            row[f"{measure}_error"] = finite_or_none(round(found.standard_error, 6))
+        row["crawled"] = round(float(np.mean([run[-1].crawled for run in same_runs])), 1)
+        row["known"] = round(float(np.mean([run[-1].known for run in same_runs])), 1)
         rows.append(row)
     return rows
 
 
-def over_time_rows(runs: Runs, crawls: float) -> list[Row]:
+def over_time_rows(runs: Runs, rate: float) -> list[Row]:
     return [
         {
             "expansion": pair[0],
             "policy": pair[1],
-            "day": round(at_once[0].day, 3),
-            **{what: round(float(np.mean([getattr(each, what) for each in at_once])), 6) for what in MEASURES},
+            "day": round(same_time[0].day, 3),
+            **{
+                measure: round(float(np.mean([getattr(each, measure) for each in same_time])), 6)
+                for measure in MEASURES
+            },
         }
         for pair in PAIRS
-        for at_once in zip(*runs[crawls, pair], strict=True)
+        for same_time in zip(*runs[rate, pair], strict=True)
     ]
 
 
-def run_rows(runs: Runs, crawls: float, firsts: Sequence[JsonValue], world_seeds: Sequence[int]) -> list[Row]:
+def run_rows(runs: Runs, rate: float, first_outcomes: Sequence[JsonValue], world_seeds: Sequence[int]) -> list[Row]:
     """The results of the paper's best combination in each run, with the seeds of the worlds if they differ."""
-    found = {what: second_half(runs, crawls, BEST, what) for what in MEASURES}
+    found = {measure: second_half(runs, rate, BEST, measure) for measure in MEASURES}
     return [
         {
             "run": run,
             "world_seed": world_seeds[run] if world_seeds else None,
             "pages with a link": first["pages"],
             "targets": first["targets"],
-            **{what: round(values[run], 6) for what, values in found.items()},
+            **{measure: round(values[run], 6) for measure, values in found.items()},
         }
-        for run, first in enumerate(firsts)
+        for run, first in enumerate(first_outcomes)
     ]

@@ -48,15 +48,15 @@ class BuddyNet:
             "replication_queries": 12_000,
         },
     }
-    factors_of_replication = (0.01, 0.1, 0.5, 0.75, 1.0)
-    sizes = (1_000, 5_000)
+    replication_factors = (0.01, 0.1, 0.5, 0.75, 1.0)
+    network_sizes = (1_000, 5_000)
 
     def default_world(self, size: Size) -> Mapping[str, JsonValue]:
         return {"kind": FileSharing.name, **{key: size[key] for key in ("consumers", "providers", "files")}}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
-        own = peers_of(world)
-        if len(own.sharing.trace) < MIN_QUERIES:
+        network = peers_of(world)
+        if len(network.sharing.trace) < MIN_QUERIES:
             raise UsageError(f"buddynet needs {MIN_QUERIES} downloads or more; give a larger world")
         searches = [
             {"what": "search", "run": run, "churns": churns, "queries": size["queries"], "seed": 1_000 * seed + run}
@@ -73,8 +73,8 @@ class BuddyNet:
                 "seed": 1_000 * seed + 100 + run,
             }
             for run in range(size["replication_runs"])
-            for peers in self.sizes
-            for factor in self.factors_of_replication
+            for peers in self.network_sizes
+            for factor in self.replication_factors
         ]
         cluster = {"what": "clusters", "queries": size["replication_queries"], "seed": 1_000 * seed + 200}
         return [*searches, *replicas, cluster]
@@ -93,7 +93,7 @@ class BuddyNet:
                 return run_clusters(job)
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
-        own = peers_of(world)
+        network = peers_of(world)
         searches = [outcome for outcome in outcomes if outcome["what"] == "search"]
         replicas = [outcome for outcome in outcomes if outcome["what"] == "replication"]
         cluster = next(outcome for outcome in outcomes if outcome["what"] == "clusters")
@@ -120,10 +120,10 @@ class BuddyNet:
                 "replicas": by_replica,
                 "clusters": cluster_rows,
                 "buddy-list": searches[0]["buddy_list"],
-                "degrees": _counts(np.diff(own.graph.offsets)),
-                "copies": _counts(own.sharing.libraries.transposed(own.sharing.items).lengths()),
+                "degrees": _histogram(np.diff(network.graph.offsets)),
+                "copies": _histogram(network.sharing.libraries.transposed(network.sharing.items).lengths()),
             },
-            figures=all_figures(own, runs, windows, replicated, cluster, searches[0]["neighbourhood"]),
+            figures=all_figures(network, runs, windows, replicated, cluster, searches[0]["neighbourhood"]),
         )
 
 
@@ -144,7 +144,7 @@ def worlds_of(world: PeerNetwork, runs: int) -> list[PeerNetwork]:
     return [world, *(world.with_seed(1_000 * first + run) for run in range(1, runs))]
 
 
-def _counts(values: Any) -> list[dict[str, JsonValue]]:
+def _histogram(values: Any) -> list[dict[str, JsonValue]]:
     """A histogram: the number of peers or files with each value."""
     numbers, counts = np.unique(values, return_counts=True)
     return [{"number": number, "count": count} for number, count in zip(numbers.tolist(), counts.tolist(), strict=True)]

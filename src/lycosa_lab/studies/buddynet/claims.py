@@ -39,7 +39,7 @@ def _order(runs: Sequence[Row], *, churns: bool, id: str, text: str) -> Claim:
         for less, more in ((BUDDYNET, SHORTCUTS), (SHORTCUTS, WALK))
     ]
     pairs += [("answered", less, BUDDYNET) for less in (WALK, SHORTCUTS)] if churns else []
-    p, wrong = _runs_below(runs, churns, pairs)
+    p, reason = _runs_below(runs, churns, pairs)
     return Claim(
         id=id,
         kind="paper",
@@ -47,14 +47,14 @@ def _order(runs: Sequence[Row], *, churns: bool, id: str, text: str) -> Claim:
         paper="; ".join(_published(name, churns) for name in (WALK, SHORTCUTS, BUDDYNET)),
         measured="; ".join(_measured_line(runs, name, churns) for name in (WALK, SHORTCUTS, BUDDYNET)),
         p=finite_or_none(p),
-        holds=not wrong,
-        reason=wrong,
+        holds=not reason,
+        reason=reason,
     )
 
 
 def _runs_below(runs: Sequence[Row], churns: bool, pairs: Sequence[tuple[str, str, str]]) -> tuple[float, str]:
     """Whether each metric is lower with the first algorithm than with the second: paired t-tests over runs."""
-    sides = [
+    samples = [
         (
             f"{metric} of {less} below {more}",
             values_of(runs, less, churns, metric),
@@ -62,20 +62,20 @@ def _runs_below(runs: Sequence[Row], churns: bool, pairs: Sequence[tuple[str, st
         )
         for metric, less, more in pairs
     ]
-    return _significantly_below(sides)
+    return _significantly_below(samples)
 
 
-def _significantly_below(sides: Sequence[tuple[str, list[float], list[float]]]) -> tuple[float, str]:
+def _significantly_below(samples: Sequence[tuple[str, list[float], list[float]]]) -> tuple[float, str]:
     """The largest p of paired t-tests, corrected by Holm's method, and the tests that are not significant, as text."""
-    tests = [paired_t(less, more) for _, less, more in sides]
+    tests = [paired_t(less, more) for _, less, more in samples]
     corrected = holm([test.p for test in tests])
-    wrong = [
-        f"{what}: {_mean(less):.4g} and {_mean(more):.4g}, p = {sure:.2g}"
-        for (what, less, more), test, sure in zip(sides, tests, corrected, strict=True)
-        if not (test.difference < 0 and sure < SIGNIFICANT)
+    failures = [
+        f"{label}: {_mean(less):.4g} and {_mean(more):.4g}, p = {corrected_p:.2g}"
+        for (label, less, more), test, corrected_p in zip(samples, tests, corrected, strict=True)
+        if not (test.difference < 0 and corrected_p < SIGNIFICANT)
     ]
     p = math.nan if not corrected or any(math.isnan(each) for each in corrected) else max(corrected)
-    return p, f"not surely so: {'; '.join(wrong)}" if wrong else ""
+    return p, f"not surely so: {'; '.join(failures)}" if failures else ""
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -83,8 +83,8 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _published(name: str, churns: bool) -> str:
-    messages, path, answered = PAPER[churns, name]
-    return f"{name} {messages} messages, path {path}, answered {answered:.2f}"
+    published = PAPER[churns, name]
+    return f"{name} {published.messages} messages, path {published.path_length}, answered {published.answered:.2f}"
 
 
 def _measured_line(runs: Sequence[Row], name: str, churns: bool) -> str:
@@ -99,9 +99,9 @@ def _measured_line(runs: Sequence[Row], name: str, churns: bool) -> str:
 
 
 def factors(runs: Sequence[Row]) -> Claim:
-    parts = (WALK, LISTED, INDEXED, BUDDYNET, INDEXED_BY_ALL)
+    algorithms = (WALK, LISTED, INDEXED, BUDDYNET, INDEXED_BY_ALL)
     pairs = [("messages", less, more) for less, more in ((LISTED, INDEXED), (BUDDYNET, INDEXED), (BUDDYNET, LISTED))]
-    p, wrong = _runs_below(runs, False, pairs)
+    p, reason = _runs_below(runs, False, pairs)
     return Claim(
         id="buddynet.factors",
         kind="paper",
@@ -109,25 +109,25 @@ def factors(runs: Sequence[Row]) -> Claim:
         " which is BuddyNet, save most; paired t-tests over runs, corrected for there being three. Whoever asks holds"
         " indexes, and nobody else, with both; where all hold those of neighbours is reported beside",
         paper="random-walk 3842, walk+list 1370, walk+index 3459, buddynet 1122 messages",
-        measured=", ".join(f"{name} {mean_of(runs, name, False, 'messages'):.0f}" for name in parts) + " messages",
+        measured=", ".join(f"{name} {mean_of(runs, name, False, 'messages'):.0f}" for name in algorithms) + " messages",
         p=finite_or_none(p),
-        holds=not wrong,
-        reason=wrong,
+        holds=not reason,
+        reason=reason,
     )
 
 
 def replication(replicas: Sequence[Row]) -> Claim:
     settings = list(dict.fromkeys((row["peers"], row["replication"]) for row in replicas))
-    sides, gains = [], []
+    samples, gains = [], []
     for peers, factor in settings:
         same = [row for row in replicas if (row["peers"], row["replication"]) == (peers, factor)]
-        times = []
+        ratios = []
         for metric in COMPARED:
             less, more = ([nan_if_none(row[column_of(name, metric)]) for row in same] for name in (BUDDYNET, WALK))
-            sides.append((f"{metric} of {BUDDYNET} below {WALK}, {peers} peers at {factor}", less, more))
-            times.append(_mean(more) / _mean(less) if _mean(less) else math.inf)
-        gains.append(f"{peers} peers at {factor}: {times[0]:.3g} and {times[1]:.3g} times")
-    p, wrong = _significantly_below(sides)
+            samples.append((f"{metric} of {BUDDYNET} below {WALK}, {peers} peers at {factor}", less, more))
+            ratios.append(_mean(more) / _mean(less) if _mean(less) else math.inf)
+        gains.append(f"{peers} peers at {factor}: {ratios[0]:.3g} and {ratios[1]:.3g} times")
+    p, reason = _significantly_below(samples)
     return Claim(
         id="buddynet.replication",
         kind="paper",
@@ -137,15 +137,15 @@ def replication(replicas: Sequence[Row]) -> Claim:
         " 5 000 peers: 7.1 and 4.9 times at .01",
         measured="; ".join(gains),
         p=finite_or_none(p),
-        holds=bool(sides) and not wrong,
-        reason=wrong,
+        holds=bool(samples) and not reason,
+        reason=reason,
     )
 
 
 def settles(runs: Sequence[Row]) -> Claim:
     before = values_of(runs, BUDDYNET, False, "transfers_before")
     after = values_of(runs, BUDDYNET, False, "transfers_after")
-    p, wrong = _significantly_below([("transfers per query after below before", after, before)])
+    p, reason = _significantly_below([("transfers per query after below before", after, before)])
     return Claim(
         id="buddynet.index-transfers-settle",
         kind="paper",
@@ -154,21 +154,21 @@ def settles(runs: Sequence[Row]) -> Claim:
         paper="4 % of the queries, then 3.3 %",
         measured=f"{_mean(before):.1%} of the queries, then {_mean(after):.1%}",
         p=finite_or_none(p),
-        holds=not wrong,
-        reason=wrong,
+        holds=not reason,
+        reason=reason,
     )
 
 
 def hit_rate(runs: Sequence[Row]) -> Claim:
-    stay, go = (mean_of(runs, BUDDYNET, churns, "hit_rate") for churns in (False, True))
+    static, churn = (mean_of(runs, BUDDYNET, churns, "hit_rate") for churns in (False, True))
     of_index = mean_of(runs, BUDDYNET, False, "index_hit_rate")
     return Claim(
         id="buddynet.hit-rate",
         kind="paper",
         text="The share of queries that an index or a buddy answered, without a walk",
         paper="over 80 % from query 2 000 on; .86 with BuddyNet, .85 with the list alone",
-        measured=f"{stay:.3f} where peers stay ({of_index:.3f} from indexes alone),"
-        f" {mean_of(runs, LISTED, False, 'hit_rate'):.3f} with the list alone; {go:.3f} where they come and go",
+        measured=f"{static:.3f} where peers stay ({of_index:.3f} from indexes alone),"
+        f" {mean_of(runs, LISTED, False, 'hit_rate'):.3f} with the list alone; {churn:.3f} where they come and go",
         holds=None,
     )
 

@@ -46,14 +46,13 @@ def all_figures(
 
 
 def _bars(runs: Sequence[Row], metric: str, title: str) -> Figure:
-    place = ("messages", "path_length", "answered").index(metric)
     shown = {"": metric, ": back": "messages_back"} if metric == "messages" else {"": metric}
     groups = {}
     for churns, label in ((False, "static"), (True, "churn")):
-        for whose, column in shown.items():
-            groups[f"{label}{whose}"] = [GroupedBar(name, mean_of(runs, name, churns, column)) for name in ALGORITHMS]
+        for suffix, column in shown.items():
+            groups[f"{label}{suffix}"] = [GroupedBar(name, mean_of(runs, name, churns, column)) for name in ALGORITHMS]
         groups[f"{label}: paper"] = [
-            GroupedBar(name, float(PUBLISHED.get((churns, name), (math.nan,) * 3)[place])) for name in ALGORITHMS
+            GroupedBar(name, float(getattr(PUBLISHED.get((churns, name)), metric, math.nan))) for name in ALGORITHMS
         ]
     back = " Back: if responses went back through all peers that their query came through, as in the paper."
     return Figure(
@@ -68,18 +67,18 @@ def _log_points(numbers: Sequence[float], counts: Sequence[float]) -> list[tuple
     return [(math.log10(x), math.log10(y)) for x, y in zip(numbers, counts, strict=True) if x > 0 and y > 0]
 
 
-def _ranked(title: str, what: str, values: NDArray[Any], whose: str) -> Figure:
+def _ranked(title: str, quantity: str, values: NDArray[Any], owners: str) -> Figure:
     ordered = np.sort(values)[::-1]
     ranks = np.unique(np.geomspace(1, max(1, len(ordered)), 80).round().astype(int))
     points = _log_points(ranks.tolist(), ordered[ranks - 1].tolist())
     return Figure(
         title,
-        f"{whose.capitalize()} from the one with most {what} down; both scales are logarithmic.",
+        f"{owners.capitalize()} from the one with most {quantity} down; both scales are logarithmic.",
         line_chart(
-            [Series(what, points)],
+            [Series(quantity, points)],
             title=title,
-            x_title=f"{whose} in order, log10 of their place",
-            y_title=f"{what}, log10",
+            x_title=f"{owners} in order, log10 of their place",
+            y_title=f"{quantity}, log10",
         ),
     )
 
@@ -88,9 +87,9 @@ def _replication(rows: Sequence[Row], metric: str, title: str) -> Figure:
     series = []
     for peers in dict.fromkeys(row["peers"] for row in rows):
         own = [row for row in rows if row["peers"] == peers]
-        for algorithm, whose in ((WALK, "walk"), (BUDDYNET, "buddynet")):
+        for algorithm, paper_name in ((WALK, "walk"), (BUDDYNET, "buddynet")):
             series.append(_logarithmic(f"{algorithm}, {peers} peers", own, column_of(algorithm, metric)))
-            series.append(_logarithmic(f"{algorithm}, {peers}: paper", own, f"paper_{whose}_{metric}"))
+            series.append(_logarithmic(f"{algorithm}, {peers}: paper", own, f"paper_{paper_name}_{metric}"))
     return Figure(
         title,
         "By the share of peers that has a file, on average over all files, and what the paper tells, which is the ends;"
@@ -169,11 +168,11 @@ def _hits(windows: Sequence[Row]) -> Figure:
 def _clusters(cluster: Mapping[str, JsonValue]) -> Figure:
     title = "Buddies in two dimensions (figure 5.12)"
     places, interests = cluster["places"], cluster["only_interest"]
-    far = {
+    distances = {
         each: _distance_from_middle(places, interests, each)
         for each in sorted({each for each in interests if each >= 0})
     }
-    farthest = sorted(far, key=lambda each: -far[each])[:MAX_COLOURS]
+    farthest = sorted(distances, key=lambda each: -distances[each])[:MAX_COLOURS]
     colours = dict(zip(farthest, COLOURS, strict=False))
     width, height, edge = 760.0, 520.0, 30.0
     xs, ys = ([place[axis] for place in places] for axis in (0, 1))
@@ -203,13 +202,13 @@ def _architecture(found: Mapping[str, JsonValue]) -> Figure:
     title = "A peer, its neighbours and its buddies (figure 5.5)"
     width, height = 760.0, 420.0
     neighbours = [peer for peer in found["neighbours"] if peer not in found["buddies"]]
-    around = [*((peer, "neighbour") for peer in neighbours), *((peer, "buddy") for peer in found["buddies"])]
-    if not around:
+    drawn_peers = [*((peer, "neighbour") for peer in neighbours), *((peer, "buddy") for peer in found["buddies"])]
+    if not drawn_peers:
         return Figure(title, "Nobody has buddies yet.", empty_figure(width, height, title=title))
     middle_x, middle_y = width / 2, height / 2
     lines, dots = [], []
-    for place, (peer, kind) in enumerate(around):
-        angle = 2 * math.pi * place / len(around)
+    for index, (peer, kind) in enumerate(drawn_peers):
+        angle = 2 * math.pi * index / len(drawn_peers)
         x, y = middle_x + 250 * math.cos(angle), middle_y + 165 * math.sin(angle)
         is_indexed = peer in found["indexed"]
         colour = COLOURS[0] if kind == "buddy" else FAINT

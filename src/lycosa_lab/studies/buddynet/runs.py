@@ -33,7 +33,7 @@ SETTINGS = {  # of the networks with varied replication
     1_000: {"files": 6_000, "categories": 20, "interests": 1, "neighbours": 4},
     5_000: {"files": 262_404, "categories": 300, "interests": 5, "neighbours": 3},
 }
-CLUSTERED, CLUSTER_FACTOR = 1_000, 0.01
+CLUSTER_PEERS, CLUSTER_FACTOR = 1_000, 0.01
 
 
 def run_searches(world: PeerNetwork, job: JsonValue) -> JsonValue:
@@ -51,15 +51,17 @@ def run_searches(world: PeerNetwork, job: JsonValue) -> JsonValue:
             continue
         by_all = algorithm == INDEXED_BY_ALL
         outcomes = simulate(network, queries, INDEXED if by_all else algorithm, seed=seed, all_have_asked=by_all)
-        found[algorithm] = measured(outcomes, len(trace) // 2), in_windows(outcomes)
+        found[algorithm] = metrics_of(outcomes, len(trace) // 2), window_metrics(outcomes)
         if algorithm == BUDDYNET:
             neighbourhood = _neighbourhood(world, outcomes)
     for algorithm in ALGORITHMS:
         metrics, windows[algorithm] = found[SAME_RUN.get(algorithm, algorithm)]
         rows.append({**run, "algorithm": algorithm, **metrics})
-    some = trace.select(np.linspace(len(trace) // 2, len(trace) - 1, min(FLOODS, len(trace) // 2)).astype(np.int64))
-    outcomes = simulate(network, queries_of(some, holders, seed=seed), FLOOD, seed=seed)
-    rows.append({**run, "algorithm": FLOOD, **measured(outcomes, 0)})
+    flooded_trace = trace.select(
+        np.linspace(len(trace) // 2, len(trace) - 1, min(FLOODS, len(trace) // 2)).astype(np.int64)
+    )
+    outcomes = simulate(network, queries_of(flooded_trace, holders, seed=seed), FLOOD, seed=seed)
+    rows.append({**run, "algorithm": FLOOD, **metrics_of(outcomes, 0)})
     return {
         "what": "search",
         "run": job["run"],
@@ -71,7 +73,7 @@ def run_searches(world: PeerNetwork, job: JsonValue) -> JsonValue:
     }
 
 
-def measured(outcomes: Outcomes, begin: int) -> dict[str, JsonValue]:
+def metrics_of(outcomes: Outcomes, begin: int) -> dict[str, JsonValue]:
     """The metrics over the queries from `begin` on; shares of index transfers before and after it."""
     paths, stages = outcomes.paths[begin:], outcomes.stages[begin:]
     transfers = outcomes.transfers
@@ -89,7 +91,7 @@ def measured(outcomes: Outcomes, begin: int) -> dict[str, JsonValue]:
     }
 
 
-def in_windows(outcomes: Outcomes) -> list[dict[str, JsonValue]]:
+def window_metrics(outcomes: Outcomes) -> list[dict[str, JsonValue]]:
     """The same over consecutive windows of queries."""
     stages = outcomes.stages
     are_hits = (stages == INDEXES) | (stages == BUDDIES)
@@ -106,52 +108,57 @@ def in_windows(outcomes: Outcomes) -> list[dict[str, JsonValue]]:
 
 def run_replication(job: JsonValue) -> JsonValue:
     """Random walk and BuddyNet when all peers ask and share; measured over the last third of the queries."""
-    own = replicated_network(
+    replicated = replicated_network(
         job["peers"], factor=job["factor"], queries=job["queries"], seed=job["seed"], **SETTINGS[job["peers"]]
     )
-    network = network_in(own.graph, own.trace, churns=False, min_neighbours=MIN_NEIGHBOURS, seed=job["seed"])
-    queries = queries_of(own.trace, own.holders, seed=job["seed"])
-    begin = 2 * len(own.trace) // 3
-    found = {name: measured(simulate(network, queries, name, seed=job["seed"]), begin) for name in (WALK, BUDDYNET)}
+    network = network_in(
+        replicated.graph, replicated.trace, churns=False, min_neighbours=MIN_NEIGHBOURS, seed=job["seed"]
+    )
+    queries = queries_of(replicated.trace, replicated.holders, seed=job["seed"])
+    begin = 2 * len(replicated.trace) // 3
+    found = {name: metrics_of(simulate(network, queries, name, seed=job["seed"]), begin) for name in (WALK, BUDDYNET)}
     return {**job, "found": found}
 
 
 def run_clusters(job: JsonValue) -> JsonValue:
     """The final buddy lists when all peers ask and share, and the interests that buddies share."""
-    settings, seed = SETTINGS[CLUSTERED], job["seed"]
-    own = replicated_network(CLUSTERED, factor=CLUSTER_FACTOR, queries=job["queries"], seed=seed, **settings)
-    network = network_in(own.graph, own.trace, churns=False, min_neighbours=MIN_NEIGHBOURS, seed=seed)
-    lists = simulate(network, queries_of(own.trace, own.holders, seed=seed), BUDDYNET, seed=seed).lists
-    links, liked = buddy_links(lists), interest_matrix(own.interests, settings["categories"])
-    shared, by_chance, p = shared_interests(links, liked, seed=seed)
-    places = spectral_layout(links, CLUSTERED)
-    first = [int(own.interests.row(peer)[0]) if len(own.interests.row(peer)) == 1 else -1 for peer in range(CLUSTERED)]
+    settings, seed = SETTINGS[CLUSTER_PEERS], job["seed"]
+    replicated = replicated_network(CLUSTER_PEERS, factor=CLUSTER_FACTOR, queries=job["queries"], seed=seed, **settings)
+    network = network_in(replicated.graph, replicated.trace, churns=False, min_neighbours=MIN_NEIGHBOURS, seed=seed)
+    lists = simulate(network, queries_of(replicated.trace, replicated.holders, seed=seed), BUDDYNET, seed=seed).lists
+    links, interests_of_peers = buddy_links(lists), interest_matrix(replicated.interests, settings["categories"])
+    shared, by_chance, p = shared_interests(links, interests_of_peers, seed=seed)
+    positions = spectral_layout(links, CLUSTER_PEERS)
+    only_interests = [
+        int(replicated.interests.row(peer)[0]) if len(replicated.interests.row(peer)) == 1 else -1
+        for peer in range(CLUSTER_PEERS)
+    ]
     return {
         "what": "clusters",
         "shared": rounded(shared),
         "by_chance": rounded(by_chance),
         "p": p,
         "links": len(links[0]),
-        "peers": CLUSTERED,
-        "places": [[_short(x), _short(y)] for x, y in places.tolist()],
-        "only_interest": first,  # -1 where there are several
+        "peers": CLUSTER_PEERS,
+        "places": [[_rounded_coordinate(x), _rounded_coordinate(y)] for x, y in positions.tolist()],
+        "only_interest": only_interests,  # -1 where there are several
     }
 
 
 def buddy_list_example() -> list[dict[str, JsonValue]]:
     """A list of four buddies after each of some responses, as in the paper's figure 5.6."""
-    known = BuddyList(4)
+    buddies = BuddyList(4)
     for name in ("1", "1", "1", "3", "3", "2", "4"):
-        known.answered(Contact(name))
-    rows = [_shown("before", known)]
+        buddies.answered(Contact(name))
+    rows = [_buddy_row("before", buddies)]
     for name in ("3", "2", "5"):
-        known.answered(Contact(name))
-        rows.append(_shown(f"after a response of {name}", known))
+        buddies.answered(Contact(name))
+        rows.append(_buddy_row(f"after a response of {name}", buddies))
     return rows
 
 
-def _shown(when: str, known: BuddyList) -> dict[str, JsonValue]:
-    return {"when": when, "best first": ", ".join(f"{buddy.contact.name}: {buddy.count}" for buddy in known)}
+def _buddy_row(when: str, buddies: BuddyList) -> dict[str, JsonValue]:
+    return {"when": when, "best first": ", ".join(f"{buddy.contact.name}: {buddy.count}" for buddy in buddies)}
 
 
 def _neighbourhood(world: PeerNetwork, outcomes: Outcomes) -> dict[str, JsonValue]:
@@ -168,7 +175,7 @@ def _neighbourhood(world: PeerNetwork, outcomes: Outcomes) -> dict[str, JsonValu
     }
 
 
-def _short(value: float) -> float:
+def _rounded_coordinate(value: float) -> float:
     return round(value, 4) + 0.0
 
 
@@ -190,22 +197,22 @@ def interest_matrix(interests: RaggedArray, categories: int) -> Floats:
     return table
 
 
-def shared_interests(links: tuple[Ints, Ints], liked: Floats, *, seed: int) -> tuple[float, float, float]:
+def shared_interests(links: tuple[Ints, Ints], interests_of_peers: Floats, *, seed: int) -> tuple[float, float, float]:
     """The share of buddies with a common interest, its mean under permutation, and the p-value of a permutation test,
     in which interests are permuted among peers and links are fixed.
     """
-    ones, others = links
-    if not len(ones):
+    sources, targets = links
+    if not len(sources):
         return float("nan"), float("nan"), float("nan")
-    agree = (liked @ liked.T) > 0
-    measured = float(agree[ones, others].mean())
+    agree = (interests_of_peers @ interests_of_peers.T) > 0
+    measured = float(agree[sources, targets].mean())
     rng = np.random.default_rng([seed, 13])
-    dealt = np.empty(SHUFFLES)
+    permuted = np.empty(SHUFFLES)
     for number in range(SHUFFLES):
-        places = rng.permutation(len(liked))
-        dealt[number] = agree[places[ones], places[others]].mean()
-    p = (1 + int((dealt >= measured).sum())) / (1 + SHUFFLES)
-    return measured, float(dealt.mean()), p
+        permutation = rng.permutation(len(interests_of_peers))
+        permuted[number] = agree[permutation[sources], permutation[targets]].mean()
+    p = (1 + int((permuted >= measured).sum())) / (1 + SHUFFLES)
+    return measured, float(permuted.mean()), p
 
 
 def spectral_layout(links: tuple[Ints, Ints], peers: int) -> Floats:
@@ -213,24 +220,24 @@ def spectral_layout(links: tuple[Ints, Ints], peers: int) -> Floats:
 
     Links are weighted by the inverse square roots of the degrees of their ends, so that a few hubs do not dominate.
     """
-    ones, others = links
+    sources, targets = links
     table = np.zeros((peers, peers))
-    table[ones, others] = table[others, ones] = 1.0
+    table[sources, targets] = table[targets, sources] = 1.0
     weights = 1.0 / np.sqrt(np.maximum(1.0, table.sum(axis=1)))
     table *= weights[:, None] * weights[None, :]
     _, vectors = np.linalg.eigh(table)
-    places: Floats = vectors[:, [-2, -3]] * weights[:, None]  # the last one only reflects degrees
-    flip = np.sign(places[np.abs(places).argmax(axis=0), [0, 1]])  # the sign of an eigenvector is arbitrary
-    return places * np.where(flip == 0, 1.0, flip) / max(1e-12, float(np.abs(places).max()))
+    positions: Floats = vectors[:, [-2, -3]] * weights[:, None]  # the last one only reflects degrees
+    flip = np.sign(positions[np.abs(positions).argmax(axis=0), [0, 1]])  # the sign of an eigenvector is arbitrary
+    return positions * np.where(flip == 0, 1.0, flip) / max(1e-12, float(np.abs(positions).max()))
 
 
 # ------------------------------------------------------------ networks with varied replication
 
-AT_HOME = 0.9  # share of the copies held by interested peers, if there are enough
+INTERESTED_SHARE = 0.9  # of the copies of a file, held by peers interested in its category if there are enough
 SKEW = 0.8  # Zipf exponent of queries and of copies
 
 
-class Replicated(Struct, frozen=True):
+class ReplicatedNetwork(Struct, frozen=True):
     """Peers on an overlay, their interests and queries, and the holders of each item."""
 
     graph: Graph
@@ -241,30 +248,34 @@ class Replicated(Struct, frozen=True):
 
 def replicated_network(
     peers: int, *, factor: float, files: int, categories: int, interests: int, neighbours: int, queries: int, seed: int
-) -> Replicated:
+) -> ReplicatedNetwork:
     """Peers that ask for files of their interests; on average, a share `factor` of the peers has each file.
 
     Only files that are asked for are included; an asker of a file does not have it.
     """
     rng = np.random.default_rng([seed, 12])
     graph = preferential_attachment(peers, min_degree=neighbours, rng=rng)
-    liked = sample_interests(peers, categories, minimum=interests, rng=rng)
-    own = make_files(files, categories, SKEW)
+    interests_of_peers = sample_interests(peers, categories, minimum=interests, rng=rng)
+    catalog = make_files(files, categories, SKEW)
     askers = rng.integers(peers, size=queries)
-    places = liked.offsets[askers] + (rng.random(queries) * liked.lengths()[askers]).astype(np.int64)
-    wanted, items = np.unique(own.sample(liked.values[places], rng), return_inverse=True)
-    category = np.searchsorted(own.firsts, wanted, side="right") - 1
-    ranks = np.minimum(wanted - own.firsts[category], files // categories - 1)
+    indices = interests_of_peers.offsets[askers] + (rng.random(queries) * interests_of_peers.lengths()[askers]).astype(
+        np.int64
+    )
+    wanted, items = np.unique(catalog.sample(interests_of_peers.values[indices], rng), return_inverse=True)
+    category = np.searchsorted(catalog.category_starts, wanted, side="right") - 1
+    ranks = np.minimum(wanted - catalog.category_starts[category], files // categories - 1)
     copies = copy_shares(files // categories, factor)[ranks] * peers
-    likers, askers_of = liked.transposed(categories), group_by_row(items, askers, len(wanted))
+    interested_in, askers_of = interests_of_peers.transposed(categories), group_by_row(items, askers, len(wanted))
     rows = []
     for item in range(len(wanted)):
-        fans = likers.row(int(category[item]))
-        at_home = min(1.0, AT_HOME * float(copies[item]) / max(1, len(fans)))
-        abroad = (float(copies[item]) - at_home * len(fans)) / max(1, peers - len(fans))
-        odds = np.full(peers, max(0.0, abroad))
-        odds[fans] = at_home
-        has = rng.random(peers) < odds
+        interested = interested_in.row(int(category[item]))
+        interested_probability = min(1.0, INTERESTED_SHARE * float(copies[item]) / max(1, len(interested)))
+        other_probability = (float(copies[item]) - interested_probability * len(interested)) / max(
+            1, peers - len(interested)
+        )
+        probabilities = np.full(peers, max(0.0, other_probability))
+        probabilities[interested] = interested_probability
+        has = rng.random(peers) < probabilities
         has[askers_of.row(item)] = False
         if not has.any():
             others = np.setdiff1d(np.arange(peers), askers_of.row(item))
@@ -273,7 +284,7 @@ def replicated_network(
     offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
     times: Floats = np.arange(1, queries + 1, dtype=np.float64) * (WEEK / queries)
     trace = Trace(askers, items, np.full(queries, -1), times)
-    return Replicated(graph, liked, trace, RaggedArray(offsets, np.concatenate(rows)))
+    return ReplicatedNetwork(graph, interests_of_peers, trace, RaggedArray(offsets, np.concatenate(rows)))
 
 
 def copy_shares(files: int, factor: float) -> Floats:

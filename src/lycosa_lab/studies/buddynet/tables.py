@@ -1,6 +1,7 @@
-"""The tables of the study, and the figures that the paper publishes."""
+"""The tables of the study, and the numbers that the paper publishes."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.results import Row
@@ -9,16 +10,25 @@ from lycosa_lab.tables import nan_if_none, rounded
 
 from .runs import ALGORITHMS, BUDDYNET, FLOOD, INDEXED, LISTED, SHORTCUTS, WALK
 
-# messages, path length, share answered; tables 5.2 (static), 5.3 (churn) and 5.4 (factors)
+
+class PublishedSearch(NamedTuple):
+    """What the paper reports of an algorithm, in the means over queries."""
+
+    messages: int
+    path_length: int
+    answered: float  # share of queries
+
+
+# By whether peers come and go, and algorithm: tables 5.2 (static), 5.3 (churn) and 5.4 (factors).
 PAPER = {
-    (False, WALK): (3_842, 88, 0.97),
-    (False, SHORTCUTS): (1_370, 31, 0.98),
-    (False, BUDDYNET): (1_122, 28, 0.98),
-    (False, LISTED): (1_370, 31, 0.98),
-    (False, INDEXED): (3_459, 67, 0.99),
-    (True, WALK): (6_607, 139, 0.88),
-    (True, SHORTCUTS): (4_419, 78, 0.87),
-    (True, BUDDYNET): (2_299, 26, 0.92),
+    (False, WALK): PublishedSearch(3_842, 88, 0.97),
+    (False, SHORTCUTS): PublishedSearch(1_370, 31, 0.98),
+    (False, BUDDYNET): PublishedSearch(1_122, 28, 0.98),
+    (False, LISTED): PublishedSearch(1_370, 31, 0.98),
+    (False, INDEXED): PublishedSearch(3_459, 67, 0.99),
+    (True, WALK): PublishedSearch(6_607, 139, 0.88),
+    (True, SHORTCUTS): PublishedSearch(4_419, 78, 0.87),
+    (True, BUDDYNET): PublishedSearch(2_299, 26, 0.92),
 }
 PAPER_HITS = {(False, LISTED): 0.85, (False, BUDDYNET): 0.86}
 # messages and path length of walk and BuddyNet; and the hit rate
@@ -56,8 +66,8 @@ def summary_rows(runs: Sequence[Row]) -> list[Row]:
                 row[metric] = rounded(found.mean)
                 if metric in WITH_ERRORS:
                     row[f"{metric}_error"] = rounded(found.standard_error)
-            messages, path, answered = PAPER.get((churns, algorithm), (None, None, None))
-            row |= {"paper_messages": messages, "paper_path_length": path, "paper_answered": answered}
+            published = PAPER.get((churns, algorithm))
+            row |= {f"paper_{field}": getattr(published, field, None) for field in PublishedSearch._fields}
             row["paper_hit_rate"] = PAPER_HITS.get((churns, algorithm))
             rows.append(row)
     return rows
@@ -72,8 +82,8 @@ def window_rows(searches: Sequence[JsonValue]) -> list[Row]:
                 total = 0
                 for window in windows:
                     total += window["transfers"]
-                    way = {"churns": outcome["churns"], "algorithm": algorithm}
-                    rows.append({**way, **window, "transfers_so_far": total})
+                    setting = {"churns": outcome["churns"], "algorithm": algorithm}
+                    rows.append({**setting, **window, "transfers_so_far": total})
     return rows
 
 

@@ -4,8 +4,7 @@ from lycosa_lab.results import Claim
 from lycosa_lab.statistics import SIGNIFICANT, PairedTest, finite_or_none, summary
 
 from .shared import (
-    AGED,
-    ALONE,
+    AGED_LOGS,
     BEST_FIRST_LISTED,
     COLLABORATIVE,
     COLLABORATIVE_LISTED,
@@ -15,8 +14,9 @@ from .shared import (
     GUIDED_LISTED,
     INTELLIGENT,
     INTELLIGENT_LISTED,
-    SCARCE,
+    REDUCED_LOGS,
     SHUFFLED,
+    SINGLE_FACTORS,
     STARTS,
 )
 from .tables import CollaborativeTables, first_tenth, second_tenth
@@ -52,9 +52,9 @@ def beats_intelligent(tables: CollaborativeTables, *, is_generated: bool) -> Cla
         text="One run of the collaborative crawler without seeds ends with a higher P(U) than the best of"
         f" {len(STARTS)} runs of the intelligent crawler from different starts (paired over topics, p < {SIGNIFICANT})",
         paper="a single execution significantly more effective than the best of five (SPORTS and ARTS; curves only)",
-        measured=f"{_harvest(tables, COLLABORATIVE)} against {_harvest(tables, INTELLIGENT)}, more for"
+        measured=f"{_harvest_text(tables, COLLABORATIVE)} against {_harvest_text(tables, INTELLIGENT)}, more for"
         f" {tables.ahead(COLLABORATIVE, INTELLIGENT)} topics; whole fields: {fields}; the mean of the"
-        f" {len(STARTS)} runs {summary(runs).mean:.1%}{_beside(tables, COLLABORATIVE, INTELLIGENT)}",
+        f" {len(STARTS)} runs {summary(runs).mean:.1%}{_other_predicates_text(tables, COLLABORATIVE, INTELLIGENT)}",
         p=finite_or_none(test.p),
         holds=holds if is_generated else None,
         reason="" if holds else _why_not_better(tables, test),
@@ -63,16 +63,17 @@ def beats_intelligent(tables: CollaborativeTables, *, is_generated: bool) -> Cla
 
 def combined_best(tables: CollaborativeTables) -> Claim:
     tests = tables.tests("combined-best")
-    holds = all(test.difference > 0 and p < SIGNIFICANT for _, _, test, p in tests)
+    holds = all(pair.test.difference > 0 and pair.holm_p < SIGNIFICANT for pair in tests)
     return Claim(
         id=f"{STUDY}.combined-best",
         kind="paper",
         text="Readers and links together end with a higher P(U) than readers alone, and than the best run by links"
         f" alone (paired over topics, p < {SIGNIFICANT} after Holm)",
         paper="works better than either; figures in a report that is not published",
-        measured=f"{_harvest(tables, COMBINED)}; {_against(tables, 'combined-best')}; all three from the same listed"
-        f" pages: {_against(tables, 'same-seeds')}{_beside(tables, COMBINED, INTELLIGENT)}",
-        p=max((p for *_, p in tests if p == p), default=None),
+        measured=f"{_harvest_text(tables, COMBINED)}; {_tests_text(tables, 'combined-best')};"
+        f" all three from the same listed pages: {_tests_text(tables, 'same-seeds')}"
+        f"{_other_predicates_text(tables, COMBINED, INTELLIGENT)}",
+        p=max((pair.holm_p for pair in tests if pair.holm_p == pair.holm_p), default=None),
         holds=holds,
         reason="" if holds else _why_not_best(tables),
     )
@@ -83,7 +84,11 @@ def learns(tables: CollaborativeTables) -> Claim:
     holds = test.is_gain
     first, second = tables.over_draws(first_tenth), tables.over_draws(second_tenth)
     more = sum(b > a for a, b in zip(first, second, strict=True))
-    shares = [outcome["crawls"][kind]["good"] / outcome["targets"] for outcome in tables.outcomes for kind in DRAWS]
+    shares = [
+        outcome["crawls"][crawl_name]["good"] / outcome["targets"]
+        for outcome in tables.outcomes
+        for crawl_name in DRAWS
+    ]
     return Claim(
         id=f"{STUDY}.learns",
         kind="paper",
@@ -106,18 +111,20 @@ def factors(tables: CollaborativeTables) -> Claim:
         kind="beyond",
         text="P(U) at the end with each of the three interest ratios alone, and with all together",
         paper=None,
-        measured=f"together {_harvest(tables, COLLABORATIVE)},"
-        f" {', '.join(f'{factor} {_harvest(tables, factor)}' for factor in ALONE)}; {_against(tables, 'factors')}",
-        p=max((p for *_, p in tests if p == p), default=None),
+        measured=f"together {_harvest_text(tables, COLLABORATIVE)},"
+        f" {', '.join(f'{factor} {_harvest_text(tables, factor)}' for factor in SINGLE_FACTORS)};"
+        f" {_tests_text(tables, 'factors')}",
+        p=max((pair.holm_p for pair in tests if pair.holm_p == pair.holm_p), default=None),
         holds=None,
     )
 
 
 def privacy(tables: CollaborativeTables) -> Claim:
     whole = tables.mean(COLLABORATIVE)
-    scarce = "; ".join(
-        f"{kind} {_harvest(tables, kind)} ({tables.mean(kind) - whole:+.1%}{_dry(tables, kind)})"
-        for kind in (*SCARCE, *AGED)
+    reduced = "; ".join(
+        f"{crawl_name} {_harvest_text(tables, crawl_name)}"
+        f" ({tables.mean(crawl_name) - whole:+.1%}{_exhausted_text(tables, crawl_name)})"
+        for crawl_name in (*REDUCED_LOGS, *AGED_LOGS)
     )
     return Claim(
         id=f"{STUDY}.privacy",
@@ -125,7 +132,7 @@ def privacy(tables: CollaborativeTables) -> Claim:
         text="P(U) at the end where pages read by few are left out, where the log has few of the readers, and where old"
         " accesses fade; what a crawl did not bring since the log ran dry counts as not satisfying",
         paper=None,
-        measured=f"whole log {_harvest(tables, COLLABORATIVE)}; {scarce}",
+        measured=f"whole log {_harvest_text(tables, COLLABORATIVE)}; {reduced}",
         holds=None,
     )
 
@@ -139,8 +146,8 @@ def control(tables: CollaborativeTables) -> Claim:
         text="Where what was read is dealt out among the readers by chance, a crawl ends with a lower P(U), which is"
         f" about that of pages drawn by chance (paired over topics, p < {SIGNIFICANT})",
         paper=None,
-        measured=f"{_harvest(tables, SHUFFLED)} against {_harvest(tables, COLLABORATIVE)}; first and second tenth"
-        f" {tables.mean(SHUFFLED, first_tenth):.1%} and {tables.mean(SHUFFLED, second_tenth):.1%}, p"
+        measured=f"{_harvest_text(tables, SHUFFLED)} against {_harvest_text(tables, COLLABORATIVE)}; first and second"
+        f" tenth {tables.mean(SHUFFLED, first_tenth):.1%} and {tables.mean(SHUFFLED, second_tenth):.1%}, p"
         f" {tables.learnt_shuffled().p:.2g}; pages drawn by chance {chance:.1%}",
         p=finite_or_none(test.p),
         holds=test.is_gain,
@@ -149,43 +156,46 @@ def control(tables: CollaborativeTables) -> Claim:
 
 
 def listed_starts(tables: CollaborativeTables) -> Claim:
-    kinds = (COLLABORATIVE_LISTED, INTELLIGENT_LISTED, COMBINED_LISTED, BEST_FIRST_LISTED, GUIDED_LISTED)
+    crawl_names = (COLLABORATIVE_LISTED, INTELLIGENT_LISTED, COMBINED_LISTED, BEST_FIRST_LISTED, GUIDED_LISTED)
     return Claim(
         id=f"{STUDY}.listed-starts",
         kind="beyond",
         text="P(U) at the end from pages of the directory that satisfy the predicate, also by best-first with and"
         " without what readers tell",
         paper=None,
-        measured=f"{', '.join(f'{kind} {_harvest(tables, kind)}' for kind in kinds)}; {_against(tables, 'guided')}",
+        measured=", ".join(f"{crawl_name} {_harvest_text(tables, crawl_name)}" for crawl_name in crawl_names)
+        + f"; {_tests_text(tables, 'guided')}",
         holds=None,
     )
 
 
-def _harvest(tables: CollaborativeTables, kind: str) -> str:
-    return f"{summary(tables.values(kind)):.1%}"
+def _harvest_text(tables: CollaborativeTables, crawl_name: str) -> str:
+    return f"{summary(tables.values(crawl_name)):.1%}"
 
 
-def _against(tables: CollaborativeTables, name: str) -> str:
+def _tests_text(tables: CollaborativeTables, name: str) -> str:
     return "; ".join(
-        f"{one} over {other} {test.difference:+.1%}, p {p:.2g}, more for {tables.ahead(one, other)}"
-        for one, other, test, p in tables.tests(name)
+        f"{pair.first} over {pair.second} {pair.test.difference:+.1%}, p {pair.holm_p:.2g}, more for"
+        f" {tables.ahead(pair.first, pair.second)}"
+        for pair in tables.tests(name)
     )
 
 
-def _dry(tables: CollaborativeTables, kind: str) -> str:
-    """The share of a crawl after which the log ran dry, if it did, in words."""
+def _exhausted_text(tables: CollaborativeTables, crawl_name: str) -> str:
+    """The share of a crawl after which the log had no more pages, if that happened, in words."""
     crawled = summary(
-        outcome["crawls"][kind]["crawled"] / outcome["pages"]
+        outcome["crawls"][crawl_name]["crawled"] / outcome["pages"]
         for outcome in tables.outcomes
-        if kind in outcome["crawls"]
+        if crawl_name in outcome["crawls"]
     ).mean
     return f", dry after {crawled:.0%} of the pages" if crawled < 0.995 else ""
 
 
-def _beside(tables: CollaborativeTables, kind: str, over: str) -> str:
+def _other_predicates_text(tables: CollaborativeTables, crawl_name: str, over: str) -> str:
     """The same for predicates that are not topics."""
     return "".join(
-        f"; {outcome['aim']}: {outcome['crawls'][kind]['harvest']:.1%} against {outcome['crawls'][over]['harvest']:.1%}"
+        f"; {outcome['aim']}: {outcome['crawls'][crawl_name]['harvest']:.1%} against"
+        f" {outcome['crawls'][over]['harvest']:.1%}"
         for outcome in tables.others
     )
 
@@ -210,7 +220,7 @@ def _why_not_learnt(tables: CollaborativeTables, test: PairedTest) -> str:
 
 def _why_not_best(tables: CollaborativeTables) -> str:
     ours = tables.mean(COMBINED)
-    behind = [kind for kind in (COLLABORATIVE, INTELLIGENT) if tables.mean(kind) >= ours]
+    behind = [crawl_name for crawl_name in (COLLABORATIVE, INTELLIGENT) if tables.mean(crawl_name) >= ours]
     if behind:
         return f"{' and '.join(behind)} alone ends as high"
     return f"ahead of both in the mean, which {len(tables.outcomes)} topics do not tell from chance"

@@ -7,7 +7,18 @@ from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.results import Figure
 from lycosa_lab.studies.collaborative.runs import POINTS
 
-from .shared import ALONE, COLLABORATIVE, COMBINED, FADING, FADING_FAST, INTELLIGENT, LISTED, SCARCE, SHUFFLED, STARTS
+from .shared import (
+    COLLABORATIVE,
+    COMBINED,
+    FADING,
+    FADING_FAST,
+    INTELLIGENT,
+    LISTED,
+    REDUCED_LOGS,
+    SHUFFLED,
+    SINGLE_FACTORS,
+    STARTS,
+)
 from .tables import CollaborativeTables, first_tenth, second_tenth
 
 Y_TITLE = "P(U), the share of pages that satisfy"
@@ -20,8 +31,8 @@ def all_figures(tables: CollaborativeTables) -> dict[str, Figure]:
     }
     over = f"Means over {len(tables.predicates)} topics."
     found["predicates"] = _lifts(tables, "All predicates", over, (COLLABORATIVE, COMBINED, INTELLIGENT, *STARTS[:1]))
-    found["factors"] = _lifts(tables, "The three factors", over, (COLLABORATIVE, *ALONE))
-    found["privacy"] = _lifts(tables, "Less of the log", over, (COLLABORATIVE, *SCARCE))
+    found["factors"] = _lifts(tables, "The three factors", over, (COLLABORATIVE, *SINGLE_FACTORS))
+    found["privacy"] = _lifts(tables, "Less of the log", over, (COLLABORATIVE, *REDUCED_LOGS))
     found["ageing"] = _lifts(tables, "Old accesses fade", over, (COLLABORATIVE, FADING, FADING_FAST))
     found["control"] = _lifts(tables, "Readers, and chance", over, (COLLABORATIVE, SHUFFLED))
     found["listed"] = _lifts(tables, "From listed pages", over, LISTED)
@@ -29,24 +40,30 @@ def all_figures(tables: CollaborativeTables) -> dict[str, Figure]:
     return found
 
 
-def _label(kind: str) -> str:
-    return f"{kind}, best of {len(STARTS)}" if kind == INTELLIGENT else kind
+def _label(crawl_name: str) -> str:
+    return f"{crawl_name}, best of {len(STARTS)}" if crawl_name == INTELLIGENT else crawl_name
 
 
 def _field(outcome: JsonValue, caption: str) -> Figure:
     title = f"Lift curves, predicate {outcome['aim']}"
     pages = outcome["pages"]
-    at = [max(1, pages * point // POINTS) for point in range(1, POINTS + 1)]
+    page_counts = [max(1, pages * point // POINTS) for point in range(1, POINTS + 1)]
     series = [
-        Series(_label(kind), list(zip(map(float, at), outcome["crawls"][kind]["lift"], strict=True)))
-        for kind in (COLLABORATIVE, INTELLIGENT, COMBINED)
+        Series(
+            _label(crawl_name), list(zip(map(float, page_counts), outcome["crawls"][crawl_name]["lift"], strict=True))
+        )
+        for crawl_name in (COLLABORATIVE, INTELLIGENT, COMBINED)
     ]
     svg = line_chart(series, title=title, x_title="pages crawled", y_title=Y_TITLE, percent=True, y_range=(0.0, 1.0))
     return Figure(title, f"{caption}; {outcome['targets']} such pages were read.", svg)
 
 
-def _lifts(tables: CollaborativeTables, title: str, caption: str, kinds: Sequence[str]) -> Figure:
-    series = [Series(_label(kind), tables.mean_lift(kind)) for kind in kinds if kind in tables.kinds]
+def _lifts(tables: CollaborativeTables, title: str, caption: str, crawl_names: Sequence[str]) -> Figure:
+    series = [
+        Series(_label(crawl_name), tables.mean_lift(crawl_name))
+        for crawl_name in crawl_names
+        if crawl_name in tables.crawl_names
+    ]
     title = f"Lift curves: {title[0].lower()}{title[1:]}"
     svg = line_chart(
         series, title=title, x_title="share of the crawl", y_title=Y_TITLE, percent=True, y_range=(0.0, 1.0)

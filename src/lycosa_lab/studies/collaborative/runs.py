@@ -15,8 +15,7 @@ from lycosa_lab.simulation import Step, crawl
 from lycosa_lab.worlds import StudyWorld
 
 from .shared import (
-    AGED,
-    ALONE,
+    AGED_LOGS,
     BEST_FIRST_LISTED,
     COLLABORATIVE,
     COLLABORATIVE_LISTED,
@@ -25,8 +24,9 @@ from .shared import (
     DRAWS,
     GUIDED_LISTED,
     INTELLIGENT_LISTED,
-    SCARCE,
+    REDUCED_LOGS,
     SHUFFLED,
+    SINGLE_FACTORS,
     STARTS,
     TOPICAL,
     CollaborativeInputs,
@@ -43,7 +43,7 @@ TENTHS = 10
 def lift_of(steps: Sequence[Step], pages: int) -> JsonValue:
     """The lift curve of a crawl of `pages` pages, P(U) by tenths, and totals.
 
-    Missing pages of a crawl that ran dry count as not satisfying.
+    The missing pages of a crawl that ended early, for want of candidates, count as not satisfying the predicate.
     """
     good = [0]
     for step in steps[:pages]:
@@ -63,7 +63,7 @@ def _share(good: Sequence[int], start: int, end: int) -> float:
     return round((good[end] - good[start]) / max(1, end - start), 6)
 
 
-PAGES_KEPT = 8_000
+CACHED_PAGES = 8_000
 
 
 class PredicateJob:
@@ -72,7 +72,7 @@ class PredicateJob:
     def __init__(self, world: StudyWorld, inputs: CollaborativeInputs, predicate: CrawlPredicate):
         self._world, self._inputs, self._predicate = world, inputs, predicate
         self._random = random.Random(f"{inputs.seed} {predicate.name}")
-        self._cache = PageCache(world, capacity=PAGES_KEPT)
+        self._cache = PageCache(world, capacity=CACHED_PAGES)
         self._targets = count_targets(inputs.access_log, predicate, world, inputs.sample)
         self._pages = inputs.length(self._targets)
         self._crawls: dict[str, JsonValue] = {}
@@ -98,25 +98,25 @@ class PredicateJob:
         log = self._inputs.access_log
         self._crawl(COLLABORATIVE, Collaborative(log, seed=seed))
         self._crawl(COMBINED, Combined(log, seed=seed))
-        for kind, start in zip(STARTS, random_starts(log, self._random, len(STARTS)), strict=True):
-            self._crawl(kind, Intelligent(), start)
+        for crawl_name, start in zip(STARTS, random_starts(log, self._random, len(STARTS)), strict=True):
+            self._crawl(crawl_name, Intelligent(), start)
 
     def _crawl_by_variants(self, seed: int) -> None:
         """Crawls by readers with other random draws, with a single factor, and with variants of the log."""
-        for number, kind in enumerate(DRAWS[1:], 1):
-            self._crawl(kind, Collaborative(self._inputs.access_log, seed=seed + number))
-        for factor in ALONE:
+        for number, crawl_name in enumerate(DRAWS[1:], 1):
+            self._crawl(crawl_name, Collaborative(self._inputs.access_log, seed=seed + number))
+        for factor in SINGLE_FACTORS:
             self._crawl(factor, Collaborative(self._inputs.access_log, seed=seed, factors=(factor,)))
-        for kind in (*SCARCE, *AGED, SHUFFLED):
-            self._crawl(kind, Collaborative(self._inputs.variants[kind], seed=seed))
+        for crawl_name in (*REDUCED_LOGS, *AGED_LOGS, SHUFFLED):
+            self._crawl(crawl_name, Collaborative(self._inputs.variants[crawl_name], seed=seed))
 
     def _crawl_from_seeds(self, seed: int) -> None:
         seeds = listed_seeds(self._world, self._predicate, self._random)
         if seeds:
-            for kind, strategy in _by_seeds(self._inputs.access_log, seed).items():
-                self._crawl(kind, strategy, seeds)
+            for crawl_name, strategy in _strategies_from_seeds(self._inputs.access_log, seed).items():
+                self._crawl(crawl_name, strategy, seeds)
 
-    def _crawl(self, kind: str, strategy: Strategy, seeds: Sequence[Url] = ()) -> None:
+    def _crawl(self, crawl_name: str, strategy: Strategy, seeds: Sequence[Url] = ()) -> None:
         steps = list(
             crawl(
                 strategy,
@@ -127,10 +127,10 @@ class PredicateJob:
             )
         )
         unread = sum(self._inputs.access_log.id_of(step.url) is None for step in steps)
-        self._crawls[kind] = {**lift_of(steps, self._pages), "unread": unread}
+        self._crawls[crawl_name] = {**lift_of(steps, self._pages), "unread": unread}
 
 
-def _by_seeds(log: AccessLog, seed: int) -> Mapping[str, Strategy]:
+def _strategies_from_seeds(log: AccessLog, seed: int) -> Mapping[str, Strategy]:
     return {
         COLLABORATIVE_LISTED: Collaborative(log, seed=seed),
         INTELLIGENT_LISTED: Intelligent(),

@@ -31,7 +31,7 @@ STARTS: Final = tuple(f"intelligent, start {number}" for number in range(1, 6))
 FREQUENCY: Final = "frequency"  # one factor alone
 SIGNATURE: Final = "signature"
 TEMPORAL: Final = "temporal"
-ALONE: Final = (FREQUENCY, SIGNATURE, TEMPORAL)
+SINGLE_FACTORS: Final = (FREQUENCY, SIGNATURE, TEMPORAL)
 
 TWO_READERS: Final = "2 readers"  # without pages that fewer people read
 FIVE_READERS: Final = "5 readers"
@@ -40,8 +40,8 @@ TENTH: Final = "10 % of readers"  # without the others
 HUNDREDTH: Final = "1 % of readers"
 FADING: Final = "half-life, a quarter"  # of the duration of the log, in which an access loses half its weight
 FADING_FAST: Final = "half-life, a twentieth"
-SCARCE: Final = (TWO_READERS, FIVE_READERS, TEN_READERS, TENTH, HUNDREDTH)
-AGED: Final = (FADING, FADING_FAST)
+REDUCED_LOGS: Final = (TWO_READERS, FIVE_READERS, TEN_READERS, TENTH, HUNDREDTH)
+AGED_LOGS: Final = (FADING, FADING_FAST)
 
 SHUFFLED: Final = "collaborative, shuffled"  # accesses permuted among the readers
 
@@ -80,7 +80,7 @@ class CrawlPredicate(Struct, frozen=True):
     def holds(self, page: Page) -> bool:
         return self.model.relevance(page) >= 0.5
 
-    def holds_at(self, url: Url) -> bool:
+    def holds_for_url(self, url: Url) -> bool:
         """Whether it holds for a URL, if it does not need the text."""
         return self.holds(Page(url, "", "", "", _NO_WORDS, ()))
 
@@ -122,8 +122,8 @@ def field_of(name: str) -> str:
     return name.partition("/")[0]
 
 
-def _name(about: Sequence[str]) -> str:
-    return about[0] if len(about) == 1 else field_of(about[0])
+def _name(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else field_of(names[0])
 
 
 def choose_predicates(world: StudyWorld, size: Size) -> list[JsonValue]:
@@ -137,18 +137,22 @@ def choose_predicates(world: StudyWorld, size: Size) -> list[JsonValue]:
     fields = [names for names in topics.fields.values() if len(names) > 1 and topics.size(*names) >= MIN_TOPIC_PAGES]
     fields.sort(key=lambda names: -topics.size(*names))
     fields = fields[: FIELD_COUNT + size["topics"] - len(leaves)]
-    about = [[leaf] for leaf in leaves] + fields
-    if len(about) < 2:
+    topic_groups = [[leaf] for leaf in leaves] + fields
+    if len(topic_groups) < 2:
         raise UsageError(
             f"collaborative needs two topics with {MIN_TOPIC_PAGES} pages or more, which this {world.name} world has"
             " not; say synthetic or wikipedia-schools:path=FILE,walks=FILE"
         )
-    apart = about[len(leaves) - 1 if len(leaves) > 1 else -1]
+    second_group = topic_groups[len(leaves) - 1 if len(leaves) > 1 else -1]
     others = [name for name in topics.names if name not in leaves] or leaves
     return [
         *({"kind": TOPIC, "name": leaf, "about": [leaf]} for leaf in leaves),
         *({"kind": FIELD, "name": field_of(names[0]), "about": names} for names in fields),
-        {"kind": EITHER, "name": f"{_name(about[0])} or {_name(apart)}", "about": [*about[0], *apart]},
+        {
+            "kind": EITHER,
+            "name": f"{_name(topic_groups[0])} or {_name(second_group)}",
+            "about": [*topic_groups[0], *second_group],
+        },
         {"kind": WORD, "about": [max(others, key=topics.size)]},
         {"kind": ADDRESS, "about": []},
     ]
@@ -159,16 +163,16 @@ def predicate_of(job: JsonValue, world: StudyWorld, sample: Sequence[Url]) -> Cr
 
     sample: pages of the log, from whose URLs the path part is chosen.
     """
-    kind, about = job["kind"], job["about"]
+    kind, names = job["kind"], job["about"]
     if kind == WORD:
-        word = distinctive_word(world, about[0])
+        word = distinctive_word(world, names[0])
         return CrawlPredicate(f"has “{word}”", kind, Keywords([word]), needs_text=True)
     if kind == ADDRESS:
         part = common_path_part(sample)
         return CrawlPredicate(
             f"URL with “{part}”", kind, UrlPattern([f"/:\\/\\/[^\\/]*\\/(.*[^a-z])?{part}([^a-z]|$)/"])
         )
-    return CrawlPredicate(job["name"], kind, OnTopics(world, frozenset(about)))
+    return CrawlPredicate(job["name"], kind, OnTopics(world, frozenset(names)))
 
 
 def distinctive_word(world: StudyWorld, topic: str) -> str:
@@ -267,7 +271,7 @@ def shuffled(access_log: AccessLog, seed: int) -> AccessLog:
 def count_targets(access_log: AccessLog, predicate: CrawlPredicate, world: StudyWorld, sample: Sequence[Url]) -> int:
     """The number of pages of a log that satisfy a predicate; estimated from a sample if texts are needed."""
     if not predicate.needs_text:
-        return sum(map(predicate.holds_at, access_log.urls))
+        return sum(map(predicate.holds_for_url, access_log.urls))
     found = sum(page is not None and predicate.holds(page) for page in map(world.read, sample))
     return round(found / max(1, len(sample)) * len(access_log.urls))
 
@@ -293,7 +297,7 @@ def listed_seeds(world: StudyWorld, predicate: CrawlPredicate, rng: random.Rando
             page = world.read(url)
             holds = page is not None and predicate.holds(page)
         else:
-            holds = predicate.holds_at(url)
+            holds = predicate.holds_for_url(url)
         if holds:
             seeds.append(url)
         if len(seeds) == SEED_COUNT:

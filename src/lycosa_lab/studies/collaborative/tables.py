@@ -4,13 +4,12 @@ from collections.abc import Callable, Sequence
 
 from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.results import Row
-from lycosa_lab.statistics import PairedTest, holm, paired_t, summary
+from lycosa_lab.statistics import PairComparison, PairedTest, holm, paired_t, summary
 from lycosa_lab.studies.collaborative.runs import POINTS
 from lycosa_lab.tables import mean_rows, rounded
 
 from .shared import (
-    AGED,
-    ALONE,
+    AGED_LOGS,
     BEST_FIRST_LISTED,
     COLLABORATIVE,
     COLLABORATIVE_LISTED,
@@ -21,8 +20,9 @@ from .shared import (
     GUIDED_LISTED,
     INTELLIGENT,
     INTELLIGENT_LISTED,
-    SCARCE,
+    REDUCED_LOGS,
     SHUFFLED,
+    SINGLE_FACTORS,
     STARTS,
     TOPICAL,
 )
@@ -31,8 +31,8 @@ Value = Callable[[JsonValue], float]
 TESTED = {
     "beats-intelligent": [(COLLABORATIVE, INTELLIGENT)],
     "combined-best": [(COMBINED, COLLABORATIVE), (COMBINED, INTELLIGENT)],
-    "factors": [(COLLABORATIVE, factor) for factor in ALONE],
-    "privacy": [(COLLABORATIVE, kind) for kind in (*SCARCE, *AGED)],
+    "factors": [(COLLABORATIVE, factor) for factor in SINGLE_FACTORS],
+    "privacy": [(COLLABORATIVE, crawl_name) for crawl_name in (*REDUCED_LOGS, *AGED_LOGS)],
     "control": [(COLLABORATIVE, SHUFFLED)],
     "same-seeds": [(COMBINED_LISTED, COLLABORATIVE_LISTED), (COMBINED_LISTED, INTELLIGENT_LISTED)],
     "guided": [(COLLABORATIVE_LISTED, INTELLIGENT_LISTED), (GUIDED_LISTED, BEST_FIRST_LISTED)],
@@ -52,7 +52,7 @@ def second_tenth(crawl: JsonValue) -> float:
 
 
 class CollaborativeTables:
-    """The outcomes by kind of crawl, without predicates that too few pages of the log satisfy.
+    """The outcomes by the names of crawls (`shared`), without predicates that too few pages of the log satisfy.
 
     Means and tests are over topics, as in the paper; words and addresses are reported separately. `intelligent` is the
     best of the runs from several starts, by final P(U).
@@ -69,37 +69,42 @@ class CollaborativeTables:
         return [outcome["aim"] for outcome in self.outcomes]
 
     @property
-    def kinds(self) -> list[str]:
-        """Every kind of crawl of any predicate, in order."""
-        return list(dict.fromkeys(kind for outcome in self.outcomes for kind in outcome["crawls"]))
+    def crawl_names(self) -> list[str]:
+        """The names of the crawls of any predicate, in order."""
+        return list(dict.fromkeys(crawl_name for outcome in self.outcomes for crawl_name in outcome["crawls"]))
 
-    def values(self, kind: str, value: Value = harvest) -> list[float]:
-        """Of the crawl for every topic; NaN if there is none."""
+    def values(self, crawl_name: str, value: Value = harvest) -> list[float]:
+        """A value of the crawl of this name for every topic; NaN if there is none."""
         return [
-            value(outcome["crawls"][kind]) if kind in outcome["crawls"] else float("nan") for outcome in self.outcomes
+            value(outcome["crawls"][crawl_name]) if crawl_name in outcome["crawls"] else float("nan")
+            for outcome in self.outcomes
         ]
 
-    def mean(self, kind: str, value: Value = harvest) -> float:
-        return summary(self.values(kind, value)).mean
+    def mean(self, crawl_name: str, value: Value = harvest) -> float:
+        return summary(self.values(crawl_name, value)).mean
 
-    def gain(self, kind: str, over: str) -> PairedTest:
-        """The test of P(U) at the end against that of another kind of crawl."""
-        return paired_t(self.values(kind), self.values(over))
+    def gain(self, crawl_name: str, over: str) -> PairedTest:
+        """The test of P(U) at the end against that of another crawl."""
+        return paired_t(self.values(crawl_name), self.values(over))
 
-    def tests(self, name: str) -> list[tuple[str, str, PairedTest, float]]:
+    def tests(self, name: str) -> list[PairComparison]:
         """The tests of a claim, each with p corrected for all of them."""
         pairs = TESTED[name]
         tests = [self.gain(*pair) for pair in pairs]
         corrected = holm([test.p for test in tests])
-        return [(one, other, test, p) for (one, other), test, p in zip(pairs, tests, corrected, strict=True)]
+        return [PairComparison(*pair, test, p) for pair, test, p in zip(pairs, tests, corrected, strict=True)]
 
-    def ahead(self, kind: str, over: str) -> str:
-        pairs = [(a, b) for a, b in zip(self.values(kind), self.values(over), strict=True) if a == a and b == b]
+    def ahead(self, crawl_name: str, over: str) -> str:
+        """In how many topics a crawl has a higher P(U) than another, as text."""
+        pairs = [(a, b) for a, b in zip(self.values(crawl_name), self.values(over), strict=True) if a == a and b == b]
         return f"{sum(a > b for a, b in pairs)} of {len(pairs)}"
 
     def over_draws(self, value: Value) -> list[float]:
         """For every topic the mean over the collaborative crawls with different random draws."""
-        return [summary(values).mean for values in zip(*(self.values(kind, value) for kind in DRAWS), strict=True)]
+        return [
+            summary(values).mean
+            for values in zip(*(self.values(crawl_name, value) for crawl_name in DRAWS), strict=True)
+        ]
 
     def learnt(self) -> PairedTest:
         """The test of P(U) of the second tenth of the pages against that of the first."""
@@ -113,10 +118,10 @@ class CollaborativeTables:
         """P(U) of random pages of the log."""
         return summary(outcome["targets"] / outcome["read"] for outcome in self.outcomes).mean
 
-    def mean_lift(self, kind: str) -> list[tuple[float, float]]:
+    def mean_lift(self, crawl_name: str) -> list[tuple[float, float]]:
         """The mean lift curve over topics, by the share of the crawl."""
-        curves = [outcome["crawls"][kind]["lift"] for outcome in self.outcomes if kind in outcome["crawls"]]
-        return [((place + 1) / POINTS, summary(values).mean) for place, values in enumerate(zip(*curves, strict=True))]
+        curves = [outcome["crawls"][crawl_name]["lift"] for outcome in self.outcomes if crawl_name in outcome["crawls"]]
+        return [((index + 1) / POINTS, summary(values).mean) for index, values in enumerate(zip(*curves, strict=True))]
 
     def fields(self) -> list[JsonValue]:
         """The outcomes for the two fields with most targets in the log."""
@@ -142,7 +147,7 @@ class CollaborativeTables:
         return [
             {
                 "aim": outcome["aim"],
-                "crawl": kind,
+                "crawl": crawl_name,
                 "pages": outcome["pages"],
                 "crawled": crawl["crawled"],
                 "good": crawl["good"],
@@ -153,43 +158,45 @@ class CollaborativeTables:
                 "not_in_the_log": crawl["unread"],
             }
             for outcome in (*self.outcomes, *self.others)
-            for kind, crawl in outcome["crawls"].items()
+            for crawl_name, crawl in outcome["crawls"].items()
         ]
 
     def mean_rows(self, *, seed: int) -> list[Row]:
         measures: dict[str, Value] = {"harvest": harvest, "first_tenth": first_tenth, "second_tenth": second_tenth}
         rows: list[Row] = []
         for measure, value in measures.items():
-            kinds = [kind for kind in self.kinds if kind not in (*STARTS, *DRAWS[1:])]
-            rows += mean_rows(measure, {kind: self.values(kind, value) for kind in kinds}, seed=seed)
+            crawl_names = [crawl_name for crawl_name in self.crawl_names if crawl_name not in (*STARTS, *DRAWS[1:])]
+            rows += mean_rows(
+                measure, {crawl_name: self.values(crawl_name, value) for crawl_name in crawl_names}, seed=seed
+            )
         return rows
 
     def test_rows(self) -> list[Row]:
         return [
             {
                 "claim": name,
-                "first": one,
-                "second": other,
-                "difference": rounded(test.difference),
-                "ahead_in": self.ahead(one, other),
-                "p": rounded(test.p),
-                "holm_p": rounded(p),
+                "first": pair.first,
+                "second": pair.second,
+                "difference": rounded(pair.test.difference),
+                "ahead_in": self.ahead(pair.first, pair.second),
+                "p": rounded(pair.test.p),
+                "holm_p": rounded(pair.holm_p),
             }
             for name in TESTED
-            for one, other, test, p in self.tests(name)
+            for pair in self.tests(name)
         ]
 
     def control_rows(self) -> list[Row]:
         """What is learnt from the log, and from the log with readers shuffled."""
         rows: list[Row] = []
-        for kind, learnt in ((COLLABORATIVE, self.learnt()), (SHUFFLED, self.learnt_shuffled())):
-            over = self.gain(kind, INTELLIGENT)
+        for crawl_name, learnt in ((COLLABORATIVE, self.learnt()), (SHUFFLED, self.learnt_shuffled())):
+            over = self.gain(crawl_name, INTELLIGENT)
             rows.append(
                 {
-                    "crawl": kind,
-                    "harvest": rounded(self.mean(kind)),
-                    "first_tenth": rounded(self.mean(kind, first_tenth)),
-                    "second_tenth": rounded(self.mean(kind, second_tenth)),
+                    "crawl": crawl_name,
+                    "harvest": rounded(self.mean(crawl_name)),
+                    "first_tenth": rounded(self.mean(crawl_name, first_tenth)),
+                    "second_tenth": rounded(self.mean(crawl_name, second_tenth)),
                     "learns_p": rounded(learnt.p),
                     "over_intelligent": rounded(over.difference),
                     "over_intelligent_p": rounded(over.p),
@@ -199,13 +206,13 @@ class CollaborativeTables:
 
     def lift_rows(self) -> list[Row]:
         return [
-            {"crawl": kind, "share_of_crawl": share, "harvest": rounded(value)}
-            for kind in self.kinds
-            for share, value in self.mean_lift(kind)
+            {"crawl": crawl_name, "share_of_crawl": share, "harvest": rounded(value)}
+            for crawl_name in self.crawl_names
+            for share, value in self.mean_lift(crawl_name)
         ]
 
 
 def _with_best(outcome: JsonValue) -> JsonValue:
     crawls = outcome["crawls"]
-    best = max(STARTS, key=lambda kind: crawls[kind]["harvest"])
+    best = max(STARTS, key=lambda crawl_name: crawls[crawl_name]["harvest"])
     return {**outcome, "crawls": {**crawls, INTELLIGENT: crawls[best]}}

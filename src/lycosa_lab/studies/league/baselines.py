@@ -35,7 +35,7 @@ def oracle(task: LeagueTask, pages: int) -> list[Url]:
     while waiting and len(order) < pages:
         while good and good[0] not in waiting:
             good.popleft()
-        url = good.popleft() if good else _toward(waiting, wanted, links, known)
+        url = good.popleft() if good else _next_toward(waiting, wanted, links, known)
         del waiting[url]
         order.append(url)
         wanted.discard(url)
@@ -48,7 +48,7 @@ def oracle(task: LeagueTask, pages: int) -> list[Url]:
     return order
 
 
-def _toward(waiting: Iterable[Url], wanted: set[Url], links: Mapping[Url, Sequence[Url]], known: set[Url]) -> Url:
+def _next_toward(waiting: Iterable[Url], wanted: set[Url], links: Mapping[Url, Sequence[Url]], known: set[Url]) -> Url:
     """The waiting page with the shortest path to a wanted one; the first if there is no path."""
     first = {url: url for url in waiting}
     queue = deque(first)
@@ -75,15 +75,17 @@ class Script:
         self._reader = reader
         rng = random.Random(f"{seed} {task.web.topic.name} background")
         background = self._pages(rng.sample(task.web.urls, min(_BACKGROUND, len(task.web.urls))))
-        spread = Counter(word for page in background for word in page.terms)
+        document_frequencies = Counter(word for page in background for word in page.terms)
         examples = self._pages(task.examples)
-        shared = Counter(word for page in examples for word in page.terms)
+        example_frequencies = Counter(word for page in examples for word in page.terms)
         weights: dict[str, float] = defaultdict(float)
         for page in examples:
             for word, count in page.terms.items():
-                if 2 * spread[word] < len(background):
-                    weights[word] += (1 + math.log(count)) * math.log(len(background) / (1 + spread[word]))
-        best = sorted(weights, key=lambda word: (-weights[word] * (shared[word] > 1), word))[:_WORDS]
+                if 2 * document_frequencies[word] < len(background):
+                    weights[word] += (1 + math.log(count)) * math.log(
+                        len(background) / (1 + document_frequencies[word])
+                    )
+        best = sorted(weights, key=lambda word: (-weights[word] * (example_frequencies[word] > 1), word))[:_WORDS]
         self._weights = {word: weights[word] / weights[best[0]] for word in best}
 
     def _pages(self, urls: Iterable[Url]) -> list[Page]:
@@ -118,9 +120,9 @@ class Script:
                 value = sum(self._weights.get(word, 0.0) for word in words)
                 anchors[target] = max(anchors[target], min(value, _MAX_ANCHOR_SCORE))
                 parents[target].append(density)
-                worth = anchors[target] + _DENSITY_WEIGHT * sum(parents[target]) / len(parents[target])
+                priority = anchors[target] + _DENSITY_WEIGHT * sum(parents[target]) / len(parents[target])
                 number += 1
-                heapq.heappush(queue, (-worth, number, target))
+                heapq.heappush(queue, (-priority, number, target))
         return order
 
     def _density(self, page: Page) -> float:

@@ -4,7 +4,7 @@ from lycosa_lab.results import Claim
 from lycosa_lab.statistics import finite_or_none, summary
 
 from .baselines import ORACLE, SCRIPT
-from .tables import AREA, CPU, OFF, STANDING, LeagueTables
+from .tables import AREA, CPU, HARVEST_ERROR, STANDING, LeagueTables
 
 BEST_FIRST = "best-first"
 MAX_HARVEST_ERROR = 0.10  # largest mean difference between reported and true harvest rate
@@ -19,7 +19,7 @@ def all_claims(tables: LeagueTables, default: str) -> list[Claim]:
         _near_oracle(tables, default),
         _honest(tables, default),
         _cheap(tables, default),
-        _matters(tables, default),
+        _standing(tables, default),
     ]
 
 
@@ -54,15 +54,17 @@ def _near_oracle(tables: LeagueTables, default: str) -> Claim:
 
 
 def _honest(tables: LeagueTables, default: str) -> Claim:
-    off, claimed, true = (tables.mean(measure, default) for measure in (OFF, "claimed harvest", "true harvest"))
+    error, claimed, true = (
+        tables.mean(measure, default) for measure in (HARVEST_ERROR, "claimed harvest", "true harvest")
+    )
     return Claim(
         id="league.claim-honest",
         kind="beyond",
         text=f"The harvest rate that the default crawl states is within {MAX_HARVEST_ERROR:g} of the true one in the"
         " mean",
         paper=None,
-        measured=f"off by {off:.3f}: {claimed:.3f} claimed, {true:.3f} true",
-        holds=off <= MAX_HARVEST_ERROR,
+        measured=f"off by {error:.3f}: {claimed:.3f} claimed, {true:.3f} true",
+        holds=error <= MAX_HARVEST_ERROR,
     )
 
 
@@ -79,7 +81,7 @@ def _cheap(tables: LeagueTables, default: str) -> Claim:
     )
 
 
-def _matters(tables: LeagueTables, default: str) -> Claim:
+def _standing(tables: LeagueTables, default: str) -> Claim:
     test = tables.test(STANDING, default, BEST_FIRST)
     return Claim(
         id="league.default-relevant-and-standing",

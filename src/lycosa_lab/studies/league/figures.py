@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from lycosa.pictures import Bar, GroupedBar, bar_chart, grouped_bars, line_chart
 from lycosa_lab.results import Figure
 from lycosa_lab.statistics import bootstrap_interval, summary
-from lycosa_lab.tables import by_mean
+from lycosa_lab.tables import ranked_by_mean
 
 from .baselines import ORACLE, SCRIPT
 from .claims import BEST_FIRST
@@ -17,7 +17,7 @@ _MAX_CURVES = 8
 
 def all_figures(tables: LeagueTables, default: str, *, seed: int) -> dict[str, Figure]:
     over = f"Means over {len(tables.topics(held_out=True))} held-out topics"
-    ranked = by_mean(tables.scores(AREA))
+    ranked = ranked_by_mean(tables.scores(AREA))
     curves = _chosen(ranked, default)
     return {
         "area": Figure(

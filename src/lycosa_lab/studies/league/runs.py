@@ -1,4 +1,4 @@
-"""The crawls for one topic by every strategy, the oracle and the script, and the figures of each."""
+"""The crawls for one topic by every strategy, the oracle and the script, and the measures of each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from .baselines import ORACLE, SCRIPT, Script, oracle
 from .tasks import GIVEN, STARTS, LeagueTask, LeagueTopic, TopicWeb, WorldPages, task_of, topics_of
 
 POINTS = 40  # of every curve
-FIRST = 50  # pages of which the precision is reported
+PRECISION_PAGES = 50  # first pages of which the precision is reported
 RECALLS = (0.5, 0.8)  # to which the pages are counted
 
 
@@ -61,8 +61,8 @@ def prepare(world: StudyWorld, strategies: Sequence[str], size: Size, seed: int)
 def budgets_of(web_pages: int, size: Size) -> dict[float, int]:
     """The budgets in pages, by share of the web, without those beyond the longest crawl."""
     budgets = {share: round(share * web_pages) for share in size["budgets"]}
-    within = {share: pages for share, pages in budgets.items() if pages <= size["longest"]}
-    return within or {min(budgets): size["longest"]}
+    allowed = {share: pages for share, pages in budgets.items() if pages <= size["longest"]}
+    return allowed or {min(budgets): size["longest"]}
 
 
 def run_topic(inputs: LeagueInputs, topic: LeagueTopic) -> JsonValue:
@@ -91,12 +91,14 @@ def run_topic(inputs: LeagueInputs, topic: LeagueTopic) -> JsonValue:
 def _crawls(
     inputs: LeagueInputs, task: LeagueTask, orders: Mapping[str, Sequence[Url]], budgets: Mapping[float, int]
 ) -> JsonValue:
-    """The figures of the crawls by every strategy, and of the orders of the baselines."""
-    live = {name: _live_figures(inputs, task, name, budgets) for name in inputs.strategies}
-    return live | {name: _figures(inputs, task, order, frozenset(order), budgets) for name, order in orders.items()}
+    """The measures of the crawls by every strategy, and of the orders of the baselines."""
+    live = {name: _live_measures(inputs, task, name, budgets) for name in inputs.strategies}
+    return live | {
+        name: _crawl_measures(inputs, task, order, frozenset(order), budgets) for name, order in orders.items()
+    }
 
 
-def _live_figures(inputs: LeagueInputs, task: LeagueTask, strategy: str, budgets: Mapping[float, int]) -> JsonValue:
+def _live_measures(inputs: LeagueInputs, task: LeagueTask, strategy: str, budgets: Mapping[float, int]) -> JsonValue:
     with TemporaryDirectory(prefix="lycosa-league-") as scratch:
         table = _in_link_table(inputs, task, Path(scratch)) if uses_standing(Recipe(strategy=strategy)) else None
         outcome = live_crawl(
@@ -113,7 +115,7 @@ def _live_figures(inputs: LeagueInputs, task: LeagueTask, strategy: str, budgets
     kept = outcome.kept
     true = len(kept & task.web.topic.pages) / len(kept) if kept else 0.0
     return {
-        **_figures(inputs, task, outcome.requested, kept, budgets),
+        **_crawl_measures(inputs, task, outcome.requested, kept, budgets),
         "claimed": outcome.claimed_harvest,
         "true": true,
         "milliseconds": 1000 * outcome.seconds / max(1, len(outcome.requested)),
@@ -129,10 +131,10 @@ def _in_link_table(inputs: LeagueInputs, task: LeagueTask, folder: Path) -> Path
     return path
 
 
-def _figures(
+def _crawl_measures(
     inputs: LeagueInputs, task: LeagueTask, requested: Sequence[Url], kept: frozenset[Url], budgets: Mapping[float, int]
 ) -> JsonValue:
-    """The figures of a crawl over the pages that it requested, without examples and negatives.
+    """The measures of a crawl over the pages that it requested, without examples and negatives.
 
     A budget of n pages includes the examples, which are subtracted. With found(i) the number of true pages among the
     first i,
@@ -142,23 +144,23 @@ def _figures(
 
     A page that was fetched but not kept is not found.
     """
-    given = {*task.examples, *task.negatives}
-    order = [url for url in requested if url not in given]
+    input_urls = {*task.examples, *task.negatives}
+    order = [url for url in requested if url not in input_urls]
     is_found = [url in task.truth and url in kept for url in order]
     length = max(budgets.values()) - len(task.examples)
     found = [0]
     for step in range(length):
         found.append(found[-1] + (step < len(order) and is_found[step]))
-    first = min(FIRST, length)
+    first = min(PRECISION_PAGES, length)
     by_budget = {}
     for share, pages in budgets.items():
         steps = max(1, pages - len(task.examples))
         ideal = sum(min(step, len(task.truth)) for step in range(1, steps + 1))
-        matter = sum(inputs.standing(url) for url, good in zip(order[:steps], is_found, strict=False) if good)
+        standing_sum = sum(inputs.standing(url) for url, good in zip(order[:steps], is_found, strict=False) if good)
         by_budget[f"{share:g}"] = {
             "area": sum(found[1 : steps + 1]) / ideal,
             "recall": found[steps] / len(task.truth),
-            "relevant x standing": matter / steps,
+            "relevant x standing": standing_sum / steps,
             **{f"pages to {share:.0%}": _pages_to(share * len(task.truth), found, steps) for share in RECALLS},
         }
     return {

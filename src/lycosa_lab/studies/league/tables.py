@@ -9,18 +9,18 @@ from lycosa_lab.results import Row
 from lycosa_lab.statistics import PairedTest, holm, paired_t, summary
 from lycosa_lab.tables import Scores, mean_curve, mean_rows, nan_if_none, rounded
 
-from .runs import FIRST, POINTS, RECALLS
+from .runs import POINTS, PRECISION_PAGES, RECALLS
 from .tasks import GIVEN, STARTS
 
 AREA = "area"
 RECALL = "recall"
-PRECISION = f"precision of the first {FIRST}"
+PRECISION = f"precision of the first {PRECISION_PAGES}"
 STANDING = "relevant x standing"
-OFF = "|claimed - true harvest|"
+HARVEST_ERROR = "|claimed - true harvest|"
 CPU = "processor ms per page"
 _AT_A_BUDGET = (AREA, RECALL, STANDING, *(f"pages to {share:.0%}" for share in RECALLS))
 _OF_A_CRAWL = {PRECISION: "first", "claimed harvest": "claimed", "true harvest": "true", CPU: "milliseconds"}
-MEASURES = (*_AT_A_BUDGET[:2], PRECISION, *_AT_A_BUDGET[2:], "claimed harvest", "true harvest", OFF, CPU)
+MEASURES = (*_AT_A_BUDGET[:2], PRECISION, *_AT_A_BUDGET[2:], "claimed harvest", "true harvest", HARVEST_ERROR, CPU)
 
 
 class LeagueTables:
@@ -46,10 +46,10 @@ class LeagueTables:
         """A measure of each strategy, topic by topic, at a budget or at the largest."""
         tasks = self.tasks(held_out=held_out, **settings)
         topics = list(dict.fromkeys(task["topic"] for task in tasks))
-        pick = _picker(measure, budget)
+        value_of = _value_getter(measure, budget)
         return {
             strategy: [
-                summary(pick(task["crawls"][strategy]) for task in tasks if task["topic"] == topic).mean
+                summary(value_of(task["crawls"][strategy]) for task in tasks if task["topic"] == topic).mean
                 for topic in topics
             ]
             for strategy in self.strategies
@@ -122,7 +122,7 @@ class LeagueTables:
                 "strategy": strategy,
                 "requested": crawled["requested"],
                 "kept": crawled["kept"],
-                **{measure: rounded(_picker(measure, None)(crawled)) for measure in MEASURES},
+                **{measure: rounded(_value_getter(measure, None)(crawled)) for measure in MEASURES},
             }
             for outcome in self._outcomes
             for strategy, crawled in outcome["crawls"].items()
@@ -156,23 +156,23 @@ class LeagueTables:
         return rows
 
 
-def _picker(measure: str, budget: str | None) -> Callable[[JsonValue], float]:
+def _value_getter(measure: str, budget: str | None) -> Callable[[JsonValue], float]:
     def at_budget(crawled: JsonValue) -> float:
         budgets = crawled["budgets"]
         chosen = budgets[max(budgets, key=float)] if budget is None else budgets.get(budget)
         return nan if chosen is None else float(chosen[measure])
 
-    def off(crawled: JsonValue) -> float:
+    def harvest_error(crawled: JsonValue) -> float:
         return abs(nan_if_none(crawled.get("claimed")) - nan_if_none(crawled.get("true")))
 
-    def whole(crawled: JsonValue) -> float:
+    def of_crawl(crawled: JsonValue) -> float:
         return nan_if_none(crawled.get(_OF_A_CRAWL[measure]))
 
-    return at_budget if measure in _AT_A_BUDGET else off if measure == OFF else whole
+    return at_budget if measure in _AT_A_BUDGET else harvest_error if measure == HARVEST_ERROR else of_crawl
 
 
 def _stretched(curve: Sequence[float]) -> list[float]:
     """A curve resampled to POINTS + 1 points, from nothing to everything fetched; short crawls have fewer points."""
     values = [0.0, *curve]
     last = len(values) - 1
-    return [values[round(last * place / POINTS)] for place in range(POINTS + 1)]
+    return [values[round(last * index / POINTS)] for index in range(POINTS + 1)]

@@ -19,14 +19,14 @@ from lycosa_lab.worlds.wikipedia_schools import FRONT_PAGE, HOME_PAGE, index_pag
 
 MIN_PAGES, MAX_PAGES = 30, 600  # of a topic
 MIN_REACHABLE = 10  # reachable pages of a topic; a task with fewer is left out
-UNIVERSITY = 400  # least number of pages of a university site in WebKB; there are four
+MIN_UNIVERSITY_PAGES = 400  # of a site in WebKB that counts as a university; there are four
 START_DISTANCE = 3  # links between the start and the topic, if a world has no front page
-PAGES_KEPT = 2_500  # cached per process
+CACHED_PAGES = 2_500  # per process
 DEVELOPMENT_SUBJECTS = ("Art", "Business_Studies", "Citizenship", "Countries", "IT", "Religion")
 _DEVELOPMENT_SHARE = 3  # one in so many topics, by the hash of its name
-_NO_TOPICS = frozenset(("universities/other", "universities/department"))
+_EXCLUDED_CLASSES = frozenset(("universities/other", "universities/department"))
 
-WITHIN, AFAR = "within", "afar"
+WITHIN, AFAR = "within", "afar"  # whether a crawl starts from its examples, or from a page some links away
 STARTS = (WITHIN, AFAR)
 POSITIVES, NEGATIVES = "positives", "negatives"
 GIVEN = (POSITIVES, NEGATIVES)  # what the user gives: only pages on the topic, or also pages off the topic
@@ -60,20 +60,22 @@ def is_held_out(world: str, topic: str) -> bool:
     return world == "webkb" or xxhash.xxh3_64_intdigest(topic.encode()) % _DEVELOPMENT_SHARE != 0
 
 
-def topics_of(world: StudyWorld, *, held_out: int, development: int, fewest: int = MIN_PAGES) -> list[LeagueTopic]:
+def topics_of(world: StudyWorld, *, held_out: int, development: int, min_pages: int = MIN_PAGES) -> list[LeagueTopic]:
     """The topics of a league, at most so many of each kind, chosen by hashes of their names.
 
-    fewest: pages of a topic.
+    min_pages: of a topic.
     """
-    every = [topic for topic in _ALL_TOPICS.get(world.name, _leaves)(world) if fewest <= len(topic.pages) <= MAX_PAGES]
-    every.sort(key=lambda topic: xxhash.xxh3_64_intdigest(f"order {topic.name}".encode()))
-    chosen = [topic for topic in every if topic.is_held_out][:held_out]
+    candidates = [
+        topic for topic in _ALL_TOPICS.get(world.name, _leaves)(world) if min_pages <= len(topic.pages) <= MAX_PAGES
+    ]
+    candidates.sort(key=lambda topic: xxhash.xxh3_64_intdigest(f"order {topic.name}".encode()))
+    chosen = [topic for topic in candidates if topic.is_held_out][:held_out]
     if len(chosen) < 2:
         raise UsageError(
-            f"the world {world.name} has {len(chosen)} held-out topics of {fewest} to {MAX_PAGES} pages, and 2"
+            f"the world {world.name} has {len(chosen)} held-out topics of {min_pages} to {MAX_PAGES} pages, and 2"
             " are needed; worlds with topics are synthetic, wikipedia-schools, webkb and debian-docs"
         )
-    return chosen + [topic for topic in every if not topic.is_held_out][:development]
+    return chosen + [topic for topic in candidates if not topic.is_held_out][:development]
 
 
 def _leaves(world: StudyWorld) -> Iterator[LeagueTopic]:
@@ -86,21 +88,23 @@ def _subjects(world: StudyWorld) -> Iterator[LeagueTopic]:
     """The subjects of Wikipedia for Schools, each with those below it; their index pages are hidden."""
     directory = world.directory()
     for category in directory:
-        within = [each for each in directory if each.name == category.name or each.name.startswith(f"{category.name}/")]
+        included = [
+            each for each in directory if each.name == category.name or each.name.startswith(f"{category.name}/")
+        ]
         yield LeagueTopic(
             category.name,
-            frozenset(entry.url for each in within for entry in each.entries),
+            frozenset(entry.url for each in included for entry in each.entries),
             is_held_out(world.name, category.name),
-            hidden=frozenset(page for each in within for page in index_pages(each.name)),
+            hidden=frozenset(page for each in included for page in index_pages(each.name)),
             front_page=FRONT_PAGE,
         )
 
 
 def _classes(world: StudyWorld) -> Iterator[LeagueTopic]:
     """The classes of pages of each university of WebKB, seen from its department's home page."""
-    universities = [site for site, pages in _pages_by(world, site_of).items() if len(pages) >= UNIVERSITY]
+    universities = [site for site, pages in _pages_by(world, site_of).items() if len(pages) >= MIN_UNIVERSITY_PAGES]
     for name, pages in _pages_by(world, world.topic).items():
-        for site in universities if name not in _NO_TOPICS else ():
+        for site in universities if name not in _EXCLUDED_CLASSES else ():
             homes = (url for url in world.urls() if world.topic(url) == "universities/department")
             yield LeagueTopic(
                 f"{site} {name.rpartition('/')[2]}",
@@ -124,10 +128,10 @@ _ALL_TOPICS: Mapping[str, Callable[[StudyWorld], Iterator[LeagueTopic]]] = {
 }
 
 
-def _pages_by(world: StudyWorld, kind: Callable[[Url], str | None]) -> dict[str, list[Url]]:
+def _pages_by(world: StudyWorld, group_of: Callable[[Url], str | None]) -> dict[str, list[Url]]:
     pages: dict[str, list[Url]] = defaultdict(list)
     for url in world.urls():
-        name = kind(url)
+        name = group_of(url)
         if name:
             pages[name].append(url)
     return pages
@@ -138,7 +142,7 @@ class WorldPages:
 
     def __init__(self, world: StudyWorld):
         self.world = world
-        self.read = lru_cache(maxsize=PAGES_KEPT)(self._read)
+        self.read = lru_cache(maxsize=CACHED_PAGES)(self._read)
         self.seconds_parsing = 0.0
 
     def html(self, url: Url) -> bytes | None:
@@ -190,12 +194,12 @@ class TopicWeb:
     @cached_property
     def links(self) -> Mapping[Url, Sequence[Url]]:
         """The links between its pages, without parsing them."""
-        gives_away = self._subjects_of_articles()
+        revealing_links = self._subjects_of_articles()
         return {
             url: [
                 target
                 for target in self._world.out_links(url)
-                if target in self and target not in gives_away.get(url, ())
+                if target in self and target not in revealing_links.get(url, ())
             ]
             for url in self.urls
         }
@@ -219,11 +223,11 @@ class TopicWeb:
         for url, targets in self.links.items():
             for target in targets:
                 backward[target].append(url)
-        away: dict[int, list[Url]] = defaultdict(list)
+        by_distance: dict[int, list[Url]] = defaultdict(list)
         for url, distance in _distances(sorted(self.topic.pages), backward).items():
-            away[distance].append(url)
+            by_distance[distance].append(url)
         for distance in range(START_DISTANCE, 0, -1):
-            pages = sorted(away[distance])
+            pages = sorted(by_distance[distance])
             for page in rng.sample(pages, min(10, len(pages))):
                 if 2 * len(self.reachable([page]) & self.topic.pages) >= len(self.topic.pages):
                     return page
@@ -247,6 +251,8 @@ def _distances(seeds: Iterable[Url], links: Mapping[Url, Sequence[Url]]) -> dict
 class LeagueTask:
     """A topic to crawl for, with the input of the crawler.
 
+    start: one of `STARTS`.
+    given: one of `GIVEN`.
     truth: the pages to find: those of the topic that are reachable from the seeds, without examples.
     """
 

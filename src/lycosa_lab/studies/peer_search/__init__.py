@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @cache
-def _parts() -> tuple[ModuleType, ModuleType]:
+def _peer_modules() -> tuple[ModuleType, ModuleType]:
     """The modules `shared` and `runs`, imported on first use since they need the packages that peers need."""
     try:
         from . import runs, shared
@@ -71,11 +71,12 @@ class PeerSearch:
         return [{"what": "reality", "seed": 1_000 * seed + 500}, *runs]
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> "PeerSearchInputs":
-        made: PeerSearchInputs = _parts()[0].prepare(world, size, seed)
-        return made
+        shared, _ = _peer_modules()
+        inputs: PeerSearchInputs = shared.prepare(world, size, seed)
+        return inputs
 
     def work(self, world: StudyWorld, prepared: "PeerSearchInputs", job: JsonValue) -> JsonValue:
-        _, runs = _parts()
+        _, runs = _peer_modules()
         size = prepared.size
         if job["what"] == "search":
             return {**job, **runs.run_searches(prepared, job["seed"])}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from lycosa_lab.results import Claim, Row
 from lycosa_lab.statistics import finite_or_none, paired_t
 
-from .tables import BUDDYNET, EVERYBODY, FLOOD, WALK, recalls_of, way_of, ways_of
+from .tables import BUDDYNET, EVERYBODY, FLOOD, WALK, recalls_of, rows_of, setting_of
 
 MIN_RECALL = 0.8  # share of the ten best pages
 MIN_OVERLAP = 0.9  # of the ten best hits
@@ -13,18 +13,18 @@ MESSAGE_MARGIN = 0.15  # share
 
 
 def recall_claim(searches: Sequence[Row], by_peer: Sequence[Row], limit: int) -> Claim:
-    (own,) = ways_of(searches, BUDDYNET, limit)
-    walk = walk_of_equal_cost(searches, own, limit)
-    own_recalls, walk_recalls = (recalls_of(by_peer, way_of(row)) for row in (own, walk))
-    test = paired_t(own_recalls, walk_recalls)
+    (buddynet,) = rows_of(searches, BUDDYNET, limit)
+    walk = walk_of_equal_cost(searches, buddynet, limit)
+    buddynet_recalls, walk_recalls = (recalls_of(by_peer, setting_of(row)) for row in (buddynet, walk))
+    test = paired_t(buddynet_recalls, walk_recalls)
     failures = []
-    if own["recall"] < MIN_RECALL:
-        failures.append(f"recall {own['recall']:.3f}")
+    if buddynet["recall"] < MIN_RECALL:
+        failures.append(f"recall {buddynet['recall']:.3f}")
     if not test.is_gain:
         failures.append("not surely above the walk")
-    if walk["messages"] < own["messages"]:
+    if walk["messages"] < buddynet["messages"]:
         failures.append("no walk took as many messages")
-    others = [*ways_of(searches, FLOOD, limit), *ways_of(searches, EVERYBODY, limit)]
+    others = [*rows_of(searches, FLOOD, limit), *rows_of(searches, EVERYBODY, limit)]
     other_limits = [row for row in searches if row["algorithm"] == BUDDYNET and row["limit"] != limit]
     return Claim(
         id="peer-search.recall",
@@ -35,7 +35,7 @@ def recall_claim(searches: Sequence[Row], by_peer: Sequence[Row], limit: int) ->
         paper=None,
         measured="; ".join(
             [
-                _recall_line("buddynet", own),
+                _recall_line("buddynet", buddynet),
                 _recall_line(f"{walk['walkers']} walkers", walk),
                 *(_recall_line(str(row["algorithm"]), row) for row in others),
                 *(_recall_line(f"buddynet where {row['limit']} are enough", row) for row in other_limits),
@@ -47,10 +47,10 @@ def recall_claim(searches: Sequence[Row], by_peer: Sequence[Row], limit: int) ->
     )
 
 
-def walk_of_equal_cost(searches: Sequence[Row], own: Row, limit: int) -> Row:
+def walk_of_equal_cost(searches: Sequence[Row], buddynet: Row, limit: int) -> Row:
     """The walk with the fewest walkers that takes at least as many messages; the largest if none does."""
-    walks = sorted(ways_of(searches, WALK, limit), key=lambda row: int(row["walkers"]))
-    return next((row for row in walks if row["messages"] >= own["messages"]), walks[-1])
+    walks = sorted(rows_of(searches, WALK, limit), key=lambda row: int(row["walkers"]))
+    return next((row for row in walks if row["messages"] >= buddynet["messages"]), walks[-1])
 
 
 def agreement_claim(rounds: Sequence[Row], reason: str) -> Claim:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from lycosa.pictures import Series, line_chart
 from lycosa_lab.results import Figure, Row
 
-from .tables import BUDDYNET, EVERYBODY, FLOOD, LISTED, WALK, ways_of
+from .tables import BUDDYNET, EVERYBODY, FLOOD, LISTED, WALK, rows_of
 
 SHOWN_WALK = 8  # walkers
 
@@ -15,10 +15,10 @@ def all_figures(searches: Sequence[Row], windows: Sequence[Row], limit: int) -> 
 
 
 def _by_cost(searches: Sequence[Row], limit: int) -> Figure:
-    walks = sorted(ways_of(searches, WALK, limit), key=lambda row: float(row["messages"]))
+    walks = sorted(rows_of(searches, WALK, limit), key=lambda row: float(row["messages"]))
     own = sorted((row for row in searches if row["algorithm"] == BUDDYNET), key=lambda row: float(row["messages"]))
     curves = {"random walk": walks, "buddynet": own}
-    curves |= {name: ways_of(searches, name, limit) for name in (LISTED, FLOOD, EVERYBODY)}
+    curves |= {name: rows_of(searches, name, limit) for name in (LISTED, FLOOD, EVERYBODY)}
     series = [
         Series(
             name,
@@ -38,21 +38,21 @@ def _by_cost(searches: Sequence[Row], limit: int) -> Figure:
 
 def _over_time(windows: Sequence[Row], limit: int) -> dict[str, Figure]:
     shown = {
-        "buddynet": ways_of(windows, BUDDYNET, limit),
+        "buddynet": rows_of(windows, BUDDYNET, limit),
         f"random walk, {SHOWN_WALK} walkers": [
-            row for row in ways_of(windows, WALK, limit) if row["walkers"] == SHOWN_WALK
+            row for row in rows_of(windows, WALK, limit) if row["walkers"] == SHOWN_WALK
         ],
-        "flood": ways_of(windows, FLOOD, limit),
+        "flood": rows_of(windows, FLOOD, limit),
     }
     pictures = {}
-    for what, title, y_title in (
+    for column, title, y_title in (
         ("recall", "Recall as buddies are learnt", "recall@10"),
         ("messages", "Messages as buddies are learnt", "messages for a query"),
     ):
         series = [
-            Series(name, [(float(row["until"]), float(row[what])) for row in rows]) for name, rows in shown.items()
+            Series(name, [(float(row["until"]), float(row[column])) for row in rows]) for name, rows in shown.items()
         ]
-        pictures[f"{what}-over-time"] = Figure(
+        pictures[f"{column}-over-time"] = Figure(
             title,
             "Means over runs, of ten stretches of the queries.",
             line_chart(
@@ -60,7 +60,7 @@ def _over_time(windows: Sequence[Row], limit: int) -> dict[str, Figure]:
                 title=title,
                 x_title="queries",
                 y_title=y_title,
-                y_range=(0.0, 1.0) if what == "recall" else None,
+                y_range=(0.0, 1.0) if column == "recall" else None,
             ),
         )
     return pictures

@@ -79,12 +79,15 @@ def network_of(
     seed: int,
 ) -> SimulatedNetwork:
     """A simulated network of nodes over collections; nodes share one seed, so that walks differ by query ids alone."""
-    who = contacts or [Contact(f"{number:02d}") for number in range(len(contents))]
-    nodes = [Node(me, content, options=options, seed=seed) for me, content in zip(who, contents, strict=True)]
+    node_contacts = contacts or [Contact(f"{number:02d}") for number in range(len(contents))]
+    nodes = [
+        Node(contact, content, options=options, seed=seed)
+        for contact, content in zip(node_contacts, contents, strict=True)
+    ]
     for node, neighbours in zip(nodes, overlay, strict=True):
         for neighbour in neighbours:
-            node.neighbours.remember(who[neighbour])  # with its address
-        node.connect(who[neighbour] for neighbour in neighbours)
+            node.neighbours.remember(node_contacts[neighbour])  # with its address
+        node.connect(node_contacts[neighbour] for neighbour in neighbours)
     return SimulatedNetwork(nodes, latency=latency, seed=seed)
 
 
@@ -136,35 +139,37 @@ def run_searches(inputs: PeerSearchInputs, seed: int) -> JsonValue:
     with OpenCollections(inputs, size["peers"]) as opened:
         questions = opened.questions(size["queries"], seed)
         overlay = overlay_of(size["peers"], seed)
-        ways = [(BUDDYNET, 8, limit) for limit in (size["limit"], DEFAULT_LIMIT)]
-        ways += [(WALK, walkers, size["limit"]) for walkers in WALKERS]
-        ways += [(LISTED, 8, size["limit"]), (FLOOD, 1, size["limit"])]
+        settings = [(BUDDYNET, 8, limit) for limit in (size["limit"], DEFAULT_LIMIT)]
+        settings += [(WALK, walkers, size["limit"]) for walkers in WALKERS]
+        settings += [(LISTED, 8, size["limit"]), (FLOOD, 1, size["limit"])]
         peers, windows = [], []
-        for algorithm, walkers, limit in ways:
+        for algorithm, walkers, limit in settings:
             network = network_of(opened.contents, overlay, options_of(algorithm, walkers=walkers), seed=seed)
             outcomes = ask_all(network, questions, limit=limit)
-            way = {"algorithm": algorithm, "walkers": walkers, "limit": limit}
-            peers += list(_by_peer(way, questions, outcomes))
-            windows += _in_windows(way, outcomes)
+            setting = {"algorithm": algorithm, "walkers": walkers, "limit": limit}
+            peers += list(_by_peer(setting, questions, outcomes))
+            windows += _in_windows(setting, outcomes)
         everybody = [_ask_everybody(opened.contents, question, size["limit"]) for question in questions]
-        way = {"algorithm": EVERYBODY, "walkers": 0, "limit": size["limit"]}
-        peers += list(_by_peer(way, questions, everybody))
+        setting = {"algorithm": EVERYBODY, "walkers": 0, "limit": size["limit"]}
+        peers += list(_by_peer(setting, questions, everybody))
     return {"peers": peers, "windows": windows, "collections": _collection_rows(inputs)}
 
 
-def _by_peer(way: JsonValue, questions: Sequence[Question], outcomes: Sequence[SearchOutcome]) -> Iterator[JsonValue]:
+def _by_peer(
+    setting: JsonValue, questions: Sequence[Question], outcomes: Sequence[SearchOutcome]
+) -> Iterator[JsonValue]:
     """Means over the queries of each peer in the second half."""
     half = len(outcomes) // 2
     for peer in sorted({question.asker for question in questions[half:]}):
-        own = [outcomes[place] for place in range(half, len(outcomes)) if questions[place].asker == peer]
-        yield {**way, "peer": peer, **_measured(own)}
+        own = [outcomes[index] for index in range(half, len(outcomes)) if questions[index].asker == peer]
+        yield {**setting, "peer": peer, **_measured(own)}
 
 
-def _in_windows(way: JsonValue, outcomes: Sequence[SearchOutcome]) -> list[JsonValue]:
+def _in_windows(setting: JsonValue, outcomes: Sequence[SearchOutcome]) -> list[JsonValue]:
     """Means over consecutive windows of queries."""
     return [
-        {**way, "until": int(places[-1]) + 1, **_measured([outcomes[place] for place in places])}
-        for places in np.array_split(np.arange(len(outcomes)), min(WINDOWS, len(outcomes)))
+        {**setting, "until": int(indices[-1]) + 1, **_measured([outcomes[index] for index in indices])}
+        for indices in np.array_split(np.arange(len(outcomes)), min(WINDOWS, len(outcomes)))
     ]
 
 
@@ -228,12 +233,12 @@ def compare_with_processes(
 
     `reason` says why there is no comparison, if the machine has no loopback.
     """
-    places = [inputs.place(peer) for peer in range(peers)]
+    folders = [inputs.collection_folder(peer) for peer in range(peers)]
     try:
         addresses = free_addresses(peers)
     except NoLoopbackError as error:
         return {"reason": str(error), "rounds": []}
-    names = [Identity.load(PeerFolder(place)).name for place in places]
+    names = [Identity.load(PeerFolder(folder)).name for folder in folders]
     contacts = [Contact(name, address) for name, address in zip(names, addresses, strict=True)]
     overlay = overlay_of(peers, seed)
     with OpenCollections(inputs, peers) as opened:
@@ -248,9 +253,9 @@ def compare_with_processes(
         for name, start in (("from nothing", network(seed)), ("practised", learnt)):
             states = [node.state() for node in start.nodes.values()]
             simulated = [_ask_simulated(network(seed + 2 + number), states, questions, limit) for number in range(2)]
-            _save_memories(start, [PeerFolder(place) for place in places])
+            _save_states(start, [PeerFolder(folder) for folder in folders])
             try:
-                with PeerProcesses(places, addresses) as processes:
+                with PeerProcesses(folders, addresses) as processes:
                     real = asyncio.run(_ask_processes(processes, questions, names, limit))
             except NoLoopbackError as error:
                 return {"reason": str(error), "rounds": rounds}
@@ -258,11 +263,11 @@ def compare_with_processes(
     return {"reason": "", "rounds": rounds}
 
 
-def _save_memories(network: SimulatedNetwork, kept: Sequence[PeerFolder]) -> None:
+def _save_states(network: SimulatedNetwork, folders: Sequence[PeerFolder]) -> None:
     """Saves the state of each node in the folder of the peer's process."""
     nodes: Sequence[Node] = list(network.nodes.values())
-    for node, place in zip(nodes, kept, strict=True):
-        StateFiles(place).save(node)
+    for node, folder in zip(nodes, folders, strict=True):
+        StateFiles(folder).save(node)
 
 
 def _ask_simulated(

@@ -51,7 +51,8 @@ class PeerSearchInputs:
     size: Size
     seed: int
 
-    def place(self, peer: int) -> Path:
+    def collection_folder(self, peer: int) -> Path:
+        """The folder of the collection of a peer."""
         return Path(self.folder.name) / f"{peer:02d}"
 
     @property
@@ -68,7 +69,7 @@ def prepare(world: StudyWorld, size: Size, seed: int) -> PeerSearchInputs:
     descriptions = [listed[topic.name] for topic in topics]
     inputs = PeerSearchInputs(tempfile.TemporaryDirectory(prefix="peers-"), descriptions, collectors, size, seed)
     for number, collector in enumerate(collectors):
-        write_collection(inputs.place(number), world, collector.pages)
+        write_collection(inputs.collection_folder(number), world, collector.pages)
     write_collection(inputs.central, world, union_of(collectors))
     return inputs
 
@@ -127,7 +128,7 @@ class OpenCollections:
     def __init__(self, inputs: PeerSearchInputs, peers: int):
         self.inputs = inputs
         self._stack = ExitStack()
-        self.contents = [self._open(inputs.place(peer), inputs.size["limit"]) for peer in range(peers)]
+        self.contents = [self._open(inputs.collection_folder(peer), inputs.size["limit"]) for peer in range(peers)]
         self._central = self._open(inputs.central, MAX_HITS)
 
     def _open(self, folder: Path, limit: int) -> CachedContent:
@@ -147,13 +148,13 @@ class OpenCollections:
         found = self._central.find(words, MAX_HITS)
         return best_of(words, [Answer(Contact(_CENTRAL), _CENTRAL, Stage.HOME, found.hits, found.statistics)], _CENTRAL)
 
-    def questions(self, many: int, seed: int) -> list[Question]:
+    def questions(self, count: int, seed: int) -> list[Question]:
         """Queries of random peers: two words of a description in the directory, mostly of their own topics, for which
         the central index has a page."""
         rng = random.Random(f"{seed} questions")
         asked: list[Question] = []
-        for _ in range(_ATTEMPTS * many):
-            if len(asked) == many:
+        for _ in range(_ATTEMPTS * count):
+            if len(asked) == count:
                 return asked
             asker = rng.randrange(len(self.contents))
             own, topics = self.inputs.collectors[asker].topics, self.inputs.descriptions

@@ -1,6 +1,7 @@
 """The tables over all runs."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.results import Row
@@ -9,27 +10,32 @@ from lycosa_lab.statistics import summary
 BUDDYNET, LISTED, WALK, FLOOD, EVERYBODY = "buddynet", "walk+list", "random-walk", "flood", "everybody"
 STAGES = ("home", "indexes", "buddies", "walking")
 WINDOWS = 10  # of queries per run
-Way = tuple[str, int, int]  # algorithm, walkers, and the number of hits at which a search ends
 
 
-def way_of(row: Row) -> Way:
-    return row["algorithm"], row["walkers"], row["limit"]
+class SearchSetting(NamedTuple):
+    """How a query was searched for."""
+
+    algorithm: str
+    walkers: int
+    limit: int  # number of hits at which a search ends
+
+
+def setting_of(row: Row) -> SearchSetting:
+    return SearchSetting(row["algorithm"], row["walkers"], row["limit"])
 
 
 def summary_rows(by_peer: Sequence[Row]) -> list[Row]:
     """Means over peers of their means over runs, with standard errors."""
     rows: list[Row] = []
-    for way in dict.fromkeys(map(way_of, by_peer)):
-        same = [row for row in by_peer if way_of(row) == way]
-        recalls = summary(recalls_of(by_peer, way))
+    for setting in dict.fromkeys(map(setting_of, by_peer)):
+        same = [row for row in by_peer if setting_of(row) == setting]
+        recalls = summary(recalls_of(by_peer, setting))
         rows.append(
             {
-                "algorithm": way[0],
-                "walkers": way[1],
-                "limit": way[2],
+                **setting._asdict(),
                 "recall": round(recalls.mean, 4),
                 "recall_error": None if recalls.n < 2 else round(recalls.standard_error, 4),
-                **{what: _mean(same, what) for what in ("messages", "seconds", *STAGES)},
+                **{column: _mean(same, column) for column in ("messages", "seconds", *STAGES)},
                 "queries": sum(row["queries"] for row in same),
             }
         )
@@ -38,28 +44,29 @@ def summary_rows(by_peer: Sequence[Row]) -> list[Row]:
 
 def window_rows(runs: Sequence[JsonValue]) -> list[Row]:
     """The same over windows of queries: means over runs."""
-    every = [row for outcome in runs for row in outcome["windows"]]
+    all_windows = [row for outcome in runs for row in outcome["windows"]]
     rows: list[Row] = []
-    for way, until in dict.fromkeys((way_of(row), row["until"]) for row in every):
-        same = [row for row in every if way_of(row) == way and row["until"] == until]
-        means = {what: _mean(same, what) for what in ("recall", "messages", "seconds", *STAGES)}
-        rows.append({"algorithm": way[0], "walkers": way[1], "limit": way[2], "until": until, **means})
+    for setting, until in dict.fromkeys((setting_of(row), row["until"]) for row in all_windows):
+        same = [row for row in all_windows if setting_of(row) == setting and row["until"] == until]
+        means = {column: _mean(same, column) for column in ("recall", "messages", "seconds", *STAGES)}
+        rows.append({**setting._asdict(), "until": until, **means})
     return rows
 
 
-def recalls_of(by_peer: Sequence[Row], way: Way) -> list[float]:
+def recalls_of(by_peer: Sequence[Row], setting: SearchSetting) -> list[float]:
     """One number for each peer, the mean over its runs; peers in order."""
     runs: dict[int, list[float]] = {}
     for row in by_peer:
-        if way_of(row) == way:
+        if setting_of(row) == setting:
             runs.setdefault(int(row["peer"]), []).append(float(row["recall"]))
     return [summary(runs[peer]).mean for peer in sorted(runs)]
 
 
-def ways_of(rows: Sequence[Row], algorithm: str, limit: int) -> list[Row]:
+def rows_of(rows: Sequence[Row], algorithm: str, limit: int) -> list[Row]:
+    """The rows of an algorithm whose searches end at a number of hits."""
     return [row for row in rows if row["algorithm"] == algorithm and row["limit"] == limit]
 
 
-def _mean(rows: Sequence[Row], what: str) -> float | None:
-    known = [row[what] for row in rows if row[what] is not None]
+def _mean(rows: Sequence[Row], column: str) -> float | None:
+    known = [row[column] for row in rows if row[column] is not None]
     return round(sum(known) / len(known), 4) if known else None

@@ -34,7 +34,7 @@ class TopicalMap:
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
         leaves = choose_leaves(world, size["topics"])
-        return [category.name for tops in leaves for category in tops][: size["topics"]]
+        return [category.name for group in leaves for category in group][: size["topics"]]
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[MapInputs, StudyWorld | None]:
         return prepare(world, size, seed), later_world(world)

@@ -29,9 +29,9 @@ from .shared import (
 )
 from .tables import MapTables
 
-SMALL = 0.02  # share of the pages of a crawl that a map for a related topic has
+MAX_RELATED_SHARE = 0.02  # of the pages of a crawl, in the map that it gives for a related topic
 STUDY = "topical-map"
-OPTIMAL = 0.9  # share of good pages at the start that is near optimal
+NEAR_OPTIMAL = 0.9  # share of good pages at the start from which it counts as near optimal
 FADING_POINT = 0.8  # share of a crawl after which a half-year-old map no longer helped with one topic of the paper
 
 
@@ -80,12 +80,15 @@ def same_topic_gain(tables: MapTables) -> Claim:
 
 
 def near_optimal_start(tables: MapTables) -> Claim:
-    starts = {kind: summary(tables.values(kind, _start_of)) for kind in (AGAIN, MAPPED, MAPPED_HIGH, BASELINE)}
-    holds = starts[AGAIN].mean >= OPTIMAL and starts[MAPPED].mean >= OPTIMAL
+    starts = {
+        crawl_name: summary(tables.values(crawl_name, _start_of))
+        for crawl_name in (AGAIN, MAPPED, MAPPED_HIGH, BASELINE)
+    }
+    holds = starts[AGAIN].mean >= NEAR_OPTIMAL and starts[MAPPED].mean >= NEAR_OPTIMAL
     return _of_the_paper(
         "near-optimal-start",
-        text=f"With the map, at least {OPTIMAL:.0%} of the first tenth of the pages are good, from the seeds of the"
-        " earlier crawl as well as from others",
+        text=f"With the map, at least {NEAR_OPTIMAL:.0%} of the first tenth of the pages are good, from the seeds of"
+        " the earlier crawl as well as from others",
         paper="at the beginning very close to an optimal crawler, from the seeds of the earlier crawl",
         measured=f"{starts[AGAIN].mean:.1%} from the seeds of the earlier crawl, {starts[MAPPED].mean:.1%} from others"
         f" (baseline {starts[BASELINE].mean:.1%}); with links of the map at 0.8 instead of 0.6,"
@@ -123,7 +126,10 @@ def finds_new_pages(tables: MapTables) -> Claim:
 
 
 def overlap(tables: MapTables) -> Claim:
-    shares = {kind: tables.mean(kind, _seen_share) for kind in (MAPPED, BASELINE, AGAIN, URLS, MAPPED_HIGH, MAPPED_LOW)}
+    shares = {
+        crawl_name: tables.mean(crawl_name, _seen_share)
+        for crawl_name in (MAPPED, BASELINE, AGAIN, URLS, MAPPED_HIGH, MAPPED_LOW)
+    }
     topics = "; ".join(
         f"{topic} {share:.0%}" for topic, share in zip(tables.topics, tables.values(MAPPED, _seen_share), strict=True)
     )
@@ -144,13 +150,13 @@ def related_topic_gain(tables: MapTables) -> Claim:
     return _of_the_paper(
         "related-topic-gain",
         text="A map of the pages on a topic that a crawl of a related one came by brings more good pages than the"
-        f" baseline (paired over topics, p < {SIGNIFICANT}), though it has fewer than {SMALL:.0%} of the pages of that"
-        " crawl in the mean",
+        f" baseline (paired over topics, p < {SIGNIFICANT}), though it has fewer than {MAX_RELATED_SHARE:.0%} of the"
+        " pages of that crawl in the mean",
         paper="7841 to 9169 good pages (+17 %) from a map of 132 pages, 0.9 % of those crawled",
         measured=f"{_gain_text(tables, RELATED, BASELINE, test)}, from maps of {share.mean * tables.downloads:.0f}"
         f" pages, {share.mean:.1%} of those crawled, in the mean",
         p=finite_or_none(test.p),
-        holds=test.is_gain and share.mean < SMALL,
+        holds=test.is_gain and share.mean < MAX_RELATED_SHARE,
         why=_why_not_related(tables, test, share.mean),
     )
 
@@ -167,14 +173,14 @@ def survives_change(tables: MapTables) -> Claim:
     if not tables.has(MAPPED_LATER):
         return claim
     test, fresh = tables.gain(MAPPED_LATER, BASELINE_LATER), tables.gain(MAPPED, BASELINE)
-    place = max(0, round(FADING_POINT * len(tables.points)) - 1)
-    before = _paired_gain(tables.outcomes, MAPPED_LATER, BASELINE_LATER, place).difference
+    index = max(0, round(FADING_POINT * len(tables.points)) - 1)
+    before = _paired_gain(tables.outcomes, MAPPED_LATER, BASELINE_LATER, index).difference
     dead = tables.mean(MAPPED_LATER, lambda crawl: crawl["dead"] / max(1, crawl["downloads"]))
     holds = test.is_gain
     return replace(
         claim,
         measured=f"{_gain_text(tables, MAPPED_LATER, BASELINE_LATER, test)}; on the day of the first crawl"
-        f" {fresh.difference:+.0f}; the gain is {before:+.0f} after {tables.points[place]} downloads and"
+        f" {fresh.difference:+.0f}; the gain is {before:+.0f} after {tables.points[index]} downloads and"
         f" {test.difference:+.0f} at the end; {dead:.0%} of what the crawl with the map asked for was gone",
         p=finite_or_none(test.p),
         holds=holds,
@@ -201,16 +207,18 @@ def reach(tables: MapTables) -> Claim:
     }
     corrected = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
     new = ", ".join(
-        f"{kind} {tables.mean(kind, _seen_share):.0%} known pages and {tables.mean(kind, _new_share):.1%} of the new"
-        " ones good"
-        for kind in (NEAR, FAR, MAPPED, BY_TEXT)
+        f"{crawl_name} {tables.mean(crawl_name, _seen_share):.0%} known pages and"
+        f" {tables.mean(crawl_name, _new_share):.1%} of the new ones good"
+        for crawl_name in (NEAR, FAR, MAPPED, BY_TEXT)
     )
     return _beyond_the_paper(
         "reach",
         text="Pages tied to portals near them, far from them, to any, or to portals with like texts",
         measured="; ".join(
             (
-                ", ".join(f"{kind} {_good_pages(tables, kind)}" for kind in (NEAR, FAR, MAPPED, BY_TEXT)),
+                ", ".join(
+                    f"{crawl_name} {_good_pages(tables, crawl_name)}" for crawl_name in (NEAR, FAR, MAPPED, BY_TEXT)
+                ),
                 *(f"{name} {test.difference:+.1f}, p {corrected[name]:.2g}" for name, test in tests.items()),
                 new,
             )
@@ -221,10 +229,10 @@ def reach(tables: MapTables) -> Claim:
 
 def over_caching(tables: MapTables) -> Claim:
     tests = {other: tables.gain(MAPPED, other) for other in (URLS, CONTENT)}
-    keen = tables.gain(MAPPED_HIGH, URLS)
+    high_priority = tables.gain(MAPPED_HIGH, URLS)
     new = ", ".join(
-        f"{kind} {tables.mean(kind, lambda crawl: float(crawl['new_good'])):.0f}"
-        for kind in (MAPPED, MAPPED_HIGH, URLS, CONTENT, BASELINE)
+        f"{crawl_name} {tables.mean(crawl_name, lambda crawl: float(crawl['new_good'])):.0f}"
+        for crawl_name in (MAPPED, MAPPED_HIGH, URLS, CONTENT, BASELINE)
     )
     copies = tables.mean(CONTENT, lambda crawl: float(crawl["copies"]))
     later = ""
@@ -237,16 +245,17 @@ def over_caching(tables: MapTables) -> Claim:
     return _beyond_the_paper(
         "over-caching",
         text="What the map adds over remembering all good URLs as seeds, and over stored copies of all pages",
-        measured=f"{_against(MAPPED, tests)}; map at 0.8 against {URLS} {keen.difference:+.1f}, p {keen.p:.2g}; good"
-        f" pages that are new: {new}; content cached counts {copies:.0f} copies that cost no download{later}",
+        measured=f"{_against(MAPPED, tests)}; map at 0.8 against {URLS} {high_priority.difference:+.1f},"
+        f" p {high_priority.p:.2g}; good pages that are new: {new}; content cached counts {copies:.0f} copies that"
+        f" cost no download{later}",
         p=finite_or_none(tests[URLS].p),
     )
 
 
-def _paired_gain(outcomes: Sequence[JsonValue], kind: str, over: str, place: int) -> PairedTest:
+def _paired_gain(outcomes: Sequence[JsonValue], crawl_name: str, over: str, index: int) -> PairedTest:
     """The gain in good pages at one point of the curves."""
-    both = [outcome["crawls"] for outcome in outcomes if kind in outcome["crawls"] and over in outcome["crawls"]]
-    first, second = ([crawls[each]["curves"]["good"][place] for crawls in both] for each in (kind, over))
+    both = [outcome["crawls"] for outcome in outcomes if crawl_name in outcome["crawls"] and over in outcome["crawls"]]
+    first, second = ([crawls[each]["curves"]["good"][index] for crawls in both] for each in (crawl_name, over))
     return paired_t(first, second)
 
 
@@ -267,20 +276,21 @@ def _start_of(crawl: JsonValue) -> float:
     return float(crawl["start"])
 
 
-def _good_pages(tables: MapTables, kind: str) -> str:
-    return f"{summary(tables.good(kind)):.0f}"
+def _good_pages(tables: MapTables, crawl_name: str) -> str:
+    return f"{summary(tables.good(crawl_name)):.0f}"
 
 
-def _gain_text(tables: MapTables, kind: str, over: str, test: PairedTest) -> str:
+def _gain_text(tables: MapTables, crawl_name: str, over: str, test: PairedTest) -> str:
     before = tables.mean_good(over)
     share = f" ({test.difference / before:+.1%})" if before > 0 else ""
-    return f"{before:.0f} to {tables.mean_good(kind):.0f} good pages{share}, more in {tables.ahead(kind, over)}"
+    good = tables.mean_good(crawl_name)
+    return f"{before:.0f} to {good:.0f} good pages{share}, more in {tables.ahead(crawl_name, over)}"
 
 
-def _against(kind: str, tests: dict[str, PairedTest]) -> str:
+def _against(crawl_name: str, tests: dict[str, PairedTest]) -> str:
     corrected = holm([test.p for test in tests.values()])
     return "; ".join(
-        f"{kind} against {other} {test.difference:+.1f}, p {p:.2g}"
+        f"{crawl_name} against {other} {test.difference:+.1f}, p {p:.2g}"
         for (other, test), p in zip(tests.items(), corrected, strict=True)
     )
 
@@ -302,7 +312,7 @@ def _why_slow_start(tables: MapTables) -> str:
 
 
 def _why_not_new(tables: MapTables) -> str:
-    ours, theirs = (tables.mean(kind, _seen_share) for kind in (MAPPED, BASELINE))
+    ours, theirs = (tables.mean(crawl_name, _seen_share) for crawl_name in (MAPPED, BASELINE))
     return (
         "what is new is found by hyperlinks, with the map as without; with it"
         f" {ours:.0%} of the pages are known ones, by the baseline {theirs:.0%}, so that those left to find are harder"
@@ -313,11 +323,11 @@ def _why_not_related(tables: MapTables, test: PairedTest, share: float) -> str:
     """Which condition fails: the gain, the size of the maps, or both."""
     reasons = []
     if not test.is_gain:
-        seen = (tables.mean(kind, _seen_share) for kind in (RELATED, BASELINE))
+        seen = (tables.mean(crawl_name, _seen_share) for crawl_name in (RELATED, BASELINE))
         reasons.append(
             "the pages of the map open hardly a part of the topic that hyperlinks do not reach as soon:"
             " {:.0%} of the pages are those of the first crawl, by the baseline {:.0%}".format(*seen)
         )
-    if share >= SMALL:
+    if share >= MAX_RELATED_SHARE:
         reasons.append(f"topics under one top are closer here, so that a crawl of one has {share:.1%} on another")
     return "; ".join(reasons)

@@ -29,7 +29,7 @@ class Chart(NamedTuple):
 
     title: str
     caption: str
-    kinds: Sequence[str]
+    crawl_names: Sequence[str]
     curves: Mapping[str, str] = {"": "good"}  # by the suffix of their labels
     has_optimum: bool = False
 
@@ -74,15 +74,15 @@ CHARTS: Mapping[str, Chart] = {
 
 def all_figures(tables: MapTables) -> dict[str, Figure]:
     """All figures; charts of crawls that were not made are left out."""
-    charts = {name: _chart_figure(chart, tables) for name, chart in CHARTS.items() if tables.has(chart.kinds[0])}
+    charts = {name: _chart_figure(chart, tables) for name, chart in CHARTS.items() if tables.has(chart.crawl_names[0])}
     return {"chances": _probability_figure(tables), **charts, "citations": _citation_figure(tables)}
 
 
 def _chart_figure(chart: Chart, tables: MapTables) -> Figure:
     series = [
-        Series(kind + suffix, [(0.0, 0.0), *tables.mean_curve(kind, name)])
-        for kind in chart.kinds
-        if tables.has(kind)
+        Series(crawl_name + suffix, [(0.0, 0.0), *tables.mean_curve(crawl_name, name)])
+        for crawl_name in chart.crawl_names
+        if tables.has(crawl_name)
         for suffix, name in chart.curves.items()
     ]
     if chart.has_optimum:

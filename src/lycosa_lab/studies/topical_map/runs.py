@@ -155,14 +155,14 @@ def map_of(
 ) -> DrawnMap:
     """Draws the map of some good pages."""
     links = links_among(good, pages)
-    similarity = SketchSimilarity({place: pages.sketch(url) for place, url in enumerate(good)}) if by_text else None
+    similarity = SketchSimilarity({index: pages.sketch(url) for index, url in enumerate(good)}) if by_text else None
     topic_map = draw_map(range(len(good)), links, seed=seed, reach=reach, similarity=similarity)
     return DrawnMap(name, topic_map, good, len(links))
 
 
 def links_among(urls: Sequence[Url], pages: JudgedPages) -> NDArray[np.int64]:
     """The hyperlinks among some pages, one per row, as indices into `urls`."""
-    number = {url: place for place, url in enumerate(urls)}
+    number = {url: index for index, url in enumerate(urls)}
     found = [
         (source, number[link.target])
         for source, url in enumerate(urls)
@@ -191,10 +191,10 @@ class TopicJob:
     def work(self) -> JsonValue:
         """Runs all crawls; returns their counts, and the maps that they used."""
         topic = self._topic
-        self._first = [request.url for request in self._crawl(FIRST, BaselineFocused(), topic.first)]
+        self._first = [request.url for request in self._crawl(FIRST, BaselineFocused(), topic.first_seeds)]
         self._good = [url for url in self._first if self._now.is_good(url, topic.name)]
         same = self._draw(MAPPED, self._good).for_crawl()
-        self._crawl(AGAIN, Mapped(crawl_map=same), topic.first)
+        self._crawl(AGAIN, Mapped(crawl_map=same), topic.first_seeds)
         self._crawl(BASELINE, BaselineFocused())
         self._crawl(MAPPED, Mapped(crawl_map=same))
         self._crawl(URLS, BaselineFocused(), self._with_good)
@@ -221,26 +221,26 @@ class TopicJob:
     @property
     def _with_good(self) -> Sequence[Url]:
         """The seeds, and every good page of the first crawl."""
-        return list(dict.fromkeys((*self._topic.other, *self._good)))
+        return list(dict.fromkeys((*self._topic.other_seeds, *self._good)))
 
     def _crawl_by_other_maps(self) -> None:
-        for made in (
+        for drawn in (
             self._draw(NEAR, self._good, reach="near"),
             self._draw(FAR, self._good, reach="far"),
             self._draw(BY_TEXT, self._good, by_text=True),
         ):
-            self._crawl(made.name, Mapped(crawl_map=made.for_crawl()))
+            self._crawl(drawn.name, Mapped(crawl_map=drawn.for_crawl()))
 
     def _crawl_by_related_map(self) -> None:
         """Crawls with a map of the pages on the topic found by a crawl of a related topic: alone, and together with the
         pages of the first crawl."""
         name, related = self._topic.name, self._inputs.topic(self._topic.related)
-        crawled = run_crawl(BaselineFocused(), related.first, self._now, related.name, downloads=self._downloads)
-        met = [request.url for request in crawled if self._now.is_good(request.url, name)]
-        both = list(dict.fromkeys((*self._good, *met)))
-        for made in (self._draw(RELATED, met), self._draw(BOTH, both)):
-            crawl_map = made.for_crawl(related=[related.name])
-            self._crawl(made.name, Mapped(crawl_map=crawl_map, topic_of=lambda page: self._now.topic(page.url)))
+        crawled = run_crawl(BaselineFocused(), related.first_seeds, self._now, related.name, downloads=self._downloads)
+        pages_on_topic = [request.url for request in crawled if self._now.is_good(request.url, name)]
+        both = list(dict.fromkeys((*self._good, *pages_on_topic)))
+        for drawn in (self._draw(RELATED, pages_on_topic), self._draw(BOTH, both)):
+            crawl_map = drawn.for_crawl(related=[related.name])
+            self._crawl(drawn.name, Mapped(crawl_map=crawl_map, topic_of=lambda page: self._now.topic(page.url)))
 
     def _crawl_later(self, same: UrlMap, later: JudgedPages) -> None:
         self._crawl(BASELINE_LATER, BaselineFocused(), pages=later)
@@ -249,13 +249,13 @@ class TopicJob:
         self._crawl(CONTENT_LATER, BaselineFocused(), pages=later, copied=True)
 
     def _draw(self, name: str, good: Sequence[Url], *, reach: Reach = "mixed", by_text: bool = False) -> DrawnMap:
-        made = map_of(name, good, self._now, seed=self._inputs.seed, reach=reach, by_text=by_text)
-        self._maps.append({"map": name, "pages": len(good), "portals": len(made.map.portals), "links": made.links})
-        return made
+        drawn = map_of(name, good, self._now, seed=self._inputs.seed, reach=reach, by_text=by_text)
+        self._maps.append({"map": name, "pages": len(good), "portals": len(drawn.map.portals), "links": drawn.links})
+        return drawn
 
     def _crawl(
         self,
-        kind: str,
+        crawl_name: str,
         strategy: Strategy,
         seeds: Sequence[Url] = (),
         *,
@@ -267,23 +267,27 @@ class TopicJob:
         name, first = self._topic.name, frozenset(self._first)
         trace = run_crawl(
             strategy,
-            seeds or self._topic.other,
+            seeds or self._topic.other_seeds,
             pages,
             name,
             downloads=self._downloads,
             copies=self._now if copied else None,
             copied=first if copied else frozenset(),
         )
-        seen = first if kind != FIRST else frozenset(request.url for request in trace)
-        self._crawls[kind] = crawl_counts(trace, pages, name, seen, downloads=self._downloads)
+        seen = first if crawl_name != FIRST else frozenset(request.url for request in trace)
+        self._crawls[crawl_name] = crawl_counts(trace, pages, name, seen, downloads=self._downloads)
         return trace
 
     def _citations(self) -> list[list[int]]:
         """The links among the pages of the first crawl, from the topic of a row to that of a column."""
         topics = self._inputs.taxonomy.topics
-        number = {topic: place for place, topic in enumerate(topics)}
-        about = {place: topic for place, url in enumerate(self._first) if (topic := self._now.topic(url)) is not None}
+        number = {topic: index for index, topic in enumerate(topics)}
+        topic_by_index = {
+            index: topic for index, url in enumerate(self._first) if (topic := self._now.topic(url)) is not None
+        }
         matrix = count_citations(
-            topics, {place: number[topic] for place, topic in about.items()}, links_among(self._first, self._now)
+            topics,
+            {index: number[topic] for index, topic in topic_by_index.items()},
+            links_among(self._first, self._now),
         )
         return [list(row) for row in matrix.links]

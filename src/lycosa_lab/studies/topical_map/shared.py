@@ -116,8 +116,8 @@ class MapTopic(Struct, frozen=True):
     """A topic and the seeds of its crawls."""
 
     name: str
-    first: tuple[Url, ...]  # seeds of the first crawl, from which the map is drawn
-    other: tuple[Url, ...]  # seeds of all crawls that are compared; disjoint from the first
+    first_seeds: tuple[Url, ...]  # of the first crawl, from which the map is drawn
+    other_seeds: tuple[Url, ...]  # of all crawls that are compared; disjoint from the first
     related: str  # a topic of the same top category, from whose crawl a small map is built
 
 
@@ -160,13 +160,13 @@ def choose_leaves(world: StudyWorld, limit: int) -> list[list[Category]]:
 def prepare(world: StudyWorld, size: Size, seed: int) -> MapInputs:
     """Chooses topics and seeds, and trains the taxonomy on pages that the directory lists."""
     leaves = choose_leaves(world, size["topics"])
-    names = {category.name for tops in leaves for category in tops}
+    names = {category.name for group in leaves for category in group}
     pages = _crawl_length(world, size, names)
     seeds = max(MIN_SEEDS, round(size["seeds"] * pages / size["pages"]))
     topics = [
-        _topic(category, tops[(place + 1) % len(tops)].name, seeds, seed)
-        for tops in leaves
-        for place, category in enumerate(tops)
+        _topic(category, group[(index + 1) % len(group)].name, seeds, seed)
+        for group in leaves
+        for index, category in enumerate(group)
     ]
     return MapInputs(topics, _taxonomy(world, names, size["examples"], seed), pages, seed)
 
@@ -181,22 +181,22 @@ def _crawl_length(world: StudyWorld, size: Size, names: set[str]) -> int:
 def _topic(category: Category, related: str, seeds: int, seed: int) -> MapTopic:
     urls = listed_urls(category)
     random.Random(f"{seed} {category.name} seeds").shuffle(urls)
-    each = min(seeds, len(urls) // 4)
-    return MapTopic(category.name, tuple(urls[:each]), tuple(urls[each : 2 * each]), related)
+    count = min(seeds, len(urls) // 4)
+    return MapTopic(category.name, tuple(urls[:count]), tuple(urls[count : 2 * count]), related)
 
 
-def _taxonomy(world: StudyWorld, names: set[str], each: int, seed: int) -> Taxonomy:
-    """A taxonomy trained on `each` pages of every topic, and five times as many on none."""
+def _taxonomy(world: StudyWorld, names: set[str], per_topic: int, seed: int) -> Taxonomy:
+    """A taxonomy trained on `per_topic` pages of every topic, and five times as many on none of them."""
     rng = random.Random(f"{seed} examples")
     urls = {category.name: listed_urls(category) for category in world.directory() if category.name in names}
-    on_one = {url for listed in urls.values() for url in listed}
+    on_a_topic = {url for listed in urls.values() for url in listed}
     elsewhere = dict.fromkeys(
         url for category in world.directory() if category.name not in names for url in listed_urls(category)
     )
-    urls[OTHERS] = [url for url in elsewhere if url not in on_one]
-    limit = {name: each * (OTHERS_RATIO if name == OTHERS else 1) for name in urls}
+    urls[OTHERS] = [url for url in elsewhere if url not in on_a_topic]
+    limit = {name: per_topic * (OTHERS_RATIO if name == OTHERS else 1) for name in urls}
     drawn = {name: rng.sample(listed, min(limit[name], len(listed))) for name, listed in urls.items()}
-    return Taxonomy.train({name: _pages(world, some) for name, some in drawn.items()}, seed=seed)
+    return Taxonomy.train({name: _pages(world, sampled) for name, sampled in drawn.items()}, seed=seed)
 
 
 def _pages(world: StudyWorld, urls: Iterable[Url]) -> Iterable[Page]:

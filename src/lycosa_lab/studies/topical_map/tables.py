@@ -15,7 +15,7 @@ Value = Callable[[JsonValue], float]
 
 
 class MapTables:
-    """The outcomes of all topics by kind of crawl; the values of a crawl that could not be made are NaN."""
+    """The outcomes of all topics by the names of crawls (`shared`); values of crawls that could not be made are NaN."""
 
     def __init__(self, outcomes: Sequence[JsonValue]):
         self.outcomes = outcomes
@@ -23,42 +23,47 @@ class MapTables:
         self.points: list[int] = outcomes[0]["points"]
         self.downloads: int = outcomes[0]["points"][-1]
 
-    def has(self, kind: str) -> bool:
-        return any(kind in outcome["crawls"] for outcome in self.outcomes)
+    def has(self, crawl_name: str) -> bool:
+        return any(crawl_name in outcome["crawls"] for outcome in self.outcomes)
 
     @property
-    def kinds(self) -> list[str]:
-        """Every kind of crawl that any topic has, in the order in which they were made."""
-        return list(dict.fromkeys(kind for outcome in self.outcomes for kind in outcome["crawls"]))
+    def crawl_names(self) -> list[str]:
+        """The names of the crawls that any topic has, in the order in which they were made."""
+        return list(dict.fromkeys(crawl_name for outcome in self.outcomes for crawl_name in outcome["crawls"]))
 
-    def values(self, kind: str, value: Value) -> list[float]:
-        """Of the crawl of every topic."""
+    def values(self, crawl_name: str, value: Value) -> list[float]:
+        """A value of the crawl of this name for every topic."""
         return [
-            value(outcome["crawls"][kind]) if kind in outcome["crawls"] else float("nan") for outcome in self.outcomes
+            value(outcome["crawls"][crawl_name]) if crawl_name in outcome["crawls"] else float("nan")
+            for outcome in self.outcomes
         ]
 
-    def good(self, kind: str) -> list[float]:
+    def good(self, crawl_name: str) -> list[float]:
         """The good pages of the crawl of every topic."""
-        return self.values(kind, lambda crawl: float(crawl["good"]))
+        return self.values(crawl_name, lambda crawl: float(crawl["good"]))
 
-    def gain(self, kind: str, over: str) -> PairedTest:
+    def gain(self, crawl_name: str, over: str) -> PairedTest:
         """The test of good pages against those of another crawl of the same topic."""
-        return paired_t(self.good(kind), self.good(over))
+        return paired_t(self.good(crawl_name), self.good(over))
 
-    def ahead(self, kind: str, over: str) -> str:
+    def ahead(self, crawl_name: str, over: str) -> str:
         """In how many topics there are more good pages."""
-        pairs = [(a, b) for a, b in zip(self.good(kind), self.good(over), strict=True) if a == a and b == b]
+        pairs = [(a, b) for a, b in zip(self.good(crawl_name), self.good(over), strict=True) if a == a and b == b]
         return f"{sum(a > b for a, b in pairs)} of {len(pairs)} topics"
 
-    def mean(self, kind: str, value: Value) -> float:
-        return summary(self.values(kind, value)).mean
+    def mean(self, crawl_name: str, value: Value) -> float:
+        return summary(self.values(crawl_name, value)).mean
 
-    def mean_good(self, kind: str) -> float:
-        return summary(self.good(kind)).mean
+    def mean_good(self, crawl_name: str) -> float:
+        return summary(self.good(crawl_name)).mean
 
-    def mean_curve(self, kind: str, name: str) -> list[tuple[float, float]]:
+    def mean_curve(self, crawl_name: str, name: str) -> list[tuple[float, float]]:
         """A curve, its mean over topics."""
-        curves = [outcome["crawls"][kind]["curves"][name] for outcome in self.outcomes if kind in outcome["crawls"]]
+        curves = [
+            outcome["crawls"][crawl_name]["curves"][name]
+            for outcome in self.outcomes
+            if crawl_name in outcome["crawls"]
+        ]
         return [
             (float(point), summary(values).mean)
             for point, values in zip(self.points, zip(*curves, strict=True), strict=True)
@@ -71,33 +76,33 @@ class MapTables:
         return [
             {
                 "topic": outcome["topic"],
-                "crawl": kind,
+                "crawl": crawl_name,
                 **{key: value for key, value in crawl.items() if key != "curves"},
             }
             for outcome in self.outcomes
-            for kind, crawl in outcome["crawls"].items()
+            for crawl_name, crawl in outcome["crawls"].items()
         ]
 
     def mean_rows(self, *, seed: int) -> list[Row]:
         """Means over topics, with the test of good pages against the baseline of the same day."""
         rows: list[Row] = []
         for measure in ("good", "new_good", "start", "seen", "new", "true", "dead", "downloads", "copies", "outdated"):
-            scores = {kind: self.values(kind, partial(_float, measure)) for kind in self.kinds}
+            scores = {crawl_name: self.values(crawl_name, partial(_float, measure)) for crawl_name in self.crawl_names}
             rows += mean_rows(measure, scores, seed=seed)
         return rows
 
     def gain_rows(self) -> list[Row]:
         rows: list[Row] = []
-        for kind in self.kinds:
-            over = BASELINE_LATER if kind in LATER else FIRST if kind in (FIRST, AGAIN) else BASELINE
-            test = self.gain(kind, over)
+        for crawl_name in self.crawl_names:
+            over = BASELINE_LATER if crawl_name in LATER else FIRST if crawl_name in (FIRST, AGAIN) else BASELINE
+            test = self.gain(crawl_name, over)
             rows.append(
                 {
-                    "crawl": kind,
+                    "crawl": crawl_name,
                     "over": over,
                     "good_pages_more": round(test.difference, 3),
                     "share_more": round(test.difference / (self.mean_good(over) or 1.0), 4),
-                    "ahead_in": self.ahead(kind, over),
+                    "ahead_in": self.ahead(crawl_name, over),
                     "p": finite_or_none(test.p),
                 }
             )
@@ -106,11 +111,11 @@ class MapTables:
     def curve_rows(self) -> list[Row]:
         """Curves, their means over topics."""
         rows: list[Row] = []
-        for kind in self.kinds:
-            curves = {name: self.mean_curve(kind, name) for name in CURVES}
-            for place, point in enumerate(self.points):
-                means = {name: round(curve[place][1], 2) for name, curve in curves.items()}
-                rows.append({"crawl": kind, "downloads": point, **means})
+        for crawl_name in self.crawl_names:
+            curves = {name: self.mean_curve(crawl_name, name) for name in CURVES}
+            for index, point in enumerate(self.points):
+                means = {name: round(curve[index][1], 2) for name, curve in curves.items()}
+                rows.append({"crawl": crawl_name, "downloads": point, **means})
         return rows
 
     def map_rows(self) -> list[Row]:

@@ -9,12 +9,12 @@ import numpy as np
 from lycosa.vocabulary.records import Host, Url
 
 from .counter_rng import Ints
-from .plan import MAX_FOLDERS, Kind, WorldPlan
+from .plan import MAX_FOLDERS, PageKind, WorldPlan
 from .vocabulary import FOLDERS, SECTION_NAMES, Vocabulary
 
 _SECTION = re.compile(r"http://([a-z-]+\.example)/(?:[a-z]+-([0-9]{1,4})/)?").fullmatch
 _ARTICLE = re.compile(r"http://[a-z-]+\.example/[a-z0-9/-]*/([0-9]{1,9})\.html").fullmatch
-_HOME_PAGE, _SECTION_PAGE = int(Kind.HOME), int(Kind.SECTION)  # to compare integers, millions of times
+_HOME_PAGE, _SECTION_PAGE = int(PageKind.HOME), int(PageKind.SECTION)  # to compare integers, millions of times
 _PATHS = [  # folders below a section, by the number of a page modulo len(FOLDERS) and by its depth
     [
         "".join(f"{FOLDERS[(first + 5 * level) % len(FOLDERS)]}/" for level in range(depth - 1))
@@ -34,8 +34,8 @@ class Addresses:
         self._plan = plan
         names = words.words(np.maximum(plan.section_word, 0).astype(np.int64))
         self.section_names = [
-            name if place >= 0 else SECTION_NAMES[-1 - place]
-            for name, place in zip(names, plan.section_word.tolist(), strict=True)
+            name if word_index >= 0 else SECTION_NAMES[-1 - word_index]
+            for name, word_index in zip(names, plan.section_word.tolist(), strict=True)
         ]
         site = np.searchsorted(plan.first_section, np.arange(len(names)), side="right") - 1
         orders = (np.arange(len(names)) - plan.first_section[site] + 1).tolist()

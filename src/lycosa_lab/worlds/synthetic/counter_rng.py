@@ -20,21 +20,21 @@ _MASK = (1 << 64) - 1
 
 
 def key(seed: int, purpose: str, *numbers: int) -> int:
-    """The 64-bit key of one purpose in the world of a seed."""
+    """The 64-bit key of the random numbers for one purpose in the world of a seed."""
     digest: int = xxhash.xxh3_64_intdigest(repr((seed, purpose, numbers)).encode())
     return digest
 
 
-def subkey(start: int, number: int) -> int:
-    """The key of one of many objects of a kind; cheaper than `key`."""
-    return (start ^ ((number + 1) * 0xD1B54A32D192ED03)) * 0x9E3779B97F4A7C15 & _MASK
+def subkey(rng_key: int, number: int) -> int:
+    """A key derived from another one, for one of many pages, sites or the like; cheaper than `key`."""
+    return (rng_key ^ ((number + 1) * 0xD1B54A32D192ED03)) * 0x9E3779B97F4A7C15 & _MASK
 
 
-def uniforms_at(start: int, counters: Ints) -> Floats:
+def uniforms_at(rng_key: int, counters: Ints) -> Floats:
     """A uniform random number in [0, 1) for each counter."""
     state = counters.astype(np.uint64)
     state *= _STEP
-    state += np.uint64(start)
+    state += np.uint64(rng_key)
     state ^= state >> _BITS[0]
     state *= _FIRST
     state ^= state >> _BITS[1]
@@ -44,13 +44,13 @@ def uniforms_at(start: int, counters: Ints) -> Floats:
     return state * _UNIT
 
 
-def uniforms(start: int, count: int) -> Floats:
+def uniforms(rng_key: int, count: int) -> Floats:
     """`count` uniform random numbers in [0, 1), for the counters from 0 on."""
-    return uniforms_at(start, np.arange(count, dtype=np.uint64))
+    return uniforms_at(rng_key, np.arange(count, dtype=np.uint64))
 
 
-def normals(start: int, count: int) -> Floats:
+def normals(rng_key: int, count: int) -> Floats:
     """`count` standard normal random numbers, by the method of Box and Muller."""
-    radius = np.sqrt(-2.0 * np.log1p(-uniforms(start, count)))
-    radius *= np.cos(2.0 * np.pi * uniforms(subkey(start, 1), count))
+    radius = np.sqrt(-2.0 * np.log1p(-uniforms(rng_key, count)))
+    radius *= np.cos(2.0 * np.pi * uniforms(subkey(rng_key, 1), count))
     return radius

@@ -5,20 +5,27 @@ similar standing; the topic of their targets is mostly that of their sources (Da
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .counter_rng import Floats, Ints, key, normals, subkey, uniforms
-from .plan import Kind, Options, WorldPlan, topic_looseness
+from .plan import Options, PageKind, WorldPlan, topic_looseness
 from .vocabulary import Vocabulary
 
 SECTIONS_SHOWN = 4  # sections of its site in the navigation of every page
 ARTICLES_LISTED = 20  # on the page of a section
 FEATURED = 6  # pages of its site that a home page links to
-SIBLINGS, ELSEWHERE = (0.9, 0.6, 0.3), 0.4  # probabilities of an article's links within its section and its site
-SAME_LEAF, SAME_TOP = 0.87, 0.07  # shares of links across sites by topic of their target; the rest leads to any
-KERNEL_SHARE = 0.37  # of links across sites that lead to pages of similar standing
+SIBLING_PROBABILITIES, SAME_SITE_PROBABILITY = (
+    (0.9, 0.6, 0.3),
+    0.4,
+)  # of an article's links within its section, and of one within its site
+SAME_LEAF, SAME_TOP = (
+    0.87,
+    0.07,
+)  # shares of links across sites to the same leaf topic and to others of the same top; the rest leads to any
+KERNEL_SHARE = 0.37  # share of links across sites that lead to pages of similar standing
 KERNEL_WIDTH = 0.08  # standard deviation of the difference in rank
 FITNESS_POWER = 1.22  # corrects the power law of in-links, which sampling within topics flattens
 SIBLINGS_COMPARED = 7  # candidates of which a link takes the one closest in standing to its page
@@ -36,11 +43,21 @@ class Links:
         return self.target[self.start[page] : self.start[page + 1]]
 
 
+class PageLinks(NamedTuple):
+    """The links of a page: navigation first, then those in the text."""
+
+    targets: NDArray[np.int32]
+    navigation_count: int
+
+
 Pair = tuple[Ints, Ints]  # sources and targets of links
 
 
-class Attraction:
-    """Samples targets for links across sites: pages of a topic by fitness, or by rank of standing."""
+class TargetSampler:
+    """Chooses targets for links across sites: pages of a topic by fitness, or by rank of standing.
+
+    The fitness of a page is the weight with which links choose it: a power of its in-links, with log-normal noise.
+    """
 
     def __init__(self, options: Options, plan: WorldPlan):
         order = np.lexsort((plan.latent, plan.topic))
@@ -56,11 +73,11 @@ class Attraction:
         shares: Floats = self._bounds[1:-1] / self._bounds[-1]
         return shares
 
-    def fit(self, topics: Ints, u: Floats) -> Ints:
+    def sample_by_fitness(self, topics: Ints, u: Floats) -> Ints:
         """A page of each given topic, in proportion to fitness; `u` are uniform random numbers."""
         low, high = self._total[self._bounds[topics]], self._total[self._bounds[topics + 1]]
-        places = np.searchsorted(self._total, low + u * (high - low), side="right") - 1
-        pages: Ints = self._pages[np.clip(places, self._bounds[topics], self._bounds[topics + 1] - 1)]
+        indices = np.searchsorted(self._total, low + u * (high - low), side="right") - 1
+        pages: Ints = self._pages[np.clip(indices, self._bounds[topics], self._bounds[topics + 1] - 1)]
         return pages
 
     def at_rank(self, topics: Ints, ranks: Floats) -> Ints:
@@ -77,17 +94,17 @@ def make_links(options: Options, plan: WorldPlan, words: Vocabulary) -> Links:
     source = np.concatenate([pair[0] for pair in (*navigation, *in_text)])
     target = np.concatenate([pair[1] for pair in (*navigation, *in_text)])
     count = sum(len(pair[0]) for pair in navigation)
-    place = np.arange(len(source), dtype=np.uint32)  # navigation keeps its order, links in the text are shuffled
-    place[count:] = (uniforms(key(options.seed, "places"), len(source) - count) * 2.0**31).astype(np.uint32)
-    place[count:] |= np.uint32(1 << 31)
-    order = np.argsort(source.astype(np.uint64) << np.uint64(32) | place, kind="stable")
+    sort_key = np.arange(len(source), dtype=np.uint32)  # navigation keeps its order, links in the text are shuffled
+    sort_key[count:] = (uniforms(key(options.seed, "places"), len(source) - count) * 2.0**31).astype(np.uint32)
+    sort_key[count:] |= np.uint32(1 << 31)
+    order = np.argsort(source.astype(np.uint64) << np.uint64(32) | sort_key, kind="stable")
     source, target, is_navigation = source[order], target[order], order < count
-    del order, place
+    del order, sort_key
     first = np.unique(source.astype(np.int64) * len(plan) + target, return_index=True)[1]
-    keep = np.zeros(len(source), dtype=bool)
-    keep[first] = True
-    keep &= source != target
-    source, target, is_navigation = source[keep], target[keep], is_navigation[keep]
+    is_kept = np.zeros(len(source), dtype=bool)
+    is_kept[first] = True
+    is_kept &= source != target
+    source, target, is_navigation = source[is_kept], target[is_kept], is_navigation[is_kept]
     counts = np.bincount(source, minlength=len(plan))
     return Links(
         start=np.concatenate(([0], np.cumsum(counts))),
@@ -99,7 +116,7 @@ def make_links(options: Options, plan: WorldPlan, words: Vocabulary) -> Links:
 def _up_links(plan: WorldPlan) -> list[Pair]:
     """Links of all other pages to their home page."""
     pages = np.arange(len(plan), dtype=np.int32)
-    inner = pages[plan.kind != Kind.HOME]
+    inner = pages[plan.kind != PageKind.HOME]
     return [(inner, plan.site_start[plan.site_of_page[inner]])]
 
 
@@ -110,12 +127,12 @@ def _section_page(plan: WorldPlan, sections: Ints, sites: Ints) -> Ints:
 def _section_links(plan: WorldPlan) -> list[Pair]:
     """Links of articles to their section, of every page to the first sections of its site, of home pages to all."""
     pages = np.arange(len(plan), dtype=np.int32)
-    articles = pages[plan.kind == Kind.ARTICLE]
+    articles = pages[plan.kind == PageKind.ARTICLE]
     pairs = [(articles, _section_page(plan, plan.section_of_page[articles], plan.site_of_page[articles]))]
-    sections_of = np.diff(plan.first_section)
-    for number in range(int(sections_of.max())):
+    section_counts = np.diff(plan.first_section)
+    for number in range(int(section_counts.max())):
         shown = pages if number < SECTIONS_SHOWN else plan.site_start[:-1]
-        shown = shown[sections_of[plan.site_of_page[shown]] > number]
+        shown = shown[section_counts[plan.site_of_page[shown]] > number]
         pairs.append((shown, plan.site_start[plan.site_of_page[shown]] + 1 + number))
     return pairs
 
@@ -126,8 +143,8 @@ def _listings(options: Options, plan: WorldPlan) -> list[Pair]:
     sites = np.searchsorted(plan.first_section, sections, side="right") - 1
     listed = np.minimum(plan.section_size, ARTICLES_LISTED)
     source = np.repeat(_section_page(plan, sections, sites), listed)
-    place = np.arange(len(source)) - np.repeat(np.cumsum(listed) - listed, listed)
-    pairs = [(source, np.repeat(plan.section_start, listed) + place)]
+    index = np.arange(len(source)) - np.repeat(np.cumsum(listed) - listed, listed)
+    pairs = [(source, np.repeat(plan.section_start, listed) + index)]
     homes, sizes = plan.site_start[:-1], np.diff(plan.site_start)
     for number in range(FEATURED):
         u = uniforms(key(options.seed, "featured", number), len(homes))
@@ -137,30 +154,35 @@ def _listings(options: Options, plan: WorldPlan) -> list[Pair]:
 
 def _sibling_links(options: Options, plan: WorldPlan) -> list[Pair]:
     """Links of articles to the next and previous, and to random ones of the section and of the site."""
-    articles = np.flatnonzero(plan.kind == Kind.ARTICLE)
+    articles = np.flatnonzero(plan.kind == PageKind.ARTICLE)
     section = plan.section_of_page[articles]
     start, size = plan.section_start[section].astype(np.int64), plan.section_size[section]
-    place = articles - start
-    pairs: list[Pair] = [(articles, start + (place + step) % size) for step in (1, -1)]
-    for number, share in enumerate(SIBLINGS):
-        some = uniforms(key(options.seed, "siblings", number), len(articles)) < share
-        pairs.append((articles[some], _sibling(options, plan, number, articles[some], start[some], size[some])))
-    some = uniforms(key(options.seed, "site links"), len(articles)) < ELSEWHERE
+    index = articles - start
+    pairs: list[Pair] = [(articles, start + (index + step) % size) for step in (1, -1)]
+    for number, share in enumerate(SIBLING_PROBABILITIES):
+        is_linking = uniforms(key(options.seed, "siblings", number), len(articles)) < share
+        pairs.append(
+            (
+                articles[is_linking],
+                _sibling(options, plan, number, articles[is_linking], start[is_linking], size[is_linking]),
+            )
+        )
+    is_linking = uniforms(key(options.seed, "site links"), len(articles)) < SAME_SITE_PROBABILITY
     u = uniforms(key(options.seed, "site link"), len(articles))
     site = plan.site_of_page[articles]
     anywhere = plan.site_start[site] + (u * np.diff(plan.site_start)[site]).astype(np.int64)
-    return [*pairs, (articles[some], anywhere[some])]
+    return [*pairs, (articles[is_linking], anywhere[is_linking])]
 
 
 def _sibling(options: Options, plan: WorldPlan, number: int, articles: Ints, start: Ints, size: Ints) -> Ints:
     """An article of the same section for each; with homophily, the one closest in standing of several candidates."""
     nearest = start + (uniforms(key(options.seed, "sibling", number), len(articles)) * size).astype(np.int64)
-    compares = uniforms(key(options.seed, "sibling looks", number), len(articles)) < options.status_homophily
+    prefers_similar = uniforms(key(options.seed, "sibling looks", number), len(articles)) < options.status_homophily
     for candidate in range(1, SIBLINGS_COMPARED):
         u = uniforms(key(options.seed, "sibling", number, candidate), len(articles))
         other = start + (u * size).astype(np.int64)
         gaps = [np.abs(plan.latent[page] - plan.latent[articles]) for page in (other, nearest)]
-        is_closer = compares & (other != articles) & ((gaps[0] < gaps[1]) | (nearest == articles))
+        is_closer = prefers_similar & (other != articles) & ((gaps[0] < gaps[1]) | (nearest == articles))
         nearest = np.where(is_closer, other, nearest)
     return nearest
 
@@ -170,23 +192,25 @@ def _cross_links(options: Options, plan: WorldPlan, words: Vocabulary) -> Pair:
     source = np.repeat(np.arange(len(plan), dtype=np.int32), plan.cross_links)
     ranks = np.empty(len(plan), dtype=np.float32)
     ranks[np.argsort(plan.latent, kind="stable")] = (np.arange(len(plan)) + 0.5) / len(plan)
-    attraction = Attraction(options, plan)
-    topics = _linked_topics(options, plan.topic[source], attraction.topic_shares(), words, key(options.seed, "cross"))
-    start = key(options.seed, "cross targets")
-    target = attraction.fit(topics, uniforms(start, len(source)))
-    by_standing = uniforms(subkey(start, 1), len(source)) < KERNEL_SHARE * options.status_homophily
-    width = KERNEL_WIDTH * normals(subkey(start, 2), int(by_standing.sum()))
+    target_sampler = TargetSampler(options, plan)
+    topics = _linked_topics(
+        options, plan.topic[source], target_sampler.topic_shares(), words, key(options.seed, "cross")
+    )
+    rng_key = key(options.seed, "cross targets")
+    target = target_sampler.sample_by_fitness(topics, uniforms(rng_key, len(source)))
+    by_standing = uniforms(subkey(rng_key, 1), len(source)) < KERNEL_SHARE * options.status_homophily
+    width = KERNEL_WIDTH * normals(subkey(rng_key, 2), int(by_standing.sum()))
     rank = np.abs(ranks[source[by_standing]] + width)
     rank = np.where(rank > 1.0, 2.0 - rank, rank)
-    target[by_standing] = attraction.at_rank(topics[by_standing], rank)
+    target[by_standing] = target_sampler.at_rank(topics[by_standing], rank)
     return source, target
 
 
-def _linked_topics(options: Options, topics: Ints, shares: Floats, words: Vocabulary, start: int) -> Ints:
+def _linked_topics(options: Options, topics: Ints, shares: Floats, words: Vocabulary, rng_key: int) -> Ints:
     """The topic of the target of a link across sites, for each given topic of its source."""
-    u = uniforms(start, len(topics)) / max(options.topical_homophily, 1e-9)
-    any_topic = np.searchsorted(shares, uniforms(subkey(start, 1), len(topics)), side="right")
-    related = words.related(topics, uniforms(subkey(start, 2), len(topics)))
+    u = uniforms(rng_key, len(topics)) / max(options.topical_homophily, 1e-9)
+    any_topic = np.searchsorted(shares, uniforms(subkey(rng_key, 1), len(topics)), side="right")
+    related = words.related(topics, uniforms(subkey(rng_key, 2), len(topics)))
     looseness = topic_looseness(options)[topics]
     same = 1.0 - (1.0 - SAME_LEAF) * looseness
     return np.where(u < same, topics, np.where(u < same + SAME_TOP * looseness, related, any_topic))

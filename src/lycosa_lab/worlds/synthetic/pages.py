@@ -72,23 +72,23 @@ def parsed_page(layout: PageLayout) -> Page:
     """The `Page` that `Reader(stem="porter")` makes of the HTML: texts joined by blanks, one more before a link."""
     texts: list[str] = []
     links: list[Link] = []
-    place = 0
+    position = 0
     for anchor in layout.navigation:
         texts += ("", anchor.text)
-        links.append(Link(anchor.target, anchor.text, "", place + 1))
-        place += len(anchor.text) + 2
-    main_from = place
+        links.append(Link(anchor.target, anchor.text, "", position + 1))
+        position += len(anchor.text) + 2
+    main_from = position
     texts.append(layout.title)
-    place += len(layout.title) + 1
+    position += len(layout.title) + 1
     for parts in layout.paragraphs:
         for part in parts:
             if isinstance(part, str):
                 texts.append(part)
-                place += len(part) + 1
+                position += len(part) + 1
             else:
                 texts += ("", part.text)
-                links.append(Link(part.target, part.text, "", place + 1))
-                place += len(part.text) + 2
+                links.append(Link(part.target, part.text, "", position + 1))
+                position += len(part.text) + 2
     texts.append(layout.footer)
     text = " ".join(texts)
     words = FoldedWords(folded(f"{layout.title} {text}"), stem="porter")
@@ -97,7 +97,7 @@ def parsed_page(layout: PageLayout) -> Page:
         url=layout.url,
         title=layout.title,
         text=text,
-        main=text[main_from : place - 1],
+        main=text[main_from : position - 1],
         words=words,
         links=tuple(links),
         language=LANGUAGE,

@@ -70,7 +70,7 @@ class Options:
         return self.sites if self.sites is not None else max(self.topics, self.pages // 40)
 
 
-class Kind(IntEnum):
+class PageKind(IntEnum):
     """The kinds of pages."""
 
     HOME = 0
@@ -120,21 +120,25 @@ def make_plan(options: Options, words: Vocabulary) -> WorldPlan:
     seed, sites = options.seed, options.site_count
     sizes = draw_site_sizes(options)
     site_start = np.concatenate(([0], np.cumsum(sizes)))
-    sections_of = np.clip(np.round(np.sqrt(sizes) / 1.3), 1, MAX_SECTIONS).astype(np.int64)
-    sections_of = np.minimum(sections_of, sizes - 2)
-    first_section = np.concatenate(([0], np.cumsum(sections_of)))
-    section_start, section_size = draw_section_bounds(seed, sizes, site_start, sections_of, first_section)
+    section_counts = np.clip(np.round(np.sqrt(sizes) / 1.3), 1, MAX_SECTIONS).astype(np.int64)
+    section_counts = np.minimum(section_counts, sizes - 2)
+    first_section = np.concatenate(([0], np.cumsum(section_counts)))
+    section_start, section_size = draw_section_bounds(seed, sizes, site_start, section_counts, first_section)
 
     site_of_page = np.repeat(np.arange(sites), sizes)
-    place = np.arange(options.pages) - site_start[site_of_page]
-    kind = np.where(place == 0, Kind.HOME, np.where(place <= sections_of[site_of_page], Kind.SECTION, Kind.ARTICLE))
-    section_of_page = first_section[site_of_page] + np.clip(place - 1, 0, None)
-    articles = np.flatnonzero(kind == Kind.ARTICLE)
+    index_in_site = np.arange(options.pages) - site_start[site_of_page]
+    kind = np.where(
+        index_in_site == 0,
+        PageKind.HOME,
+        np.where(index_in_site <= section_counts[site_of_page], PageKind.SECTION, PageKind.ARTICLE),
+    )
+    section_of_page = first_section[site_of_page] + np.clip(index_in_site - 1, 0, None)
+    articles = np.flatnonzero(kind == PageKind.ARTICLE)
     section_of_page[articles] = np.searchsorted(section_start, articles, side="right") - 1
 
     site_topic = draw_site_topics(options, sizes)
-    topics_above = np.repeat(site_topic, sections_of)
-    section_topic = draw_near_topics(options, "section", topics_above, SECTIONS_SAME, SECTIONS_NEAR, words)
+    topics_of_sites = np.repeat(site_topic, section_counts)
+    section_topic = draw_near_topics(options, "section", topics_of_sites, SECTIONS_SAME, SECTIONS_NEAR, words)
     topic = section_topic[section_of_page]
     topic[articles] = draw_near_topics(options, "article", topic[articles], ARTICLES_SAME, ARTICLES_NEAR, words)
     topic[site_start[:-1]] = site_topic
@@ -143,7 +147,7 @@ def make_plan(options: Options, words: Vocabulary) -> WorldPlan:
     latent = draw_latent_standing(options, quality, site_of_page, section_of_page, kind, len(section_topic))
     in_links = in_links_from_latent(latent)
     features = asdict(draw_features(options, latent))
-    features["depth"] = np.where(kind == Kind.ARTICLE, features["depth"], kind).astype(np.int8)
+    features["depth"] = np.where(kind == PageKind.ARTICLE, features["depth"], kind).astype(np.int8)
     return WorldPlan(
         site_start=site_start.astype(np.int32),
         site_topic=site_topic.astype(np.int16),
@@ -179,18 +183,18 @@ def draw_site_sizes(options: Options) -> Ints:
 
 
 def draw_section_bounds(
-    seed: int, sizes: Ints, site_start: Ints, sections_of: Ints, first_section: Ints
+    seed: int, sizes: Ints, site_start: Ints, section_counts: Ints, first_section: Ints
 ) -> tuple[Ints, Ints]:
     """The first article and the number of articles of each section; the shares of sections are 0.4 to 1.4."""
-    site = np.repeat(np.arange(len(sizes)), sections_of)
+    site = np.repeat(np.arange(len(sizes)), section_counts)
     shares = np.cumsum(0.4 + uniforms(key(seed, "section sizes"), len(site)))
     before = np.concatenate(([0.0], shares))[first_section[:-1]]
     whole = shares[first_section[1:] - 1] - before
-    articles = (sizes - 1 - sections_of)[site]
+    articles = (sizes - 1 - section_counts)[site]
     ends = np.round((shares - before[site]) / whole[site] * articles).astype(np.int64)
     starts = np.concatenate(([0], ends[:-1]))
     starts[first_section[:-1]] = 0
-    offset = (site_start[:-1] + 1 + sections_of)[site]
+    offset = (site_start[:-1] + 1 + section_counts)[site]
     return offset + starts, ends - starts
 
 
@@ -198,13 +202,13 @@ def draw_site_topics(options: Options, sizes: Ints) -> Ints:
     """The main topic of each site, such that the shares of topics follow rank ** -0.5, with ranks from 10 on."""
     shares = (np.arange(options.topics) + 10.0) ** -0.5
     shares = shares[np.argsort(uniforms(key(options.seed, "topic shares"), options.topics), kind="stable")]
-    owed = [(-float(share), topic) for topic, share in enumerate(shares / shares.sum() * options.pages)]
-    heapify(owed)
+    pages_owed = [(-float(share), topic) for topic, share in enumerate(shares / shares.sum() * options.pages)]
+    heapify(pages_owed)
     topics = np.empty(len(sizes), dtype=np.int64)
     for site in np.argsort(-sizes, kind="stable").tolist():
-        balance, topic = owed[0]
+        balance, topic = pages_owed[0]
         topics[site] = topic
-        heapreplace(owed, (balance + float(sizes[site]), topic))
+        heapreplace(pages_owed, (balance + float(sizes[site]), topic))
     return topics
 
 
@@ -216,12 +220,12 @@ def topic_looseness(options: Options) -> Floats:
     return factors
 
 
-def draw_near_topics(options: Options, what: str, topics: Ints, same: float, near: float, words: Vocabulary) -> Ints:
+def draw_near_topics(options: Options, purpose: str, topics: Ints, same: float, near: float, words: Vocabulary) -> Ints:
     """A topic near each given one: the same with probability `same`, one of the same top with `near`, else any."""
     looseness = topic_looseness(options)[topics]
-    u = uniforms(key(options.seed, f"{what} stays"), len(topics)) / max(options.topical_homophily, 1e-9)
-    other = (uniforms(key(options.seed, f"{what} topic"), len(topics)) * options.topics).astype(np.int64)
-    related = words.related(topics, uniforms(key(options.seed, f"{what} sibling"), len(topics)))
+    u = uniforms(key(options.seed, f"{purpose} stays"), len(topics)) / max(options.topical_homophily, 1e-9)
+    other = (uniforms(key(options.seed, f"{purpose} topic"), len(topics)) * options.topics).astype(np.int64)
+    related = words.related(topics, uniforms(key(options.seed, f"{purpose} sibling"), len(topics)))
     stays = 1.0 - (1.0 - same) * looseness
     return np.where(u < stays, topics, np.where(u < stays + near * looseness, related, other))
 
@@ -292,11 +296,14 @@ class PageFeatures:
     cross_links: NDArray[np.int16]  # number of links drawn across sites
 
 
-def draw_features(options: Options, latent: Floats, *, born: str = "") -> PageFeatures:
-    """Features of the form f(level + slope * latent + feature_noise * spread * normal), clipped."""
+def draw_features(options: Options, latent: Floats, *, purpose_suffix: str = "") -> PageFeatures:
+    """Features of the form f(level + slope * latent + feature_noise * spread * normal), clipped.
+
+    purpose_suffix: for other random numbers than those of the pages of the start.
+    """
 
     def feature(name: str, level: float, slope: float, spread: float) -> Floats:
-        noise = normals(key(options.seed, f"feature {name}{born}"), len(latent))
+        noise = normals(key(options.seed, f"feature {name}{purpose_suffix}"), len(latent))
         return np.clip(level + slope * latent + options.feature_noise * spread * noise, -60.0, 60.0)
 
     # Without homophily the number of links must not depend on standing either: since links across sites lead to fit

@@ -15,7 +15,7 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
 from lycosa_lab.worlds.world import Access
 
-from .links import Attraction
+from .links import TargetSampler
 
 DAY = 86_400.0  # seconds
 SESSIONS_PER_DAY = 1.5  # of the mean reader
@@ -37,7 +37,7 @@ class BrowsedWeb:
     links_of: Callable[[int], NDArray[np.int32]]
     url: Callable[[int], Url]
     exists: Callable[[int], bool]
-    attraction: Attraction
+    target_sampler: TargetSampler
     topics: int
 
 
@@ -63,7 +63,7 @@ class _Reader:
         self._web, self._user, self._end, self._rng = web, user, days * DAY, rng
         self._interests = _interests(rng, web.topics)
         self._session_rate = SESSIONS_PER_DAY * rng.expovariate(1.0)
-        self._known = [self._popular_page() for _ in range(KNOWN_PAGES * len(self._interests))]
+        self._known_pages = [self._popular_page() for _ in range(KNOWN_PAGES * len(self._interests))]
 
     def reads(self) -> Iterator[Access]:
         now = 0.0
@@ -85,12 +85,12 @@ class _Reader:
 
     def _first_page(self) -> int:
         if self._rng.random() < FROM_KNOWN_PAGES:
-            return self._rng.choice(self._known)
+            return self._rng.choice(self._known_pages)
         return self._popular_page()
 
     def _popular_page(self) -> int:
         topic, u = self._rng.choice(self._interests), self._rng.random()
-        return int(self._web.attraction.fit(np.array([topic]), np.array([u]))[0])
+        return int(self._web.target_sampler.sample_by_fitness(np.array([topic]), np.array([u]))[0])
 
     def _next_page(self, page: int) -> int | None:
         if not self._web.exists(page):

@@ -14,7 +14,8 @@ FUNCTION_SHARE = 0.42  # share of function words (the, of, and …)
 SITE_SHARE, SITE_WORDS = 0.13, 12  # share of words that are specific to the site, and how many of these it has
 FOOTER_WORDS = 12
 LEAF_SHARE, TOP_SHARE = 0.075, 0.03  # shares of words of the (leaf) topic and its top-level topic, at strength 1
-MAX_STRENGTH, STRENGTH_SKEW = 2.4, 3.9  # topic strength is MAX_STRENGTH * u ** STRENGTH_SKEW: mostly weak
+# The strength of a page's topic multiplies the shares of topical words: MAX_STRENGTH * u ** STRENGTH_SKEW, mostly weak.
+MAX_STRENGTH, STRENGTH_SKEW = 2.4, 3.9
 STRAY_PAGES = 0.3  # share of pages that also have words of another topic
 OWN_WORDS = 24  # distinct words of each kind that a page uses repeatedly
 TITLE_TOPICAL, ANCHOR_TOPICAL, CONTEXT_TOPICAL = 0.35, 0.35, 0.12  # probabilities of topical words, at strength 1
@@ -75,7 +76,7 @@ class TextGenerator:
         self._strength_factor = 1.0 / topic_looseness(options)  # of each topic
         self._site_share = SITE_SHARE * options.site_words
         self._footer_words = round(FOOTER_WORDS * options.site_words)
-        self._pages, self._tokens, self._sites, self._links, self._entries = (
+        self._page_key, self._token_key, self._site_key, self._link_key, self._entry_key = (
             key(options.seed, purpose) for purpose in ("pages", "tokens", "sites", "links", "entries")
         )
         self.footer = lru_cache(maxsize=10_000)(self._footer)
@@ -89,11 +90,11 @@ class TextGenerator:
         editions: for each chunk of the text, the number of the change that wrote it.
         """
         count, size = int(self._plan.words[page]), self._words.size
-        draws = uniforms(subkey(self._pages, page), _PAGE_DRAWS + 4 * OWN_WORDS)
+        draws = uniforms(subkey(self._page_key, page), _PAGE_DRAWS + 4 * OWN_WORDS)
         counters = np.arange(2 * count)
         if editions is not None:
             counters += np.tile(np.repeat(editions, CHUNK)[:count], 2) * _EDITION_STRIDE
-        u = uniforms_at(subkey(self._tokens, page), counters)
+        u = uniforms_at(subkey(self._token_key, page), counters)
         strength = float(MAX_STRENGTH * draws[1] ** STRENGTH_SKEW * self._strength_factor[self._plan.topic[page]])
         ids = self._draw_word_ids(page, draws, strength, u[:count], u[count:])
         anchors, offsets = self._place_links(page, ids, targets, strength)
@@ -110,7 +111,7 @@ class TextGenerator:
 
     def description(self, page: int) -> str:
         """The description of a page in the directory: 10 to 25 words, most of them of its topic."""
-        u = uniforms(subkey(self._entries, page), 51)
+        u = uniforms(subkey(self._entry_key, page), 51)
         count = 10 + int(u[0] * 16)
         source, pick = u[1 : 1 + count], u[26 : 26 + count]
         topic = self._plan.topic[page]
@@ -140,12 +141,12 @@ class TextGenerator:
         """The footer of the pages of a site."""
         if not self._footer_words:
             return "All rights reserved."
-        u = uniforms(subkey(self._sites, site), SITE_WORDS + self._footer_words)[SITE_WORDS:]
+        u = uniforms(subkey(self._site_key, site), SITE_WORDS + self._footer_words)[SITE_WORDS:]
         ids = self._words.background + zipf(u, BACKGROUND, BACKGROUND_SHIFT)
         return f"All rights reserved. Please write to us about {' '.join(self._words.words(ids))}."
 
     def _draw_words_of_site(self, site: int) -> Floats:
-        return uniforms(subkey(self._sites, site), SITE_WORDS)
+        return uniforms(subkey(self._site_key, site), SITE_WORDS)
 
     def _draw_word_ids(
         self, page: int, draws: Floats, strength: float, source: Floats, pick: Floats
@@ -183,7 +184,7 @@ class TextGenerator:
         if not count:
             return [], []
         u = uniforms_at(
-            subkey(self._links, page),
+            subkey(self._link_key, page),
             targets[:, None].astype(np.int64) * _LINK_STRIDE + np.arange(2 * _CONTEXT_SIZE + 7),
         )
         offsets = ((np.arange(count) + 0.2 + 0.6 * u[:, -1]) * (len(ids) / count)).astype(np.int64)

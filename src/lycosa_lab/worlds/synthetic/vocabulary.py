@@ -1,7 +1,8 @@
 """The words of a synthetic world: English ones for all texts and for the first eight topics, otherwise random ones.
 
-One table contains every word three times: in lower case, with a full stop, and with a capital letter. A word that
-several topics share occurs in it for each of them.
+Topics form two levels: a few top-level topics (tops), and below each of them the topics of pages (leaves), named
+"top/leaf". One table contains every word three times: in lower case, with a full stop, and with a capital letter. A
+word that several topics share occurs in it for each of them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -119,7 +120,7 @@ _ONSETS = _words("b d f g h k l m n p r s t v w z")
 _VOWELS = _words("a e i o u")
 _ENDS = ("", *_words("n r l s m t k nd rk"))
 
-BACKGROUND, RARE, PER_TOP, PER_LEAF = 6000, 20_000, 300, 320  # words
+BACKGROUND, RARE, PER_TOP, PER_LEAF = 6000, 20_000, 300, 320  # numbers of words: of any text, rare, per top and leaf
 POOL = 300  # words shared by topics of any top
 OWN_SHARE, TOP_SHARE = 0.2, 0.35  # of the words of a leaf: its own, and those of its top; the others are of the pool
 NUMBERS = 1200
@@ -134,9 +135,9 @@ def random_words(seed: int) -> Iterator[str]:
     short = len(syllables) ** 2 * len(_ENDS)
     shift = key(seed, "words") % short
     for number in range(short * len(syllables)):
-        longer, place = divmod(number, short)
-        place = (place * 19_777 + shift) % short  # a permutation, so that consecutive words do not look alike
-        rest, end = divmod(place, len(_ENDS))
+        longer, index = divmod(number, short)
+        index = (index * 19_777 + shift) % short  # a permutation, so that consecutive words do not look alike
+        rest, end = divmod(index, len(_ENDS))
         first, second = divmod(rest, len(syllables))
         middle = syllables[longer - 1] if longer else ""
         word = syllables[first] + middle + syllables[second] + _ENDS[end]
@@ -153,8 +154,8 @@ class Vocabulary:
     numbers: int
     background: int
     rare: int
-    tops: NDArray[np.int64]
-    leaves: NDArray[np.int64]
+    tops: NDArray[np.int64]  # of the words of each top
+    leaves: NDArray[np.int64]  # of the words of each leaf
     names: tuple[str, ...]  # of the leaf topics, "top/leaf"
     top_of_leaf: NDArray[np.int64]
 
@@ -165,9 +166,9 @@ class Vocabulary:
 
     def related(self, topics: Ints, u: Floats) -> Ints:
         """For each topic a random one of the same top; `u` are uniform random numbers."""
-        firsts = np.searchsorted(self.top_of_leaf, np.arange(len(self.tops) + 1))
+        first_leaves = np.searchsorted(self.top_of_leaf, np.arange(len(self.tops) + 1))
         top = self.top_of_leaf[topics]
-        related: Ints = firsts[top] + (u * (firsts[top + 1] - firsts[top])).astype(np.int64)
+        related: Ints = first_leaves[top] + (u * (first_leaves[top + 1] - first_leaves[top])).astype(np.int64)
         return related
 
 
@@ -198,9 +199,9 @@ def make_vocabulary(seed: int, topics: int) -> tuple[Vocabulary, Iterator[str]]:
     return found, unused
 
 
-def _leaf_words(start: int, unused: Iterator[str], of_top: Sequence[str], pool: Sequence[str]) -> list[str]:
+def _leaf_words(rng_key: int, unused: Iterator[str], of_top: Sequence[str], pool: Sequence[str]) -> list[str]:
     """The words of a leaf topic: its name, then random ones of its own, of its top and of the pool."""
-    kinds, picks = uniforms(start, 2 * PER_LEAF).reshape(2, PER_LEAF).tolist()
+    kinds, picks = uniforms(rng_key, 2 * PER_LEAF).reshape(2, PER_LEAF).tolist()
     kinds[0] = 0.0
     words = []
     for kind, pick in zip(kinds, picks, strict=True):

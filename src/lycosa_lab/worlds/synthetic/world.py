@@ -18,9 +18,9 @@ from lycosa_lab.worlds.world import Access, Category, DirectoryEntry
 from .addresses import Addresses
 from .counter_rng import Floats, Ints, key, uniforms
 from .evolution import Snapshot, change_rate
-from .links import Attraction, Links, make_links
+from .links import Links, PageLinks, TargetSampler, make_links
 from .pages import Anchor, PageLayout, parsed_page, render_html, split_paragraphs
-from .plan import COLUMNS, Kind, Options, WorldPlan, draw_host_names, make_plan
+from .plan import COLUMNS, Options, PageKind, WorldPlan, draw_host_names, make_plan
 from .readers import BrowsedWeb, simulate_accesses
 from .text import TextGenerator
 from .vocabulary import make_vocabulary
@@ -169,7 +169,7 @@ class SyntheticWorld:
     def out_links(self, url: Url) -> Sequence[Url]:
         """The links of a page, without generating its text."""
         number = self.number(url)
-        return () if number is None else self.addresses.urls(self.links_of(number)[0])
+        return () if number is None else self.addresses.urls(self.links_of(number).targets)
 
     def in_degrees(self) -> NDArray[np.int64]:
         """How many links of the world led to each page at the start."""
@@ -211,7 +211,10 @@ class SyntheticWorld:
         if days == 0.0:
             return start
         later = SyntheticWorld.__new__(SyntheticWorld)
-        later._start, later._snapshot = start, Snapshot(start.options, start.plan, start.links, start._attraction, days)
+        later._start, later._snapshot = (
+            start,
+            Snapshot(start.options, start.plan, start.links, start._target_sampler, days),
+        )
         later.options, later.words, later.links = start.options, start.words, start.links
         later.plan = later._snapshot.plan
         later.addresses = start.addresses.with_plan(later.plan)
@@ -224,12 +227,12 @@ class SyntheticWorld:
 
     def change_rates(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         """The expected changes per day of these pages."""
-        start, kinds = key(self.options.seed, "changes"), self.plan.kind[numbers]
-        return np.array([change_rate(start, *page) for page in zip(numbers.tolist(), kinds.tolist(), strict=True)])
+        rng_key, kinds = key(self.options.seed, "changes"), self.plan.kind[numbers]
+        return np.array([change_rate(rng_key, *page) for page in zip(numbers.tolist(), kinds.tolist(), strict=True)])
 
     @cached_property
-    def _attraction(self) -> Attraction:
-        return Attraction(self.options, self.plan)
+    def _target_sampler(self) -> TargetSampler:
+        return TargetSampler(self.options, self.plan)
 
     # Readers
 
@@ -237,21 +240,21 @@ class SyntheticWorld:
         """What simulated readers read in the world as it is, in order of time."""
         web = BrowsedWeb(
             topic_of_page=self.plan.topic,
-            links_of=lambda number: self.links_of(number)[0],
+            links_of=lambda number: self.links_of(number).targets,
             url=self.url,
             exists=lambda number: self._snapshot is None or bool(self._snapshot.exists[number]),
-            attraction=self._start._attraction,
+            target_sampler=self._start._target_sampler,
             topics=self.options.topics,
         )
         return simulate_accesses(web, users=users, days=days, seed=seed)
 
     # Layout of a page
 
-    def links_of(self, number: int) -> tuple[NDArray[np.int32], int]:
-        """The links of a page, in order, and how many of them are navigation."""
+    def links_of(self, number: int) -> PageLinks:
+        """The links of a page, in order."""
         if self._snapshot is not None:
             return self._snapshot.links_of(number)
-        return self.links.of(number), int(self.links.navigation[number])
+        return PageLinks(self.links.of(number), int(self.links.navigation[number]))
 
     def _layout(self, number: int, url: Url) -> PageLayout:
         targets, navigation = self.links_of(number)
@@ -270,7 +273,9 @@ class SyntheticWorld:
     def _navigation_names(self, targets: NDArray[np.int32]) -> list[str]:
         kinds, sections = self.plan.kind[targets].tolist(), self.plan.section_of_page[targets].tolist()
         names = self.addresses.section_names
-        return ["Home" if kind == Kind.HOME else names[section] for kind, section in zip(kinds, sections, strict=True)]
+        return [
+            "Home" if kind == PageKind.HOME else names[section] for kind, section in zip(kinds, sections, strict=True)
+        ]
 
 
 def _reopened(options: Options, plan: WorldPlan, links: Links, days: float) -> SyntheticWorld:
@@ -333,7 +338,7 @@ def _column(path: Path) -> NDArray[Any]:
 
 # ------------------------------------------------------------ the directory: a sample of the pages of each topic
 
-SHARE = 0.025  # of a topic's pages
+LISTED_SHARE = 0.025  # of a topic's pages: those that the directory lists
 MIN_ENTRIES = 12  # of a topic, if it has as many pages
 _KIND_BONUS = np.array([3.0, 1.5, 0.0])  # in the score of home pages, sections and articles
 KNOWN_LEVEL, KNOWN_SLOPE = 0.0, 1.5  # logit of the probability that a site is known: level, and slope by standing
@@ -359,7 +364,7 @@ def chosen_pages(options: Options, plan: WorldPlan) -> list[NDArray[np.int64]]:
     chosen = []
     for topic in range(options.topics):
         pages = by_topic[bounds[topic] : bounds[topic + 1]]
-        count = min(len(pages), max(MIN_ENTRIES, round(SHARE * len(pages))))
+        count = min(len(pages), max(MIN_ENTRIES, round(LISTED_SHARE * len(pages))))
         best = pages[np.argsort(-score[pages], kind="stable")[:count]]
         chosen.append(best[np.argsort(order[best], kind="stable")])
     return chosen
@@ -369,9 +374,9 @@ def _rank_within(groups: Ints, score: Floats) -> Ints:
     """For each element, how many of its group have a higher score."""
     order = np.lexsort((-score, groups))
     is_first = np.diff(groups[order], prepend=-1) != 0
-    places = np.arange(len(order))
+    positions = np.arange(len(order))
     ranks = np.empty(len(order), dtype=np.int64)
-    ranks[order] = places - np.maximum.accumulate(np.where(is_first, places, 0))
+    ranks[order] = positions - np.maximum.accumulate(np.where(is_first, positions, 0))
     return ranks
 
 

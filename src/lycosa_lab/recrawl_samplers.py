@@ -1,7 +1,7 @@
-"""The refresh policies of Kumar et al., for a simulation that refetches one of very many pages at a time.
+"""Samplers of the page to refetch next, for simulations that refetch one of very many pages at a time.
 
-Weights are those of the policies of `lycosa.refresh`, kept between draws, so that a draw takes O(log n) steps instead
-of O(n).
+They are the refresh policies of Kumar et al., with the weights of the policies of `lycosa.refresh`; weights are kept
+between draws, so that a draw takes O(log n) steps instead of O(n).
 
 Kumar, Lang, Marlow, Tomkins: Efficient discovery of authoritative resources (ICDE 2008), section III.
 """
@@ -18,7 +18,7 @@ from lycosa.refresh.policies import LinkScoreOrUniform, OutLinks, Uniform, Yield
 
 
 class PageHistory(Struct, frozen=True, gc=False):
-    """What is known of a page by its last fetch."""
+    """What the past fetches of a page have shown, as of the last one."""
 
     out_links: int  # seen on it so far
     yielded: float = nan  # new links per day at the last fetch; NaN before the second
@@ -28,8 +28,8 @@ class PageHistory(Struct, frozen=True, gc=False):
 Weight = Callable[[PageHistory], float]
 
 
-class Recrawls(Protocol):
-    """Pages 0, 1, 2, ... in the order of their first fetch."""
+class RecrawlSampler(Protocol):
+    """Draws the page to refetch; pages are numbered 0, 1, 2, ... in the order of their first fetch."""
 
     def add(self, history: PageHistory) -> None:
         """Adds a page after its first fetch."""
@@ -44,8 +44,8 @@ class Recrawls(Protocol):
         ...
 
 
-class UniformRecrawls:
-    """Any page."""
+class UniformSampler:
+    """Draws any page with equal probability."""
 
     def __init__(self, random: Random):
         self._random = random
@@ -76,36 +76,36 @@ class FenwickTree:
             self._size *= 2
             self._tree[self._size] = self.total
         self._weights.append(0.0)
-        self.change(len(self._weights) - 1, weight)
+        self.update_weight(len(self._weights) - 1, weight)
 
-    def change(self, place: int, weight: float) -> None:
-        by = weight - self._weights[place]
-        if by == 0.0:
+    def update_weight(self, index: int, weight: float) -> None:
+        delta = weight - self._weights[index]
+        if delta == 0.0:
             return
-        self._weights[place] = weight
-        self.total += by
-        tree, size, node = self._tree, self._size, place + 1
+        self._weights[index] = weight
+        self.total += delta
+        tree, size, node = self._tree, self._size, index + 1
         while node <= size:
-            tree[node] += by
+            tree[node] += delta
             node += node & -node
 
     def find(self, share: float) -> int | None:
         """The first index whose prefix sum exceeds a share (0 to 1) of the total; None if the total is zero."""
         if not self.total > 0.0:
             return None
-        left, place, step, tree = share * self.total, 0, self._size, self._tree
+        remaining, index, step, tree = share * self.total, 0, self._size, self._tree
         while step:
-            if place + step <= self._size and tree[place + step] <= left:
-                place += step
-                left -= tree[place]
+            if index + step <= self._size and tree[index + step] <= remaining:
+                index += step
+                remaining -= tree[index]
             step //= 2
-        if place < len(self._weights) and self._weights[place] > 0.0:
-            return place
+        if index < len(self._weights) and self._weights[index] > 0.0:
+            return index
         return None  # because of rounding
 
 
-class WeightedRecrawls(UniformRecrawls):
-    """A page with probability proportional to its weight; uniform if all weights are zero. NaN counts as zero."""
+class WeightedSampler(UniformSampler):
+    """Draws a page with probability proportional to its weight; uniform if all are zero. NaN counts as zero."""
 
     def __init__(self, weight: Weight, random: Random):
         super().__init__(random)
@@ -117,7 +117,7 @@ class WeightedRecrawls(UniformRecrawls):
         self._tree.append(self._finite_weight(history))
 
     def update(self, page: int, history: PageHistory) -> None:
-        self._tree.change(page, self._finite_weight(history))
+        self._tree.update_weight(page, self._finite_weight(history))
 
     def _finite_weight(self, history: PageHistory) -> float:
         weight = float(self._weight(history))
@@ -130,8 +130,8 @@ class WeightedRecrawls(UniformRecrawls):
         return page
 
 
-class HighestRecrawls(UniformRecrawls):
-    """The page of the highest weight, random among equals; any page if none was fetched twice."""
+class HighestSampler(UniformSampler):
+    """Draws the page of the highest weight, random among equals; any page if none was fetched twice."""
 
     def __init__(self, weight: Weight, random: Random):
         super().__init__(random)
@@ -154,29 +154,31 @@ class HighestRecrawls(UniformRecrawls):
         return heap[0][2] if heap else super().draw()
 
 
-class OrUniform:
-    """With probability 1/2, the draw of another policy, else any page."""
+class HalfUniformSampler:
+    """Draws by another sampler with probability 1/2, else any page."""
 
-    def __init__(self, other: Recrawls, random: Random):
+    def __init__(self, other: RecrawlSampler, random: Random):
         self._other = other
-        self._any = UniformRecrawls(random)
+        self._uniform = UniformSampler(random)
         self._random = random
 
     def add(self, history: PageHistory) -> None:
         self._other.add(history)
-        self._any.add(history)
+        self._uniform.add(history)
 
     def update(self, page: int, history: PageHistory) -> None:
         self._other.update(page, history)
 
     def draw(self) -> int:
-        return self._other.draw() if self._random.random() < 0.5 else self._any.draw()
+        return self._other.draw() if self._random.random() < 0.5 else self._uniform.draw()
 
 
-RECRAWLS: Mapping[str, Callable[[Random], Recrawls]] = {
-    Uniform.name: UniformRecrawls,
-    OutLinks.name: lambda random: WeightedRecrawls(OutLinks.weight, random),
-    Yield.name: lambda random: WeightedRecrawls(Yield.weight, random),
-    YieldOrUniform.name: lambda random: OrUniform(WeightedRecrawls(YieldOrUniform.weight, random), random),
-    LinkScoreOrUniform.name: lambda random: OrUniform(HighestRecrawls(LinkScoreOrUniform.weight, random), random),
+RECRAWL_SAMPLERS: Mapping[str, Callable[[Random], RecrawlSampler]] = {
+    Uniform.name: UniformSampler,
+    OutLinks.name: lambda random: WeightedSampler(OutLinks.weight, random),
+    Yield.name: lambda random: WeightedSampler(Yield.weight, random),
+    YieldOrUniform.name: lambda random: HalfUniformSampler(WeightedSampler(YieldOrUniform.weight, random), random),
+    LinkScoreOrUniform.name: lambda random: HalfUniformSampler(
+        HighestSampler(LinkScoreOrUniform.weight, random), random
+    ),
 }

@@ -47,8 +47,9 @@ _MEANING_WEIGHT = 0.7  # of text vectors, relative to words
 _FEW_WORDS, _MEANING_WEIGHT_OF_FEW_WORDS = 50, 2.0  # if the good pages have fewer words in all, the weight is higher
 _RIDGE = 0.01  # added to the covariance of the vectors
 _MIN_COVERAGE = 0.6  # share of the words of good pages in the table of word vectors; below, only words count
-USUAL_SHARE, _USUAL_PAGES = 0.24, 10.0  # prior share of a crawl that is on the topic, and its weight in pages
-_RELIABILITY = 0.7  # of the share found at the end of a crawl, against that prior
+_PRIOR_SHARE, _PRIOR_PAGES = 0.24, 10.0  # prior share of a crawl that is on the topic, and its weight in pages
+USUAL_SHARE = 0.35  # share of a crawl that is on the topic at its end, over the development topics of three worlds
+_RELIABILITY = 0.7  # of the share found at the end of a crawl, against the usual one
 _TRUST = 0.6  # largest weight of the ratio of tails against that prior
 _ODDS_PER_RATIO = 1.5  # odds of the share on the topic / ratio of tails, fitted on crawls whose truth is known
 MIN_BAD = 5  # bad examples needed to calibrate the model by them instead of the crawl
@@ -97,7 +98,7 @@ def shrink_to_usual_share(relevances: Floats) -> Floats:
     those found, the slope was 0.5 to 0.7. A constant is added to all logits such that the share h of pages above one
     half becomes h',
 
-        logit(h') = 0.7 logit(h) + 0.3 logit(0.24),
+        logit(h') = 0.7 logit(h) + 0.3 logit(0.35),
 
     unless the pages clearly form two groups. The order of the pages stays.
     """
@@ -378,8 +379,8 @@ def _share_on_topic(good: Floats, others: Floats) -> float:
         good_tails = np.array([0.84, 0.69, 0.5, 0.31, 0.16])  # of a normal distribution
         ratio = float(((others[:, None] > thresholds).mean(axis=0) / good_tails).min())
         odds = _ODDS_PER_RATIO * (min(ratio, 1.0) + 0.02)
-        share = _TRUST * odds / (1.0 + odds) + (1.0 - _TRUST) * USUAL_SHARE
-    return (share * len(others) + USUAL_SHARE * _USUAL_PAGES) / (len(others) + _USUAL_PAGES)
+        share = _TRUST * odds / (1.0 + odds) + (1.0 - _TRUST) * _PRIOR_SHARE
+    return (share * len(others) + _PRIOR_SHARE * _PRIOR_PAGES) / (len(others) + _PRIOR_PAGES)
 
 
 def _gap_below(good: Floats, others: Floats) -> float | None:

@@ -86,13 +86,14 @@ _LINK_EVIDENCE = {
     "page": "the relevance of the pages that link to it",
     "anchor": "the most typical word of its link text",
     "neighbours": "what the links next to it led to",
-    "anchor led": "what links with similar text led to",
-    "around led": "what links in similar surroundings led to",
     "host": "what was found on its host",
-    "links": "how many pages link to it",  # only in older collections: it is no longer a feature
     "anchor meaning": "the meaning of its link text",
     "around meaning": "the meaning of the words around it",
     "alive": "how many URLs of its pattern led to a page",
+    # only in older collections, since these are no longer features:
+    "links": "how many pages link to it",
+    "anchor led": "what links with similar text led to",
+    "around led": "what links in similar surroundings led to",
 }
 
 

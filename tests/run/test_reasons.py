@@ -1,6 +1,10 @@
 """The reasons for a link, as numbers."""
 
-from lycosa.run.reasons import factors_of, reasons_in_words, shown_priority
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lycosa.run.reasons import _PHRASES, factors_of, reasons_in_words, shown_priority
 from lycosa.strategies.authority import CrawlAI
 from lycosa.vocabulary.records import Url
 
@@ -17,6 +21,27 @@ def test_what_no_strategy_of_ours_wrote_is_bounded_and_harmless():
     assert factors_of({"parts": {"x": "y", "z": float("nan"), "w": float("inf")}}) == []
     assert len(factors_of({"parts": {str(number): 1.0 for number in range(1000)}})) == 20
     assert reasons_in_words({"seed": True}) == "a seed"
+
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["page", "alpha", "people"]) | st.text(max_size=3), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(st.sampled_from(sorted(_PHRASES)), PLAIN, max_size=4))
+def test_reasons_of_any_form_are_put_into_words(because):
+    assert reasons_in_words(because)
+
+
+@pytest.mark.parametrize("value", [[1], {"page": 1e9}, {"page": 10**400}, {"page": "much"}, 7])
+@pytest.mark.parametrize("key", ["parts", "standing_parts", "weighed", "readers", "page"])
+def test_forged_reasons_are_shown_as_they_are(key, value):
+    assert reasons_in_words({key: value})
 
 
 def test_a_score_of_crawl_ai_is_shown_from_the_start_of_its_clock():

@@ -36,7 +36,7 @@ class Trainer(Protocol):
 
         bad: bad examples of the user, if any.
         unlabelled: a sample of the crawl so far, on the topic or not; empty at first.
-        background: texts on many subjects; empty if the user gave a file of bad pages.
+        background: texts on many subjects; empty if the user gave five bad pages or more.
         """
         ...
 

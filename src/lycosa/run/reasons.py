@@ -160,5 +160,5 @@ def _phrase(key: str, value: JsonValue, max_factors: int | None) -> str:
         if key == "weighed":
             return _weighed(value)
         return _PHRASES[key].format(value)
-    except (KeyError, ValueError, TypeError, AttributeError):  # written by another version or by a plug-in
+    except (LookupError, ArithmeticError, ValueError, TypeError, AttributeError):  # of another version or a plug-in
         return key if value is True else f"{key} {value}"

@@ -12,7 +12,7 @@ from pathlib import Path
 import warcio.cli
 from msgspec.structs import replace
 
-from lycosa.collection import Archive, Attempt, Collection, Event, FetchedExample, RunStart, Scores, Stop
+from lycosa.collection import Archive, Attempt, Collection, Event, FetchedExample, RunStart, RunStop, Scores
 from lycosa.collection.collection import SearchableText
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import REFRESH, Candidate, Change, Fetch, Link, Outcome, Page, PastFetch, Url, Visit
@@ -133,7 +133,7 @@ def every_kind_of_event() -> list[Event]:
         replace(look(WOLF, Change.CHANGED, at=1.7e9 + 9, text="Newer", new=(str(HOME),)), page=None),
         look(WOLF, Change.UNCHANGED, at=1.7e9 + 10),
         look(WOLF, Change.VANISHED, at=1.7e9 + 11),
-        Stop(1.7e9 + 3, "enough pages"),
+        RunStop(1.7e9 + 3, "enough pages"),
     ]
 
 

@@ -5,6 +5,7 @@ import random
 from pathlib import Path
 
 import brotli
+import msgspec
 import pytest
 from fastwarc.warc import ArchiveIterator as FastIterator
 from hypothesis import given, settings
@@ -32,8 +33,8 @@ from lycosa.collection import (
     FetchedExample,
     RecordLocation,
     RunStart,
+    RunStop,
     Scores,
-    Stop,
     cdxj,
 )
 from lycosa.collection.cdxj import index_path, surt
@@ -401,13 +402,20 @@ def test_a_reader_beside_a_writer_sees_whole_groups(tmp_path):
     assert seen == [1, 2, 3]
 
 
+def test_a_run_is_stored_under_the_keys_of_earlier_versions():
+    run = RunStart(1.0, "best-first", (), access_log={"file": "a.log"}, rank_lists_digest="f00")
+    stored = msgspec.to_builtins(run)
+    assert (stored["lycosa"], stored["logs"], stored["authority"]) == ("run", {"file": "a.log"}, "f00")
+    assert msgspec.to_builtins(RunStop(2.0, "done")) == {"lycosa": "stop", "at": 2.0, "reason": "done"}
+
+
 def test_other_peoples_records_are_ignored(tmp_path):
     written(tmp_path, [visit(HOME)])
     path = the_file(tmp_path)
     stray = b"".join(encode_event(visit(WOLF), lambda: "<urn:x>").members[:2])
     path.write_bytes(path.read_bytes() + stray)
-    written(tmp_path, [Stop(1.0, "done")])
-    assert [type(event) for event, _ in archive_in(tmp_path).events()] == [Visit, Stop]
+    written(tmp_path, [RunStop(1.0, "done")])
+    assert [type(event) for event, _ in archive_in(tmp_path).events()] == [Visit, RunStop]
 
 
 def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path):
@@ -492,7 +500,7 @@ def test_what_a_kill_left_of_forgetting_is_swept_away(tmp_path):
     [
         (RunStart(1.0, "best-first", ()), "urn:lycosa:run"),
         (Scores(1.0, "trained", {}), "urn:lycosa:scores"),
-        (Stop(1.0, "done"), "urn:lycosa:stop"),
+        (RunStop(1.0, "done"), "urn:lycosa:stop"),
         (visit(WOLF), f"urn:lycosa:visit:{WOLF}"),
         (Attempt(Candidate(WOLF, 1.0), Fetch(WOLF, Outcome.FAILED, 1.0)), f"urn:lycosa:attempt:{WOLF}"),
         (FetchedExample(WOLF, True, fetched(WOLF)), f"urn:lycosa:example:{WOLF}"),

@@ -14,8 +14,8 @@ from lycosa.collection import (
     FetchedExample,
     RecordLocation,
     RunStart,
+    RunStop,
     Scores,
-    Stop,
     schema,
 )
 from lycosa.collection.schema import MIGRATIONS, migrate, version_of
@@ -156,7 +156,7 @@ def test_the_summary_counts(catalog):
     for number in range(4):
         catalog.add(visit(Url(f"http://a.example/{number}"), number / 4, at=float(number)), PLACE)
     catalog.add(visit(HOME, 0.9, at=9.0), PLACE)
-    catalog.add(Stop(2.0, "dry"), None)
+    catalog.add(RunStop(2.0, "dry"), None)
     catalog.add(RunStart(3.0, "random", (HOME,)), None)
     summary = catalog.summary()
     assert (summary.pages, summary.relevant, summary.harvest_rate) == (5, 3, 0.6)

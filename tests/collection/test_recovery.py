@@ -10,7 +10,7 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from collection.samples import CARS, HOME, WOLF, archive_in, collection_in, visit
-from lycosa.collection import Stop
+from lycosa.collection import RunStop
 from lycosa.collection.event_records import encode_event
 from lycosa.collection.warc import date_of, encode_record
 from lycosa.vocabulary.records import Url
@@ -165,7 +165,7 @@ def test_a_collection_goes_on_behind_a_file_of_others(tmp_path):
         with collection_in(tmp_path) as collection:
             assert list(collection.unapplied()) == []
             collection.record(visit(url))
-            collection.record(Stop(1.7e9, "done"))
+            collection.record(RunStop(1.7e9, "done"))
     with collection_in(tmp_path) as collection:
         assert list(collection.unapplied()) == []
         assert [page.url for page in collection.catalog.pages()] == [HOME, WOLF, CARS]

@@ -1,14 +1,22 @@
 """The three studies of utility: every claim computed, drawn, repeatable, and recomputable from its tables."""
 
+import math
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import ClassVar
 
 import pytest
 
 from lab.study_runs import copy_with_jobs_missing, run_small_as_json, texts_made_once
+from lycosa_lab.crawl_tables import CrawlTables
 from lycosa_lab.statistics import page_trend
 from lycosa_lab.studies.adaptive_utility import ADAPTIVE, AdaptiveUtility
-from lycosa_lab.studies.adaptive_utility.claims import early_alpha, late_alpha
+from lycosa_lab.studies.adaptive_utility.claims import (
+    early_alpha,
+    late_alpha,
+    status_above_half,
+    topicality_comparable,
+)
 from lycosa_lab.studies.inlinks_benchmark import InlinksBenchmark
 from lycosa_lab.studies.utility_tradeoff import COBB_DOUGLAS, UtilityTradeoff
 from lycosa_lab.worlds.synthetic import SyntheticWorld
@@ -149,6 +157,46 @@ def test_a_higher_target_ends_with_a_higher_weight_on_topicality(adaptive) -> No
     assert last["δ=0.6"] < last["δ=0.9"]
     assert early_alpha([0.5, 0.45, 0.52, *[0.9] * 27]) == 0.45  # of the first three
     assert late_alpha([0.1] * 18 + [0.6, 0.8]) == pytest.approx(0.7)
+
+
+def made_up_tables(
+    *,
+    status: Mapping[str, float] | None = None,
+    topicality: Mapping[str, float] | None = None,
+    alpha: Mapping[str, float] | None = None,
+) -> CrawlTables:
+    """Tables of three topics in which each setting has these values, give or take little; 1 unless given."""
+    settings = ["α=0.5", *ADAPTIVE]
+    outcomes = [
+        {
+            "crawls": {
+                setting: {
+                    "pages": 10,
+                    "curves": {
+                        "status": [(status or {}).get(setting, 1.0) + shift * number],
+                        "topicality": [(topicality or {}).get(setting, 1.0) + shift * number],
+                    },
+                    "alpha": [(alpha or {}).get(setting, 0.5)],
+                }
+                for number, setting in enumerate(settings)
+            }
+        }
+        for shift in (0.0, 0.001, -0.001)
+    ]
+    return CrawlTables(outcomes, settings, pages=10)
+
+
+def test_why_a_status_is_not_above_is_told_of_the_settings_that_failed_alone() -> None:
+    status = {"α=0.5": 1.0, "δ=0.6": 2.0, "δ=0.7": 0.5, "δ=0.8": 2.0}
+    found = status_above_half(made_up_tables(status=status, alpha={"δ=0.7": 0.3, "δ=0.8": 0.9}))
+    assert found.reason == "δ=0.7 not higher, or not significantly; although α does not end above .5"
+
+
+def test_comparable_topicality_does_not_depend_on_a_target_of_which_it_says_nothing() -> None:
+    topicality = {"δ=0.9": 2.0}
+    assert topicality_comparable(made_up_tables(topicality=topicality)).holds is True
+    assert topicality_comparable(made_up_tables(topicality=topicality | {"δ=0.6": math.nan})).holds is True
+    assert topicality_comparable(made_up_tables(topicality=topicality | {"δ=0.8": math.nan})).holds is None
 
 
 def test_who_knows_the_truth_is_beyond_all_others(adaptive) -> None:

@@ -1,5 +1,6 @@
 """InfoSpiders: what happens to the agents, by hand."""
 
+import json
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -8,11 +9,12 @@ from random import Random
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.reading import page_of_text
 from lycosa.strategies.infospiders import Agent, InfoSpiders, PageMemory, RememberedPage, boltzmann, keywords_near
-from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Skip, SkipReason, Url, Visit
+from lycosa.vocabulary.records import Candidate, Change, Fetch, Link, Outcome, Page, Skip, SkipReason, Url, Visit
 from pages import GivenWords
 
 A, B, C, D = (Url(f"http://{name}.example/") for name in "abcd")
@@ -23,6 +25,11 @@ def visit_of(
 ) -> Visit:
     page = Page(url, "", "", "", GivenWords(terms or {}), tuple(Link(target) for target in targets))
     return Visit(Candidate(url, 0.0), Fetch(url, Outcome.OK, 0.0), page, relevance)
+
+
+def refreshed(url: Url, new_targets: Sequence[Url]) -> Visit:
+    """A changed page fetched again, as a strategy sees it."""
+    return replace(visit_of(url, new_targets), change=Change.CHANGED, new_links=tuple(new_targets))
 
 
 def tell(strategy: InfoSpiders, event: Visit | Skip) -> list[Candidate]:
@@ -106,6 +113,31 @@ def test_on_visited_pages_alone_an_agent_starves() -> None:
     assert strategy.agents == []
 
 
+def test_an_agent_that_wanders_to_where_there_is_no_way_out_dies_before_its_energy_is_gone() -> None:
+    strategy = InfoSpiders(pages=100, revisit_cost=0.01, seed=1)
+    strategy.start([A])
+    tell(strategy, visit_of(A, [B], relevance=0.0))
+    # To and fro between A and B, until it happens to take the way to C and D, which lead only to each other.
+    unreached = Url("http://unreached.example/")
+    strategy.restore(
+        strategy.state()
+        | {
+            "memory": [
+                [A, [[B] * 200 + [C], 0, [], [], [], []]],
+                [B, [[A] * 100_000 + [unreached], 0, [], [], [], []]],
+                [C, [[D], 0, [], [], [], []]],
+                [D, [[C], 0, [], [], [], []]],
+            ]
+        }
+    )
+    strategy.restore_visited([A, B, C, D])
+    (agent,) = strategy.agents
+    assert tell(strategy, Visit(Candidate(B, 0.0), Fetch(B, Outcome.GONE, 0.0))) == []
+    assert strategy.agents == []
+    revisits = (1 - strategy.cost - agent.energy) / (0.01 * strategy.cost)
+    assert agent.page in {C, D} and 100 < revisits < 2_000
+
+
 # ------------------------------------------------------------ reproduction
 
 
@@ -146,7 +178,7 @@ def test_on_a_page_without_new_terms_an_offspring_is_like_its_parent() -> None:
 def test_inputs_are_the_keywords_near_a_link_by_one_over_their_distance() -> None:
     text = "Bees here are two words before Honey jars, and a hive"
     links = [Link(B, "Honey jars", position=text.index("Honey")), Link(C, "hive", position=text.index("hive"))]
-    found = keywords_near(page_of_text(A, "", text), links, {"bees", "honey", "hive", "absent"}, near=6)
+    found = keywords_near(page_of_text(A, "", text), links, {"bees", "honey", "hive", "absent"}, window=6)
     assert {key: column.tolist() for key, column in found.items()} == {
         "bees": [pytest.approx(1 / 7), 0.0],
         "honey": [1.0, pytest.approx(1 / 5)],
@@ -157,7 +189,7 @@ def test_inputs_are_the_keywords_near_a_link_by_one_over_their_distance() -> Non
 def test_occurrences_of_a_keyword_add_up_and_stems_count() -> None:
     text = "bee bees link bee"
     page, links = page_of_text(A, "", text, stem=True), [Link(B, position=text.index("link"))]
-    (column,) = keywords_near(page, links, {"bee"}, near=5).values()
+    (column,) = keywords_near(page, links, {"bee"}, window=5).values()
     assert column.tolist() == [pytest.approx(1 / 3 + 1 / 2 + 1 / 2)]
 
 
@@ -165,7 +197,7 @@ def test_an_estimate_is_the_tanh_of_the_weighted_inputs() -> None:
     page = RememberedPage([B, C], 0, {"bee": np.array([1.0, 0.0]), "wax": np.array([0.5, 0.25])})
     agent = Agent(1, 1.0, {}, {"bee": 0.4, "wax": -0.2, "hive": 9.0})
     assert agent.estimates(page).tolist() == pytest.approx([math.tanh(0.4 - 0.1), math.tanh(-0.05)])
-    assert page.near(1) == {"wax": 0.25}
+    assert page.inputs_of(1) == {"wax": 0.25}
 
 
 def test_links_are_chosen_with_the_probabilities_of_boltzmann() -> None:
@@ -266,6 +298,19 @@ def test_an_agent_redirected_to_where_somebody_was_moves_on_from_there() -> None
     assert strategy.agents == []  # from A and B there is only C, and that was visited
 
 
+def test_a_seed_that_failed_and_is_fetched_again_has_a_new_agent() -> None:
+    strategy = InfoSpiders(topic_words={"bee": 1}, pages=100)
+    (seed,) = strategy.start([A])
+    assert tell(strategy, Visit(seed, Fetch(A, Outcome.FAILED, 0.0))) == []
+    assert strategy.agents == []
+    again = Candidate(A, 1.0, because={"seed": True})
+    (onward,) = tell(strategy, replace(visit_of(A, [B], relevance=0.3), candidate=again))
+    assert (onward.url, onward.found_on) == (B, A)
+    assert [agent.energy for agent in strategy.agents] == [pytest.approx(1 + 0.3 - 0.01)]
+    tell(strategy, replace(refreshed(A, [C]), candidate=again))
+    assert len(strategy.agents) == 1
+
+
 def test_an_agent_on_a_page_without_links_stays_where_it_was() -> None:
     strategy = InfoSpiders(pages=100)
     strategy.start([A])
@@ -285,6 +330,53 @@ def test_the_pages_used_least_lately_are_forgotten_unless_somebody_stands_there(
     assert [A in memory, B in memory, C in memory] == [True, False, True]
     memory.keep(D, RememberedPage([], 0, {}), occupied=())
     assert [A in memory, C in memory, D in memory] == [False, True, True]
+
+
+def test_a_page_kept_again_is_used_lately() -> None:
+    memory = PageMemory(2)
+    for url in (A, B, A, C):
+        memory.keep(url, RememberedPage([], 0, {}), occupied=())
+    assert [A in memory, B in memory, C in memory] == [True, False, True]
+
+
+def test_new_links_of_a_page_fetched_again_are_added_to_those_remembered() -> None:
+    strategy = InfoSpiders(topic_words={"bee": 1}, pages=100, seed=1)
+    strategy.start([A])
+    (chosen,) = tell(strategy, visit_of(A, [B, C], relevance=0.1))
+    assert strategy.agents[0].link == 1
+    assert tell(strategy, refreshed(A, [D])) == []
+    assert [page[0] for url, page in strategy.state()["memory"] if url == A] == [[B, C, D]]
+    (second,) = tell(strategy, visit_of(chosen.url, [], relevance=0.1))
+    (third,) = tell(strategy, visit_of(second.url, [], relevance=0.1))
+    assert {chosen.url, second.url, third.url} == {B, C, D}
+
+
+def test_inputs_of_links_stay_when_further_ones_are_added() -> None:
+    page = RememberedPage([B], 3, {"bee": np.array([1.0])})
+    more = page.with_links([C, D], {"bee": np.array([0.0, 0.5]), "wax": np.array([0.25, 0.0])})
+    assert (more.targets, more.depth) == ([B, C, D], 3)
+    assert [more.inputs_of(link) for link in range(3)] == [{"bee": 1.0}, {"wax": 0.25}, {"bee": 0.5}]
+
+
+def test_a_choice_that_was_not_proposed_yet_survives_as_plain_data() -> None:
+    strategy, again = InfoSpiders(pages=100), InfoSpiders(pages=100)
+    strategy.start([A])
+    event = visit_of(A, [B])
+    strategy.learn(event)
+    again.restore(json.loads(json.dumps(strategy.state())))
+    assert list(again.propose(event)) == list(strategy.propose(event)) != []
+
+
+def test_agents_of_older_states_are_restored() -> None:
+    strategy = InfoSpiders(pages=100)
+    strategy.start([A])
+    tell(strategy, visit_of(A, [B]))
+    state = strategy.state()
+    assert state["agents"][0]["turn"] == strategy.agents[0].next_move_at
+    del state["chosen"]
+    again = InfoSpiders(pages=100)
+    again.restore(state)
+    assert again.agents == strategy.agents
 
 
 def test_a_visited_page_that_is_forgotten_cannot_be_moved_to() -> None:

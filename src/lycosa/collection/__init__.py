@@ -27,7 +27,7 @@ errors         errors of disks and databases as one line
 from .archive import Archive
 from .catalog import Catalog
 from .collection import Collection
-from .events import ArchivePosition, Attempt, Event, FetchedExample, RecordLocation, RunStart, Scores, Stop
+from .events import ArchivePosition, Attempt, Event, FetchedExample, RecordLocation, RunStart, RunStop, Scores
 from .foreign import ForeignFetches
 from .rows import ExampleRow, FetchRow, InLinkRow, PageRow, RunRow, SkipRow, Summary
 from .search_index import Hit, SearchIndex
@@ -49,9 +49,9 @@ __all__ = [
     "RecordLocation",
     "RunRow",
     "RunStart",
+    "RunStop",
     "Scores",
     "SearchIndex",
     "SkipRow",
-    "Stop",
     "Summary",
 ]

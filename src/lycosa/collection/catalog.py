@@ -30,7 +30,7 @@ from lycosa.vocabulary.records import (
 from lycosa.vocabulary.urls import host_of, key_of
 
 from .errors import catalog_errors
-from .events import ArchivePosition, Attempt, Event, FetchedExample, RecordLocation, RunStart, Scores, Stop
+from .events import ArchivePosition, Attempt, Event, FetchedExample, RecordLocation, RunStart, RunStop, Scores
 from .json_text import replace_surrogates, to_json
 from .queries import SITE_SKIPS_KEY, Queries
 from .rows import (
@@ -127,7 +127,7 @@ class Catalog(Queries):
                     refresh=_json(event.refresh) if event.refresh else None,
                 )
                 self._execute(_INSERT_RUN, *astuple(run))
-            case Stop():
+            case RunStop():
                 sql = "UPDATE runs SET stopped_at = ?, stop_reason = ? WHERE rowid = (SELECT max(rowid) FROM runs)"
                 self._execute(sql, event.at, event.reason)
             case Scores():

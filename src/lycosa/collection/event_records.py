@@ -37,7 +37,7 @@ from lycosa.vocabulary.records import (
 from lycosa.vocabulary.text import whole_number
 from lycosa.vocabulary.urls import host_of, normalise, path_of
 
-from .events import Attempt, Event, FetchedExample, RunStart, Scores, Stop, fetch_of, is_not_modified, is_revisit
+from .events import Attempt, Event, FetchedExample, RunStart, RunStop, Scores, fetch_of, is_not_modified, is_revisit
 from .json_text import to_json
 from .warc import DAMAGED, Record, date_of, digest, encode_record, one_line, read_records
 
@@ -100,7 +100,7 @@ class ExampleMetadata(Struct, frozen=True, tag_field="lycosa", tag="example"):
     fetch: FetchMetadata
 
 
-Metadata = VisitMetadata | AttemptMetadata | ExampleMetadata | RunStart | Scores | Stop
+Metadata = VisitMetadata | AttemptMetadata | ExampleMetadata | RunStart | Scores | RunStop
 
 
 class EventRecords(NamedTuple):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, field
 
 from lycosa.vocabulary.records import (
     Candidate,
@@ -42,15 +42,16 @@ class RunStart(Struct, frozen=True, tag_field="lycosa", tag="run"):
     seeds: tuple[CheckedUrl, ...]
     scope: JsonValue = None
     utility: JsonValue = None  # how the strategy weighs relevance against standing
-    refresh: JsonValue = None  # of a refresh: policy, budget and the share of it for new pages
+    refresh: JsonValue = None  # only for a refresh: its policy, its budget, and the share of the budget for new pages
     map: JsonValue = None  # topical map that guides the strategy: atlas, topic and priority
-    logs: JsonValue = None  # access log that guides the strategy: file, half-life and least number of users
+    # access log that guides the strategy: file, half-life and minimum number of readers
+    access_log: JsonValue = field(default=None, name="logs")
     options: Mapping[str, JsonValue] | UnsetType = UNSET  # of the strategy; not written if there are none
     quotas: Mapping[str, int] | UnsetType = UNSET  # pages per host and per site; not written if there are none
-    authority: str | UnsetType = UNSET  # hash of the rank lists used; not written if there were none
-    sitemap_seeds: int | UnsetType = (
-        UNSET  # number of seeds, the last ones, that are from sitemaps; not written for none
-    )
+    # hash of the rank lists used; not written if there were none
+    rank_lists_digest: str | UnsetType = field(default=UNSET, name="authority")
+    # number of seeds, the last ones, that are from sitemaps; not written for none
+    sitemap_seeds: int | UnsetType = UNSET
 
 
 class Attempt(Struct, frozen=True):
@@ -77,14 +78,14 @@ class Scores(Struct, frozen=True, tag_field="lycosa", tag="scores"):
     standing: dict[str, Score] = {}
 
 
-class Stop(Struct, frozen=True, tag_field="lycosa", tag="stop"):
+class RunStop(Struct, frozen=True, tag_field="lycosa", tag="stop"):
     """A crawl run ended."""
 
     at: Timestamp
     reason: str
 
 
-Event = RunStart | Visit | Attempt | FetchedExample | Scores | Stop
+Event = RunStart | Visit | Attempt | FetchedExample | Scores | RunStop
 
 
 def fetch_of(event: Event) -> Fetch | None:

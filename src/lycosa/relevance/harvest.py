@@ -6,9 +6,10 @@ from typing import Literal
 Calibration = Literal["crawl", "negatives", "rule"]  # how relevance is calibrated
 
 _Z_90 = 1.645  # z-score of an interval that covers 90 %
-_ERRORS = {  # of logit(estimate), below and above logit(true share), over crawls whose truth is known
-    "crawl": (0.9, 1.8),  # too low if most of a crawl is on the topic
-    "negatives": (3.0, 0.6),  # too high if the pages of a crawl are nearer to the topic than the negatives
+# Standard deviation of logit(true share) below and above logit(estimate), over crawls whose truth is known.
+_LOGIT_ERRORS = {
+    "crawl": (0.9, 1.8),  # the estimate is too low if most of a crawl is on the topic
+    "negatives": (3.0, 0.6),  # it is too high if the pages of a crawl are nearer to the topic than the negatives
 }
 
 
@@ -17,9 +18,11 @@ def harvest_interval(relevant: int, pages: int, calibration: Calibration = "craw
 
         logit(share) = logit(h) ± 1.645 * sqrt(error² + 1 / (n * h * (1 - h))),    h = (relevant + 1/2) / (n + 1)
 
-    The errors below and above are 0.9 and 1.8 for models calibrated by the crawl itself, 3.0 and 0.6 for those
-    calibrated by negatives, as measured on the development topics of the league; a rule has no error, since it defines
-    the truth.
+    where n is the number of pages and error the standard deviation of logit(share) around logit(h) in large crawls:
+    below and above, 0.9 and 1.8 for models calibrated by the crawl itself, 3.0 and 0.6 for those calibrated by
+    negatives, as measured on the development topics of the study `league` (docs/studies/league.md). A rule has no
+    error, since it defines the truth. The interval is widened, if need be, to include relevant / n. It is too narrow
+    where nearly every page is relevant.
 
     >>> low, high = harvest_interval(60, 300)
     >>> round(low, 2), round(high, 2)
@@ -36,7 +39,9 @@ def harvest_interval(relevant: int, pages: int, calibration: Calibration = "craw
         return 0.0, 1.0
     rate = (relevant + 0.5) / (pages + 1.0)
     middle = log(rate / (1.0 - rate))
-    below, above = (_Z_90 * sqrt(error**2 + 1.0 / (pages * rate * (1.0 - rate))) for error in _ERRORS[calibration])
+    below, above = (
+        _Z_90 * sqrt(error**2 + 1.0 / (pages * rate * (1.0 - rate))) for error in _LOGIT_ERRORS[calibration]
+    )
     low, high = (1.0 / (1.0 + exp(-logit)) for logit in (middle - below, middle + above))
     return min(low, relevant / pages), max(high, relevant / pages)
 

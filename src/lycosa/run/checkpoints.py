@@ -5,13 +5,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _MAX_EVENTS = 500  # between checkpoints
-_MIN_SECONDS = 2.0  # between checkpoints with fewer events
-_MAX_SECONDS = 10.0  # between checkpoints, even if there was less work than _MIN_WORK
-_MIN_WORK = 20  # processor time between checkpoints, as a multiple of what the last one took
+_MIN_SECONDS = 2.0  # between checkpoints, unless _MAX_EVENTS is reached first
+_MAX_SECONDS = 10.0  # between checkpoints, even if there was less work than _MIN_WORK_RATIO asks for
+_MIN_WORK_RATIO = 20  # processor time between checkpoints, as a multiple of that of the last one
 
 
 class CheckpointSchedule:
-    """Decides when the next checkpoint is due, by events, time, and the processor time of the last checkpoint."""
+    """Decides when the next checkpoint is due, by events, time, and the cost of the last checkpoint.
+
+    Only processor time counts as the cost, not the time that a checkpoint waits for the disk.
+    """
 
     def __init__(self) -> None:
         self._unsaved = 0  # events
@@ -31,7 +34,7 @@ class CheckpointSchedule:
         if not self._unsaved or (seconds := time.monotonic() - self._saved_at) <= _MIN_SECONDS:
             return False
         work = time.process_time() - self._cpu_after_checkpoint
-        return work > _MIN_WORK * self._cpu_of_checkpoint or seconds > _MAX_SECONDS
+        return work > _MIN_WORK_RATIO * self._cpu_of_checkpoint or seconds > _MAX_SECONDS
 
     @contextmanager
     def saving(self) -> Iterator[None]:

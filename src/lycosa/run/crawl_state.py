@@ -244,11 +244,11 @@ class CrawlState:
         changes = settings.strategy_changes(before)
         if run.map != self.topical_map.reference:
             changes.append("map")
-        if run.logs != self.access_log.reference:
+        if run.access_log != self.access_log.reference:
             changes.append("log")
         if changes:
             self.topical_map.activate(run.map, settings.strategy)
-            self.access_log.activate(run.logs, settings.strategy)
+            self.access_log.activate(run.access_log, settings.strategy)
             self.loop.use_strategy(self.strategies.make(settings))
         return changes
 
@@ -271,10 +271,10 @@ class CrawlState:
         catalog.put_state("utility", run.utility)
         if run.quotas is not UNSET or catalog.get_state("quotas"):
             catalog.put_state("quotas", msgspec.to_builtins(self.settings.quotas))
-        authority = None if run.authority is UNSET else run.authority
-        if authority == catalog.get_state("authority"):
+        digest = None if run.rank_lists_digest is UNSET else run.rank_lists_digest
+        if digest == catalog.get_state("authority"):
             return []
-        catalog.put_state("authority", authority)
+        catalog.put_state("authority", digest)
         return ["lists of ranks"]
 
     def _save_skip_limits(self) -> bool:
@@ -320,8 +320,8 @@ class CrawlState:
             self._clock.now(),
             refresh=refresh,
             map_=self.topical_map.reference,
-            logs=self.access_log.reference,
-            authority=self.strategies.authority_digest,
+            access_log=self.access_log.reference,
+            rank_lists_digest=self.strategies.rank_lists_digest,
         )
 
     def nothing_left(self) -> str:

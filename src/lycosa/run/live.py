@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET
 
 from lycosa import __version__
-from lycosa.collection.events import RunStart, Stop
+from lycosa.collection.events import RunStart, RunStop
 from lycosa.frontier.admission import Admission
 from lycosa.recipe import DEFAULT_STRATEGY, FILE_NAME, Recipe, uses_standing, utility_for
 from lycosa.strategies import Mapped
@@ -236,11 +236,11 @@ class LiveRun:
                 scope=msgspec.to_builtins(recipe.scope),
                 utility=msgspec.to_builtins(utility_for(recipe.strategy, recipe.utility)),
                 map=session.topical_map.prepare(map_),
-                logs=session.access_log.prepare(log),
+                access_log=session.access_log.prepare(log),
                 options=recipe.options or UNSET,
                 quotas=msgspec.to_builtins(quotas) or UNSET,
                 sitemap_seeds=len(sitemap_urls) or UNSET,
-                authority=session.authority_digest or UNSET,
+                rank_lists_digest=session.rank_lists_digest or UNSET,
             )
         )
         return self.crawl(web)
@@ -342,7 +342,7 @@ class LiveRun:
             if not session.status.is_interrupted:
                 self._topic.finish()
                 self._topic.report_unknown_words()
-        session.record(Stop(session.clock.now(), session.status.stop_reason or INTERRUPTED))
+        session.record(RunStop(session.clock.now(), session.status.stop_reason or INTERRUPTED))
         session.checkpoint()
 
     def _report_dead_pages(self) -> None:

@@ -65,7 +65,9 @@ class RunSettings(Struct, frozen=True):
         utility = utility_for(strategy, _utility_of(run.utility))
         return cls(strategy, options, utility, _scope_of(run.scope), _quotas_of(run.quotas or None))
 
-    def run(self, at: float, *, refresh: JsonValue, map_: JsonValue, logs: JsonValue, authority: str) -> RunStart:
+    def run(
+        self, at: float, *, refresh: JsonValue, map_: JsonValue, access_log: JsonValue, rank_lists_digest: str
+    ) -> RunStart:
         """A run with these settings and without seeds."""
         return RunStart(
             at=at,
@@ -75,10 +77,10 @@ class RunSettings(Struct, frozen=True):
             utility=msgspec.to_builtins(self.utility),
             refresh=refresh,
             map=map_,
-            logs=logs,
+            access_log=access_log,
             options=self.options or UNSET,
             quotas=msgspec.to_builtins(self.quotas) or UNSET,
-            authority=authority or UNSET,
+            rank_lists_digest=rank_lists_digest or UNSET,
         )
 
     def strategy_changes(self, before: Self) -> list[str]:

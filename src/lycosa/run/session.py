@@ -224,9 +224,9 @@ class Session:
         return self.state.settings.limits_dropped(scope)
 
     @property
-    def authority_digest(self) -> str:
+    def rank_lists_digest(self) -> str:
         """The digest of the imported rank lists if the strategy uses standing, else empty."""
-        return self.state.strategies.authority_digest
+        return self.state.strategies.rank_lists_digest
 
     def nothing_left(self) -> str:
         """The stop reason when the frontier is empty."""

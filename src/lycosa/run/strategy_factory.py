@@ -98,7 +98,7 @@ class StrategyFactory:
         return AuthorityTable.load(authority_file()) if self._recipe.standing.authority else None
 
     @property
-    def authority_digest(self) -> str:
+    def rank_lists_digest(self) -> str:
         """The digest of these lists if the strategy uses standing, else empty."""
         return self.authority.digest if uses_standing(self._recipe) and self.authority is not None else ""
 

@@ -8,6 +8,7 @@ from math import hypot, log, tanh
 from random import Random
 from typing import NamedTuple, Self
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,15 +19,15 @@ from .base import BaseStrategy, checked_number, checked_share, random_state, res
 from .url_sets import SettledUrls
 
 Vector = NDArray[np.float64]
-_MAX_REVISITS = 100  # in a row, after which we check whether the agent can reach any new page
+_REVISITS_BEFORE_CHECK = 100  # in a row, after which it is checked whether the agent can reach any new page
 _MAX_OWN_KEYWORDS = 20  # taken from an agent's first page if the topic is not given in words
 
 
-def keywords_near(page: Page, links: Sequence[Link], keywords: Collection[str], *, near: int) -> dict[str, Vector]:
+def keywords_near(page: Page, links: Sequence[Link], keywords: Collection[str], *, window: int) -> dict[str, Vector]:
     """For each keyword near some link, a vector over the links: Σ 1 / distance over its occurrences.
 
     The distance is counted in words from the first word of the link, which itself is at distance 1; words more than
-    `near` words away do not count. A word counts as a keyword if it, or else its term in this page, is one.
+    `window` words away do not count. A word counts as a keyword if it, or else its term in this page, is one.
     """
     words, link_positions = _words_and_link_positions(page.text, links)
     keyword_of = _keyword_of_words(list(set(words)), page, keywords)
@@ -34,13 +35,13 @@ def keywords_near(page: Page, links: Sequence[Link], keywords: Collection[str], 
     for position, word in enumerate(words):
         if word in keyword_of:
             positions_of.setdefault(keyword_of[word], []).append(position)
-    offsets = np.arange(-near, near + 1)
+    offsets = np.arange(-window, window + 1)
     weights = 1.0 / (np.abs(offsets) + 1)
     found: dict[str, Vector] = {}
     for keyword, positions in positions_of.items():
-        near_positions = (np.array(positions)[:, None] + (offsets + near)).ravel()
-        word_sums = np.bincount(near_positions, np.tile(weights, len(positions)), len(words) + 2 * near + 1)
-        link_sums = np.asarray(word_sums[link_positions + near], dtype=np.float64)
+        near_positions = (np.array(positions)[:, None] + (offsets + window)).ravel()
+        word_sums = np.bincount(near_positions, np.tile(weights, len(positions)), len(words) + 2 * window + 1)
+        link_sums = np.asarray(word_sums[link_positions + window], dtype=np.float64)
         if link_sums.any():
             found[keyword] = link_sums
     return found
@@ -63,8 +64,8 @@ def _keyword_of_words(words: Sequence[str], page: Page, keywords: Collection[str
     """The keyword for each word that is a keyword, or whose term in this page is one."""
     keyword_of_code = dict(zip(codes_of(keywords).tolist(), keywords, strict=True))
     found = {}
-    for word, terms in zip(words, page.words.codes_of(words), strict=True):
-        codes = terms.tolist()  # at most one
+    for word, term_codes in zip(words, page.words.codes_of(words), strict=True):
+        codes = term_codes.tolist()  # at most one, since these are the codes of a single word
         if word in keywords:
             found[word] = word
         elif codes and codes[0] in keyword_of_code:
@@ -72,18 +73,34 @@ def _keyword_of_words(words: Sequence[str], page: Page, keywords: Collection[str
     return found
 
 
+def _is_seed_fetched_again(event: Visit | Skip) -> bool:
+    """Whether an event for which no agent waits is the second visit of a seed that had failed, in a later run."""
+    return isinstance(event, Visit) and event.change is None and bool(event.candidate.because.get("seed"))
+
+
 class RememberedPage:
     """What is remembered of a page: the targets of its links, and the keywords near them."""
 
-    def __init__(self, targets: Sequence[Url], depth: int, columns: Mapping[str, Vector]):
+    def __init__(self, targets: Sequence[Url], depth: int, inputs_by_keyword: Mapping[str, Vector]):
         self.targets = targets
         self.depth = depth
-        self.keywords = list(columns)
-        self.inputs = np.array(list(columns.values())).reshape(len(columns), len(targets))  # keyword by link
+        self.keywords = list(inputs_by_keyword)
+        rows = list(inputs_by_keyword.values())
+        self.inputs = np.array(rows).reshape(len(rows), len(targets))  # keyword by link
 
-    def near(self, link: int) -> dict[str, float]:
+    def inputs_of(self, link: int) -> dict[str, float]:
         """The keywords near the link of this number, with their inputs."""
         return {key: value for key, value in zip(self.keywords, self.inputs[:, link].tolist(), strict=True) if value}
+
+    def with_links(self, targets: Sequence[Url], inputs_by_keyword: Mapping[str, Vector]) -> "RememberedPage":
+        """The page with further links, after those it has: these keep their numbers."""
+        earlier = dict(zip(self.keywords, self.inputs, strict=True))
+        no_input, no_new_input = np.zeros(len(self.targets)), np.zeros(len(targets))
+        inputs = {
+            keyword: np.concatenate((earlier.get(keyword, no_input), inputs_by_keyword.get(keyword, no_new_input)))
+            for keyword in dict.fromkeys((*earlier, *inputs_by_keyword))
+        }
+        return RememberedPage([*self.targets, *targets], self.depth, inputs)
 
     def state(self) -> JsonValue:
         """Inputs as (number of keyword, number of link, value), without zeros."""
@@ -99,7 +116,7 @@ class RememberedPage:
         return page
 
 
-class _Choice(NamedTuple):
+class _Options(NamedTuple):
     """The links of a page that may be chosen, by their numbers."""
 
     links: list[int]
@@ -110,7 +127,7 @@ class _Choice(NamedTuple):
 class PageMemory:
     """The remembered pages, a least-recently-used cache.
 
-    limit: pages; those on which an agent is are kept beyond it.
+    limit: number of pages; pages on which an agent stands are kept even beyond it.
     """
 
     def __init__(self, limit: int):
@@ -120,12 +137,14 @@ class PageMemory:
     def __contains__(self, url: Url) -> bool:
         return url in self._pages
 
-    def recall(self, url: Url) -> RememberedPage:
+    def get(self, url: Url) -> RememberedPage:
+        """The page, which is then the last used."""
         self._pages.move_to_end(url)
         return self._pages[url]
 
     def keep(self, url: Url, page: RememberedPage, *, occupied: Container[Url]) -> None:
         self._pages[url] = page
+        self._pages.move_to_end(url)  # it may have been there, as an older page
         excess = len(self._pages) - self._limit
         if excess > 0:
             for old in self._unused(occupied)[:excess]:
@@ -144,7 +163,10 @@ class PageMemory:
 
 @dataclass
 class Agent:
-    """One keyword vector with a perceptron over it, situated on a page and waiting for one of its links."""
+    """A keyword vector and a perceptron over it.
+
+    The agent is on a page and waits for the target of one of its links.
+    """
 
     number: int
     energy: float
@@ -153,7 +175,7 @@ class Agent:
     page: Url | None = None  # where it is; None before it has read its first
     link: int = -1  # number of the link of this page that it waits for
     target: Url | None = None  # where that leads: a redirect may have changed it
-    turn: float = 0.0  # when it moves next
+    next_move_at: float = 0.0
 
     def adopt_keywords(self, frequencies: Mapping[str, float]) -> None:
         """Adopts terms as keywords; the initial weights are the normalised vector of their frequencies."""
@@ -173,21 +195,22 @@ class Agent:
         """Trains the perceptron on one link by gradient descent with momentum: its inputs, and the true similarity."""
         weights = self.weights
         known = {keyword: value for keyword, value in inputs.items() if keyword in weights}
-        last = dict.fromkeys(known, 0.0)
+        last_change = dict.fromkeys(known, 0.0)
         for _ in range(epochs):
             output = tanh(sum(weights[keyword] * value for keyword, value in known.items()))
             slope = rate * (similarity - output) * (1 - output * output)
             for keyword, value in known.items():
-                last[keyword] = slope * value + momentum * last[keyword]
-                weights[keyword] += last[keyword]
+                last_change[keyword] = slope * value + momentum * last_change[keyword]
+                weights[keyword] += last_change[keyword]
 
     def similarity(self, terms: Mapping[str, int], norm: float) -> float:
         """Cosine between its keywords and a page of these terms."""
         return cosine(self.frequencies, terms, norm)
 
     def offspring(self, number: int, terms: Mapping[str, int], random: Random) -> "Agent":
-        """A copy with half of the energy and one keyword replaced: the least frequent on the page (at random among
-        equals) by the page's most frequent term that is not a keyword yet, which inherits its frequency and weight."""
+        """Halves its energy and returns a copy with the other half, in which one keyword is replaced: the least
+        frequent on the page (at random among equals) by the page's most frequent term that is not a keyword yet, which
+        inherits its frequency and weight."""
         self.energy /= 2
         child = replace(self, number=number, frequencies=dict(self.frequencies), weights=dict(self.weights))
         fresh = [(-count, term) for term, count in terms.items() if term not in self.weights]
@@ -200,7 +223,14 @@ class Agent:
         return child
 
     def state(self) -> JsonValue:
-        return asdict(self)
+        state = asdict(self)
+        state["turn"] = state.pop("next_move_at")
+        return state
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, JsonValue]) -> Self:
+        fields = dict(state)
+        return cls(next_move_at=fields.pop("turn"), **fields)
 
 
 def cosine(topic: Mapping[str, float], terms: Mapping[str, int], norm: float) -> float:
@@ -215,7 +245,7 @@ def norm_of(terms: Mapping[str, int]) -> float:
 
 
 def boltzmann(estimates: Vector, temperature: float) -> Vector:
-    """The probability of each link to be chosen, proportional to exp(estimate / temperature)."""
+    """The probability that each link is chosen, proportional to exp(estimate / temperature)."""
     odds: Vector = np.exp((estimates - estimates.max()) / temperature)
     probabilities: Vector = odds / odds.sum()
     return probabilities
@@ -225,15 +255,16 @@ class InfoSpiders(BaseStrategy):
     """A population of agents, one for each seed, that live on relevant pages; the crawl ends when the last one dies.
 
     An agent estimates the links of its page from the words around them and chooses one at random:
-    P(link) ∝ exp(estimate / temperature). Only this link waits. priority = -turn, where turns are Exp(1) apart, so that
-    each agent is equally likely to move next.
+    P(link) ∝ exp(estimate / temperature). Only this link waits. priority = -(time of the agent's next move), where the
+    moves of an agent are Exp(1) apart, so that each agent is equally likely to move next.
 
     Energy: a fetched page gives its relevance and costs seeds · theta / (2 · pages). An agent reproduces at `theta`
     (`Agent.offspring`) and dies at 0. It learns from every fetched page (`Agent.learn`).
 
     A visited page is not fetched again: the agent moves on from the remembered page without energy or learning, at a
-    part of the cost. If a link is dead or rejected, the agent chooses another in the same turn; if a page has no links,
-    the agent stays on the previous page; if it has nowhere to go, it dies.
+    part of the cost. If a link is dead or rejected, the agent chooses another at the same time; if a page has no links,
+    the agent stays on the previous page; if it has nowhere to go, it dies. A seed that failed and is fetched again in a
+    later run has a new agent.
 
     topic_words: words of the topic and their frequencies; without them, an agent takes the 20 most frequent terms of
     the first page it reads, which is its seed.
@@ -241,9 +272,9 @@ class InfoSpiders(BaseStrategy):
     pages: fetches for which the energy of the first agents suffices if nothing is relevant.
     buffer: largest number of agents, and of remembered pages. Of a page, only keywords that some agent had at its visit
     are remembered.
-    temperature: of the choice.
-    epochs, rate, momentum: of the training after each page.
-    revisit_cost: part of the cost of a fetch.
+    temperature: of the Boltzmann choice; higher is more random.
+    epochs, rate, momentum: epochs, learning rate and momentum of the training after each page.
+    revisit_cost: cost of a revisit, as a share of that of a fetch.
     near: words to each side of a link that count.
 
     Menczer, Pant, Ruiz, Srinivasan: Evaluating topic-driven web crawlers (SIGIR 2001).
@@ -277,7 +308,7 @@ class InfoSpiders(BaseStrategy):
         self._rate = checked_number("rate", rate, 0.0)
         self._momentum = checked_share("momentum", momentum)
         self._revisit_cost = checked_number("revisit_cost", revisit_cost, 0.0)
-        self._near = checked_number("near", near, 0)
+        self._window = checked_number("near", near, 0)
         self._random = Random(seed)
         self._clock = 0.0
         self._seeds = 0
@@ -302,13 +333,16 @@ class InfoSpiders(BaseStrategy):
         candidates = []
         for seed in seeds:
             if seed not in self._settled:
-                agent = Agent(self._next_number(), self._theta / 2, {}, {}, target=seed)
-                if self._topic_words:
-                    agent.adopt_keywords(self._topic_words)
-                agent.turn = self._clock + self._random.expovariate(1.0)
-                self._agents[agent.number] = agent
-                candidates.append(Candidate(seed, -agent.turn, because={"seed": True, "agent": agent.number}))
+                agent = self._agent_for_seed(seed, next_move_at=self._clock + self._random.expovariate(1.0))
+                candidates.append(Candidate(seed, -agent.next_move_at, because={"seed": True, "agent": agent.number}))
         return candidates
+
+    def _agent_for_seed(self, seed: Url, *, next_move_at: float) -> Agent:
+        agent = Agent(self._next_number(), self._theta / 2, {}, {}, target=seed, next_move_at=next_move_at)
+        if self._topic_words:
+            agent.adopt_keywords(self._topic_words)
+        self._agents[agent.number] = agent
+        return agent
 
     def _next_number(self) -> int:
         self._last_agent_number += 1
@@ -318,11 +352,14 @@ class InfoSpiders(BaseStrategy):
 
     def learn(self, event: Visit | Skip) -> None:
         url = event.candidate.url
-        agents = sorted((a for a in self._agents.values() if a.target == url), key=lambda agent: agent.turn)
-        for agent in agents[:1]:
-            self._clock = max(self._clock, agent.turn)
+        agents = sorted((a for a in self._agents.values() if a.target == url), key=lambda agent: agent.next_move_at)
+        if not agents and _is_seed_fetched_again(event):
+            agents = [self._agent_for_seed(url, next_move_at=self._clock)]  # that of the failed fetch has died
+        if agents:
+            self._clock = max(self._clock, agents[0].next_move_at)
         for agent in agents:
-            agent.turn = max(self._clock, agent.turn)  # turns missed while waiting for a slow host are lost
+            # Moves missed while waiting for a slow host are lost.
+            agent.next_move_at = max(self._clock, agent.next_move_at)
         if isinstance(event, Visit):
             self._settled.visit(url)
             if event.page is not None:
@@ -337,7 +374,8 @@ class InfoSpiders(BaseStrategy):
             self._choose(agent, at_once=True)
 
     def _redirect(self, agents: Iterable[Agent], target: Url) -> None:
-        """Agents that waited for a URL wait for its redirect target."""
+        """Agents that waited for a URL wait for its redirect target; where the target was visited, they revisit it if
+        it is remembered, and otherwise choose again."""
         for agent in agents:
             if target in self._memory:
                 self._revisit(agent, target)
@@ -350,10 +388,11 @@ class InfoSpiders(BaseStrategy):
         """The first agent that waited for a page reads it; for the others this is a revisit."""
         url = visit.candidate.url
         moving = list(agents[:1])
-        for reader in agents[:1]:
-            self._feed(reader, visit, page)
-            if reader.energy >= self._theta and len(self._agents) < self._buffer:
-                child = reader.offspring(self._next_number(), page.terms, self._random)
+        if agents:
+            first = agents[0]
+            self._feed(first, visit, page)
+            if first.energy >= self._theta and len(self._agents) < self._buffer:
+                child = first.offspring(self._next_number(), page.terms, self._random)
                 self._agents[child.number] = child
                 moving.append(child)
         self._remember(visit, page)
@@ -361,7 +400,7 @@ class InfoSpiders(BaseStrategy):
             if agent.energy <= 0:
                 self._die(agent)
             else:
-                self._move(agent, url)
+                self._move_unless_dead_end(agent, url)
                 self._choose(agent)
         for agent in agents[1:]:
             self._revisit(agent, url)
@@ -378,27 +417,31 @@ class InfoSpiders(BaseStrategy):
             gain = cosine(self._topic_words, terms, norm) if self._topic_words else similarity
         agent.energy += gain - self.cost
         if agent.page is not None:
-            inputs = self._memory.recall(agent.page).near(agent.link)
+            inputs = self._memory.get(agent.page).inputs_of(agent.link)
             agent.learn(inputs, similarity, epochs=self._epochs, rate=self._rate, momentum=self._momentum)
 
     def _remember(self, visit: Visit, page: Page) -> None:
-        links = visit.open_links()
+        url = visit.candidate.url
+        earlier = self._memory.get(url) if url in self._memory else RememberedPage([], visit.candidate.depth, {})
+        # Of a page fetched again, the visit has only the new links. Agents on it wait for one of the earlier links.
+        known = frozenset(earlier.targets)
+        links = [link for link in visit.open_links() if link.target not in known]
         keywords = frozenset().union(*(agent.weights for agent in self._agents.values()))
-        columns = keywords_near(page, links, keywords, near=self._near) if links else {}
-        remembered = RememberedPage([link.target for link in links], visit.candidate.depth, columns)
+        inputs_by_keyword = keywords_near(page, links, keywords, window=self._window) if links else {}
+        remembered = earlier.with_links([link.target for link in links], inputs_by_keyword)
         occupied = {agent.page for agent in self._agents.values() if agent.page is not None}
-        self._memory.keep(visit.candidate.url, remembered, occupied=occupied)
+        self._memory.keep(url, remembered, occupied=occupied)
 
     def _revisit(self, agent: Agent, url: Url) -> None:
         agent.energy -= self._revisit_cost * self.cost
         if agent.energy <= 0:
             self._die(agent)
         else:
-            self._move(agent, url)
+            self._move_unless_dead_end(agent, url)
             self._choose(agent)
 
-    def _move(self, agent: Agent, url: Url) -> None:
-        if any(map(self._can_be_chosen, self._memory.recall(url).targets)):
+    def _move_unless_dead_end(self, agent: Agent, url: Url) -> None:
+        if any(map(self._can_be_chosen, self._memory.get(url).targets)):
             agent.page = url
 
     def _die(self, agent: Agent) -> None:
@@ -409,36 +452,38 @@ class InfoSpiders(BaseStrategy):
     def _choose(self, agent: Agent, *, at_once: bool = False) -> None:
         """An agent chooses links until one leads to a page not visited yet, for which it then waits.
 
-        at_once: whether the first choice is in the same turn, since the link it waited for was dead.
+        at_once: whether the first choice takes no time, since the link it waited for was dead.
         """
-        choices: dict[Url, _Choice] = {}
+        options_of: dict[Url, _Options] = {}
         revisit_cost = self._revisit_cost * self.cost
-        revisits, random, recall = 0, self._random.random, self._memory.recall
+        revisits, random, remembered = 0, self._random.random, self._memory.get
         while agent.page is not None:
-            if agent.page not in choices:
-                choices[agent.page] = self._choice(agent, agent.page)
-            choice = choices[agent.page]
-            if not choice.links:
+            if agent.page not in options_of:
+                options_of[agent.page] = self._options(agent, agent.page)
+            options = options_of[agent.page]
+            if not options.links:
                 break
             if not at_once:
-                agent.turn -= log(1.0 - random())  # as `expovariate` draws it, without a call for each of many moves
+                agent.next_move_at -= log(
+                    1.0 - random()
+                )  # as `expovariate` draws it, without a call for each of many moves
             at_once = False
-            drawn = bisect_right(choice.cumulative, random(), hi=len(choice.cumulative) - 1)
-            agent.link = choice.links[drawn]
-            target = recall(agent.page).targets[agent.link]
-            if choice.is_new[drawn]:
+            drawn = bisect_right(options.cumulative, random(), hi=len(options.cumulative) - 1)
+            agent.link = options.links[drawn]
+            target = remembered(agent.page).targets[agent.link]
+            if options.is_new[drawn]:
                 agent.target = target
                 self._chosen.append(self._candidate(agent, agent.page, target))
                 return
             agent.energy -= revisit_cost
             if agent.energy <= 0:
                 break
-            if target not in choices:
-                choices[target] = self._choice(agent, target)
-            if choices[target].links:
+            if target not in options_of:
+                options_of[target] = self._options(agent, target)
+            if options_of[target].links:
                 agent.page = target
             revisits += 1
-            if revisits == _MAX_REVISITS and not self._can_reach_new_page(agent.page):
+            if revisits % _REVISITS_BEFORE_CHECK == 0 and not self._can_reach_new_page(agent.page):
                 break  # it could only spend its energy without reaching a new page
         self._die(agent)
 
@@ -446,7 +491,7 @@ class InfoSpiders(BaseStrategy):
         """Whether a page not visited yet is reachable over remembered pages."""
         seen, reached = {page}, [page]
         while reached:
-            for target in self._memory.recall(reached.pop()).targets:
+            for target in self._memory.get(reached.pop()).targets:
                 if target not in self._settled:
                     return True
                 if target in self._memory and target not in seen:
@@ -454,24 +499,24 @@ class InfoSpiders(BaseStrategy):
                     reached.append(target)
         return False
 
-    def _choice(self, agent: Agent, url: Url) -> _Choice:
+    def _options(self, agent: Agent, url: Url) -> _Options:
         """The links of a remembered page that an agent may choose, and their cumulative probabilities."""
-        page = self._memory.recall(url)
+        page = self._memory.get(url)
         is_new = [target not in self._settled for target in page.targets]
         links = [n for n, target in enumerate(page.targets) if is_new[n] or target in self._memory]
         if not links:
-            return _Choice([], [], [])
+            return _Options([], [], [])
         cumulative = np.cumsum(boltzmann(agent.estimates(page)[links], self._temperature)).tolist()
-        return _Choice(links, cumulative, [is_new[n] for n in links])
+        return _Options(links, cumulative, [is_new[n] for n in links])
 
     def _can_be_chosen(self, target: Url) -> bool:
         return target in self._memory or target not in self._settled
 
     def _candidate(self, agent: Agent, page: Url, target: Url) -> Candidate:
-        remembered = self._memory.recall(page)
+        remembered = self._memory.get(page)
         estimate = float(agent.estimates(remembered)[agent.link])
         because = {"agent": agent.number, "estimate": round(estimate, 4), "energy": round(agent.energy, 4)}
-        return Candidate(target, -agent.turn, page, because=because, depth=remembered.depth + 1)
+        return Candidate(target, -agent.next_move_at, page, because=because, depth=remembered.depth + 1)
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         chosen, self._chosen = self._chosen, []
@@ -486,14 +531,16 @@ class InfoSpiders(BaseStrategy):
             "agents": [agent.state() for agent in self._agents.values()],
             "memory": self._memory.state(),
             "settled": self._settled.state(),
+            "chosen": [msgspec.structs.asdict(candidate) for candidate in self._chosen],
         }
 
     def restore(self, state: JsonValue) -> None:
         restore_random(self._random, state["chance"])
         self._clock, self._seeds, self._last_agent_number = state["clock"], state["seeds"], state["born"]
-        self._agents = {plain["number"]: Agent(**plain) for plain in state["agents"]}
+        self._agents = {fields["number"]: Agent.from_state(fields) for fields in state["agents"]}
         self._memory.restore(state["memory"])
         self._settled = SettledUrls(state["settled"])
+        self._chosen = [Candidate(**fields) for fields in state.get("chosen", ())]  # missing in older states
 
     def restore_visited(self, urls: Iterable[Url]) -> None:
         self._settled.restore_visited(urls)

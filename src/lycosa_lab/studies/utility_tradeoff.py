@@ -18,7 +18,7 @@ from lycosa_lab.worlds import StudyWorld
 
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 LINEAR_ALPHAS = (0.25, 0.5, 0.75)  # at 0 and 1 the form does not matter
-LARGELY_TOPICAL = 0.85  # share of the topicality of α = 1 that counts as largely topical
+MIN_TOPICALITY_KEPT = 0.85  # share of the topicality of α = 1 that counts as largely topical
 
 
 def alpha_label(alpha: float) -> str:
@@ -170,11 +170,11 @@ def _half_stays_topical(tables: CrawlTables, *, world: str) -> Claim:
     return Claim(
         id="utility-tradeoff.half-stays-topical",
         kind="calibration" if world == CALIBRATED_WORLD else "paper",
-        text=f"α = .5 keeps at least {LARGELY_TOPICAL:.0%} of the topicality of α = 1",
+        text=f"α = .5 keeps at least {MIN_TOPICALITY_KEPT:.0%} of the topicality of α = 1",
         paper="close to 70 % all along the crawl, largely topical",
         measured=f"{share:.1%}; {tables.mean_line(TOPICALITY, [HALF, TOPIC_ONLY])}",
-        holds=share >= LARGELY_TOPICAL,
-        reason="" if share >= LARGELY_TOPICAL else "it strays farther",
+        holds=share >= MIN_TOPICALITY_KEPT,
+        reason="" if share >= MIN_TOPICALITY_KEPT else "it strays farther",
     )
 
 

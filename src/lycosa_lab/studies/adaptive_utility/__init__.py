@@ -16,14 +16,22 @@ from lycosa_lab.worlds import StudyWorld
 from .claims import (
     alpha_trajectories,
     early_dip,
-    effect_of_ranking,
+    effect_of_quantile_matching,
     oracle_gap,
     status_above_half,
     status_above_topic_only,
     topicality_comparable,
 )
 from .figures import all_figures, front_rows
-from .runs import ADAPTIVE, ADAPTIVE_AND_TOPIC_ONLY, FIXED, ORACLE, RANKED, SECOND_SOURCE_SEED_OFFSET, run_topic
+from .runs import (
+    ADAPTIVE,
+    ADAPTIVE_AND_TOPIC_ONLY,
+    FIXED,
+    ORACLE,
+    QUANTILE_MATCHED,
+    SECOND_SOURCE_SEED_OFFSET,
+    run_topic,
+)
 
 
 class AdaptiveUtility:
@@ -48,7 +56,7 @@ class AdaptiveUtility:
         return run_topic(prepared, job)
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
-        tables = CrawlTables(outcomes, [*FIXED, *ADAPTIVE, *RANKED, *ORACLE], pages=size["pages"])
+        tables = CrawlTables(outcomes, [*FIXED, *ADAPTIVE, *QUANTILE_MATCHED, *ORACLE], pages=size["pages"])
         long = CrawlTables(outcomes, ADAPTIVE_AND_TOPIC_ONLY, pages=size["long_pages"], crawls_key="long")
         other = CrawlTables(outcomes, ADAPTIVE_AND_TOPIC_ONLY, pages=size["pages"], crawls_key="other")
         rows = tables.standard_tables(seed=seed)
@@ -75,7 +83,7 @@ class AdaptiveUtility:
                     "with the counts of another search engine (in the same long crawls): advantage on status"
                     " significant",
                 ),
-                effect_of_ranking(tables),
+                effect_of_quantile_matching(tables),
                 oracle_gap(tables),
                 evaluators_claim(self.name, tables, world=world.name),
             ],

@@ -1,19 +1,30 @@
-"""The claims of the paper, computed."""
+"""The claims of Pant and Srinivasan (2013), sections 6 and 7.1, and two measurements beyond them."""
 
 from collections.abc import Iterable, Sequence
 from math import isnan
 
 from lycosa_lab.crawl_tables import STATUS, STATUS_OF_ALL, TOPICALITY, TRUE_TOPICALITY, CrawlTables
 from lycosa_lab.results import Claim
-from lycosa_lab.statistics import SIGNIFICANT
-from lycosa_lab.studies.utility_tradeoff import LARGELY_TOPICAL
+from lycosa_lab.statistics import SIGNIFICANT, finite_or_none
+from lycosa_lab.studies.utility_tradeoff import MIN_TOPICALITY_KEPT
 
-from .runs import ADAPTIVE, ADAPTIVE_07, HALF, ORACLE, RANKED, START_ALPHA, TOPIC_ONLY
+from .runs import (
+    ADAPTIVE,
+    ADAPTIVE_06,
+    ADAPTIVE_07,
+    ADAPTIVE_08,
+    ADAPTIVE_09,
+    FIXED_HALF,
+    ORACLE,
+    QUANTILE_MATCHED,
+    START_ALPHA,
+    TOPIC_ONLY,
+)
 
 
 def status_above_half(tables: CrawlTables) -> Claim:
-    settings = ADAPTIVE[:3]
-    tests = {setting: tables.test(STATUS, setting, HALF) for setting in settings}
+    settings = (ADAPTIVE_06, ADAPTIVE_07, ADAPTIVE_08)
+    tests = {setting: tables.test(STATUS, setting, FIXED_HALF) for setting in settings}
     failures = [name for name, test in tests.items() if not test.is_gain]
     return Claim(
         id="adaptive-utility.status-above-constant-half",
@@ -21,36 +32,39 @@ def status_above_half(tables: CrawlTables) -> Claim:
         text="The status of δ = .6, .7 and .8 is above that of the fixed α = .5, p < .05 for each",
         paper="significantly higher for all three, p < .01",
         measured="; ".join(f"{name}: {test.difference:+.3f} (p {test.p:.2g})" for name, test in tests.items())
-        + f"; {tables.mean_line(STATUS, [HALF, *ADAPTIVE])}",
-        p=_largest(test.p for test in tests.values()),
+        + f"; {tables.mean_line(STATUS, [FIXED_HALF, *ADAPTIVE])}",
+        p=_largest_p(test.p for test in tests.values()),
         holds=not failures,
-        reason=f"{_joined(failures)} not higher, or not significantly; {_why_not_above(tables)}" if failures else "",
+        reason=f"{_joined(failures)} not higher, or not significantly; {_why_not_above(tables, failures)}"
+        if failures
+        else "",
     )
 
 
-def _why_not_above(tables: CrawlTables) -> str:
-    late = {setting: late_alpha(tables.alpha(setting)) for setting in ADAPTIVE[:3]}
-    raised = [setting for setting, alpha in late.items() if alpha > START_ALPHA]
+def _why_not_above(tables: CrawlTables, failed_settings: Sequence[str]) -> str:
+    raised = [setting for setting in failed_settings if late_alpha(tables.alpha(setting)) > START_ALPHA]
     if not raised:
-        return "though α ends below .5"
+        return "although α does not end above .5"
     return f"topicality is below the target, so that α ends above .5 for {_joined(raised)}"
 
 
 def topicality_comparable(tables: CrawlTables) -> Claim:
-    tests = {setting: tables.test(TOPICALITY, setting, HALF) for setting in ADAPTIVE}
-    lower = [name for name in ADAPTIVE[1:3] if tests[name].difference < 0 and tests[name].p < SIGNIFICANT]
-    is_higher = tests[ADAPTIVE[3]].difference > 0
+    tests = {setting: tables.test(TOPICALITY, setting, FIXED_HALF) for setting in ADAPTIVE}
+    compared = (ADAPTIVE_07, ADAPTIVE_08)
+    lower = [name for name in compared if tests[name].difference < 0 and tests[name].p < SIGNIFICANT]
+    is_higher = tests[ADAPTIVE_09].difference > 0
+    is_untested = any(isnan(tests[name].p) for name in (*compared, ADAPTIVE_09))
     reasons = [f"{_joined(lower)} significantly lower"] if lower else []
-    reasons += [] if is_higher else [f"{ADAPTIVE[3]} not higher"]
+    reasons += [] if is_higher else [f"{ADAPTIVE_09} not higher"]
     return Claim(
         id="adaptive-utility.topicality-comparable",
         kind="paper",
         text="The topicality of δ = .7 and .8 is not significantly below that of α = .5, that of .9 is above",
         paper=".7 lower but not significantly, .8 higher, .9 significantly higher",
         measured="; ".join(f"{name}: {test.difference:+.3f} (p {test.p:.2g})" for name, test in tests.items())
-        + f"; {tables.mean_line(TOPICALITY, [HALF, *ADAPTIVE])}",
-        p=_largest([tests[ADAPTIVE[3]].p]),
-        holds=None if any(isnan(test.p) for test in tests.values()) else not lower and is_higher,
+        + f"; {tables.mean_line(TOPICALITY, [FIXED_HALF, *ADAPTIVE])}",
+        p=finite_or_none(tests[ADAPTIVE_09].p),  # the one difference that the paper calls significant
+        holds=None if is_untested else not lower and is_higher,
         reason="; ".join(reasons),
     )
 
@@ -70,15 +84,17 @@ def alpha_trajectories(tables: CrawlTables) -> Claim:
     alphas = {setting: tables.alpha(setting) for setting in ADAPTIVE}
     early = {setting: early_alpha(curve) for setting, curve in alphas.items()}
     late = {setting: late_alpha(curve) for setting, curve in alphas.items()}
-    easy, _, hard, hardest = ADAPTIVE
-    failures = [f"{setting} does not rise at first" for setting in (hard, hardest) if early[setting] <= START_ALPHA]
-    failures += [f"{easy} does not fall at first"] if early[easy] >= START_ALPHA else []
-    failures += [f"{hardest} ends no nearer 1 than {easy}"] if not late[hardest] > late[easy] else []
+    failures = [
+        f"{setting} does not rise at first" for setting in (ADAPTIVE_08, ADAPTIVE_09) if early[setting] <= START_ALPHA
+    ]
+    failures += [f"{ADAPTIVE_06} does not fall at first"] if early[ADAPTIVE_06] >= START_ALPHA else []
+    if not late[ADAPTIVE_09] > late[ADAPTIVE_06]:
+        failures.append(f"{ADAPTIVE_09} ends no nearer 1 than {ADAPTIVE_06}")
     return Claim(
         id="adaptive-utility.alpha-trajectories",
         kind="paper",
-        text="α, the mean over topics: within the first tenth of the crawl its farthest value from .5 lies above for"
-        " δ = .8 and .9 and below for .6; over the last tenth it is nearer 1 for .9 than for .6",
+        text="α, the mean over topics: within the first tenth of the crawl its largest deviation from .5 is upward for"
+        " δ = .8 and .9 and downward for .6; over the last tenth it is nearer 1 for .9 than for .6",
         paper="α spikes up at first for δ = .8 and .9 and dips for .6 and .7; .9 stays near 1",
         measured="; ".join(
             f"{setting}: {START_ALPHA:g} → {early[setting]:.2f} early, {late[setting]:.2f} at the end"
@@ -94,48 +110,51 @@ def early_dip(tables: CrawlTables) -> Claim:
     return Claim(
         id="adaptive-utility.early-dip-at-0.7",
         kind="paper",
-        text="Within the first tenth of the crawl the farthest value of α from .5 lies below for δ = .7 too",
+        text="Within the first tenth of the crawl the largest deviation of α from .5 is downward for δ = .7 too",
         paper="α dips at first for δ = .7: the target is easy to meet",
         measured=f"{START_ALPHA:g} → {early:.2f}",
         holds=early < START_ALPHA,
         reason=""
         if early < START_ALPHA
-        else "the crawler finds its own examples, judged unseen, no more relevant than that",
+        else "the crawler's own examples, scored by a model that has not seen them, have a mean relevance of at most"
+        " .7",
     )
 
 
-def status_above_topic_only(tables: CrawlTables, claim: str, setting: str, paper: str) -> Claim:
+def status_above_topic_only(tables: CrawlTables, id_suffix: str, circumstances: str, paper: str) -> Claim:
     """Whether δ = .7 reaches a higher status than α = 1 at nearly its topicality."""
     test = tables.test(STATUS, ADAPTIVE_07, TOPIC_ONLY)
     share = tables.mean(TOPICALITY, ADAPTIVE_07) / tables.mean(TOPICALITY, TOPIC_ONLY)
     failures = [] if test.is_gain else ["status not higher, or not significantly"]
-    failures += [] if share >= LARGELY_TOPICAL else [f"it keeps less than {LARGELY_TOPICAL:.0%} of the topicality"]
+    failures += (
+        [] if share >= MIN_TOPICALITY_KEPT else [f"it keeps less than {MIN_TOPICALITY_KEPT:.0%} of the topicality"]
+    )
     return Claim(
-        id=f"adaptive-utility.{claim}",
+        id=f"adaptive-utility.{id_suffix}",
         kind="paper",
-        text=f"{setting} δ = .7 has a higher status than α = 1, p < .05, and keeps at least {LARGELY_TOPICAL:.0%}"
-        " of its topicality",
+        text=f"{circumstances} δ = .7 has a higher status than α = 1, p < .05, and keeps at least"
+        f" {MIN_TOPICALITY_KEPT:.0%} of its topicality",
         paper=paper,
         measured=f"status {test.difference:+.3f} (p {test.p:.2g}), topicality {share:.1%} of it;"
         f" {tables.mean_line(STATUS)}; {tables.mean_line(TOPICALITY)}",
-        p=_largest([test.p]),
+        p=finite_or_none(test.p),
         holds=not failures,
         reason="; ".join(failures),
     )
 
 
-def effect_of_ranking(tables: CrawlTables) -> Claim:
+def effect_of_quantile_matching(tables: CrawlTables) -> Claim:
     """How quantile-matched utilities differ from the published ones; only measured."""
     tests = {
         f"{measure} {published}": tables.test(measure, ours, published)
         for measure in (TOPICALITY, STATUS)
-        for ours, published in zip(RANKED, ADAPTIVE, strict=True)
+        for ours, published in zip(QUANTILE_MATCHED, ADAPTIVE, strict=True)
     }
     return Claim(
         id="adaptive-utility.ranked",
         kind="beyond",
-        text="What it changes that links are worth, instead of a utility by the α of the moment, what the page of the"
-        " same rank among the last pages has by the α of the start",
+        text="Effect of quantile matching: a link's priority is not its utility under the current α, but the utility"
+        " under the initial α at the same rank among recent pages",
         paper=None,
         measured="; ".join(f"{name}: {test.difference:+.3f} (p {test.p:.2g})" for name, test in tests.items()),
         holds=None,
@@ -144,26 +163,27 @@ def effect_of_ranking(tables: CrawlTables) -> Claim:
 
 def oracle_gap(tables: CrawlTables) -> Claim:
     """How far the crawlers are from an oracle; only measured."""
-    best, ours = ORACLE[-1], RANKED[1]
+    oracle, ours = ORACLE[-1], QUANTILE_MATCHED[1]
     means = [
         f"{setting} {tables.mean(TRUE_TOPICALITY, setting):.1%} on topic,"
         f" status {tables.mean(STATUS_OF_ALL, setting):.2f}"
-        for setting in (HALF, TOPIC_ONLY, ADAPTIVE_07, ours, best)
+        for setting in (FIXED_HALF, TOPIC_ONLY, ADAPTIVE_07, ours, oracle)
     ]
     return Claim(
         id="adaptive-utility.left-to-gain",
         kind="beyond",
-        text="What a greedy crawler that knows topic and in-links of every page before it fetches it brings home from"
-        " the same seeds",
+        text="What a greedy crawler collects from the same seeds if it knows the topic and in-links of every page"
+        " before fetching it, compared with the other crawlers",
         paper=None,
         measured="; ".join(means),
         holds=None,
     )
 
 
-def _largest(values: Iterable[float]) -> float | None:
-    known = list(values)
-    return None if any(value != value for value in known) else max(known)
+def _largest_p(values: Iterable[float]) -> float | None:
+    """The largest p-value; None if one is NaN."""
+    p_values = list(values)
+    return None if any(map(isnan, p_values)) else max(p_values)
 
 
 def _joined(names: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from lycosa_lab.measures import points_along
 from lycosa_lab.results import Figure, Row
 from lycosa_lab.test_bed import ALPHA_POINTS
 
-from .runs import ADAPTIVE, ADAPTIVE_07, ADAPTIVE_AND_TOPIC_ONLY, CRAWLERS, HALF, START_ALPHA
+from .runs import ADAPTIVE, ADAPTIVE_07, ADAPTIVE_AND_TOPIC_ONLY, CRAWLERS, FIXED_HALF, START_ALPHA
 
 
 def all_figures(tables: CrawlTables, long: CrawlTables) -> dict[str, Figure]:
@@ -25,9 +25,9 @@ def all_figures(tables: CrawlTables, long: CrawlTables) -> dict[str, Figure]:
     heights = list(means[STATUS_OF_ALL].values())
     return {
         "topicality": tables.curve_figure(TOPICALITY, ADAPTIVE, figure="8 (a)"),
-        "topicality-by-target": tables.bar_figure(TOPICALITY, [HALF, *ADAPTIVE], figure="8 (b)"),
+        "topicality-by-target": tables.bar_figure(TOPICALITY, [FIXED_HALF, *ADAPTIVE], figure="8 (b)"),
         "status": tables.curve_figure(STATUS, ADAPTIVE, figure="9 (a)"),
-        "status-by-target": tables.bar_figure(STATUS, [HALF, *ADAPTIVE], figure="9 (b)"),
+        "status-by-target": tables.bar_figure(STATUS, [FIXED_HALF, *ADAPTIVE], figure="9 (b)"),
         "alpha": Figure(
             "α along the crawl",
             f"As figure 10 of the paper: means over {len(tables.outcomes)} topics. The crawler's own examples, with"

@@ -18,7 +18,7 @@ def adaptive(target: float) -> str:
     return f"δ={target:g}"
 
 
-def ranked(target: float) -> str:
+def quantile_matched(target: float) -> str:
     return f"ranked δ={target:g}"
 
 
@@ -27,13 +27,13 @@ def oracle(alpha: float) -> str:
 
 
 # Settings: names of a strategy with its parameters.
-HALF, TOPIC_ONLY, ADAPTIVE_07 = alpha_label(0.5), alpha_label(1.0), adaptive(0.7)
+FIXED_HALF, TOPIC_ONLY = alpha_label(0.5), alpha_label(1.0)
 FIXED = [alpha_label(alpha) for alpha in ALPHAS]
-ADAPTIVE = [adaptive(target) for target in TARGETS]
-RANKED = [ranked(target) for target in TARGETS]  # adaptive, with utilities that stay comparable while α changes
+ADAPTIVE = ADAPTIVE_06, ADAPTIVE_07, ADAPTIVE_08, ADAPTIVE_09 = [adaptive(target) for target in TARGETS]
+QUANTILE_MATCHED = [quantile_matched(target) for target in TARGETS]  # utilities stay comparable while α changes
 ORACLE = [oracle(alpha) for alpha in ORACLE_ALPHAS]
 ADAPTIVE_AND_TOPIC_ONLY = [ADAPTIVE_07, TOPIC_ONLY]
-CRAWLERS = {"fixed α": FIXED, "adaptive δ": ADAPTIVE, "ranked δ": RANKED, "knows the truth": ORACLE}
+CRAWLERS = {"fixed α": FIXED, "adaptive δ": ADAPTIVE, "ranked δ": QUANTILE_MATCHED, "knows the truth": ORACLE}
 
 
 def run_topic(bed: TestBed, number: int) -> JsonValue:
@@ -41,7 +41,7 @@ def run_topic(bed: TestBed, number: int) -> JsonValue:
     topic, pages, long = TopicCrawls(bed, bed.topics[number]), bed.size["pages"], bed.size["long_pages"]
     runs = {alpha_label(alpha): topic.run(Utility(alpha=alpha), pages=pages) for alpha in ALPHAS}
     runs |= {adaptive(target): topic.run(_published_variant(target), pages=pages) for target in TARGETS}
-    runs |= {ranked(target): topic.run(Adaptive(target=target), pages=pages) for target in TARGETS}
+    runs |= {quantile_matched(target): topic.run(Adaptive(target=target), pages=pages) for target in TARGETS}
     runs |= {oracle(alpha): topic.run(_oracle(topic, alpha), pages=pages) for alpha in ORACLE_ALPHAS}
     other_runs = {
         ADAPTIVE_07: topic.run(_published_variant(0.7), pages=pages, source=1),

@@ -207,7 +207,8 @@ def search(
         notify(line)
     if take:
         typer.echo(
-            f"{counted(len(imported.pages), 'page')} imported, {len(imported.known)} already in the collection or forgotten, "
+            f"{counted(len(imported.pages), 'page')} imported, "
+            f"{len(imported.known)} already in the collection or forgotten, "
             f"{missing_pages_text(ranking, take, imported)}"
         )
         for url in imported.pages:

@@ -78,7 +78,7 @@ class Answers(Struct, frozen=True):
     issued: int  # queries the node itself sent
     received: int  # answers that came
     asked: dict[PeerName, ReplyStatus]  # directly
-    walkers_out: int  # not known to have ended
+    walkers_still_out: int = field(name="walkers_out")  # not known to have ended
     fetches: int  # attempts
     dropped: int  # rejected answers: forged, repeated, too many, not matching the query
     dropped_hits: int = 0  # not matching the query, including those of accepted answers
@@ -188,7 +188,7 @@ class Search:
             issued=self.issued,
             received=self.received,
             asked=dict(self.asked),
-            walkers_out=len(self.walkers),
+            walkers_still_out=len(self.walkers),
             fetches=self.fetches,
             dropped=self.dropped,
             dropped_hits=self.dropped_hits,

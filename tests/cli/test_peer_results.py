@@ -1,12 +1,13 @@
 """What a search among peers shows: whatever strangers send, nothing in it steers a terminal."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.run.imports import ImportedPeerPages
 from lycosa_peers.cli.results import LiveResults, hit_lines, search_json, summary_lines
-from lycosa_peers.messages import Contact
+from lycosa_peers.messages import Contact, PeerHit
 from lycosa_peers.peer import SearchProgress
 from lycosa_peers.ranking import RankedPage, Ranking
 from lycosa_peers.search import Answer, Answers, ReplyStatus, Stage
@@ -34,7 +35,7 @@ def searched(asked, answered=(), **told):
         issued=3,
         received=1,
         asked=asked,
-        walkers_out=2,
+        walkers_still_out=2,
         fetches=0,
         dropped=0,
         **told,
@@ -62,10 +63,10 @@ def test_who_was_not_reached_is_told():
         "not reached: anna",
         "silent: bert",
         "declined: carl",
-        "2 searches still under way when the time was up",
+        "2 walkers had not returned when the time was up",
         "5 queries not sent because of rate limits; try again",
-        "3 hits left out: without the search words",
-        "2 hits left out: at private addresses, or no URLs",
+        "3 hits left out: they do not contain the search words",
+        "2 hits left out: private address or invalid URL",
     ]
 
 
@@ -90,3 +91,16 @@ def test_one_whom_several_walkers_met_is_told_once(capsys):
             showing(Ranking((), 0), searched({}, answers[:many]), "me")
     told = capsys.readouterr().err.splitlines()
     assert [line.split()[3] for line in told] == ["anna", "bert"]
+
+
+def test_one_hit_is_not_called_hits(capsys):
+    hit = PeerHit("http://a.example/", "T", "S", relevance=0.5, standing=0.5)
+    with LiveResults(True) as showing:
+        showing(Ranking((), 0), searched({}, [Answer(Contact("anna"), "anna", Stage.WALKING, (hit,))]), "me")
+    assert capsys.readouterr().err.startswith("1 hit from anna")
+
+
+def test_programs_know_walkers_by_the_key_they_always_had():
+    progress = searched({})
+    assert search_json("bees", progress, "me", Ranking((), 0), (), ImportedPeerPages((), (), ()), 0)["walkers_out"] == 2
+    assert b'"walkers_out":2' in msgspec.json.encode(progress)

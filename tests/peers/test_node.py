@@ -594,7 +594,7 @@ def test_a_walker_that_could_not_be_delivered_takes_another_way() -> None:
     assert {send.to, again.to} == {"x", "y"} and again.message == send.message
     assert asker.undelivered(again.to, again.message, 0.0) == []
     search = asker.answers(number)
-    assert search is not None and search.walkers_out == 0
+    assert search is not None and search.walkers_still_out == 0
 
 
 def test_one_that_leaves_is_a_neighbour_no_more_but_stays_a_buddy() -> None:

@@ -89,6 +89,23 @@ def test_addresses_in_figures_are_answered_and_names_are_not(root):
     assert ScreenAccess(PORT).origins(f"192.0.2.7:{PORT}") == frozenset()  # without --listen
 
 
+def test_every_loopback_address_is_answered(root):
+    local = ScreenAccess(PORT)
+    for name in ("127.0.0.1", "127.0.0.2", "[::1]", "localhost"):
+        assert local.origins(f"{name}:{PORT}") == {f"http://{name}:{PORT}"}
+    for host in (f"127.0.0.2.nip.io:{PORT}", f"[::2]:{PORT}", f"[::1:{PORT}", f"::1:{PORT}", "127.0.0.2"):
+        assert local.origins(host) == frozenset()
+    other = Browser(root, base=f"http://127.0.0.2:{PORT}")
+    assert other.get("/c/bees").status_code == 200
+
+
+def test_browsers_leave_out_port_80():
+    assert ScreenAccess(80).origins("127.0.0.1") == {"http://127.0.0.1"}
+    assert ScreenAccess(80, is_remote=True).origins("192.0.2.7") == {"http://192.0.2.7"}
+    assert ScreenAccess(80, is_remote=True).origins("[2001:db8::1]") == {"http://[2001:db8::1]"}
+    assert ScreenAccess(80, is_remote=True).origins("evil.example") == frozenset()
+
+
 # ---------------------------------------------------------------- published
 
 
@@ -160,7 +177,7 @@ def test_a_cookie_of_a_published_site_is_sent_by_https_alone(root):
     ("options", "words"),
     [
         (("--listen", "0.0.0.0"), ("--password-file",)),
-        (("--listen", "example.org"), ("figures",)),
+        (("--listen", "example.org"), ("not an IP address",)),
         (("--listen", "0.0.0.0", "--password-file", "short"), ("too short",)),
         (("--password-file", "missing"), ("missing", "another file")),
         (("--password-file", "empty"), ("no password",)),
@@ -169,6 +186,9 @@ def test_a_cookie_of_a_published_site_is_sent_by_https_alone(root):
         (("--read-only", "--public-url", "https://user@bees.example"), ("whole site",)),
         (("--read-only", "--public-url", "ftp://bees.example"), ("whole site",)),
         (("--read-only", "--public-url", "https://bees.example:x"), ("whole site",)),
+        (("--read-only", "--public-url", "https://bees.example:"), ("whole site",)),
+        (("--read-only", "--public-url", "https://bücher.example"), ("xn--bcher-kva.example",)),
+        (("--read-only", "--public-url", f"https://{'ü' * 70}.example"), ("ASCII form",)),
     ],
     ids=str,
 )

@@ -10,6 +10,8 @@ import pytest
 from crawling import wait_until
 from lycosa.recipe import load_recipe
 from lycosa.relevance.harvest import wilson_interval
+from lycosa.run import steering
+from lycosa.run.open import open_for_reading
 from lycosa.run.review import read_sample
 from lycosa.run.steering import read_steering
 from lycosa.run.topic import read_labels
@@ -96,6 +98,26 @@ def test_ten_answers_are_learnt_and_what_they_changed_is_shown(copied):
         good = sum(each.good for each in drawn)
         assert (after.sample.drawn, after.sample.good) == (len(drawn), good)
         assert (after.sample.low, after.sample.high) == wilson_interval(good, len(drawn))
+
+
+def test_random_pages_that_were_labelled_before_join_the_sample_with_the_first_answer(copied):
+    folder = copied / "bees"
+    with open_for_reading(folder) as collection:
+        labelled = {page.url: True for page in list(collection.catalog.page_scores())[:2]}
+    steering.label(folder, labelled)
+
+    class LabelledFirst(Random):
+        def sample(self, population, k, **_):
+            return sorted(population, key=lambda page: page.url not in labelled)[:k]
+
+    queue = TeachingQueue(folder, random=LabelledFirst(0))
+    first = queue.view().page
+    assert read_sample(folder) == []  # looking at the screen changes nothing
+    queue.answer(first.url, "yes")
+    second = queue.view().page
+    queue.answer(second.url, "no")
+    assert {page.url for page in read_sample(folder)} == set(labelled)
+    assert read_labels(folder) == {**labelled, first.url: True, second.url: False}
 
 
 def test_the_screen_takes_answers(copied):

@@ -289,8 +289,8 @@ def foreign_archive(path: Path, made: dict[str, bytes]) -> Path:
 def test_an_archive_of_others_is_taken_in_and_judged(tmp_path):
     archive = foreign_archive(tmp_path / "x.warc.gz", site("f.example", leaves=5))
     folder = collection(tmp_path / "c", ["http://a.example/"])
-    assert done("import", folder, archive).out.startswith("6 pages imported, 0 known")
-    assert done("import", folder, archive).out.startswith("0 pages imported, 6 known")
+    assert done("import", folder, archive).out.startswith("6 pages imported, 0 already")
+    assert done("import", folder, archive).out.startswith("0 pages imported, 6 already")
     assert set(pages(folder)) == set(site("f.example", leaves=5))
     assert all(relevance > 0 for (relevance,) in rows(folder, "SELECT relevance FROM pages"))
     assert done("search", folder, "honey", "--json").json
@@ -320,7 +320,10 @@ def test_a_page_of_a_time_that_cannot_be_is_not_imported(tmp_path):
             )
             writer.write_record(record)
     folder = collection(tmp_path / "c", ["http://a.example/"])
-    assert done("import", folder, archive).out == "1 page imported, 0 known already, 2 records passed over\n"
+    assert done("import", folder, archive).out == (
+        "1 page imported, 0 already in the collection or forgotten, "
+        "2 records ignored (not HTML, damaged, or dated in the future)\n"
+    )
     assert pages(folder) == ["http://then.example/"]
 
 

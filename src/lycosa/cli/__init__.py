@@ -41,7 +41,7 @@ COMMANDS = {  # those without a module in this package are entry points of other
     "ui": "Open collections in the browser: crawl, search, read, teach.",
     "report": "Write a report: one HTML page with charts.",
     "export": "Export the pages of a collection for other programs.",
-    "import": "Import pages from WARC files.",
+    "import": "Import the HTML pages of a WARC file.",
     "rebuild": "Rebuild the catalog, the search index and the queue of waiting URLs from the archive.",
     "forget": "Remove a page or a host for good.",
     "trust": "Trust a collection that was made elsewhere.",

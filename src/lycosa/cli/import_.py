@@ -1,4 +1,4 @@
-"""`lycosa import`: adds the pages of WARC files of other programs."""
+"""`lycosa import`: adds the pages of a WARC file that another program wrote."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,9 +14,11 @@ from .options import Name, notify
 def import_(
     name: Name, file: Annotated[Path, typer.Argument(metavar="FILE.warc.gz", help="WARC, gzipped or not.")]
 ) -> None:
-    """Import pages from WARC files."""
-    done = api.import_archive(name, file, notify=notify)
-    imported, passed_over = counted(done.pages, "page"), counted(done.passed_over, "record")
-    typer.echo(f"{imported} imported, {done.known} known already, {passed_over} passed over")
-    if done.damage:
-        notify(done.damage)
+    """Import the HTML pages of a WARC file."""
+    result = api.import_archive(name, file, notify=notify)
+    typer.echo(
+        f"{counted(result.pages, 'page')} imported, {result.known} already in the collection or forgotten, "
+        f"{counted(result.passed_over, 'record')} ignored (not HTML, damaged, or dated in the future)"
+    )
+    if result.damage:
+        notify(result.damage)

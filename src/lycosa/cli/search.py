@@ -10,32 +10,32 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.text import visible
 
 from .job_progress import elapsed_notice
-from .options import Json, Name, notify, print_json
+from .options import Json, MinRelevance, Name, notify, print_json
 
-# A word after a dash must not be on a page, so it is no option; such a word may begin with h.
+# `-word` excludes a word, so unknown options are passed on as words; and -h is not help, since an excluded word may
+# begin with h.
 CONTEXT_SETTINGS = {"help_option_names": ["--help"], "ignore_unknown_options": True}
 
 
 def search(
     name: Name,
     words: Annotated[list[str], typer.Argument(metavar="WORDS…", help="What to find; quotes are not needed.")],
-    limit: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="Hits shown.")] = 10,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="Show at most N hits.")] = 10,
     host: Annotated[str | None, typer.Option(metavar="HOST", help="Only pages of this host.")] = None,
-    min_relevance: Annotated[
-        float | None, typer.Option(metavar="N", min=0, max=1, help="Only pages at least this relevant.")
-    ] = None,
+    min_relevance: MinRelevance = None,
     as_json: Json = False,
 ) -> None:
-    """Search the pages of a collection. In any of its languages; accents and endings of words do not matter.
+    """Search the pages of a collection. Works in every language of the collection, and ignores accents and
+    word endings.
 
     \b
     lava flow          pages with either word, those with both first
     +lava flow         lava must be there
     lava -pumice       pumice must not be there; also: lava NOT pumice
     lava AND flow      both; OR, NOT and ( ) work too
-    '"lava flow"'      the phrase as it is written
-    volc*              words that begin so
-    title:volcano      in the title; host:www.example.org for a host
+    '"lava flow"'      this exact phrase
+    volc*              words beginning with volc
+    title:volcano      in the title; host:www.example.org: only pages of that host
     """
     for word in words:
         if word.startswith("--"):

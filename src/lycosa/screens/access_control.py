@@ -42,7 +42,6 @@ _HEADERS = {
 LOGIN = "/login"
 _MAX_FAILURES_PER_ADDRESS = 5  # wrong passwords per minute and address, after which no password from it is checked
 _MAX_FAILURES = 100  # the same from all addresses
-_LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 # those that a response may set itself
 _OVERRIDABLE_HEADERS = ("content-security-policy", "x-frame-options", "referrer-policy", "cache-control")
 
@@ -64,11 +63,11 @@ class ScreenAccess(Struct, frozen=True):
     def origins(self, host: str) -> frozenset[str]:
         """The valid origins of requests with this Host header; empty if it is not a name of this server."""
         found = set()
-        is_loopback = host in {f"{name}:{self.port}" for name in _LOOPBACK_NAMES} or (
-            self.port == 80 and host in _LOOPBACK_NAMES
-        )
-        if is_loopback or (self.is_remote and _is_address(host, self.port)):
-            found.add(f"http://{host}")
+        name = host.removesuffix(f":{self.port}")
+        if name != host or self.port == 80:  # which browsers leave out
+            address = _numeric_address(name)
+            if name == "localhost" or (address is not None and (self.is_remote or address.is_loopback)):
+                found.add(f"http://{host}")
         if self.public_url and host == _host_of(self.public_url):
             found.add(self.public_url)
         return frozenset(found)
@@ -211,16 +210,14 @@ class AccessControl:
         return None
 
 
-def _is_address(host: str, port: int) -> bool:
-    """Whether a Host header is a numeric address with this port; a name could be rebound to this server."""
-    name, _, port_text = host.rpartition(":")
-    if port_text != str(port):
-        return False
+def _numeric_address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address that the name in a Host header is; None for other names, which could be rebound to this server."""
     try:
-        ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
+        if name.startswith("[") and name.endswith("]"):
+            return ipaddress.IPv6Address(name[1:-1])
+        return ipaddress.IPv4Address(name)
     except ValueError:
-        return False
-    return True
+        return None
 
 
 def _host_of(origin: str) -> str:

@@ -480,7 +480,7 @@ class Screens:
             return refresh_view(
                 folder,
                 self._crawls.figures(folder)[0],
-                is_starting=self._crawls.is_starting(folder),
+                phase_without_report=self._crawls.phase_without_report(folder),
                 run=parameters.integer(request, "run"),
                 kind=parameters.text(request, "kind", 20),
                 page=parameters.page(request),
@@ -512,8 +512,8 @@ class Screens:
 
     def _live(self, name: str, folder: Path) -> LiveView:
         figures, speed = self._crawls.figures(folder)
-        is_starting = self._crawls.is_starting(folder)
-        return self._overviews.live(name, folder, figures, speed=speed, is_starting=is_starting)
+        phase = self._crawls.phase_without_report(folder)
+        return self._overviews.live(name, folder, figures, speed=speed, phase_without_report=phase)
 
     def _queue(self, folder: Path) -> TeachingQueue:
         return self._queues.setdefault(folder, TeachingQueue(folder))

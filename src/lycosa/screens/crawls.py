@@ -1,15 +1,18 @@
 """Crawls and refreshes started from the screens, as separate processes, which outlive the server."""
 
 import math
+import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa.run.control import CrawlRequest, execute_command
@@ -18,18 +21,19 @@ from lycosa.run.trust import require_trust
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.text import visible, whole_number
 
-from .overviews import CrawlFigures, crawl_figures
+from .overviews import CrawlFigures, PhaseWithoutReport, crawl_figures
 
 MAX_PAGES = 10**9
-_MAX_LOG_BYTES = 20_000  # of the output of a failed crawl
-_CACHE_SECONDS = 0.8  # at most one status request per crawl in this time, however many screens there are
+_MAX_LOG_BYTES = 20_000  # that are read of the output of a failed crawl: the last ones
+_CACHE_SECONDS = 0.8  # for which a status is used again, so that many screens make few requests
 _CRAWL_COMMANDS = {each.do: each for each in (CrawlRequest("pause"), CrawlRequest("resume"), CrawlRequest("stop"))}
 _HOST_COMMANDS = {each.do: each for each in (CrawlRequest("block"), CrawlRequest("boost"), CrawlRequest("undo"))}
 
 
-class _StartedProcess(NamedTuple):
+class _StartedProcess(Struct):
     process: "subprocess.Popen[bytes]"
     log: Path  # its output
+    has_reported: bool = False  # whether a crawl has answered a status request since it was started
 
 
 class _CachedFigures(NamedTuple):
@@ -48,33 +52,46 @@ class Crawls:
         self._lock = Lock()
 
     def figures(self, folder: Path) -> tuple[CrawlFigures, float]:
-        """The progress of a crawl and its pages per second; cached, so that all screens share one request."""
+        """The progress of a crawl and its pages per second; cached for a moment."""
         with self._lock:
-            before = self._figures.get(folder)
+            cached = self._figures.get(folder)
+            started = self._started.get(folder)
         now = time.monotonic()
-        if before is not None and now - before.at < _CACHE_SECONDS:
-            return before.figures, before.speed
+        if cached is not None and now - cached.at < _CACHE_SECONDS:
+            return cached.figures, cached.speed
         figures, speed = crawl_figures(folder), 0.0
-        if before is not None and figures.pages is not None and before.figures.pages is not None:
-            recent = max(0.0, (figures.pages - before.figures.pages) / (now - before.at))
-            speed = recent if not before.speed else 0.7 * before.speed + 0.3 * recent
+        if started is not None and figures.phase != "none":
+            started.has_reported = True
+        if cached is not None and figures.pages is not None and cached.figures.pages is not None:
+            recent = max(0.0, (figures.pages - cached.figures.pages) / (now - cached.at))
+            speed = recent if not cached.speed else 0.7 * cached.speed + 0.3 * recent
         with self._lock:
             self._figures[folder] = _CachedFigures(now, figures, speed)
         return figures, speed
 
-    def is_starting(self, folder: Path) -> bool:
-        """Whether a crawl was started here, has not reported yet, and has not ended."""
+    def is_alive(self, folder: Path) -> bool:
+        """Whether a process started here is still running."""
         started = self._started.get(folder)
         return started is not None and started.process.poll() is None
 
+    def phase_without_report(self, folder: Path) -> PhaseWithoutReport:
+        """What to show while no crawl reports: a process started here reports neither before it has opened its control
+        socket nor after it has closed it."""
+        started = self._started.get(folder)
+        if started is None or started.process.poll() is not None:
+            return "none"
+        return "ending" if started.has_reported else "starting"
+
     def failure_output(self, folder: Path) -> str:
-        """The output of a crawl that was started here and failed; empty if it did not fail."""
+        """The last line of output of a crawl that was started here and failed; empty if it did not fail."""
         started = self._started.get(folder)
         if started is None or not started.process.poll():
             return ""
         try:
             with started.log.open("rb") as file:
-                output = file.read(_MAX_LOG_BYTES).decode("utf-8", "replace")
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - _MAX_LOG_BYTES))
+                output = file.read().decode("utf-8", "replace")
         except OSError:
             output = ""
         lines = [line for line in output.splitlines() if line.strip()]
@@ -87,13 +104,13 @@ class Crawls:
             raise UsageError("say how many pages the collection is to have, such as 500")
         self._start_command(folder, "crawl", "--pages", str(number))
 
-    def refresh(self, folder: Path, requests: str, expand: str) -> None:
-        """Starts a refresh with a number of requests, a share of which goes to new pages."""
+    def refresh(self, folder: Path, requests: str, new_share: str) -> None:
+        """Starts a refresh with a number of requests, of which `new_share` (0 to 1) go to new pages."""
         number = whole_number(requests, maximum=MAX_PAGES)
         if not number:
             raise UsageError("say how many requests the refresh may make, such as 100")
         try:
-            share = float(expand)
+            share = float(new_share)
         except ValueError:
             share = math.nan
         if not 0.0 <= share <= 1.0:
@@ -105,16 +122,20 @@ class Crawls:
         """Starts a command on a collection as a separate process."""
         require_trust(folder)
         with self._lock:
-            if self.is_starting(folder) or crawl_figures(folder).phase != "none":
-                raise UsageError("a crawl of this collection runs already")
+            if self.is_alive(folder) or crawl_figures(folder).phase != "none":
+                raise UsageError("a crawl or refresh of this collection is already running")
             handle, name = tempfile.mkstemp(prefix="lycosa-crawl-", suffix=".log")
-            with open(handle, "wb") as log:  # noqa: PTH123
-                # -P: no module comes from the folder in which the server was started.
-                command_line = [sys.executable, "-P", "-m", "lycosa", command, str(folder), *options, "--quiet"]
-                process = self._launch(
-                    command_line, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-                )
-            self._remove_log(folder)
+            # -P: no module comes from the folder in which the server was started.
+            command_line = [sys.executable, "-P", "-m", "lycosa", command, str(folder), *options, "--quiet"]
+            try:
+                with open(handle, "wb") as log:  # noqa: PTH123
+                    process = self._launch(
+                        command_line, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                    )
+            except BaseException:
+                Path(name).unlink(missing_ok=True)
+                raise
+            self._forget_process(folder)
             self._started[folder] = _StartedProcess(process, Path(name))
 
     def steer(self, folder: Path, action: str, pages: str = "") -> None:
@@ -127,27 +148,28 @@ class Crawls:
         elif action in _CRAWL_COMMANDS:
             request = _CRAWL_COMMANDS[action]
         else:
-            raise UsageError("a crawl can be started, paused, resumed and stopped, and has a budget")
+            raise UsageError("unknown action; use pause, resume, stop or budget")
         execute_command(folder, request, notify=lambda line: None)
         with self._lock:
             self._figures.pop(folder, None)
 
     def close(self) -> None:
-        """Removes the log files; the crawls continue."""
+        """Deletes the logs; the crawls continue."""
         for folder in list(self._started):
-            self._remove_log(folder)
+            self._forget_process(folder)
 
-    def _remove_log(self, folder: Path) -> None:
-        """Removes the log file of the last command, of which nothing is known from then on."""
+    def _forget_process(self, folder: Path) -> None:
+        """Deletes the log of the last command and forgets its process."""
         started = self._started.pop(folder, None)
         if started is not None:
-            started.log.unlink(missing_ok=True)
+            with suppress(OSError):  # on Windows, while the crawl runs and has it open: it stays
+                started.log.unlink(missing_ok=True)
 
 
-def steer_host(folder: Path, action: str, what: str) -> None:
+def steer_host(folder: Path, action: str, host_or_url: str) -> None:
     """Blocks or boosts a host, in a running crawl or the next one, or undoes the last command."""
     require_trust(folder)
     if action not in _HOST_COMMANDS:
-        raise UsageError("a host can be blocked or preferred")
-    request = replace(_HOST_COMMANDS[action], what=what.strip()[:2_000])
+        raise UsageError("unknown action; use block, boost or undo")
+    request = replace(_HOST_COMMANDS[action], what=host_or_url.strip()[:2_000])
     execute_command(folder, request, notify=lambda line: None)

@@ -30,6 +30,7 @@ _CACHE_SECONDS = 3.0  # an overview is computed at most once in this time, howev
 _MAX_CACHED = 64  # overviews
 
 CrawlPhase = Literal["none", "running", "paused", "busy"]
+PhaseWithoutReport = Literal["none", "starting", "ending"]  # of a process, while no crawl reports
 
 
 class CrawlFigures(Struct, frozen=True):
@@ -118,7 +119,7 @@ class CollectionView(Struct, frozen=True):
 class LiveView(Struct, frozen=True):
     """The progress of a running crawl."""
 
-    phase: Literal["none", "starting", "running", "paused", "busy"]
+    phase: CrawlPhase | PhaseWithoutReport
     pages: int
     relevant: int
     waiting: int
@@ -222,8 +223,19 @@ class Overviews:
             is_recall_behind=found.is_recall_behind,
         )
 
-    def live(self, name: str, folder: Path, crawl: CrawlFigures, *, speed: float, is_starting: bool) -> LiveView:
-        """The progress of a crawl and the totals of its collection."""
+    def live(
+        self,
+        name: str,
+        folder: Path,
+        crawl: CrawlFigures,
+        *,
+        speed: float,
+        phase_without_report: PhaseWithoutReport = "none",
+    ) -> LiveView:
+        """The progress of a crawl and the totals of its collection.
+
+        phase_without_report: shown if no crawl reports.
+        """
         card = self.card(name, folder, crawl)
         pages = max(card.pages, crawl.pages or 0)
         curves: tuple[list[tuple[float, float]], list[tuple[float, float]]] = ([], [])
@@ -235,7 +247,7 @@ class Overviews:
             with open_for_reading(folder) as collection:
                 latest = [page_line(row, {}) for row in collection.catalog.latest_pages(LATEST_PAGES)]
         return LiveView(
-            phase="starting" if is_starting and crawl.phase == "none" else crawl.phase,
+            phase=phase_without_report if crawl.phase == "none" else crawl.phase,
             pages=pages,
             relevant=crawl.relevant if crawl.relevant is not None else card.relevant,
             waiting=crawl.waiting if crawl.waiting is not None else card.waiting,

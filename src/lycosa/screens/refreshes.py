@@ -13,7 +13,7 @@ from lycosa.vocabulary.records import Change
 from lycosa.vocabulary.text import visible
 
 from .lines import Counted, clamp_page, run_kind
-from .overviews import CrawlFigures
+from .overviews import CrawlFigures, PhaseWithoutReport
 
 CHANGES_PER_PAGE = 50
 MAX_RUNS = 20  # the latest refreshes that can be chosen
@@ -55,9 +55,18 @@ class RefreshView(Struct, frozen=True):
 
 
 def refresh_view(
-    folder: Path, crawl: CrawlFigures, *, is_starting: bool, run: int | None = None, kind: str = "", page: int = 1
+    folder: Path,
+    crawl: CrawlFigures,
+    *,
+    phase_without_report: PhaseWithoutReport = "none",
+    run: int | None = None,
+    kind: str = "",
+    page: int = 1,
 ) -> RefreshView:
-    """The results of one refresh, by default the latest."""
+    """The results of one refresh, by default the latest.
+
+    phase_without_report: shown if no crawl reports.
+    """
     with open_for_reading(folder) as collection:
         catalog = collection.catalog
         runs = catalog.runs()
@@ -69,7 +78,7 @@ def refresh_view(
         changed = _pages_of_kind(collection, runs, number, kind, start) if number is not None else []
         pages = catalog.count()
     return RefreshView(
-        phase="starting" if is_starting and crawl.phase == "none" else crawl.phase,
+        phase=phase_without_report if crawl.phase == "none" else crawl.phase,
         pages=pages,
         next_budget=max(_MIN_BUDGET, pages // 10),
         expand=DEFAULT_EXPAND,

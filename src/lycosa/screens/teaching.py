@@ -103,7 +103,7 @@ class TeachingQueue:
             verdict = _VERDICTS[answer]
             if not self._verdicts and self._batch.labelled_before:  # looking at the screen alone changes nothing
                 add_to_sample(self._folder, self._batch.labelled_before, pages=self._batch.collected)
-                self._batch = replace(self._batch, known={})
+                self._batch = replace(self._batch, labelled_before={})
             self._verdicts.append(verdict)
             self._seen.add(page.url)
             if verdict is not None:

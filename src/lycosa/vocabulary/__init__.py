@@ -39,6 +39,7 @@ Glossary, in the order of a page's journey:
     readers       the people of an access log; the class Reader parses a fetch into a page
     peer          a running Lycosa that searches others' collections and answers for its own
     buddy         a peer that has answered well, and is asked first
+    walker        one of the random walks that a query takes from peer to peer
     world         pages and links to crawl offline, with their true relevance; fixed by name, options and seed
     study         an experiment on worlds whose claims are computed from its runs
 """

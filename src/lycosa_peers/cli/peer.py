@@ -17,7 +17,7 @@ from lycosa.run.open import bring_index_up_to_date, open_for_reading
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, UsageError, cannot_write
 from lycosa.vocabulary.records import JsonValue
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import counted, visible
 
 try:
     from lycosa_peers.addresses import endpoint_argument, is_local, is_unspecified, join_argument
@@ -42,7 +42,7 @@ try:
         start_listening,
         withheld_line,
     )
-    from .results import LiveResults, hit_lines, missing_pages, search_json, summary_lines
+    from .results import LiveResults, hit_lines, missing_pages_text, search_json, summary_lines
 except ModuleNotFoundError as missing:
     raise UsageError(f"peers need {missing.name}; install it with: pip install 'lycosa[peers]'") from missing
 
@@ -190,14 +190,16 @@ def search(
             return last, mine.name, ranking, given, mine.joins.not_joined() if mine.joins else NotJoined()
 
     last, me, ranking, given, not_joined = asyncio.run(searched())
-    taken = import_peer_pages(name, given, clock=WallClock(), notify=notify) if given else ImportedPeerPages((), (), ())
-    shown = ranking.hits[:limit]
+    imported = (
+        import_peer_pages(name, given, clock=WallClock(), notify=notify) if given else ImportedPeerPages((), (), ())
+    )
+    hits = ranking.hits[:limit]
     if as_json:
-        print_json(search_json(query, last, me, ranking, shown, taken, take, not_joined))
+        print_json(search_json(query, last, me, ranking, hits, imported, take, not_joined))
         return
-    if not shown:
+    if not hits:
         typer.echo("nothing found")
-    for number, hit in enumerate(shown, 1):
+    for number, hit in enumerate(hits, 1):
         typer.echo("\n".join(hit_lines(number, hit, me)) + "\n")
     if quiet:
         return
@@ -205,9 +207,11 @@ def search(
         notify(line)
     if take:
         typer.echo(
-            f"{len(taken.pages)} pages taken, {len(taken.known)} known already, {missing_pages(ranking, take, taken)}"
+            f"{counted(len(imported.pages), 'page')} imported, "
+            f"{len(imported.known)} already in the collection or forgotten, "
+            f"{missing_pages_text(ranking, take, imported)}"
         )
-        for url in taken.pages:
+        for url in imported.pages:
             typer.echo(f"  {visible(url, 300)}")
 
 

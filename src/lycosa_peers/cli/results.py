@@ -1,4 +1,7 @@
-"""The results of a search among peers, as text and as JSON. All of it is untrusted."""
+"""The results of a search among peers, as text and as JSON.
+
+Text from peers is untrusted: it is printed only through `visible`.
+"""
 
 from typing import Any
 
@@ -13,7 +16,7 @@ from lycosa.vocabulary.text import counted, visible
 from lycosa_peers.identity import is_peer_name
 from lycosa_peers.peer import SearchProgress
 from lycosa_peers.ranking import RankedPage, Ranking
-from lycosa_peers.search import Answers
+from lycosa_peers.search import Answers, ReplyStatus
 
 from .client import NotJoined
 
@@ -25,14 +28,14 @@ _NAMES_SHOWN = 10  # in one line
 class LiveResults:
     """The best hits so far: redrawn on a terminal, otherwise one line per answering peer."""
 
-    def __init__(self, shows: bool):
+    def __init__(self, is_enabled: bool):
         self._console = Console(stderr=True)
-        self._shows = shows
+        self._is_enabled = is_enabled
         self._live = Live(console=self._console, transient=True, auto_refresh=False)
-        self._shown: set[str] = set()
+        self._reported_peers: set[str] = set()
 
     def __enter__(self) -> "LiveResults":
-        if self._shows and self._console.is_terminal:
+        if self._is_enabled and self._console.is_terminal:
             self._live.start()
         return self
 
@@ -40,7 +43,7 @@ class LiveResults:
         self._live.stop()
 
     def __call__(self, ranking: Ranking, progress: SearchProgress, me: str) -> None:
-        if not self._shows:
+        if not self._is_enabled:
             return
         if self._console.is_terminal:
             lines = [
@@ -51,11 +54,11 @@ class LiveResults:
             self._live.update(Group(*lines, Text(f"searching: {progress.answers.stage}")), refresh=True)
             return
         for answer in progress.answers.answers:
-            if answer.provider.name in self._shown:
+            if answer.provider.name in self._reported_peers:
                 continue  # several walkers met this peer
-            self._shown.add(answer.provider.name)
+            self._reported_peers.add(answer.provider.name)
             who = "home" if answer.provider.name == me else f"{answer.provider.name[:8]} ({answer.stage})"
-            notify(f"{len(answer.hits)} hits from {who} after {1000 * progress.seconds:.0f} ms")
+            notify(f"{counted(len(answer.hits), 'hit')} from {who} after {1000 * progress.seconds:.0f} ms")
 
 
 def hit_lines(number: int, hit: RankedPage, me: str) -> list[str]:
@@ -80,19 +83,19 @@ def summary_lines(
         f"{counted(facts['messages'], 'message')}, {1000 * facts['seconds']:.0f} ms; "
         f"answered by {_names(facts['answered']) or 'nobody'}"
     ]
-    silent = {what: facts[what] for what in ("not_reached", "silent", "declined") if facts[what]}
-    for what, names in silent.items():
-        lines.append(f"{what.replace('_', ' ')}: {_names(names)}")
+    without_answer = {why: facts[why] for why in ("not_reached", "silent", "declined") if facts[why]}
+    for why, names in without_answer.items():
+        lines.append(f"{why.replace('_', ' ')}: {_names(names)}")
     if facts["other_group"]:
         lines.append(f"not of the same group (see --group, --no-group): {_names(facts['other_group'])}")
     if facts["walkers_out"]:
-        lines.append(f"{counted(facts['walkers_out'], 'search', 'searches')} still under way when the time was up")
+        lines.append(f"{counted(facts['walkers_out'], 'walker')} had not returned when the time was up")
     if facts["held_back"]:
         lines.append(f"{counted(facts['held_back'], 'query', 'queries')} not sent because of rate limits; try again")
     if facts["dropped_hits"]:
-        lines.append(f"{counted(facts['dropped_hits'], 'hit')} left out: without the search words")
+        lines.append(f"{counted(facts['dropped_hits'], 'hit')} left out: they do not contain the search words")
     if ranking.refused:
-        lines.append(f"{counted(ranking.refused, 'hit')} left out: at private addresses, or no URLs")
+        lines.append(f"{counted(ranking.refused, 'hit')} left out: private address or invalid URL")
     return lines
 
 
@@ -105,26 +108,23 @@ def _names(names: list[str]) -> str:
 def _search_facts(progress: SearchProgress, me: str, not_joined: NotJoined) -> dict[str, Any]:
     """Who answered, at what cost, and who was not reached: peers by name, and endpoints that could not be joined."""
     answers: Answers = progress.answers
-    by_reply = {what: [name for name, reply in answers.asked.items() if reply == what] for what in _REPLIES}
+    by_status = {status: [name for name, reply in answers.asked.items() if reply == status] for status in ReplyStatus}
     who = ["home" if each.provider.name == me else each.provider.name for each in answers.answers]
     return {
         "answered": list(dict.fromkeys(who)),
         "messages": answers.issued + answers.received,
         "seconds": round(progress.seconds, 4),
         "stage": answers.stage,
-        "not_reached": [*by_reply["down"], *not_joined.not_reached],
+        "not_reached": [*by_status[ReplyStatus.DOWN], *not_joined.not_reached],
         "other_group": list(not_joined.other_group),
-        "silent": by_reply["waiting"],
-        "declined": by_reply["declined"],
-        "lack_it": by_reply["lacks"],
-        "walkers_out": answers.walkers_out,
-        "dropped": answers.dropped,
-        "dropped_hits": answers.dropped_hits,
-        "held_back": answers.rate_limited,
+        "silent": by_status[ReplyStatus.WAITING],
+        "declined": by_status[ReplyStatus.DECLINED],
+        "lack_it": by_status[ReplyStatus.LACKS],  # peers that were asked directly and know no such page
+        "walkers_out": answers.walkers_still_out,
+        "dropped": answers.dropped,  # rejected answers: forged, repeated, too many, or not matching the query
+        "dropped_hits": answers.dropped_hits,  # without the search words
+        "held_back": answers.rate_limited,  # queries not sent
     }
-
-
-_REPLIES = ("down", "waiting", "declined", "lacks")
 
 
 def search_json(
@@ -132,23 +132,23 @@ def search_json(
     progress: SearchProgress,
     me: str,
     ranking: Ranking,
-    shown: tuple[RankedPage, ...],
-    taken: ImportedPeerPages,
-    take: int,
+    hits: tuple[RankedPage, ...],
+    imported: ImportedPeerPages,
+    max_imports: int,
     not_joined: NotJoined = _ALL_JOINED,
 ) -> JsonValue:
     """The results as JSON."""
     return {
         "query": query,
         "me": me,
-        "hits": shown,
+        "hits": hits,
         "refused": ranking.refused,
         **_search_facts(progress, me, not_joined),
-        **({"taken": taken} if take else {}),
+        **({"taken": imported} if max_imports else {}),
     }
 
 
-def missing_pages(ranking: Ranking, take: int, taken: ImportedPeerPages) -> str:
-    """The number of requested pages that could not be fetched, in words."""
-    wanted = min(take, sum(not hit.at_home for hit in ranking.hits))
-    return f"{wanted - len(taken.pages) - len(taken.known)} could not be had"
+def missing_pages_text(ranking: Ranking, max_imports: int, imported: ImportedPeerPages) -> str:
+    """How many of the requested pages could not be fetched or used, in words."""
+    requested = min(max_imports, sum(not hit.at_home for hit in ranking.hits))
+    return f"{requested - len(imported.pages) - len(imported.known)} could not be fetched or used"

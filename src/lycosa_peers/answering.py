@@ -30,8 +30,8 @@ class Answering:
         self._forwarding = forwarding
         self.capacity = RateLimit(state.options.capacity)
 
-    def query(self, sender: PeerName, query: Query, now: float) -> list[Send]:
-        """A query of another peer."""
+    def answer_query(self, sender: PeerName, query: Query, now: float) -> list[Send]:
+        """Answers a query of another peer, or forwards it."""
         state = self._state
         query = self._forwarding.clamp_ttl(query)
         if query.walker == DIRECT and query.origin.name != sender:
@@ -42,7 +42,7 @@ class Answering:
             return []
         refused = self._forwarding.why_refused(sender, query, now)
         if refused:
-            return self.query_ended(sender, query, now) if refused == "too_many_of_one_query" else []
+            return self.end_query(sender, query, now) if refused == "too_many_of_one_query" else []
         max_hits = min(query.max_hits, MAX_HITS)
         if query.origin.name not in state.buddies:
             max_hits = min(max_hits, state.options.max_hits)
@@ -55,16 +55,17 @@ class Answering:
                 self.capacity.charge(max(0.0, len(answer.hits) / HITS_PER_COST - 1.0))
                 state.counts["answered"] += 1
                 return self._reply(sender, query, answer, now)
-        return self._forwarding.forward(sender, query, now) or self.query_ended(sender, query, now)
+        return self._forwarding.forward(sender, query, now) or self.end_query(sender, query, now)
 
-    def query_ended(self, sender: PeerName, query: Query, now: float) -> list[Send]:
+    def end_query(self, sender: PeerName, query: Query, now: float) -> list[Send]:
         """Ends a query; the asker is informed if the options say so."""
         if not self._state.options.sends_empty_responses:
             return []
         response = Response(query.id, self._state.me, walker=query.walker, ttl=query.ttl)
         return self._reply(sender, query, response, now)
 
-    def index_request(self, sender: PeerName, request: IndexRequest, now: float) -> list[Send]:
+    def send_index(self, sender: PeerName, request: IndexRequest, now: float) -> list[Send]:
+        """Sends our index, or its changes since the version that the other peer has."""
         state = self._state
         if not self._has_capacity(sender, now):
             return [state.send(sender, Declined("index", 0))]
@@ -76,7 +77,8 @@ class Answering:
         state.counts["indexes_sent"] += 1
         return [state.send(sender, Index(summary.version, summary.packed()))]
 
-    def fetch(self, sender: PeerName, fetch: FetchRequest, now: float) -> list[Send]:
+    def deliver(self, sender: PeerName, fetch: FetchRequest, now: float) -> list[Send]:
+        """Sends an item, or says that we lack it."""
         state = self._state
         if not self._has_capacity(sender, now):
             return [state.send(sender, Declined("fetch", fetch.id))]
@@ -119,5 +121,5 @@ class Answering:
 
     def _reply(self, sender: PeerName, query: Query, message: Response | Declined, now: float) -> list[Send]:
         asker = query.origin
-        may = self._forwarding.may_answer(sender, asker.name, now)
-        return [Send(asker.name, message, asker.address)] if may else []
+        is_allowed = self._forwarding.may_answer(sender, asker.name, now)
+        return [Send(asker.name, message, asker.address)] if is_allowed else []

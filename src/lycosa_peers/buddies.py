@@ -49,16 +49,16 @@ class BuddyList:
 
     def answered(self, contact: Contact) -> PeerName | None:
         """Counts a response; returns the buddy that was removed for it, if any."""
-        known, gone = self._entries.get(contact.name), None
+        known, removed = self._entries.get(contact.name), None
         if known and not contact.address:
             contact = known.contact
         if known is None and len(self._entries) >= self.size:
-            gone = min(self._entries.values(), key=_rank).contact.name
-            del self._entries[gone]
+            removed = min(self._entries.values(), key=_rank).contact.name
+            del self._entries[removed]
         self._responses += 1
         count = known.count + 1 if known else 1
         self._entries[contact.name] = Buddy(contact, count, self._responses)
-        return gone
+        return removed
 
     def failed(self, name: PeerName) -> bool:
         """Lowers a buddy's count by 1; returns whether the buddy was removed."""
@@ -143,7 +143,7 @@ class HeldIndexes:
         self._asked[name] = held.version
         return [(name, held.version)]
 
-    def take(
+    def store(
         self,
         sender: PeerName,
         index: Index,
@@ -155,13 +155,13 @@ class HeldIndexes:
             return False
         held = self._held.get(sender)
         if index.since is None:
-            taken = unpack(index.packed, index.version)
+            summary = unpack(index.packed, index.version)
         elif held is None or index.since != held.version or index.since != self._asked[sender]:
             return False
         else:
-            taken = update(held, index.packed, index.version)
+            summary = update(held, index.packed, index.version)
         del self._asked[sender]
-        self._held[sender] = taken
+        self._held[sender] = summary
         return True
 
     def request_failed(self, name: PeerName) -> None:

@@ -72,12 +72,12 @@ class BuddyPolicy:
             state.penalise(sender, "index_oversized", now)
             return
         try:
-            taken = state.held.take(sender, index, state.content.unpack, state.content.update)
+            was_requested = state.held.store(sender, index, state.content.unpack, state.content.update)
         except ValueError:
             state.held.request_failed(sender)
             state.penalise(sender, "index_malformed", now)
             return
-        if not taken:
+        if not was_requested:
             state.penalise(sender, "unasked", now, demerits=0.5)
         else:
             state.counts["indexes_taken" if index.since is None else "index_changes_taken"] += 1

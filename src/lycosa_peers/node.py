@@ -235,7 +235,7 @@ class Node:
         match message:
             case Query():
                 if message.origin.name != state.name:
-                    return self.answering.query(sender, message, now)
+                    return self.answering.answer_query(sender, message, now)
                 if self.probes.has_trap(message.id):
                     return self.probes.trap_ended(message.id, now)
                 return self.searches.walker_returned(sender, message, now)
@@ -244,12 +244,12 @@ class Node:
             case Declined():
                 return self.replies.declined(sender, message, now)
             case IndexRequest():
-                return self.answering.index_request(sender, message, now)
+                return self.answering.send_index(sender, message, now)
             case Index():
                 self.policy.receive_index(sender, message, now)
                 return []
             case FetchRequest():
-                return self.answering.fetch(sender, message, now)
+                return self.answering.deliver(sender, message, now)
             case Fetched():
                 return self.replies.fetched(sender, message, now)
             case Pong():
@@ -285,7 +285,7 @@ class Node:
             return rerouted
         if query.origin.name == self.name:
             return self.searches.walker_ended(query, now)
-        return self.answering.query_ended(to, query, now)
+        return self.answering.end_query(to, query, now)
 
     def disconnected(self, peer: PeerName) -> None:
         """Records that the connection to a peer is closed, so that no walker is sent there."""

@@ -59,7 +59,7 @@ def summary(*ids: int, version: int = 0) -> Index:
 
 
 def take(held: HeldIndexes, name: str, index: Index) -> bool:
-    return held.take(name, index, Items().unpack, Items().update)
+    return held.store(name, index, Items().unpack, Items().update)
 
 
 def test_an_index_is_asked_for_at_the_second_checkpoint_in_a_row() -> None:

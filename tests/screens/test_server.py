@@ -1,15 +1,20 @@
 """The server of the screens: what it prints, and what it leaves behind."""
 
 import ipaddress
+import os
 import re
+import signal
 import socket
+import sys
 import tempfile
 import webbrowser
+from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
 import pytest
 import uvicorn
 
+from crawling import PATIENCE, begin, end
 from lycosa.screens.server import checked_public_url, serve
 
 PASSWORD = "correct horse battery"
@@ -96,6 +101,25 @@ def test_nothing_is_left_when_it_is_interrupted_while_the_browser_opens(tmp_path
     printed(tmp_path, open_browser=True)
     assert list(temporary.iterdir()) == []
     assert listeners == []  # it did not run
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGTERM")
+def test_nothing_is_left_when_it_is_terminated(tmp_path):
+    folder, temporary = tmp_path / "collections", tmp_path / "temporary"
+    folder.mkdir()
+    temporary.mkdir()
+    server = begin("ui", folder, "--port", 0, env={**os.environ, "TMPDIR": str(temporary), "BROWSER": "true"})
+    try:
+        address = urlsplit(re.search(r"http://\S+", server.stderr.readline())[0]).netloc
+        connection = HTTPConnection(address, timeout=PATIENCE)
+        connection.request("GET", "/")
+        assert connection.getresponse().status == 403  # without the token; it runs
+        assert len(list(temporary.iterdir())) == 1
+        server.send_signal(signal.SIGTERM)
+        assert end(server).code == 0
+    finally:
+        server.kill()
+    assert list(temporary.iterdir()) == []
 
 
 def test_it_serves_without_a_browser_if_no_file_can_be_written(tmp_path, listeners, monkeypatch):

@@ -99,24 +99,24 @@ class AccessControl:
         hosts = [value.lower() for name, value in header_pairs if name == "host"]
         headers = dict(header_pairs)
         origins = self.access.origins(hosts[0]) if len(hosts) == 1 else frozenset[str]()
-        refusal: Response | None = None
+        response: Response | None = None  # None: the request is for the screens
         if not origins:
-            refusal = PlainTextResponse("this server does not answer to that name\n", 421)
+            response = PlainTextResponse("this server does not answer to that name\n", 421)
         elif scope["method"] not in ("GET", "HEAD", "POST"):
-            refusal = PlainTextResponse("there are GET, HEAD and POST\n", 405)
+            response = PlainTextResponse("use GET, HEAD or POST\n", 405)
         elif (entry := self._entry_page(scope)) is not None:
-            refusal = entry
+            response = entry
         elif not self._is_same_site(headers):
-            refusal = PlainTextResponse("a page of another site asked for this\n", 403)
+            response = PlainTextResponse("a page of another site asked for this\n", 403)
         elif scope["path"] == LOGIN and self.access.password:
-            refusal = await self._login(scope, receive, headers, origins)
+            response = await self._login(scope, receive, headers, origins)
         else:
             is_program = self._has_token(headers)
-            if not is_program and not self._has_cookie(headers) and not self._is_public_path(scope):
-                refusal = self._denied(scope)
+            if not is_program and not self._has_cookie(headers) and not self._is_public_request(scope):
+                response = self._login_or_denial(scope)
             elif scope["method"] == "POST":
-                refusal = await self._refusal_of_post(scope, receive, headers, origins, is_program=is_program)
-        await (refusal or self._app)(scope, receive, send)
+                response = await self._refusal_of_post(scope, receive, headers, origins, is_program=is_program)
+        await (response or self._app)(scope, receive, send)
 
     def _is_same_site(self, headers: Mapping[str, str]) -> bool:
         """Whether no page of another site made the request; links to public screens are allowed."""
@@ -125,14 +125,13 @@ class AccessControl:
         is_navigation = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
         return self.access.is_public and is_navigation
 
-    def _is_public_path(self, scope: Scope) -> bool:
-        """Whether a path is public."""
-        needs_style = bool(self.access.password) and scope["path"].startswith(
-            "/static/"
-        )  # of the page that asks for it
-        return scope["method"] != "POST" and (self.access.is_public or needs_style)
+    def _is_public_request(self, scope: Scope) -> bool:
+        """Whether a request is answered without a secret: of public screens, or for the style of the login page."""
+        is_style_of_login = bool(self.access.password) and scope["path"].startswith("/static/")
+        return scope["method"] != "POST" and (self.access.is_public or is_style_of_login)
 
-    def _denied(self, scope: Scope) -> Response:
+    def _login_or_denial(self, scope: Scope) -> Response:
+        """The response to a request without a secret: the login page for people with a password, else a denial."""
         if self.access.password and scope["method"] == "GET" and not scope["path"].startswith(("/api/", "/metrics")):
             return RedirectResponse(LOGIN, 303)
         return HTMLResponse(_DENIED_PAGE, 403)
@@ -203,9 +202,9 @@ class AccessControl:
             return PlainTextResponse(f"more than {MAX_BODY} bytes\n", 413)
         form = _form_of(body)
         if form is None:
-            return PlainTextResponse("not the fields of a form\n", 400)
+            return PlainTextResponse("the body is not a form\n", 400)
         if not is_program and not _is_equal(form.pop("form_token", ""), self.form_token):
-            return PlainTextResponse("the form is of another time: load the screen again\n", 403)
+            return PlainTextResponse("the form is out of date: load the screen again\n", 403)
         scope[FORM] = form
         return None
 

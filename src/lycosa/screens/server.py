@@ -2,8 +2,10 @@
 
 import ipaddress
 import os
+import signal
 import socket
 import tempfile
+import threading
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -52,6 +54,7 @@ def serve(
     library = Library(root)
     with ExitStack() as stack:
         stack.enter_context(suppress(KeyboardInterrupt))
+        stack.enter_context(_sigterm_as_interrupt())
         listener = stack.enter_context(_listen(address, port))
         crawls = stack.enter_context(closing(Crawls()))
         port = listener.getsockname()[1]
@@ -146,6 +149,20 @@ def _listen(address: str, port: int) -> socket.socket:
             f"cannot listen on {address}, port {port}: {error.strerror}; give another with --port, or any with --port 0"
         ) from None
     return listener
+
+
+@contextmanager
+def _sigterm_as_interrupt() -> Iterator[None]:
+    """Makes SIGTERM raise KeyboardInterrupt: uvicorn passes it on when it has ended, and by default it would kill the
+    process before the file with the token is deleted."""
+    if threading.current_thread() is not threading.main_thread():  # where no handler can be set
+        yield
+        return
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous or signal.SIG_DFL)
 
 
 def _own_address(listener: socket.socket) -> str:

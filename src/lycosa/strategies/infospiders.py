@@ -73,11 +73,6 @@ def _keyword_of_words(words: Sequence[str], page: Page, keywords: Collection[str
     return found
 
 
-def _is_seed_fetched_again(event: Visit | Skip) -> bool:
-    """Whether an event for which no agent waits is the second visit of a seed that had failed, in a later run."""
-    return isinstance(event, Visit) and event.change is None and bool(event.candidate.because.get("seed"))
-
-
 class RememberedPage:
     """What is remembered of a page: the targets of its links, and the keywords near them."""
 
@@ -317,6 +312,7 @@ class InfoSpiders(BaseStrategy):
         self._memory = PageMemory(buffer)
         self._settled = SettledUrls()
         self._chosen: list[Candidate] = []  # chosen by agents, not yet proposed
+        self._failed_seeds: set[Url] = set()  # whose agents died; a later run may fetch them again
 
     @property
     def cost(self) -> float:
@@ -353,8 +349,9 @@ class InfoSpiders(BaseStrategy):
     def learn(self, event: Visit | Skip) -> None:
         url = event.candidate.url
         agents = sorted((a for a in self._agents.values() if a.target == url), key=lambda agent: agent.next_move_at)
-        if not agents and _is_seed_fetched_again(event):
-            agents = [self._agent_for_seed(url, next_move_at=self._clock)]  # that of the failed fetch has died
+        if not agents and url in self._failed_seeds and isinstance(event, Visit):
+            self._failed_seeds.remove(url)
+            agents = [self._agent_for_seed(url, next_move_at=self._clock)]
         if agents:
             self._clock = max(self._clock, agents[0].next_move_at)
         for agent in agents:
@@ -370,6 +367,8 @@ class InfoSpiders(BaseStrategy):
                 return
         elif agents:
             self._settled.reject(url)
+        if any(agent.page is None for agent in agents):
+            self._failed_seeds.add(url)
         for agent in agents:
             self._choose(agent, at_once=True)
 
@@ -532,6 +531,7 @@ class InfoSpiders(BaseStrategy):
             "memory": self._memory.state(),
             "settled": self._settled.state(),
             "chosen": [msgspec.structs.asdict(candidate) for candidate in self._chosen],
+            "failed_seeds": sorted(self._failed_seeds),
         }
 
     def restore(self, state: JsonValue) -> None:
@@ -541,6 +541,7 @@ class InfoSpiders(BaseStrategy):
         self._memory.restore(state["memory"])
         self._settled = SettledUrls(state["settled"])
         self._chosen = [Candidate(**fields) for fields in state.get("chosen", ())]  # missing in older states
+        self._failed_seeds = set(state.get("failed_seeds", ()))  # missing in older states
 
     def restore_visited(self, urls: Iterable[Url]) -> None:
         self._settled.restore_visited(urls)

@@ -126,6 +126,7 @@ def with_constant(module: object, name: str, value: object) -> Iterator[None]:
 
 PARTS: Mapping[str, Callable[[], AbstractContextManager[None]]] = {
     **{name: lambda name=name: without_features([name]) for name in FEATURES},
+    "words that led": lambda: without_features(["anchor led", "around led"]),
     "scoring again": lambda: by_strategy(ScoresOnce),
     "links of examples first": lambda: with_constant(hunter, "_EXAMPLE_LOGIT", -hunter._LOGIT_LIMIT),
     "beginning with the best links": lambda: by_strategy(SampledFirst),

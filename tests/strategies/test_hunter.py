@@ -89,8 +89,15 @@ def test_links_that_say_the_topic_come_first() -> None:
 
 def test_links_that_mean_the_topic_in_other_words_come_first() -> None:
     strategy = hunter(judge=lambda: Meanings("volcano"))
-    found = proposed(strategy, visit("x", [("hot lava", "a")]), visit("y", [("piano music", "b")]))
+    found = proposed(strategy, visit("", [("hot lava", "a"), ("piano music", "b")]))
     assert found["a"] > found["b"]
+
+
+def test_words_without_a_vector_are_told_apart_by_what_they_led_to() -> None:
+    led = [visit("p", [("qzxv", "a")]), visit("q", [("wvqk", "b")])]
+    led += [visit("a", [], relevance=0.95), visit("b", [], relevance=0.05)]
+    found = proposed(hunter(), *led, visit("r", [("qzxv", "c")]), visit("s", [("wvqk", "d")]))
+    assert found["c"] > found["d"]
 
 
 def test_links_of_relevant_pages_come_first() -> None:
@@ -110,6 +117,12 @@ def test_links_between_others_that_led_to_relevant_pages_rise_and_fall_with_them
     outcomes = {"3": 0.99, "13": 0.01, "4": 0.99, "14": 0.01, "6": 0.99, "16": 0.01}
     found = proposed(hunter(), before, *(visit(path, [], relevance=value) for path, value in outcomes.items()))
     assert found["5"] > found["10"] > found["15"]
+
+
+def test_links_with_words_that_led_to_relevant_pages_rise() -> None:
+    links = [("red apple", "1"), ("plum", "2"), ("plum", "3"), ("plum", "4"), ("plum", "5"), ("red pear", "6")]
+    found = proposed(hunter(), visit("", links), visit("1", [], relevance=0.99))
+    assert found["6"] > found["5"]
 
 
 def test_pages_judged_anew_rank_what_waits_anew() -> None:
@@ -319,11 +332,11 @@ def test_what_waits_in_the_folder_of_a_dead_link_falls_at_once(target: float) ->
 
 def test_no_words_outweigh_that_there_is_hardly_a_page() -> None:
     """P(relevant) = P(there is a page) · P(relevant if there is one), so that the first bounds it."""
-    strategy = hunter(judge=lambda: Words(lava=80.0))
+    strategy = hunter(judge=lambda: Words(lava=60.0))
     links = [("hot lava", f"img/{number}.jpg.htm") for number in range(9)]
     proposed(strategy, visit("", links), *(visit(f"x{number}", []) for number in range(4)))
     found = proposed(strategy, *(dead(f"img/{number}.jpg.htm") for number in range(5)))
-    assert proposed(hunter(judge=lambda: Words(lava=80.0)), visit("", links))["img/7.jpg.htm"] > 0.9
+    assert proposed(hunter(judge=lambda: Words(lava=60.0)), visit("", links))["img/7.jpg.htm"] > 0.9
     assert found["img/7.jpg.htm"] < 0.2
     page = visit("y", [("hot lava", "img/20.jpg.htm")])
     strategy.learn(page)

@@ -48,7 +48,7 @@ from lycosa_lab.worlds.registry import open_world
 OUT = Path(__file__).parents[2] / "src" / "lycosa" / "strategies" / "hunter.json"
 TEACHER = "wikipedia-schools"  # of all weights but that of the host
 ROUNDS = 2
-START = {"page": 0.2, "anchor": 0.3, "neighbours": 0.3}  # weights of the first round
+START = {"page": 0.2, "anchor": 0.3, "neighbours": 0.3, "anchor led": 0.5}  # weights of the first round
 TOPICS = 20  # of a world, at most
 FEWEST_PAGES = 15  # of a topic
 CRAWLS, CRAWLS_FOR_HOSTS = 34, 12  # of a world in a round; worlds of few topics have several draws of examples of each

@@ -87,13 +87,12 @@ _LINK_EVIDENCE = {
     "anchor": "the most typical word of its link text",
     "neighbours": "what the links next to it led to",
     "host": "what was found on its host",
+    "anchor led": "what links with similar text led to",
+    "around led": "what links in similar surroundings led to",
+    "links": "how many pages link to it",  # only in older collections: it is no longer a feature
     "anchor meaning": "the meaning of its link text",
     "around meaning": "the meaning of the words around it",
     "alive": "how many URLs of its pattern led to a page",
-    # only in older collections, since these are no longer features:
-    "links": "how many pages link to it",
-    "anchor led": "what links with similar text led to",
-    "around led": "what links in similar surroundings led to",
 }
 
 

@@ -39,13 +39,15 @@ FEATURES = (
     "page",  # mean logit of the relevance of the pages that link here
     "anchor",  # the highest weight, by the judge, of a word of the anchors
     "neighbours",  # log odds ratio of the links up to three places before and after: how many led to relevant pages
+    "anchor led",  # mean over the words of the anchors of the log odds ratio of what links with this word led to
+    "around led",  # the same for the words of the context: the text around the anchors
     "host",  # log odds ratio of the pages of the same host: how many were relevant
     "anchor meaning",  # how near the anchors are to the topic by word vectors, in standard deviations over all words
-    "around meaning",  # the same for their contexts: the text around them
+    "around meaning",  # the same for the context
 )
 ALIVE = "alive"  # change of the log odds for the probability that the link is dead (`_dead_link_adjustment`)
 _PART_NAMES = (*FEATURES, ALIVE)  # terms of the log odds, as `because` lists them
-_PAGE, _ANCHOR, _NEIGHBOURS, _HOST, _MEANING = 0, 1, 2, 3, slice(4, 6)  # columns of features
+_PAGE, _ANCHOR, _NEIGHBOURS, _LED_TO, _HOST, _MEANING = 0, 1, 2, slice(3, 5), 5, slice(6, 8)  # columns of features
 MAX_ROWS = 12_000  # latest links that are scored again as pages arrive; others keep their priority
 MAX_VISITED = 50_000  # latest pages whose relevance is remembered, for further links to them
 MAX_LINKS_PER_PAGE = 1_000  # of a page, that are scored one by one
@@ -58,6 +60,7 @@ _ANCHOR_POSITIONS, _CONTEXT_POSITIONS = np.arange(_MAX_ANCHOR_WORDS), np.arange(
 _CODE_BYTES = 8  # of the code of a word, its 64-bit hash
 _MAX_ANCHOR_BYTES, _MAX_CONTEXT_BYTES = _CODE_BYTES * _MAX_ANCHOR_WORDS, _CODE_BYTES * _MAX_CONTEXT_WORDS
 _CONTEXT_CHARACTERS = 60  # on each side of an anchor
+_MAX_COUNTED_LINKS = 4  # links to a visited page whose words count; those of further ones would add little
 _MAX_DEAD_RERANKS = 10  # dead links of a pattern, after which one more changes logits by less than `_MIN_LOGIT_CHANGE`
 _WORD_ID_LIMIT = np.uint64(1 << 17)  # word ids are below it
 _WORD_ID_MASK = _WORD_ID_LIMIT - np.uint64(1)
@@ -66,7 +69,7 @@ _DEAD_OUTCOMES = frozenset((Outcome.GONE, Outcome.UNWANTED, Outcome.FORBIDDEN))
 _LOGIT_LIMIT = 8.0  # of the logit of a page's relevance, in absolute value
 _MIN_EXAMPLE_LOGIT = 3.0  # of an example page, at least: its links come first
 _NEIGHBOUR_WEIGHTS = np.array((0.35, 0.6, 1.0, 0.0, 1.0, 0.6, 0.35))  # weights of the three before and the three after
-_SMOOTHING = {"neighbours": 1.5, "hosts": 5.0, "patterns": 0.5}  # pages at the base rate added to counts
+_SMOOTHING = {"neighbours": 1.5, "words": 2.0, "hosts": 5.0, "patterns": 0.5}  # pages at the base rate added to counts
 _SUFFIXES = re.compile(r"(?:\.[A-Za-z][A-Za-z0-9]{0,4}){1,2}$")  # file type in a file name: .html, .jpg.htm
 _ROWS_PER_VISIT = 200  # scored again for each page visited, on average
 _MIN_LOGIT_CHANGE = 0.1  # from which a waiting link is offered to the frontier again
@@ -92,8 +95,8 @@ class Hunter(BaseStrategy):
     priority = P(there is a page) / (1 + exp(-(intercept + Σ weight_i * feature_i)))
 
     The features are listed in `FEATURES`: the relevance of the linking pages, how near the anchor and its context (the
-    text around it) are to the topic, and the outcomes of similar links: those next to it and those to the same
-    host. The weights were learnt on many topics (`hunter.json`).
+    text around it) are to the topic, and the outcomes of similar links: those next to it, those with the same words in
+    anchor or context, and those to the same host. The weights were learnt on many topics (`hunter.json`).
 
     The latest `MAX_ROWS` links are kept in a table. As pages arrive, waiting links are scored again, some 200 per page;
     those whose order changes are offered to the frontier again.
@@ -352,8 +355,8 @@ def _logistic(logit: float) -> float:
 class _LinkTable:
     """The latest links: a row for each link, a slot for each target URL.
 
-    All features are computed from the rows; the ratios of hosts are those of the last time that all features were
-    computed.
+    All features are computed from the rows; when the oldest rows are dropped, their counts of words are kept. The
+    ratios of words and hosts are those of the last time that all features were computed.
 
     evidence: of the standing of these links; None if standing is not used.
     """
@@ -368,7 +371,8 @@ class _LinkTable:
         # Ids of the words of each row: anchor, then context.
         self._words: WordIds = np.zeros((capacity, _MAX_ANCHOR_WORDS + _MAX_CONTEXT_WORDS), np.uint32)
         # What the features are computed from, per row, in the columns of `FEATURES`: logit of the page's relevance,
-        # highest weight of a word of the anchor, nearness to the topic of anchor and context.
+        # highest weight of a word of the anchor, nearness to the topic of anchor and context; in the columns _LED_TO,
+        # the number by which the sum over the words is divided.
         self._row_features: Floats = np.zeros((capacity, len(FEATURES)))
         self._logits: list[float] = []  # of the relevance of each parent
         self._parent_urls: list[Url] = []
@@ -378,14 +382,18 @@ class _LinkTable:
         self.is_waiting: Bools = np.zeros(capacity, np.bool_)
         self.is_new: Bools = np.zeros(capacity, np.bool_)  # not given to the frontier yet
         self.scores: Floats = np.zeros(capacity)  # as last offered to the frontier
+        self._in_links: Ints = np.zeros(capacity, np.int64)  # rows that lead to each slot
         self._outcomes: Floats = np.full(capacity, np.nan)  # relevance of each slot that was visited; NaN for others
         self._sites: Hashes = np.zeros((capacity, 3), np.uint16)  # host, folder and pattern of URLs, hashed
+        self._dropped_word_pages = np.zeros(_word_id_count())  # by word: pages that dropped rows with it led to
+        self._dropped_word_relevance = np.zeros(_word_id_count())  # by word: summed relevance of these pages
         self._pages, self._relevant = 0.0, 0.0  # visited pages, and their summed relevance
         self._pattern_fetches = np.zeros(HASH_BUCKETS)  # by folder or pattern of a URL: links that were followed
         self._pattern_dead = np.zeros(HASH_BUCKETS)  # by folder or pattern: those of them that were dead
         self._fetches, self._dead_fetches = 0, 0
-        # By word id: weight by the judge, nearness to the topic times length of its vector, and that length.
+        # By word id: weight by the judge, nearness to the topic times length of its vector, that length, and 1.
         self._lexicon = _empty_lexicon()
+        self._word_ratios = np.zeros(_word_id_count(), np.float32)
         self._host_ratios = np.zeros(HASH_BUCKETS, np.float32)
 
     def __len__(self) -> int:
@@ -411,6 +419,8 @@ class _LinkTable:
         sums, facts = np.add.reduceat(values, _WORD_GROUP_STARTS, axis=1), self._row_features[rows]
         values[:, :_MAX_ANCHOR_WORDS, 0].max(axis=1, initial=0.0, out=facts[:, _ANCHOR])
         np.divide(sums[:, :, 1], np.maximum(sums[:, :, 2], 1e-9), out=facts[:, _MEANING])
+        np.maximum(sums[:, :, 3], 1.0, out=facts[:, _LED_TO])
+        np.sqrt(facts[:, _LED_TO.start], out=facts[:, _LED_TO.start])
 
     # ------------------------------------------------------------ updates
 
@@ -525,11 +535,13 @@ class _LinkTable:
             self._add_slots(slice(first, len(self._links)), [link.target for link in new])
         self._slots[rows] = targets = np.array([slot_of[link.target] for link in links], np.int64)
         self._parents[rows], self._row_features[rows, _PAGE] = len(self._logits), logit
-        (unvisited,) = np.isnan(self._outcomes.take(targets)).nonzero()  # words of links to visited pages do not count
+        self._in_links[targets] += 1
+        has_few_links = self._in_links.take(targets) <= _MAX_COUNTED_LINKS
+        (counted,) = ((targets >= first) | np.isnan(self._outcomes.take(targets)) | has_few_links).nonzero()
         self._words[rows] = 0
-        if len(unvisited):
-            codes = _word_codes(page, links if len(unvisited) == len(links) else [links[i] for i in unvisited.tolist()])
-            self._words[rows.start + unvisited] = self._word_id_cache.word_ids(codes).reshape(len(unvisited), -1)
+        if len(counted):
+            codes = _word_codes(page, links if len(counted) == len(links) else [links[i] for i in counted.tolist()])
+            self._words[rows.start + counted] = self._word_id_cache.word_ids(codes).reshape(len(counted), -1)
         self._fill_word_columns(rows)
         self._logits.append(logit)
         self._parent_urls.append(url)
@@ -539,15 +551,16 @@ class _LinkTable:
     def _add_slots(self, slots: slice, urls: Sequence[Url]) -> None:
         """Adds URLs that are not in the table."""
         outcomes = np.array([self._visited.get(key_of(url), np.nan) for url in urls])
-        self._outcomes[slots], self._sites[slots] = outcomes, list(map(_url_hashes, urls))
+        self._outcomes[slots], self._in_links[slots], self._sites[slots] = outcomes, 0, list(map(_url_hashes, urls))
         self.is_waiting[slots], self.is_new[slots], self.scores[slots] = np.isnan(outcomes), True, 0.0
 
     def _drop_oldest(self, room: int) -> None:
         """Drops the oldest pages: those whose rows are all in the first quarter of the table, or among the first `room`
-        rows if that is more."""
+        rows if that is more. Their counts of words are kept."""
         wanted = max(room, MAX_ROWS // 4)
         first = int(self._parents[wanted]) if wanted < self._count else len(self._logits)
         dropped = int(np.searchsorted(self._parents[: self._count], first))
+        self._count_words(self._dropped_word_pages, self._dropped_word_relevance, slice(0, dropped))
         kept = slice(dropped, self._count)
         still_used = np.zeros(len(self._links), np.bool_)
         still_used[self._slots[kept]] = True
@@ -573,6 +586,7 @@ class _LinkTable:
             slots = getattr(self, name)
             slots[: len(self._links)] = slots[:before][still_used]
         self.is_waiting[len(self._links) :] = False
+        self._in_links[: len(self._links)] = np.bincount(self._slots[: self._count], minlength=len(self._links))
 
     # ------------------------------------------------------------ scores
 
@@ -583,7 +597,7 @@ class _LinkTable:
     def features(self, slots: Ints, *, is_latest: bool = True) -> Floats:
         """The features of some slots, computed from all rows.
 
-        is_latest: whether the ratios of hosts are computed again; otherwise those of the last time are used.
+        is_latest: whether the ratios of words and hosts are computed again; otherwise those of the last time are used.
         """
         base = self._base_rate()
         if is_latest:
@@ -620,6 +634,8 @@ class _LinkTable:
         rows: a range of whole pages, from which `chosen` selects.
         """
         features = self._row_features[rows].take(chosen, axis=0)
+        ratios = self._word_ratios.take(self._words[rows].take(chosen, axis=0))
+        features[:, _LED_TO] = np.add.reduceat(ratios, _WORD_GROUP_STARTS, axis=1) / features[:, _LED_TO]
         outcomes = self._outcomes.take(self._slots[rows])
         features[:, _NEIGHBOURS], features[:, _HOST] = _neighbour_sums(self._parents[rows], outcomes, chosen)
         return features
@@ -670,8 +686,11 @@ class _LinkTable:
         return min(max((self._relevant + 1.0) / (self._pages + 4.0), 0.02), 0.9)
 
     def update_ratios(self) -> None:
-        """Computes the log odds ratios of hosts."""
+        """Computes the log odds ratios of words and of hosts."""
         base = self._base_rate()
+        pages, relevant = self._dropped_word_pages.copy(), self._dropped_word_relevance.copy()
+        self._count_words(pages, relevant, slice(0, self._count))
+        self._word_ratios = _bucket_ratios(relevant, pages, base, _SMOOTHING["words"])
         (known,) = (~np.isnan(self._outcomes[: len(self._links)])).nonzero()
         hosts, outcomes = self._sites[known, 0], self._outcomes[known]
         host_pages, host_relevant = (
@@ -680,11 +699,23 @@ class _LinkTable:
         )
         self._host_ratios = _bucket_ratios(host_relevant, host_pages, base, _SMOOTHING["hosts"])
 
+    def _count_words(self, pages: Floats, relevant: Floats, rows: slice) -> None:
+        """Adds the visited pages that rows lead to, and their relevance, to the counts of their words; a page with n
+        links to it counts 1 / n for each."""
+        outcomes = self._outcomes[self._slots[rows]]
+        (known,) = (~np.isnan(outcomes) & self._words[rows].take(_WORD_GROUP_STARTS, axis=1).any(axis=1)).nonzero()
+        slots = self._slots[rows][known]
+        share = 1.0 / np.bincount(slots)[slots] if len(slots) else np.empty(0)
+        words = self._words[rows][known]
+        width = words.shape[1]
+        pages += np.bincount(words.ravel(), np.repeat(share, width), len(pages))
+        relevant += np.bincount(words.ravel(), np.repeat(share * outcomes[known], width), len(relevant))
+
     # ------------------------------------------------------------ state
 
     # The arrays with an entry for each row, and for each slot; their names are the keys of the saved state.
     _ROW_ARRAYS = ("_slots", "_parents", "_words", "_row_features")
-    _SLOT_ARRAYS = ("is_waiting", "is_new", "scores", "_outcomes", "_sites")
+    _SLOT_ARRAYS = ("is_waiting", "is_new", "scores", "_in_links", "_outcomes", "_sites")
     _NOT_SAVED = frozenset({"_words", "_row_features"})  # packed on their own, or computed from the rest
 
     def state(self) -> JsonValue:
@@ -696,7 +727,7 @@ class _LinkTable:
                 if name not in self._NOT_SAVED
             },
             "row_words": _packed_words(self._words[: self._count]),
-            "ratios": [_packed_sparse(self._host_ratios)],
+            "ratios": [_packed_sparse(each) for each in (self._word_ratios, self._host_ratios)],
             "links": self._links,
             "dropped": [slot for slot, (url, *_) in enumerate(self._links) if url == ""],
             "visited": [
@@ -705,6 +736,7 @@ class _LinkTable:
             ],
             "parents": self._parent_urls,
             "logits": self._logits,
+            "words": [_packed_sparse(each) for each in (self._dropped_word_pages, self._dropped_word_relevance)],
             "pages": [self._pages, self._relevant],
             "fetches": [self._fetches, self._dead_fetches],
             "patterns": [_packed_sparse(each) for each in (self._pattern_fetches, self._pattern_dead)],
@@ -726,7 +758,12 @@ class _LinkTable:
         self._fill_page_column()
         keys, relevances = map(unpacked, state["visited"])
         self._visited = dict(zip(keys.tolist(), relevances.tolist(), strict=True))
-        self._host_ratios = _unpacked_sparse(state["ratios"][-1])  # earlier versions had those of words before it
+        ratios_of_words, ratios_of_hosts = state["ratios"]
+        self._word_ratios = _unpacked_sparse(ratios_of_words, _word_id_count())
+        self._host_ratios = _unpacked_sparse(ratios_of_hosts)
+        self._dropped_word_pages, self._dropped_word_relevance = (
+            _unpacked_sparse(each, _word_id_count()) for each in state["words"]
+        )
         self._pages, self._relevant = state["pages"]
         self._fetches, self._dead_fetches = state["fetches"]
         self._pattern_fetches, self._pattern_dead = (_unpacked_sparse(each) for each in state["patterns"])
@@ -822,7 +859,9 @@ def _word_id_count() -> int:
 
 def _empty_lexicon() -> Floats:
     """See `_LinkTable._lexicon`; id 0 is no word."""
-    return np.zeros((_word_id_count(), 3))
+    lexicon = np.zeros((_word_id_count(), 4))
+    lexicon[1:, 3] = 1.0
+    return lexicon
 
 
 def _neighbour_sums(parents: Ints, outcomes: Floats, chosen: Ints) -> tuple[Floats, Floats]:

@@ -128,7 +128,7 @@ PARTS: Mapping[str, Callable[[], AbstractContextManager[None]]] = {
     **{name: lambda name=name: without_features([name]) for name in FEATURES},
     "words that led": lambda: without_features(["anchor led", "around led"]),
     "scoring again": lambda: by_strategy(ScoresOnce),
-    "links of examples first": lambda: with_constant(hunter, "_EXAMPLE_LOGIT", -hunter._LOGIT_LIMIT),
+    "links of examples first": lambda: with_constant(hunter, "_MIN_EXAMPLE_LOGIT", -hunter._LOGIT_LIMIT),
     "beginning with the best links": lambda: by_strategy(SampledFirst),
     "meaning": lambda: with_constant(judge, "_MEANING_WEIGHT", 0.0),
     "training again": lambda: with_constant(training, "RETRAIN_AT", ()),

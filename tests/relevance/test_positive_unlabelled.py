@@ -110,7 +110,7 @@ def share_of(relevances: np.ndarray) -> float:
     return float((relevances >= RELEVANT).mean())
 
 
-@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=300, unique=True))
+@given(st.lists(st.floats(0.0, 1.0) | st.sampled_from([0.2, 0.5, 0.7]), min_size=1, max_size=300))
 def test_shrinking_keeps_the_order_of_pages_and_moves_the_share_towards_the_usual_one(relevances: list[float]) -> None:
     before = np.array(relevances)
     after = shrink_to_usual_share(before)
@@ -126,6 +126,12 @@ def test_a_share_moves_by_three_tenths_in_log_odds(share: float, shrunk: float) 
     relevances = 1.0 / (1.0 + np.exp(np.quantile(scores, 1.0 - share) - scores))
     assert share_of(relevances) == pytest.approx(share, abs=0.001)
     assert share_of(shrink_to_usual_share(relevances)) == pytest.approx(shrunk, abs=0.002)
+
+
+@pytest.mark.parametrize("others", [[], [0.1 + number / 1_000 for number in range(70)]])
+def test_pages_of_equal_scores_stay_on_one_side(others: list[float]) -> None:
+    relevances = np.array([0.3] * 50 + others)
+    assert share_of(shrink_to_usual_share(relevances)) == 0.0
 
 
 def test_two_groups_of_pages_stay_as_they_are() -> None:

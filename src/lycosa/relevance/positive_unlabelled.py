@@ -100,7 +100,7 @@ def shrink_to_usual_share(relevances: Floats) -> Floats:
 
         logit(h') = 0.7 logit(h) + 0.3 logit(0.35),
 
-    unless the pages clearly form two groups. The order of the pages stays.
+    unless the pages clearly form two groups, or pages of equal scores would be divided. The order of the pages stays.
     """
     if not len(relevances):
         return relevances
@@ -112,8 +112,10 @@ def shrink_to_usual_share(relevances: Floats) -> Floats:
     wanted = round(len(relevances) / (1.0 + exp(-logit)))
     if wanted in (0, relevant, len(relevances)) or _gap(logits) is not None:
         return relevances
-    ordered = np.sort(logits)[::-1]
-    return np.asarray(1.0 / (1.0 + np.exp(ordered[wanted - 1 : wanted + 1].mean() - logits)))
+    above, below = np.sort(logits)[::-1][wanted - 1 : wanted + 1]
+    if above - below < 1e-9:  # pages of equal scores, such as those without words, stay on one side
+        return relevances
+    return np.asarray(1.0 / (1.0 + np.exp((above + below) / 2 - logits)))
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ def summary_lines(
     if facts["held_back"]:
         lines.append(f"{counted(facts['held_back'], 'query', 'queries')} not sent because of rate limits; try again")
     if facts["dropped_hits"]:
-        lines.append(f"{counted(facts['dropped_hits'], 'hit')} left out: they do not contain the search words")
+        lines.append(f"{counted(facts['dropped_hits'], 'hit')} left out: without the search words")
     if ranking.refused:
         lines.append(f"{counted(ranking.refused, 'hit')} left out: private address or invalid URL")
     return lines

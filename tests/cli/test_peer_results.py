@@ -65,7 +65,7 @@ def test_who_was_not_reached_is_told():
         "declined: carl",
         "2 walkers had not returned when the time was up",
         "5 queries not sent because of rate limits; try again",
-        "3 hits left out: they do not contain the search words",
+        "3 hits left out: without the search words",
         "2 hits left out: private address or invalid URL",
     ]
 

@@ -1,3 +1,5 @@
+import tempfile
+
 import pytest
 
 from screens.serving import Browser, folder_of_collections
@@ -11,3 +13,12 @@ def root(tmp_path_factory):
 @pytest.fixture(scope="package")
 def browser(root):
     return Browser(root)
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """An empty folder for temporary files."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder

@@ -1,7 +1,6 @@
 """Processes that the screens start: what is shown of them, and what they leave behind."""
 
 import sys
-import tempfile
 from pathlib import Path
 from subprocess import PIPE, Popen
 
@@ -12,15 +11,6 @@ from lycosa.screens import crawls as crawls_module
 from lycosa.screens.crawls import Crawls
 from lycosa.screens.overviews import CrawlFigures
 from screens.serving import Browser
-
-
-@pytest.fixture
-def temporary(tmp_path, monkeypatch):
-    """An empty folder for temporary files."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    return folder
 
 
 def crawls_that_run(code: str, processes: list) -> Crawls:

@@ -16,6 +16,7 @@ import uvicorn
 
 from crawling import PATIENCE, begin, end
 from lycosa.screens.server import checked_public_url, serve
+from lycosa.vocabulary.errors import UsageError
 
 PASSWORD = "correct horse battery"
 
@@ -26,15 +27,6 @@ def listeners(monkeypatch):
     seen: list[socket.socket] = []
     monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: seen.extend(sockets))
     return seen
-
-
-@pytest.fixture
-def temporary(tmp_path, monkeypatch):
-    """An empty folder for temporary files."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    return folder
 
 
 def printed(root, *, open_browser=False, **options):
@@ -57,10 +49,10 @@ def test_it_says_how_it_ends(tmp_path, listeners, options):
 def test_an_address_that_stands_for_all_is_printed_as_one_that_can_be_used(tmp_path, listeners, listen):
     try:
         lines = printed(tmp_path, listen=listen, password=PASSWORD)
-    except Exception as error:  # a machine without IPv6
+    except UsageError as error:
         if listen == "0.0.0.0":
             raise
-        pytest.skip(str(error))
+        pytest.skip(f"a machine without IPv6: {error}")
     host = urlsplit(re.search(r"http://\S+", lines[0])[0]).hostname
     assert not ipaddress.ip_address(host).is_unspecified
     assert "all addresses of this machine" in lines[1]
@@ -142,3 +134,12 @@ def test_it_serves_without_a_browser_if_no_file_can_be_written(tmp_path, listene
 )
 def test_a_public_url_becomes_what_browsers_send(text, origin):
     assert checked_public_url(text) == origin
+
+
+def test_a_machine_without_ipv6_is_told_in_a_line(tmp_path, monkeypatch):
+    def no_sockets(*_):
+        raise OSError(97, "Address family not supported by protocol")
+
+    monkeypatch.setattr(socket, "socket", no_sockets)
+    with pytest.raises(UsageError, match="cannot listen on ::1, port 0: Address family not supported by protocol"):
+        printed(tmp_path, listen="::1")

@@ -137,14 +137,16 @@ def _ascii_hint(host: str) -> str:
 
 
 def _listen(address: str, port: int) -> socket.socket:
-    listener = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
-    if os.name != "nt":
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener: socket.socket | None = None
     try:
+        listener = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
+        if os.name != "nt":
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((address, port))
         listener.listen(64)
-    except OSError as error:
-        listener.close()
+    except OSError as error:  # also of a machine without IPv6
+        if listener is not None:
+            listener.close()
         raise UsageError(
             f"cannot listen on {address}, port {port}: {error.strerror}; give another with --port, or any with --port 0"
         ) from None

@@ -51,9 +51,8 @@ _PAGE, _ANCHOR, _NEIGHBOURS, _LED_TO, _HOST, _MEANING = 0, 1, 2, slice(3, 5), 5,
 MAX_ROWS = 12_000  # latest links that are scored again as pages arrive; others keep their priority
 MAX_VISITED = 50_000  # latest pages whose relevance is remembered, for further links to them
 MAX_LINKS_PER_PAGE = 1_000  # of a page, that are scored one by one
-HASH_BUCKETS = (
-    1 << 16
-)  # for hosts, for folders and patterns of URLs, and for words without a vector; bucket 0 is for none
+# For hosts, for folders and patterns of URLs, and for words without a vector; bucket 0 is for none.
+HASH_BUCKETS = 1 << 16
 _MAX_ANCHOR_WORDS, _MAX_CONTEXT_WORDS = 6, 16  # of a link, that count
 _WORD_GROUP_STARTS = (0, _MAX_ANCHOR_WORDS)  # first columns of the anchor and of the context in a row of words
 _ANCHOR_POSITIONS, _CONTEXT_POSITIONS = np.arange(_MAX_ANCHOR_WORDS), np.arange(_MAX_CONTEXT_WORDS)
@@ -416,11 +415,11 @@ class _LinkTable:
 
     def _fill_word_columns(self, rows: slice) -> None:
         values = self._lexicon.take(self._words[rows], axis=0)
-        sums, facts = np.add.reduceat(values, _WORD_GROUP_STARTS, axis=1), self._row_features[rows]
-        values[:, :_MAX_ANCHOR_WORDS, 0].max(axis=1, initial=0.0, out=facts[:, _ANCHOR])
-        np.divide(sums[:, :, 1], np.maximum(sums[:, :, 2], 1e-9), out=facts[:, _MEANING])
-        np.maximum(sums[:, :, 3], 1.0, out=facts[:, _LED_TO])
-        np.sqrt(facts[:, _LED_TO.start], out=facts[:, _LED_TO.start])
+        sums, features = np.add.reduceat(values, _WORD_GROUP_STARTS, axis=1), self._row_features[rows]
+        values[:, :_MAX_ANCHOR_WORDS, 0].max(axis=1, initial=0.0, out=features[:, _ANCHOR])
+        np.divide(sums[:, :, 1], np.maximum(sums[:, :, 2], 1e-9), out=features[:, _MEANING])
+        np.maximum(sums[:, :, 3], 1.0, out=features[:, _LED_TO])
+        np.sqrt(features[:, _LED_TO.start], out=features[:, _LED_TO.start])
 
     # ------------------------------------------------------------ updates
 
@@ -693,10 +692,8 @@ class _LinkTable:
         self._word_ratios = _bucket_ratios(relevant, pages, base, _SMOOTHING["words"])
         (known,) = (~np.isnan(self._outcomes[: len(self._links)])).nonzero()
         hosts, outcomes = self._sites[known, 0], self._outcomes[known]
-        host_pages, host_relevant = (
-            np.bincount(hosts, minlength=HASH_BUCKETS),
-            np.bincount(hosts, outcomes, HASH_BUCKETS),
-        )
+        host_pages = np.bincount(hosts, minlength=HASH_BUCKETS)
+        host_relevant = np.bincount(hosts, outcomes, HASH_BUCKETS)
         self._host_ratios = _bucket_ratios(host_relevant, host_pages, base, _SMOOTHING["hosts"])
 
     def _count_words(self, pages: Floats, relevant: Floats, rows: slice) -> None:

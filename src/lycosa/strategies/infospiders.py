@@ -463,9 +463,8 @@ class InfoSpiders(BaseStrategy):
             if not options.links:
                 break
             if not at_once:
-                agent.next_move_at -= log(
-                    1.0 - random()
-                )  # as `expovariate` draws it, without a call for each of many moves
+                # As `expovariate` draws it, without a call for each of many moves.
+                agent.next_move_at -= log(1.0 - random())
             at_once = False
             drawn = bisect_right(options.cumulative, random(), hi=len(options.cumulative) - 1)
             agent.link = options.links[drawn]

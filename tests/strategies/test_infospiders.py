@@ -395,3 +395,13 @@ def test_what_is_remembered_of_a_page_survives_as_plain_data() -> None:
     again = RememberedPage.from_state(page.state())
     assert (again.targets, again.depth, again.keywords) == ([B, C], 3, ["bee", "wax"])
     assert again.inputs.tolist() == page.inputs.tolist()
+
+
+def test_a_page_with_new_links_at_every_refresh_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lycosa.strategies.infospiders.MAX_REMEMBERED_LINKS", 3)
+    strategy = InfoSpiders(topic_words={"bee": 1}, pages=100, seed=1)
+    strategy.start([A])
+    tell(strategy, visit_of(A, [B, C], relevance=0.1))
+    for number in range(5):
+        tell(strategy, refreshed(A, [Url(f"{D}{number}"), Url(f"{D}x{number}")]))
+    assert [page[0] for url, page in strategy.state()["memory"] if url == A] == [[B, C, Url(f"{D}0")]]

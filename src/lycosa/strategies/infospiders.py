@@ -20,6 +20,7 @@ from .url_sets import SettledUrls
 
 Vector = NDArray[np.float64]
 _REVISITS_BEFORE_CHECK = 100  # in a row, after which it is checked whether the agent can reach any new page
+MAX_REMEMBERED_LINKS = 10_000  # of a page; one that has new links at every refresh would take ever more memory
 _MAX_OWN_KEYWORDS = 20  # taken from an agent's first page if the topic is not given in words
 
 
@@ -425,6 +426,7 @@ class InfoSpiders(BaseStrategy):
         # Of a page fetched again, the visit has only the new links. Agents on it wait for one of the earlier links.
         known = frozenset(earlier.targets)
         links = [link for link in visit.open_links() if link.target not in known]
+        del links[max(0, MAX_REMEMBERED_LINKS - len(earlier.targets)) :]
         keywords = frozenset().union(*(agent.weights for agent in self._agents.values()))
         inputs_by_keyword = keywords_near(page, links, keywords, window=self._window) if links else {}
         remembered = earlier.with_links([link.target for link in links], inputs_by_keyword)

@@ -70,7 +70,8 @@ everything: setup
 check: style  # types and tests at a time: mypy keeps one core busy, and no more
 	@$(MAKE) --no-print-directory --jobs 2 types core
 
-test: style tools browser
+test:  # what is to be installed at a time, for half of that is waiting
+	@$(MAKE) --no-print-directory --jobs 3 style tools browser
 	@$(MAKE) --no-print-directory --jobs 2 types everything
 
 fortress: setup

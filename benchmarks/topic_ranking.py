@@ -80,7 +80,7 @@ class Corpus:
 @contextmanager
 def without_vectors() -> Iterator[None]:
     """For as long, the judge knows no vector of any word."""
-    with patch.object(judge, "_MIN_COVERAGE", 2.0):
+    with patch.object(judge, "_score_meaning", lambda pages, kinds: None):
         yield
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy, as the command line does: they wait for each other
 
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 
 TESTS = Path(__file__).parent
@@ -49,6 +50,16 @@ def nothing_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         yield
+
+
+@pytest.fixture(scope="session")
+def compiled_kernel(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The kernel of simulated peers: in a new checkout one process compiles it, for a quarter of a minute, while the
+    others wait; then these load what was compiled."""
+    from lycosa_lab.peers.runs import warm_up
+
+    with FileLock(tmp_path_factory.getbasetemp().parent / "kernel.lock"):
+        warm_up()
 
 
 @pytest.hookimpl(trylast=True)

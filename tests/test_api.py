@@ -3,16 +3,20 @@
 import asyncio
 import gc
 import signal
+import sqlite3
 import subprocess
 import sys
-from contextlib import aclosing
+from contextlib import aclosing, closing
 
 import pytest
 
 import lycosa
 import lycosa.api
+import lycosa.collection.collection
 from crawling import PATIENCE
 from lycosa.recipe import load_recipe
+from lycosa.screens.frontier import frontier_view
+from lycosa.screens.page import page_view
 from lycosa.vocabulary.errors import CollectionError, RecipeError, UsageError
 from lycosa_lab.worlds.made_up_web import MadeUpWeb
 from lycosa_lab.worlds.server import WorldServer
@@ -283,6 +287,8 @@ def test_a_url_is_known_however_it_is_spelt(crawled):
         assert collection.page("no URL at all") is None
         with pytest.raises(UsageError, match="has no page"):
             collection.text("http://nowhere.example/")
+        with pytest.raises(UsageError, match="no order 'size'; there are number, relevance"):
+            collection.pages("size")
 
 
 def test_mistakes_are_named_before_anything_is_asked(tmp_path, bees):
@@ -359,3 +365,45 @@ def test_an_iterator_that_is_still_held_when_the_event_loop_ends_is_closed_in_or
     asyncio.run(leave_early(run))
     assert "error occurred during closing" not in caplog.text
     assert run.stopped == "interrupted"
+
+
+def test_a_crawl_that_has_ended_finds_the_pages_it_left_out_of_the_index(bees, served, monkeypatch):
+    monkeypatch.setattr(lycosa.collection.collection, "_MAX_INDEXED_ON_CLOSE", 5)
+    run = crawl(bees, served, pages=12)
+    list(run)
+    url = next(iter(run.pages())).url
+    assert run.search("")
+    assert len(run.similar(url, limit=20)) > 5
+    run.close()
+
+
+def test_labels_that_cannot_be_meant_are_told(bees):
+    with pytest.raises(UsageError, match="is given as good and as bad"):
+        lycosa.label(bees, good=[ON_TOPIC[0]], bad=[ON_TOPIC[0]])
+    with pytest.raises(UsageError, match="give a list of URLs"):
+        lycosa.label(bees, good=ON_TOPIC[0])
+    with pytest.raises(UsageError, match="give a list of URLs"):
+        lycosa.label(bees, bad=ON_TOPIC[0])
+
+
+def test_damage_to_the_waiting_urls_names_the_way_out(bees, served):
+    list(crawl(bees, served, pages=6))
+    path = bees / "catalog.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'frontier'").fetchone()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+    data = bytearray(path.read_bytes())
+    data[(root - 1) * size : root * size] = b"\xee" * size
+    path.write_bytes(data)
+    with lycosa.open(bees) as collection:
+        for read in (
+            collection.waiting,
+            collection.overview,
+            collection.report,
+            lambda: collection.explain("http://nowhere.example/"),
+            lambda: frontier_view(bees),
+            lambda: page_view(bees, "http://nowhere.example/"),
+        ):
+            with pytest.raises(CollectionError, match=f"lycosa rebuild {bees}"):
+                read()

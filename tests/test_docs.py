@@ -157,7 +157,9 @@ def typed(path: Path) -> list[Typed]:
 
 
 VARIES = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?|[\d.]+ pages/s|in [\d.]+ s|\d:\d\d left")
-PROGRESS = re.compile(r"\d+ of \d+ pages, |[a-z ]+: [\d,]+ of [\d,]+$|[a-z ]+ …$")  # more where a machine is busy
+PROGRESS = re.compile(
+    r"[\d,]+ visits? of the archive read again|\d+ of \d+ pages, |[a-z ]+: [\d,]+ of [\d,]+$|[a-z ]+ …$"
+)  # more where a machine is busy
 NUMBER = re.compile(r"\d[\d.,]*")
 ROUNDED = 0.1  # share by which a figure may differ, where a processor rounds otherwise
 

@@ -156,9 +156,16 @@ class Greedy:
         return np.arange(len(pages), dtype=np.int64)
 
 
-def test_a_broken_refresh_policy_is_found_out() -> None:
-    with pytest.raises(AssertionError, match="keeps within the budget"):
-        check_refresh_policy(Greedy)
+class Counting(Greedy):
+    def choose(self, pages: HistoryTable, now: float, budget: int) -> Ints:
+        pages.fetches[:] += 1
+        return np.arange(min(budget, len(pages)), dtype=np.int64)
+
+
+@pytest.mark.parametrize(("policy", "law"), [(Greedy, "keeps within the budget"), (Counting, "leaves the table")])
+def test_a_broken_refresh_policy_is_found_out(policy: type[Greedy], law: str) -> None:
+    with pytest.raises(AssertionError, match=law):
+        check_refresh_policy(policy)
 
 
 def half(rows: Iterator[dict[str, Any]], out: BinaryIO) -> None:

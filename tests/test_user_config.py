@@ -48,7 +48,7 @@ def test_a_mistake_in_it_is_one_line_that_names_it(config, content):
     assert str(told.value).startswith(f"{config}: ") and "\n" not in str(told.value)
 
 
-@pytest.mark.parametrize("contact", ["me@example.org\r\nX: y", "x" * 201])
+@pytest.mark.parametrize("contact", ["me@example.org\r\nX: y", "x" * 201, "Łukasz <me@example.org>"])
 def test_a_contact_that_would_break_a_header_is_refused(contact, monkeypatch):
     with pytest.raises((RecipeError, UsageError), match="--contact"):
         changed_recipe(Recipe(), {"contact": contact})

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from lycosa.collection import Collection
-from lycosa.collection.queries import Order
+from lycosa.collection.queries import ORDERS, Order
 from lycosa.collection.rows import ObservationRow, PageRow, Summary
 from lycosa.collection.search_index import Hit
 from lycosa.frontier.admission import Scope
@@ -41,13 +41,14 @@ from lycosa.run.options import (
     Settings,
     changed_recipe,
     check_keywords,
-    narrowed,
+    scope_with_options,
     settings_of,
 )
 from lycosa.run.trust import polite_recipe
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.records import Fetch, JsonValue, Visit
+from lycosa.vocabulary.text import counted
 from lycosa.vocabulary.urls import checked_url, normalise
 
 # Imported in the functions that need them, so that a search starts without the modules that fetch, train and draw.
@@ -86,6 +87,7 @@ class _Readable:
     """The read methods of a collection, open for reading or being crawled."""
 
     folder: Path
+    _notify: Notify
 
     def _collection(self) -> Collection:
         raise NotImplementedError
@@ -99,6 +101,8 @@ class _Readable:
         limit: int | None = None,
     ) -> Iterator[PageRow]:
         """The pages in order of arrival, most relevant or most important first, or by URL."""
+        if order not in ORDERS:
+            raise UsageError(f"no order {order!r}; there are {', '.join(ORDERS)}")
         return self._collection().catalog.pages(order, host=host, min_relevance=min_relevance, limit=limit)
 
     def page(self, url: str) -> PageRow | None:
@@ -150,6 +154,10 @@ class _Readable:
         selection, _ = table_request(self.folder, options, now=WallClock().now())
         return self._collection().catalog.count_selected(selection)
 
+    def has_importance(self) -> bool:
+        """Whether the importance of any page is known, by which pages can be ordered."""
+        return self._collection().catalog.has_standings()
+
     def to_arrow(self, **options: "Unpack[TableOptions]") -> Any:
         """The pages as a `pyarrow.Table`, in memory; the keywords are those of `rows`."""
         from lycosa.collection.arrow_tables import table_of
@@ -186,7 +194,7 @@ class _Readable:
         """The response with a page: headers, body, time and address."""
         page = self.page(url)
         if page is None or page.place is None:
-            raise UsageError(f"{self.folder} has no page {url}; lycosa explain {self.folder} URL says why")
+            raise UsageError(f"{self.folder} has no page {url}; this says why: lycosa explain {self.folder} {url}")
         return self._collection().archive.fetch_at(page.place)
 
     def search(
@@ -196,13 +204,21 @@ class _Readable:
 
         Words are compared by their stems, by the language of each page, and without accents.
         """
+        self.bring_index_up_to_date()
         host = host and host.lower()
         return self._collection().search.search(query, limit=limit, host=host, min_relevance=min_relevance)
 
     def similar(self, url: str, *, limit: int = 10) -> list[Hit]:
         """The pages most similar to a page of the collection, by their words."""
+        self.bring_index_up_to_date()
         page = self.page(url)
         return [] if page is None else self._collection().search.similar(page.url, limit=limit)
+
+    def bring_index_up_to_date(self) -> None:
+        """Adds to the search index the pages that a crawl left out of it; `search` and `similar` do it themselves."""
+        opened = self._collection()
+        if opened.pages_not_indexed() or opened.search.is_outdated():
+            bring_index_up_to_date(self.folder, notify=self._notify)
 
     def explain(self, url: str) -> JsonValue:
         """What is known of a URL: its state (stored, waiting, skipped, …), why, and the links that led to it."""
@@ -234,7 +250,9 @@ class _Readable:
 
     def waiting(self) -> int:
         """The number of waiting URLs."""
-        return count_waiting(self._collection().catalog.connection)
+        catalog = self._collection().catalog
+        with catalog.guarded():
+            return count_waiting(catalog.connection)
 
 
 class OpenCollection(_Readable):
@@ -245,6 +263,10 @@ class OpenCollection(_Readable):
         self._notify = notify
         self._opened = open_for_reading(folder)
         self._closed = False
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else counted(self._opened.catalog.count(), "page")
+        return f"<collection {self.folder}: {state}>"
 
     def _collection(self) -> Collection:
         if self._closed:
@@ -262,22 +284,6 @@ class OpenCollection(_Readable):
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()
-
-    def search(
-        self, query: str, *, limit: int = 10, host: str | None = None, min_relevance: float | None = None
-    ) -> list[Hit]:
-        self.bring_index_up_to_date()
-        return super().search(query, limit=limit, host=host, min_relevance=min_relevance)
-
-    def similar(self, url: str, *, limit: int = 10) -> list[Hit]:
-        self.bring_index_up_to_date()
-        return super().similar(url, limit=limit)
-
-    def bring_index_up_to_date(self) -> None:
-        """Adds to the search index the pages that a crawl left out of it; `search` and `similar` do it themselves."""
-        opened = self._collection()
-        if opened.pages_not_indexed() or opened.search.is_outdated():
-            bring_index_up_to_date(self.folder, notify=self._notify)
 
     def refresh(
         self,
@@ -318,6 +324,11 @@ class Run(_Readable):
         if self._opened is None:
             self._opened = open_for_reading(self.folder)
         return self._opened
+
+    def bring_index_up_to_date(self) -> None:
+        """Adds to the search index the pages that are missing there; does nothing while the crawl is under way."""
+        if self._session is None:
+            super().bring_index_up_to_date()
 
     def __iter__(self) -> Iterator[Visit]:
         import asyncio
@@ -465,7 +476,7 @@ def new(
         contact=contact,
         in_links=Path(in_links) if in_links is not None else None,
         traffic=Path(traffic) if traffic is not None else None,
-        scope=narrowed(Scope(), scope),
+        scope=scope_with_options(Scope(), scope),
         notify=notify,
     )
     return folder
@@ -528,7 +539,12 @@ def label(
     """
     from lycosa.run.control import label_pages
 
-    labels = {checked_url(url): True for url in good} | {checked_url(url): False for url in bad}
+    if isinstance(good, str) or isinstance(bad, str):
+        raise UsageError(f"give a list of URLs, such as good=[{(good if isinstance(good, str) else bad)!r}]")
+    labels = {checked_url(url): True for url in good}
+    for url in map(checked_url, bad):
+        if labels.setdefault(url, False):
+            raise UsageError(f"{url} is given as good and as bad; give it once")
     if not labels:
         raise UsageError("no URL to label; give some as good or bad")
     return label_pages(Path(folder), labels, notify=notify)

@@ -192,11 +192,13 @@ class Loop:
             return [Skip(redirected, SkipReason.REDIRECT, f"more than {MAX_REDIRECTS} in a row")]
         return self.frontier.put([redirected])
 
-    def rerank_from_history(self, strategy: Strategy, seeds: Iterable[Url], visits: Iterable[Visit]) -> None:
+    def rerank_from_history(
+        self, strategy: Strategy, seeds: Iterable[Url], visits: Iterable[Visit], *, from_sitemaps: Container[Url] = ()
+    ) -> None:
         """Continues with a strategy and rebuilds the queue as if the strategy had made these visits."""
         self.use_strategy(strategy)
-        self.frontier.forget_waiting()
-        self.start(seeds)
+        self.frontier.clear_waiting()
+        self.start(seeds, from_sitemaps=from_sitemaps)
         for visit in visits:
             skips = self.follow_links(visit)
             if self._journal is not None:
@@ -236,6 +238,6 @@ def _unfollowed(visit: Visit) -> list[Skip]:
 
 
 def _as_found_in_sitemap(candidate: Candidate) -> Candidate:
-    """A seed, explained as found in a sitemap."""
+    """A seed, explained as found in a sitemap, and subject to the limits of links: nobody but its site named it."""
     reasons = {("sitemap" if reason == "seed" else reason): value for reason, value in candidate.because.items()}
-    return replace(candidate, because=reasons)
+    return replace(candidate, because=reasons, depth=1)

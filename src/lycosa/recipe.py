@@ -5,7 +5,8 @@ Names of strategies and models are checked here; `make_strategy` creates a strat
 
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -29,9 +30,9 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import RecipeError, UsageError, explain_validation_error
 from lycosa.vocabulary.files import read_regular_file
 from lycosa.vocabulary.records import JsonValue, Url
-from lycosa.vocabulary.text import tokens_of
-from lycosa.vocabulary.url_files import NumberedLine, bare_host, content_lines, read_url_file
-from lycosa.vocabulary.urls import normalise
+from lycosa.vocabulary.text import tokens_of, visible
+from lycosa.vocabulary.url_files import NumberedLine, content_lines, read_url_file, url_of_bare_host
+from lycosa.vocabulary.urls import normalise, without_final_dot
 
 FILE_NAME = "lycosa.toml"
 _MAX_BYTES = 1_000_000
@@ -43,7 +44,7 @@ NotNegative = Annotated[float, Meta(ge=0)]
 Positive = Annotated[float, Meta(gt=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 AtLeastOne = Annotated[int, Meta(ge=1)]
-Percent = Annotated[str, Meta(pattern=r"^\d{1,3}(\.\d+)?%$", examples=["20%"])]
+Percent = Annotated[str, Meta(pattern=r"^[0-9]{1,3}(\.[0-9]{1,9})?%\Z", examples=["20%"])]
 
 
 class Topic(Struct, frozen=True, forbid_unknown_fields=True):
@@ -98,9 +99,8 @@ class Requests(Struct, frozen=True, forbid_unknown_fields=True):
     """How requests are made."""
 
     delay: NotNegative = 1.0  # seconds between two requests to one host
-    per_address: Annotated[int, Meta(ge=0)] | None = (
-        None  # concurrent requests to one address or registered domain, including the delay after each; 0 for no limit
-    )
+    # concurrent requests to one address or registered domain, including the delay after each; 0 for no limit
+    per_address: Annotated[int, Meta(ge=0)] | None = None
     concurrency: Annotated[int, Meta(ge=1, le=1_000)] = 16  # fetches in flight
     timeout: Annotated[float, Meta(gt=0, le=3_600)] = 10.0  # seconds for a whole request
     max_body: Annotated[int, Meta(ge=1, le=100_000_000)] = 1_000_000  # bytes of a body; longer ones are truncated
@@ -205,7 +205,7 @@ def load_recipe(folder: Path, *, for_reading: bool = False, notify: Callable[[st
             raise RecursionError  # parsing takes time quadratic in the depth
         table = tomllib.loads(text)
     except RecursionError:
-        raise RecipeError(f"{path}: tables within tables too deep to read; write it with fewer") from None
+        raise _too_deep(str(path)) from None
     except tomllib.TOMLDecodeError as error:
         raise RecipeError(f'{path}: not TOML: {error}; fix that line: key = "value"') from None
     except (OSError, ValueError) as error:  # not UTF-8, or a number with thousands of digits
@@ -221,7 +221,7 @@ def _with_known_strategy(table: dict[str, Any], source: str, notify: Callable[[s
     if not isinstance(name, str) or is_strategy(name):
         return table
     notify(
-        f"{source}: no strategy {name[:100]!r}, perhaps of a plug-in that is not installed: "
+        f"{source}: no strategy {name[:100]!r}{_similar_strategy(name)}, perhaps of a plug-in that is not installed: "
         f"the default, {DEFAULT_STRATEGY}, takes its place where no other is named; there are {strategy_names()}"
     )
     return {**table, "strategy": DEFAULT_STRATEGY, "options": {}}
@@ -233,6 +233,8 @@ def recipe_of(table: Mapping[str, object], source: str, *, for_reading: bool = F
         recipe = msgspec.convert(table, Recipe)
     except msgspec.ValidationError as error:
         raise RecipeError(f"{source}: {explain_validation_error(error, Recipe)}") from None
+    except RecursionError:
+        raise _too_deep(source) from None
     if not for_reading:
         _check_names(recipe, source)
     if recipe.requests.proxy and not _PROXY.fullmatch(recipe.requests.proxy):
@@ -251,6 +253,10 @@ def recipe_of(table: Mapping[str, object], source: str, *, for_reading: bool = F
     return replace(recipe, scope=scope)
 
 
+def _too_deep(source: str) -> RecipeError:
+    return RecipeError(f"{source}: tables within tables too deep to read; write it with fewer")
+
+
 def _check_names(recipe: Recipe, source: str) -> None:
     """Raises RecipeError for an unknown strategy or model; does not load plug-ins."""
     check_strategy(recipe.strategy, f"{source}: ")
@@ -262,7 +268,7 @@ def _check_names(recipe: Recipe, source: str) -> None:
 
 def hosts_in(names: Iterable[str], source: str) -> tuple[str, ...]:
     """Host names in the form of normalised URLs."""
-    hosts = tuple(host.strip().lower() for host in names)
+    hosts = tuple(without_final_dot(host.strip().lower()) for host in names)
     for host in hosts:
         if not is_host(host):
             raise RecipeError(f"{source}: not a host: {host[:100]!r}; write example.org, which includes its subdomains")
@@ -288,7 +294,12 @@ def languages_in(names: Iterable[str], source: str) -> tuple[str, ...]:
 def check_strategy(name: str, source: str = "") -> None:
     """Raises RecipeError for an unknown strategy."""
     if not is_strategy(name):
-        raise RecipeError(f"{source}no strategy {name!r}; there are {strategy_names()}")
+        raise RecipeError(f"{source}no strategy {name!r}{_similar_strategy(name)}; there are {strategy_names()}")
+
+
+def _similar_strategy(name: str) -> str:
+    nearest = get_close_matches(name, strategy_names().split(", "), n=1)
+    return f" (did you mean {nearest[0]}?)" if nearest else ""
 
 
 def check_takes_map(name: str) -> None:
@@ -390,7 +401,7 @@ def _seeds_of(lines: Iterable[NumberedLine], source: str, notify: Callable[[str]
     seeds: dict[Url, None] = {}
     for number, text in lines:
         url = normalise(text)
-        if url is None and (url := bare_host(text)) is not None:
+        if url is None and (url := url_of_bare_host(text)) is not None:
             notify(f"{source}:{number}: {text[:100]!r} is taken for {url}")
         if url is None:
             raise RecipeError(
@@ -400,19 +411,25 @@ def _seeds_of(lines: Iterable[NumberedLine], source: str, notify: Callable[[str]
     return list(seeds)
 
 
+def toml_value(value: str | bool | Sequence[str]) -> str:
+    """The value as TOML."""
+    # For these types, JSON is valid TOML, except that TOML forbids this control character.
+    return msgspec.json.encode(value).decode().replace("\x7f", "\\u007f")
+
+
 def recipe_text(*, name: str, topic_text: str, examples: str, negatives: str, seeds: str, contact: str = "") -> str:
     """The text of a new recipe: the given values, and all other keys as comments."""
-    quoted = msgspec.json.encode  # JSON strings are valid TOML
+    name = visible(name)
     return f"""# The recipe of the collection {name}. Everything has a default; what is said here, or by a flag, counts.
 
-contact = {quoted(contact).decode()}  # your e-mail address or web page; else ~/.config/lycosa/config.toml has it
+contact = {toml_value(contact)}  # your e-mail address or web page; else ~/.config/lycosa/config.toml has it
 strategy = "{DEFAULT_STRATEGY}"  # {", ".join(STRATEGIES)}
-seeds = {quoted(seeds).decode()}  # file of URLs to start from; empty: the examples
+seeds = {toml_value(seeds)}  # file of URLs to start from; empty: the examples
 
 [topic]
-examples = {quoted(examples).decode()}  # file of pages on the topic: URLs, file names or texts, one a line
-negatives = {quoted(negatives).decode()}  # file of pages that are not
-text = {quoted(topic_text).decode()}
+examples = {toml_value(examples)}  # file of pages on the topic: URLs, file names or texts, one a line
+negatives = {toml_value(negatives)}  # file of pages that are not
+text = {toml_value(topic_text)}
 # keywords = ["orchid", "/cattleya|vanda/"]  # instead: any of these words, phrases or /regular expressions/
 # function = "package.module:function"  # instead: your own judgement of a page, 0 to 1
 # stem = false  # compare words as they are written, not by the stems that their language has

@@ -150,11 +150,13 @@ def report_data(collection: Collection) -> ReportData:
         hosts.append(page.host)
         found_by_readers.append(is_found_by_readers(page.because, page.found_on))
     runs = [
-        _run_figures(run, following.first_page if following else summary.pages + 1)
+        _run_figures(run, catalog.count_of_run(run.first_page, following.first_page if following else None))
         for run, following in zip_longest(summary.runs, summary.runs[1:])
     ]
+    with catalog.guarded():
+        waiting = count_waiting(catalog.connection)
     return ReportData(
-        name=collection.folder.name,
+        name=collection.folder.absolute().name,
         topic=topic,
         relevances=relevances,
         standings=standings,
@@ -167,7 +169,7 @@ def report_data(collection: Collection) -> ReportData:
         skips=summary.skipped,
         runs=runs,
         freshness=_freshness_figures(summary.freshness, catalog.latest_changes(_CHANGES_SHOWN)),
-        waiting=count_waiting(catalog.connection),
+        waiting=waiting,
         size=summary.bytes,
         seconds=sum(run.seconds for run in runs),
         made_at=datetime.now().strftime("%Y-%m-%d %H:%M"),
@@ -196,11 +198,11 @@ def _recipe_lines(recipe: Recipe, runs: Sequence[RunRow]) -> list[tuple[str, str
     return [(key, value) for key, value in lines if value]
 
 
-def _run_figures(run: RunRow, next_first_page: int) -> RunFigures:
+def _run_figures(run: RunRow, pages: int) -> RunFigures:
     return RunFigures(
         started=_format_time(run.at, "%Y-%m-%d %H:%M:%S"),
         strategy=run.strategy,
-        pages=max(0, next_first_page - run.first_page),
+        pages=pages,
         seconds=max(0.0, (run.stopped_at or run.at) - run.at),
         stopped=run.stop_reason or "not ended",
     )
@@ -289,7 +291,8 @@ def _harvest_card(data: ReportData, relevant: int) -> tuple[str, str]:
     """The harvest rate: exact for a rule, measured if possible, else estimated."""
     sample, pages = data.measured, len(data.relevances)
     if sample is not None:
-        return f"{sample.share:.0%}", f"harvest rate, measured; {sample.low:.0%}–{sample.high:.0%} likely"
+        at = f" on {grouped(sample.pages_then)} of {grouped(sample.pages_now)} pages" if sample.is_behind else ""
+        return f"{sample.share:.0%}", f"harvest rate, measured{at}; {sample.low:.0%}–{sample.high:.0%} likely"
     rate = f"{relevant / pages:.1%}" if pages else "–"
     if data.calibration == "rule" or not pages:
         return rate, "harvest rate"
@@ -326,7 +329,8 @@ def _harvest_lead(data: ReportData) -> str:
     labelled = (
         f"{grouped(sample.good)} of {grouped(sample.drawn)} pages drawn at random are on topic, as labelled by hand"
     )
-    return f"{lead} Measured: {labelled}, so {sample.share:.0%}, probably within {sample.low:.0%}–{sample.high:.0%}."
+    rate = f"{lead} Measured: {labelled}, so {sample.share:.0%}, probably within {sample.low:.0%}–{sample.high:.0%}"
+    return f"{rate}, {sample.growth}: lycosa review measures it again." if sample.is_behind else f"{rate}."
 
 
 def _relevance(data: ReportData) -> str:

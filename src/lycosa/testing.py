@@ -14,6 +14,7 @@ import io
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from functools import lru_cache
 from html import escape
 from random import Random
@@ -464,7 +465,7 @@ def random_table(seed: int, *, pages: int) -> HistoryTable:
 
 
 def _columns(table: HistoryTable) -> list[Any]:
-    return [table.importance, table.fetched_at, table.rate, table.out_links, table.yielded, table.link_score]
+    return [getattr(table, field.name) for field in fields(table) if field.name != "urls"]
 
 
 # ------------------------------------------------------------ exporters

@@ -44,7 +44,7 @@ def _folder_in(variable: str, default: str) -> Path:
     try:
         return Path.home() / default / "lycosa"
     except RuntimeError:
-        raise UsageError(f"there is no home folder; say where files of yours are kept with {variable}") from None
+        raise UsageError(f"there is no home folder; set {variable} to the folder for your files") from None
 
 
 def load_user_config() -> UserConfig:
@@ -73,7 +73,7 @@ def user_contact() -> str:
 
 
 def checked_contact(contact: str, source: str) -> str:
-    """Checks that a contact is valid in a request header."""
-    if not contact.isprintable() or len(contact) > 200:
+    """Checks that a contact is valid in a request header, whose characters are those of Latin-1."""
+    if not contact.isprintable() or len(contact) > 200 or max(contact, default="") > "\xff":
         raise RecipeError(f"{source}: not a contact: {contact[:100]!r}; write an e-mail address or a web page")
     return contact.strip()

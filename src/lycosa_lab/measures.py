@@ -15,6 +15,7 @@ from typing import Any
 
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.text import whole_number
 from lycosa.vocabulary.urls import is_node, site_of
 
 from .simulation import Step
@@ -181,9 +182,10 @@ def parse_measure(text: str) -> Measure:
         raise UsageError(f"no measure {name!r}; there are {', '.join(MEASURES)}, each also cut off, as in Harvest@500")
     if not at:
         return MEASURES[name]
-    if not (cutoff.isascii() and cutoff.isdigit()):
-        raise UsageError(f"no cutoff {cutoff!r} in {text!r}; write a number of pages, as in {name}@500")
-    return MEASURES[name] @ int(cutoff)
+    pages = whole_number(cutoff)
+    if pages is None:
+        raise UsageError(f"no cutoff {cutoff[:40]!r} of {name}; write a number of pages, as in {name}@500")
+    return MEASURES[name] @ pages
 
 
 def points_along(pages: int, count: int) -> list[int]:

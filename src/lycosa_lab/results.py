@@ -86,7 +86,7 @@ def read_results(folders: Sequence[Path], *, warn: Callable[[str], None]) -> Ite
         for path in sorted(folder.rglob(RESULTS_FILE)):
             try:
                 yield path.parent, msgspec.json.decode(path.read_bytes(), type=Results)
-            except (msgspec.DecodeError, OSError) as error:
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
                 warn(f"{path}: not the results of a study ({error}); remove it")
 
 

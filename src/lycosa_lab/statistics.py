@@ -1,4 +1,4 @@
-"""Means, tests and correlations. An observation that is NaN is missing: it is left out, and `n` counts the others."""
+"""Means, tests and correlations. NaN stands for a missing observation, which is left out and not counted in `n`."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ class MeanAndError:
     n: int
 
     def __format__(self, spec: str) -> str:
-        """The mean and its standard error, both by the format of a number."""
+        """The mean and its standard error, each formatted by `spec`, as a float is."""
         return f"{self.mean:{spec}} ± {self.standard_error:{spec}}"
 
 
@@ -88,11 +88,7 @@ def paired_t(first: Sequence[float], second: Sequence[float]) -> PairedTest:
     The t-test is undefined for differences without variance. If all are 0, p is 1. If all are equal but not 0, t is
     infinite, and p is that of the sign test, 2 / 2ⁿ.
     """
-    a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    if a.shape != b.shape:
-        raise ValueError(f"{len(a)} and {len(b)} values are no pairs")
-    are_known = ~(np.isnan(a) | np.isnan(b))
-    a, b = a[are_known], b[are_known]
+    a, b = _complete_pairs(first, second)
     differences, n = a - b, len(a)
     if n < 2:
         return PairedTest(float(differences.mean()) if n else math.nan, math.nan, math.nan, n)
@@ -106,9 +102,9 @@ def paired_t(first: Sequence[float], second: Sequence[float]) -> PairedTest:
     return PairedTest(difference, float(result.statistic), float(result.pvalue), n)
 
 
-def finite_or_none(p: float) -> float | None:
-    """A p-value for claims and tables: None for NaN, if there was nothing to test."""
-    return None if math.isnan(p) else p
+def finite_or_none(value: float) -> float | None:
+    """A p-value or other number for claims and tables, which are JSON: None for NaN, as if nothing was tested, or ∞."""
+    return value if math.isfinite(value) else None
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -148,16 +144,18 @@ class Correlation:
 
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> Correlation:
-    """Spearman's rank correlation of two samples; undefined for fewer than three pairs or equal values."""
-    n = len(first)
-    if n < 3 or len(set(first)) < 2 or len(set(second)) < 2:
+    """Spearman's rank correlation of pairs; undefined for fewer than three, or if either sample is constant."""
+    a, b = _complete_pairs(first, second)
+    n = len(a)
+    if n < 3 or len(set(a.tolist())) < 2 or len(set(b.tolist())) < 2:
         return Correlation(math.nan, math.nan, n)
-    result = _scipy().spearmanr(first, second)
+    result = _scipy().spearmanr(a, b)
     return Correlation(float(result.statistic), float(result.pvalue), n)
 
 
 def p_of_larger_correlation(larger: Correlation, smaller: Correlation) -> float:
-    """The one-tailed p-value of the hypothesis that the first correlation exceeds the second.
+    """The one-tailed p-value of the first correlation's excess over the second: how probable so great an excess, or a
+    greater one, is if they are equal.
 
     Fisher's z, with the variance 1.06 / (n - 3) of Fieller, Hartley and Pearson (1957) for ranks; the samples are
     assumed independent.
@@ -170,7 +168,7 @@ def p_of_larger_correlation(larger: Correlation, smaller: Correlation) -> float:
     return float(_scipy().norm.sf((larger_z - smaller_z) / standard_error))
 
 
-def page_trend(columns: Sequence[Sequence[float]]) -> float:
+def page_trend_test(columns: Sequence[Sequence[float]]) -> float:
     """The p-value of an increase from column to column, by Page's trend test, 1963.
 
     A row across the columns is one subject; a row with a missing value is left out. NaN for fewer than two rows or
@@ -190,12 +188,26 @@ def mean_ranks(values: Floats) -> Floats:
 
 
 def _without_nan(values: Iterable[float]) -> Floats:
-    every = np.array(list(values), dtype=np.float64)
-    return every[~np.isnan(every)]
+    observations = np.array(list(values), dtype=np.float64)
+    return observations[~np.isnan(observations)]
+
+
+def _complete_pairs(first: Sequence[float], second: Sequence[float]) -> tuple[Floats, Floats]:
+    """The pairs of which neither half is missing."""
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if a.shape != b.shape:
+        raise ValueError(f"{len(a)} and {len(b)} values cannot be paired")
+    are_complete = ~(np.isnan(a) | np.isnan(b))
+    return a[are_complete], b[are_complete]
+
+
+def require_scipy() -> None:
+    """Raises UsageError if scipy is not installed."""
+    _scipy()
 
 
 def _scipy() -> Any:
-    """scipy.stats, imported on first use, which takes most of a second."""
+    """scipy.stats, imported on first use, because that takes most of a second."""
     try:
         from scipy import stats
     except ImportError:

@@ -151,7 +151,7 @@ def _difference(found: bytes, description: bytes) -> str:
     """How the run in a folder differs from the one that is to continue there."""
     try:
         earlier = msgspec.json.decode(found, type=dict[str, Any])
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return f"parts of an unknown run, as {RUN_FILE} does not tell which"
     requested = msgspec.json.decode(description, type=dict[str, Any])
     others = [fact for fact in requested if fact != "code" and fact in earlier and earlier[fact] != requested[fact]]
@@ -166,7 +166,7 @@ def _read_part(parts: Path, number: int) -> tuple[JsonValue, float] | None:
         return None
     try:
         outcome, seconds = msgspec.json.decode(path.read_bytes(), type=tuple[dict[str, Any], float])
-    except (msgspec.DecodeError, OSError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError):
         return None  # damaged: the job runs again
     return outcome, seconds
 

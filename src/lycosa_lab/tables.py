@@ -66,7 +66,7 @@ def mean_curve(name: str, xs: Iterable[float], samples: Iterable[Iterable[float]
 
 @dataclass(frozen=True)
 class LeadTest:
-    """A comparison of a strategy with others: whether its mean is ahead of all, and the largest p-value."""
+    """A comparison of a strategy with others: whether its mean is ahead of all, and the largest corrected p-value."""
 
     is_ahead: bool
     p: float

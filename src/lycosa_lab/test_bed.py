@@ -176,7 +176,7 @@ def _examples(
     rng.shuffle(bad)
     per_class = min(per_class, len(good) // 2)
     bad_count = min(per_class, len(bad) // 2)
-    if per_class < MIN_EXAMPLES or bad_count < 1:
+    if per_class < MIN_EXAMPLES or bad_count < 2:  # cross-validation holds out at least one of the bad ones
         return None
     return TopicExamples(
         category.name,

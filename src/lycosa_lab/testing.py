@@ -91,8 +91,7 @@ def concludes_from_the_outcomes(
     findings = study.conclude(world, size, outcomes, seed)
     _require(isinstance(findings, Findings), f"concludes with Findings, not {type(findings).__name__}")
     first, second = (
-        _plain(msgspec.to_builtins(each), "the conclusion is")
-        for each in (findings, study.conclude(world, size, outcomes, seed))
+        _plain(each, "the conclusion is") for each in (findings, study.conclude(world, size, outcomes, seed))
     )
     _require(first == second, "concludes the same from the same outcomes")
     _require(bool(findings.claims or findings.tables), "concludes with claims or tables")
@@ -113,7 +112,7 @@ def _check_claim(study: Study, claim: Claim) -> None:
     _require(isinstance(claim, Claim), f"makes claims that are `Claim`s, not {type(claim).__name__}")
     _require(claim.id.startswith(f"{study.name}."), f"names its claims {study.name}.…, not {claim.id}")
     _require(claim.holds in (True, False, None), f"says of {claim.id} whether it holds, not {claim.holds!r}")
-    _plain(msgspec.to_builtins(claim), f"the claim {claim.id} is")
+    _plain(claim, f"the claim {claim.id} is")
 
 
 def _without(outcome: Any, costs: Collection[str]) -> Any:

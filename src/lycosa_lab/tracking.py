@@ -24,7 +24,7 @@ from .recrawl_samplers import RECRAWL_SAMPLERS, PageHistory
 Ints = NDArray[np.signedinteger[Any]]
 
 _NO_WORDS = FoldedWords(b"", stem="porter")
-_MAX_DRAWS = 50  # until a page is not crawled yet; if all fail, nearly all pages are crawled
+_MAX_DRAWS = 50  # of random pages, until one is not crawled yet; if all are, so are nearly all pages
 
 
 class TrackingPoint(Struct, frozen=True):

@@ -21,7 +21,7 @@ class Endpoint(NamedTuple):
 
 
 def parse_endpoint(text: str) -> Endpoint | None:
-    """The endpoint that a text names; None if it is malformed."""
+    """The endpoint that a text names; None if it is malformed, as if a label of the host is empty or too long."""
     host, colon, port = text.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
@@ -31,6 +31,8 @@ def parse_endpoint(text: str) -> Endpoint | None:
     if not colon or not host or len(host) > 253 or number is None:
         return None
     if not all(letter.isalnum() or letter in ".-:" for letter in host) or not host.isascii():
+        return None
+    if not all(0 < len(label) < 64 for label in host.removesuffix(".").split(".")):
         return None
     return Endpoint(host, number)
 
@@ -49,7 +51,7 @@ def join_argument(text: str) -> tuple[str, Endpoint]:
     if at and not is_peer_name(name):
         raise UsageError(f"--join {text!r}: {name!r} is no name of a peer, which has {NAME_LENGTH} letters and digits")
     if not endpoint.port:
-        raise UsageError(f"--join {text!r}: port 0 is nowhere")
+        raise UsageError(f"--join {text!r}: port 0 cannot be connected to; give the port that the peer listens on")
     return name, endpoint
 
 

@@ -17,11 +17,9 @@ from .messages import FrameReader, FrameTooLongError, to_frame
 HANDSHAKE_SECONDS = 5.0
 FRAME_SECONDS = 30.0  # from the first byte of a frame to its last
 OTHER_GROUP = "not of the same group"  # close reason if the other side has a certificate of another authority
-HIGH_WATER, LOW_WATER = (
-    1 << 16,
-    1 << 14,
-)  # bytes in the send buffer at which a channel becomes slow, and fast again
-FRAMES_PER_TURN, SECONDS_PER_TURN = 8, 0.01  # limits of one turn; at least one frame
+HIGH_WATER = 1 << 16  # bytes in the send buffer at which a channel becomes slow
+LOW_WATER = 1 << 14  # the same at which it is no longer slow
+FRAMES_PER_TURN, SECONDS_PER_TURN = 8, 0.01  # processed before it is the turn of other channels; at least one frame
 _CHUNK = 1 << 16
 _UNVERIFIED = "certificate verify failed"  # the text of OpenSSL
 
@@ -37,12 +35,14 @@ class ChannelHandler(Protocol):
         """Called after the handshake, when the other side has proved its name."""
         ...
 
-    def max_frame(self, channel: "Channel") -> int: ...
+    def max_frame_bytes(self, channel: "Channel") -> int:
+        """The length of the longest accepted frame."""
+        ...
 
     def on_frame(self, channel: "Channel", payload: bytes) -> None: ...
 
     def on_backlog(self, channel: "Channel", is_slow: bool) -> None:
-        """Called when the other side reads too slowly, or has caught up."""
+        """Called when the send buffer is above `HIGH_WATER`, or below `LOW_WATER` again."""
         ...
 
     def turn_delay(self, channel: "Channel") -> float:
@@ -69,7 +69,7 @@ class Channel(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None  # of the handshake or of a frame
         self._next_turn: asyncio.TimerHandle | None = None
-        self._reason = ""
+        self._close_reason = ""
         self._written = 0  # bytes
         self._tls = SSL.Connection(context, None)
         if is_outgoing:
@@ -91,7 +91,7 @@ class Channel(asyncio.Protocol):
 
     @property
     def is_closing(self) -> bool:
-        return bool(self._reason)
+        return bool(self._close_reason)
 
     @property
     def unsent(self) -> int:
@@ -104,9 +104,9 @@ class Channel(asyncio.Protocol):
         return self._written - self.unsent
 
     @property
-    def reason(self) -> str:
+    def close_reason(self) -> str:
         """The reason if this side closed it, else empty."""
-        return self._reason
+        return self._close_reason
 
     def send(self, payload: bytes) -> bool:
         """Sends a frame; False if the channel is not open."""
@@ -124,7 +124,7 @@ class Channel(asyncio.Protocol):
 
     def close(self, reason: str) -> None:
         """Closes the channel at once."""
-        self._reason = self._reason or reason
+        self._close_reason = self._close_reason or reason
         if self._transport is not None:
             self._transport.abort()
 
@@ -143,14 +143,14 @@ class Channel(asyncio.Protocol):
             host, port, *_ = transport.get_extra_info("peername") or ("", 0)
             self.address = f"{host}:{port}"
         self._handler.on_connect(self)
-        if self._reason:
+        if self._close_reason:
             return
         self._close_after(HANDSHAKE_SECONDS, "no handshake")
         self._read_tls()
 
     def data_received(self, data: bytes) -> None:
         rest = memoryview(data)
-        while rest and not self._reason:
+        while rest and not self._close_reason:
             try:
                 rest = rest[self._tls.bio_write(bytes(rest[:_CHUNK])) :]
             except SSL.Error:
@@ -172,7 +172,7 @@ class Channel(asyncio.Protocol):
                 timer.cancel()
         self.is_open = False
         self._transport = None
-        self._handler.on_close(self, self._reason or (str(error) if error else "it hung up"))
+        self._handler.on_close(self, self._close_reason or (str(error) if error else "it hung up"))
 
     # ------------------------------------------------------------ TLS
 
@@ -180,7 +180,7 @@ class Channel(asyncio.Protocol):
         """Continues the handshake, then decrypts what was received into frames."""
         if not self.is_open and not self._do_handshake():
             return
-        while not self._reason:
+        while not self._close_reason:
             try:
                 data = self._tls.recv(_CHUNK)
             except SSL.WantReadError:
@@ -217,18 +217,18 @@ class Channel(asyncio.Protocol):
             self._timer.cancel()
         self.opened_at = self.last_heard = asyncio.get_running_loop().time()
         self._handler.on_open(self)
-        if self._reason:
+        if self._close_reason:
             return False
-        self._opened()
+        self._on_opened()
         return True
 
-    def _opened(self) -> None:
+    def _on_opened(self) -> None:
         """A hook for subclasses."""
 
     def _process_pending(self) -> None:
         """Processes some frames, and the rest after the turns of other channels; reading is paused until then."""
         processed = 0 if self._handler.turn_delay(self) else self._process_some()
-        if self._transport is None or self._reason or not self.is_open:
+        if self._transport is None or self._close_reason or not self.is_open:
             return
         delay = self._handler.turn_delay(self)
         if self._frames.has_frame or delay:
@@ -248,10 +248,10 @@ class Channel(asyncio.Protocol):
         time = asyncio.get_running_loop().time
         until = time() + SECONDS_PER_TURN
         for processed in range(FRAMES_PER_TURN):
-            if not self.is_open or self._reason:
+            if not self.is_open or self._close_reason:
                 return processed
             try:
-                payload = self._frames.pop(self._handler.max_frame(self))
+                payload = self._frames.pop(self._handler.max_frame_bytes(self))
             except FrameTooLongError:
                 self.close("a frame too long")
                 return processed

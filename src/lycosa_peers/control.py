@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.records import JsonValue
 
 from .messages import Contact
@@ -72,10 +72,15 @@ class PeerControl:
         self._server: asyncio.AbstractServer | None = None
 
     async def open(self) -> None:
-        Path(self._path).unlink(missing_ok=True)  # left by a killed process; the running one holds the lock
         before = os.umask(0o177)
         try:
+            Path(self._path).unlink(missing_ok=True)  # left by a killed process; the running one holds the lock
             self._server = await asyncio.start_unix_server(self._serve, self._path, limit=1 << 16)
+        except OSError as error:
+            raise CollectionError(
+                f"cannot make the socket {self._path}: {error.strerror or error}; move the collection to a file system"
+                " that has sockets"
+            ) from error
         finally:
             os.umask(before)
 
@@ -115,7 +120,10 @@ async def _read(
     try:
         writer.write(msgspec.json.encode(request) + b"\n")
         while True:
-            line = await reader.readline()
+            try:
+                line = await reader.readline()
+            except OSError:
+                line = b""
             if not line:
                 raise LycosaError("the peer that serves the collection has just ended; try again")
             try:
@@ -147,4 +155,6 @@ def _socket_path(path: Path) -> str:
     for name in (str(path.absolute()), os.path.relpath(path)):
         if len(os.fsencode(name)) <= _MAX_PATH_LENGTH:
             return name
-    raise UsageError(f"{path.parent.parent} lies too deep for a socket; serve it from nearer by, or move it up")
+    raise UsageError(
+        f"{path.parent.parent} has too long a path for a socket; run the command from a closer folder, or move it up"
+    )

@@ -41,9 +41,9 @@ class PendingFetch(Struct, frozen=True):
 class Fetches:
     """Pending fetches, their results, and those that timed out but may still be answered."""
 
-    def __init__(self, state: NodeState, ids: SecretNumbers):
+    def __init__(self, state: NodeState, numbers: SecretNumbers):
         self._state = state
-        self._ids = ids
+        self._numbers = numbers
         self._pending: dict[int, PendingFetch] = {}
         self._results: OrderedDict[int, bytes | Failure] = OrderedDict()
         self._late: OrderedDict[int, PeerName] = OrderedDict()
@@ -58,7 +58,7 @@ class Fetches:
 
         wait: seconds; 0 for the value in the options.
         """
-        number = self._ids.next()
+        number = self._numbers.next()
         while len(self._pending) >= MAX_FETCHES:
             self.time_out(next(iter(self._pending)))
         self._pending[number] = PendingFetch(provider, item, now + (wait or self._state.options.fetch_wait), search)

@@ -284,7 +284,7 @@ class FrameReader:
         as the length of the next one, whole or not, is above the limit."""
         length = self._next_length()
         if length > limit:
-            raise FrameTooLongError(f"a frame of {length} bytes, {limit} are the most")
+            raise FrameTooLongError(f"a frame of {length} bytes; the limit is {limit}")
         end = FRAME_HEADER_BYTES + length
         if len(self._buffer) < end:
             return None

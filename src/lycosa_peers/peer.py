@@ -137,7 +137,7 @@ class Peer:
     async def search(self, words: str, *, max_hits: int, enough: int, timeout: float) -> AsyncIterator[SearchProgress]:
         """The progress of a search: first the hits of our own collection, finally all that arrived in time."""
         if self._searches >= self._options.searches:
-            raise LycosaError(f"{self._searches} searches are under way, which is as many as can be; try again later")
+            raise LycosaError(f"{self._searches} searches are under way, which is the limit; try again later")
         self._searches += 1
         try:
             async for progress in self._progress(words, max_hits, enough, timeout):
@@ -160,9 +160,10 @@ class Peer:
             if is_over or len(answers.answers) > yielded:
                 yielded = len(answers.answers)
                 yield SearchProgress(answers, loop.time() - began, is_over)
-            if is_over:
-                self._try(self.save)
-                return
+                if is_over:
+                    self._try(self.save)
+                    return
+                continue  # `wait` does not see what happened while the caller was busy
             await self.session.wait(left)
 
     async def fetch(self, provider: Contact, url: str) -> bytes | None:
@@ -273,14 +274,15 @@ class Bootstrap:
         expected = name or pinned_names(self._folder).get(str(endpoint), "")
         channel = await self._session.wire.dial(endpoint)
         if not channel.is_open:
-            if channel.reason == OTHER_GROUP:
+            if channel.close_reason == OTHER_GROUP:
                 raise OtherGroupError(f"{endpoint} is {OTHER_GROUP}; see --group and --no-group")
             return None
         if expected and channel.peer != expected:
             self._counts["another_key"] += 1
             channel.close("another key")
+            expected_peer = expected if name else f"{expected} as before"
             raise WrongKeyError(
-                f"{endpoint} is answered by {channel.peer}, and not by {expected} as before; if that is right, use"
+                f"{endpoint} is answered by {channel.peer}, and not by {expected_peer}; if that is right, use"
                 f" --join {channel.peer}@{endpoint}"
             )
         self._session.send_all(node.join([Contact(channel.peer, str(endpoint))]))
@@ -302,8 +304,8 @@ class Bootstrap:
         while True:
             try:
                 joined = await self.join(name, endpoint)
-                error = LycosaError(f"nobody at {endpoint} takes us in")
-            except (WrongKeyError, OtherGroupError) as refusal:
+                error = LycosaError(f"no peer at {endpoint} has accepted this one")
+            except LycosaError as refusal:  # another key, another group, or an unreadable file of pins
                 joined, error = None, refusal
             if joined is not None:
                 self._notify(f"joined {joined} at {endpoint}")
@@ -313,7 +315,7 @@ class Bootstrap:
                 continue
             if type(error) not in reported:
                 reported.add(type(error))
-                self._notify(f"{error}; trying on")
+                self._notify(f"{error}; trying again")
             await asyncio.sleep(JOIN_SECONDS)
 
     def _pin(self, endpoint: Endpoint, peer: str) -> None:

@@ -21,7 +21,7 @@ class PeerFolder:
 
     def __init__(self, collection: Path):
         self.folder = collection / FOLDER
-        self._is_ours = False  # checked
+        self._is_ours = False  # whether this object made the folder, which need not be checked then
 
     def path(self, name: str) -> Path:
         """The path of a file; checks that the folder is not a link, which an untrusted collection may contain."""

@@ -21,8 +21,8 @@ from .state import NodeState
 
 PROBE_SECONDS = 5.0  # timeout for the page of a provider
 SPOT_CHECK_ONE_IN = 8  # answers of trusted peers, of which one is checked
-MAX_PENDING = 256  # samples, and traps, without an answer
-MAX_CONFIRMED = 4096  # peers whose number of confirmations is remembered
+MAX_PENDING = 256  # samples without an answer; the same limit for traps
+MAX_CONFIRMED = 4096  # peers whose confirmations are counted
 _TRAP_MAX_HITS = 3  # hits that a trap asks for
 
 
@@ -66,9 +66,9 @@ class Probes:
         self._forwarding = forwarding
         self._policy = policy
         self._numbers = numbers
-        self._samples: OrderedDict[int, Probe] = OrderedDict()  # by fetch
-        self._traps: OrderedDict[int, Trap] = OrderedDict()  # by query
-        self._confirmed: OrderedDict[PeerName, int] = OrderedDict()  # number of searches
+        self._samples: OrderedDict[int, Probe] = OrderedDict()  # by number of the fetch
+        self._traps: OrderedDict[int, Trap] = OrderedDict()  # by number of the query
+        self._confirmed: OrderedDict[PeerName, int] = OrderedDict()  # number of searches in which each was confirmed
 
     def has_sample(self, fetch: int) -> bool:
         return fetch in self._samples
@@ -117,9 +117,9 @@ class Probes:
                 pending.popitem(last=False)
         return sends
 
-    # ------------------------------------------------------------ what comes of it
+    # ------------------------------------------------------------ results
 
-    def sample_came(self, fetch: int, body: bytes, now: float) -> list[Send]:
+    def sample_fetched(self, fetch: int, body: bytes, now: float) -> list[Send]:
         """Handles the page of a probe."""
         probe = self._samples.pop(fetch)
         search = self._searches.get(probe.search)
@@ -158,7 +158,7 @@ class Probes:
         return self._end(probe, now) if probe.sample_is_true else []
 
     def _end(self, probe: Probe, now: float, *, offence: str = "", demerits: float = 0.0) -> list[Send]:
-        """Ends a probe, once: the provider is confirmed, excluded from the search, or neither."""
+        """Ends a probe: the provider is confirmed, excluded from the search, or neither."""
         search = self._searches.get(probe.search)
         if offence:
             self._state.penalise(probe.peer, offence, now, demerits=demerits)
@@ -170,17 +170,17 @@ class Probes:
         elif probe.sample_is_true and probe.trap_is_passed:
             self._state.counts["confirmed"] += 1
             search.confirm(probe.peer, self._state.content.may_store)
-            if self._times_confirmed(probe.peer) >= self._state.options.probation:
+            if self._count_confirmation(probe.peer) >= self._state.options.probation:
                 self._credit(search, probe.answer)
         search.probes_ended.add(probe.peer)
         return self._searches.advance(search, now)
 
-    def _times_confirmed(self, peer: PeerName) -> int:
-        """The number of searches in which a peer was confirmed, including this one."""
-        times = self._confirmed[peer] = self._confirmed.pop(peer, 0) + 1
+    def _count_confirmation(self, peer: PeerName) -> int:
+        """Counts a search in which a peer was confirmed; returns the number of all such searches."""
+        confirmations = self._confirmed[peer] = self._confirmed.pop(peer, 0) + 1
         while len(self._confirmed) > MAX_CONFIRMED:
             self._confirmed.popitem(last=False)
-        return times
+        return confirmations
 
     def _credit(self, search: Search, answer: Answer) -> None:
         if len(search.credited) < self._state.options.credited and answer.provider.name not in search.credited:

@@ -25,8 +25,8 @@ from .search import Answer, Stage, Trust
 K1, B = 1.2, 0.75  # the parameters of BM25
 MAX_DOCUMENTS = 10_000_000  # that one collection may claim to have
 MAX_PAGE_LENGTH = 1_000_000  # words of a page
-# Of the top places, one in so many may be of
-NETWORK_ONE_IN = 2  # strangers of one network
+# Of the top places, at most one in so many has a page from
+NETWORK_ONE_IN = 2  # the strangers of one network
 _PEER_ONE_IN = {Trust.BUDDY: 2, Trust.CONFIRMED: 4, Trust.CLAIMED: 4}  # one peer
 STRANGERS_ONE_IN = 2  # all strangers together: keys are free, and networks are cheap
 MAX_WORDS = 16  # of a query that are used
@@ -63,7 +63,7 @@ class RankedPage(Struct, frozen=True):
     relevance: float
     fetched_at: float
     providers: tuple[Contact, ...]
-    at_home: bool
+    at_home: bool  # whether our own collection has it
     is_checked: bool = True  # False if it is an unchecked claim of a stranger
     also: tuple[str, ...] = ()  # other URLs of what seems to be the same page
 
@@ -82,7 +82,7 @@ class _Copy(NamedTuple):
     hit: PeerHit
     provider: Contact
     is_from_walker: bool  # from a peer reached by a walker
-    fetched_at: float
+    fetched_at: float  # not in the future
     trust: Trust
 
 
@@ -104,12 +104,12 @@ def merge(
     by_url: dict[str, list[_Copy]] = {}
     refused = 0
     for answer in answers:
-        terms, is_home = answer.statistics.terms if answer.statistics else (), answer.stage is Stage.HOME
+        terms, is_own = answer.statistics.terms if answer.statistics else (), answer.stage is Stage.HOME
         for hit in answer.hits:
             counts = dict(zip(terms, hit.frequencies, strict=False))
-            if why_url_refused(hit.item, allow_private=allow_private or is_home) is not None:
+            if why_url_refused(hit.item, allow_private=allow_private or is_own) is not None:
                 refused += 1
-            elif is_home or has_all_words(words, answer.statistics, hit):
+            elif is_own or has_all_words(words, answer.statistics, hit):
                 score = _score(words, weights, mean_length, counts, hit)
                 at, is_from_walker = min(_finite(hit.fetched_at), now), answer.stage is Stage.WALKING
                 by_url.setdefault(str(hit.item), []).append(
@@ -117,13 +117,13 @@ def merge(
                 )
     pages = [_merge_copies(copies, me) for copies in by_url.values()]
     pages.sort(key=lambda page: (not page[0].is_checked, -page[0].score, page[0].url))
-    one_in = {each.provider.name: _PEER_ONE_IN[each.trust] for each in answers if each.trust is not Trust.TRUSTED}
+    peer_one_in = {each.provider.name: _PEER_ONE_IN[each.trust] for each in answers if each.trust is not Trust.TRUSTED}
     strangers = {each.provider.name for each in answers if each.trust is Trust.CONFIRMED}
-    return Ranking(tuple(_limit_shares(_merge_duplicates(pages), one_in, strangers)), refused)
+    return Ranking(tuple(_limit_shares(_merge_duplicates(pages), peer_one_in, strangers)), refused)
 
 
 def _limit_shares(
-    pages: Sequence[RankedPage], one_in: Mapping[PeerName, int], strangers: Collection[PeerName]
+    pages: Sequence[RankedPage], peer_one_in: Mapping[PeerName, int], strangers: Collection[PeerName]
 ) -> Iterator[RankedPage]:
     """The pages in order, except that of the top places a buddy gets at most half, a stranger a quarter, the strangers
     of one network half, and all strangers together half, as long as there are others; unchecked pages come last."""
@@ -131,7 +131,7 @@ def _limit_shares(
         waiting: dict[_Source, deque[tuple[int, RankedPage]]] = {}  # pages with their rank, the best first
         for rank, page in enumerate(pages):
             provider = page.providers[0]
-            is_limited = provider.name in one_in and not page.at_home
+            is_limited = provider.name in peer_one_in and not page.at_home
             network = address_group(provider.address.rpartition(":")[0]) if is_limited else ""
             if page.is_checked == is_checked:
                 source = _Source(provider.name if is_limited else "", network)
@@ -139,7 +139,7 @@ def _limit_shares(
         shown, by_strangers, by_peer, by_network = 0, 0, Counter[str](), Counter[str]()
         while waiting:
             within_peer_limit = [
-                each for each in waiting if not each.peer or by_peer[each.peer] <= shown // one_in[each.peer]
+                each for each in waiting if not each.peer or by_peer[each.peer] <= shown // peer_one_in[each.peer]
             ]
             allowed = [
                 each
@@ -165,17 +165,17 @@ def _limit_shares(
 def _bm25_parameters(words: Sequence[str], statistics: Iterable[Statistics]) -> tuple[list[float], float]:
     """The BM25 weight of each word, log(1 + (N - n + 0.5) / (n + 0.5)), and the mean length of a page, over all
     collections together."""
-    documents = total = 0
+    documents = total_words = 0
     frequencies = [0] * len(words)
     for each in statistics:
-        size = min(each.documents, MAX_DOCUMENTS)
+        size = min(each.documents, MAX_DOCUMENTS)  # pages of this collection
         documents += size
-        total += min(each.words, size * MAX_PAGE_LENGTH)
+        total_words += min(each.words, size * MAX_PAGE_LENGTH)
         known = dict(zip(each.terms, each.document_frequencies, strict=False))
         for index, word in enumerate(words):
             frequencies[index] += min(known.get(word, 0), size)
     weights = [math.log(1 + (documents - count + 0.5) / (count + 0.5)) for count in frequencies]
-    return weights, total / documents if documents and total else 1.0
+    return weights, total_words / documents if documents and total_words else 1.0
 
 
 def _score(
@@ -191,17 +191,19 @@ def _score(
 
 
 def _merge_copies(copies: list[_Copy], me: PeerName) -> tuple[RankedPage, PeerHit]:
-    """One page with several copies: ours is shown, else the newest, preferring checked ones, then those of buddies."""
+    """One page with several copies, of which one is shown: ours, else a checked one, not from a walker, the newest, in
+    this order of preference. Its score is the highest of the checked copies, if any, unless it is ours."""
     copies.sort(
         key=lambda copy: (copy.provider.name != me, copy.trust is Trust.CLAIMED, copy.is_from_walker, -copy.fetched_at)
     )
     shown = copies[0]
     at_home = shown.provider.name == me
+    checked = [copy for copy in copies if copy.trust is not Trust.CLAIMED] or copies
     ranked = RankedPage(
         url=str(shown.hit.item),
         title=shown.hit.title,
         snippet=shown.hit.snippet,
-        score=round(shown.score if at_home else max(copy.score for copy in copies), 6),
+        score=round(shown.score if at_home else max(copy.score for copy in checked), 6),
         standing=_clamped(shown.hit.standing),
         relevance=_clamped(shown.hit.relevance or 0.0),
         fetched_at=shown.fetched_at,
@@ -214,13 +216,13 @@ def _merge_copies(copies: list[_Copy], me: PeerName) -> tuple[RankedPage, PeerHi
 
 def _merge_duplicates(pages: Sequence[tuple[RankedPage, PeerHit]]) -> list[RankedPage]:
     """Merges pages with the same digest into the best of them, or our own: claims of others never hide our pages."""
-    first: dict[str, str] = {}  # by digest, the URL of the page that is shown
+    shown: dict[str, str] = {}  # by digest, the URL of the page that is shown
     for page, hit in sorted(pages, key=lambda each: (not each[0].at_home, not each[0].is_checked)):
         if hit.digest:
-            first.setdefault(hit.digest, page.url)
+            shown.setdefault(hit.digest, page.url)
     also: dict[str, list[str]] = {}
     for page, hit in pages:
-        also.setdefault(first.get(hit.digest, page.url), []).append(page.url)
+        also.setdefault(shown.get(hit.digest, page.url), []).append(page.url)
     return [
         replace(page, also=tuple(url for url in also[page.url] if url != page.url))
         for page, _ in pages

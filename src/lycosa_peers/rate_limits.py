@@ -179,8 +179,8 @@ class SeenQueries:
         messages = self._queries.get(query)
         if messages is None:
             messages = self._queries[query] = set()
-            while len(self._queries) > self.remembered or self._messages > MAX_SEEN:
-                self._messages -= len(self._queries.popitem(last=False)[1])
+            while len(self._queries) > self.remembered:
+                self._forget_oldest()
         else:
             self._queries.move_to_end(query)
         if len(messages) >= self.max_per_query:
@@ -190,7 +190,12 @@ class SeenQueries:
             return "replayed"
         messages.add(message)
         self._messages += 1
+        while self._messages > MAX_SEEN and len(self._queries) > 1:
+            self._forget_oldest()
         return ""
+
+    def _forget_oldest(self) -> None:
+        self._messages -= len(self._queries.popitem(last=False)[1])
 
 
 def _touch(by_key: OrderedDict[K, T], key: K) -> None:

@@ -142,7 +142,7 @@ class Replies:
         self._state.counts["fetched"] += 1
         self._state.reputation.reward(sender, now)
         if self._probes.has_sample(fetched.id):
-            return self._probes.sample_came(fetched.id, fetched.body, now)
+            return self._probes.sample_fetched(fetched.id, fetched.body, now)
         search = self._search_of(fetched.id, fetch)
         if search is None:
             self._fetches.keep_result(fetched.id, fetched.body)

@@ -17,13 +17,13 @@ class Searches:
     """
 
     def __init__(
-        self, state: NodeState, forwarding: Forwarding, policy: BuddyPolicy, fetches: Fetches, ids: SecretNumbers
+        self, state: NodeState, forwarding: Forwarding, policy: BuddyPolicy, fetches: Fetches, numbers: SecretNumbers
     ):
         self._state = state
         self._forwarding = forwarding
         self._policy = policy
         self._fetches = fetches
-        self._ids = ids
+        self._numbers = numbers
         self._searches: OrderedDict[int, Search] = OrderedDict()
         self._unfinished: set[int] = set()  # ids of the searches that are not done
 
@@ -47,7 +47,7 @@ class Searches:
         query_id: must never have been used.
         """
         state = self._state
-        query_id = self._ids.next() if query_id is None else query_id
+        query_id = self._numbers.next() if query_id is None else query_id
         timeout = state.options.timeout if timeout is None else timeout
         search = Search(query_id, wanted, max_hits=max_hits, enough=enough, now=now, timeout=timeout)
         self._searches[query_id] = search
@@ -104,7 +104,7 @@ class Searches:
                 sends += self._search_indexes(search, now)
             elif search.stage is Stage.INDEXES:
                 search.stage = Stage.BUDDIES
-                sends += self.ask_directly(search, self._state.friends(), now)
+                sends += self.ask_directly(search, self._state.contacts_to_ask(), now)
             elif search.stage is Stage.BUDDIES:
                 search.stage = Stage.WALKING
                 sends += self._walk(search, now)
@@ -180,7 +180,8 @@ class Searches:
         return sends
 
     def _walker_number(self, number: int) -> int:
-        return 1 + self._ids.next(3) if self._state.options.secret_walkers else number
+        """The number of a walker in its queries: unguessable if the options say so, and never `DIRECT`."""
+        return 1 + self._numbers.next(size=3) if self._state.options.secret_walkers else number
 
     def _visit_neighbours(self, search: Search, now: float) -> list[Send]:
         """Sends a walker of one step to each neighbour that was not asked yet, as no other peer could answer."""
@@ -202,6 +203,7 @@ class Searches:
         return sends
 
     def _waits_for_newcomers(self, search: Search, now: float) -> bool:
+        """Whether peers that were asked to join may soon be neighbours, if only neighbours can answer this node."""
         state = self._state
         return now < search.newcomers_until and bool(state.neighbours.pending_joins) and not state.is_reachable
 
@@ -269,7 +271,10 @@ class Searches:
                 continue
             moments.append(search.deadline)
             if search.stage is Stage.WALKING and not search.walkers:
-                moments.append(max(search.wait_until, search.newcomers_until))
+                if not search.is_probing:
+                    moments.append(max(search.wait_until, search.newcomers_until))
+                elif search.has_enough:  # else only the end of the probes can end it: an earlier moment would recur
+                    moments.append(search.wait_until)
             elif search.waiting_for and search.stage is not Stage.WALKING:
                 moments.append(search.wait_until)
         return moments

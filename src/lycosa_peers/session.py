@@ -89,14 +89,14 @@ class PeerSession:
         if _may_be_large(message):
             self.wire.large_answer_received(peer)
         elif len(payload) > MAX_UNSOLICITED_BYTES:
-            self._notify(f"{peer[:8]} sent a message too long")
+            self._notify(f"{peer[:8]} sent too long a message")
             self._reject(peer, channel, "too_long")
             return
         if self._logs_queries and isinstance(message, Query):
             self._notify(f"{peer[:8]} asks for {message.wanted}")
         self.send_all(self.node.receive(peer, message, _now()), caused_by=peer)
         if self.refuses(peer):
-            self._notify(f"{peer[:8]} is not listened to for a while")
+            self._notify(f"{peer[:8]} is ignored for a while")
             self.wire.disconnect(peer, "not listened to")
         self.changed.set()
 

@@ -54,7 +54,7 @@ from .summary import (
 SUMMARY_FILE = "summary"
 UPDATE_SECONDS = 60.0  # between two checks of the collection
 CHECKS_PER_UPDATE = 10  # after so many, even a few new pages are added
-MIN_MORE_BYTES, MIN_MORE_TERMS = 1 << 12, 1 << 14  # minimum budget for a few new pages
+MIN_UPDATE_BYTES, MIN_UPDATE_TERMS = 1 << 12, 1 << 14  # minimum budget of a segment for a few new pages
 MAX_SEGMENTS = 8  # above which the whole summary is built again
 MIN_NEW_SHARE = 0.05  # share of new pages that justifies a segment at once
 MAX_RECORD = 16 << 20  # bytes of an uncompressed WARC record
@@ -63,6 +63,7 @@ _PAGES_PER_TURN = 4  # read before other tasks run
 _MAX_NEW_PAGES = 64  # not in the summary yet, that are read for one query to find their addresses
 _MAX_TITLE, _MAX_SNIPPET = 300, 600  # characters
 _MAX_SAMPLE_BYTES = 1 << 18  # bytes read of a page to check a claim
+_MESSAGE_OVERHEAD = 8192  # bytes of a frame beside the record, at most
 _MIN_TRUE_SHARE = 0.8  # of the words of title and snippet that must be on the page
 _STOP_WORD_CODES = np.sort(codes_of(STOP_WORDS))
 ReportPages = Callable[[int, int], None]  # takes the number of pages done, and of all
@@ -73,17 +74,17 @@ class PageText(Struct, frozen=True, gc=False):
 
     title: str
     text: str
-    hashes: Codes  # the codes of its words in order, those of the title first
+    codes: Codes  # of its words in order, those of the title first
     title_words: int  # number of words of the title
     address: str = ""  # that it came from; empty if unknown
 
     def count(self, code: np.uint64) -> int:
         """The number of occurrences of a word, counted twice in the title."""
-        return int((self.hashes == code).sum()) + int((self.hashes[: self.title_words] == code).sum())
+        return int((self.codes == code).sum()) + int((self.codes[: self.title_words] == code).sum())
 
     @property
     def size(self) -> int:
-        return len(self.text) + len(self.title) + self.hashes.nbytes + 200
+        return len(self.text) + len(self.title) + self.codes.nbytes + 200
 
 
 class PageTextCache:
@@ -93,7 +94,7 @@ class PageTextCache:
         self._collection = collection
         self._reader = Reader()
         self._texts: OrderedDict[tuple[str, str, int], PageText] = OrderedDict()
-        self._cached, self._cache_bytes = 0, cache_bytes
+        self._bytes_cached, self._cache_bytes = 0, cache_bytes
         self._rows: dict[str, PageRow | None] = {}
         self.reads = 0  # since `begin`
 
@@ -116,9 +117,9 @@ class PageTextCache:
         if known is None:
             self.reads += 1
             known = self._texts[key] = self.read(page)
-            self._cached += known.size
-            while self._cached > self._cache_bytes and len(self._texts) > 1:
-                self._cached -= self._texts.popitem(last=False)[1].size
+            self._bytes_cached += known.size
+            while self._bytes_cached > self._cache_bytes and len(self._texts) > 1:
+                self._bytes_cached -= self._texts.popitem(last=False)[1].size
         else:
             self._texts.move_to_end(key)
         return known
@@ -207,14 +208,13 @@ class SummaryBuild:
         self.pages = pages
         self.withheld: set[int] = set()  # pages that are not shared
         self.replaces_all = replaces_all
-        self.total = len(wanted)
         self.segments: list[Segment] = []
         self._codes_of_page = codes_of_page
-        self._wanted = wanted
+        self.wanted = wanted
         self._read: list[Codes] = []
 
     def __iter__(self) -> Iterator[int]:
-        for done, number in enumerate(self._wanted, 1):
+        for done, number in enumerate(self.wanted, 1):
             codes = self._codes_of_page(number)
             if codes is None:
                 self.withheld.add(number)
@@ -228,13 +228,11 @@ class SummaryBuild:
     def finish_segment(self) -> None:
         """Makes a segment of the pages read; safe to call in another thread."""
         if self._read:
-            max_bytes, terms = (
-                byte_budget(len(self._read), len(self.pages)),
-                term_budget(len(self._read), len(self.pages)),
-            )
+            max_bytes = byte_budget(len(self._read), len(self.pages))
+            max_terms = term_budget(len(self._read), len(self.pages))
             if not self.replaces_all:
-                max_bytes, terms = max(max_bytes, MIN_MORE_BYTES), max(terms, MIN_MORE_TERMS)
-            self.segments.append(Segment.from_pages(self._read, max_bytes=max_bytes, max_terms=terms))
+                max_bytes, max_terms = max(max_bytes, MIN_UPDATE_BYTES), max(max_terms, MIN_UPDATE_TERMS)
+            self.segments.append(Segment.from_pages(self._read, max_bytes=max_bytes, max_terms=max_terms))
             self._read = []
 
 
@@ -281,9 +279,9 @@ class CollectionSummary:
 
     def may_have(self, wanted: Wanted) -> bool:
         words = query_words(wanted) if isinstance(wanted, str) else ()
-        return self.summary.may_have(words) or (
-            bool(words) and STOP_WORDS.issuperset(words)
-        )  # summaries have no stop words
+        if words and STOP_WORDS.issuperset(words):  # summaries have no stop words
+            return True
+        return self.summary.may_have(words)
 
     def find(self, wanted: Wanted, max_hits: int) -> tuple[PeerHit, ...]:
         return ()  # a summary has no URLs
@@ -293,7 +291,7 @@ class CollectionSummary:
 
 
 class _SavedSummary(Struct, frozen=True):
-    """The saved form of the own summary."""
+    """The summary as it is saved."""
 
     version: int
     since: list[int]  # the version in which each segment was added
@@ -318,20 +316,17 @@ class SharedCollection:
         self._allow_private = allow_private
         self._texts = PageTextCache(collection, cache_bytes)
         self._index = SearchIndex(collection.folder / "search", text_of=lambda url: self._texts.text(Url(url)).text)
-        self._version, self._segment_versions, self._segments, self._digests = (
-            0,
-            list[int](),
-            list[Segment](),
-            dict[int, int](),
-        )
-        self._withheld: set[int] = set()  # pages of the summary that are not shared
+        self._version = 0
+        self._segments: list[Segment] = []
+        self._segment_versions: list[int] = []  # the version in which each segment was added
+        self._digests: dict[int, int] = {}  # digest of each page in the summary, by number
+        self._withheld: set[int] = set()  # those of them that are not shared
         self._checked_data_version: int | None = None  # SQLite's data_version
         self.counts: Counter[str] = Counter()
         self.error: CollectionError | None = None
         self._load()
-        self._index.search_all_words(
-            ("any",), limit=1, where=lambda url: False
-        )  # raises if the index cannot be used; `find` would show it as empty
+        # Raises if the index cannot be used, which `find` would show as empty.
+        self._index.search_all_words(("any",), limit=1, where=lambda url: False)
 
     # ------------------------------------------------------------ the content of a peer
 
@@ -339,7 +334,7 @@ class SharedCollection:
         return self._find(wanted, max_hits, self._is_shared)
 
     def find_own(self, wanted: Wanted, max_hits: int) -> LookupResult:
-        return self._find(wanted, max_hits, self._is_there)
+        return self._find(wanted, max_hits, self._is_available)
 
     def _find(self, wanted: Wanted, max_hits: int, where: Callable[[str], bool]) -> LookupResult:
         words = query_words(wanted) if isinstance(wanted, str) else ()
@@ -359,13 +354,13 @@ class SharedCollection:
     def fetch(self, item: Item) -> bytes | None:
         """The WARC record of a stored page; None if there is none that may be shared."""
         url = normalise(item) if isinstance(item, str) else None
-        if url is None or self._is_withheld(url):
+        if url is None or self._is_url_refused(url):
             return None
         try:
             page = self._collection.catalog.page(url)
             if page is None or page.place is None or page.vanished_at is not None:
                 return None
-            if page.place.length > MAX_FRAME_BYTES - 8192:
+            if page.place.length > MAX_FRAME_BYTES - _MESSAGE_OVERHEAD:
                 return None
             record = self._collection.archive.record_at(page.place)
         except CollectionError:
@@ -396,7 +391,7 @@ class SharedCollection:
             return False
         text = self._texts.text_of(fetch)
         plain = _plain(f"{text.title} {text.text}")
-        if 2 * hit.length + 20 < len(text.hashes):
+        if 2 * hit.length + 20 < len(text.codes):
             return False
         shown = tokens_of(hit.title if fetch.truncated else f"{hit.title} {hit.snippet}")
         if sum(_plain(word) in plain for word in shown) < _MIN_TRUE_SHARE * len(shown):
@@ -424,7 +419,7 @@ class SharedCollection:
 
     def may_store(self, item: Item) -> bool:
         """A page at an address that may be crawled."""
-        return isinstance(item, str) and not self._is_withheld(item)
+        return isinstance(item, str) and not self._is_url_refused(item)
 
     def summary(self) -> CollectionSummary:
         return CollectionSummary(SegmentedSummary(self._segments), self._version)
@@ -440,7 +435,7 @@ class SharedCollection:
 
     def update(self, held: ContentSummary, change: bytes, version: int) -> CollectionSummary:
         if not isinstance(held, CollectionSummary):
-            raise BadSummaryError("what is held is no summary of a collection")
+            raise BadSummaryError("the held summary is not one of a collection")
         return CollectionSummary(held.summary.extended(change), version)
 
     def _statistics(self, words: tuple[str, ...]) -> Statistics:
@@ -459,11 +454,11 @@ class SharedCollection:
             relevance=min(max(page.relevance or 0.0, 0.0), 1.0),
             fetched_at=min(max(page.at, 0.0), MAX_TIMESTAMP),
             digest=f"{page.digest:016x}",
-            length=max(1, len(text.hashes)),
+            length=max(1, len(text.codes)),
             frequencies=tuple(max(1, count) for count in counts),  # the index has matched each of them
         )
 
-    def _is_there(self, url: str) -> bool:
+    def _is_available(self, url: str) -> bool:
         page = self._texts.row(url)
         return page is not None and page.vanished_at is None
 
@@ -471,7 +466,7 @@ class SharedCollection:
         """Whether a page is shared. If it is not in the summary yet, its record is read to find its address; only a few
         are read per query, and the others must wait for the summary."""
         page = self._texts.row(url)
-        if page is None or page.vanished_at is not None or self._is_withheld(url):
+        if page is None or page.vanished_at is not None or self._is_url_refused(url):
             return False
         if self._digests.get(page.number) == signed(page.digest):
             if page.number in self._withheld:
@@ -481,7 +476,7 @@ class SharedCollection:
             return False
         return self._came_from_public(self._texts.text(Url(url)).address)
 
-    def _is_withheld(self, url: str) -> bool:
+    def _is_url_refused(self, url: str) -> bool:
         return why_url_refused(url, allow_private=self._allow_private) is not None
 
     def _came_from_public(self, address: str) -> bool:
@@ -493,7 +488,7 @@ class SharedCollection:
     @property
     def pages(self) -> int:
         """The number of pages in the summary that are shared."""
-        return sum(segment.pages for segment in self._segments) - len(self._withheld)
+        return len(self._digests) - len(self._withheld)
 
     @property
     def withheld(self) -> int:
@@ -505,15 +500,15 @@ class SharedCollection:
 
         at_once: also for a few new pages.
         """
-        ((at,),) = self._collection.catalog.connection.execute("PRAGMA data_version")
-        if at == self._checked_data_version and not at_once:
+        ((data_version,),) = self._collection.catalog.connection.execute("PRAGMA data_version")
+        if data_version == self._checked_data_version and not at_once:
             return None  # no other process has written since
         sql = "SELECT number, digest FROM pages WHERE vanished_at IS NULL ORDER BY number"
         now: dict[int, int] = dict(self._collection.catalog.connection.execute(sql))
         new = [number for number, digest in now.items() if self._digests.get(number) != digest]
         gone = len(self._digests) + len(new) - len(now)  # or changed
         if not new and not gone:
-            self._checked_data_version = at
+            self._checked_data_version = data_version
             return None
         if (
             not self._segments
@@ -528,17 +523,17 @@ class SharedCollection:
 
     def _would_be_too_large(self, new: int, total_pages: int) -> bool:
         """Whether the summary would exceed the limits of other peers if pages were added."""
-        size = sum(segment.size for segment in self._segments) + max(byte_budget(new, total_pages), MIN_MORE_BYTES)
-        terms = sum(segment.terms for segment in self._segments) + max(term_budget(new, total_pages), MIN_MORE_TERMS)
+        size = sum(segment.size for segment in self._segments) + max(byte_budget(new, total_pages), MIN_UPDATE_BYTES)
+        terms = sum(segment.terms for segment in self._segments) + max(term_budget(new, total_pages), MIN_UPDATE_TERMS)
         return size > MAX_FOREIGN_BYTES or terms > MAX_TERMS
 
-    def catch_up(self, count: ReportPages = lambda done, total: None) -> None:
-        """Brings the summary up to date; `count` is called with the number of pages done and the total."""
+    def catch_up(self, report: ReportPages = lambda done, total: None) -> None:
+        """Brings the summary up to date; `report` is called with the number of pages done and the total."""
         build = self.pending_build(at_once=True)
         if build is None:
             return
         for done in build:
-            count(done, build.total)
+            report(done, len(build.wanted))
             if build.has_full_segment:
                 build.finish_segment()
         build.finish_segment()
@@ -554,16 +549,14 @@ class SharedCollection:
         page = next(self._collection.catalog.pages(after=number - 1, limit=1), None)
         if page is None or page.number != number:
             return np.empty(0, np.uint64)
-        if self._is_withheld(page.url):
+        if self._is_url_refused(page.url):
             return None
         text = self._texts.read(page)
         if not self._came_from_public(text.address):
             return None
-        codes: Codes = text.hashes
-        wanted: Codes = codes[
-            _STOP_WORD_CODES[np.minimum(_STOP_WORD_CODES.searchsorted(codes), len(_STOP_WORD_CODES) - 1)] != codes
-        ]
-        return wanted
+        indices = np.minimum(_STOP_WORD_CODES.searchsorted(text.codes), len(_STOP_WORD_CODES) - 1)
+        without_stop_words: Codes = text.codes[_STOP_WORD_CODES[indices] != text.codes]
+        return without_stop_words
 
     def use_build(self, build: SummaryBuild) -> None:
         """Uses a finished build from now on, and saves the summary."""
@@ -573,7 +566,8 @@ class SharedCollection:
         else:
             self._segments += build.segments
             self._segment_versions += [self._version] * len(build.segments)
-        self._withheld = build.withheld | (set() if build.replaces_all else self._withheld & build.pages.keys())
+        # What was not read again stays withheld.
+        self._withheld = build.withheld | (self._withheld & build.pages.keys()) - set(build.wanted)
         self._digests = build.pages
         packed = SegmentedSummary(self._segments).packed()
         saved = _SavedSummary(

@@ -93,9 +93,7 @@ class SimulatedNetwork:
         self._skew = dict(skew or {})
         self._side: dict[PeerName, int] = {}  # of a partition, by node
         self._order = {name: number for number, name in enumerate(self.nodes)}
-        self._neighbour_of: dict[
-            PeerName, list[PeerName]
-        ] = {}  # the nodes that initially have each node as a neighbour
+        self._neighbour_of: dict[PeerName, list[PeerName]] = {}  # who initially has each node as a neighbour
         self._events: list[tuple[float, int, int, int, Callable[[], None]]] = []
         self._serial = self._in_flight = self._asked = 0
         self._next_ticks: dict[PeerName, float] = {}

@@ -69,8 +69,8 @@ class NodeState:
         buddy = self.buddies.get(name)
         return Contact(name, (buddy.contact.address if buddy else "") or self.neighbours.address(name) or fallback)
 
-    def friends(self) -> list[Contact]:
-        """Whom to ask directly: the buddies, the best first, then neighbours that the user has named."""
+    def contacts_to_ask(self) -> list[Contact]:
+        """The peers to ask directly: the buddies, the best first, then neighbours that the user has named."""
         named = [self.contact(name) for name in self.neighbours.names if name in self.named]
         return [buddy.contact for buddy in self.buddies] + [each for each in named if each.name not in self.buddies]
 

@@ -172,7 +172,7 @@ class Wire:
         return channel if channel.is_open else None
 
     async def dial(self, endpoint: Endpoint) -> Channel:
-        """The same, but returns the channel even if it could not be opened; its `reason` says why."""
+        """The same, but returns the channel even if it could not be opened; its `close_reason` says why."""
         loop = asyncio.get_running_loop()
         handshake: asyncio.Future[bool] = loop.create_future()
         channel = _Dialled(self._context, self, handshake, str(endpoint))
@@ -269,7 +269,7 @@ class Wire:
         evicted.close("others wait")
         return True
 
-    def max_frame(self, channel: Channel) -> int:
+    def max_frame_bytes(self, channel: Channel) -> int:
         """The accepted frame size: large frames only from peers that were asked for one."""
         return MAX_FRAME_BYTES if self._large_expected[channel.peer] > 0 else MAX_UNSOLICITED_BYTES
 
@@ -343,7 +343,7 @@ class _Dialled(Channel):
         if not self._handshake.done():
             self._handshake.set_result(is_open)
 
-    def _opened(self) -> None:
+    def _on_opened(self) -> None:
         self._resolve(True)
 
     def connection_lost(self, error: Exception | None) -> None:

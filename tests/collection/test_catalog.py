@@ -22,6 +22,7 @@ from lycosa.collection.schema import MIGRATIONS, migrate, version_of
 from lycosa.vocabulary.databases import open_database
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Candidate, Fetch, LeftOut, LeftOutReason, Link, Outcome, Skip, SkipReason, Url
+from lycosa.vocabulary.urls import host_of
 
 PLACE = RecordLocation("t-1-00001.warc.gz", 100, 50)
 
@@ -190,6 +191,18 @@ def test_forgetting_leaves_no_trace(catalog):
     assert catalog.add(visit(CARS), PLACE) == 3
 
 
+@pytest.mark.parametrize("forgotten", [HOME, WOLF, CARS])
+def test_what_is_forgotten_may_be_forgotten_again(catalog, forgotten):
+    for event in every_kind_of_event():
+        catalog.add(event, PLACE)
+    moved = Fetch(HOME, Outcome.MOVED, 1.7e9, status=301, location=forgotten, detail=f"to {forgotten}")
+    catalog.add(Attempt(Candidate(Url("http://moved.example/"), 1.0), moved), PLACE)
+    for url in (forgotten, Url("http://moved.example/"), forgotten):
+        catalog.forget(lambda each, url=url: host_of(each) == host_of(url))
+        catalog.commit(None)
+        assert url not in "\n".join(catalog.connection.iterdump())
+
+
 def test_pages_are_found_where_they_moved(catalog):
     catalog.add(visit(HOME, at=1.0), PLACE)
     catalog.add(visit(HOME, at=2.0), PLACE)
@@ -337,3 +350,14 @@ def test_a_catalog_in_use_is_one_line(tmp_path):
 
 def test_sqlite_has_what_we_use():
     assert sqlite3.sqlite_version_info >= (3, 33)
+
+
+def test_a_full_disk_is_one_line_wherever_rows_are_written(catalog):
+    catalog.add(RunStart(1.0, "random", ()), None)
+    (pages,) = catalog.connection.execute("PRAGMA page_count").fetchone()
+    catalog.connection.execute(f"PRAGMA max_page_count = {pages}")
+    catalog.add(visit(WOLF, page=page_of(WOLF, title="wolves " * 20_000)), PLACE)
+    with pytest.raises(CollectionError, match="make room"):
+        catalog.add(visit(WOLF), PLACE)  # visited twice: the rows of the first visit are written
+    with pytest.raises(CollectionError, match="make room"):
+        catalog.commit(ArchivePosition(PLACE.file, 150))

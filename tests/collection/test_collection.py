@@ -1,6 +1,7 @@
 import os
 import shutil
 import signal
+import sqlite3
 
 import pytest
 from msgspec.structs import replace
@@ -16,7 +17,8 @@ from collection.samples import (
     visit,
     warcio_check,
 )
-from lycosa.collection import Collection, Scores
+from lycosa.collection import Collection, Scores, schema
+from lycosa.vocabulary.databases import open_database
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Link, Url, Visit
 from processes import Process
@@ -326,3 +328,19 @@ def test_a_collection_opened_for_reading_is_not_written(tmp_path):
     collection_in(tmp_path).close()
     with collection_in(tmp_path, writable=False) as collection, pytest.raises(CollectionError, match="reading only"):
         collection.record(visit(HOME))
+
+
+def test_a_collection_that_cannot_be_opened_is_closed(tmp_path, monkeypatch):
+    with collection_in(tmp_path) as collection:
+        collection.record(visit(HOME))
+    for file in (tmp_path / "archive").iterdir():
+        file.unlink()
+    databases = []
+    monkeypatch.setattr(
+        schema, "open_database", lambda *a, **k: databases.append(open_database(*a, **k)) or databases[-1]
+    )
+    with pytest.raises(CollectionError, match="shorter than its catalog"):
+        collection_in(tmp_path)
+    for database in databases:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            database.execute("SELECT 1")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collection.samples import CARS, HOME, HTML, WOLF, page_of, visit
-from lycosa.collection import Catalog, RecordLocation
+from lycosa.collection import Catalog, RecordLocation, arrow_tables
 from lycosa.collection.export import COLUMNS, csv_cell, export_row, exporter_for
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
@@ -137,3 +137,12 @@ def test_a_list_in_a_cell_is_json():
 def test_no_semicolon_begins_a_formula_in_a_list():
     cell = csv_cell([{"target": "http://a.example/", "anchor": "x; =cmd()\x7f"}])
     assert json.loads(cell) == [{"target": "http://a.example/", "anchor": "x; '=cmd() "}]
+
+
+def test_batches_are_small_where_pages_have_many_links():
+    link = {"target": "http://a.example/", "anchor": "", "rel": ""}
+    rows = [{"url": f"http://a.example/{number}", "links": [link] * 10_000} for number in range(12)]
+    schema = arrow_tables.schema_of(("url", "links"), pyarrow)
+    tables = list(arrow_tables.batched_tables(iter(rows), schema, pyarrow))
+    assert len(tables) > 2
+    assert sum(table.num_rows for table in tables) == 12

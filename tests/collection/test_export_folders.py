@@ -116,3 +116,26 @@ def test_a_new_folder_is_whole_or_not_there(tmp_path):
         (folder / "x").write_text("x")
         raise ValueError("midway")
     assert [path.name for path in tmp_path.iterdir()] == ["made"]
+
+
+def test_no_page_reorders_the_text_of_its_file(tmp_path):
+    [row] = random_rows(1)
+    write_markdown_folder(
+        iter([{**row, "markdown": "a\u202eb\u2066c\u2069\u202c \u05d0\u200f\n\n* d"}]),
+        tmp_path,
+        (*COLUMNS, "markdown"),
+        ABOUT,
+    )
+    [file] = tmp_path.iterdir()
+    body = file.read_text(encoding="utf-8").rpartition("---\n")[2]
+    assert body == "\nabc \u05d0\u200f\n\n* d\n"
+
+
+def test_every_language_of_a_card_is_a_text(tmp_path):
+    rows = [
+        {**row, "language": language} for row, language in zip(random_rows(4), ["no", "on", "de", "nan"], strict=True)
+    ]
+    with new_folder(tmp_path / "set") as folder:
+        write_dataset_folder(iter(rows), folder, COLUMNS, ABOUT)
+    _, head, _ = (tmp_path / "set" / "README.md").read_text(encoding="utf-8").split("---\n", 2)
+    assert yaml.safe_load(head)["language"] == ["de", "nan", "no", "on"]

@@ -64,7 +64,7 @@ def test_what_is_under_way_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert read_journal(tmp_path) is None
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b'{"task": "x"}', b"[" * 900, bytes(2_000)])
+@pytest.mark.parametrize("content", [b"", b"{", b'{"task": "x"}', b'{"task": "\xff"}', b"[" * 900, bytes(2_000)])
 def test_what_is_no_journal_is_none(tmp_path: Path, content: bytes) -> None:
     (tmp_path / JOURNAL_FILE).write_bytes(content)
     assert read_journal(tmp_path) is None

@@ -1,5 +1,6 @@
 """The words of pages: kept as they are, read back, dropped when they are of no use."""
 
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from lycosa.collection import page_words
 from lycosa.collection.page_words import CachedWords, PageWords
+from lycosa.vocabulary.databases import open_database
 from lycosa.vocabulary.records import Url
 
 HIVE = Url("http://bees.example/hive")
@@ -101,4 +103,18 @@ def test_where_nothing_can_be_written_nothing_is_kept(tmp_path: Path) -> None:
     kept.commit()
     kept.forget(lambda url: True, set())
     assert numbers(kept) == [] and kept.terms(HIVE, 1.0) is None
+    kept.close()
+
+
+def test_a_file_that_cannot_be_used_is_closed_before_it_is_removed(tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / page_words.WORDS_FILE).write_bytes(b"this is no database, but a long line of text\n" * 100)
+    databases: list[sqlite3.Connection] = []
+    monkeypatch.setattr(
+        page_words, "open_database", lambda *a, **k: databases.append(open_database(*a, **k)) or databases[-1]
+    )
+    kept = opened(tmp_path)
+    assert kept.count() == 0
+    damaged, _ = databases
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        damaged.execute("SELECT 1")
     kept.close()

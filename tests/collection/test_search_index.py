@@ -82,6 +82,23 @@ def test_operators_work(index):
     assert urls(index.search("title:orb")) == ["orb"]
 
 
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("spiders host:b.example", ["cars"]),
+        ("spiders +host:B.example", ["cars"]),
+        ("spiders AND host:b.example", ["cars"]),
+        ("wolf host:b.example", []),
+        ("wait host:a.example host:b.example", ["cars", "orb"]),
+        ("wait -host:a.example", ["cars"]),
+        ("-wolf host:a.example", ["orb"]),
+        ("host:a.example", ["orb", "wolf"]),
+    ],
+)
+def test_a_host_in_a_query_leaves_out_the_pages_of_others(index, query, found):
+    assert sorted(urls(index.search(query))) == found
+
+
 def test_similar_pages_share_words_that_tell_them_apart(index):
     hits = index.similar("http://a.example/orb")
     assert urls(hits)[0] == "cars", "both wait, which wolf spiders do not"
@@ -100,7 +117,7 @@ def test_snippets_mark_words_beyond_ascii(index):
     ["(" * 900, '"', "wolf AND", "nofield:wolf", "body:[a TO", "*", "body:*", "relevance:>x", "number:abc",
      "\x00\x1b[31m", "url:http://a.example/wolf", "a:b:c:d", "/.*/", "wolf~99999999999", "wolf^1e999", "IN [",
      "body: IN [a b", "\ud800", "+-+-+-", "x" * 100_000, "host:{a TO b}", "relevance:[0 TO 1]", "()()()",
-     '"wolf spiders"~99999999999999999999', "\\"],
+     '"wolf spiders"~99999999999999999999', "\\", "\u0e48", "title:\u0e48*", "wolf\u0e48s"],
 )  # fmt: skip
 def test_no_query_raises(index, query):
     index.search(query)
@@ -204,6 +221,7 @@ def unspaced(tmp_path_factory):
         ("น้ำผึ้ง", ["thai"]),
         ("ships", ["ships"]),
         ("很", ["honey", "ships"]),
+        ("蜂蜜 \u0e48", ["honey"]),  # a tone mark alone is no word
     ],
 )
 def test_scripts_without_blanks_are_found_as_they_are_written(unspaced, query, found):
@@ -264,7 +282,8 @@ def forms(tmp_path_factory):
         ('"volcanos erupt"', []),
         ("+magma eruption", ["volcano"]),
         ("(magma OR llamas) AND volcano", ["volcano", "andes"]),
-        ("host:d.example title:etna", None),
+        ("host:d.example title:etna", ["decomposed"]),
+        ("host:d.example", None),
         ("*", []),
         ("…", []),
     ],

@@ -220,7 +220,7 @@ def test_forgetting_what_waits_keeps_what_is_settled(make: Make) -> None:
     frontier = make(clock=clock, delay=0.0)
     frontier.put([Candidate(url(1, page), 0.5) for page in range(5)])
     frontier.settle(url(1, 0))
-    frontier.forget_waiting()
+    frontier.clear_waiting()
     assert len(frontier) == 0 and frontier.next_ready_at() is None
     frontier.put([Candidate(url(1, page), 0.5) for page in range(5)])
     assert [c.url for c in drain(frontier, clock)] == [url(1, page) for page in range(1, 5)]

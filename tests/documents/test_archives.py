@@ -65,6 +65,16 @@ def test_an_archive_that_is_cut_short_is_named(tmp_path: Path, suffix: str) -> N
         list(read_files(cut, everything))
 
 
+def test_an_archive_with_a_damaged_header_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "sparse.tar"
+    with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as tar:
+        member = tarfile.TarInfo("page.html")
+        member.pax_headers = {"GNU.sparse.map": "x,y"}
+        tar.addfile(member)
+    with pytest.raises(UsageError, match=r"sparse.tar is cut short or is no archive"):
+        list_files(path, everything)
+
+
 def test_what_is_no_archive_and_what_is_not_there_are_told(tmp_path: Path) -> None:
     write(tmp_path, {"page.html": "x", "false.tar.gz": "this was never packed"})
     with pytest.raises(UsageError, match=r"neither a folder nor a tar"):
@@ -89,6 +99,19 @@ def test_too_many_and_too_large_files_are_refused(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(archives, "MAX_TOTAL_SIZE", 500)
     with pytest.raises(UsageError, match=r"name a smaller folder"):
         list(read_files(folder, everything))
+
+
+def test_too_many_links_of_an_archive_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "links.tar"
+    with tarfile.open(path, "w") as tar:
+        for number in range(4):
+            link = tarfile.TarInfo(f"{number}.html")
+            link.type, link.linkname = tarfile.SYMTYPE, "index.html"
+            tar.addfile(link)
+    assert len(read_symlinks(path)) == 4
+    monkeypatch.setattr(archives, "MAX_FILES", 3)
+    with pytest.raises(UsageError, match=r"more than 3 files"):
+        read_symlinks(path)
 
 
 def test_links_inside_are_followed_by_name_and_links_out_of_a_folder_refused(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 import gzip
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -146,6 +147,10 @@ def test_a_description_is_the_title_and_the_first_paragraph_that_says_something(
     assert describe("") == ""
 
 
+def test_a_description_without_blanks_is_cut_within_a_word() -> None:
+    assert first_sentences(f"<p>{'蜂' * 900}") == "蜂" * MAX_DESCRIPTION
+
+
 def test_a_saved_store_that_does_not_fit_its_index_is_told(tmp_path: Path) -> None:
     PageStore.of([(Url("http://a.example/"), b"one"), (Url("http://a.example/"), b"other")]).save(tmp_path)
     assert dict(PageStore.load(tmp_path)) == {"http://a.example/": b"one"}
@@ -227,3 +232,21 @@ def test_of_two_files_with_one_address_the_links_of_the_first_count(tmp_path: Pa
     first = Url("http://a.example/a.html")
     assert world.out_links(first) == targets(world, first)
     assert world.facts["links"] == len(world.out_links(first)) == world.in_degrees().sum()
+
+
+@pytest.mark.parametrize("numbers", [[0], [0, 0, 0, 7]])
+def test_topics_that_do_not_fit_the_pages_are_refused(tmp_path: Path, numbers: list[int]) -> None:
+    path = _saved(tmp_path) / "documents.json"
+    assert len(DocumentWorld.load(path.parent)) == 4
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"topics": ["bees"], "topic_numbers": numbers}))
+    with pytest.raises(UsageError, match=r"documents\.json does not fit .*; make the world again"):
+        DocumentWorld.load(path.parent)
+
+
+def test_a_file_whose_name_is_not_utf_8_has_an_address_of_its_bytes(tmp_path: Path) -> None:
+    folder = write(tmp_path / "garden", {"index.html": page("Bees", f"<a href='caf%E9.html'>{BEES}</a>")})
+    (folder / os.fsdecode(b"caf\xe9.html")).write_text(page("Café", BEES))
+    world = Documents(path=str(folder), host="garden.example")
+    home, cafe = (Url(f"http://garden.example/{name}") for name in ("index.html", "caf%E9.html"))
+    assert set(world.urls()) == {home, cafe}
+    assert world.out_links(home) == [cafe]

@@ -1,13 +1,16 @@
+import gzip
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from documents.small_webs import page, write
 from lycosa.reading.decode import decode
 from lycosa.reading.reader import page_of_html
 from lycosa.vocabulary.records import Url
-from lycosa_lab.worlds.mount import LinkRewriter, Site, UrlVariants, as_utf8, file_url, is_html_name
+from lycosa_lab.worlds.mount import LinkRewriter, Site, UrlVariants, as_utf8, file_url, is_html_name, mount
 
 BASE = "http://site.example/docs/"
 NAMES = ["index.html", "a/index.html", "a/Deep%20File.html", "a/b(c)'d.html", "news.html.gz", "caf\xe9.html"]
@@ -108,3 +111,12 @@ def test_of_two_pages_that_differ_in_case_each_is_found_by_its_own_name() -> Non
     _, targets = LinkRewriter(urls, [Site(BASE)]).rewrite(Url(BASE), '<a href="chess.html">', "/x.html")
     assert targets == [urls[1]]
     assert UrlVariants(urls).page(BASE + "CHESS.html") == urls[0]
+
+
+def test_a_gzipped_page_is_unpacked_whatever_the_case_of_its_suffix(tmp_path: Path) -> None:
+    write(tmp_path, {"A.HTML.GZ": gzip.compress(page("A", "of bees").encode())})
+    assert is_html_name("A.HTML.GZ")
+    url = file_url("http://a.example/", "A.HTML.GZ")
+    assert url == "http://a.example/A.HTML"
+    (mounted,) = mount(tmp_path, {"A.HTML.GZ": url}, LinkRewriter([url], []))
+    assert b"of bees" in mounted.html

@@ -48,3 +48,9 @@ def test_an_option_may_be_a_list_with_commas() -> None:
         open_world("debian-docs:packages=git-doc,b,folder=.")
     with pytest.raises(UsageError, match="'pages' is not key=value"):
         open_world("synthetic:pages,seed=5")
+
+
+def test_a_text_longer_than_the_name_of_a_file_may_name_a_world() -> None:
+    packages = ",".join(f"package{number}-doc" for number in range(30))
+    with pytest.raises(UsageError, match="does not know what"):
+        open_world(f"debian-docs:packages={packages},folder=.")

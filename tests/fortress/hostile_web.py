@@ -415,7 +415,7 @@ SCHEMES = {
     "xn": b"http://xn--/",
     "xn-bad": b"http://xn--zzzzzz99999.example/",
 }
-PLACES = ("no-host", "port", "eight-bit", "long", "long-host", "dots", "xn", "xn-bad")  # that a browser would go to
+PLACES = ("no-host", "port", "eight-bit", "long", "long-host", "xn", "xn-bad")  # that a browser would go to
 
 
 def redirects() -> dict[str, Answer]:
@@ -569,7 +569,7 @@ def robots() -> dict[str, Answer]:
         "robots-forbids-case": (text(forbid.upper().replace(b"*", b"LYCOSA")), FORBIDDEN),
         "robots-forbids-comment": (text(b"# x\nUser-agent: * # all\nDisallow: / # everything\n"), FORBIDDEN),
         "robots-forbids-late": (text(b"# padding\n" * 20_000 + forbid), FORBIDDEN),
-        "robots-forbids-utf16": (text(forbid.decode().encode("utf-16")), OK),
+        "robots-forbids-utf16": (text(forbid.decode().encode("utf-16")), FORBIDDEN),
         "robots-delay-huge": (text(b"User-agent: *\nCrawl-delay: 1e308\n"), OK),
         "robots-delay-nan": (text(b"User-agent: *\nCrawl-delay: nan\n"), OK),
         "robots-delay-negative": (text(b"User-agent: *\nCrawl-delay: -5\n"), OK),

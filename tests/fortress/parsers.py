@@ -36,7 +36,7 @@ from lycosa.standing.tables import read_in_links, read_traffic
 from lycosa.vocabulary.errors import LycosaError
 from lycosa.vocabulary.records import Fetch, Outcome, Url
 from lycosa.vocabulary.text import codes_of
-from lycosa.vocabulary.url_files import bare_host, read_url_file
+from lycosa.vocabulary.url_files import read_url_file, url_of_bare_host
 from lycosa.vocabulary.urls import host_of, hostname_of, join, key_of, normalise, origin_of, path_of, port_of, site_of
 from lycosa.web.encodings import decoded
 from lycosa.web.outcomes import classify
@@ -109,7 +109,7 @@ def _markup(data: bytes) -> None:
 
 def _url(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
-    bare_host(text)
+    url_of_bare_host(text)
     for url in (normalise(text), join(HERE, text)):
         if url is not None:
             assert normalise(url) == url
@@ -120,7 +120,7 @@ def _url(data: bytes) -> None:
 def _robots(data: bytes) -> None:
     web = RobotsWeb.__new__(RobotsWeb)
     web._token = "lycosa"
-    policy = web._parse_policy(data, until=0.0)
+    policy = web._parse_policy(data, until=0.0, is_truncated=bool(len(data) % 2))
     assert 0.0 <= policy.crawl_delay < 1e6
     if policy.rules is not None:
         policy.rules.can_fetch("http://host/a/b?c", "lycosa")

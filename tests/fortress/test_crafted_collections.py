@@ -93,6 +93,8 @@ QUICK = [
     "time is beyond all years",
     "file is a device",
     "candidates of nothing",
+    "runs that refresh a list",
+    "runs are not UTF-8",
     "state is tables",
     "a WARC file is a fifo",
     "lycosa.toml is a fifo",

@@ -1,9 +1,14 @@
 """Names and links without end below one registered domain: what waits, what is kept and what is written is bounded."""
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
 from crawling import collection, done, rows
 from lycosa.frontier.admission import Admission, Traps
+from lycosa.frontier.durable import best_waiting
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Candidate, SkipReason, Url
@@ -80,7 +85,7 @@ def test_hosts_of_sites_are_counted_as_they_come_and_go(ways: str) -> None:
         frontier.put(Candidate(url, 0.5, depth=1) for url in urls)
     assert [skip.reason for skip in frontier.put([late])] == [SkipReason.SITE]
     if ways == "forgotten":
-        frontier.forget_waiting()
+        frontier.clear_waiting()
         assert frontier.put([late]) == []
     else:
         assert [skip.reason for skip in frontier.put([late])] == [SkipReason.SITE]  # it is asked anew each time
@@ -98,3 +103,30 @@ def test_a_crawl_writes_little_of_a_farm_and_says_what_it_left_aside(tmp_path) -
     assert "2,950 links left aside" in said.err
     assert "2,950 links left aside" in done("show", folder).out
     assert "2,950 links left aside" in (done("rebuild", folder), done("show", folder))[1].out
+
+
+def depths(folder: Path) -> set[int]:
+    with closing(sqlite3.connect(folder / "catalog.sqlite")) as connection, connection:
+        return {candidate.depth for candidate in best_waiting(connection, limit=1_000)}
+
+
+def test_a_sitemap_names_no_seeds_and_its_hosts_are_limited_like_those_of_links(tmp_path) -> None:
+    hosts = [f"http://h{n}.farm.example/" for n in range(300)]
+    urls = "".join(f"<url><loc>{url}</loc></url>" for url in [*hosts, "http://elsewhere.example/"])
+    routes = {
+        "/": response(b"<title>honey bee hive</title>"),
+        "/robots.txt": response(b"Sitemap: http://www.farm.example/map.xml", Content_Type="text/plain"),
+        "/map.xml": response(f"<urlset>{urls}</urlset>".encode(), Content_Type="text/xml"),
+    }
+    with LoopbackServer(routes) as server:
+        folder = collection(tmp_path / "c", ["http://www.farm.example/"])
+        way = ["--delay", 0, "--resolve", server.everything[0]]
+        said = done("crawl", folder, "--pages", 1, "--sitemaps", *way)
+        assert "1 URL of other sites left out" in said.err
+        done("crawl", folder, "--pages", 2, "--sitemaps", "--strategy", "breadth-first", *way)  # which ranks all again
+    assert rows(folder, "SELECT count(DISTINCT url) FROM frontier")[0][0] < 60
+    assert depths(folder) == {1}
+    assert "listed in a sitemap" in done("explain", folder, rows(folder, "SELECT url FROM frontier")[0][0]).out
+    done("forget", folder, "www.farm.example")
+    done("rebuild", folder)
+    assert depths(folder) <= {1}

@@ -142,7 +142,9 @@ def test_what_a_folder_says_does_not_steer_the_terminal(foreign):
     record_made_here(foreign)
     (foreign / "steering.txt").write_text("block evil.example\x1b[2J\n")
     said = lycosa("control", foreign, "undo")
+    assert "evil.example" in said.err
     assert "\x1b" not in said.out + said.err
+    (foreign / "steering.txt").unlink()
     (foreign / "lycosa.toml").write_text('seeds = "nowhere\\u001b[2J.txt"\n')
     said = lycosa("crawl", foreign)
     assert "nowhere" in said.err
@@ -167,6 +169,33 @@ def test_a_catalog_that_computes_when_it_is_written_is_refused(foreign, command,
         catalog.commit()
     words = {"forget": ["http://bees.example/"], "label": ["http://bees.example/", "--good"]}.get(command, [])
     assert lycosa(command, foreign, *words).is_one_clear_line(1, f"lycosa rebuild {foreign}")
+
+
+@pytest.mark.parametrize("forged", ["CAST(type AS BLOB)", "upper(type)"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER t BEFORE INSERT ON pages BEGIN SELECT RAISE(IGNORE); END",
+        "CREATE INDEX t ON pages (hex(zeroblob(number)))",
+    ],
+)
+def test_what_computes_is_found_in_a_catalog_under_a_forged_type(foreign, statement, forged):
+    with closing(sqlite3.connect(foreign / "catalog.sqlite")) as catalog:
+        catalog.execute(statement)
+        catalog.execute("PRAGMA writable_schema = ON")
+        catalog.execute(f"UPDATE sqlite_master SET type = {forged} WHERE name = 't'")
+        catalog.commit()
+    assert lycosa("show", foreign).is_one_clear_line(1, f"lycosa rebuild {foreign}")
+
+
+@pytest.mark.parametrize("column", ["type", "name", "sql"])
+def test_a_catalog_whose_schema_is_no_text_is_read_or_refused(foreign, column):
+    with closing(sqlite3.connect(foreign / "catalog.sqlite")) as catalog:
+        catalog.execute("PRAGMA writable_schema = ON")
+        catalog.execute(f"UPDATE sqlite_master SET {column} = CAST({column} AS BLOB) WHERE name = 'pages'")
+        catalog.commit()
+    said = lycosa("show", foreign)
+    assert said.code == 0 or said.is_one_clear_line(1, f"lycosa rebuild {foreign}")
 
 
 def test_an_index_that_the_user_has_added_is_left_alone(foreign):

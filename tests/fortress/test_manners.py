@@ -310,7 +310,7 @@ def test_sitemaps_wait_for_what_hosts_ask_for() -> None:
         urls_in_sitemaps(
             robots,
             robots=robots,
-            hosts_of=[Url("http://a.example/")],
+            host_urls=[Url("http://a.example/")],
             clock=clock,
             requests=Requests(concurrency=1),
             slots=slots,

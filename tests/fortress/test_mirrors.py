@@ -102,12 +102,30 @@ def test_the_same_text_on_one_host_is_no_way_on(tmp_path) -> None:
     assert len(visits_from(tmp_path, ["http://a.example/0"], world)) == 2
 
 
-def test_of_many_mirrors_three_are_followed(tmp_path) -> None:
+def test_of_many_mirrors_on_one_site_three_are_followed(tmp_path) -> None:
     same = html("Page", text(1))
     world = {
-        Url(f"http://m{n}.example/"): same + f'<a href="http://m{n + 1}.example/"> </a>'.encode() for n in range(20)
+        Url(f"http://m{n}.farm.example/"): same + f'<a href="http://m{n + 1}.farm.example/"> </a>'.encode()
+        for n in range(20)
     }
-    assert len(visits_from(tmp_path, ["http://m0.example/"], world)) == 1 + 3 + 1
+    assert len(visits_from(tmp_path, ["http://m0.farm.example/"], world)) == 1 + 3 + 1
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_mirrors_do_not_silence_the_original_however_many_they_are(tmp_path, stopped: bool) -> None:
+    same, mirrors = html("Page", text(1)), [f"http://m{n}.farm{n % 3}.example/" for n in range(20)]
+    victim = "http://victim.example/"
+    world = {Url(mirror): same for mirror in mirrors}
+    world[Url(victim)] = same + b'<a href="/only"> </a>'
+    world[Url("http://victim.example/only")] = html("Only", "found by the original alone")
+    if stopped:
+        visits_from(tmp_path, mirrors, world)
+        (tmp_path / "c" / "seeds.txt").write_text(victim + "\n")
+        with opened(tmp_path / "c") as session:
+            found = list(asyncio.run(visited(session, world)))
+    else:
+        found = visits_from(tmp_path, [*mirrors, victim], world)
+    assert found[-1] == "http://victim.example/only"
 
 
 @pytest.mark.parametrize("strategy", [BestFirst, BreadthFirst])

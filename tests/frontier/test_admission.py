@@ -23,6 +23,7 @@ def refusal(url: str, *, depth: int = 0, sites: frozenset[str] = frozenset(), **
         ("http://evil-a.org/x", {"hosts": ("a.org",)}, "scope: host not included"),
         ("http://a.org:81/x", {"hosts": ("a.org:81",)}, None),
         ("http://a.org/x", {"exclude_hosts": ("a.org",)}, "scope: host excluded"),
+        ("http://www.a.org./x", {"exclude_hosts": ("a.org",)}, "scope: host excluded"),
         ("http://a.org/wiki/x", {"urls": ("*/wiki/*",)}, None),
         ("http://a.org/talk/x", {"urls": ("*/wiki/*",)}, "scope: URL not included"),
         ("http://a.org/login?x", {"exclude_urls": ("*/login*", "*/logout*")}, "scope: URL excluded"),
@@ -45,11 +46,26 @@ def test_staying_on_the_sites_of_the_seeds_includes_their_subdomains() -> None:
         ("http://a.org/x", 101, "trap: too many links from a seed"),
         ("http://a.org/" + "/".join("abcdefghijklmnopqrstuvw"), 0, "trap: path too deep"),
         ("http://a.org/a/b/a/b/a/b/a/b", 0, "trap: path repeats itself"),
+        ("http://a.org/a/a/a/a", 0, "trap: path repeats itself"),
+        ("http://a.org/a/a/a", 0, None),
         ("http://a.org/2024/01/02/a-long/but/honest/path", 0, None),
     ],
 )
 def test_traps(url: str, depth: int, reason: str | None) -> None:
     assert refusal(url, depth=depth) == reason
+
+
+@pytest.mark.parametrize(
+    ("traps", "url", "reason"),
+    [
+        (Traps(repeats=1), "http://a.org/a/a", "trap: path repeats itself"),
+        (Traps(repeats=1), "http://a.org/a/b", None),
+        (Traps(path_segments=2), "http://a.org/a/b/c", "trap: path too deep"),
+        (Traps(path_segments=2), "http://a.org/a/b", None),
+    ],
+)
+def test_low_limits_hold_for_short_paths(traps: Traps, url: str, reason: str | None) -> None:
+    assert why(Admission(traps=traps).refusal(Candidate(Url(url), 0.5))) == reason
 
 
 def test_an_endless_calendar_is_cut_and_its_host_goes_on() -> None:

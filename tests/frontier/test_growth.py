@@ -145,7 +145,7 @@ def test_a_hold_outlives_eviction_and_forgetting(make: Make) -> None:
     assert frontier.next_ready_at() == 60.0
     skips = frontier.put([Candidate(page_of(2), 0.9)])
     assert [(skip.candidate.url, skip.reason) for skip in skips] == [(held, SkipReason.EVICTED)]
-    frontier.forget_waiting()
+    frontier.clear_waiting()
     assert frontier.next_ready_at() is None
     assert frontier.holds(0.0) == {host_of(held): 60.0}
     frontier.put([Candidate(held, 0.9)])
@@ -205,7 +205,7 @@ def test_what_one_scope_refused_may_wait_under_another(make: Make) -> None:
     frontier = make(clock=SimulatedClock(), admission=admission)
     assert len(frontier.put(wildcards(0, 1))) == 1
     admission.set_scope(Scope(), sites=frozenset())
-    frontier.forget_waiting()
+    frontier.clear_waiting()
     assert frontier.put(wildcards(0, 1)) == []
     assert len(frontier) == 1
 

@@ -168,7 +168,7 @@ def test_quotas_that_are_raised_let_in_what_they_kept_out_once_it_is_put_anew(ma
     frontier.settle(Url("http://a.one.org/0"), is_kept=True)
     assert len(frontier.put(candidates(1))) == 2  # those of b.one.org and c.one.org; the third is settled
     frontier.set_quotas(Quotas(per_site=3))
-    frontier.forget_waiting()
+    frontier.clear_waiting()
     assert frontier.put(candidates(1)) == []
     assert len(frontier) == 4
 

@@ -132,7 +132,7 @@ class Driver:
             case "boost", boosted:
                 frontier.boost([host_of(url(h, 0)) for h in boosted])
             case "forget", _:
-                frontier.forget_waiting()
+                frontier.clear_waiting()
             case "save", _:
                 frontier.save()
             case "open again", _:

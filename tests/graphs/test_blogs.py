@@ -25,7 +25,7 @@ def posts() -> BlogPosts:
 @pytest.mark.parametrize(("nodes", "links"), [(2, 2), (50, 60), (1_000, 4_573), (20_000, 92_000)])
 def test_there_are_as_many_nodes_and_links_as_asked_for_and_none_twice(nodes: int, links: int) -> None:
     if nodes == 2:
-        with pytest.raises(UsageError, match="links must be"):
+        with pytest.raises(UsageError, match="nodes must be 5 or more"):
             make_world("blogs", {"nodes": "2", "links": "2"})
         return
     world = BlogGraph(nodes=nodes, links=links, seed=1)
@@ -62,7 +62,7 @@ def test_a_saved_world_is_the_same_when_loaded(kind: type[BlogGraph] | type[Blog
 
 
 def test_posts_are_as_many_as_asked_for_and_within_the_days(posts: BlogPosts) -> None:
-    links = posts.timed
+    links = posts.timed_links
     assert len(links.times) + links.repeated == 12_000
     assert links.self_links == 0
     assert FIRST_DAY <= links.times[0] < links.times[-1] <= FIRST_DAY + 24 * DAY
@@ -85,7 +85,7 @@ def test_there_are_bursts_newcomers_and_departures(posts: BlogPosts) -> None:
     settled = BlogPosts(nodes=60_000, links=12_000, days=24, seed=3, newcomers=0, departures=0)
     shares = []
     for world in (fleeting, settled):
-        quarters = [np.unique(part) for part in np.array_split(world.timed.targets, 4)]
+        quarters = [np.unique(part) for part in np.array_split(world.timed_links.targets, 4)]
         shares.append(np.isin(quarters[3], quarters[0]).mean())
     assert shares[0] < shares[1] / 2
 
@@ -98,6 +98,10 @@ def test_there_are_bursts_newcomers_and_departures(posts: BlogPosts) -> None:
         ({"activity": "1"}, "activity"),
         ({"copied": "0.9"}, "more than 1"),
         ({"back": "-0.1"}, "negative"),
+        ({"back": "nan"}, "negative"),
+        ({"at_home": "1.5"}, "at_home must be from 0 to 1"),
+        ({"communities": "0"}, "communities must be 1 or more"),
+        ({"communities": "-1"}, "communities must be 1 or more"),
     ],
 )
 @pytest.mark.parametrize("kind", ["blogs", "blog-posts"])
@@ -106,7 +110,22 @@ def test_what_cannot_be_is_refused(kind: str, options: dict[str, str], says: str
         make_world(kind, options)
 
 
-@pytest.mark.parametrize("options", [{"days": "0"}, {"newcomers": "2"}, {"linkers": "0"}])
+def test_the_fewest_blogs_are_those_that_can_be_made() -> None:
+    with pytest.raises(UsageError, match="nodes must be 5 or more"):
+        make_world("blogs", {"nodes": "4", "links": "4"})
+    assert make_world("blogs", {"nodes": "5", "links": "5"}).facts["links"] == 5
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"days": "0"},
+        {"days": "inf"},
+        {"newcomers": "2"},
+        {"linkers": "0"},
+        {"linkers": "0.0001", "departures": "1", "nodes": "2", "links": "2"},  # the only linker ends too early
+    ],
+)
 def test_posts_that_cannot_be_are_refused(options: dict[str, str]) -> None:
     with pytest.raises(UsageError, match=next(iter(options))):
         make_world("blog-posts", options)

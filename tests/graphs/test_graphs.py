@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from lycosa.reading.reader import Reader
 from lycosa.standing import graph_files
-from lycosa.standing.graph_files import graph_from_edges, read_graph
+from lycosa.standing.graph_files import graph_from_edges, read_graph, read_graph_in_links
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Fetch, Outcome, Url
 from lycosa_lab.worlds.graphs import GraphWorld, LinkGraph
+from lycosa_lab.worlds.registry import save_world
 
 PAIRS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=1, max_size=60)
 
@@ -170,6 +171,12 @@ graph [
 """
 
 
+def test_in_links_of_nodes_that_spell_one_url_differently_are_added_up(tmp_path: Path) -> None:
+    nodes = "n 0 http://a.example/\nn 1 HTTP://A.example\nn 2 http://b.example/\n"
+    path = written(tmp_path / "graph.txt", nodes + "e 2 0\ne 2 1\ne 0 1\ne 1 2\n")
+    assert read_graph_in_links(path) == {"http://a.example/": 3, "http://b.example/": 1}
+
+
 def test_gml_is_read(tmp_path: Path) -> None:
     world = GraphWorld(path=str(written(tmp_path / "blogs.gml.gz", GML)))
     assert len(world) == 2
@@ -180,16 +187,16 @@ def test_gml_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
-        ("a.gz", "n 0 http://a.example/\nx 0 1\n", ":2: a line is to be 'n NUMBER URL' or 'e FROM TO', not 'x 0 1'"),
+        ("a.gz", "n 0 http://a.example/\nx 0 1\n", ":2: a line must be 'n NUMBER URL' or 'e FROM TO', not 'x 0 1'"),
         ("a.gz", "n 0 http://a.example/\ne 0 1\n", ":2: there is no node 1"),
         ("a.gz", "n 0 http://a.example/\nn 0 http://b.example/\n", ":2: node 0 was declared before"),
-        ("a.gz", "n zero http://a.example/\n", ":1: a node is to be a whole number"),
+        ("a.gz", "n zero http://a.example/\n", ":1: a node must be a whole number"),
         ("a.gz", "e 0 1\n", ":1: no nodes"),
         ("a.gml", "graph [\n node [ id 1 ]\n edge [ source 1 target 2 ]\n]\n", ":3: there is no node 2"),
-        ("a.gml", "graph [\n node [ label x ]\n]\n", ":2: a node is to be a whole number from 0 on, not 'nothing'"),
+        ("a.gml", "graph [\n node [ label x ]\n]\n", ":2: a node must be a whole number from 0 on, not 'nothing'"),
         ("a.gml", "graph [\n node [ id 1 ]\n", ":2: the bracket of line 1 is never closed"),
         ("a.gml", "graph [\n]\n]\n", ":3: no bracket is open"),
-        ("a.gml", "graph [\n node [ id 1 ]\n edge [\n source 1\n target -3 ]\n]\n", ":3: a node is to be"),
+        ("a.gml", "graph [\n node [ id 1 ]\n edge [\n source 1\n target -3 ]\n]\n", ":3: a node must be"),
     ],
 )
 def test_bad_lines_of_other_formats_are_named(tmp_path: Path, name: str, text: str, told: str) -> None:
@@ -258,6 +265,10 @@ def test_memory_grows_by_less_than_the_links_allow(tmp_path: Path) -> None:
 def test_a_saved_graph_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no graph"):
         LinkGraph.load(tmp_path)
+    save_world(GraphWorld(path=str(written(tmp_path / "g", "0 1\n1 0\n"))), tmp_path / "saved")
+    (tmp_path / "saved" / "targets.npy").write_bytes(b"")
+    with pytest.raises(UsageError, match="holds no graph"):
+        LinkGraph.load(tmp_path / "saved")
 
 
 def test_graphs_of_one_name_and_size_are_told_apart_by_what_is_in_them(tmp_path: Path) -> None:

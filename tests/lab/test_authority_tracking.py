@@ -19,8 +19,8 @@ from lycosa_lab.recrawl_samplers import RECRAWL_SAMPLERS, FenwickTree, PageHisto
 from lycosa_lab.results import Results
 from lycosa_lab.studies import STUDIES
 from lycosa_lab.studies.authority_tracking import AuthorityTracking
-from lycosa_lab.studies.authority_tracking.claims import is_best, over_random
-from lycosa_lab.studies.authority_tracking.tables import BEST, PAIRS, Pair, Runs
+from lycosa_lab.studies.authority_tracking.claims import gai_or_best, lift_over_20
+from lycosa_lab.studies.authority_tracking.tables import PAIRS, PAPER_BEST, Pair, Runs
 from lycosa_lab.tracking import (
     EXPANSIONS,
     Tracker,
@@ -283,7 +283,7 @@ def test_where_the_world_is_made_up_by_the_study_every_run_has_its_own(tmp_path:
     assert len(every) == 3
     assert len({tuple(inputs.graph.links.times[:50].tolist()) for inputs in every}) == 3
     assert {job["world"] for job in study.jobs(own, size, 7)} == {0, 1, 2}
-    for another in (other, BlogPosts(nodes=20_000, links=4_000, seed=7, renown=4.0), TimedLinkGraph(own.timed)):
+    for another in (other, BlogPosts(nodes=20_000, links=4_000, seed=7, renown=4.0), TimedLinkGraph(own.timed_links)):
         assert len(study.prepare(another, size, 7)) == 1
         assert {job["world"] for job in study.jobs(another, size, 7)} == {0}
     results = run_small(study, own, seed=7, out=tmp_path)
@@ -304,20 +304,20 @@ def lift_runs(lifts: dict[Pair, list[float]]) -> Runs:
 def test_runs_in_worlds_that_differ_are_compared_one_by_one() -> None:
     """A steady lead of 1 is no accident, however much worlds differ."""
     ours, ahead = [10.0, 50.0, 20.0, 40.0, 30.0], [11.1, 50.9, 21.0, 41.1, 30.9]
-    behind = is_best(lift_runs({BEST: ours, ("crawl-ai", "or"): ahead}), 40.0)
+    behind = gai_or_best(lift_runs({PAPER_BEST: ours, ("crawl-ai", "or"): ahead}), 40.0)
     assert behind.holds is False
-    level = is_best(lift_runs({BEST: ours, ("crawl-ai", "or"): [20.0, 10.0, 50.0, 31.0, 40.0]}), 40.0)
+    level = gai_or_best(lift_runs({PAPER_BEST: ours, ("crawl-ai", "or"): [20.0, 10.0, 50.0, 31.0, 40.0]}), 40.0)
     assert level.holds is True
 
 
 def test_the_lift_claim_tells_every_run() -> None:
     from scipy.stats import ttest_1samp  # takes a second, which only a process that needs it shall
 
-    claim = over_random(lift_runs({BEST: [33.4, 23.8, 38.9, 21.9, 16.0]}), 40.0, "calibration")
+    claim = lift_over_20(lift_runs({PAPER_BEST: [33.4, 23.8, 38.9, 21.9, 16.0]}), 40.0, "calibration")
     assert claim.holds is True
     assert "over 20 in 4 of 5 runs (33.4, 23.8, 38.9, 21.9, 16.0)" in claim.measured
     assert claim.p == pytest.approx(ttest_1samp([33.4, 23.8, 38.9, 21.9, 16.0], 20.0).pvalue)
-    assert over_random(lift_runs({BEST: [33.4, 15.0, 18.9, 12.9, 16.0]}), 40.0, "calibration").holds is False
+    assert lift_over_20(lift_runs({PAPER_BEST: [33.4, 15.0, 18.9, 12.9, 16.0]}), 40.0, "calibration").holds is False
 
 
 HOUR = 3_600

@@ -23,9 +23,9 @@ from lycosa_lab.studies.collaborative.shared import (
     EITHER,
     FIELD,
     INTELLIGENT,
+    INTELLIGENT_RUNS,
     MIN_CRAWL_PAGES,
     SHUFFLED,
-    STARTS,
     TOPIC,
     TOPICAL,
     WORD,
@@ -186,7 +186,7 @@ def column(results, kind, name):
 
 def test_the_claims_follow_from_the_tables(results):
     claims = {claim["id"].removeprefix("collaborative."): claim for claim in results["claims"]}
-    best = [max(runs) for runs in zip(*(column(results, start, "harvest") for start in STARTS), strict=True)]
+    best = [max(runs) for runs in zip(*(column(results, start, "harvest") for start in INTELLIGENT_RUNS), strict=True)]
     assert column(results, INTELLIGENT, "harvest") == best
     ours = column(results, COLLABORATIVE, "harvest")
     first, second = (
@@ -246,3 +246,11 @@ def test_the_same_seed_gives_the_same_outcome(outcomes):
     job = choose_predicates(WORLD, SIZE)[1]
     again = Tiny().work(WORLD, prepare(WORLD, SIZE, 11), job)
     assert json.loads(msgspec.json.encode(again)) == outcomes[1]
+
+
+def test_a_log_too_short_for_two_crawled_topics_is_refused(outcomes):
+    topical = [outcome for outcome in outcomes if outcome["kind"] in TOPICAL]
+    for outcome in topical[1:]:
+        outcome |= {"pages": 0, "crawls": {}}
+    with pytest.raises(UsageError, match="there is 1 in this synthetic world"):
+        Tiny().conclude(WORLD, SIZE, outcomes, 11)

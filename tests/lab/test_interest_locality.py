@@ -91,7 +91,7 @@ def test_people_come_back_in_the_default_world_and_not_where_that_is_turned_off(
     off = claims_on(FileSharing(**settings, seed=5, repeats=0.0), tmp_path / "off")
     assert off["interest-locality.small-list-suffices"].holds is False
     repeats = off["interest-locality.repeats"]
-    assert repeats.holds is False and "not surely above chance" in repeats.reason
+    assert repeats.holds is False and "not significantly above chance" in repeats.reason
 
 
 def test_the_study_makes_up_its_world_as_told() -> None:
@@ -116,8 +116,25 @@ def test_a_claim_that_fails_says_why(tmp_path: Path) -> None:
     claims = claims_on(TimedGraphWorld(path=str(path)), tmp_path / "out")  # nobody ever comes back
     repeats, suffices = (claims[f"interest-locality.{name}"] for name in ("repeats", "small-list-suffices"))
     assert repeats.holds is False
-    assert repeats.reason == "the trace is too short; too few for a trend; P(j,1) is not surely above chance (p = 1)"
+    assert (
+        repeats.reason
+        == "the trace is too short; too few for a trend; P(j,1) is not significantly above chance (p = 1)"
+    )
     assert suffices.holds is False and suffices.reason == "there are no hits"
+
+
+def test_a_graph_without_links_from_one_node_to_another_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "links.txt"
+    path.write_text("1 1 5\n2 2 6\n")
+    with pytest.raises(UsageError, match="needs people who are served by others"):
+        trace_of(TimedGraphWorld(path=str(path)))
+
+
+def test_of_lists_without_hits_no_share_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "links.txt"
+    path.write_text("1 2 5\n2 1 6\n")
+    suffices = claims_on(TimedGraphWorld(path=str(path)), tmp_path / "out")["interest-locality.small-list-suffices"]
+    assert (suffices.measured, suffices.holds, suffices.reason) == ("no hits", False, "there are no hits")
 
 
 def test_a_world_in_which_nobody_asks_is_refused() -> None:

@@ -1,6 +1,7 @@
 """The league: what its tasks hide, what its figures mean, and that its claims follow from its tables."""
 
 import random
+from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
@@ -16,7 +17,7 @@ from lycosa_lab.live_crawl import LiveTask, live_crawl
 from lycosa_lab.statistics import paired_t
 from lycosa_lab.studies.league import ORACLE, SCRIPT, League
 from lycosa_lab.studies.league.baselines import Script, oracle
-from lycosa_lab.studies.league.figures import _chosen
+from lycosa_lab.studies.league.figures import _drawn
 from lycosa_lab.studies.league.runs import _crawl_measures, budgets_of, league_strategies, prepare
 from lycosa_lab.studies.league.tables import MEASURES
 from lycosa_lab.studies.league.tasks import (
@@ -93,7 +94,7 @@ def test_a_league_of_some_strategies_is_a_run_of_its_own():
 
 
 def test_only_those_who_took_part_are_drawn():
-    assert _chosen(["random", ORACLE, SCRIPT, "best-first"], "best-first") == ["best-first", ORACLE, SCRIPT, "random"]
+    assert _drawn(["random", ORACLE, SCRIPT, "best-first"], "best-first") == ["best-first", ORACLE, SCRIPT, "random"]
 
 
 def test_every_claim_is_computed_and_every_figure_drawn(results, folder):
@@ -177,6 +178,58 @@ def test_oracle_and_script_follow_links(web):
                 known.update(link.target for link in web.read(url, Reader()).links)
 
 
+class WrittenWeb:
+    """A few pages, each with its text and links."""
+
+    topic = SimpleNamespace(name="bees")
+
+    def __init__(self, pages: dict[str, tuple[str, list[str]]]):
+        self._pages = pages
+        self.urls = [Url(f"http://site.example/{name}") for name in pages]
+
+    def read(self, url, reader):
+        text, links = self._pages[url.rpartition("/")[2]]
+        anchors = "".join(f'<a href="/{link}">next</a> ' for link in links)
+        html = f"<html><body><p>{text}</p>{anchors}</body></html>".encode()
+        return reader(Fetch(url, Outcome.OK, 0.0, 200, headers=(("content-type", "text/html"),), content=html))
+
+
+def script_of(pages, examples, seeds):
+    web = WrittenWeb(pages)
+    named = {url.rpartition("/")[2]: url for url in web.urls}
+    task = SimpleNamespace(web=web, examples=[named[name] for name in examples], seeds=[named[name] for name in seeds])
+    return Script(task, Reader(stem=False), seed=1)
+
+
+def test_words_of_one_example_only_are_ranked_by_weight_by_the_script():
+    shared = "hive smoker"
+    once = " ".join(f"aword{number:03}" for number in range(80))
+    pages = {
+        "a": (f"{shared} {once} {'zeal ' * 9}", []),
+        "b": (shared, []),
+        **{f"other{number}": (f"ship sail {number}", []) for number in range(20)},
+    }
+    words = list(script_of(pages, ["a", "b"], ["a"])._weights)
+    assert set(words[:2]) == {"hive", "smoker"}
+    assert words[2] == "zeal"
+
+
+def test_the_current_priority_of_a_link_counts_for_the_script():
+    pages = {
+        "a": ("hive smoker", []),
+        "b": ("hive smoker", []),
+        "dense": ("hive smoker " * 20, ["falls"]),
+        "half": ("hive smoker " * 12 + "ship " * 6, ["stays"]),
+        "empty": ("ship " * 20, ["falls"]),  # its link halves the priority of `falls`
+        "falls": ("ship", []),
+        "stays": ("ship", []),
+        **{f"other{number}": (f"ship sail {number}", []) for number in range(20)},
+    }
+    seeds = ["dense", "empty", "half"]
+    order = [url.rpartition("/")[2] for url in script_of(pages, ["a", "b"], seeds).crawl(5)]
+    assert order == [*seeds, "stays", "falls"]
+
+
 def test_tasks_of_a_topic_share_their_examples_and_start_where_they_say(web):
     tasks = {
         (start, given): task_of(web, start, given, examples=5, negatives=10, seed=1)
@@ -192,6 +245,12 @@ def test_tasks_of_a_topic_share_their_examples_and_start_where_they_say(web):
     assert not task.truth & set(task.examples)
     assert tasks[WITHIN, POSITIVES].seeds == task.examples
     assert tasks[WITHIN, POSITIVES].negatives == ()
+
+
+def test_a_web_with_fewer_other_pages_than_negatives_gives_all_of_them(web):
+    others = set(web.urls) - web.topic.pages
+    task = task_of(web, WITHIN, NEGATIVES, examples=5, negatives=len(others) + 1, seed=1)
+    assert set(task.negatives) == others
 
 
 class Chain:

@@ -104,7 +104,19 @@ def test_an_unknown_measure_lists_those_there_are(text):
         parse_measure(text)
 
 
-@pytest.mark.parametrize("text", ["Harvest@", "Harvest@0", "Harvest@-1", "Harvest@1.5", "Harvest@²", "Harvest@5@6"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Harvest@",
+        "Harvest@0",
+        "Harvest@-1",
+        "Harvest@1.5",
+        "Harvest@²",
+        "Harvest@5@6",
+        "Harvest@" + "9" * 20,
+        "Harvest@" + "9" * 5000,
+    ],
+)
 def test_a_cutoff_is_a_number_of_pages(text):
     with pytest.raises(UsageError, match=r"number of pages"):
         parse_measure(text)

@@ -10,8 +10,10 @@ import pytest
 from lab.study_runs import run_small
 from lycosa.refresh import CrawlValue, policy_for
 from lycosa.strategies import Utility
+from lycosa.vocabulary.errors import UsageError
 from lycosa_lab.studies.one_budget import DailyWorlds, OneBudget, SimulatedCollection, simulate_budget_split
 from lycosa_lab.topics import topics_of
+from lycosa_lab.worlds.blogs import BlogGraph
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 
 WORLD = SyntheticWorld(pages=600, topics=4, seed=3)
@@ -111,3 +113,8 @@ def test_the_claim_follows_from_the_table(results) -> None:
 
 def test_the_same_seed_gives_the_same_results(results, tmp_path) -> None:
     assert results_of(tmp_path)["tables"] == results["tables"]
+
+
+def test_a_world_that_stands_still_is_refused_whether_it_has_topics_or_not() -> None:
+    with pytest.raises(UsageError, match="stands still; run this study on --world synthetic"):
+        Tiny().jobs(BlogGraph(nodes=10, links=20), Tiny.scales["small"], 1)

@@ -17,6 +17,7 @@ from lycosa_peers.simulation import QueryOutcome
 from lycosa_peers.simulation import SimulatedNetwork as Wire
 
 pytest.importorskip("numba")
+pytestmark = pytest.mark.usefixtures("compiled_kernel")
 NOWHERE = 999  # an item that nobody has
 APART = 64.0  # seconds between two questions; none is under way at a checkpoint
 

@@ -127,7 +127,7 @@ def rows_with(own: float, walk: float, walk_messages: float = 20.0) -> list[dict
     [
         (rows_with(0.85, 0.6), True, ""),
         (rows_with(0.7, 0.5), False, "recall 0.745"),
-        (rows_with(0.85, 0.9), False, "not surely above the walk"),
+        (rows_with(0.85, 0.9), False, "not significantly above the walk"),
         (rows_with(0.85, 0.6, walk_messages=9.0), False, "no walk took as many messages"),
     ],
 )

@@ -1,11 +1,14 @@
 """The whole study, with three processes on loopback."""
 
+import errno
 import json
+import subprocess
 from typing import ClassVar
 
 import msgspec
 import pytest
 
+from lycosa_lab.peers import processes
 from lycosa_lab.peers.processes import NoLoopbackError, PeerProcesses, free_addresses
 from lycosa_lab.studies.peer_search import PeerSearch
 from lycosa_lab.study import run
@@ -47,5 +50,23 @@ def test_both_claims_are_made_and_everything_is_drawn(results):
 
 
 def test_a_process_that_does_not_begin_is_told_with_its_last_words(tmp_path):
-    with pytest.raises(NoLoopbackError, match="did not begin"), PeerProcesses([tmp_path / "none"], free_addresses(1)):
+    with pytest.raises(NoLoopbackError, match="did not start"), PeerProcesses([tmp_path / "none"], free_addresses(1)):
         pass
+
+
+def test_where_one_process_cannot_start_the_others_are_ended(tmp_path, monkeypatch):
+    started = []
+
+    def start(*_):
+        if started:
+            raise OSError(errno.EAGAIN, "too many processes")
+        started.append(subprocess.Popen(["sleep", "60"], stdout=subprocess.PIPE, text=True))
+        return started[0]
+
+    monkeypatch.setattr(processes, "_start", start)
+    with pytest.raises(NoLoopbackError, match="cannot start peers: too many processes"):
+        PeerProcesses([tmp_path, tmp_path], ["127.0.0.1:1", "127.0.0.1:2"]).__enter__()
+    with started[0] as process:
+        is_ended = process.poll() is not None
+        process.kill()
+    assert is_ended

@@ -1,11 +1,13 @@
 """The study of hunter's target: claims that follow from its tables, a picture, and the same results again."""
 
+from dataclasses import replace
 from typing import ClassVar
 
 import pytest
 
 from lab.study_runs import copy_with_jobs_missing, run_small_as_json
-from lycosa_lab.statistics import page_trend
+from lycosa_lab.statistics import page_trend_test
+from lycosa_lab.studies import relevance_target
 from lycosa_lab.studies.relevance_target import (
     ADAPTIVE,
     RECENT_RELEVANCE,
@@ -46,8 +48,8 @@ def column(results, measure, setting):
 def test_its_claims_follow_from_its_tables(results) -> None:
     claims = {claim["id"].partition(".")[2]: claim for claim in results["claims"]}
     assert set(claims) == {"relevance-falls", "standing-rises", "kept", "out-of-reach"}
-    falls = page_trend([column(results, RELEVANCE, setting) for setting in reversed(SETTINGS)])
-    rises = page_trend([column(results, STATUS, setting) for setting in SETTINGS])
+    falls = page_trend_test([column(results, RELEVANCE, setting) for setting in reversed(SETTINGS)])
+    rises = page_trend_test([column(results, STATUS, setting) for setting in SETTINGS])
     assert (claims["relevance-falls"]["p"], claims["standing-rises"]["p"]) == (
         pytest.approx(falls),
         pytest.approx(rises),
@@ -79,3 +81,16 @@ def test_its_picture_is_drawn_and_the_same_seed_gives_the_same_results(results, 
     assert (folder / "trade-off.svg").read_text().startswith("<svg")
     again = results_of(copy_with_jobs_missing(folder, tmp_path / "again"))
     assert {**again, "seconds": 0} == {**results, "seconds": 0}
+
+
+def test_worlds_of_other_seeds_keep_the_options_of_the_given_one(monkeypatch) -> None:
+    def stop(world, *_, **__):
+        worlds.append(world)
+        raise KeyboardInterrupt
+
+    worlds: list[SyntheticWorld] = []
+    monkeypatch.setattr(relevance_target, "prepare_test_bed", stop)
+    given = SyntheticWorld(pages=1_600, topics=4, sites=9, seed=5)
+    with pytest.raises(KeyboardInterrupt):
+        Tiny().work(given, (Tiny.scales["small"], None), {"seed": 5_001, "topic": 0})
+    assert worlds[0].options == replace(given.options, seed=5_001)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa_lab.statistics import bootstrap_interval, holm, paired_t, pairwise, summary
+from lycosa_lab.statistics import bootstrap_interval, holm, paired_t, pairwise, spearman, summary
 
 NAN = math.nan
 some_floats = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=20)
@@ -70,6 +70,11 @@ def test_constant_differences_prove_as_much_as_their_signs():
 
 def test_pairs_with_a_missing_half_do_not_count():
     assert paired_t([1, NAN, 3, 4], [0, 1, NAN, 1]) == paired_t([1, 4], [0, 1])
+
+
+def test_pairs_with_a_missing_half_do_not_count_in_a_correlation():
+    assert spearman([1, 2, NAN, 3, 4], [1, 3, 9, 2, 4]) == spearman([1, 2, 3, 4], [1, 3, 2, 4])
+    assert spearman([1, 2, NAN], [1, 2, 3]).n == 2
 
 
 def test_fewer_than_two_pairs_prove_nothing():

@@ -115,7 +115,9 @@ def test_stopped_in_the_middle_it_goes_on_where_it_was(tmp_path: Path) -> None:
     assert results.claims[0].measured == "[3, 4, 7, 12, 19]"
 
 
-@pytest.mark.parametrize("damaged", [b'[{"squ', b"[1", b"[]", b'"ab"', b"[3, 0.1]", b'[{"square": 7}, "long"]'])
+@pytest.mark.parametrize(
+    "damaged", [b'[{"squ', b"[1", b"[]", b'"ab"', b"[3, 0.1]", b'[{"square": 7}, "long"]', b'[{"\xff": 1}, 1.0]']
+)
 def test_a_part_that_is_damaged_is_done_again(tmp_path: Path, damaged: bytes) -> None:
     out = tmp_path / "out"
     run_it(Squares(tmp_path), out)
@@ -154,14 +156,16 @@ from lab.test_study import Squares, run_it
 
 class Slow(Squares):
     def work(self, world, prepared, job):
-        Path({str(tmp_path)!r}, f"pid{{job}}").write_text(str(__import__("os").getpid()))
+        begun = Path({str(tmp_path)!r}, f"{{job}}.begun")
+        begun.write_text(str(__import__("os").getpid()))
+        begun.rename(begun.with_suffix(".pid"))  # seen when it is whole
         time.sleep(60)
 
 run_it(Slow(Path({str(tmp_path)!r})), Path({str(tmp_path)!r}, "out"), workers=2)
 """
     parent = subprocess.Popen([sys.executable, "-c", program])
-    wait_until(lambda: len(list(tmp_path.glob("pid*"))) >= 2, parent)
-    workers = [int(path.read_text()) for path in tmp_path.glob("pid*")]
+    wait_until(lambda: len(list(tmp_path.glob("*.pid"))) >= 2, parent)
+    workers = [int(path.read_text()) for path in tmp_path.glob("*.pid")]
     parent.kill()
     parent.wait()
     wait_until(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))
@@ -205,7 +209,7 @@ def test_what_another_version_computed_is_not_taken(tmp_path: Path, changed: Map
     assert (out / "run.json").read_text() == left
 
 
-@pytest.mark.parametrize("run_file", [None, b"", b'{"study": "squ', b"[]"])
+@pytest.mark.parametrize("run_file", [None, b"", b'{"study": "squ', b"[]", b'{"\xff": 1}'])
 def test_parts_of_an_unknown_run_are_not_taken(tmp_path: Path, run_file: bytes | None) -> None:
     out = tmp_path / "out"
     run_it(Squares(tmp_path), out)
@@ -264,9 +268,10 @@ def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
         run_it(Squares(tmp_path), tmp_path / "out")
 
 
-def test_files_that_are_no_results_are_reported_and_hide_no_others(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [b'{"study": 3}', b'{"study": "\xff"}', b'{"tables": ' + b"[" * 100_000])
+def test_files_that_are_no_results_are_reported_and_hide_no_others(tmp_path: Path, content: bytes) -> None:
     results, _ = run_it(Squares(tmp_path), tmp_path / "out")
-    (tmp_path / "results.json").write_text('{"study": 3}')
+    (tmp_path / "results.json").write_bytes(content)
     warnings: list[str] = []
     assert list(read_results([tmp_path], warn=warnings.append)) == [(tmp_path / "out", results)]
     assert len(warnings) == 1

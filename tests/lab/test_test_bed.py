@@ -10,6 +10,7 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa_lab.measures import points_along
 from lycosa_lab.studies.adaptive_utility.runs import Oracle
 from lycosa_lab.test_bed import CELLS, TopicCrawls, examples_of, in_links_of, prepare_test_bed
+from lycosa_lab.worlds import Category
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 
 SIZE = {"topics": 3, "pages": 150, "examples": 15, "explored": 30, "sampled": 30, "of": 50}
@@ -77,6 +78,19 @@ def test_a_world_without_topics_is_told_what_is_needed() -> None:
 
     with pytest.raises(UsageError, match="worlds with topics are synthetic"):
         examples_of(Untitled(), topics=3, per_class=10, seed=1)
+
+
+def test_a_topic_with_a_single_bad_page_to_learn_from_is_left_out(world, monkeypatch) -> None:
+    """Cross-validation holds out a fifth of the bad pages, so that one would leave nothing to learn from."""
+    first, second, *_ = world.directory()
+    for listed in (4, 2):  # half of them are held out
+        directory = [first, Category(second.name, second.entries[:listed])]
+        monkeypatch.setattr(world, "directory", lambda directory=directory: directory)
+        if listed == 4:
+            assert len(examples_of(world, topics=2, per_class=15, seed=5)) == 2
+        else:
+            with pytest.raises(UsageError, match="topics with at least 40 pages"):
+                examples_of(world, topics=2, per_class=15, seed=5)
 
 
 def test_another_seed_chooses_other_examples(world) -> None:

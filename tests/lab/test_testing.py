@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from lycosa_lab.results import Claim, Findings
@@ -99,6 +100,16 @@ class Silent(Degrees):
         return Findings([], {})
 
 
+class Raw(Degrees):
+    def conclude(self, world: Any, size: Any, outcomes: Sequence[Any], seed: int) -> Findings:
+        return Findings([], {"links": [{"page": 1, "links": np.int64(3)}]})
+
+
+class Undecided(Degrees):
+    def conclude(self, world: Any, size: Any, outcomes: Sequence[Any], seed: int) -> Findings:
+        return Findings([Claim("degrees.differ", "beyond", "they differ", None, "", holds=np.True_)], {})
+
+
 @pytest.mark.parametrize(
     ("study", "law"),
     [
@@ -112,6 +123,8 @@ class Silent(Degrees):
         (Degrees, "the same outcome for job 0 each time"),
         (Borrowed, "names its claims borrowed"),
         (Silent, "claims or tables"),
+        (Raw, "the conclusion is plain data"),
+        (Undecided, "the conclusion is plain data"),
     ],
 )
 def test_a_broken_study_is_found_out(study: type[Degrees], law: str) -> None:

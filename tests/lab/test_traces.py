@@ -173,3 +173,12 @@ def test_peers_are_saved_and_loaded(tmp_path: Path) -> None:
         (world.sharing.interests, again.sharing.interests),
     ):
         assert isinstance(kept, RaggedArray) and rows.values.tolist() == kept.values.tolist()
+    (tmp_path / "w" / "sharing.npz").write_bytes(b"PK\x03\x04 cut short")
+    with pytest.raises(UsageError, match="holds no peers"):
+        load_world(tmp_path / "w")
+
+
+@pytest.mark.parametrize("option", ["queries", "library", "sitting"])
+def test_a_world_of_endless_sharing_is_refused(option: str) -> None:
+    with pytest.raises(UsageError, match=f"{option}.* finite"):
+        make_world("file-sharing", {"consumers": "10", "providers": "20", option: "inf"})

@@ -9,7 +9,7 @@ import pytest
 
 from lab.study_runs import copy_with_jobs_missing, run_small_as_json, texts_made_once
 from lycosa_lab.crawl_tables import CrawlTables
-from lycosa_lab.statistics import page_trend
+from lycosa_lab.statistics import page_trend_test
 from lycosa_lab.studies.adaptive_utility import ADAPTIVE, AdaptiveUtility
 from lycosa_lab.studies.adaptive_utility.claims import (
     early_alpha,
@@ -116,8 +116,10 @@ def test_claims_of_the_tradeoff_follow_from_its_tables(tradeoff) -> None:
     row = test_of(tradeoff, "status", "α=0.5", "α=1")
     assert claims["half-beats-one-on-status"]["holds"] == (row["difference"] > 0 and row["p"] < 0.05)
     rows = tradeoff["tables"]["topics"]
-    rising = page_trend([[row["topicality"] for row in rows if row["setting"] == alpha] for alpha in COBB_DOUGLAS])
-    falling = page_trend([[row["status"] for row in rows if row["setting"] == alpha] for alpha in COBB_DOUGLAS[::-1]])
+    rising = page_trend_test([[row["topicality"] for row in rows if row["setting"] == alpha] for alpha in COBB_DOUGLAS])
+    falling = page_trend_test(
+        [[row["status"] for row in rows if row["setting"] == alpha] for alpha in COBB_DOUGLAS[::-1]]
+    )
     assert claims["trend"]["p"] == pytest.approx(max(rising, falling), rel=1e-4)
     assert claims["trend"]["holds"] == (max(rising, falling) < 0.05)
 
@@ -246,7 +248,7 @@ def test_the_same_seed_gives_the_same_results(world, tradeoff, benchmark, folder
 
 def test_a_trend_is_told_from_none() -> None:
     rising = [[0.1, 0.2, 0.15, 0.1], [0.3, 0.25, 0.3, 0.2], [0.5, 0.4, 0.6, 0.5]]
-    assert page_trend(rising) < 0.05
-    assert page_trend(rising[::-1]) > 0.9
-    assert page_trend(rising[:2]) != page_trend(rising[:2])  # two columns are no trend: not a number
-    assert page_trend([[*column, float("nan")] for column in rising]) == page_trend(rising)
+    assert page_trend_test(rising) < 0.05
+    assert page_trend_test(rising[::-1]) > 0.9
+    assert page_trend_test(rising[:2]) != page_trend_test(rising[:2])  # two columns are no trend: not a number
+    assert page_trend_test([[*column, float("nan")] for column in rising]) == page_trend_test(rising)

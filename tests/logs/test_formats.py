@@ -50,6 +50,7 @@ def test_a_squid_line_that_names_a_person_is_theirs():
         (b"text/html", b"text/html Mozilla/5.0 more\r", PAGE),
         (b"text/html", b"text/HTML;charset=utf-8", PAGE),
         (b"1157689312.049", b"yesterday", DropReason.BAD_TIME),
+        (b"1157689312.049", b"nan", DropReason.BAD_TIME),
         (b" text/html", b"", DropReason.BROKEN),
     ],
 )
@@ -113,6 +114,7 @@ def test_a_table_by_the_names_of_its_columns():
         PAGE,
         b"http://a.org/?a=1,2",
     )
+    assert read(b"2020-01-01,ann,http://a.org/,200,GET, - ")[2] == MAYBE_PAGE
     assert read(b"soon,ann,http://a.org/,200,GET,text/html")[2] == DropReason.BAD_TIME
     assert read(b"1577836800,ann,http://a.org/,404,GET,text/html")[2] == DropReason.FAILED
     assert read(b"1577836800,ann,http://a.org/,200,HEAD,text/html")[2] == DropReason.NOT_GET
@@ -143,6 +145,8 @@ def test_columns_that_are_not_there_are_told():
         (b"1577836800.25", 1577836800.25),
         (b"1577836800250", 1577836800.25),
         (b"2020-01-01", 1577836800.0),
+        (b"20200101", 1577836800.0),
+        (b"20200101T000000Z", 1577836800.0),
         (b"2020-01-01 00:00:00", 1577836800.0),
         (b"2020-01-01T01:00:00.5+01:00", 1577836800.5),
     ],
@@ -151,7 +155,7 @@ def test_times_of_tables(text, at):
     assert parse_time(text) == at
 
 
-@pytest.mark.parametrize("text", [b"", b"noon", b"2020-02-30", b"2020-01-01T25:00:00"])
+@pytest.mark.parametrize("text", [b"", b"noon", b"2020-02-30", b"2020-01-01T25:00:00", b"nan", b"inf"])
 def test_times_that_are_none(text):
     with pytest.raises(ValueError, match=r".*"):
         parse_time(text)

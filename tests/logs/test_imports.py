@@ -126,6 +126,14 @@ def test_the_key_is_the_owners_alone_and_joins_people_of_later_imports(tmp_path)
         imported(tmp_path / "four", squid("ann", "http://d.org/", 4))
 
 
+def test_a_failed_import_leaves_a_key_that_was_there(tmp_path):
+    key = written(tmp_path / "made.log.key", bytes(32))
+    with pytest.raises(LycosaError, match="no usable line"):
+        imported(tmp_path / "access.log", "words\n")
+    assert key.read_bytes() == bytes(32)
+    assert not (tmp_path / "made.log").exists()
+
+
 def test_two_logs_hash_the_same_person_differently(tmp_path):
     for name in ("one.log", "two.log"):
         imported(tmp_path / "access.log", squid("ann", "http://a.org/", 1), name)
@@ -364,6 +372,7 @@ def spoilt(path: Path, *statements: str) -> Path:
         ("UPDATE accesses SET users = x'ffffff7f'", "damaged"),
         ("UPDATE accesses SET urls = x'05000000'", "damaged"),
         ("UPDATE accesses SET moments = x'00'", "damaged"),
+        ("UPDATE accesses SET moments = x'0000000000000800'", "damaged"),
         ("UPDATE urls SET text = CAST('file:///etc/passwd' AS BLOB), ends = x'1200000000000000'", "damaged"),
         ("UPDATE urls SET ends = x'0100000000000000'", "damaged"),
         ("UPDATE urls SET ends = 'words'", "damaged"),
@@ -378,12 +387,27 @@ def test_a_spoilt_log_is_refused_in_one_line(tmp_path, statement, words):
     assert "\n" not in str(error.value)
 
 
+def test_a_trigger_in_a_log_is_found_by_whatever_name(tmp_path):
+    imported(tmp_path / "access.log", squid("ann", "http://a.org/", 1))
+    name = "sqlite_autoindex_urls_2"
+    spoilt(
+        tmp_path / "made.log",
+        "CREATE TRIGGER t AFTER INSERT ON imports BEGIN DELETE FROM urls; END",
+        "PRAGMA writable_schema = ON",
+        f"UPDATE sqlite_master SET name = '{name}', sql = replace(sql, 'TRIGGER t', 'TRIGGER {name}') WHERE name = 't'",
+    )
+    with pytest.raises(UsageError, match="other tables"):
+        open_access_log(tmp_path / "made.log")
+
+
 @pytest.mark.parametrize(
     "statement",
     [
         "dropped = '[]'",
         "dropped = x'00'",
         "dropped = '{\"words\": 1}'",
+        "dropped = '{\"failed\": -1}'",
+        "at = 9e999",
         "lines = 'words'",
         "size = 1.5",
         "name = x'00'",

@@ -77,6 +77,19 @@ def test_a_damaged_file_is_refused_or_read_within_bounds(path, seed):
         assert len(str(error).splitlines()) == 1
 
 
+def test_a_page_of_the_file_that_is_damaged_is_told_also_where_its_times_are_corrected(path):
+    content = path.read_bytes()
+    for start in range(4096, len(content), 4096):
+        damaged = content[: start + 8] + b"\xff" * 52 + content[start + 60 :]
+        path.write_bytes(damaged)
+        try:
+            Atlas(path, writable=True, now=1e9).__exit__(None, None, None)
+        except LycosaError as error:
+            assert "damaged" in str(error)
+            assert path.read_bytes() == damaged
+            assert list(path.parent.iterdir()) == [path]
+
+
 @pytest.mark.parametrize(
     "statement",
     [
@@ -89,6 +102,13 @@ def test_a_damaged_file_is_refused_or_read_within_bounds(path, seed):
 )
 def test_other_tables_views_and_triggers_are_refused(path, statement):
     change(path, statement)
+    refusal(path, "other tables")
+
+
+@pytest.mark.parametrize("column", ["type", "name"])
+def test_a_table_whose_name_or_type_is_no_text_is_refused(path, column):
+    cast = f"UPDATE sqlite_master SET {column} = CAST({column} AS BLOB) WHERE name = 'pages'"
+    change(path, "PRAGMA writable_schema = ON", cast)
     refusal(path, "other tables")
 
 

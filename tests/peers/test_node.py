@@ -3,6 +3,7 @@
 import pytest
 
 from lycosa.vocabulary.errors import UsageError
+from lycosa_peers import rate_limits
 from lycosa_peers.content import ItemSummary
 from lycosa_peers.messages import (
     DIRECT,
@@ -450,6 +451,19 @@ def test_what_is_remembered_of_others_is_bounded() -> None:
     for number in range(500):
         peer.receive(f"s{number}", Query(number, 1, Contact("a"), ttl=9, walker=1), 0.0)
     assert len(peer.forwarding.seen) == 50
+
+
+def test_messages_of_known_queries_push_out_the_oldest_queries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rate_limits, "MAX_SEEN", 10)
+    seen = rate_limits.SeenQueries(remembered=4, max_per_query=100)
+    for number in range(4):
+        seen.record(("a", number), 1, 9)
+    for walker in range(2, 10):
+        assert not seen.record(("a", 3), walker, 9)
+    assert [("a", number) in seen for number in range(4)] == [False, False, True, True]
+    alone = rate_limits.SeenQueries(remembered=4, max_per_query=100)
+    assert not any(alone.record(("a", 1), walker, 9) for walker in range(50))
+    assert alone.record(("a", 1), 0, 9) == "replayed"
 
 
 def test_a_peer_that_sends_too_fast_is_not_listened_to() -> None:

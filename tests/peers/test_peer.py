@@ -1,17 +1,19 @@
 """Peers in one process, over real sockets."""
 
 import asyncio
+import socket
 from contextlib import AsyncExitStack, ExitStack
 
 import pytest
 from msgspec.structs import replace
 
-from lycosa.vocabulary.errors import LycosaError
+from lycosa.vocabulary.errors import CollectionError, LycosaError
 from lycosa_peers import dialer, peer
 from lycosa_peers.addresses import Endpoint
 from lycosa_peers.control import PeerControl, PeerRequest, ask_running_peer
 from lycosa_peers.messages import Contact, Fetched, FetchRequest, decode, encode
 from lycosa_peers.options import DEFAULTS
+from lycosa_peers.peer import WrongKeyError
 from lycosa_peers.peer_folder import PeerFolder
 from lycosa_peers.ranking import merge
 from sharing import Caller, add_pages, peer_of, shared
@@ -268,6 +270,52 @@ def test_a_disk_that_cannot_be_written_is_told_once_and_stops_neither_searches_n
     assert "state.json" in told
 
 
+def test_a_named_peer_that_is_not_there_was_not_there_before(tmp_path):
+    async def play(peers):
+        host, _, port = peers["bees"].node.me.address.rpartition(":")
+        with pytest.raises(WrongKeyError, match=f"not by {'a' * 32}; if"):
+            await peers["trees"].join("a" * 32, Endpoint(host, int(port)))
+        await peers["trees"].join("", Endpoint(host, int(port)))
+        pins = tmp_path / "trees" / "peer" / "pins.json"
+        pins.write_text(pins.read_text().replace(peers["bees"].identity.name, "b" * 32))
+        with pytest.raises(WrongKeyError, match=f"not by {'b' * 32} as before; if"):
+            await peers["trees"].join("", Endpoint(host, int(port)))
+
+    with_peers(tmp_path, play)
+
+
+def test_a_search_that_ends_while_its_caller_is_busy_is_over_at_once(tmp_path):
+    async def play(peers):
+        async for each in peers["bees"].search("sail", max_hits=10, enough=1, timeout=30.0):
+            await asyncio.sleep(1.0)  # everybody has answered meanwhile
+            last = each
+        return last
+
+    last = with_peers(tmp_path, play)
+    assert last.is_over and last.answers.answers
+    assert last.seconds < 20
+
+
+def test_a_command_to_a_peer_that_is_killed_meanwhile_is_told_so(tmp_path):
+    async def play(folder, loop):
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(folder.path("control")))
+            listening.listen()
+            listening.setblocking(False)
+            replies = await ask_running_peer(folder, PeerRequest("show"))
+            connection, _ = await loop.sock_accept(listening)
+            loop.call_later(0.1, connection.close)  # with the request unread, so that the other side gets an error
+            return [reply async for reply in replies]
+
+    async def run():
+        await play(PeerFolder(tmp_path), asyncio.get_running_loop())
+
+    kept = PeerFolder(tmp_path)
+    kept.write("any", b"")
+    with pytest.raises(LycosaError, match="has just ended"):
+        asyncio.run(run())
+
+
 def test_searches_beyond_as_many_as_can_be_are_refused_in_words(tmp_path):
     async def play(peers):
         bees = peers["bees"]
@@ -330,3 +378,34 @@ def test_a_page_that_is_none_is_brought_by_nobody(tmp_path):
         return bees.node.counts["failed_wrong"]
 
     assert with_peers(tmp_path, play) == 1
+
+
+def test_a_folder_that_can_have_no_socket_is_named(tmp_path, monkeypatch):
+    async def refused(*_, **__):
+        raise OSError(95, "Operation not supported")  # without the name of a file, as a socket raises it
+
+    monkeypatch.setattr(asyncio, "start_unix_server", refused)
+    kept = PeerFolder(tmp_path)
+    kept.write("any", b"")
+    with pytest.raises(CollectionError, match=r"control: Operation not supported; move the collection"):
+        asyncio.run(PeerControl(None, kept).open())
+
+
+def test_a_peer_whose_pins_cannot_be_read_says_so_and_joins_when_they_can(tmp_path, monkeypatch):
+    monkeypatch.setattr(peer, "JOIN_SECONDS", 0.02)
+
+    async def play(peers):
+        trees, said = peers["trees"], []
+        host, _, port = peers["bees"].node.me.address.rpartition(":")
+        trees._bootstrap._notify = said.append
+        pins = tmp_path / "trees" / "peer" / "pins.json"
+        kept = pins.read_text()
+        pins.write_text("{")
+        trees.keep_joining([("", Endpoint(host, int(port)))])
+        assert await eventually(lambda: said)
+        pins.write_text(kept)
+        assert await eventually(lambda: len(said) == 2)
+        return said
+
+    damaged, joined = with_peers(tmp_path, play)
+    assert "pins.json is damaged" in damaged and joined.startswith("joined")

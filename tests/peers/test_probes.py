@@ -233,3 +233,36 @@ def test_a_question_in_vain_has_words_of_shared_pages_and_one_of_nobodys(tmp_pat
         assert len(set(asked)) == 60 and "secretword" not in " ".join(asked)
         assert all(2 <= len(words.split()) <= 3 for words in asked)
         assert not any(content.find(words, 1).hits for words in asked)
+
+
+@pytest.mark.parametrize("is_referred", [False, True])
+def test_a_search_that_waits_for_a_sample_alone_has_nothing_to_do_until_then(is_referred):
+    asked = Asked(asker())
+    node, now = asked.node, 0.0
+    for walker in sorted(node.searches.get(asked.number).walkers):
+        elsewhere = (Contact("t", "t:1"),) if is_referred else ()
+        node.receive("s", Response(asked.number, Contact("s"), elsewhere=elsewhere, walker=walker), now)
+    while not asked.is_over:
+        now = node.next_deadline()
+        node.tick(now)
+        assert node.next_deadline() > now
+    assert now == DEFAULTS.timeout
+
+
+def test_a_search_with_enough_hits_waits_for_a_sample_no_longer_than_for_replies():
+    node = asker(t=True)
+    node.connect(["t"])
+    number, sends = node.ask(5, 0.0, max_hits=10, enough=1)
+    assert any(send.to == "t" and send.message.walker == 0 for send in sends)  # it is asked directly, and is silent
+    node.tick(node.next_deadline())
+    first, second, *others = sorted(node.searches.get(number).walkers)
+    node.receive("s", Response(number, Contact("s", "s:1"), (PeerHit(5),), walker=first), 0.25)
+    referral = Response(number, Contact("s"), elsewhere=(Contact("u", "u:1"),), walker=second)
+    node.receive("s", referral, 0.25)
+    for walker in others:
+        node.receive("s", Response(number, Contact("s"), walker=walker), 0.25)
+    assert node.stage(number) is Stage.WALKING
+    node.searches.get(number).found.add(5)  # as if another peer had it, too
+    assert node.next_deadline() == 0.5
+    node.tick(0.5)
+    assert node.stage(number) is Stage.DONE

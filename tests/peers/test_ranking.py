@@ -188,6 +188,14 @@ def test_strangers_of_many_networks_share_half_of_the_first_places_as_long_as_ot
     assert sum(name.startswith("liar") for name in alone) == 10  # where nobody is known, the best
 
 
+def test_what_nobody_has_checked_does_not_move_a_page_that_others_have_too():
+    honest = answer(ANNA, [hit("http://a.example/", (1,)), hit("http://b.example/", (4,))])
+    claims = replace(answer(BERT, [hit("http://a.example/", (90,))], stage=Stage.WALKING), trust=Trust.CLAIMED)
+    merged = merge("bees", [honest, claims], me="me")
+    assert urls(merged) == ["http://b.example/", "http://a.example/"]
+    assert all(page.is_checked for page in merged.hits)
+
+
 def test_what_nobody_has_checked_comes_last_and_hides_nothing():
     liar = _claims("liar", 30, Trust.CLAIMED, score=50)
     copy = replace(liar, hits=tuple(replace(hit, digest="a0") for hit in liar.hits))

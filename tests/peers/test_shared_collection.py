@@ -310,6 +310,22 @@ def test_a_page_that_is_new_or_comes_again_from_elsewhere_is_judged_by_its_own_r
         assert [hit.item for hit in content.find("hive", 10).hits] == ["http://next.example/"]
 
 
+def test_a_page_that_comes_again_from_a_public_address_is_shared_and_counted_once(tmp_path):
+    url = "http://hive.example/"
+    others = {f"http://n{n}.example/": (f"Ship {n}", f"sail number {n}") for n in range(99)}
+    folder = add_pages(add_pages(tmp_path / "c", others), {url: ("Hive", "an early hive")}, address="10.0.0.8")
+    with open_for_reading(folder) as collection:
+        content = SharedCollection(collection, PeerFolder(folder))
+        content.catch_up()
+        assert (content.pages, content.withheld) == (99, 1)
+        add_pages(folder, {url: ("Hive", "a later hive")})
+        update = content.pending_build(at_once=True)
+        assert update is not None and not update.replaces_all
+        content.catch_up()
+        assert (content.pages, content.withheld) == (100, 0)
+        assert urls(content.find("hive", 10)) == {url}
+
+
 def test_of_many_new_pages_a_few_are_read_for_a_question(tmp_path, monkeypatch):
     folder = add_pages(tmp_path / "c", HONEY)
     with open_for_reading(folder) as collection:

@@ -388,7 +388,11 @@ def test_a_large_answer_is_taken_on_whichever_connection_it_comes(folder):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "host", "host:", ":7", "host:x", "host:70000", "a b:7", "1:2:3:4", "h\n:7", "é:7"]
+    "text",
+    [
+        *("", "host", "host:", ":7", "host:x", "host:70000", "a b:7", "1:2:3:4", "h\n:7", "é:7"),
+        *("a..b:7", ".:7", "a" * 64 + ".example:7"),  # which the resolver of Python refuses with a UnicodeError
+    ],
 )
 def test_what_is_no_place_is_none(text):
     assert parse_endpoint(text) is None
@@ -397,7 +401,7 @@ def test_what_is_no_place_is_none(text):
 
 
 def test_places_are_spelt_as_they_are_read():
-    for text in ("127.0.0.1:7077", "[::1]:7077", "peer.example.org:1"):
+    for text in ("127.0.0.1:7077", "[::1]:7077", "peer.example.org:1", "peer.example.org.:1"):
         assert str(parse_endpoint(text)) == text
     assert join_argument("a" * 32 + "@127.0.0.1:7077") == ("a" * 32, Endpoint("127.0.0.1", 7077))
     with pytest.raises(UsageError, match="port 0"):

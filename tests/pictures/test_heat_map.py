@@ -2,6 +2,7 @@
 
 from xml.etree import ElementTree
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -52,6 +53,14 @@ def test_rows_go_up_and_columns_to_the_right():
 def test_the_key_names_the_largest_count_and_the_axes_have_their_names():
     picture = heat_map([[1, 400]], y_range=(0, 8), title="Pages", x_title="relevance", y_title="in-links")
     assert {"1", "20", "400", "relevance", "in-links", "8"} <= set(words(picture))
+
+
+@pytest.mark.parametrize(("largest", "labels"), [(1, ["1"]), (2, ["1", "2"]), (3, ["1", "2", "3"])])
+def test_no_count_stands_twice_at_the_colour_bar(largest, labels):
+    picture = heat_map([[largest]], x_range=(10, 11), y_range=(10, 11))
+    root = ElementTree.fromstring(picture)
+    bar_left = max(float(rect.get("x") or 0) for rect in root.iter(f"{SVG}rect"))
+    assert [node.text for node in root.iter(f"{SVG}text") if float(node.get("x") or 0) > bar_left] == labels
 
 
 def test_nothing_to_show_is_said():

@@ -72,12 +72,43 @@ def test_a_page_is_stemmed_by_its_language(html: str, terms: dict[str, int]) -> 
         (["Lycosa: none"], True, True),
         (["*: nofollow"], False, True),
         (["unavailable_after: 25 Jun 2010 15:00:00 PST, noindex"], True, False),
+        (["unavailable_after: Fri, 25 Jun 2010 15:00:00 GMT, noindex"], True, False),
+        (["unavailable_after: 2010-06-25T15:00:00+01:00 nofollow"], False, True),
+        (["noindex nofollow"], True, True),
+        (["max-snippet: 20 noindex"], True, False),
+        (["max-snippet:-1, max-image-preview:none, max-video-preview:-1"], False, False),
+        (["max-image-preview: none; none"], True, True),
+        (["rating: adult, noindex"], True, False),
+        (["noarchive:yes, none"], True, True),
+        (["lycosa/1.0: noindex"], True, False),
+        (["googlebot/2.1: noindex", "Other-Bot : none"], False, False),
+        (["googlebot: noindex nofollow lycosa: nosnippet"], False, False),
+        (["noindex:"], True, False),
+        (["noindex=1;nofollow."], True, True),
+        (["'noindex'"], True, False),
+        (["X-Robots-Tag: noindex"], True, False),
+        (["80legs: noindex"], True, False),  # no name of a robot as RFC 9309 has it: in doubt, it is obeyed
         (["noarchive", "nofollow"], False, True),
         ([], False, False),
     ],
 )
 def test_robots_headers_are_honoured(values: list[str], noindex: bool, nofollow: bool) -> None:
     page = read(b"<p>text", *[("X-Robots-Tag", value) for value in values])
+    assert (page.noindex, page.nofollow) == (noindex, nofollow)
+
+
+@pytest.mark.parametrize(
+    ("content", "noindex", "nofollow"),
+    [
+        ("max-image-preview:none", False, False),
+        ("max-snippet:20 noindex", True, False),
+        ("unavailable_after: 25 Jun 2010 15:00:00 GMT, none", True, True),
+        ("lycosa: noindex", True, False),
+        ("anybody: nofollow", False, True),  # a meta is for whom its name says
+    ],
+)
+def test_robots_metas_are_read_as_headers_are(content: str, noindex: bool, nofollow: bool) -> None:
+    page = read(f"<meta name=robots content='{content}'>".encode())
     assert (page.noindex, page.nofollow) == (noindex, nofollow)
 
 

@@ -53,6 +53,14 @@ def test_terms_and_their_codes_say_the_same():
     assert table.embed_counts(*page.words.term_counts).tolist() == pytest.approx(expected.tolist())
 
 
+def test_other_counts_of_the_same_words_give_another_vector():
+    table = small_table()
+    codes = codes_of(["bee", "ship"])
+    first, second = (table.embed_counts(codes, np.array(counts, np.uint64)) for counts in ([3, 1], [1, 3]))
+    assert first.tolist() != second.tolist()
+    assert table.embed_counts(codes, np.array([3, 1], np.uint64)).tolist() == first.tolist()
+
+
 def test_texts_without_known_words_have_no_vector():
     table = small_table()
     assert table.embed_terms({}).tolist() == table.embed_terms({"unheard": 1}).tolist() == [0.0, 0.0]

@@ -1,9 +1,12 @@
 import math
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from lycosa.relevance import load_function
+from lycosa.relevance.function import code_digest
 from lycosa.vocabulary.errors import LycosaError, RecipeError
 from lycosa.vocabulary.records import Page, Url
 from pages import GivenWords
@@ -59,3 +62,17 @@ def test_a_path_that_names_no_function_is_told(path: str) -> None:
 def test_a_module_that_cannot_be_imported_is_told() -> None:
     with pytest.raises(RecipeError, match="my_no_such_thing"):
         load_function("my_broken_module:x")
+
+
+def test_the_digest_of_a_function_in_the_script_that_runs_is_that_of_the_script(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = ModuleType("__main__")  # without __spec__, as Python makes it for a script
+    script.__file__ = str(tmp_path / "my_judges.py")
+    monkeypatch.setitem(sys.modules, "__main__", script)
+    assert code_digest("__main__:yes") == code_digest("my_judges:yes") != ""
+
+
+@pytest.mark.parametrize("path", ["no_such_module:x", "no_such_package.module:x", "sys:exit"])
+def test_a_function_without_a_file_has_no_digest(path: str) -> None:
+    assert code_digest(path) == ""

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.relevance import LinearModel, background, train_from_positives
-from lycosa.relevance.positive_unlabelled import USUAL_SHARE, _gap, _solve, shrink_to_usual_share
+from lycosa.relevance.positive_unlabelled import _gap, _share_on_topic, _solve
+from lycosa.relevance.term_counts import PageCounts
 from lycosa.vocabulary.errors import RecipeError
 from lycosa.vocabulary.records import RELEVANT, Page
 from relevance.topical_web import MadeUpWeb, page_of
@@ -93,7 +94,7 @@ def test_left_out_scores_are_those_of_machines_trained_without_the_page(good: in
         others = np.delete(np.arange(len(labels)), left_out)
         part = _solve(kernel[np.ix_(others, others)], labels[others], costs[others], np.ones(len(others), np.bool_))
         if whole.active.all() and part.active.all():
-            assert whole.left_out[left_out] == pytest.approx(kernel[left_out, others] @ part.multipliers)
+            assert whole.leave_one_out[left_out] == pytest.approx(kernel[left_out, others] @ part.multipliers)
 
 
 def test_two_groups_are_told_from_one() -> None:
@@ -106,35 +107,30 @@ def test_two_groups_are_told_from_one() -> None:
     assert _gap(random.uniform(size=100)) is None
 
 
-def share_of(relevances: np.ndarray) -> float:
-    return float((relevances >= RELEVANT).mean())
+def test_the_estimated_share_on_the_topic_rises_with_the_pages_that_are_like_the_good_ones() -> None:
+    random = np.random.default_rng(1)
+    good, others = random.normal(1.0, 0.3, 5), random.normal(0.0, 0.3, 200)
+    shares = []
+    for alike in (0, 20, 60, 120):
+        others[:alike] = random.normal(1.1, 0.4, alike)
+        shares.append(_share_on_topic(good, others, 1_000))
+    assert all(less < more for less, more in pairwise(shares))
+    none_alike = random.normal(0.0, 0.3, 200)
+    by_length = [_share_on_topic(good, none_alike, pages) for pages in (200, 1_000, 10_000)]
+    assert all(more > less for more, less in pairwise(by_length)), "the longer the crawl, the less the prior counts"
+    assert 0.0 < by_length[-1] < 0.05
 
 
-@given(st.lists(st.floats(0.0, 1.0) | st.sampled_from([0.2, 0.5, 0.7]), min_size=1, max_size=300))
-def test_shrinking_keeps_the_order_of_pages_and_moves_the_share_towards_the_usual_one(relevances: list[float]) -> None:
-    before = np.array(relevances)
-    after = shrink_to_usual_share(before)
-    in_order = after[np.argsort(before)].tolist()
-    assert all(0.0 <= low <= high <= 1.0 for low, high in pairwise(in_order))
-    farther = abs(share_of(after) - USUAL_SHARE) - abs(share_of(before) - USUAL_SHARE)
-    assert farther <= 1.0 / len(relevances), "a page at most, by rounding"
+def test_pages_that_differ_only_in_words_without_vectors_give_a_model_that_can_be_read() -> None:
+    parts = [page_of("honey bee " + f"part xq{number % 5}zk{number % 3} " * 8) for number in range(60)]
+    model = trained([page_of("honey bee"), parts[11]], parts[:11] + parts[12:])
+    assert LinearModel.from_plain(model.to_plain()).to_plain() == model.to_plain()
 
 
-@pytest.mark.parametrize(("share", "shrunk"), [(0.08, 0.131), (0.35, 0.35), (0.7, 0.600)])
-def test_a_share_moves_by_three_tenths_in_log_odds(share: float, shrunk: float) -> None:
-    scores = np.random.default_rng(1).normal(size=2_000)
-    relevances = 1.0 / (1.0 + np.exp(np.quantile(scores, 1.0 - share) - scores))
-    assert share_of(relevances) == pytest.approx(share, abs=0.001)
-    assert share_of(shrink_to_usual_share(relevances)) == pytest.approx(shrunk, abs=0.002)
-
-
-@pytest.mark.parametrize("others", [[], [0.1 + number / 1_000 for number in range(70)]])
-def test_pages_of_equal_scores_stay_on_one_side(others: list[float]) -> None:
-    relevances = np.array([0.3] * 50 + others)
-    assert share_of(shrink_to_usual_share(relevances)) == 0.0
-
-
-def test_two_groups_of_pages_stay_as_they_are() -> None:
-    relevances = np.array([0.9] * 60 + [0.1] * 15)
-    assert shrink_to_usual_share(relevances) is relevances
-    assert len(shrink_to_usual_share(np.empty(0))) == 0
+@pytest.mark.parametrize("text", ["", "wool and yarn", "wasp"])
+def test_a_page_without_a_word_that_speaks_for_the_topic_is_not_relevant(text: str) -> None:
+    model = LinearModel({"honey": (1.0, 2.0), "wasp": (1.0, -0.5)}, bias=0.7, idf_of_new=1.0)
+    page = page_of(text)
+    assert model.relevance(page) < 0.2
+    assert model.relevances_of([PageCounts.of(page)]) == [pytest.approx(model.relevance(page))]
+    assert model.relevance(page_of("honey")) > 0.9

@@ -88,12 +88,16 @@ def predicate(text: str) -> str:
         ('all = [{keywords = ["a"]}, {url = "/(/"}]', "topic.predicate.all[1]: url '/(/' is not a regular expression"),
         ('any = [{not = {url = ""}}]', "topic.predicate.any[0].not: url without a pattern"),
         ('not = {keywords = ["/[/"]}', "topic.predicate.not: keyword /[/ is not a regular expression"),
+        (
+            'keywords = ["/a{99999999999999999999}/"]',
+            "topic.predicate: keyword /a{99999999999999999999}/ is not a regular",
+        ),
         ("all = []", "topic.predicate.all: write a list of one or more"),
         ("keywords = 3", "topic.predicate.keywords: write a list"),
         ('colour = "red"', "no key 'colour' in [topic.predicate]; there are topic, keywords, need, text, url"),
         ('not = {colour = "red"}', "no key 'colour' in [topic.predicate.not]; there are topic, keywords"),
         ("topic = false", "topic.predicate: topic = false says nothing; write { not = { topic = true } }"),
-        ('url = "*"\nneed = "all"', "topic.predicate: need goes with keywords alone"),
+        ('url = "*"\nneed = "all"', "topic.predicate: need applies to keywords only"),
         ('taxonomy = "x"', "topic.predicate: taxonomy and about go together"),
         ('topic = true\nabout = "x"', "topic.predicate: taxonomy and about go together"),
     ],
@@ -109,6 +113,12 @@ def test_a_predicate_that_makes_no_sense_is_refused_with_the_file_and_the_key(te
 def test_a_predicate_that_is_too_deep_is_refused(tmp_path: Path, depth: int, complaint: str) -> None:
     (tmp_path / "lycosa.toml").write_text(predicate("not = " + "{not = " * depth + '{url = "*"}' + "}" * depth))
     with pytest.raises(RecipeError, match=complaint):
+        load_recipe(tmp_path)
+
+
+def test_a_predicate_that_is_too_deep_by_dotted_keys_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "lycosa.toml").write_text("topic = {predicate." + "not." * 5_000 + 'url = "*"}')
+    with pytest.raises(RecipeError, match="deep"):
         load_recipe(tmp_path)
 
 

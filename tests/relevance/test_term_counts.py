@@ -80,4 +80,6 @@ def test_the_solver_finds_what_an_inverse_gives(seed: int, count: int) -> None:
     inverse = np.linalg.inv(kernel[np.ix_(indices, indices)] + np.diag(0.5 / costs[indices]))
     found = inverse @ labels[indices]
     assert solution.multipliers[indices] == pytest.approx(found, rel=1e-6, abs=1e-9)
-    assert solution.left_out[indices] == pytest.approx(labels[indices] - found / np.diag(inverse), rel=1e-6, abs=1e-9)
+    assert solution.leave_one_out[indices] == pytest.approx(
+        labels[indices] - found / np.diag(inverse), rel=1e-6, abs=1e-9
+    )

@@ -10,7 +10,7 @@ from lycosa.vocabulary.text import visible
 
 
 def test_escape_sequences_and_controls_lose_their_power():
-    assert visible("\x1b]0;title\x07red\x1b[31m \x9b2J\x00end\x7f") == "]0;titlered[31m 2Jend"
+    assert visible("\x1b]0;title\x07red\x1b[31m \x9b2J\x00end\x7f") == "]0;titlered end"
 
 
 def test_bidirectional_overrides_and_hidden_characters_go():

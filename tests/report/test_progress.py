@@ -198,3 +198,11 @@ def test_an_error_in_the_crawl_leaves_the_terminal_in_order():
         progress.update(ProgressStats(pages=1, relevant=1))
         raise RuntimeError
     assert paper.file.getvalue().rstrip("\n").endswith("\x1b[?25h")
+
+
+def test_a_target_of_one_is_in_the_singular():
+    for is_terminal in (False, True):
+        paper = console(terminal=is_terminal)
+        with Progress(console=paper) as progress:
+            progress.update(ProgressStats(pages=1, target=1, relevant=1))
+        assert re.search("1 (of|/) 1 page(?!s)", paper.file.getvalue())

@@ -78,6 +78,8 @@ def test_the_report_shows_the_key_figures():
 
 def test_a_harvest_rate_that_was_measured_is_shown_as_such():
     assert "Measured:" not in report_page(DATA) and "lycosa review measures it" in report_page(DATA)
+    page = report_page(replace(DATA, measured=SampleResult(28, 14, 0.5, 0.35, 0.65, 12, 10, 200, 660)))
+    assert "when the collection had 200 pages; 460 pages have come since: lycosa review measures it again." in page
     page = report_page(replace(DATA, measured=SampleResult(28, 14, 0.5, 0.35, 0.65, 12, 10)))
     figures = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page))
     assert figures["harvest rate, measured; 35%–65% likely"] == "50%"

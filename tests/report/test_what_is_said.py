@@ -1,5 +1,6 @@
 """What commands say: how a crawl ended, reasons in words, help that is whole, mistakes with the way out."""
 
+import io
 import json
 import re
 import sqlite3
@@ -12,11 +13,14 @@ import typer
 
 from crawling import collection, done, listing, lycosa, site
 from fixtures.fixed_world import FixedWorld
+from lycosa import api
 from lycosa.cli import COMMANDS, app
 from lycosa.cli.options import program
 from lycosa.run.reasons import reasons_in_words
 from lycosa.strategies.hunter import FEATURES
 from lycosa_lab.worlds.server import WorldServer
+from web.loopback import LoopbackServer, response
+from worlds import html
 
 HOME = "http://s.example/"
 
@@ -41,6 +45,97 @@ def test_how_a_crawl_ended_is_said_without_figures(tmp_path, served, flag):
     assert "pages/s" not in said.err
     lines = said.out.splitlines()
     assert [json.loads(line)["url"] for line in lines][:1] == ([HOME] if flag == "--json" else [])
+
+
+def test_an_order_by_what_is_not_known_is_told(tmp_path, served):
+    folder = collection(tmp_path / "c", [HOME])
+    done("crawl", folder, "--pages", 3, "--resolve", served.resolve)
+    assert "the importance of no page is known" in done("pages", folder, "--order", "importance").err
+    assert "the importance of no page is known" in done("export", folder, "--order", "importance").err
+    assert done("pages", folder, "--order", "relevance").err == ""
+
+
+def test_mistyped_names_are_answered_with_what_was_meant(tmp_path):
+    folder = collection(tmp_path / "c", [HOME])
+    recipe = folder / "lycosa.toml"
+    recipe.write_text('strategy = "bestfirst"\n' + recipe.read_text())
+    assert lycosa("crawl", folder).is_one_clear_line(2, "did you mean best-first?")
+    said = lycosa("new", tmp_path / "d", "--example", "localhost:8099/x")
+    assert said.is_one_clear_line(2, "http://localhost:8099/x")
+
+
+def test_a_collection_names_itself(tmp_path, served):
+    folder = collection(tmp_path / "c", [HOME])
+    done("crawl", folder, "--pages", 1, "--resolve", served.resolve)
+    with api.open(folder) as opened:
+        assert repr(opened) == f"<collection {folder}: 1 page>"
+    assert repr(opened) == f"<collection {folder}: closed>"
+
+
+def test_the_three_strongest_reasons_are_given_and_all_if_asked_for(tmp_path, served):
+    folder = collection(tmp_path / "c", [HOME])
+    done("crawl", folder, "--pages", 3, "--resolve", served.resolve)
+    parts = {"anchor": 1.0, "page": 0.9, "host": 0.8, "neighbours": 0.7}
+    with closing(sqlite3.connect(folder / "catalog.sqlite")) as catalog, catalog:
+        catalog.execute("UPDATE pages SET because = ? WHERE number = 2", (json.dumps({"parts": parts}),))
+        [(url,)] = catalog.execute("SELECT url FROM pages WHERE number = 2")
+    assert done("explain", folder, url).out.count("× as likely") == 3
+    assert done("explain", folder, url, "-v").out.count("× as likely") == 4
+
+
+def test_a_rate_measured_when_the_collection_was_small_says_so(tmp_path, served):
+    folder = collection(tmp_path / "c", [HOME])
+    done("crawl", folder, "--pages", 8, "--resolve", served.resolve)
+    with api.open(folder) as opened:
+        urls = [page.url for page in opened.pages()]
+    sample = [f"good {pages} {url}" for url in urls[:5] for pages in (4, 4)]
+    (folder / "sample.txt").write_text("".join(f"{line}\n" for line in sample))
+    said = done("show", folder).out
+    assert "when the collection had 4 pages; 4 pages have come since (to measure again: lycosa review " in said
+    facts = done("show", folder, "--json").json
+    assert (facts["harvest_measured"], facts["harvest_measured_at"], facts["harvest_is_behind"]) == (1.0, 4, True)
+    assert (facts["sample"]["pages_then"], facts["sample"]["pages_now"]) == (4, 8)
+
+
+def test_a_redirect_loop_is_told_once(tmp_path):
+    folder = collection(tmp_path / "c", [HOME])
+    with LoopbackServer({"/": response(b"", "302 Found", Location="/")}) as server:
+        said = lycosa("crawl", folder, *(word for each in server.everything for word in ("--resolve", each)))
+    assert said.err.splitlines()[-1].count("moved (302)") == 1
+
+
+def test_a_page_with_more_links_to_it_than_are_shown_says_so(tmp_path):
+    web = site("s.example", leaves=14)
+    web |= {url: html("Leaf", "honey", [HOME]) for url in web if url != HOME}
+    folder = collection(tmp_path / "c", [HOME])
+    with WorldServer(FixedWorld(web)) as server:
+        done("crawl", folder, "--pages", 15, "--resolve", server.resolve)
+    assert "linked from (the first 10, of more):" in done("explain", folder, HOME).out
+
+
+def test_endless_input_without_line_ends_ends_a_review(tmp_path, served, monkeypatch):
+    folder = collection(tmp_path / "c", [HOME])
+    done("crawl", folder, "--pages", 3, "--resolve", served.resolve)
+    monkeypatch.setattr("sys.stdin", io.StringIO("y" * 300_000))
+    assert "the review ends here" in done("review", folder).err
+
+
+def test_contradictory_examples_are_named_where_they_leave_no_topic(tmp_path):
+    examples = listing(tmp_path / "examples.txt", [HOME])
+    said = done("new", tmp_path / "c", "--examples", examples, "--negatives", examples)
+    assert "listed both as good and as bad" in said.out
+    assert "it needs a topic" not in said.out
+
+
+def test_a_crawl_whose_host_is_on_hold_says_so_and_how_to_go_on(tmp_path):
+    folder = collection(tmp_path / "c", [HOME])
+    busy = response(b"later", "503 Service Unavailable", Retry_After="3000")
+    with LoopbackServer({"/": busy, "/robots.txt": busy}) as server:
+        resolve = [word for each in server.everything for word in ("--resolve", each)]
+        lycosa("crawl", folder, "--pages", 3, *resolve)
+        said = lycosa("crawl", folder, "--pages", 3, *resolve)
+    assert said.is_one_clear_line(1, "s.example is on hold for 50 more minutes")
+    assert "lycosa search" not in said.err
 
 
 @pytest.mark.parametrize("flags", [["--quiet"], ["--quiet", "--json"]])
@@ -139,7 +234,7 @@ def test_the_priority_is_shown_however_many_reasons_there_are(tmp_path, served, 
     with closing(sqlite3.connect(folder / "catalog.sqlite")) as catalog, catalog:
         (url,) = catalog.execute("SELECT url FROM pages WHERE number = 2").fetchone()
         catalog.execute("UPDATE pages SET because = ? WHERE url = ?", (because, url))
-    lines = done("explain", folder, url).out.splitlines()
+    lines = done("explain", folder, url, "-v").out.splitlines()
     (why,) = (line for line in lines if line.startswith("  why: "))
     assert "; score " in why and why.endswith(", 1 click from a seed")
     assert 400 < len(why) < 2_100

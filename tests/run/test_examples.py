@@ -59,6 +59,15 @@ def test_examples_that_the_collection_has_are_not_fetched_again(folder: Path) ->
     assert messages[0] == "fetching 1 example page", "the one that was not there"
 
 
+def test_of_an_example_that_leads_to_another_it_is_told_where(folder: Path) -> None:
+    listing(folder / "good.txt", [HIVE, OLD, WAX])
+    messages: list[str] = []
+    with opened(folder, notify=messages.append) as session:
+        fetched(session)
+        assert {example.url for example in session.collection.catalog.examples()} == {HIVE, WAX, SHIP}
+    assert messages == ["fetching 4 example pages", f"example {OLD}: moved (301) to {WAX}"]
+
+
 def test_a_host_that_was_asked_for_an_example_has_its_rest_before_the_crawl(folder: Path) -> None:
     with opened(folder) as session:
         fetched(session)

@@ -151,6 +151,7 @@ def test_rows_come_in_the_order_asked_for_and_the_top_ones_are_the_first_of_it(f
         ({"since": "yesterday"}, "2026-11-16"),
         ({"order": "size"}, "number, relevance, importance, url"),
         ({"since": "99999999999999999999d"}, "--since"),
+        ({"top": -1}, "--top"),
     ],
 )
 def test_filters_that_mean_nothing_are_refused(folder, filters, said):

@@ -62,6 +62,9 @@ def test_tables_are_copied_and_named_by_the_recipe(tmp_path: Path, suffix: str) 
     [
         ({"negatives": ["ships at sea"]}, "negatives alone do not name a topic"),
         ({"seeds": ["not a url"]}, "seeds:1"),
+        ({"topic": "bees \udcff"}, "give it in UTF-8"),
+        ({"examples": ["bees and wax \udcff"]}, "give it in UTF-8"),
+        ({"scope": Scope(urls=("*\udcff*",))}, "give it in UTF-8"),
         ({"examples": Path("none.txt")}, "none.txt"),
         ({"seeds": Path("none.txt")}, "none.txt"),
         ({"in_links": Path("none.csv")}, "none.csv"),
@@ -70,7 +73,7 @@ def test_tables_are_copied_and_named_by_the_recipe(tmp_path: Path, suffix: str) 
 )
 def test_what_is_wrong_is_said_before_anything_is_written(tmp_path: Path, given: dict, complaint: str) -> None:
     with pytest.raises(LycosaError, match=complaint):
-        new_collection(tmp_path / "bees", topic="bees", **given)
+        new_collection(tmp_path / "bees", **{"topic": "bees", **given})
     assert not (tmp_path / "bees").exists()
 
 
@@ -107,3 +110,12 @@ def test_a_scope_is_written_into_the_recipe_for_every_run(tmp_path: Path) -> Non
         'languages = ["en","de"]',
         "keep_noindex = true  # keep pages that ask not to be kept: for sites of your own, and legal deposit",
     ]
+
+
+@pytest.mark.parametrize("name", ["two\nlines", "a\x7fb"])
+def test_control_characters_in_names_and_topics_leave_the_recipe_readable(tmp_path: Path, name: str) -> None:
+    scope = Scope(urls=("https://a\x7f*",))
+    new_collection(tmp_path / name, topic="honey\x7f bees", contact="", scope=scope)
+    recipe = load_recipe(tmp_path / name)
+    assert recipe.topic.text == "honey\x7f bees"
+    assert recipe.scope.urls == scope.urls

@@ -7,8 +7,9 @@ import pytest
 
 from collection.samples import fetched
 from crawling import collection
+from lycosa.collection.search_index import SearchIndex
 from lycosa.reading import Reader
-from lycosa.run.open import main_text_of, open_collection, open_for_reading
+from lycosa.run.open import bring_index_up_to_date, main_text_of, open_collection, open_for_reading
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.records import Candidate, Url, Visit
@@ -78,3 +79,13 @@ def test_a_recipe_of_a_plug_in_that_is_not_installed_does_not_keep_one_from_read
 def test_the_main_text_of_a_page_is_without_its_navigation() -> None:
     text = main_text_of(fetched(HIVE, body=PAGE))
     assert "honey" in text and "navigation" not in text
+
+
+def test_nothing_is_said_of_an_outdated_index_without_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = collection(tmp_path / "c")
+    with open_collection(folder, clock=SimulatedClock(NOW), reader=Reader(), writable=True):
+        pass
+    monkeypatch.setattr(SearchIndex, "is_outdated", lambda index: True)
+    messages: list[str] = []
+    bring_index_up_to_date(folder, notify=messages.append)
+    assert messages == []

@@ -9,9 +9,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from lycosa.cli.options import takes
+from lycosa.cli.options import program, takes
 from lycosa.frontier.admission import Scope
-from lycosa.recipe import Budget, Logs, Map, Recipe, Requests, UtilityOptions, uses_standing, utility_for
+from lycosa.recipe import Budget, Logs, Map, Recipe, Requests, UtilityOptions, recipe_of, uses_standing, utility_for
 from lycosa.run.options import (
     CrawlOptions,
     FetchOptions,
@@ -148,9 +148,9 @@ def test_each_strategy_has_its_own_target_unless_one_is_given() -> None:
 @pytest.mark.parametrize(
     ("said", "complaint"),
     [
-        ({"delay": math.nan}, "delay is to be a number"),
-        ({"minutes": math.inf}, "minutes is to be a number"),
-        ({"strategy": "adaptive", "target": math.nan}, "target is to be a number"),
+        ({"delay": math.nan}, "delay must be a number"),
+        ({"minutes": math.inf}, "minutes must be a number"),
+        ({"strategy": "adaptive", "target": math.nan}, "target must be a number"),
         ({"strategy": "adaptive", "target": 1.5}, "target"),
         ({"target": 1.5}, "target"),
         ({"delay": -1.0}, "delay"),
@@ -158,7 +158,7 @@ def test_each_strategy_has_its_own_target_unless_one_is_given() -> None:
         ({"pages": 0}, "pages"),
         ({"stop_at_recall": 0}, "^stop_at_recall: write a number above 0 and up to 1$"),
         ({"stop_at_recall": 1.5}, "^stop_at_recall: write a number above 0 and up to 1$"),
-        ({"stop_at_recall": math.nan}, "^stop_at_recall is to be a number"),
+        ({"stop_at_recall": math.nan}, "^stop_at_recall must be a number"),
         ({"max_bytes": 0}, "^max_bytes: write a whole number of 1 or more$"),
         ({"strategy": "no-such"}, "no-such"),
         ({"strategy": "best-first", "target": 0.5}, "has no target"),
@@ -204,6 +204,43 @@ class Few(TypedDict, total=False):
     hosts: Annotated[Sequence[str], Flag("", name="--host", parse=lambda said, flag: (flag, *said))]
 
 
+def test_a_flag_has_its_own_name_and_parsers_get_the_name_that_the_user_wrote() -> None:
+    class Named(TypedDict, total=False):
+        everything: Annotated[bool, Flag("All.", name="--all")]
+        some_part: Annotated[str | None, Flag("A part.", "PART", parse=lambda text, name: (name, text))]
+
+    given: dict[str, object] = {}
+    app = typer.Typer()
+
+    @app.command()
+    @takes(Named)
+    def command(**options: Any) -> None:
+        given.update(options)
+
+    assert CliRunner().invoke(app, ["--all", "--some-part", "x"]).exit_code == 0
+    assert given == {"everything": True, "some_part": ("--some-part", "x")}
+
+
+@pytest.mark.parametrize(
+    ("called", "shown"),
+    [
+        ("lycosa", "lycosa"),
+        ("./lycosa", "./lycosa"),
+        ("../lycosa", "../lycosa"),
+        ("{here}/my programs/lycosa", "'my programs/lycosa'"),
+        ("/other/lycosa", "/other/lycosa"),
+        ("/other/pytest", "lycosa"),
+    ],
+)
+def test_the_program_is_named_as_a_shell_finds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, called: str, shown: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr("sys.argv", [called.format(here=tmp_path)])
+    assert program() == shown
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -226,3 +263,22 @@ def test_a_command_is_given_what_was_said_and_0_was_said(words: tuple[str, ...],
 
     assert CliRunner().invoke(app, ["bees", *words]).exit_code == 0
     assert given == expected
+
+
+@pytest.mark.parametrize("option", ["hosts", "exclude_hosts", "urls", "exclude_urls", "languages", "seeds", "resolve"])
+def test_a_string_in_place_of_a_list_is_refused(option: str) -> None:
+    options: Any = {option: "example.org"}
+    with pytest.raises(UsageError, match=rf"^{option}: give a list, such as \['example.org'\]$"):
+        changed_recipe(Recipe(), options)
+        settings_of(options)
+
+
+@pytest.mark.parametrize("share", ["20%\n", f"20.{'1' * 6_000}%"])
+def test_a_share_that_is_no_number_is_refused_by_its_key(share: str) -> None:
+    with pytest.raises(UsageError, match=r"^a recipe: stop\.per_host: write"):
+        recipe_of({"stop": {"per_host": share}}, "a recipe")
+
+
+def test_an_option_too_large_for_a_float_is_refused() -> None:
+    with pytest.raises(UsageError, match="sample must be a number from 0 to 1,000, not 1000"):
+        changed_recipe(Recipe(), {"options": {"sample": 10**400}})

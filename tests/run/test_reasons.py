@@ -18,9 +18,15 @@ def test_the_parts_of_a_score_come_the_most_telling_first():
 def test_what_no_strategy_of_ours_wrote_is_bounded_and_harmless():
     assert factors_of({"seed": True}) == []
     assert factors_of({"parts": "none"}) == []
-    assert factors_of({"parts": {"x": "y", "z": float("nan"), "w": float("inf")}}) == []
+    assert factors_of({"parts": {"x": "y", "z": float("nan"), "w": float("inf"), "v": 10**400}}) == []
     assert len(factors_of({"parts": {str(number): 1.0 for number in range(1000)}})) == 20
     assert reasons_in_words({"seed": True}) == "a seed"
+
+
+def test_factors_are_numbers_without_exponents() -> None:
+    words = reasons_in_words({"parts": {"anchor": 5.2, "page": -7.3, "host": -12.0}, "words": 1840.0})
+    assert "180 × as likely" in words and "0.0007 × as likely" in words and "less than 0.0001 × as likely" in words
+    assert "1,840 × as likely" in words and "e-" not in words and "e+" not in words
 
 
 PLAIN = st.recursive(

@@ -1,14 +1,19 @@
 """Forgotten pages are removed from every file when a collection is next opened."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from crawling import pages, waiting
 from lycosa.collection.journal import Maintenance, read_journal, write_journal
-from lycosa.run.forgotten import add_forgotten
+from lycosa.frontier.admission import Admission
+from lycosa.run.forgotten import add_forgotten, is_forgotten, is_forgotten_name
 from lycosa.run.removal import REPORT_FILE, STANDING_FILE
 from lycosa.run.stored_pages import StoredPages
+from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.urls import key_of
 from sessions import opened
 
 
@@ -58,3 +63,43 @@ def test_a_journal_of_a_removal_is_enough_to_do_it_again(crawled: Path) -> None:
         pass
     assert read_journal(crawled) is None
     assert not (crawled / STANDING_FILE).exists()
+
+
+def test_forgetting_goes_on_whatever_was_forgotten_before(crawled: Path) -> None:
+    """The target of a redirect, of a page that moved, of a duplicate and of a link; then texts that are no URL."""
+    gone, other = "http://gone.example/", pages(crawled)[3]
+    with closing(sqlite3.connect(crawled / "catalog.sqlite")) as catalog, catalog:
+        for row, detail in enumerate((f"to {gone}", "to itself", "", "to ", "to //", f"to {gone}x"), 1):
+            catalog.execute("UPDATE fetches SET outcome = 'moved', detail = ? WHERE rowid = ?", (detail, row))
+        for number, why in enumerate((f"moved to {gone}", "moved to ", "moved to nowhere", ""), 1):
+            catalog.execute("UPDATE pages SET vanished_at = 1, vanished_why = ? WHERE number = ?", (why, number))
+        catalog.execute("UPDATE pages SET found_on = ?, duplicate_of = ? WHERE number = 2", (gone, gone))
+    for forgotten in ("gone.example", "gone.example", other, gone, other):
+        add_forgotten(crawled, forgotten)
+        with opened(crawled):
+            pass
+    write_journal(crawled, Maintenance("forget"))  # all of it once more
+    with opened(crawled):
+        pass
+    assert other not in pages(crawled)
+    with closing(sqlite3.connect(crawled / "catalog.sqlite")) as catalog:
+        assert gone not in "\n".join(catalog.iterdump())
+
+
+@pytest.mark.parametrize("text", ["", "x", "//", "to http://gone.example/", "http:", "/a/b", "\ud800"])
+def test_what_is_no_url_was_not_forgotten(text: str) -> None:
+    assert not is_forgotten(Url(text), frozenset((key_of(""), key_of("gone.example"))))
+
+
+@pytest.mark.parametrize("stored", ["http://v.example./x", "http://v.example/x"])
+@pytest.mark.parametrize(
+    "name",
+    ["v.example", "v.example.", "http://v.example/x", "http://v.example./x", "http://other.example/", "example."],
+)
+def test_a_host_is_forgotten_in_both_spellings(stored: str, name: str) -> None:
+    forgotten = frozenset((key_of(name),))
+    expected = "v.example" in name
+    assert is_forgotten(Url(stored), forgotten) == expected
+    assert (Admission(forgotten=forgotten).out_of_scope(Url(stored)) is not None) == expected
+    for host in ("v.example", "v.example.", "v.example.:8080"):
+        assert is_forgotten_name(host, forgotten) == (expected and "/" not in name)

@@ -41,7 +41,7 @@ def test_a_ranking_left_to_the_next_session_is_done_by_it_once(crawled: Path) ->
     before = waiting(crawled)
     with opened(crawled, rerank=False) as session:
         session.state.request_reranking()
-        session.frontier.forget_waiting()
+        session.frontier.clear_waiting()
     assert waiting(crawled) == {}
     with opened(crawled) as session:
         assert session.state.reranking_due() == "no"

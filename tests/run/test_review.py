@@ -19,7 +19,7 @@ from lycosa.run.review import (
     SampleResult,
     add_to_sample,
     choose_batch,
-    drop_from_sample,
+    drop_from_review_sample,
     read_sample,
     sample_result,
 )
@@ -107,10 +107,35 @@ def test_the_sample_measures_the_share_and_the_precision(folder: Path) -> None:
         add_to_sample(folder, dict.fromkeys(others, False), pages=60, relevances=said)
         found = sample_result(folder, opened.catalog)
     drawn = 4 + len(others)  # less the one that is gone
-    assert found == SampleResult(drawn, 3, 3 / drawn, *wilson_interval(3, drawn), 4, 3)
+    assert found == SampleResult(drawn, 3, 3 / drawn, *wilson_interval(3, drawn), 4, 3, pages_then=60, pages_now=60)
     assert found.is_enough == (drawn >= MIN_DRAWN)
-    drop_from_sample(folder, lambda url: url in others)
+    drop_from_review_sample(folder, lambda url: url in others)
     assert [each.url for each in read_sample(folder)] == [*relevant, "http://gone.example/"]
+
+
+def test_a_sample_of_a_much_smaller_collection_says_so_until_ten_pages_were_drawn_since(folder: Path) -> None:
+    urls = [Url(url) for url in pages(folder)]
+    with open_for_reading(folder) as opened:
+        add_to_sample(folder, dict.fromkeys(urls[:9], True), pages=20)
+        add_to_sample(folder, dict.fromkeys(urls[9:13], True), pages=22)
+        old = sample_result(folder, opened.catalog)
+        assert old is not None and old.is_behind
+        assert old.growth == "when the collection had 20 pages; 40 pages have come since"
+        add_to_sample(folder, dict.fromkeys(urls[13:22], False), pages=50)
+        mixed = sample_result(folder, opened.catalog)
+        assert mixed is not None and mixed.is_behind and mixed.drawn == 22
+        add_to_sample(folder, {urls[22]: False}, pages=50)
+        new = sample_result(folder, opened.catalog)
+    assert new is not None and (new.drawn, new.good, new.growth) == (10, 0, "")
+    (folder / SAMPLE_FILE).unlink()
+
+
+def test_a_batch_of_one_host_is_full_and_has_uncertain_pages(tmp_path: Path) -> None:
+    web = site("honey.example", leaves=30)
+    folder = collection(tmp_path / "c", [next(iter(web))], topic='text = "honey bees hive"')
+    crawl(folder, web, 31)
+    kinds = [page.why for page in batch_of(folder).pages]
+    assert sorted(kinds) == ["random"] * 2 + ["top"] * 3 + ["uncertain"] * 5
 
 
 def test_precision_goes_by_what_the_model_said_before_it_was_told(folder: Path) -> None:

@@ -75,5 +75,6 @@ def test_limits_that_the_next_run_lacks_are_named_as_flags() -> None:
 def test_an_empty_frontier_is_explained_by_quotas_if_they_skipped_links() -> None:
     free, _ = settings()
     limited, _ = settings(quotas={"per_host": 5})
-    assert free.nothing_left(3) == limited.nothing_left(0) == NOTHING_LEFT
-    assert "5 a host" in limited.nothing_left(3) and "--per-host" in limited.nothing_left(3)
+    assert free.empty_frontier_reason(3) == limited.empty_frontier_reason(0) == NOTHING_LEFT
+    assert "for which 1 link was skipped" in limited.empty_frontier_reason(1)
+    assert "5 a host" in limited.empty_frontier_reason(3) and "--per-host" in limited.empty_frontier_reason(3)

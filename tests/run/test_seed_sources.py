@@ -50,6 +50,31 @@ def test_searxng_is_asked_page_by_page(doubles):
     assert each.urls == () and "denied (403); its settings.yml has to list json" in each.problem
 
 
+def test_only_a_refusal_is_taken_for_a_missing_format(doubles):
+    doubles.broken.add("searxng403.example")
+    (each,) = found(doubles, words="bees", searxng="http://searxng403.example")
+    assert "503" in each.problem and "settings.yml" not in each.problem
+
+
+def test_answers_that_are_not_utf_8_are_problems_of_their_source(doubles, monkeypatch):
+    monkeypatch.setattr(doubles, "answer", lambda host, target: (200, "application/json", b'{"results": ["\xff"]}'))
+    for sources in ({"searxng": "http://searxng.example"}, {"hosts": [A], "wayback": "http://wayback.example/cdx"}):
+        (each,) = found(doubles, words="bees", **sources)
+        assert each.urls == () and "did not answer with JSON" in each.problem
+
+
+def test_lines_of_common_crawl_that_are_not_utf_8_are_passed_over(doubles, monkeypatch):
+    answer = doubles.answer
+
+    def damaged(host, target):
+        status, kind, body = answer(host, target)
+        return status, kind, body.replace(b"\n", b'\n{"url": "\xff"}\n') if "&page=" in target else body
+
+    monkeypatch.setattr(doubles, "answer", damaged)
+    (each,) = found(doubles, hosts=[A], common_crawl="http://index.example")
+    assert each.urls and each.problem == ""
+
+
 def test_the_newest_index_of_common_crawl_is_asked_page_by_page(doubles):
     (each,) = found(doubles, hosts=[A, B], common_crawl="http://index.example")
     assert each.urls == (*CAPTURED[:7], "https://b.example/")
@@ -76,6 +101,17 @@ def test_sitemaps_and_llms_txt_are_read_of_each_host(doubles):
     assert llms.problem == "b.example: /llms.txt is a web page"
 
 
+def test_a_host_that_cannot_be_asked_is_told_from_one_without_sitemap():
+    async def problem_of(url, **settings):
+        sources = SeedSources(hosts=[Url(url)], sitemap=True, llms_txt=True)
+        return [each async for each in find_seeds(sources, Settings(**settings), "", clock=WallClock(), delay=0)]
+
+    for each in asyncio.run(problem_of("http://127.0.0.1:8097/")):
+        assert each.urls == () and "--allow-private" in each.problem
+    for each in asyncio.run(problem_of("http://127.0.0.1:8097/", allow_private=True)):
+        assert each.urls == () and "127.0.0.1:8097: unreachable" in each.problem
+
+
 def test_what_robots_txt_forbids_is_not_read(doubles):
     doubles.files["a.example/robots.txt"] = "User-agent: *\nDisallow: /\n"
     (each,) = found(doubles, hosts=[A], llms_txt=True)
@@ -94,7 +130,9 @@ def test_each_way_fails_alone(doubles):
     assert len(llms.urls) == 3
 
 
-@pytest.mark.parametrize("answer", ["[]", "{}", '[{"cdx-api": 3}]', "[" * 100_000, '{"results": [1, null]}', "null"])
+@pytest.mark.parametrize(
+    "answer", ["[]", "{}", '[{"cdx-api": 3}]', "[" * 100_000, '{"results": [1, null]}', "null", '{"\udcff": 1}']
+)
 def test_no_answer_raises(doubles, answer):
     for path in ("collinfo.json", "search", "cdx"):
         doubles.files[f"odd.example/{path}"] = answer

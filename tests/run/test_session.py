@@ -43,6 +43,20 @@ def test_a_session_of_a_folder_without_an_archive_starts_one(tmp_path: Path) -> 
         assert session.frontier.is_known(BEES)
 
 
+def test_nothing_stays_open_of_a_session_that_cannot_be_opened(bees: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[Session] = []
+
+    def failing(session: Session) -> None:
+        begun.append(session)
+        assert session.pages.words.terms(BEES, NOW) is None
+        raise RuntimeError
+
+    monkeypatch.setattr(Session, "_catch_up", failing)
+    with pytest.raises(RuntimeError), opened(bees):
+        pass
+    assert begun[0].pages.words._connection is None
+
+
 def test_matrices_are_multiplied_by_one_thread_while_a_collection_is_open_and_by_as_many_as_before_afterwards(
     bees: Path,
 ) -> None:

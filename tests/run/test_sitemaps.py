@@ -1,14 +1,18 @@
 import asyncio
 import gzip
+from collections import Counter
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.recipe import Requests
-from lycosa.run.sitemaps import urls_in_sitemaps
+from lycosa.run.sitemaps import SitemapUrls, urls_in_sitemaps
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.urls import host_of, site_of
+from lycosa.web.robots import RobotsWeb
 from web.simulated import Reply, SimulatedWeb
 
 MAP = Url("http://a.example/sitemap.xml")
@@ -59,6 +63,11 @@ def test_a_sitemap_may_be_gzipped_or_plain_text_or_have_moved() -> None:
     assert listed(moved) == ["http://a.example/x"]
 
 
+@pytest.mark.parametrize("start", ["\ufeff", "\n", "\ufeff\n", "\n\ufeff"])
+def test_what_a_script_has_printed_before_a_sitemap_is_ignored(start: str) -> None:
+    assert listed({MAP: start + sitemap("http://a.example/x")}) == ["http://a.example/x"]
+
+
 def test_no_more_than_the_limit_is_listed() -> None:
     many = sitemap(*(f"http://a.example/{number}" for number in range(100)))
     assert len(listed({MAP: many}, limit=7)) == 7
@@ -100,3 +109,48 @@ def test_of_the_sitemaps_of_one_host_no_more_is_read_than_of_a_large_one(monkeyp
     monkeypatch.setattr("lycosa.run.sitemaps._MAX_BYTES_PER_HOST", 1_000)
     maps = {f"http://a.example/{n}.xml": sitemap(f"http://a.example/p{n}") for n in range(20)}
     assert len(listed({MAP: index(*maps), **maps})) < 5
+
+
+class NamedSitemaps:
+    """Stands for what the robots.txt of each host names."""
+
+    def __init__(self, named: dict[str, list[str]]):
+        self._named = named
+
+    async def sitemaps(self, url: Url) -> list[Url]:
+        return [Url(sitemap) for sitemap in self._named.get(host_of(url), [])]
+
+
+def listed_for(named: dict[str, list[str]], pages: dict[str, str], *, limit: int = 50_000) -> SitemapUrls:
+    clock = SimulatedClock()
+    web = SimulatedWeb({Url(url): page for url, page in pages.items()}, clock=clock)
+    reading = urls_in_sitemaps(
+        web,
+        clock=clock,
+        requests=Requests(delay=0.0, concurrency=1),
+        robots=cast(RobotsWeb, NamedSitemaps(named)),
+        host_urls=[Url(f"http://{host}/") for host in named],
+        limit=limit,
+    )
+    return asyncio.run(reading)
+
+
+def test_each_site_has_an_equal_share_of_the_urls_and_of_the_sitemaps(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = [f"http://big.example/{number}.xml" for number in range(50)]
+    named = {"big.example": many, "www.big.example": many} | {
+        f"s{n}.example": [f"http://s{n}.example/m"] for n in range(4)
+    }
+    pages = {url: sitemap(*(f"{url}/{number}" for number in range(40))) for url in many}
+    pages |= {f"http://s{n}.example/m": sitemap(f"http://s{n}.example/x", f"http://s{n}.example/y") for n in range(4)}
+    urls = listed_for(named, pages, limit=100).urls
+    assert Counter(map(site_of, urls)) == {"big.example": 20} | {f"s{n}.example": 2 for n in range(4)}
+    monkeypatch.setattr("lycosa.run.sitemaps._MAX_SITEMAPS", 10)
+    assert {f"s{n}.example" for n in range(4)} <= set(map(site_of, listed_for(named, pages).urls))
+
+
+def test_urls_of_other_sites_count_only_if_their_robots_txt_names_the_sitemap() -> None:
+    shared = "http://cdn.example/map.xml"
+    named = {"a.example": [shared], "b.example": [shared], "c.example": []}
+    found = [f"http://{host}/" for host in ("a.example", "www.a.example", "b.example", "c.example", "cdn.example")]
+    result = listed_for(named, {shared: index("http://cdn.example/1.xml"), "http://cdn.example/1.xml": sitemap(*found)})
+    assert (result.urls, result.foreign) == (found[:3], 2)

@@ -1,5 +1,7 @@
 """The model of standing: trained on tables or built in, and trained again as the collection grows."""
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,7 @@ from crawling import collection, copied, listing, rows, site
 from lycosa.recipe import StandingSource, Topic
 from lycosa.run.removal import STANDING_FILE
 from lycosa.run.standing_training import StandingTrainer
-from lycosa.vocabulary.errors import CollectionError, LycosaError
+from lycosa.vocabulary.errors import LycosaError
 from sessions import crawl, opened
 from worlds import TOPICAL, TOPICAL_SEED, topic_of
 
@@ -86,10 +88,34 @@ def test_a_table_that_cannot_be_read_is_refused_before_anything_is_fetched(crawl
         StandingTrainer(session).check()
 
 
-def test_a_damaged_model_of_standing_is_told(crawled: Path) -> None:
-    (crawled / STANDING_FILE).write_text("{")
-    with opened(crawled) as session, pytest.raises(CollectionError, match="delete it to have it learnt again"):
-        StandingTrainer(session).learn()
+@pytest.mark.parametrize("damage", ["{", "[]", "[" * 100_000, '"theta":1e300', '"neutral":null'])
+def test_a_damaged_model_of_standing_is_trained_again(crawled: Path, damage: str) -> None:
+    with opened(crawled) as session:
+        trainer = StandingTrainer(session)
+        trainer.learn()
+        trainer.rescore_pages()
+    saved = (crawled / STANDING_FILE).read_text()
+    key = damage.partition(":")[0]
+    (crawled / STANDING_FILE).write_text(re.sub(rf"{key}:[^,]*", damage, saved) if '":' in damage else damage)
+    told: list[str] = []
+    with opened(crawled, notify=told.append) as session:
+        trainer = StandingTrainer(session)
+        trainer.learn()
+        trainer.rescore_pages()
+    assert len([line for line in told if "is trained again" in line]) == 1
+    assert (crawled / STANDING_FILE).read_text() == saved
+
+
+def test_a_model_of_standing_that_could_not_be_read_again_is_not_saved(crawled: Path) -> None:
+    told: list[str] = []
+    with opened(crawled, notify=told.append) as session:
+        trainer = StandingTrainer(session)
+        trainer.learn()
+        assert trainer.model is not None
+        trainer.model = replace(trainer.model, theta=float("nan"))
+        trainer.rescore_pages()
+    assert not (crawled / STANDING_FILE).exists()
+    assert any("not saved" in line for line in told)
 
 
 @pytest.mark.slow

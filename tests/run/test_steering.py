@@ -27,7 +27,7 @@ def test_what_was_noted_is_read_back_and_undone_in_reverse(tmp_path: Path) -> No
     steering.label(tmp_path, {SHIP: False, HIVE: False})
     assert read_steering(tmp_path) == Steering(("ads.example",), (HIVE, "bees.example"))
     assert read_labels(tmp_path) == {HIVE: False, SHIP: False}
-    assert steering.undo(tmp_path) == SteeringCommand("label", "2")
+    assert steering.undo(tmp_path) == SteeringCommand("label", "2", lines_before=1)
     assert read_labels(tmp_path) == {HIVE: True}
     undone = [str(steering.undo(tmp_path)) for _ in range(4)]
     assert undone == ["label 1", "boost bees.example", f"boost {HIVE}", "block ads.example"]
@@ -56,6 +56,51 @@ def test_a_label_after_a_line_without_an_end_is_a_line_of_its_own(tmp_path: Path
     assert read_labels(tmp_path) == {HIVE: True, SHIP: False}
 
 
+@pytest.mark.parametrize("killed_in", ["label", "undo"])
+def test_after_a_kill_between_the_two_files_an_undo_drops_no_earlier_labels(
+    tmp_path: Path, killed_in: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class KilledError(BaseException):
+        pass
+
+    def kill(*_: object) -> None:
+        raise KilledError
+
+    steering.label(tmp_path, {HIVE: True})
+    if killed_in == "undo":
+        steering.label(tmp_path, {SHIP: False})
+    with monkeypatch.context() as patched, pytest.raises(KilledError):
+        patched.setattr(steering, "add_labels" if killed_in == "label" else "_write_commands", kill)
+        steering.label(tmp_path, {SHIP: False}) if killed_in == "label" else steering.undo(tmp_path)
+    assert read_labels(tmp_path) == {HIVE: True}
+    steering.undo(tmp_path)
+    assert read_labels(tmp_path) == {HIVE: True}
+    steering.undo(tmp_path)
+    assert read_labels(tmp_path) == {}
+
+
+def test_labels_of_an_older_version_are_undone(tmp_path: Path) -> None:
+    (tmp_path / LABELS_FILE).write_text(f"good {HIVE}\nbad {SHIP}\n")
+    (tmp_path / STEERING_FILE).write_text("label 1\n")
+    assert steering.undo(tmp_path) == SteeringCommand("label", "1")
+    assert read_labels(tmp_path) == {HIVE: True}
+
+
+def test_lines_written_by_hand_are_read_in_normal_form(tmp_path: Path) -> None:
+    (tmp_path / STEERING_FILE).write_text("block Ads.Example \nboost HTTP://Bees.example/hive \nboost Bees.example.\n")
+    assert read_steering(tmp_path) == Steering(("ads.example",), (HIVE, "bees.example"))
+
+
+def test_any_number_of_labels_leaves_room_for_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steering, "MAX_COMMANDS", 2)
+    for _ in range(3):
+        steering.label(tmp_path, {HIVE: True})
+    for host in ("a.example", "b.example"):
+        steering.block(tmp_path, host)
+    with pytest.raises(UsageError, match="2 blocks and boosts"):
+        steering.block(tmp_path, "c.example")
+
+
 @given(st.text(max_size=60))
 def test_any_text_is_a_host_or_refused_in_one_line(text: str) -> None:
     for check in (checked_host, checked_url):
@@ -68,7 +113,19 @@ def test_any_text_is_a_host_or_refused_in_one_line(text: str) -> None:
             assert check(found) == found
 
 
-@pytest.mark.parametrize("line", ["fly away", "block", "label many", "boost " + "a" * 5000, "label 99999999999"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "fly away",
+        "block",
+        "block http://a.example/",
+        "boost http://",
+        "label many",
+        "label 1 2 3",
+        "boost " + "a" * 5000,
+        "label 99999999999",
+    ],
+)
 def test_a_damaged_file_names_the_line(tmp_path: Path, line: str) -> None:
     (tmp_path / STEERING_FILE).write_text(f"block a.example\n{line}\n")
     with pytest.raises(CollectionError, match=f"{STEERING_FILE}:2"):

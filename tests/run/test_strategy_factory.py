@@ -26,6 +26,16 @@ def test_where_an_older_version_kept_less_of_a_strategy_what_waits_is_ranked_ane
         assert len(messages) == 1
 
 
+def test_a_state_with_numbers_that_no_strategy_saves_is_not_restored(crawled: Path) -> None:
+    crawl(crawled, TOPICAL, SEEN + 1, strategy="infospiders")
+    with opened(crawled) as session:
+        saved = session.collection.catalog.get_state("strategy_state")
+    set_state(crawled, "strategy_state", {**saved, "chance": [3, [-1] * 625, None]})
+    messages: list[str] = []
+    with opened(crawled, notify=messages.append):
+        assert messages == ["an older version has crawled here: ranking the waiting links again"]
+
+
 def test_a_plug_in_that_only_the_collection_names_is_not_run(crawled: Path) -> None:
     messages: list[str] = []
     set_state(crawled, "strategy", "somebody-elses")
@@ -49,7 +59,7 @@ def test_strategy_and_frontier_come_back_as_they_were_at_the_checkpoint(bees: Pa
 def test_the_state_of_another_strategy_is_not_restored(crawled: Path) -> None:
     with opened(crawled) as session:
         state, catalog = session.state, session.collection.catalog
-        assert state.strategies.restored(state.settings, catalog) is not None
+        assert state.strategy_factory.restored(state.settings, catalog) is not None
         other = replace(state.settings, strategy="breadth-first")
-        assert state.strategies.restored(other, catalog) is None
-        assert state.strategies.make(other).name == "breadth-first"
+        assert state.strategy_factory.restored(other, catalog) is None
+        assert state.strategy_factory.make(other).name == "breadth-first"

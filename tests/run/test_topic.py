@@ -1,5 +1,6 @@
 """From what a user says of a topic to a judge: labels, examples, and which of several ways decides."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from crawling import listing
 from lycosa.reading import Reader, page_of_text
 from lycosa.recipe import Topic
 from lycosa.relevance.predicates import Keywords, Predicate
+from lycosa.relevance.svm import LinearModel
 from lycosa.run.forgotten import add_forgotten
 from lycosa.run.topic import (
     LABELS_FILE,
@@ -23,7 +25,7 @@ from lycosa.run.topic import (
     is_rule,
     read_labels,
 )
-from lycosa.vocabulary.errors import CollectionError, LycosaError, RecipeError, UsageError
+from lycosa.vocabulary.errors import LycosaError, RecipeError, UsageError
 from lycosa.vocabulary.records import Page, Url
 
 HIVE, WAX, SHIP = Url("http://bees.example/hive"), Url("http://bees.example/wax"), Url("http://ships.example/")
@@ -60,6 +62,11 @@ def test_the_last_label_of_a_url_counts(tmp_path: Path) -> None:
     for url, good in ((HIVE, True), (SHIP, False), (HIVE, False)):
         add_labels(tmp_path, {url: good})
     assert read_labels(tmp_path) == {HIVE: False, SHIP: False}
+
+
+def test_a_label_that_the_user_wrote_counts_for_the_page_of_that_address(tmp_path: Path) -> None:
+    (tmp_path / LABELS_FILE).write_text("good HTTP://A.example:80#top\nbad http://b.example/%7Ebees\n")
+    assert read_labels(tmp_path) == {"http://a.example/": True, "http://b.example/~bees": False}
 
 
 def test_a_forgotten_label_is_not_in_the_file_any_more(tmp_path: Path) -> None:
@@ -200,10 +207,33 @@ def test_a_model_remembers_how_often_it_was_trained_again(folder: Path) -> None:
     assert again.load() is not None and again.rounds == 2
 
 
-def test_a_damaged_model_is_told_with_the_way_out(folder: Path) -> None:
-    (folder / MODEL_FILE).write_text("{")
-    with pytest.raises(CollectionError, match="delete it to have it trained again"):
-        judge_of(BY_EXAMPLES, folder).load()
+@pytest.mark.parametrize("damage", ["{", "", "[]", "[" * 100_000, '"bias":1e300', '"bias":null', '"kind":"x"'])
+def test_a_model_that_cannot_be_read_is_trained_again_and_told_once(folder: Path, damage: str) -> None:
+    judge = judge_of(BY_EXAMPLES, folder)
+    judge.save(judge.train(terms_of, [], 3))
+    saved = (folder / MODEL_FILE).read_text()
+    key = damage.partition(":")[0]
+    damaged = re.sub(rf"{key}:[^,]*", damage, saved, count=1) if '":' in damage else damage
+    assert damaged != saved
+    (folder / MODEL_FILE).write_text(damaged)
+    told: list[str] = []
+    again = TopicJudge(BY_EXAMPLES, folder, Reader(), notify=told.append)
+    assert again.load() is None and again.word_weights() is None and not again.has_model
+    assert again.rounds == 0
+    assert len(told) == 1 and "trained again" in told[0] and "\n" not in told[0]
+    again.save(again.train(terms_of, [], 0))
+    assert again.has_model and again.load() is not None
+
+
+@pytest.mark.parametrize("bias", [-2.3e11, float("nan"), float("inf")])
+def test_a_model_that_could_not_be_read_again_is_not_saved(folder: Path, bias: float) -> None:
+    told: list[str] = []
+    judge = TopicJudge(BY_EXAMPLES, folder, Reader(), notify=told.append)
+    judge.save(judge.train(terms_of, [], 0))
+    judge.save(LinearModel({"bee": (1.0, 1.0)}, bias=bias, idf_of_new=1.0))
+    assert not (folder / MODEL_FILE).exists(), "nor is the one before it, which is outdated"
+    assert len(told) == 1 and "not saved" in told[0]
+    assert judge.load() is None
 
 
 def test_examples_of_which_none_can_be_read_teach_nothing(folder: Path) -> None:

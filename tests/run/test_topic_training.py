@@ -213,8 +213,8 @@ def trainings(monkeypatch: pytest.MonkeyPatch) -> list[Training]:
     train, pages = LinearTrainer.train, [0]
     topic_train = TopicTrainer._train
 
-    def noted(self: LinearTrainer, good: Any, bad: Any, unlabelled: Any, background: Any) -> Any:
-        model = train(self, good, bad, unlabelled, background)
+    def noted(self: LinearTrainer, good: Any, bad: Any, unlabelled: Any, background: Any, **given: Any) -> Any:
+        model = train(self, good, bad, unlabelled, background, **given)
         made.append(Training(pages[0], len(bad), list(unlabelled), len(background), model))
         return model
 

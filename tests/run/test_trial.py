@@ -40,6 +40,19 @@ def test_a_page_is_judged_and_its_links_ranked_and_nothing_is_stored(tmp_path):
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_links_that_are_known_already_are_counted(tmp_path):
+    folder = collection(tmp_path / "c", [HOME])
+    routes = {
+        "/": response(html("Bees", f"The honey bee lives in a hive. {WORDS}", LINKS)),
+        "/hive": response(html("Hive", f"A hive of bees. {WORDS}")),
+    }
+    with LoopbackServer(routes) as server:
+        done("crawl", folder, "--pages", 2, *(word for each in server.everything for word in ("--resolve", each)))
+    trial, _ = tried(folder, routes)
+    assert trial.links == ()
+    assert trial.known == {"fetched already": 1, "waiting already": 3}
+
+
 def test_redirects_robots_noindex_and_languages_are_said(tmp_path):
     folder = collection(tmp_path / "c", [HOME], rest='[scope]\nlanguages = ["de"]\n')
     noindex = html("Bees", f"The honey bee lives in a hive. {WORDS}").replace(

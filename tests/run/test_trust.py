@@ -219,6 +219,15 @@ def test_a_crawl_of_a_recipe_from_elsewhere_says_what_is_not_heeded(foreign: Pat
     assert said.err.count("is not heeded") == 1
 
 
+def test_trust_is_asked_for_before_the_recipe_is_mended(foreign: Path) -> None:
+    (foreign / "archive").mkdir(exist_ok=True)
+    (foreign / "lycosa.toml").write_text('strategy = "hunterr"\n')
+    messages: list[str] = []
+    with pytest.raises(UsageError, match="lycosa trust"):
+        polite_recipe(foreign, notify=messages.append)
+    assert messages == []
+
+
 def test_the_code_in_a_folder_is_trusted_as_it_was(foreign: Path) -> None:
     (foreign / "lycosa.toml").write_text('[topic]\nfunction = "mine.judge:relevance"\n')
     (foreign / "mine").mkdir()

@@ -1,14 +1,19 @@
 """Between crawls: made anew, added to, labelled, and told to forget."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from crawling import archives, collection, copied, listing, pages, rows, waiting
+from lycosa.cli.label import labels_in_words
+from lycosa.run.forgotten import is_forgotten, read_forgotten
+from lycosa.run.open import open_for_reading
+from lycosa.run.overview import overview
 from lycosa.run.removal import REPORT_FILE
 from lycosa.run.reranker import Reranker
-from lycosa.run.topic import LABELS_FILE, MODEL_FILE
+from lycosa.run.topic import LABELS_FILE, MODEL_FILE, TOPIC_HAS_CHANGED
 from lycosa.run.topic_training import LearntLabels
 from lycosa.run.upkeep import ImportedArchive, forget, import_archive, label, rebuild
 from lycosa.vocabulary.clock import SimulatedClock
@@ -60,6 +65,53 @@ def test_a_rebuild_needs_the_archive_alone_and_counts_the_pages(words: Path) -> 
     assert waiting(words) == pytest.approx(waited)
 
 
+def test_forgetting_what_is_not_there_keeps_the_report(words: Path) -> None:
+    (words / REPORT_FILE).write_text("a report")
+    assert forget(words, "nowhere.example", **QUIETLY).report is None
+    assert (words / REPORT_FILE).exists()
+    assert forget(words, pages(words)[3], **QUIETLY).report is not None
+    assert not (words / REPORT_FILE).exists()
+
+
+@pytest.mark.parametrize("stem", [True, False])
+def test_a_rebuild_remembers_how_the_pages_were_scored(tmp_path: Path, stem: bool) -> None:
+    folder = collection(tmp_path / "c", [TOPICAL_SEED], topic=f'text = "bees hive"\nstem = {str(stem).lower()}')
+    crawl(folder, TOPICAL, 8)
+    messages: list[str] = []
+    rebuild(folder, clock=SimulatedClock(NOW), notify=messages.append)
+    crawl(folder, TOPICAL, 9, notify=messages.append)
+    assert not [line for line in messages if "re-scoring" in line or "scored" in line]
+
+
+def test_a_predicate_that_is_as_it_was_is_no_change(tmp_path: Path) -> None:
+    topic = 'predicate = { any = [{ keywords = ["hive"] }, { keywords = ["mast"] }] }'
+    folder = collection(tmp_path / "c", [TOPICAL_SEED], topic=topic)
+    crawl(folder, TOPICAL, 8)
+    recipe = folder / "lycosa.toml"
+    for text, has_changed in ((recipe.read_text(), False), (recipe.read_text().replace("mast", "hull"), True)):
+        recipe.write_text(text)
+        with open_for_reading(folder) as opened_now:
+            assert overview(opened_now).has_topic_changed == has_changed
+
+
+def test_a_topic_that_changed_since_the_pages_were_scored_is_told_of(tmp_path: Path) -> None:
+    folder = collection(tmp_path / "c", [TOPICAL_SEED], topic='text = "bees hive"')
+    crawl(folder, TOPICAL, 8)
+    recipe = folder / "lycosa.toml"
+    for before, topic in (("bees hive", 'text = "ship mast"'), ("ship mast", 'keywords = ["mast"]')):
+        with open_for_reading(folder) as opened_now:
+            assert not overview(opened_now).has_topic_changed
+        recipe.write_text(recipe.read_text().replace(f'text = "{before}"', topic))
+        messages: list[str] = []
+        rebuild(folder, clock=SimulatedClock(NOW), notify=messages.append)
+        assert TOPIC_HAS_CHANGED in messages
+        with open_for_reading(folder) as opened_now:
+            assert overview(opened_now).has_topic_changed
+        crawl(folder, TOPICAL, 9)
+    with open_for_reading(folder) as opened_now:
+        assert not overview(opened_now).has_topic_changed
+
+
 def test_a_rebuild_tells_of_damage_within_the_archive(words: Path) -> None:
     (path,) = archives(words)
     (place, length), *_ = rows(words, "SELECT place, length FROM pages WHERE number = 7")
@@ -93,6 +145,16 @@ def test_a_label_of_a_page_at_hand_trains_the_model_anew(learning: Path) -> None
     assert (learning / LABELS_FILE).read_text() == f"bad {url}\n"
 
 
+def test_examples_to_fetch_are_told_from_labelled_pages(learning: Path) -> None:
+    with (learning / "good.txt").open("a") as examples:
+        examples.write("http://nowhere.example/one\nhttp://nowhere.example/two\n")
+    learnt = label(learning, {Url(pages(learning)[3]): True, Url("http://nowhere.example/three"): True}, **QUIETLY)
+    missing = [url for url in GOOD[:4] + BAD[:5] if url not in pages(learning)]
+    assert learnt.missing_examples >= 2
+    assert learnt.missing == learnt.missing_examples + 1, missing
+    assert "fetches 1 labelled page and " in labels_in_words(learnt, learning)
+
+
 @pytest.mark.slow
 def test_what_waits_is_ranked_by_labels_when_the_next_session_opens(tmp_path, monkeypatch) -> None:
     folder = collection(tmp_path / "hunting", [TOPICAL_SEED], topic='examples = "good.txt"\nnegatives = "bad.txt"')
@@ -115,6 +177,27 @@ def test_what_waits_is_ranked_by_labels_when_the_next_session_opens(tmp_path, mo
 
 
 @pytest.mark.slow
+def test_a_model_that_cannot_be_read_stops_no_command(learning: Path, words: Path) -> None:
+    damaged = (learning / MODEL_FILE).read_text().replace('"bias":', '"bias":-2.3e11,"was":')
+
+    def told_by(run: Callable[[Callable[[str], None]], object]) -> list[str]:
+        told: list[str] = []
+        (learning / MODEL_FILE).write_text(damaged)
+        run(told.append)
+        return [line for line in told if "trained again" in line]
+
+    clock = SimulatedClock(NOW)
+    told_by(lambda notify: label(learning, {GOOD[5]: True}, clock=clock, notify=notify))
+    assert (learning / MODEL_FILE).read_text() != damaged
+    assert len(told_by(lambda notify: rebuild(learning, clock=clock, notify=notify))) <= 1
+    assert len(told_by(lambda notify: import_archive(learning, archives(words)[0], clock=clock, notify=notify))) <= 1
+    assert len(told_by(lambda notify: forget(learning, pages(learning)[-1], clock=clock, notify=notify))) <= 1
+    assert not (learning / MODEL_FILE).exists() or (learning / MODEL_FILE).read_text() != damaged
+    (learning / MODEL_FILE).write_text(damaged)
+    crawl(learning, TOPICAL, 18, strategy="best-first")
+    assert "2.3e11" not in (learning / MODEL_FILE).read_text()
+
+
 def test_a_label_of_a_page_that_was_not_fetched_waits_for_the_next_crawl(learning: Path) -> None:
     url = next(url for url in GOOD if url not in pages(learning))
     before = (learning / MODEL_FILE).read_bytes()
@@ -159,6 +242,12 @@ def test_all_of_a_host_is_forgotten_by_its_name(words: Path, spelling: str) -> N
     ships = [url for url in pages(words) if "//ships." in url]
     assert forget(words, spelling, **QUIETLY).pages == len(ships) > 0
     assert not [url for url in (*pages(words), *waiting(words)) if "//ships." in url]
+
+
+def test_a_host_is_forgotten_in_any_spelling_of_its_name(words: Path) -> None:
+    for spelling, host in (("Bücher.example ", "xn--bcher-kva.example"), ("shop.example:80", "shop.example")):
+        assert forget(words, spelling, **QUIETLY).name == host
+        assert is_forgotten(Url(f"http://{host}/page"), read_forgotten(words))
 
 
 @pytest.mark.slow

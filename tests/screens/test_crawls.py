@@ -44,6 +44,22 @@ def test_a_crawl_that_has_reported_and_closed_its_socket_is_ending(root, tempora
     crawls.close()
 
 
+def test_figures_asked_for_before_a_command_are_not_shown_after_it(root, monkeypatch):
+    crawls, folder, asked = Crawls(), root / "bees", []
+
+    def figures(_: Path) -> CrawlFigures:
+        asked.append(None)
+        if len(asked) > 1:
+            return CrawlFigures("running")
+        crawls.steer(folder, "resume")  # meanwhile, in another thread
+        return CrawlFigures("paused")
+
+    monkeypatch.setattr(crawls_module, "crawl_figures", figures)
+    monkeypatch.setattr(crawls_module, "execute_command", lambda *_, **__: None)
+    crawls.figures(folder)
+    assert crawls.figures(folder)[0].phase == "running"
+
+
 def test_the_last_line_of_a_long_output_is_shown(root, temporary):
     code = "import sys; print('x\\n' * 50_000); sys.exit('lycosa: the disk is full')"
     processes = []

@@ -1,8 +1,10 @@
 """Search by facets and in other orders, versions, neighbours, comparisons, refreshes, maps, studies and exports."""
 
+import asyncio
 import csv
 import io
 import json
+import sqlite3
 import threading
 from pathlib import Path
 from shutil import copytree
@@ -10,11 +12,14 @@ from urllib.parse import quote
 
 import pytest
 
+import lycosa
 from crawling import rows
+from lycosa.report import report_data
 from lycosa.run.export import labels_of
-from lycosa.screens import exports, search
+from lycosa.run.open import open_for_reading
+from lycosa.screens import exports, frontier, refreshes, search
 from lycosa.screens.comparison import ComparedPart, Comparisons
-from lycosa.screens.exports import ExportRequest, Exports
+from lycosa.screens.exports import ExportRequest, Exports, ExportStream
 from lycosa.screens.versions import diff
 from screens.serving import CHANGED, EVIL_TOPIC, GONE, STUDY, Browser
 from sessions import NOW
@@ -103,6 +108,16 @@ def test_dates_and_labels_are_facets(copied):
 # ---------------------------------------------------------------- one page
 
 
+def test_waiting_urls_of_a_host_have_no_page_after_the_last_that_can_be_shown(root, monkeypatch):
+    host = frontier.frontier_view(root / "bees").hosts[0]
+    assert host.waiting >= 4
+    monkeypatch.setattr(frontier, "MAX_COUNTED", 0)  # as for a host beyond the largest ones
+    monkeypatch.setattr(frontier, "WAITING_PER_PAGE", 1)
+    monkeypatch.setattr(frontier, "MAX_WAITING", 3)
+    pages = [frontier.frontier_view(root / "bees", host=host.host, page=page) for page in (1, 2, 3, 4)]
+    assert [(each.page, each.last_page) for each in pages] == [(1, 2), (2, 3), (3, 3), (3, 3)]
+
+
 def test_the_difference_of_two_versions_is_shown(browser):
     view = browser.get(f"/api/collections/few/versions?url={quote(CHANGED, safe='')}").json()
     assert (view["old"], view["new"]) == (1, 2)
@@ -188,6 +203,23 @@ def test_a_refresh_shows_what_changed_and_vanished(root, browser):
     assert "No refresh yet" in browser.get("/c/bees/refresh").text
 
 
+def test_forgotten_pages_are_not_counted_among_those_of_a_run(copied, monkeypatch):
+    monkeypatch.setattr(refreshes, "CHANGES_PER_PAGE", 2)
+    first, forgotten, *others = [url for (url,) in rows(copied / "few", "SELECT url FROM pages ORDER BY number")]
+    with sqlite3.connect(copied / "few" / "catalog.sqlite") as catalog:
+        catalog.execute("UPDATE runs SET first_page = 1")  # as if the refresh had found all pages
+    catalog.close()
+    lycosa.forget(copied / "few", forgotten)
+    browser = Browser(copied)
+    views = [browser.get(f"/api/collections/few/refresh?kind=new&page={page}").json() for page in (1, 2, 3)]
+    assert views[0]["total"] == len([first, *others])
+    assert [page["url"] for view in views for page in view["changed"]] == [first, *others]
+    compared = browser.get("/api/compare?one=few&other=bees").json()["one"]["runs"]
+    assert [run["pages"] for run in compared] == [0, len([first, *others])]
+    with open_for_reading(copied / "few") as collection:
+        assert [run.pages for run in report_data(collection).runs] == [0, len([first, *others])]
+
+
 def test_a_refresh_is_a_process_of_its_own(copied):
     browser = Browser(copied)
     answer = browser.post("/c/few/refresh", {"requests": "20", "expand": "0.25", "resolve": "*=evil", "policy": "x"})
@@ -268,3 +300,23 @@ def test_exports_are_few_at_a_time_and_one_that_nobody_reads_ends(root, monkeypa
         stream.join()
     assert set(threading.enumerate()) <= before
     several.open(root / "bees", ExportRequest()).close()
+
+
+def test_an_export_that_fails_breaks_off(monkeypatch):
+    def write(pipe):
+        pipe.write(b"a page")
+        raise ValueError("a defect")
+
+    async def read():
+        return [chunk async for chunk in stream]
+
+    monkeypatch.setattr(exports, "_POLL_INTERVAL", 0.01)
+    slots = threading.BoundedSemaphore()
+    slots.acquire()
+    stream = ExportStream(write, slots)
+    timer = threading.Timer(2.0, stream.close)  # ends the test if the stream does not
+    timer.start()
+    with pytest.raises(ValueError, match="a defect"):
+        asyncio.run(read())
+    timer.cancel()
+    timer.join()

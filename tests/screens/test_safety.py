@@ -152,6 +152,11 @@ def test_the_token_becomes_a_cookie_that_scripts_and_other_sites_do_not_have(roo
     assert stranger.application.token.lower() not in cookie
     assert answer.headers["refresh"] == "0; url=/c/bees?x=1"
     assert stranger.get("/").status_code == 200
+    name, _, session = answer.headers["set-cookie"].partition(";")[0].partition("=")
+    other = Browser(root, has_cookie=False)
+    other.application._session = session
+    assert other.get("/", cookie=f'other={{"of": [1]}}; {name}={session}; x@y=z').status_code == 200
+    assert other.get("/", cookie=f"{name}=guess").status_code == 403
     away = stranger.get(f"//evil.example/?token={stranger.application.token}")
     assert not re.search(r"url=(//|/?\\|http)", away.headers.get("refresh", ""))
 
@@ -296,6 +301,7 @@ OUTSIDE = [
     "/maps/.hidden",
     "/maps/bees",
     "/maps/catalog.sqlite",
+    f"/maps/{'a' * 300}",
     "/studies/%2e%2e",
     "/studies/link",
     "/studies/results",

@@ -1,6 +1,8 @@
 """What the screens show, and the same for programs."""
 
+import os
 import time
+from errno import EACCES
 from pathlib import Path
 from shutil import copytree
 from urllib.parse import quote
@@ -29,6 +31,41 @@ def test_the_folder_lists_its_collections_and_says_what_is_wrong_with_one(browse
     assert bees["crawl"]["phase"] == "none"
     assert "holds nothing yet" in new["problem"]
     assert "holds nothing yet" in browser.get("/c/new").text
+
+
+def test_folders_that_may_not_be_read_do_not_hide_the_others(tmp_path, monkeypatch):
+    collection(tmp_path / "bees", ["http://a.example/"])
+    (tmp_path / "lost+found").mkdir()
+    browser, status_of = Browser(tmp_path), os.stat
+
+    def guarded(path, *arguments, **keywords):
+        if "lost+found/" in str(path):
+            raise PermissionError(EACCES, "Permission denied", str(path))
+        return status_of(path, *arguments, **keywords)
+
+    monkeypatch.setattr(os, "stat", guarded)
+    for path in ("/", "/studies", "/maps"):
+        assert browser.get(path).status_code == 200, path
+    assert [card["name"] for card in browser.get("/api/collections").json()["collections"]] == ["bees"]
+    assert browser.get("/c/lost+found").status_code == 404
+
+
+def test_a_folder_that_is_gone_is_said_in_a_line(tmp_path):
+    browser = Browser(tmp_path)
+    tmp_path.rmdir()
+    answer = browser.get("/api/collections")
+    assert (answer.status_code, "cannot be read" in answer.json()["error"]) == (400, True)
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "a\\u0000b", "loop"])
+def test_a_collection_whose_recipe_names_an_impossible_file_does_not_hide_the_others(root, tmp_path, name):
+    root = Path(copytree(root, tmp_path / "copy"))
+    recipe = root / "few" / "lycosa.toml"
+    recipe.write_text(recipe.read_text().replace("good.txt", name))
+    (root / "few" / "loop").symlink_to(root / "few" / "loop")
+    browser = Browser(root)
+    assert browser.get("/").status_code == 200
+    assert browser.get("/c/few").status_code in (200, 503)
 
 
 def test_the_overview_has_runs_hosts_curve_and_the_last_pages(browser):
@@ -186,6 +223,16 @@ def assert_is_as_described(value, schema, described):
         assert isinstance(value, {"string": str, "integer": int, "number": (int, float), "boolean": bool}[kind])
 
 
+@pytest.mark.parametrize("query", ["honey", ""])
+def test_a_page_beyond_the_last_shows_the_last(browser, query):
+    last = browser.get(f"/api/collections/bees/search?q={query}").json()["last_page"]
+    found, beyond = (
+        browser.get(f"/api/collections/bees/search?q={query}&page={page}").json() for page in (last, last + 30)
+    )
+    assert found["hits"] and beyond["page"] == last
+    assert beyond["hits"] == found["hits"]
+
+
 def test_the_answers_are_records_of_their_types(browser):
     msgspec.json.decode(browser.get("/api/collections/bees/search?q=honey").content, type=SearchView)
 
@@ -232,6 +279,8 @@ def test_an_overview_is_made_again_when_the_collection_changes(root, monkeypatch
         overviews, "overview", lambda collection, real=overviews.overview: made.append(1) or real(collection)
     )
     monkeypatch.setattr(overviews, "_CACHE_SECONDS", 0.0)
+    overviews.Overviews().card("bees", root / "bees")  # SQLite makes its files on first opening
+    made.clear()
     screens = overviews.Overviews()
     for _ in range(3):
         screens.card("bees", root / "bees")
@@ -240,6 +289,13 @@ def test_an_overview_is_made_again_when_the_collection_changes(root, monkeypatch
     screens.card("bees", root / "bees")
     (root / "bees" / "sample.txt").unlink()
     assert len(made) == 2
+    monkeypatch.setattr(overviews, "_MAX_CACHED", 2)
+    for name in ("few", "bees", "few"):
+        screens.card(name, root / name)
+    (root / "few" / "sample.txt").touch()
+    screens.card("few", root / "few")  # made again, it takes the place of none but itself
+    (root / "few" / "sample.txt").unlink()
+    assert set(screens._cache) == {root / "bees", root / "few"}
 
 
 def test_what_is_wrong_is_said_in_a_line(tmp_path):

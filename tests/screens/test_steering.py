@@ -17,6 +17,8 @@ from lycosa.run.steering import read_steering
 from lycosa.run.topic import read_labels
 from lycosa.run.trust import is_made_here
 from lycosa.screens.teaching import BATCH, TeachingQueue
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Url
 from screens.serving import Browser
 from story.test_hostile_text import HOME
 
@@ -39,10 +41,15 @@ def test_a_crawl_is_a_process_of_its_own_with_nothing_but_its_pages(root):
 
 def test_what_needs_a_crawl_says_so_where_none_runs(root):
     browser = Browser(root)
-    for action in ("pause", "resume", "stop"):
+    for action in ("pause", "resume"):
         answer = browser.post("/c/bees/crawl", {"action": action})
         assert answer.status_code == 503
         assert "no crawl of bees is running" in answer.text
+
+
+def test_a_crawl_that_has_just_ended_by_itself_can_be_stopped(root):
+    answer = Browser(root).post("/c/bees/crawl", {"action": "stop"})
+    assert answer.status_code == 303
 
 
 def test_the_events_are_the_moving_part_of_the_screen(browser):
@@ -98,6 +105,23 @@ def test_ten_answers_are_learnt_and_what_they_changed_is_shown(copied):
         good = sum(each.good for each in drawn)
         assert (after.sample.drawn, after.sample.good) == (len(drawn), good)
         assert (after.sample.low, after.sample.high) == wilson_interval(good, len(drawn))
+
+
+def test_undoing_an_answer_leaves_what_was_blocked_since(copied):
+    folder = copied / "bees"
+    queue = TeachingQueue(folder, random=Random(0))
+    url = queue.view().page.url
+    queue.answer(url, "yes")
+    steering.block(folder, "ads.example")
+    queue.answer("", "undo")
+    assert (read_labels(folder), read_steering(folder).blocked) == ({}, ("ads.example",))
+    assert queue.view().page.url == url
+    queue.answer(url, "yes")
+    steering.label(folder, {Url("http://elsewhere.example/"): False})
+    with pytest.raises(UsageError, match="no longer the page that was labelled last"):
+        queue.answer("", "undo")
+    assert len(read_labels(folder)) == 2
+    assert (queue.view().labelled, queue.view().number) == (1, 2)
 
 
 def test_random_pages_that_were_labelled_before_join_the_sample_with_the_first_answer(copied):

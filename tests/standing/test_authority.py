@@ -194,7 +194,9 @@ def test_two_that_import_at_once_both_count(tmp_path):
     assert len(table.sources) == 4 and len(table) == sum(source.rows for source in table.sources)
 
 
-@pytest.mark.parametrize("damage", [b"", b"{}", b"x" * 5000, b'{"kind":"lycosa authority table, 1","rows":9}'])
+@pytest.mark.parametrize(
+    "damage", [b"", b"{}", b"x" * 5000, b'{"kind":"\xff"}', b'{"kind":"lycosa authority table, 1","rows":9}']
+)
 def test_a_damaged_table_names_the_way_out(tmp_path, damage):
     (tmp_path / "authority.table").write_bytes(damage)
     with pytest.raises(UsageError, match="remove it, and import the lists again"):
@@ -227,3 +229,17 @@ def test_memory_does_not_grow_with_the_list(tmp_path):
         command = [sys.executable, "-c", program, str(path), str(tmp_path / f"{rows}.table")]
         grown.append(int(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
     assert grown[1] - grown[0] < 10_000, grown  # kilobytes
+
+
+@pytest.mark.parametrize("way", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_damaged_member_of_a_zip_is_told_in_one_line(tmp_path, way):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", way) as archive:
+        archive.writestr("list.csv", "".join(f"{rank},{rank * 7919}.example\n" for rank in range(1, 3_000)))
+    whole = file.getvalue()
+    assert imported(tmp_path, "list", whole).facts.rows == 2_999
+    for place in (38, 60, 1_000, len(whole) // 2):
+        damaged = whole[:place] + bytes(byte ^ 0xFF for byte in whole[place : place + 40]) + whole[place + 40 :]
+        with pytest.raises(UsageError) as told:
+            imported(tmp_path, "list", damaged)
+        assert "\n" not in str(told.value) and "list" in str(told.value)

@@ -244,7 +244,7 @@ def _with(plain: dict[str, object], path: str, value: object) -> object:
 )
 def test_a_saved_model_that_was_tampered_with_is_refused(path, value):
     plain = _with(learn(pages(0, 50)).to_plain(), path, value)
-    with pytest.raises(CollectionError, match=r"cannot use my\.json: .*delete it"):
+    with pytest.raises(CollectionError, match=r"cannot use my\.json: "):
         StandingModel.from_plain(plain, source="my.json")
 
 

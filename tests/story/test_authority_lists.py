@@ -98,10 +98,12 @@ def test_a_list_that_is_new_judges_again_and_a_recipe_may_leave_lists_out(tmp_pa
 
 def test_lists_are_shown_asked_and_removed(tmp_path, data):
     assert "no lists" in done("standing", "show").out
-    assert done("standing", "show", "example.org").out == "in no list\n"
+    assert "no lists; read one with" in done("standing", "show", "example.org").out
+    assert "none has been imported" in lycosa("standing", "remove", "tranco").err
     (tmp_path / "majestic.csv").write_text(MAJESTIC)
     done("standing", "import", tmp_path / "majestic.csv", "--quiet")
     assert "Majestic Million: 2 ranks, from majestic.csv on " in done("standing", "show").out
+    assert done("standing", "show", "unknown.example").out == "in no list\n"
     assert done("standing", "show", "www.example.org").out == "rank 2 of Majestic Million (example.org)\n"
     assert lycosa("standing", "remove", "Tranco").is_one_clear_line(2, "there are Majestic Million")
     done("standing", "remove", "Majestic Million")

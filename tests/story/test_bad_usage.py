@@ -272,7 +272,7 @@ def test_options_out_of_their_range_are_usage_errors(crawled, words):
 
 def test_a_log_that_cannot_be_written_is_told(crawled):
     said = lycosa("crawl", crawled, "--log", crawled / "nowhere" / "log", "--resolve", "*=127.0.0.1:9")
-    assert said.is_one_clear_line(1, "log")
+    assert said.is_one_clear_line(2, "nowhere", "--log")
 
 
 def test_a_place_to_export_to_that_cannot_be_written_is_told(crawled):

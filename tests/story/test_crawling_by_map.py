@@ -174,7 +174,7 @@ def test_a_dead_page_of_the_map_does_not_stop_the_rest(tmp_path):
     path = atlas_of(tmp_path / "atlas", {"honey": {HOME: [*FAR], dead: []}})
     with WorldServer(TWO_PLACES) as served:
         said = done("crawl", folder, "--map", path, "--resolve", served.resolve)
-    assert "of the pages of the map: 1" in said.err
+    assert "1 page of the map vanished" in said.err
     assert outcomes(folder)[dead] == "gone"
     assert set(pages(folder)) == {HOME, *NEAR, *FAR}
     done("map", "build", folder, "--for", "honey", "--out", path)

@@ -51,3 +51,13 @@ def test_another_topic_has_another_word_to_search_for(tmp_path):
     said = done("demo", "--pages", 50, "--topic", "sailing", "--out", tmp_path / "out").out
     assert f"search {tmp_path / 'out' / DEFAULT_STRATEGY} sail\n" in said
     assert lycosa("demo", "--topic", "nonsense").is_one_clear_line(2, "sailing")
+
+
+def test_a_collection_of_the_users_own_is_not_removed(tmp_path):
+    own = tmp_path / "best-first"
+    (tmp_path / "good.txt").write_text("http://www.python.org/")
+    done("new", own, "--examples", tmp_path / "good.txt")
+    (tmp_path / "good.txt").write_text("mine")
+    assert lycosa("demo", "--out", tmp_path).is_one_clear_line(2, "not from an earlier demo")
+    assert (own / "lycosa.toml").exists()
+    assert (tmp_path / "good.txt").read_text() == "mine"

@@ -2,6 +2,7 @@
 
 import csv
 import sqlite3
+from shlex import quote
 from xml.etree import ElementTree
 
 import pytest
@@ -61,10 +62,11 @@ def examples(tmp_path_factory):
 
 
 def test_a_collection_becomes_a_map_that_is_shown_and_exported(crawled, tmp_path):
-    atlas = tmp_path / "atlas"
+    atlas = tmp_path / "an atlas"
     said = done("map", "build", crawled / "bees", "--above", 0.5, "--out", atlas)
     assert "bees: 41 pages" in said.out
-    assert "lycosa crawl NAME --map" in said.out
+    assert f"lycosa map show {quote(str(atlas))}\n" in said.out
+    assert f"lycosa crawl NAME --map {quote(str(atlas))}\n" in said.out
     shown = done("map", "show", atlas, "--svg", tmp_path / "map.svg", "--matrix", tmp_path / "matrix.svg")
     assert "http://bees.example/  " in shown.out
     for picture in ("map.svg", "matrix.svg"):
@@ -122,7 +124,7 @@ def test_collections_of_their_own_topics_make_a_map_each_and_are_related_by_thei
 
 def test_a_taxonomy_tells_the_topics_of_one_collection_apart(crawled, examples, tmp_path):
     learnt = done("map", "topics", examples, "--out", tmp_path / "taxonomy.json")
-    assert "told right" in learnt.out
+    assert "recognised correctly" in learnt.out
     assert (
         done("map", "topics", examples, "--out", tmp_path / "t.json", "--json").json["topics"]["bees"]["examples"] == 6
     )

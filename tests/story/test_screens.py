@@ -72,6 +72,7 @@ def page(chromium, served):
     page = context.new_page()
     page.goto(served[1])
     page.wait_for_selector("ul.cards")
+    page.wait_for_load_state()  # keys work once the script has run
     yield page
     context.close()
 
@@ -230,7 +231,7 @@ def test_a_page_of_another_port_can_neither_frame_read_nor_post(served, page):
 
 
 def test_a_collection_is_made_crawled_paused_taught_and_steered_in_the_browser(chromium, tmp_path):
-    world = SyntheticWorld(seed=1, pages=2000, sites=40, topics=8)
+    world = SyntheticWorld(seed=1, pages=40_000, sites=400, topics=8)  # more than is crawled before it is stopped
 
     def is_good(url: str) -> bool:
         return world.topic(Url(url)) == topic
@@ -254,7 +255,12 @@ def test_a_collection_is_made_crawled_paused_taught_and_steered_in_the_browser(c
         page.wait_for_selector("#live svg.chart")  # drawn anew by events, and never loaded again
         page.keyboard.press("p")
         page.wait_for_selector("#live [value=resume]")
-        page.click("[value=resume]")
+        with page.expect_navigation():
+            page.click("[value=resume]")
+        _press_slowly(page, "#live [value=pause]")
+        page.wait_for_selector("#live [value=resume]")
+        with page.expect_navigation():
+            page.click("[value=resume]")
         page.wait_for_selector("#live [value=pause]")
         page.click("[value=stop]")
         page.wait_for_selector("#live [value=start]")
@@ -295,6 +301,15 @@ def test_a_collection_is_made_crawled_paused_taught_and_steered_in_the_browser(c
     assert read_steering(tmp_path / "bees").blocked == (host,)
 
 
+def _press_slowly(page, button):
+    """Clicks a button of a live screen, and holds the mouse button down while updates arrive, one a second."""
+    page.hover(button)
+    with page.expect_navigation():
+        page.mouse.down()
+        page.wait_for_timeout(2_500)
+        page.mouse.up()
+
+
 def _urls(folder):
     return {url for (url,) in rows(folder, "SELECT url FROM pages")}
 
@@ -302,7 +317,7 @@ def _urls(folder):
 def _find_and_explain(page, base):
     """Searches for a word that is there, sorts the answers, and reads why the first was fetched."""
     page.goto(f"{base}/c/bees/search")
-    word = re.search(r"[a-z]{5,}", page.inner_text("ol.hits li >> nth=0 >> p"))[0]
+    word = re.search(r"\w{5,}", page.inner_text("ol.hits li >> nth=0 >> p"))[0]
     page.fill("[name=q]", word)
     page.wait_for_selector("ol.hits mark")
     page.select_option("[name=order]", "oldest")

@@ -40,6 +40,11 @@ def test_a_way_that_fails_says_so_and_nothing_found_is_a_failure(tmp_path, doubl
     )  # fmt: skip
     assert [(each["way"], len(each["urls"])) for each in said.json] == [("Common Crawl", 0), ("llms.txt", 3)]
     assert "Common Crawl: 0 URLs; index.example: busy (503)" in said.err
+    both = done(
+        "seeds", "http://a.example", "--llms-txt", "--delay", 0, "--resolve", doubles.resolve, "--json",
+        "--out", tmp_path / "found.txt",
+    )  # fmt: skip
+    assert (tmp_path / "found.txt").read_text().splitlines() == both.json[0]["urls"]
     nothing = lycosa("seeds", "http://none.example", "--delay", 0, "--resolve", doubles.resolve)
     assert (nothing.code, nothing.out) == (1, "")
 

@@ -144,9 +144,10 @@ def test_another_target_ranks_anew_what_waits(tmp_path, served) -> None:
     assert "ranked again" in crawled(folder, served, "--target", 0.9, "--pages", 70).err
 
 
-def test_a_damaged_model_of_standing_is_told(tmp_path, served) -> None:
+def test_a_damaged_model_of_standing_is_trained_again(tmp_path, served) -> None:
     folder = made(tmp_path / "c")
     crawled(folder, served)
     (folder / "standing.json").write_text("{}")
     flags = ("--strategy", "adaptive", "--pages", 70, "--resolve", served.resolve, "--allow-private")
-    assert lycosa("crawl", folder, *flags).is_one_clear_line(1, "standing.json", "delete it")
+    assert "the model of importance is trained again" in done("crawl", folder, *flags).err
+    assert (folder / "standing.json").read_text() != "{}"

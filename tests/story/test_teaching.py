@@ -7,6 +7,7 @@ import stat
 import sys
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -212,7 +213,7 @@ def test_without_unix_sockets_a_token_that_only_the_owner_reads_opens_a_port(fol
         (["fly"], 2, "there are status, pause, resume, stop, undo"),
         (["block", "a b"], 2, "not a host"),
         (["boost", "ftp://a.example/"], 2, "not a URL"),
-        (["pause", "now"], 2, "takes nothing"),
+        (["pause", "now"], 2, "takes no argument"),
         (["undo"], 2, "nothing to undo"),
     ],
 )
@@ -245,6 +246,20 @@ def test_a_review_asks_labels_undoes_and_measures(crawled, monkeypatch):
     assert "measured on" in done("show", crawled).out
     done("control", crawled, "undo")
     assert sum(1 for _ in (crawled / "labels.txt").open()) == len(labels(crawled))
+
+
+def test_an_interrupted_review_counts_the_labels_that_were_given(crawled, monkeypatch):
+    answers = iter(["y\n", "s\n", "n\n", "y\n"])
+
+    def readline(_: int) -> str:
+        try:
+            return next(answers)
+        except StopIteration:
+            raise KeyboardInterrupt from None
+
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: False, readline=readline))
+    result = json.loads(done("review", crawled, "--seed", 1, "--json").out.splitlines()[-1])
+    assert (result["labels"], len(labels(crawled))) == (3, 3)
 
 
 def test_a_review_of_a_rule_is_refused(crawled):

@@ -5,6 +5,7 @@ import html
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 from datetime import datetime
@@ -185,6 +186,29 @@ def test_a_folder_of_markdown_files_with_front_matter(folder, tmp_path, monkeypa
     kinds = {token.type for block in MarkdownIt().parse(body) for token in (block, *(block.children or ()))}
     assert not {"html_block", "html_inline", "image", "hr"} & kinds
     assert "<script" not in MarkdownIt().render(body)
+
+
+@pytest.mark.parametrize(
+    ("format", "default"), [("wacz", "bees.wacz"), ("parquet", "bees.parquet"), ("markdown", "bees-markdown")]
+)
+def test_an_export_from_within_the_collection_is_named_after_its_folder(folder, tmp_path, monkeypatch, format, default):
+    inside = shutil.copytree(folder, tmp_path / "bees")
+    monkeypatch.chdir(inside)
+    assert done("export", ".", "--format", format).out.endswith(f" in {default}\n")
+    assert (inside / default).exists()
+
+
+def test_a_report_from_within_the_collection_has_the_name_of_its_folder(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(shutil.copytree(folder, tmp_path / "bees"))
+    assert "<title>bees</title>" in done("report", ".", "--out", "-").out
+
+
+def test_a_recipe_made_within_its_folder_has_the_name_of_the_folder(tmp_path, monkeypatch):
+    inside = tmp_path / "bees"
+    inside.mkdir()
+    monkeypatch.chdir(inside)
+    done("new", ".", "--topic", "honey bees in their hives")
+    assert "the collection bees." in (inside / "lycosa.toml").read_text(encoding="utf-8")
 
 
 def test_a_dataset_as_hugging_face_lays_it_out(folder, tmp_path):

@@ -1,11 +1,13 @@
 """Worlds and the lab through the command line."""
 
+import errno
 import json
 import re
 
 import pytest
 
 from crawling import begin, kill, lycosa
+from lycosa_lab.cli.world import serve
 
 pytestmark = pytest.mark.lab
 
@@ -63,6 +65,22 @@ def test_a_world_that_is_served_can_be_crawled_live(world, shown, tmp_path) -> N
         assert lycosa("show", tmp_path / "mine", "--json").json["pages"] == 60
     finally:
         kill(served)
+
+
+def test_the_commands_that_it_suggests_can_be_pasted_into_a_shell(tmp_path) -> None:
+    folder = tmp_path / "my world"
+    said = lycosa("world", "make", "synthetic", "--pages", 500, "--topics", 3, "--out", folder).out
+    assert f"lycosa world show '{folder}'" in said
+    assert f"lycosa world serve '{folder}' --port 8099" in said
+
+
+def test_a_reader_that_closes_the_pipe_is_no_trouble_with_the_address(world, monkeypatch) -> None:
+    def broken(text: str) -> None:
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    monkeypatch.setattr("lycosa_lab.cli.world.typer.echo", broken)
+    with pytest.raises(BrokenPipeError):
+        serve(str(world), port=0, address="127.0.0.1")
 
 
 def test_a_study_is_run_listed_and_tabled(world, tmp_path) -> None:
@@ -137,6 +155,8 @@ def test_a_comparison_shows_which_crawls_ended_early_and_how_many_topics_there_w
         (("world", "serve", "synthetic:pages=500", "--address", "0.0.0.0"), ("loopback",)),
         (("lab", "run", "alchemy"), ("no study 'alchemy'", "topic-driven")),
         (("lab", "run", "topic-driven", "--scale", "huge"), ("no scale 'huge'", "paper")),
+        (("lab", "run", "league", "--strategies", ","), ("--strategies names nothing", "leave it out")),
+        (("lab", "compare", "--measures", ""), ("--measures names nothing",)),
         (("lab", "compare", "--strategies", "best-first,wurst-first"), ("'wurst-first'", "breadth-first")),
         (("lab", "compare", "--strategies", "best-first", "--measures", "Harvst"), ("Harvst", "Harvest")),
         *(

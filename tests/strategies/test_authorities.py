@@ -50,6 +50,11 @@ def order_of(strategy: Strategy, links: Links, seeds: list[int]) -> list[int]:
     return [int(step.url) for step in steps]
 
 
+@pytest.mark.parametrize("strategy", [CrawlAI(seed=1), CrawlGAI()], ids=lambda strategy: strategy.name)
+def test_a_seed_given_twice_starts_at_one_in_link(strategy: Strategy) -> None:
+    assert [candidate.url for candidate in strategy.start([Url("a"), Url("b"), Url("a")])] == ["a", "b"]
+
+
 @pytest.mark.slow
 def test_crawl_ai_draws_the_first_in_proportion_to_apparent_in_degree() -> None:
     from scipy.stats import chisquare  # takes a second, which only a process that needs it shall

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.reading import page_of_text
 from lycosa.strategies.infospiders import Agent, InfoSpiders, PageMemory, RememberedPage, boltzmann, keywords_near
+from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Change, Fetch, Link, Outcome, Page, Skip, SkipReason, Url, Visit
 from pages import GivenWords
 
@@ -55,6 +56,11 @@ def visits_in(
 def threefold(node: int) -> list[int]:
     """An endless tree in which every node has three links."""
     return [3 * node + 10, 3 * node + 11, 3 * node + 12]
+
+
+def test_words_beyond_any_page_are_no_window() -> None:
+    with pytest.raises(UsageError, match="near must be a number from 0 to 1,000"):
+        InfoSpiders(near=10**9)
 
 
 # ------------------------------------------------------------ energy

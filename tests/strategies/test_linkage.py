@@ -229,3 +229,19 @@ def test_huge_weights_and_no_smoothing_still_give_finite_priorities() -> None:
         for candidate in strategy.propose(event):
             assert 0.0 <= candidate.priority <= 1.0
             assert all(map(isfinite, candidate.because.values()))
+
+
+def test_a_url_moved_to_has_tokens_of_its_own() -> None:
+    evidence = only("tokens")
+    for number in range(12):
+        name = f"{'bees' if number % 2 else 'ropes'}/{number}"
+        evidence.learn(visit(name, GOOD if number % 2 else BAD))
+    evidence.learn(visit("hub", BAD, "ropes/moved"))
+    before = evidence.log_ratio_of(url("ropes/moved"))
+    fetch = Fetch(url("ropes/moved"), Outcome.MOVED, 0.0, status=301, location=url("bees/new"))
+    evidence.learn(Visit(Candidate(fetch.url, 0.5), fetch))
+    after = evidence.log_ratio_of(url("bees/new"))
+    restored = only("tokens")
+    restored.restore(json.loads(json.dumps(evidence.state())))
+    assert before is not None and after is not None and before < 0.0 < after
+    assert restored.log_ratio_of(url("bees/new")) == after

@@ -14,7 +14,7 @@ from lycosa.strategies.registry import (
     find_strategy,
     parse_options,
 )
-from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.errors import PluginError, UsageError
 from lycosa.vocabulary.records import Candidate, Skip, Visit
 
 
@@ -66,9 +66,9 @@ def test_options_pass_through_strategies_to_their_evidence() -> None:
     ("options", "message"),
     [
         ({"widow": 3}, "the strategy adaptive has no option 'widow'; there are target, ranked_among, window, step,"),
-        ({"window": "wide"}, "the option window of the strategy adaptive is to be a whole number, not 'wide'"),
-        ({"window": 2.5}, "is to be a whole number, not 2.5"),
-        ({"form": "cubic"}, "is to be 'cobb-douglas' or 'linear', not 'cubic'"),
+        ({"window": "wide"}, "the option window of the strategy adaptive must be a whole number, not 'wide'"),
+        ({"window": 2.5}, "must be a whole number, not 2.5"),
+        ({"form": "cubic"}, "must be 'cobb-douglas' or 'linear', not 'cubic'"),
         ({"topic_words": {}}, "no option 'topic_words'"),
     ],
 )
@@ -95,3 +95,17 @@ def test_options_of_the_recipe_are_checked_and_reach_the_strategy() -> None:
 def test_a_strategy_that_is_none_is_refused_with_those_that_are() -> None:
     with pytest.raises(UsageError, match="no strategy 'fastest'; there are adaptive, baseline-focused"):
         find_strategy("fastest")
+
+
+def test_types_that_only_type_checkers_know_are_no_obstacle_but_for_options() -> None:
+    class Checked(Nearest):
+        def __init__(self, *, access_log: "Unknown | None" = None, reach: int = 3):  # type: ignore[name-defined] # noqa: F821
+            self.reach = reach
+
+    class Unreadable(Nearest):
+        def __init__(self, *, reach: "Unknown" = 3):  # type: ignore[name-defined] # noqa: F821
+            self.reach = reach
+
+    assert list(Entry(Checked).options) == ["reach"]
+    with pytest.raises(PluginError, match=r"Unreadable have a type that cannot be read .*'Unknown'"):
+        _ = Entry(Unreadable).options

@@ -256,3 +256,14 @@ def test_a_file_that_a_user_names_is_read_up_to_a_limit(tmp_path):
     writer.start()
     assert read_user_file(tmp_path / "pipe", 100) == b"by a pipe"
     writer.join()
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_a_link_under_the_temporary_name_is_not_followed(tmp_path, write):
+    victim, path = tmp_path / "victim", tmp_path / "table"
+    victim.write_bytes(b"precious")
+    (tmp_path / "table.new").symlink_to(victim)
+    with write(path) as file:
+        file.write(b"after")
+    assert victim.read_bytes() == b"precious"
+    assert path.read_bytes() == b"after" and not path.is_symlink()

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from lycosa.recipe import read_seeds
 from lycosa.vocabulary.errors import RecipeError
-from lycosa.vocabulary.url_files import bare_host, read_url_file
+from lycosa.vocabulary.url_files import read_url_file, url_of_bare_host
 
 BOOKMARKS = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
 <!-- This is an automatically generated file.
@@ -59,6 +59,24 @@ def test_the_pages_of_opml_are_read_and_feeds_without_one_are_counted(tmp_path):
     assert found.left_out == 1
 
 
+def test_quotes_at_the_end_of_a_url_belong_to_it(tmp_path):
+    bookmarks = tmp_path / "bookmarks.html"
+    bookmarks.write_text(
+        "<!DOCTYPE NETSCAPE-Bookmark-file-1>\n"
+        """<A HREF="https://hives.example/bees'">A</A><A HREF='https://hives.example/comb'>B</A>"""
+        "<A HREF=https://hives.example/wax>C</A>"
+    )
+    urls = [line.text for line in read_url_file(bookmarks, "seeds").lines]
+    assert urls == [f"https://hives.example/{name}" for name in ("bees'", "comb", "wax")]
+
+
+def test_the_line_that_is_no_text_is_found_behind_a_byte_order_mark(tmp_path):
+    seeds = tmp_path / "seeds.txt"
+    seeds.write_bytes(b"\xef\xbb\xbfhttp://a.example/\n\xffhttp://b.example/\n")
+    with pytest.raises(RecipeError, match=r"seeds\.txt:2:"):
+        read_url_file(seeds, "seeds")
+
+
 def test_plain_lines_keep_their_numbers(tmp_path):
     found = read_url_file(written(tmp_path, "# some\n\n http://a.example/ \r\ntext of words\n"), "seeds")
     assert [tuple(line) for line in found.lines] == [(3, "http://a.example/"), (4, "text of words")]
@@ -100,12 +118,12 @@ def test_files_of_something_else_are_named(tmp_path, content, complaint):
 
 @pytest.mark.parametrize("text", ["notes.md", "page.html", "archive.zip", "a.b.unheardof", "word", "1.2.3.4"])
 def test_what_may_be_a_file_is_no_host_name(text):
-    assert bare_host(text, or_file=True) is None
+    assert url_of_bare_host(text, or_file=True) is None
 
 
 @pytest.mark.parametrize("text", ["example.org", "www.example.co.uk/a/b.html", "hives.example", "a.zip/x", "müller.de"])
 def test_host_names_are_told_from_files(text):
-    url = bare_host(text, or_file=True)
+    url = url_of_bare_host(text, or_file=True)
     assert url is not None and url.startswith("https://")
 
 

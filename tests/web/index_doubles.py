@@ -72,7 +72,7 @@ class IndexDoubles:
         if host.startswith(("searxng.example", "127.0.0.1")):
             return self._searxng(query)
         if f"{host}{parts.path}" in self.files:
-            return 200, "text/plain", self.files[f"{host}{parts.path}"].encode()
+            return 200, "text/plain", self.files[f"{host}{parts.path}"].encode("utf-8", "surrogateescape")
         return 404, "text/html", b"<html>not found</html>"
 
     def _of_host(self, query: dict[str, list[str]]) -> list[str]:

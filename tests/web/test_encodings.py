@@ -9,7 +9,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.web.encodings import decoded
+from lycosa.web.encodings import decode_body, decoded
 
 
 def raw_deflate(data: bytes) -> bytes:
@@ -98,3 +98,20 @@ def test_other_names_stand_for_no_encoding() -> None:
     for name in ("", "identity", "utf-8", "none"):
         assert decoded(b"page", name, 100) == (b"page", False)
         assert decoded(b"page", name, 2) == (b"pa", True)
+
+
+@pytest.mark.parametrize("name", PACKERS)
+@given(data=st.binary(max_size=3_000), cut=st.integers(1, 100))
+def test_a_body_that_is_whole_is_told_from_one_that_is_cut_off(name: str, data: bytes, cut: int) -> None:
+    packed = PACKERS[name](data)
+    assert decode_body(packed, name, 5_000) == (data, False, False)
+    if len(packed) - cut > 2:  # else no encoding can be recognised
+        assert decode_body(packed[:-cut], name, 5_000).is_damaged
+    assert not decode_body(packed, name, max(0, len(data) - 1)).is_damaged
+
+
+def test_zstd_of_many_frames_and_without_checksums_is_whole() -> None:
+    plain = zstandard.ZstdCompressor(write_checksum=False, write_content_size=False)
+    body = plain.compress(bytes(300_000)) + b"\x50\x2a\x4d\x18\x03\0\0\0abc" + plain.compress(b"end")
+    assert decode_body(body, "zstd", 1_000_000) == (bytes(300_000) + b"end", False, False)
+    assert decode_body(body[:-1], "zstd", 1_000_000).is_damaged

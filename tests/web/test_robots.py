@@ -1,9 +1,13 @@
 import asyncio
+import gzip
+import zlib
 from collections.abc import Coroutine, Mapping
 from itertools import pairwise
 from typing import Any, TypeVar
 
+import brotli
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -287,3 +291,68 @@ def test_where_the_address_is_refused_the_page_is_too() -> None:
 
     fetch = asyncio.run(ask())
     assert (fetch.outcome, fetch.detail) == (Outcome.REFUSED, "127.0.0.1 is loopback")
+
+
+FORBIDDING = (
+    b"User-agent: *\n" + b"".join(b"# %d\n" % (number * 7_919) for number in range(4_000)) + b"Disallow: /open\n"
+)
+DAMAGED = {
+    "gzip cut off": ("gzip", gzip.compress(FORBIDDING)[:-200]),
+    "gzip without its end": ("gzip", gzip.compress(FORBIDDING)[:-8]),
+    "gzip of garbage": ("gzip", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03" + b"\xff" * 50),
+    "a second member cut off": ("gzip", gzip.compress(b"# one\n") + gzip.compress(FORBIDDING)[:-200]),
+    "deflate cut off": ("deflate", zlib.compress(FORBIDDING)[:-200]),
+    "brotli cut off": ("br", brotli.compress(FORBIDDING, quality=5)[:-200]),
+    "brotli of garbage": ("br", b"\xff" * 50),
+    "zstd cut off": ("zstd", zstandard.compress(FORBIDDING)[:-200]),
+    "zstd of garbage": ("zstd", b"\x28\xb5\x2f\xfd" + b"\xff" * 50),
+    "four layers": ("gzip, gzip, gzip, gzip", gzip.compress(b"# never read")),
+    "two layers, the inner one cut off": ("gzip, br", brotli.compress(gzip.compress(FORBIDDING)[:-200])),
+    "gzip that no header tells of": ("identity", gzip.compress(FORBIDDING)),
+    "an encoding that nobody has": ("dcb", FORBIDDING),
+}
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
+def test_a_robots_txt_that_is_whole_is_obeyed_in_every_encoding(encoding: str) -> None:
+    pack = {"gzip": gzip.compress, "deflate": zlib.compress, "br": brotli.compress, "zstd": zstandard.compress}[
+        encoding
+    ]
+    for body, expected in ((FORBIDDING, Outcome.FORBIDDEN), (b"Disallow:", Outcome.OK), (b"", Outcome.OK)):
+        reply = Reply(200, {"Content-Encoding": encoding}, pack(body))
+        assert done(polite(CountingWeb(reply)).fetch(Url(HOST + "/open"))).outcome is expected
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_while_robots_txt_is_damaged_nothing_is_asked_for(name: str) -> None:
+    encoding, body = DAMAGED[name]
+    web = CountingWeb(Reply(200, {"Content-Encoding": encoding}, body))
+    fetch = done(polite(web).fetch(Url(HOST + "/open")))
+    assert (fetch.outcome, web.asked) == (Outcome.BUSY, ["/robots.txt"])
+    assert "damaged" in fetch.detail
+
+
+def test_a_line_that_is_cut_at_the_limit_allows_nothing() -> None:
+    start = "User-agent: *\nDisallow: /\n"
+    rules = start + "#" * (512_000 - len(start) - 9) + "\nAllow: /public-only-this\n"
+    assert rules[:512_000].endswith("\nAllow: /")
+    assert outcome(rules, "/open") is Outcome.FORBIDDEN
+    assert outcome(rules[: 512_000 - 9] + "\nDisallow: /open-is-not-meant", "/x?q=1") is Outcome.FORBIDDEN
+
+
+@pytest.mark.parametrize(
+    ("start", "encoding"),
+    [
+        ("\ufeff", "utf-8"),
+        ("\ufeff\ufeff", "utf-8"),
+        ("\ufeff", "utf-16-le"),
+        ("\ufeff", "utf-16-be"),
+        ("\ufeff\ufeff", "utf-16-le"),
+        ("", "utf-16-le"),
+        ("", "utf-16-be"),
+        ("# zero\0\n", "utf-8"),
+    ],
+)
+def test_robots_txt_is_obeyed_in_other_encodings_of_text(start: str, encoding: str) -> None:
+    rules = f"{start}User-agent: *\r\nDisallow: /open\r\n".encode(encoding)
+    assert done(polite(CountingWeb(rules)).fetch(Url(HOST + "/open"))).outcome is Outcome.FORBIDDEN

@@ -202,7 +202,7 @@ def main() -> None:
     except BrokenPipeError:
         code = _discard_output()
     except UnicodeEncodeError as error:
-        code = _report_error(f"not text that can be written: {error.object[:100]!r}; say it in UTF-8", 2)
+        code = _report_error(f"not text that can be written: {error.object[:100]!r}; write it in UTF-8", 2)
     except OSError as error:
         if error.filename is None:
             _discard_output()

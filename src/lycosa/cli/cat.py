@@ -31,7 +31,7 @@ def cat(
     with api.open(name) as collection:
         row = collection.row(page_url, **{format: True})
     if row is None:
-        raise UsageError(f"{name} has no page {page_url}; why, says: lycosa explain {name} {page_url}")
+        raise UsageError(f"{name} has no page {page_url}; to see why: lycosa explain {name} {page_url}")
     if as_json:
         print_json(row)
         return

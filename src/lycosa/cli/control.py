@@ -41,7 +41,7 @@ def control(
 def _request(command: str, argument: str) -> CrawlRequest:
     if command in _COMMANDS_WITHOUT_ARGUMENT:
         if argument:
-            raise UsageError(f"{command} takes nothing after it, and there is {visible(argument, 50)!r}")
+            raise UsageError(f"{command} takes no argument; leave out {visible(argument, 50)!r}")
         return CrawlRequest(cast(Any, command))
     if command not in _ARGUMENT_OF:
         raise UsageError(f"no command {visible(command, 50)!r}; there are {_COMMANDS}")

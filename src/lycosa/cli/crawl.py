@@ -6,7 +6,7 @@ import typer
 
 from lycosa import api
 from lycosa.run.options import CrawlOptions
-from lycosa.vocabulary.url_files import bare_host
+from lycosa.vocabulary.url_files import url_of_bare_host
 
 from .crawl_display import log_pages, run_and_show
 from .options import Name, PageLog, Quiet, Verbose, notify, takes
@@ -25,7 +25,7 @@ def crawl(
     """Start or continue a crawl. Ctrl-C is safe: the same command continues where it stopped."""
     run = api.crawl(name, notify=notify, **options)
     for seed in options.get("seeds", ()):
-        if (url := bare_host(seed)) is not None:
+        if (url := url_of_bare_host(seed)) is not None:
             notify(f"{seed!r} is taken for {url}")
     mode: Mode | None = "silent" if quiet else "messages" if as_json or verbose else None
     with log_pages(log, verbose=verbose), Progress(mode=mode) as progress:

@@ -6,8 +6,9 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from math import ceil
 from pathlib import Path
 from shlex import quote
 
@@ -15,6 +16,7 @@ from lycosa import api
 from lycosa.collection.export import iso
 from lycosa.relevance.harvest import harvest_interval
 from lycosa.run.crawl import NOTHING_LEFT, Status
+from lycosa.run.crawl_state import SHORT_HOLD
 from lycosa.run.explanation import explain_no_pages
 from lycosa.run.guides import layers
 from lycosa.run.live import Visits
@@ -23,10 +25,10 @@ from lycosa.run.review import sample_result
 from lycosa.run.session import Session
 from lycosa.run.topic import calibration_of
 from lycosa.vocabulary.contracts import Strategy
-from lycosa.vocabulary.errors import CollectionError, LycosaError
+from lycosa.vocabulary.errors import LycosaError, cannot_write
 from lycosa.vocabulary.event_loop import new_event_loop
 from lycosa.vocabulary.explanations import UtilityParts, is_found_by_readers, weight_of_relevance
-from lycosa.vocabulary.records import REQUEST_FAILURES, JsonValue, Visit
+from lycosa.vocabulary.records import REQUEST_FAILURES, Host, JsonValue, Visit
 from lycosa.vocabulary.text import counted, visible
 from lycosa.web.outcomes import outcome_in_words, outcome_name
 
@@ -47,6 +49,9 @@ def run_and_show(run: api.Run, *, progress: Progress, as_json: bool = False, qui
         progress.freeze()
         if not status.pages and not status.is_interrupted and (status.requests.fetches or not len(session.frontier)):
             why_no_page = explain_no_pages(session.collection, session.seeds) or status.stop_reason
+        held = session.frontier.holds(session.clock.now() + SHORT_HOLD)
+        if not status.pages and not status.is_interrupted and held:
+            why_no_page = why_no_page or _holds_in_words(held, session.clock.now())
         if why_no_page or not quiet:
             omissions = omissions_in_words(session.collection.catalog.omissions(), session.recipe)
         if not quiet:
@@ -57,8 +62,12 @@ def run_and_show(run: api.Run, *, progress: Progress, as_json: bool = False, qui
             if not why_no_page:
                 progress.write(
                     f"{counted(status.pages, 'page')}, {_relevant_share(session)}, "
-                    f"{counted(len(session.frontier), 'URL')} waiting; "
-                    f"next: {command('search', run.folder, 'words')}, {command('report', run.folder)}"
+                    f"{counted(len(session.frontier), 'URL')} waiting; next: "
+                    + (
+                        f"{command('search', run.folder, 'words')}, {command('report', run.folder)}"
+                        if status.pages
+                        else command("crawl", run.folder)
+                    )
                 )
             if status.stop_reason == NOTHING_LEFT and 0 < status.pages < (session.recipe.stop.pages or 0):
                 progress.write(
@@ -70,12 +79,21 @@ def run_and_show(run: api.Run, *, progress: Progress, as_json: bool = False, qui
     return status.is_interrupted
 
 
+def _holds_in_words(holds: Mapping[Host, float], now: float) -> str:
+    """Which hosts get no request for the time being, and for how long at least."""
+    host, until = min(holds.items(), key=lambda hold: hold[1])
+    others = f", and {counted(len(holds) - 1, 'other host')} for longer" if len(holds) > 1 else ""
+    return f"{visible(host, 100)} is on hold for {counted(max(1, ceil((until - now) / 60)), 'more minute')}{others}"
+
+
 def _suggestion(session: Session, omissions: list[Omission]) -> str:
     """What to do after a crawl that stored nothing."""
     for pattern in session.recipe.scope.urls:
         if "://" not in pattern and not pattern.startswith("*"):
             return f"a pattern has to match the whole URL, scheme included: --include-url {quote(f'*://{pattern}')}"
     if not session.status.requests.fetches:
+        if len(session.frontier):
+            return "the same command goes on then"
         return "name a seed within the scope, or widen the scope"
     return omissions[0].remedy if omissions else "the same command tries again"
 
@@ -86,7 +104,7 @@ def _relevant_share(session: Session) -> str:
     if sample is not None and sample.is_enough:
         return (
             f"{sample.share:.0%} relevant (measured on {sample.drawn} pages drawn at random; "
-            f"probably {sample.low:.0%}–{sample.high:.0%})"
+            f"probably {sample.low:.0%}–{sample.high:.0%}{', ' if sample.growth else ''}{sample.growth})"
         )
     low, high = harvest_interval(status.relevant, status.pages, calibration)
     estimate = "" if calibration == "rule" or not status.pages else f" (estimate; probably {low:.0%}–{high:.0%})"
@@ -241,15 +259,39 @@ def _log_page(visit: Visit) -> None:
     _log.info("%-15s %s%s %s %s", name, relevance, weight, visible(fetch.url, 500), visible(title))
 
 
+class _LogFile(logging.FileHandler):
+    """The file of a log; a write that fails raises LycosaError, where `logging` would print a traceback and go on."""
+
+    def __init__(self, path: Path):
+        super().__init__(path, encoding="utf-8")
+        self._path = path
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        error = sys.exception()
+        if isinstance(error, OSError):
+            raise _cannot_write_log(self._path, error) from None
+        super().handleError(record)
+
+    def close(self) -> None:
+        try:
+            super().close()  # writes again what could not be written
+        except OSError as error:
+            raise _cannot_write_log(self._path, error) from None
+
+
+def _cannot_write_log(path: Path, error: OSError) -> LycosaError:
+    return cannot_write(f"the log {path}", error, advice="give another --log")
+
+
 @contextmanager
 def log_pages(path: Path | None, *, verbose: bool) -> Iterator[None]:
     """Writes a line per page to a file, to standard error, or to both."""
     handlers: list[logging.Handler] = []
     if path is not None:
         try:
-            handlers.append(logging.FileHandler(path, encoding="utf-8"))
+            handlers.append(_LogFile(path))
         except OSError as error:
-            raise CollectionError(f"cannot write the log {path}: {error.strerror}") from None
+            raise _cannot_write_log(path, error) from None
         handlers[0].setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     if verbose:
         handlers.append(logging.StreamHandler())

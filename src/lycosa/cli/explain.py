@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from itertools import groupby
+from typing import Annotated
 
 import typer
 
@@ -17,13 +18,19 @@ from lycosa.web.outcomes import outcome_in_words
 
 from .options import Json, Name, UrlArgument, print_json
 
+_FACTORS_SHOWN = 3  # of a link, the strongest
 _MAX_FETCHES = 10  # latest fetches that are shown
 _MAX_LINE = 400  # characters
 _MAX_REASONS = 2_000  # characters, in a line of their own
 _WHY = "  why: "
 
 
-def explain(name: Name, url: UrlArgument, as_json: Json = False) -> None:
+def explain(
+    name: Name,
+    url: UrlArgument,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="All reasons, not three.")] = False,
+    as_json: Json = False,
+) -> None:
     """Explain why a page was fetched, skipped, or still waits. Lists later visits, too, and what they found."""
     page_url = checked_url(url)
     with api.open(name) as collection:
@@ -32,7 +39,8 @@ def explain(name: Name, url: UrlArgument, as_json: Json = False) -> None:
     if as_json:
         print_json(facts)
     else:
-        for line in [*_lines(facts, str(name)), *_lines_if_unknown(omissions)]:
+        max_factors = None if verbose else _FACTORS_SHOWN
+        for line in [*_lines(facts, str(name), max_factors), *_lines_if_unknown(omissions)]:
             typer.echo(_safe_line(line))
     if facts["state"] == "unknown":
         raise typer.Exit(1)
@@ -85,7 +93,7 @@ def _why_left_out(fetches: list[FetchRow], name: str) -> str:
     return _WHY_LEFT_OUT[left_out.reason].format(name=name, detail=visible(left_out.detail, 100))
 
 
-def _lines(facts: JsonValue, name: str) -> list[str]:
+def _lines(facts: JsonValue, name: str, max_factors: int | None = None) -> list[str]:
     lines = [f"{facts['url']}: {facts['state']}"]
     page: PageRow | None = facts["page"]
     waiting: Candidate | None = facts["waiting"]
@@ -99,7 +107,7 @@ def _lines(facts: JsonValue, name: str) -> list[str]:
         relevance = "not judged" if page.relevance is None else f"{page.relevance:.3f}"
         standing = "" if page.standing is None else f", importance {page.standing:.3f}"
         lines.append(f"  {page.title or '(no title)'}; page {page.number}, relevance {relevance}{standing}")
-        lines.append(_reasons_line(page))
+        lines.append(_reasons_line(page, max_factors))
         if page.is_copy:
             lines.append(f"  has the same text as {page.duplicate_of}, so its links were not followed")
         elif page.duplicate_of:
@@ -117,10 +125,10 @@ def _lines(facts: JsonValue, name: str) -> list[str]:
         if page.needs_script:
             lines.append("  has hardly any text, but scripts: it may need JavaScript, which Lycosa does not run")
         if page.vanished_at is not None:
-            lines.append(f"  vanished: found so {_moment(page.vanished_at)}: {page.vanished_why}")
+            lines.append(f"  vanished: found gone {_moment(page.vanished_at)}: {page.vanished_why}")
         lines += _look_lines(facts["looks"])
     if waiting is not None:
-        lines.append(_reasons_line(waiting))
+        lines.append(_reasons_line(waiting, max_factors))
     lines += [f"  {rank}" for rank in facts["ranks"]]
     if facts["skip"] is not None:
         lines.append(f"  skipped: {facts['skip'].reason}; found on {facts['skip'].found_on or 'no page'}")
@@ -134,15 +142,16 @@ def _lines(facts: JsonValue, name: str) -> list[str]:
         duration = f" in {fetch.elapsed:.2f} s" if fetch.elapsed else ""
         lines.append(f"  {'fetch' if fetch_was_made(fetch) else 'no fetch'} {_moment(fetch.at)}: {outcome}{duration}")
     if facts["parents"]:
-        lines.append("  linked from:")
+        more = f" (the first {len(facts['parents'])}, of more)" if facts["has_more_parents"] else ""
+        lines.append(f"  linked from{more}:")
         lines += [f"    {parent.url} “{parent.anchor}”" for parent in facts["parents"]]
     return lines
 
 
-def _reasons_line(page: PageRow | Candidate) -> str:
+def _reasons_line(page: PageRow | Candidate, max_factors: int | None) -> str:
     as_what = f" as “{page.anchor}”" if page.anchor else ""
     link = f"linked{as_what} from {page.found_on}; " if page.found_on else ""
-    reasons = visible(link + reasons_in_words(page.because), _MAX_REASONS)
+    reasons = visible(link + reasons_in_words(page.because, max_factors=max_factors), _MAX_REASONS)
     score = shown_priority(page.priority, page.because)
     return f"{_WHY}{reasons}; score {score:.3f}, {counted(page.depth, 'click')} from a seed"
 

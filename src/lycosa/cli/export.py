@@ -15,9 +15,22 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.text import counted
 
 from .job_progress import ProgressBar
-from .options import Hosts, Label, Languages, MinRelevance, Name, Quiet, Since, SortOrder, notify, standard_output
+from .options import (
+    NO_IMPORTANCE,
+    Hosts,
+    Label,
+    Languages,
+    MinRelevance,
+    Name,
+    Quiet,
+    Since,
+    SortOrder,
+    notify,
+    standard_output,
+)
 
-STANDARD_OUTPUT = Path("-")  # as the name of a file
+STANDARD_OUTPUT = Path("-")  # as --out names it
+_DEFAULT_SUFFIXES = {WACZ: ".wacz", "parquet": ".parquet", "markdown": "-markdown", "huggingface": "-dataset"}
 
 
 def export(
@@ -29,7 +42,7 @@ def export(
         Path | None,
         typer.Option(
             metavar="FILE|FOLDER",
-            help="What to write, or - for standard output. Default: standard output, or a name after NAME and FORMAT.",
+            help="What to write, or - for standard output. Default: standard output, or a name from NAME and FORMAT.",
         ),
     ] = None,
     text: Annotated[bool, typer.Option("--text", help="Include the main text of each page.")] = False,
@@ -60,7 +73,7 @@ def export(
     if format == WACZ:
         if requested != ExportContent() or any((host, language, label, since, top, order)) or min_relevance is not None:
             raise UsageError("--format wacz holds the whole archive: give it no other option than --out and --quiet")
-        out = out or Path(f"{name.name}.wacz")
+        out = out or _default_out(name, format)
         with (
             open_for_reading(name) as collection,
             ProgressBar("packing pages", quiet=quiet) as progress,
@@ -85,12 +98,15 @@ def export(
                 order=order,
                 now=WallClock().now(),
             )
+            if selection.order == "importance" and not quiet and not collection.catalog.has_standings():
+                notify(NO_IMPORTANCE)
             with _destination(out) as destination:
                 pages = write_export(collection, format, destination, selection, content, progress=progress)
         if not pages and not quiet:
             notify("No page matches; lycosa show lists what there is.")
     if out != STANDARD_OUTPUT and not quiet:
-        typer.echo(f"{counted(pages, 'page')} in {out}")
+        passages = " cut into passages" if chunks is not None else ""
+        typer.echo(f"{counted(pages, 'page')}{passages} in {out}")
 
 
 def _destination(out: Path) -> AbstractContextManager[Path | BinaryIO]:
@@ -98,13 +114,9 @@ def _destination(out: Path) -> AbstractContextManager[Path | BinaryIO]:
     return standard_output() if out == STANDARD_OUTPUT else nullcontext(out)
 
 
-def _default_out(name: Path, format: str) -> Path:
-    default_names = {
-        "parquet": f"{name.name}.parquet",
-        "markdown": f"{name.name}-markdown",
-        "huggingface": f"{name.name}-dataset",
-    }
-    return Path(default_names[format]) if format in default_names else STANDARD_OUTPUT
+def _default_out(folder: Path, format: str) -> Path:
+    suffix = _DEFAULT_SUFFIXES.get(format)
+    return STANDARD_OUTPUT if suffix is None else Path(f"{folder.absolute().name}{suffix}")
 
 
 def _is_terminal(out: Path) -> bool:

@@ -64,7 +64,9 @@ def labels_in_words(learnt: LearntLabels, name: Path) -> str:
         return f"The model will be trained by the next: {program()} crawl {name}"
     trained = f"Model retrained; {counted(learnt.judged, 'page')} re-scored."
     if learnt.missing:
-        missing = f"{counted(learnt.missing, 'labelled page')} not in the collection yet"
+        labelled = learnt.missing - learnt.missing_examples
+        kinds = ((labelled, "labelled page"), (learnt.missing_examples, "example"))
+        missing = f"{' and '.join(counted(count, kind) for count, kind in kinds if count)} not in the collection yet"
         return f"{trained} The next crawl fetches {missing} and learns from {'it' if learnt.missing == 1 else 'them'}."
     return trained
 
@@ -79,8 +81,8 @@ def _read_labels(file: Path, label_for_all: bool | None) -> dict[Url, bool]:
         raise UsageError(f"cannot read {name}: {error.strerror}{hint}") from None
     labels: dict[Url, bool] = {}
     for number, line in enumerate(data.decode("utf-8-sig", "replace").splitlines(), 1):
-        words = line.split("#")[0].split() if line.lstrip().startswith("#") else line.split()
-        if not words:
+        words = line.split()
+        if not words or words[0].startswith("#"):
             continue
         label = _LABELS.get(words[0].lower()) if len(words) == 2 else label_for_all
         if label is None or len(words) > 2:

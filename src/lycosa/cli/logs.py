@@ -18,10 +18,10 @@ from lycosa.logs.summary import Activity, LogSummary, summarise
 from lycosa.pictures.lines import Series, line_chart
 from lycosa.vocabulary.errors import cannot_write
 from lycosa.vocabulary.files import write_file
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import counted, visible
 
 from .job_progress import ProgressBar, elapsed_notice
-from .options import Json, Quiet, notify, print_json, program
+from .options import Json, Quiet, command, notify, print_json
 from .progress import SPARKLINE_LEVELS
 from .typer_options import TYPER_OPTIONS
 
@@ -90,7 +90,8 @@ def import_(
         return
     if quiet:
         return
-    typer.echo(f"Look at it:  {program()} logs show {into}\nUse it:      {program()} crawl NAME --logs {into}")
+    typer.echo(f"Look at it:  {command('logs', 'show', into)}")
+    typer.echo(f"Use it:      {command('crawl', 'NAME', '--logs', into)}")
 
 
 def _report(options: ImportOptions, outcome: ImportOutcome) -> None:
@@ -169,15 +170,15 @@ def _lines(log: Path, summary: LogSummary) -> list[str]:
         return [f"{log}: nothing imported yet"]
     since = "" if summary.first is None or summary.last is None else f", {_day(summary.first)} to {_day(summary.last)}"
     lines = [
-        f"{log}: {summary.accesses} accesses of {summary.users} people to {_pluralise(summary.pages, 'page')} "
-        f"on {_pluralise(summary.days, 'day')}{since}",
-        f"  from {_pluralise(len(summary.files), 'file')} with {summary.lines} lines",
+        f"{log}: {summary.accesses:,} accesses of {summary.users:,} people to {counted(summary.pages, 'page')} "
+        f"on {counted(summary.days, 'day')}{since}",
+        f"  from {counted(len(summary.files), 'file')} with {summary.lines:,} lines",
     ]
     if summary.groups:
-        lines.append(f"  {_pluralise(summary.groups, 'source')} dropped as groups")
+        lines.append(f"  {counted(summary.groups, 'source')} dropped as groups")
     if summary.min_users > 1:
         lines.append(
-            f"  {_pluralise(summary.rare_pages, 'page')} with {summary.rare_accesses} accesses left out, "
+            f"  {counted(summary.rare_pages, 'page')} with {summary.rare_accesses:,} accesses left out, "
             f"read by fewer than {summary.min_users} people"
         )
     if summary.dropped:
@@ -189,10 +190,6 @@ def _lines(log: Path, summary: LogSummary) -> list[str]:
         lines.append("most read, by people")
         lines += [f"  {page.users:>8}  {visible(page.url, 100)}" for page in summary.most_read]
     return lines
-
-
-def _pluralise(count: int, name: str) -> str:
-    return f"{count} {name}" if count == 1 else f"{count} {name}s"
 
 
 def sparkline(counts: Sequence[int], width: int = SPARKLINE_WIDTH) -> str:

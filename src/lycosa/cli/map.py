@@ -26,7 +26,7 @@ from lycosa.vocabulary.urls import host_of, path_of
 
 from .export import STANDARD_OUTPUT
 from .job_progress import ProgressBar, elapsed_notice
-from .options import Json, Quiet, notify, print_json, program
+from .options import Json, Quiet, command, notify, print_json
 from .typer_options import TYPER_OPTIONS
 
 app = typer.Typer(name="map", help="Maps of topics, drawn from crawls, for later crawls to use.", **TYPER_OPTIONS)
@@ -35,7 +35,7 @@ AllowPrivate = Annotated[
     bool, typer.Option("--allow-private", help="Keep pages at private addresses; only in maps of your own.")
 ]
 PORTALS_SHOWN = 5
-MAX_PORTAL_TIES = 1_000_000  # that are written out
+MAX_PORTAL_TIES = 1_000_000  # ties between portals that `export` writes at most
 
 
 @app.command("build")
@@ -110,19 +110,18 @@ def build(
     if quiet:
         return
     for facts in built.topics:
-        typer.echo(_line(facts))
+        typer.echo(_summary_line(facts))
     _report_left_out(built.left_out)
     if built.topics:
-        topic_flag = f" --map-topic '{visible(built.topics[0].name, 60)}'" if len(built.mapped_topics) > 1 else ""
-        typer.echo(
-            f"Look at it:  {program()} map show {out}\nUse it:      {program()} crawl NAME --map {out}{topic_flag}"
-        )
+        topic_flag = ("--map-topic", visible(built.topics[0].name)) if len(built.mapped_topics) > 1 else ()
+        typer.echo(f"Look at it:  {command('map', 'show', out)}")
+        typer.echo(f"Use it:      {command('crawl', 'NAME', '--map', out, *topic_flag)}")
 
 
 def _related(given: list[str] | None) -> tuple[str, ...]:
     related = tuple(dict.fromkeys(given or (AUTO,)))
     if len(related) > 1 and {AUTO, NONE} & set(related):
-        raise UsageError("--related auto and --related none go with no other --related")
+        raise UsageError("--related auto and --related none cannot be combined with another --related")
     return related
 
 
@@ -168,7 +167,7 @@ def show(
     if not topics:
         typer.echo(f"{atlas}: no maps yet")
     for facts in topics:
-        typer.echo(_line(facts))
+        typer.echo(_summary_line(facts))
         for portal in maps[facts.name].portals[:PORTALS_SHOWN]:
             typer.echo(f"  {visible(portal, 110)}  {len(maps[facts.name].spokes[portal])} spokes")
     _report_left_out(left_out)
@@ -203,7 +202,7 @@ def merge(
         print_json({"atlas": str(out), "topics": [_facts_as_json(facts) for facts in topics], "left_out": left_out})
         return
     for facts in topics:
-        typer.echo(_line(facts))
+        typer.echo(_summary_line(facts))
     _report_left_out(left_out)
 
 
@@ -224,11 +223,11 @@ def export(
     rows = 0
     with Atlas(atlas, allow_private=allow_private) as opened, elapsed_notice("writing", quiet=as_json):
         topics = opened.topics() if topic is None else (topic,)
-        portals = [len(opened.portals_of(name)) for name in topics]
-        ties = sum(count * (count - 1) // 2 for count in portals)
+        portal_counts = [len(opened.portals_of(name)) for name in topics]
+        ties = sum(count * (count - 1) // 2 for count in portal_counts)
         if clique and ties > MAX_PORTAL_TIES:
             raise UsageError(
-                f"{sum(portals)} portals have {ties} ties to one another, more than {MAX_PORTAL_TIES};"
+                f"{sum(portal_counts)} portals have {ties} ties to one another, more than {MAX_PORTAL_TIES};"
                 " give --no-clique for one row a portal instead"
             )
         with nullcontext(sys.stdout.buffer) if out == STANDARD_OUTPUT else output_file(out) as file:
@@ -255,7 +254,7 @@ def learn_topics(
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The taxonomy to write.")],
     as_json: Json = False,
 ) -> None:
-    """Train a taxonomy that recognises topics. A test comes first: two thirds of the examples against the rest."""
+    """Train a taxonomy that recognises topics. Its accuracy is that of two thirds of the examples on the rest."""
     if not folder.is_dir():
         raise UsageError(f"{folder} is not a folder; it needs a folder of example pages for each topic")
     with elapsed_notice("learning the topics", quiet=as_json):
@@ -268,7 +267,7 @@ def learn_topics(
         print_json({"taxonomy": str(out), "topics": results})
         return
     for topic, pages in examples.items():
-        typer.echo(f"{visible(topic, 40):40}{len(pages):7} examples, {accuracy[topic]:6.1%} told right")
+        typer.echo(f"{visible(topic, 40):40}{len(pages):7} examples, {accuracy[topic]:6.1%} recognised correctly")
 
 
 def _facts_as_json(facts: TopicFacts) -> dict[str, object]:
@@ -285,7 +284,7 @@ def _facts_as_json(facts: TopicFacts) -> dict[str, object]:
     }
 
 
-def _line(facts: TopicFacts) -> str:
+def _summary_line(facts: TopicFacts) -> str:
     parts = [f"{facts.name}: {facts.pages} pages, {facts.portals} of them portals"]
     if facts.dead:
         parts.append(f"{facts.dead} dead")

@@ -58,9 +58,15 @@ def new(
         **scope,
     )
     recipe = name / FILE_NAME
-    good = examples_of(load_recipe(name).topic, name).good
+    found = examples_of(load_recipe(name).topic, name)
+    good = found.good
     missing = []
-    if not good:
+    if not good and found.contradictory:
+        missing.append(
+            f"each of its examples is listed both as good and as bad, and counts as neither: "
+            f"take them out of one of the lists in {name / 'examples'}"
+        )
+    elif not good:
         missing.append(f"it needs a topic: write text, examples or keywords into [topic] of {recipe}")
     if not seeds and not seed and not any(example.kind == "url" for example in good):
         missing.append(

@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial, wraps
+from functools import wraps
 from pathlib import Path
 from shlex import quote
 from typing import Annotated, Any, BinaryIO, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
@@ -22,7 +22,7 @@ from lycosa.vocabulary.text import visible
 
 
 def _finish_interrupted(folder: Path) -> Path:
-    """Finishes the maintenance of a collection that a kill has interrupted, with a message; returns the folder."""
+    """Finishes maintenance of a collection that a kill interrupted, and tells the user; returns the folder."""
     if (folder / "journal.json").exists():  # rare, and the import takes time
         from lycosa.run.upkeep import finish_upkeep
 
@@ -54,7 +54,7 @@ Label = Annotated[
 ]
 Since = Annotated[
     str | None,
-    typer.Option(metavar="DATE", help="Only pages fetched, new or changed, since then: 2026-11-16 (UTC), 7d or 12h."),
+    typer.Option(metavar="DATE", help="Only pages that are new or have changed since: 2026-11-16 (UTC), 7d or 12h."),
 ]
 SortOrder = Annotated[
     str | None,
@@ -62,6 +62,7 @@ SortOrder = Annotated[
         "--order", metavar="ORDER", help="Sort by number (the order of fetching), relevance, importance or url."
     ),
 ]
+NO_IMPORTANCE = "the importance of no page is known: they come in the order of fetching"
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print a line per page.")]
 
 
@@ -84,7 +85,7 @@ def takes(options: type, *, last: bool = False) -> Callable[[Command], Command]:
         def run(**values: Any) -> None:
             given = {name: values.pop(name) for name in flags}
             parsed = {
-                name: flag.parse(value, flag.name or "") if (flag := flags[name].flag).parse else value
+                name: flag.parse(value, _flag_name(name, flag)) if (flag := flags[name].flag).parse else value
                 for name, value in given.items()
                 if not (value is None or value is False or value == [])  # 0 is a value
             }
@@ -125,26 +126,32 @@ class _TyperOption(NamedTuple):
     flag: Flag
 
 
+def _flag_name(name: str, flag: Flag) -> str:
+    return flag.name or f"--{name.replace('_', '-')}"
+
+
 def _typer_option(name: str, hint: Any) -> _TyperOption:
     value_type, flag = get_args(hint)
-    option = partial(typer.Option, metavar=flag.metavar, min=flag.min, max=flag.max, help=flag.help)
+    option = typer.Option(_flag_name(name, flag), metavar=flag.metavar, min=flag.min, max=flag.max, help=flag.help)
     if value_type is bool:  # without a negative flag --no-…
-        return _TyperOption(Annotated[bool, option(f"--{name.replace('_', '-')}")], False, flag)
+        return _TyperOption(Annotated[bool, option], False, flag)
     if get_origin(value_type) in (Sequence, Mapping):
         value_type = list[str] | None
     elif Path in get_args(value_type):
         value_type = Path | None
     elif flag.parse is not None:
         value_type = str | None
-    return _TyperOption(Annotated[value_type, option(flag.name) if flag.name else option()], None, flag)
+    return _TyperOption(Annotated[value_type, option], None, flag)
 
 
 def program() -> str:
-    """The name or path by which the user can call this command again."""
-    executable = Path(sys.argv[0])
-    if executable.name != "lycosa" or len(executable.parts) == 1 or shutil.which("lycosa"):
+    """The name or path by which the user can call this command again, quoted for a shell."""
+    called = sys.argv[0]
+    if Path(called).name != "lycosa" or Path(called).name == called or shutil.which("lycosa"):
         return "lycosa"
-    return str(executable.relative_to(Path.cwd()) if executable.is_relative_to(Path.cwd()) else executable)
+    path = Path(called).absolute()
+    path = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    return quote(str(path) if len(path.parts) > 1 else f".{os.sep}{path}")
 
 
 def command(*words: object) -> str:
@@ -159,7 +166,7 @@ def print_json(value: Any) -> None:
 
 @contextmanager
 def standard_output() -> Iterator[BinaryIO]:
-    """Standard output, for bytes; an error of writing it is raised as one that the user understands."""
+    """Standard output, for bytes; a failure to write is raised as a message that tells the user what to do."""
     try:
         yield sys.stdout.buffer
         sys.stdout.flush()

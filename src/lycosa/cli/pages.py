@@ -9,7 +9,19 @@ from lycosa.collection.rows import ExportRow
 from lycosa.run.export import TableOptions
 from lycosa.vocabulary.text import counted, visible
 
-from .options import Hosts, Json, Label, Languages, MinRelevance, Name, Since, SortOrder, print_json
+from .options import (
+    NO_IMPORTANCE,
+    Hosts,
+    Json,
+    Label,
+    Languages,
+    MinRelevance,
+    Name,
+    Since,
+    SortOrder,
+    notify,
+    print_json,
+)
 
 
 def pages(
@@ -30,15 +42,18 @@ def pages(
     with api.open(name) as collection:
         rows = list(collection.rows(**(filters | {"top": top})))
         matching = collection.count(**filters)
+        if order == "importance" and rows and not collection.has_importance():
+            notify(NO_IMPORTANCE)
+        is_empty = not rows and not collection.count()
     if as_json:
         print_json(rows)
         return
     if not rows:
-        typer.echo("No page matches.")
+        typer.echo("The collection has no page yet." if is_empty else "No page matches.")
     for row in rows:
         typer.echo(_line(row))
     if matching > len(rows):
-        typer.echo(f"{len(rows)} of {counted(matching, 'page')}; all with --top {matching}")
+        typer.echo(f"{len(rows):,} of {counted(matching, 'page')}; all with --top {matching}")
 
 
 def _line(row: ExportRow) -> str:

@@ -130,9 +130,10 @@ class Progress:
     def _line(self) -> str:
         stats = self._stats
         pages, scores, unit, url = stats.pages, stats.scores, stats.unit, stats.url
+        noun = unit.removesuffix("s") if stats.target == 1 else unit
         of_target = f" of {stats.target}" if stats.target is not None else ""
         parts = [
-            f"{pages}{of_target} {unit}",
+            f"{pages}{of_target} {noun}",
             *(stats.notes or (_relevant(stats.relevant, pages, is_estimate=scores.is_estimate),)),
             *_mean_standing(scores),
             *_latest_pages(scores),
@@ -151,7 +152,8 @@ class Progress:
         pages, target, scores, unit = stats.pages, stats.target, stats.scores, stats.unit
         self._add_point(pages, stats.relevant)
         width = max(20, self._console.width - 1)
-        amount = f"{pages} / {target} {unit}" if target is not None else f"{pages} {unit}"
+        noun = unit.removesuffix("s") if target == 1 else unit
+        amount = f"{pages} / {target} {noun}" if target is not None else f"{pages} {unit}"
         time_left = f"{_duration(stats.seconds_left)} left" if stats.seconds_left is not None else ""
         bar_width = min(SPARKLINE_WIDTH, max(_MIN_BAR_WIDTH, width - len(amount) - len(time_left) - 4))
         head = Table.grid(padding=(0, 2))

@@ -9,6 +9,7 @@ import typer
 from lycosa import api
 from lycosa.refresh import POLICIES
 from lycosa.run.crawl import INTERRUPTED
+from lycosa.run.crawl_state import SHORT_HOLD
 from lycosa.run.options import FetchOptions
 from lycosa.run.refresh import DEFAULT_EXPAND, DEFAULT_POLICY, NamedPage, Refresh, RefreshResult
 from lycosa.run.session import Session
@@ -53,7 +54,7 @@ def refresh(
     if run.result is not None and as_json:
         print_json(run.result)
     elif run.result is not None and not quiet:
-        typer.echo("\n".join(_lines(run.result)))
+        typer.echo("\n".join(_result_lines(run.result)))
     visits.require_an_answer()
 
 
@@ -61,7 +62,7 @@ class _RefreshProgress:
     """Shows the progress of a refresh after every visit."""
 
     def __init__(self, session: Session, visits: Refresh, budget: int, progress: Progress):
-        self._requests, self._frontier = session.status.requests, session.frontier
+        self._requests, self._frontier, self._clock = session.status.requests, session.frontier, session.clock
         self._tally = visits.tally
         self._budget = budget
         self._progress = progress
@@ -70,6 +71,9 @@ class _RefreshProgress:
 
     def __call__(self, visit: Visit) -> None:
         self._errors += is_error(visit) and visit.change in (None, Change.FAILED, Change.REFUSED)
+        if not self._progress.shows_stats:
+            return
+        held = len(self._frontier.holds(self._clock.now() + SHORT_HOLD))
         fetches, counts = self._requests.fetches, self._tally.counts
         speed = fetches / max(time.monotonic() - self._began, 1e-6)
         returned, not_sent = counts[Change.RETURNED], self._requests.not_sent
@@ -91,12 +95,13 @@ class _RefreshProgress:
                     f"{counts[Change.VANISHED]} vanished",
                     *([f"{returned} returned"] if returned else []),
                     *([f"{not_sent} not sent"] if not_sent else []),
+                    *([f"{counted(held, 'host')} on hold"] if held else []),
                 ),
             )
         )
 
 
-def _lines(result: RefreshResult) -> list[str]:
+def _result_lines(result: RefreshResult) -> list[str]:
     look_counts = [
         f"{result.unchanged} unchanged",
         f"{result.changed} changed",
@@ -105,7 +110,7 @@ def _lines(result: RefreshResult) -> list[str]:
         *([f"{result.still_gone} still gone"] if result.still_gone else []),
         f"{result.failed} failed",
     ]
-    refused = f"; {result.refused} not asked for, being at private addresses" if result.refused else ""
+    refused = f"; {result.refused} not requested, as their addresses are private" if result.refused else ""
     lines = [
         f"{'Stopped' if result.stopped == INTERRUPTED else 'Done'}: {result.stopped}",
         f"{result.requests} of {result.budget} requests: "
@@ -119,12 +124,12 @@ def _lines(result: RefreshResult) -> list[str]:
         ("vanished", result.vanished_pages, result.vanished),
         ("returned", result.returned_pages, result.returned),
     ):
-        lines += _page_lines(kind, pages, count)
+        lines += _page_lines(kind, pages, count, "important" if result.is_importance_known else "relevant")
     return lines
 
 
-def _page_lines(kind: str, pages: list[NamedPage], count: int) -> list[str]:
+def _page_lines(kind: str, pages: list[NamedPage], count: int, quality: str) -> list[str]:
     if not pages:
         return []
-    of_all = f", the {len(pages)} most important of {count}" if count > len(pages) else ""
-    return [f"{kind}{of_all}:", *(f"  {visible(f'{page.url} {page.title}', 300)}" for page in pages)]
+    selection = f", the {len(pages)} most {quality} of {count}" if count > len(pages) else ""
+    return [f"{kind}{selection}:", *(f"  {visible(f'{page.url} {page.title}', 300)}" for page in pages)]

@@ -24,6 +24,7 @@ from lycosa.run.review import (
 )
 from lycosa.run.topic_training import LearntLabels
 from lycosa.run.upkeep import require_learning
+from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import counted, visible
 
@@ -37,6 +38,7 @@ _ANSWERS = {
 }  # fmt: skip
 _KEYS = "[y]es [n]o [s]kip [u]ndo [q]uit"
 _MAX_ANSWER = 100  # characters
+_MAX_LINE = 100_000  # characters of standard input without an end of line
 _REASONS = {"uncertain": "the model is unsure", "top": "among the most relevant", "random": "drawn at random"}
 
 
@@ -50,9 +52,9 @@ def review(
     """Review pages, ten at a time, and retrain. Two of ten are drawn at random and measure the harvest rate."""
     require_learning(name, load_recipe(name))
     reviewer = _Review(name, size=size, random=Random(seed), as_json=as_json)
-    done = 0
-    while (batches is None or done < batches) and reviewer.batch():
-        done += 1
+    reviewed = 0
+    while (batches is None or reviewed < batches) and reviewer.batch():
+        reviewed += 1
     reviewer.finish()
 
 
@@ -82,41 +84,56 @@ class _Review:
             if not self._as_json:
                 typer.echo("No page is left to review.")
             return False
+        labels: list[bool | None] = []
         try:
-            goes_on, labelled = self._ask(batch)
+            is_complete = self._ask(batch, labels)
         except KeyboardInterrupt:
-            goes_on, labelled = False, 1  # answers are saved already; the model learns from them
+            is_complete = False  # answers are saved already; the model learns from them
+        labelled = sum(label is not None for label in labels)
         if labelled:
             self._learnt = label_pages(self._folder, {}, notify=notify)
             self._labelled += labelled
             if not self._as_json:
                 typer.echo(f"Saved. {labels_in_words(self._learnt, self._folder)}")
-        return goes_on
+        return is_complete
 
-    def _ask(self, batch: Batch) -> tuple[bool, int]:
-        """Whether to go on, and how many pages were labelled. Every answer is on the disk before the next question."""
-        verdicts: list[bool | None] = []
-        while len(verdicts) < len(batch.pages):
-            page = batch.pages[len(verdicts)]
-            self._show(page, len(verdicts) + 1, len(batch.pages))
+    def _ask(self, batch: Batch, labels: list[bool | None]) -> bool:
+        """Asks for the label of each page; returns False if the user quits. Each answer is saved before the next
+        question.
+
+        labels: receives the label of each page, None for one that is skipped.
+        """
+        while len(labels) < len(batch.pages):
+            page = batch.pages[len(labels)]
+            self._show(page, len(labels) + 1, len(batch.pages))
             answer = next(self._answers)
             if answer == "quit":
-                return False, sum(verdict is not None for verdict in verdicts)
+                return False
             if answer == "undo":
-                if not verdicts:
-                    notify(f"nothing of this batch to undo; labels given before: {program()} control NAME undo")
-                elif verdicts.pop() is not None:
-                    steering.undo(self._folder)
+                if not labels:
+                    notify(f"nothing in this batch to undo; to undo earlier labels: {program()} control NAME undo")
+                else:
+                    self._undo(batch.pages[len(labels) - 1], labels)
                 continue
-            verdict = {"yes": True, "no": False}.get(answer)
-            verdicts.append(verdict)
+            label = {"yes": True, "no": False}.get(answer)
+            labels.append(label)
             self._seen.add(page.url)
-            if verdict is not None:
-                steering.label(self._folder, {page.url: verdict})
+            if label is not None:
+                steering.label(self._folder, {page.url: label})
                 if page.why == "random":
                     relevances = {page.url: page.relevance}
-                    add_to_sample(self._folder, {page.url: verdict}, pages=batch.collected, relevances=relevances)
-        return True, sum(verdict is not None for verdict in verdicts)
+                    add_to_sample(self._folder, {page.url: label}, pages=batch.collected, relevances=relevances)
+        return True
+
+    def _undo(self, page: ReviewPage, labels: list[bool | None]) -> None:
+        """Takes back the answer for the last page."""
+        if labels[-1] is not None:
+            try:
+                steering.undo_label(self._folder, page.url)
+            except UsageError as error:
+                notify(str(error))
+                return
+        labels.pop()
 
     def _show(self, page: ReviewPage, number: int, total: int) -> None:
         if self._as_json:
@@ -150,11 +167,22 @@ class _Review:
 
 def sample_in_words(sample: SampleResult) -> str:
     """What a random sample says of the harvest rate."""
-    are = "is" if sample.good == 1 else "are"
-    drawn = f"{sample.good} of {counted(sample.drawn, 'page')} drawn at random {are} on topic"
+    verb = "is" if sample.good == 1 else "are"
+    drawn = f"{sample.good} of {counted(sample.drawn, 'page')} drawn at random {verb} on topic"
     if not sample.is_enough:
         return f"{drawn}; from {MIN_DRAWN} on, the harvest rate is shown as measured."
-    return f"Measured: {drawn}: {sample.share:.0%}, probably within {sample.low:.0%}–{sample.high:.0%}."
+    measured = f"Measured: {drawn}: {sample.share:.0%}, probably within {sample.low:.0%}–{sample.high:.0%}"
+    return f"{measured}, {sample.growth}: review some more." if sample.is_behind else f"{measured}."
+
+
+def _rest_is_too_long(line: str) -> bool:
+    """Reads the rest of a line of standard input; returns whether it has no end."""
+    for _ in range(_MAX_LINE // _MAX_ANSWER):
+        if len(line) < _MAX_ANSWER or line.endswith("\n"):
+            return False
+        line = sys.stdin.readline(_MAX_ANSWER)
+    notify(f"an answer of more than {_MAX_LINE:,} characters: the review ends here")
+    return True
 
 
 def _answers() -> Iterator[str]:
@@ -166,12 +194,12 @@ def _answers() -> Iterator[str]:
             typed = "q" if key in ("\x03", "\x04", "\x1b") else key
         else:
             line = sys.stdin.readline(_MAX_ANSWER)
-            if not line:
+            if not line or _rest_is_too_long(line):
                 yield "quit"
                 continue
             typed = line
         answer = _ANSWERS.get(typed.strip().lower())
         if answer is None:
-            notify(f"{visible(typed, 20)!r} is no answer; there are {_KEYS}")
+            notify(f"{visible(typed, 20)!r} is not an answer; the answers are {_KEYS}")
         else:
             yield answer

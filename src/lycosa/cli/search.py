@@ -33,9 +33,10 @@ def search(
     +lava flow         lava must be there
     lava -pumice       pumice must not be there; also: lava NOT pumice
     lava AND flow      both; OR, NOT and ( ) work too
-    '"lava flow"'      this exact phrase
+    '"lava flow"'      this exact phrase; a quote left open ends with the words
     volc*              words beginning with volc
-    title:volcano      in the title; host:www.example.org: only pages of that host
+    title:volcano      in the title
+    lava host:a.org    only pages of that host
     """
     for word in words:
         if word.startswith("--"):

@@ -80,7 +80,7 @@ def seeds(
     urls = list(dict.fromkeys(url for result in results for url in result.urls))
     if as_json:
         print_json(results)
-    else:
+    if out is not None or not as_json:
         with output_file(out) if out else nullcontext(sys.stdout.buffer) as file:
             file.write("".join(f"{url}\n" for url in urls).encode())
     if not urls:

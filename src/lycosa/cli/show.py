@@ -12,9 +12,10 @@ from lycosa.relevance.harvest import wilson_interval
 from lycosa.run.overview import Overview
 from lycosa.run.recall import RecallEstimate
 from lycosa.run.review import SampleResult
+from lycosa.run.topic import TOPIC_HAS_CHANGED
 from lycosa.vocabulary.text import counted, visible
 
-from .options import Json, Name, print_json
+from .options import Json, Name, command, print_json
 
 _CHANGES_SHOWN = 5  # the latest
 
@@ -33,12 +34,15 @@ def show(name: Name, as_json: Json = False) -> None:
                 "harvest_low": overview.harvest[0],
                 "harvest_high": overview.harvest[1],
                 "harvest_measured": overview.harvest_rate if overview.is_measured else None,
+                "harvest_measured_at": sample.pages_then if sample is not None and sample.is_enough else None,
+                "harvest_is_behind": sample is not None and sample.is_enough and sample.is_behind,
                 "sample": sample and msgspec.to_builtins(sample),
                 "recall": recall and recall.recall,
                 "recall_low": recall and recall.recall_low,
                 "recall_high": recall and recall.recall_high,
                 "relevant_left": recall and recall.relevant_left,
                 "recall_is_behind": overview.is_recall_behind,
+                "topic_has_changed": overview.has_topic_changed,
                 "mean_standing": facts.mean_standing,
                 "target": overview.target,
                 "waiting": overview.waiting,
@@ -75,11 +79,15 @@ def _lines(name: str, overview: Overview) -> list[str]:
     low, high = overview.harvest
     if sample is not None and sample.is_enough:
         rate = f"{sample.share:.0%} measured on {sample.drawn} pages drawn at random, probably within "
-        rate += f"{low:.0%}–{high:.0%}; the model calls {counted(facts.relevant, 'page')} relevant"
+        rate += f"{low:.0%}–{high:.0%}"
+        if sample.is_behind:
+            rate += f", {sample.growth} (to measure again: {command('review', name)})"
+        rate += f"; the model calls {counted(facts.relevant, 'page')} relevant"
     else:
         estimate = "" if low == high else f"; an estimate, probably within {low:.0%}–{high:.0%}"
         rate = f"{facts.harvest_rate:.1%} ({counted(facts.relevant, 'relevant page')}{estimate})"
     rows = [
+        *([("topic", TOPIC_HAS_CHANGED)] if overview.has_topic_changed else []),
         ("harvest rate", rate),
         *([] if sample is None or not sample.called_relevant else [("precision", _precision(sample))]),
         *([] if recall is None else [("recall", _recall(recall, is_behind=overview.is_recall_behind))]),
@@ -130,7 +138,7 @@ def _freshness_rows(facts: Freshness, changes: list[ChangeRow]) -> list[tuple[st
 
 
 def _description_of(run: RunRow) -> str:
-    return run.strategy if not run.refresh else f"refresh by {run.refresh.get('policy')}"
+    return f"refresh by {run.refresh.get('policy')}" if isinstance(run.refresh, dict) else run.strategy
 
 
 def _moment(at: float) -> str:

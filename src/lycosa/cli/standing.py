@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from lycosa.standing.authority import SOURCES, AuthorityTable, rewrite
+from lycosa.standing.authority import SOURCES, AuthorityTable, remove_list
 from lycosa.standing.ranked_lists import MAX_KEPT_ROWS, import_list
 from lycosa.user_config import authority_file
 from lycosa.vocabulary.errors import UsageError
@@ -16,6 +16,8 @@ from lycosa.vocabulary.urls import checked_url
 from .job_progress import ProgressBar
 from .options import Json, Quiet, notify, print_json
 from .typer_options import TYPER_OPTIONS
+
+_NO_LISTS = "no lists; read one with: lycosa standing import FILE"
 
 app = typer.Typer(
     name="standing",
@@ -32,9 +34,10 @@ def import_(
     ] = MAX_KEPT_ROWS,
     quiet: Quiet = False,
 ) -> None:
-    """Import lists of ranks. Common Crawl, Majestic, Tranco, CrUX, Open PageRank, Wikipedia's external links.
+    """Import lists of ranks. Nothing is downloaded.
 
-    A file is recognised by its first lines; a newer list replaces an older one. Nothing is downloaded.
+    Lists of Common Crawl, Majestic, Tranco, CrUX, Open PageRank and Wikipedia's external links are recognised by their
+    first lines; a newer list replaces an older one.
     """
     table = authority_file()
     for file in files:
@@ -43,7 +46,7 @@ def import_(
         if not quiet:
             notify(f"{file}: {done.facts.name}, {counted(done.facts.rows, 'rank')}")
             if done.passed_over:
-                notify(f"{file}: {counted(done.passed_over, 'line')} passed over, which name no host or have no rank")
+                notify(f"{file}: {counted(done.passed_over, 'line')} without a host or a rank passed over")
 
 
 @app.command("show")
@@ -62,7 +65,7 @@ def show(
         for rank in ranks:
             typer.echo(visible(str(rank), 300))
         if not ranks:
-            typer.echo("in no list")
+            typer.echo("in no list" if table and table.sources else _NO_LISTS)
         return
     sources = table.sources if table else ()
     if as_json:
@@ -72,7 +75,7 @@ def show(
         day = datetime.fromtimestamp(source.at, UTC).date()
         typer.echo(f"{source.name}: {counted(source.rows, 'rank')}, from {visible(source.file, 100)} on {day}")
     if table is None or not sources:
-        typer.echo("no lists; read one with: lycosa standing import FILE")
+        typer.echo(_NO_LISTS)
     else:
         typer.echo(f"{table.path}, hash {table.digest}")
 
@@ -83,5 +86,6 @@ def remove(name: Annotated[str, typer.Argument(metavar="LIST", help=f"One of: {'
     table = AuthorityTable.load(authority_file())
     known = [source.name for source in table.sources] if table else []
     if name not in known:
-        raise UsageError(f"no list {name[:100]!r}; there are {', '.join(known) or 'none'}")
-    rewrite(authority_file(), name, lambda buckets: None)
+        imported = f"there are {', '.join(known)}" if known else "none has been imported"
+        raise UsageError(f"no list {name[:100]!r}; {imported}")
+    remove_list(authority_file(), name)

@@ -20,7 +20,7 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.event_loop import new_event_loop
 from lycosa.vocabulary.records import LeftOut
 from lycosa.vocabulary.text import counted, visible
-from lycosa.vocabulary.url_files import bare_host
+from lycosa.vocabulary.url_files import url_of_bare_host
 from lycosa.vocabulary.urls import checked_url
 
 from .options import Json, UrlArgument, notify, print_json, takes
@@ -46,14 +46,16 @@ def try_(
     """Show what a crawl would make of one page. Its relevance, the words that decided, its links; nothing is stored."""
     if name is not None and _is_collection(Path(url)) and not _is_collection(name):
         url, name = str(name), Path(url)  # in the order of all other commands
-    host = bare_host(url)
-    if host is not None:
-        notify(f"{url!r} is taken for {host}")
-    page_url, settings = host or checked_url(url), settings_of(options)
+    completed = url_of_bare_host(url)
+    if completed is not None:
+        notify(f"{url!r} is taken for {completed}")
+    page_url, settings = completed or checked_url(url), settings_of(options)
     with _collection_folder(name, topic, [*([] if examples is None else [examples]), *(example or ())]) as folder:
         recipe = changed_recipe(polite_recipe(folder, notify=notify), options)
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             trial = runner.run(try_url(folder, recipe, page_url, settings, clock=WallClock(), notify=notify))
+    if completed is not None and not trial.is_page and "TLS error" in trial.outcome:
+        notify(f"if the host has no TLS, write {completed.replace('https://', 'http://', 1)}")
     if as_json:
         print_json(trial)
     else:
@@ -110,7 +112,8 @@ def _lines(trial: Trial, links: int) -> Iterator[str]:
     yield f"would be kept  {kept}"
     skipped = ", ".join(f"{count} {reason}" for reason, count in trial.skipped.items())
     not_followed = f"; not followed: {skipped}" if skipped else ""
-    yield f"links          {counted(len(trial.links), 'link')} would wait{not_followed}"
+    known = "".join(f", {count:,} {state}" for state, count in trial.known.items())
+    yield f"links          {counted(len(trial.links), 'link')} would wait{known}{not_followed}"
     for link in trial.links[:links]:
         yield from _link_lines(link)
 

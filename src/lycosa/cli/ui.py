@@ -18,7 +18,7 @@ def ui(
         Path, typer.Argument(metavar="[FOLDER]", help="A folder with collections in it, or a collection.")
     ] = Path(),
     port: Annotated[
-        int, typer.Option(metavar="N", min=0, max=65_535, help="Where to listen; 0: any free port.")
+        int, typer.Option(metavar="N", min=0, max=65_535, help="Port to listen on; 0: any free one.")
     ] = 8700,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address only.")] = False,
     read_only: Annotated[bool, typer.Option("--read-only", help="Show everything, change nothing.")] = False,
@@ -26,7 +26,7 @@ def ui(
         str, typer.Option(metavar="ADDRESS", help="Let other machines in at this address; needs --password-file.")
     ] = "",
     password_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Its first line is a password that opens the screens.")
+        Path | None, typer.Option(metavar="FILE", help="File whose first line is the password for the screens.")
     ] = None,
     public_url: Annotated[
         str, typer.Option(metavar="URL", help="Publish read-only screens behind a proxy that has this address.")
@@ -34,7 +34,7 @@ def ui(
 ) -> None:
     """Open collections in the browser: crawl, search, read, teach, and see why each page was fetched.
 
-    Listens on this machine alone unless told otherwise, and answers only those who have the address that it prints.
+    Without --listen, only this machine can connect, and only with the address that is printed.
     """
     try:
         from lycosa.screens.server import serve
@@ -58,7 +58,7 @@ def _password(path: Path) -> str:
     try:
         text = read_user_file(path, _MAX_PASSWORD_FILE).decode()
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        why = error.strerror if isinstance(error, OSError) else "it is not text"
         raise UsageError(f"cannot read the password in {path}: {why}; name another file") from None
     password = text.partition("\n")[0].strip()
     if not password:

@@ -12,7 +12,8 @@ _TIMESTAMP_COLUMNS = frozenset(("at", "looked_at", "vanished_at"))
 _INT_COLUMNS = frozenset(("number", "depth", "status", "bytes", "chunk", "chunks"))
 _FLOAT_COLUMNS = frozenset(("relevance", "standing"))
 _BATCH_ROWS = 5000
-_BATCH_CHARACTERS = 1 << 22  # of text in a batch, which bounds memory
+_BATCH_CHARACTERS = 1 << 22  # of text and links in a batch, which bounds memory
+_LINK_SIZE = 100  # characters that a link takes as much memory as, beside its texts
 
 
 def import_pyarrow(feature: str) -> Any:
@@ -55,12 +56,19 @@ def batched_tables(rows: Iterator[ExportRow], schema: Any, pyarrow: Any) -> Iter
     characters = 0
     for row in rows:
         batch.append(_with_datetimes(row))
-        characters += sum(len(value) for value in row.values() if isinstance(value, str))
+        characters += sum(map(_size, row.values()))
         if len(batch) >= _BATCH_ROWS or characters >= _BATCH_CHARACTERS:
             yield pyarrow.Table.from_pylist(batch, schema=schema)
             batch, characters = [], 0
     if batch:
         yield pyarrow.Table.from_pylist(batch, schema=schema)
+
+
+def _size(value: object) -> int:
+    """The characters of a text, or of all links of a page."""
+    if isinstance(value, list):
+        return sum(_LINK_SIZE + sum(map(_size, link.values())) for link in value)
+    return len(value) if isinstance(value, str) else 0
 
 
 def _with_datetimes(row: ExportRow) -> ExportRow:

@@ -49,7 +49,7 @@ from .rows import (
     signed,
     update_sql,
 )
-from .schema import MIGRATIONS, connect
+from .schema import MIGRATIONS, connect, sql_url_test
 
 _MOVED_TO = "moved to "  # prefix of `vanished_why` of a page that was redirected; the new URL follows
 
@@ -100,7 +100,11 @@ class Catalog(Queries):
         self._has_failed = False
         with self._errors():
             self.connection = connect(path, writable=writable, migrations=migrations)
-            self._last_number = self.last_number()
+            try:
+                self._last_number = self.last_number()
+            except CollectionError:
+                self.close()
+                raise
 
     @cached_property
     def _page_keys(self) -> KeySet:
@@ -176,9 +180,8 @@ class Catalog(Queries):
 
     def commit(self, position: ArchivePosition | None) -> None:
         """Saves everything added so far, with the position in the archive."""
-        if (
-            self._has_failed
-        ):  # SQLite rolls back a whole transaction when the disk is full; the position must not be advanced
+        # SQLite rolls back a whole transaction when the disk is full; the position must not be advanced.
+        if self._has_failed:
             raise CollectionError(
                 f"cannot use {self.path}: it could not be written; make room or give access, then go on"
             )
@@ -189,7 +192,7 @@ class Catalog(Queries):
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """Context for writing to `connection`: errors are raised as CollectionError and prevent later commits."""
+        """Context for using `connection`: errors are raised as CollectionError and prevent later commits."""
         try:
             with catalog_errors(self.path):
                 yield
@@ -210,7 +213,7 @@ class Catalog(Queries):
         with self._errors():
             self._flush()
             execute = self.connection.execute
-            self.connection.create_function("forgotten", 1, lambda url: url is not None and bool(is_forgotten(url)))
+            self.connection.create_function("forgotten", 1, sql_url_test(is_forgotten))
             forgotten_pages = "(SELECT number FROM pages WHERE forgotten(url))"
             execute(f"DELETE FROM links WHERE source IN {forgotten_pages} OR forgotten(target)")
             execute(f"DELETE FROM new_links WHERE page IN {forgotten_pages} OR forgotten(target)")
@@ -220,9 +223,8 @@ class Catalog(Queries):
             for table in ("fetches", "skips", "examples"):
                 execute(f"DELETE FROM {table} WHERE forgotten(url)")
             execute("DELETE FROM skips WHERE forgotten(found_on)")  # re-ranking skips again what other pages link to
-            execute(
-                "UPDATE fetches SET detail = '' WHERE outcome = 'moved' AND forgotten(substr(detail, 4))"
-            )  # after "to "
+            # A redirect has "to " and its target as detail.
+            execute("UPDATE fetches SET detail = '' WHERE outcome = 'moved' AND forgotten(substr(detail, 4))")
             # a page that moved to a forgotten URL is restored, as if it had not moved
             moved = f"vanished_why LIKE '{_MOVED_TO}%' AND forgotten(substr(vanished_why, {len(_MOVED_TO) + 1}))"
             execute(f"DELETE FROM looks WHERE change = 'vanished' AND page IN (SELECT number FROM pages WHERE {moved})")
@@ -234,7 +236,7 @@ class Catalog(Queries):
             for rowid, seeds in execute("SELECT rowid, seeds FROM runs").fetchall():
                 try:
                     seed_urls = msgspec.json.decode(seeds, type=list[CheckedUrl])
-                except (msgspec.DecodeError, TypeError):
+                except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
                     seed_urls = []  # unreadable parts of a damaged row are dropped, as they may be traces
                 kept = [seed for seed in seed_urls if not is_forgotten(seed)]
                 execute("UPDATE runs SET seeds = ? WHERE rowid = ?", (_json(kept), rowid))
@@ -392,18 +394,19 @@ class Catalog(Queries):
         number = self._new_numbers.get(url)
         if number is None and key not in self._page_keys:
             self._page_keys.add(key)
-            self._last_number += 1
-            self._new_numbers[url] = self._last_number
-            return self._last_number
+            return self._next_number(url)
         if number is None:
             number = self._number_of(url)
             if number is None:
-                self._last_number += 1
-                self._new_numbers[url] = self._last_number
-                return self._last_number
+                return self._next_number(url)
         self._flush()  # its old links may be unwritten
         self._execute("DELETE FROM links WHERE source = ? AND rank >= ?", number, len(page.links))
         return number
+
+    def _next_number(self, url: Url) -> int:
+        self._last_number += 1
+        self._new_numbers[url] = self._last_number
+        return self._last_number
 
     def _add_fetch(
         self,
@@ -444,9 +447,10 @@ class Catalog(Queries):
             return
         waiting, self._unwritten = self._unwritten, {table: [] for table in _WRITE_SQL}
         self._new_numbers = {}
-        for table, rows in waiting.items():
-            if rows:
-                self._insert(table, rows)
+        with self._errors():
+            for table, rows in waiting.items():
+                if rows:
+                    self._insert(table, rows)
 
     def _insert(self, table: str, rows: list[Row]) -> None:
         if not self.connection.in_transaction:

@@ -19,7 +19,7 @@ _WWW = re.compile(r"www\d*\.")
 _REMOVE_PUNCTUATION = str.maketrans("", "", "-T:")
 _LINES_PER_BLOCK = 500  # compressed together
 _SLASHES = re.compile(r"//+")
-_UNESCAPED_CHARACTERS = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "#%")
+_NEVER_ESCAPED = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "#%")
 
 
 def surt(url: str) -> str:
@@ -39,22 +39,22 @@ def surt(url: str) -> str:
         host = host.strip("[]")
     else:
         host = ",".join(reversed(_WWW.sub("", host, count=1).strip(".").split(".")))
-    path, mark, query = tail.partition("?")
+    path, _, query = tail.partition("?")
     if "%" in tail:
-        path, query = _unescaped(path), _unescaped(query)
+        path, query = _minimally_escaped(path), _minimally_escaped(query)
     if "//" in f"/{path}":
         path = _SLASHES.sub("/", f"/{path}")[1:]
     if "&" in query:
         query = "&".join(sorted(query.split("&"), key=lambda pair: pair.partition("=")))
-    return f"{host}{':' if port else ''}{port})/{path.rstrip('/')}{mark if query else ''}{query}"
+    return f"{host}{':' if port else ''}{port})/{path.rstrip('/')}{'?' if query else ''}{query}"
 
 
-def _unescaped(text: str) -> str:
+def _minimally_escaped(text: str) -> str:
     """The text with minimal percent-escapes, even if it was escaped repeatedly."""
     plain, escaped = unquote_to_bytes(text), text.encode()
     while plain != escaped:
         plain, escaped = unquote_to_bytes(plain), plain
-    return quote_from_bytes(plain, _UNESCAPED_CHARACTERS).lower()
+    return quote_from_bytes(plain, _NEVER_ESCAPED).lower()
 
 
 def is_capture(fetch: Fetch) -> bool:
@@ -74,8 +74,8 @@ def entry(fetch: Fetch, payload_digest: str, place: RecordLocation) -> str:
         "offset": str(place.offset),
         "filename": place.file,
     }
-    moment = date_of(fetch.at)[:19].translate(_REMOVE_PUNCTUATION)
-    return f"{surt(fetch.url)} {moment} {msgspec.json.encode(fields).decode()}\n"
+    timestamp = date_of(fetch.at)[:19].translate(_REMOVE_PUNCTUATION)
+    return f"{surt(fetch.url)} {timestamp} {msgspec.json.encode(fields).decode()}\n"
 
 
 class Entries:

@@ -122,6 +122,7 @@ class Collection:
         if not writable:
             recover_rebuild(folder)
         lock = _acquire_lock(folder) if writable else None
+        catalog: Catalog | None = None
         try:
             rebuild_message = _recover_rebuild(folder) if writable else ""
             rebuild = rebuild and writable
@@ -152,6 +153,8 @@ class Collection:
             if writable:
                 collection._recover()
         except BaseException:
+            if catalog is not None:
+                catalog.close()
             if lock:
                 lock.close()
             raise
@@ -385,7 +388,7 @@ def recover_rebuild(folder: Path) -> str:
 
 
 def _recover_rebuild(folder: Path) -> str:
-    """The same for the holder of the lock."""
+    """Like `recover_rebuild`, for the holder of the lock."""
     maintenance = read_journal(folder)
     if maintenance is None or maintenance.task != "rebuild":
         return ""

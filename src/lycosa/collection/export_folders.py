@@ -74,6 +74,9 @@ _FRONT_MATTER_COLUMNS = (
     "label",
     "state",
 )
+# Embeddings, overrides and isolates, by which text would be shown in another order; no page needs them as text.
+_BIDI_CONTROLS = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
+_YAML_WORDS = frozenset(("no", "on", "off", "yes", "nan", "inf"))  # which are not texts unless quoted
 _MAX_SLUG = 60  # characters
 _NOT_ALPHANUMERIC = re.compile("[^a-z0-9]+")
 
@@ -81,7 +84,8 @@ _NOT_ALPHANUMERIC = re.compile("[^a-z0-9]+")
 def write_markdown_folder(rows: Iterator[ExportRow], folder: Path, columns: Sequence[str], info: object) -> None:
     """Writes a file for each row, which has a column `markdown`."""
     for row in rows:
-        text = f"{front_matter({name: row[name] for name in _FRONT_MATTER_COLUMNS})}\n\n{row['markdown']}\n"
+        head, body = front_matter({name: row[name] for name in _FRONT_MATTER_COLUMNS}), row["markdown"]
+        text = f"{head}\n\n{body.translate(_BIDI_CONTROLS)}\n"
         (folder / file_name(row["number"], row["title"], row["url"])).write_bytes(text.encode("utf-8", "replace"))
 
 
@@ -190,7 +194,14 @@ def _card(columns: Sequence[str], schema: Any, info: CollectionInfo, tally: _Row
     lines = [
         "---",
         f"pretty_name: {yaml_text(info.name)}",
-        *(["language:", *(f"- {language}" for language in languages)] if languages else []),
+        *(
+            [
+                "language:",
+                *(f"- {yaml_text(language) if language in _YAML_WORDS else language}" for language in languages),
+            ]
+            if languages
+            else []
+        ),
         "size_categories:",
         f"- {size}",
         "tags:",

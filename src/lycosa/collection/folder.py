@@ -70,7 +70,7 @@ def check_folder(folder: Path, *, links_allowed: Callable[[], bool] = lambda: Fa
                 mode = path.stat().st_mode if path.exists() else stat.S_IFREG
         is_folder = path.parent == folder and path.name in _FOLDERS
         if is_folder and not stat.S_ISDIR(mode):
-            raise CollectionError(f"{path} is no folder, as it should be; remove it, then run: lycosa rebuild {folder}")
+            raise CollectionError(f"{path} is not a folder; remove it, then run: lycosa rebuild {folder}")
         if not is_folder and not stat.S_ISREG(mode) and not (path.parent != folder and stat.S_ISDIR(mode)):
             raise CollectionError(f"{path} is no plain file; remove it, then go on")
 

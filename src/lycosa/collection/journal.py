@@ -1,4 +1,4 @@
-"""A file that records maintenance in progress, so that the next command can finish it after a kill.
+"""A file that records upkeep in progress, so that the next command can finish it after a kill.
 
 A rebuild makes a new catalog and index (`making`), which then replace the old ones (`installing`). After a kill, the
 first stage is undone, the second completed. What is being forgotten is in `forgotten.txt`; the next session that opens
@@ -20,7 +20,7 @@ _MAX_BYTES = 1_000
 
 
 class Maintenance(Struct, frozen=True):
-    """A maintenance task in progress, and how far it has come."""
+    """An upkeep task in progress, and how far it has come."""
 
     task: Literal["rebuild", "forget"]
     stage: Literal["making", "installing"] = "making"
@@ -30,7 +30,7 @@ def read_journal(folder: Path) -> Maintenance | None:
     """Reads the journal: the task that is in progress or was interrupted; None if there is none."""
     try:
         return msgspec.json.decode(read_regular_file(folder / JOURNAL_FILE, _MAX_BYTES), type=Maintenance)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None  # the usual case
 
 

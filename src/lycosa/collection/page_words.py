@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from lycosa.vocabulary.databases import open_database
 from lycosa.vocabulary.records import Codes, Url
 
+from .schema import sql_url_test
+
 WORDS_FILE = "words.sqlite"
 MAX_CACHED_PAGES = 20_000  # the latest pages, some 6 KB each
 _SCHEMA = """
@@ -52,6 +54,7 @@ class PageWords:
 
     def _opened(self) -> sqlite3.Connection | None:
         for _ in range(2):
+            connection = None
             with suppress(sqlite3.Error):
                 connection = open_database(self._path, mode="rwc", max_value_size=_MAX_ROW_BYTES)
                 connection.execute("PRAGMA page_size = 32768")  # several rows per page, and little waste
@@ -66,7 +69,9 @@ class PageWords:
                 is_ours = _statements(connection) == _own_statements()
                 if is_ours and connection.execute("SELECT what FROM made_by").fetchone() == (self._made_by,):
                     return connection
-                connection.close()
+            if connection is not None:
+                with suppress(sqlite3.Error):
+                    connection.close()
             self.remove(self._path)
         return None
 
@@ -144,7 +149,7 @@ class PageWords:
         if self._connection is None:
             return
         try:
-            self._connection.create_function("forgotten", 1, lambda url: bool(is_forgotten(Url(url))))
+            self._connection.create_function("forgotten", 1, sql_url_test(is_forgotten))
             self._connection.execute("DELETE FROM terms WHERE forgotten(url)")
             cached = [number for (number,) in self._connection.execute("SELECT number FROM counts")]
             removed = [(number,) for number in cached if number not in remaining]

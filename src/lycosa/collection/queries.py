@@ -168,20 +168,22 @@ class Queries:
         host: str | None = None,
         min_relevance: float | None = None,
         after: int = 0,
+        before: int = 1 << 62,
         limit: int | None = None,
+        offset: int = 0,
     ) -> Iterator[PageRow]:
-        """The pages, optionally of one host, with a least relevance, or with a number above `after`."""
-        conditions = ["number > ?"]
-        values: list[object] = [after]
+        """The pages, optionally of one host, with a minimum relevance, or numbered between `after` and `before`."""
+        conditions = ["number > ?", "number < ?"]
+        values: list[object] = [after, before]
         if host is not None:
             conditions.append("host = ?")
             values.append(host)
         if min_relevance is not None:
             conditions.append("relevance >= ?")
             values.append(min_relevance)
-        values.append(-1 if limit is None else limit)
+        values += (-1 if limit is None else limit, offset)
         where = " AND ".join(conditions)
-        sql = f"SELECT {read_page.columns} FROM pages WHERE {where} ORDER BY {ORDERS[order]} LIMIT ?"
+        sql = f"SELECT {read_page.columns} FROM pages WHERE {where} ORDER BY {ORDERS[order]} LIMIT ? OFFSET ?"
         return self._records(read_page, sql, *values)
 
     def latest_pages(self, limit: int, *, before: int | None = None) -> list[PageRow]:
@@ -225,6 +227,11 @@ class Queries:
         sql = f"SELECT {read_short_page.columns} FROM pages WHERE {where} ORDER BY {_SHORT_PAGE_ORDERS[order]} LIMIT ?"
         return list(self._records(read_short_page, sql, *values, limit))
 
+    def has_standings(self) -> bool:
+        """Whether the standing of any page is known."""
+        with self._errors():
+            return any(self._rows(tuple[int], "SELECT 1 FROM pages WHERE standing IS NOT NULL LIMIT 1"))
+
     def in_url_order(self, *, first: int = 0, before: int = 1 << 62) -> Iterator[tuple[Url, float | None]]:
         """URL and relevance of the pages with numbers from `first` on and below `before`, in the order of their URLs,
         which two catalogs can be compared by without holding either in memory."""
@@ -252,20 +259,22 @@ class Queries:
 
     def observations(self) -> Iterator[tuple[int, Url, ObservationRow]]:
         """Number, URL and every look of all pages: page by page, oldest first; a full table scan of the links."""
-        once = (
+        fetched_once = (
             "SELECT number, url, 1, at, 'new', status, digest, bytes,"
             " (SELECT count(*) FROM links WHERE source = number), 0, file, place, length"
             " FROM pages WHERE number NOT IN (SELECT page FROM looks)"
         )
-        again = "SELECT page, url, " + ", ".join(f"looks.{name}" for name in read_look.names)
-        again += " FROM looks JOIN pages ON pages.number = looks.page"
+        fetched_again = "SELECT page, url, " + ", ".join(f"looks.{name}" for name in read_look.names)
+        fetched_again += " FROM looks JOIN pages ON pages.number = looks.page"
         with self._errors():
             self._flush()
-            for number, url, *look in self.connection.execute(f"{once} UNION ALL {again} ORDER BY 1, 3"):
+            for number, url, *look in self.connection.execute(
+                f"{fetched_once} UNION ALL {fetched_again} ORDER BY 1, 3"
+            ):
                 yield *_checked([number, url], tuple[Number, CheckedUrl]), read_look(look)
 
     def link_scores(self) -> dict[int, float]:
-        """By page number: the number of in-links, in all, of the links that were new at its last successful look.
+        """By page number: the total number of in-links of the link targets that were new at its last successful look.
 
         Pages whose last successful look found no new links are left out.
         """
@@ -275,9 +284,9 @@ class Queries:
             "WITH latest AS (SELECT page, max(look) AS look FROM looks"
             f" WHERE change NOT IN {_FAILED_CHANGES} GROUP BY page),"
             " wanted AS (SELECT new_links.page, target FROM new_links JOIN latest USING (page, look)),"
-            " counts AS (SELECT target, count(*) AS known FROM links"
+            " counts AS (SELECT target, count(*) AS in_links FROM links"
             " WHERE target IN (SELECT target FROM wanted) GROUP BY target)"
-            " SELECT page, sum(known) FROM wanted JOIN counts USING (target) GROUP BY page"
+            " SELECT page, sum(in_links) FROM wanted JOIN counts USING (target) GROUP BY page"
         )
         return dict(self._rows(tuple[Number, float], sql))
 
@@ -309,7 +318,7 @@ class Queries:
         return list(self._records(read_change, sql, change, since, before, limit, offset))
 
     def freshness(self) -> Freshness:
-        looked = next(
+        looked_again, vanished, oldest_look, latest_look = next(
             self._rows(
                 tuple[int, int, Timestamp | None, Timestamp | None],
                 "SELECT (SELECT count(DISTINCT page) FROM looks WHERE change NOT IN ('new', 'refused')),"
@@ -318,8 +327,7 @@ class Queries:
             )
         )
         changed = self._one(int, "SELECT count(DISTINCT page) FROM looks WHERE change IN ('changed', 'returned')")
-        again, vanished, oldest, latest = looked
-        return Freshness(again, changed, vanished, oldest, latest)
+        return Freshness(looked_again, changed, vanished, oldest_look, latest_look)
 
     def fetches(self, url: Url) -> list[FetchRow]:
         """Every request for a URL, oldest first; a full table scan."""
@@ -404,10 +412,10 @@ class Queries:
         rows = self._rows(tuple[CheckedUrl, int, int], sql)
         return ((url, unsigned(fingerprint), unsigned(digest)) for url, fingerprint, digest in rows)
 
-    def digests_of_duplicates(self) -> Iterator[int]:
-        """The digests of the pages that are near-duplicates of others."""
-        rows = self._rows(tuple[int], "SELECT digest FROM pages WHERE duplicate_of IS NOT NULL")
-        return (unsigned(digest) for (digest,) in rows)
+    def duplicates(self) -> Iterator[tuple[Url, int]]:
+        """URL and digest of the pages that are near-duplicates of others."""
+        rows = self._rows(tuple[CheckedUrl, int], "SELECT url, digest FROM pages WHERE duplicate_of IS NOT NULL")
+        return ((url, unsigned(digest)) for url, digest in rows)
 
     def visited(self) -> Iterator[Url]:
         """Every URL that was visited. Repeated visits are repeated; refresh fetches are excluded."""
@@ -461,6 +469,14 @@ class Queries:
         """The number of pages."""
         return self._one(int, "SELECT count(*) FROM pages")
 
+    def count_of_run(self, first_page: int, next_first_page: int | None) -> int:
+        """The number of pages that a run stored, without those removed since.
+
+        next_first_page: of the next run; None for the last run.
+        """
+        sql = "SELECT count(*) FROM pages WHERE number >= ? AND number < ?"
+        return self._one(int, sql, first_page, 1 << 62 if next_first_page is None else next_first_page)
+
     def count_not_indexed(self, indexed_up_to: int) -> int:
         """The number of pages that are missing or outdated in a search index whose last page has this number."""
         sql = "SELECT count(*) FROM pages WHERE number > ? OR number IN (SELECT page FROM stale)"
@@ -470,8 +486,8 @@ class Queries:
         sql = "SELECT count(*), coalesce(sum(relevance >= ?), 0), coalesce(sum(bytes), 0) FROM pages"
         return next(self._rows(Totals, sql, RELEVANT))
 
-    def relevant_in_order(self, *, first: int = 0, before: int = 1 << 62) -> list[bool]:
-        """Whether each page is relevant, in order of arrival; of pages with first <= number < before."""
+    def relevance_flags(self, *, first: int = 0, before: int = 1 << 62) -> list[bool]:
+        """For each page with first <= number < before, in order of arrival, whether it is relevant."""
         sql = "SELECT coalesce(relevance >= ?, 0) FROM pages WHERE number >= ? AND number < ? ORDER BY number"
         return [bool(is_relevant) for (is_relevant,) in self._rows(tuple[int], sql, RELEVANT, first, before)]
 
@@ -556,7 +572,7 @@ class Queries:
         )
         for url, outcome, number, relevance, is_copy in visits:
             links = () if number is None or is_copy else self._followable_links(number)
-            yield VisitRow(url, outcome, relevance if number is not None else None, tuple(links))
+            yield VisitRow(url, outcome, relevance, tuple(links))
 
     def _followable_links(self, number: int) -> Iterator[Url]:
         for target, rel in self._rows(tuple[CheckedUrl, str], "SELECT target, rel FROM links WHERE source = ?", number):
@@ -566,8 +582,8 @@ class Queries:
     def skipped_for(self, *reasons: SkipReason) -> Iterator[Url]:
         """The URLs that were skipped for these reasons."""
         wanted = frozenset(reasons)
-        for url, why in self._rows(tuple[CheckedUrl, str], "SELECT url, reason FROM skips"):
-            if why.partition(":")[0] in wanted:
+        for url, reason in self._rows(tuple[CheckedUrl, str], "SELECT url, reason FROM skips"):
+            if reason.partition(":")[0] in wanted:
                 yield url
 
     def page_counts_by_host(self) -> dict[str, int]:

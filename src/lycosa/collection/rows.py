@@ -289,7 +289,7 @@ def from_json(text: str) -> JsonValue:
     """The value of a JSON column; raises DamagedRowError if it is not JSON."""
     try:
         return msgspec.json.decode(text)
-    except (msgspec.DecodeError, TypeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, TypeError, RecursionError) as error:
         raise DamagedRowError(f"it holds what is no JSON: {error}"[:200]) from None
 
 

@@ -7,13 +7,14 @@ few hundredths of a second for 10 000 pages), because an index that only `lycosa
 
 import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import cache
 from pathlib import Path
 
 from lycosa.vocabulary.databases import open_database
 from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.records import Url
 
 VERSION_1 = """
 CREATE TABLE pages (
@@ -153,7 +154,9 @@ def _expected_objects(migrations: tuple[str, ...]) -> frozenset[tuple[str, str, 
 
 def _objects_in(connection: sqlite3.Connection) -> frozenset[tuple[str, str, str]]:
     """Type, name and statement of every table, index, view and trigger."""
-    sql = "SELECT type, name, coalesce(sql, '') FROM sqlite_master LIMIT ?"
+    # SQLite also takes a BLOB there, and ignores case in types and names: a forged one must not look like another.
+    columns = "CAST(type AS TEXT), CAST(name AS TEXT), CAST(coalesce(sql, '') AS TEXT)"
+    sql = f"SELECT {columns} FROM sqlite_master LIMIT ?"
     found = connection.execute(sql, (_MAX_OBJECTS + 1,)).fetchall()
     if len(found) > _MAX_OBJECTS:
         raise sqlite3.DatabaseError(f"it has more than {_MAX_OBJECTS} tables, indexes and views")
@@ -169,11 +172,18 @@ def check_schema(connection: sqlite3.Connection, migrations: Sequence[str] = MIG
     found, expected = _objects_in(connection), _expected_objects(tuple(migrations[: version_of(connection)]))
     others = found - expected - {("table", "frontier", _FRONTIER)}
     runs_code = any(
-        kind == "trigger" or name == "frontier" or (kind == "index" and not _PLAIN_INDEX.fullmatch(sql))
+        kind not in ("table", "view", "index")
+        or name.lower() == "frontier"
+        or (kind == "index" and not _PLAIN_INDEX.fullmatch(sql))
         for kind, name, sql in others
     )
     if not expected <= found or runs_code:
         raise sqlite3.DatabaseError("its tables are not those of a catalog")
+
+
+def sql_url_test(test: Callable[[Url], bool]) -> Callable[[object], bool]:
+    """A test of URLs as a function for SQL: False for every value that is no absolute URL, whatever a row holds."""
+    return lambda value: isinstance(value, str) and value.startswith(("http://", "https://")) and bool(test(Url(value)))
 
 
 def connect(path: Path, *, writable: bool, migrations: Sequence[str]) -> sqlite3.Connection:

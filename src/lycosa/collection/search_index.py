@@ -313,16 +313,28 @@ class SearchIndex:
         )
 
     def _query(self, parsed: BooleanQuery) -> Any | None:
-        """The tantivy query for a parsed one; None if it has no searchable word."""
+        """The tantivy query for a parsed one; None if it has no searchable word.
+
+        Hosts filter the pages that the rest finds: several of them are alternatives.
+        """
         occurs = {"should": tantivy.Occur.Should, "must": tantivy.Occur.Must, "not": tantivy.Occur.MustNot}
-        parts = []
+        parts, hosts = [], []
         for clause in parsed.clauses:
             part = self._query(clause.part) if isinstance(clause.part, BooleanQuery) else self._term_query(clause.part)
-            if part is not None:
+            if part is None:
+                continue
+            if isinstance(clause.part, Term) and clause.part.field == "host" and clause.occur != "not":
+                hosts.append(part)
+            else:
                 parts.append((occurs[clause.occur], part))
         if parts and all(occur == tantivy.Occur.MustNot for occur, _ in parts):
             parts.append((tantivy.Occur.Must, tantivy.Query.all_query()))
-        return tantivy.Query.boolean_query(parts) if parts else None
+        queries = [tantivy.Query.boolean_query(parts)] if parts else []
+        if hosts:
+            queries.append(_any_of(hosts))
+        if len(queries) < 2:
+            return queries[0] if queries else None
+        return tantivy.Query.boolean_query([(tantivy.Occur.Must, query) for query in queries])
 
     def _term_query(self, term: Term) -> Any | None:
         if term.field == "host":
@@ -330,9 +342,10 @@ class SearchIndex:
         fields = ("title",) if term.field else ("title", "body")
         if has_unspaced(term.text):
             spaced_text = "".join(" " if has_unspaced(letter) else letter for letter in term.text)
-            pieces = [self._characters(run) for run in unspaced_runs(term.text)]
+            runs = [characters for run in unspaced_runs(term.text) if (characters := _PLAIN.analyze(" ".join(run)))]
+            pieces = [self._phrase("characters", characters) for characters in runs]  # a run of tone marks has none
             pieces += [self._word(word, fields) for word in _FOLDED.analyze(spaced_text)]
-            return _any_of(pieces)
+            return _any_of(pieces) if pieces else None
         words = _FOLDED.analyze(term.text)
         if not words:
             return None
@@ -368,9 +381,6 @@ class SearchIndex:
         if len(words) == 1:
             return tantivy.Query.term_query(self._schema, name, words[0])
         return tantivy.Query.phrase_query(self._schema, name, list[str | tuple[int, str]](words))
-
-    def _characters(self, run: str) -> Any:
-        return self._phrase("characters", _PLAIN.analyze(" ".join(run)))
 
     def _index(self) -> Any:
         if self._open_index is None:

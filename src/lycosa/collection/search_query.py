@@ -1,4 +1,4 @@
-"""The syntax of searches: words, "a phrase", begin*, title:word, -not, +must, AND, OR, NOT and parentheses.
+"""The syntax of searches: words, "a phrase", begin*, title:word, host:name, -not, +must, AND, OR, NOT, parentheses.
 
 Any text is a valid query: invalid syntax is treated as words.
 

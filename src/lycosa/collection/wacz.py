@@ -41,7 +41,7 @@ VERSION = "1.1.1"
 _INDEX_NAME = "index.cdx.gz"
 _LINES_PER_MEMBER = 1024  # CDXJ entries in a gzip member
 _CHUNK = 1 << 20  # bytes copied at a time
-_FIRST_ZIP_YEAR = 1980
+_FIRST_ZIP_YEAR = 1980  # ZIP files have no earlier times
 Progress = Callable[[int, int], None]  # pages written, and of how many
 
 
@@ -62,15 +62,15 @@ def write_wacz(
     description: str = "",
     progress: Progress = lambda done, total: None,
 ) -> int:
-    """Writes the collection as WACZ in constant memory; returns the number of pages."""
+    """Writes the collection as WACZ, in memory that does not grow with it; returns the number of pages."""
     archive, catalog = collection.archive, collection.catalog
     ends = _committed_files(archive, catalog.position())
-    at = catalog.last_fetch_at()
-    if not ends or at is None:
+    last_fetch_at = catalog.last_fetch_at()
+    if not ends or last_fetch_at is None:
         folder = collection.folder
         raise CollectionError(f"{folder} holds nothing yet; fill it with: lycosa crawl {folder}")
     with ZipFile(out, "w") as zipped:
-        package = _Package(zipped, at)
+        package = _Package(zipped, last_fetch_at)
         for path, end in ends.items():
             _copy(path, end, package)
         _write_index(archive, ends, package)
@@ -80,7 +80,7 @@ def write_wacz(
             "wacz_version": VERSION,
             "title": collection.folder.absolute().name,
             "description": description,
-            "created": _iso_second(at),
+            "created": _iso_second(last_fetch_at),
             "software": software,
             "resources": package.resources,
         }
@@ -91,7 +91,7 @@ def write_wacz(
 
 
 def _committed_files(archive: Archive, position: ArchivePosition | None) -> dict[Path, int]:
-    """The files of the archive that the catalog covers, and up to which offset."""
+    """The files of the archive that the catalog covers, each with the offset where its committed part ends."""
     ends: dict[Path, int] = {}
     for path in archive.files() if position else ():
         is_last = position is not None and path.name == position.file
@@ -123,12 +123,15 @@ class _HashingWriter:
 
 
 class _Package:
-    """A ZIP file being written, and the resources in it so far."""
+    """A ZIP file being written, and the resources in it so far.
 
-    def __init__(self, zipped: ZipFile, at: float):
+    modified_at: the modification time of all its files.
+    """
+
+    def __init__(self, zipped: ZipFile, modified_at: float):
         self._zipped = zipped
-        moment = datetime.fromtimestamp(at, UTC)
-        self._date = (max(moment.year, _FIRST_ZIP_YEAR), *moment.timetuple()[1:6])
+        moment = datetime.fromtimestamp(modified_at, UTC)
+        self._date_time = (max(moment.year, _FIRST_ZIP_YEAR), *moment.timetuple()[1:6])
         self.resources: list[Resource] = []
 
     @contextmanager
@@ -148,7 +151,7 @@ class _Package:
         self._zipped.writestr(self._zip_info(path, False), data)
 
     def _zip_info(self, path: str, is_compressed: bool) -> ZipInfo:
-        info = ZipInfo(path, self._date)
+        info = ZipInfo(path, self._date_time)
         info.compress_type = ZIP_STORED if is_compressed else ZIP_DEFLATED
         info.create_system = 3  # Unix, wherever this runs
         info.external_attr = 0o644 << 16
@@ -207,12 +210,12 @@ def _write_index(archive: Archive, ends: dict[Path, int], package: _Package) -> 
 
 
 def _write_pages(collection: Collection, ends: dict[Path, int], package: _Package, progress: Progress) -> int:
-    end_of = {path.name: end for path, end in ends.items()}
+    end_by_name = {path.name: end for path, end in ends.items()}
     total, written = collection.catalog.count(), 0
     with package.resource("pages/pages.jsonl") as out:
         out.write(to_json({"format": "json-pages-1.0", "id": "pages", "title": "All Pages", "hasText": True}) + b"\n")
         for page in collection.catalog.pages("relevance"):
-            if page.place is None or page.place.offset >= end_of.get(page.place.file, 0):
+            if page.place is None or page.place.offset >= end_by_name.get(page.place.file, 0):
                 continue  # added after the start
             out.write(to_json(_page_line(page, collection.text_of(page))) + b"\n")
             written += 1

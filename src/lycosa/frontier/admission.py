@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from lycosa.vocabulary.key_table import KeyTable
 from lycosa.vocabulary.records import Candidate, Host, Skip, SkipReason, Url
-from lycosa.vocabulary.urls import host_of, hostname_of, key_of, path_of, site_of
+from lycosa.vocabulary.urls import host_of, hostname_of, key_of, path_of, site_of, spellings
 
 from .quotas import Quotas, QuotaUsage
 
@@ -65,6 +65,8 @@ class Admission:
         self.pages = QuotaUsage(quotas)
         self.set_scope(scope or Scope(), sites=sites)
         self._traps = traps or Traps()
+        # A path of n segments, each with its slash, follows two slashes; it exceeds no limit that is n or more.
+        self._slashes_within_limits = 2 + min(self._traps.path_segments, self._traps.repeats)
         self._forgotten = forgotten
         self._blocked = blocked
         self._urls_of_host = KeyTable()  # by the hash of the name, like the following: there may be millions
@@ -130,7 +132,7 @@ class Admission:
             return SkipReason.SCOPE, "URL not included"
         if self._exclude_urls and self._exclude_urls.match(url):
             return SkipReason.SCOPE, "URL excluded"
-        if self._forgotten and not self._forgotten.isdisjoint(map(key_of, (url, host_of(url), hostname_of(url)))):
+        if self._forgotten and not self._forgotten.isdisjoint(map(key_of, spellings(url))):
             return SkipReason.FORGOTTEN, ""
         if scope.stay_on_sites and site_of(url) not in self._sites:
             return SkipReason.SCOPE, "not on the sites of the seeds"
@@ -155,7 +157,7 @@ class Admission:
         path, has_query, _ = url.partition("?")
         if has_query and self._queries_of_path[hash(path)] >= traps.queries:
             return SkipReason.TRAP, "too many queries on one path"
-        if url.count("/") > 6:  # a cheap check first: three belong to the origin
+        if url.count("/") > self._slashes_within_limits:  # a cheap check first
             segments = path_of(path).split("/")[1:]
             if len(segments) > traps.path_segments:
                 return SkipReason.TRAP, "path too deep"

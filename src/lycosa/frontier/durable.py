@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Candidate, CheckedUrl, Count, Score, Url
 
 from .memory import MemoryFrontier
@@ -107,11 +106,7 @@ class DurableFrontier(MemoryFrontier):
             return stored
         try:
             return self._decode(stored)
-        except (
-            msgspec.DecodeError,
-            RecursionError,
-            TypeError,
-        ):  # damaged
+        except (msgspec.DecodeError, RecursionError, TypeError):  # damaged
             return Candidate(entry.url, -entry.rank)
 
     def _delete_candidate(self, entry: QueueEntry) -> None:
@@ -260,8 +255,8 @@ def waiting_candidate(connection: sqlite3.Connection, url: Url) -> Candidate | N
     row = connection.execute("SELECT candidate FROM frontier WHERE url = ?", (url,)).fetchone()
     try:
         return None if row is None else msgspec.json.decode(*row, type=Candidate)
-    except (msgspec.DecodeError, TypeError, RecursionError) as error:
-        raise CollectionError(f"the frontier is damaged ({error}); run: lycosa rebuild NAME") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, TypeError, RecursionError) as error:
+        raise sqlite3.DatabaseError(f"the frontier is damaged: {error}") from None
 
 
 def best_waiting(
@@ -279,8 +274,8 @@ def best_waiting(
     )
     try:
         return [msgspec.json.decode(candidate, type=Candidate) for (candidate,) in rows]
-    except (msgspec.DecodeError, TypeError, RecursionError) as error:
-        raise CollectionError(f"the frontier is damaged ({error}); run: lycosa rebuild NAME") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, TypeError, RecursionError) as error:
+        raise sqlite3.DatabaseError(f"the frontier is damaged: {error}") from None
 
 
 class HostBacklog(NamedTuple):
@@ -299,7 +294,7 @@ def waiting_hosts(connection: sqlite3.Connection, limit: int = 50) -> list[HostB
     try:
         return msgspec.convert(connection.execute(sql, (limit,)).fetchall(), list[HostBacklog])
     except msgspec.ValidationError as error:
-        raise CollectionError(f"the frontier is damaged ({error}); run: lycosa rebuild NAME") from None
+        raise sqlite3.DatabaseError(f"the frontier is damaged: {error}") from None
 
 
 # Normalised URLs have no user and password, and a slash after the host.

@@ -199,9 +199,9 @@ class Lanes:
             # All have the same rank: pages are taken in the given order, most urgent first.
             self._refresh_hosts.push(host_of(candidate.url), QueueEntry(0.0, self._last_order, candidate.url))
 
-    def forget_waiting(self) -> None:
+    def clear_waiting(self) -> None:
         """Empties the lane of links."""
-        self._links.forget_waiting()
+        self._links.clear_waiting()
 
     @property
     def has_delay(self) -> bool:

@@ -332,7 +332,7 @@ class MemoryFrontier:
         """Whether a waiting URL may be taken within so many seconds."""
         return bool(self._sites.suspended) or self._host_queues.is_ready_within(seconds, now)
 
-    def forget_waiting(self) -> None:
+    def clear_waiting(self) -> None:
         """Empties the queue; URLs settled or in flight stay so. Refused URLs are unknown again, since the scope may
         have changed."""
         for entry in self._waiting.values():

@@ -108,7 +108,7 @@ class SequentialFrontier:
     def postpone(self, candidate: Candidate) -> None:
         self.give_back(candidate)
 
-    def forget_waiting(self) -> None:
+    def clear_waiting(self) -> None:
         self._known = dict.fromkeys(url for url, waiting in self._known.items() if waiting is None)
         self._waiting = 0
         self._queue = LadderQueue()

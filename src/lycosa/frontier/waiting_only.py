@@ -1,4 +1,4 @@
-"""A frontier that takes only what waits already; new candidates are set aside."""
+"""A frontier of the URLs that wait already; new candidates are set aside."""
 
 from collections.abc import Iterable
 
@@ -7,8 +7,10 @@ from lycosa.vocabulary.records import Candidate, Host, Skip, Url
 
 
 class WaitingOnly:
-    """Takes only the URLs that waited in a frontier at first; links and redirects found since are collected in
-    `set_aside`, for the caller to put into the frontier afterwards.
+    """Takes only the URLs that were already waiting in a frontier when it was wrapped; links and redirects found since
+    are collected in `set_aside`, for the caller to put into the frontier afterwards.
+
+    All other calls go to the wrapped frontier; `Frontier` says what they do.
     """
 
     def __init__(self, frontier: Frontier):
@@ -40,8 +42,8 @@ class WaitingOnly:
     def postpone(self, candidate: Candidate) -> None:
         self._frontier.postpone(candidate)
 
-    def forget_waiting(self) -> None:
-        self._frontier.forget_waiting()
+    def clear_waiting(self) -> None:
+        self._frontier.clear_waiting()
 
     def is_known(self, url: Url) -> bool:
         return url in self._urls_set_aside or self._frontier.is_known(url)

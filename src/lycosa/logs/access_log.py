@@ -11,7 +11,12 @@ import xxhash
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import is_node
 
-Ends = np.ndarray[tuple[int], np.dtype[np.int64]]  # offsets in bytes
+Int32Array = np.ndarray[tuple[int], np.dtype[np.int32]]  # of users, URLs or positions in a walk
+Int64Array = np.ndarray[tuple[int], np.dtype[np.int64]]  # offsets, milliseconds, keys
+FloatArray = np.ndarray[tuple[int], np.dtype[np.float64]]
+Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+SECONDS_PER_DAY = 86_400.0
 
 
 class UrlColumn(Sequence[Url]):
@@ -20,7 +25,7 @@ class UrlColumn(Sequence[Url]):
     They are one text with the offsets where each ends, so that no Python object is made before a URL is asked for.
     """
 
-    def __init__(self, text: bytes, ends: Ends):
+    def __init__(self, text: bytes, ends: Int64Array):
         self.text = text
         self.ends = ends
 
@@ -79,14 +84,6 @@ class UrlColumn(Sequence[Url]):
         return keys[order], order
 
 
-Numbers = np.ndarray[tuple[int], np.dtype[np.int32]]  # of users, URLs or positions in a walk
-Integers = np.ndarray[tuple[int], np.dtype[np.int64]]  # offsets, milliseconds, keys
-Reals = np.ndarray[tuple[int], np.dtype[np.float64]]
-Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
-
-SECONDS_PER_DAY = 86_400.0
-
-
 class AccessLog:
     """Who read what, when. Users and URLs are numbers from 0; of a user nothing else is known.
 
@@ -98,7 +95,14 @@ class AccessLog:
     (2, [0, 1])
     """
 
-    def __init__(self, urls: UrlColumn, starts: Integers, walks: Numbers, times: Reals, weights: Reals | None = None):
+    def __init__(
+        self,
+        urls: UrlColumn,
+        starts: Int64Array,
+        walks: Int32Array,
+        times: FloatArray,
+        weights: FloatArray | None = None,
+    ):
         self._urls = urls
         self._starts = starts  # where each user's walk begins, and where the last one ends
         self._walks = walks  # the URLs of all walks, one walk after the other
@@ -121,7 +125,9 @@ class AccessLog:
         )
 
     @classmethod
-    def of_columns(cls, urls: UrlColumn, users: int, user_ids: Numbers, url_ids: Numbers, times: Reals) -> Self:
+    def of_columns(
+        cls, urls: UrlColumn, users: int, user_ids: Int32Array, url_ids: Int32Array, times: FloatArray
+    ) -> Self:
         """From one row for each access, in any order: the numbers of its user and its URL, and its time.
 
         users: how many there are.
@@ -130,9 +136,7 @@ class AccessLog:
             raise ValueError("a time is not finite")
         is_by_time = bool((np.diff(times) >= 0).all())
         order = np.argsort(user_ids, kind="stable") if is_by_time else np.lexsort((times, user_ids))
-        starts = np.zeros(users + 1, np.int64)
-        np.cumsum(np.bincount(user_ids, minlength=users), out=starts[1:])
-        return cls(urls, starts, url_ids[order].astype(np.int32, copy=False), times[order])
+        return cls(urls, _starts_of(user_ids, users), url_ids[order].astype(np.int32, copy=False), times[order])
 
     @property
     def urls(self) -> Sequence[Url]:
@@ -171,79 +175,79 @@ class AccessLog:
         """The number of a URL, or None if no user read it; integers, as nodes of graphs have, are never in a log."""
         return None if is_node(url) else self._urls.id_of(url)
 
-    def positions_of(self, url_id: int) -> tuple[Numbers, Numbers]:
+    def positions_of(self, url_id: int) -> tuple[Int32Array, Int32Array]:
         """The users who read a URL, and its positions in their walks; both once for each access."""
         order, starts = self._by_url
         rows = order[starts[url_id] : starts[url_id + 1]]
         users = self.walk_users[rows]
         return users, (rows - self._starts[users]).astype(np.int32)
 
-    def users_of(self, url_id: int) -> Numbers:
+    def users_of(self, url_id: int) -> Int32Array:
         """The distinct users who read a URL, in order."""
         starts, users, _ = self._users_by_url
         return users[starts[url_id] : starts[url_id + 1]]
 
-    def user_weights(self, url_id: int) -> Reals:
+    def user_weights(self, url_id: int) -> FloatArray:
         """For each of `users_of`, the weight of their latest access."""
         starts, _, weights = self._users_by_url
         return weights[starts[url_id] : starts[url_id + 1]]
 
-    def urls_of(self, user: int) -> Numbers:
+    def urls_of(self, user: int) -> Int32Array:
         """The distinct URLs that a user read, in order of their numbers."""
         starts, urls, _ = self._urls_by_user
         return urls[starts[user] : starts[user + 1]]
 
-    def url_weights(self, user: int) -> Reals:
+    def url_weights(self, user: int) -> FloatArray:
         """For each of `urls_of`, the weight of its latest access."""
         starts, _, weights = self._urls_by_user
         return weights[starts[user] : starts[user + 1]]
 
     @property
-    def walk_starts(self) -> Integers:
+    def walk_starts(self) -> Int64Array:
         """Where each user's walk begins in the columns of all walks, and where the last one ends."""
         return self._starts
 
     @property
-    def walks(self) -> Numbers:
+    def walks(self) -> Int32Array:
         """The numbers of the URLs of all walks, one walk after the other: a row for each access."""
         return self._walks
 
     @property
-    def times(self) -> Reals:
+    def times(self) -> FloatArray:
         """The time of each row of `walks`, in seconds since the epoch."""
         return self._times
 
     @cached_property
-    def weights(self) -> Reals:
+    def weights(self) -> FloatArray:
         """The weight of each row of `walks`."""
         return self._weights if self._weights is not None else np.ones(self.accesses)
 
     @cached_property
-    def walk_users(self) -> Numbers:
+    def walk_users(self) -> Int32Array:
         """The user of each row of `walks`."""
         return np.repeat(np.arange(self.users, dtype=np.int32), np.diff(self._starts))
 
     @property
-    def users_by_url(self) -> tuple[Integers, Numbers]:
+    def users_by_url(self) -> tuple[Int64Array, Int32Array]:
         """Where each URL's users begin in the second column; and the column of all `users_of`, by URL."""
         return self._users_by_url[:2]
 
     @property
-    def urls_by_user(self) -> tuple[Integers, Numbers]:
+    def urls_by_user(self) -> tuple[Int64Array, Int32Array]:
         """Where each user's URLs begin in the second column; and the column of all `urls_of`, by user."""
         return self._urls_by_user[:2]
 
     @property
-    def urls_by_user_weights(self) -> Reals:
+    def urls_by_user_weights(self) -> FloatArray:
         """The weight of each row of the second column of `urls_by_user`."""
         return self._urls_by_user[2]
 
     def with_min_users(self, users: int) -> "AccessLog":
-        """The log without pages of fewer users, and without users who then have no access left."""
+        """The log without URLs that fewer users read, and without users who then have no access left."""
         if users <= 1:
             return self
         enough = np.diff(self._users_by_url[0]) >= users
-        return self if enough.all() else self._only(enough[self._walks])
+        return self if enough.all() else self._selected(enough[self._walks])
 
     def sample(self, share: float, *, seed: int) -> "AccessLog":
         """A share of the users, at least one, chosen at random; with one seed, a larger share contains the smaller."""
@@ -252,7 +256,7 @@ class AccessLog:
         drawn = np.random.default_rng(seed).permutation(self.users)[: max(1, round(share * self.users))]
         chosen = np.zeros(self.users, np.bool_)
         chosen[drawn] = True
-        return self if chosen.all() else self._only(chosen[self.walk_users])
+        return self if chosen.all() else self._selected(chosen[self.walk_users])
 
     def aged(self, half_life_days: float | None) -> "AccessLog":
         """The same with weight 2^(−age / half-life) for each access, ages counted from the last one; all 1 if None."""
@@ -272,9 +276,9 @@ class AccessLog:
         """The log without URLs and users that have no access."""
         are_users_used = (np.diff(self._starts) > 0).all()
         are_urls_used = (np.bincount(self._walks, minlength=len(self._urls)) > 0).all()
-        return self if are_users_used and are_urls_used else self._only(np.ones(self.accesses, np.bool_))
+        return self if are_users_used and are_urls_used else self._selected(np.ones(self.accesses, np.bool_))
 
-    def _only(self, kept: Mask) -> "AccessLog":
+    def _selected(self, kept: Mask) -> "AccessLog":
         """The selected accesses, with the users and URLs that have any."""
         lengths = np.bincount(self.walk_users[kept], minlength=self.users)
         starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths[lengths > 0], dtype=np.int64)))
@@ -285,29 +289,28 @@ class AccessLog:
         return AccessLog(self._urls.take(ids), starts, renumbered[self._walks[kept]], self._times[kept], weights)
 
     @cached_property
-    def _by_url(self) -> tuple[Integers, Integers]:
+    def _by_url(self) -> tuple[Int64Array, Int64Array]:
         """The rows of all walks in order of their URLs, and where the rows of each URL begin."""
-        starts = np.zeros(len(self._urls) + 1, np.int64)
-        np.cumsum(np.bincount(self._walks, minlength=len(self._urls)), out=starts[1:])
-        return np.argsort(self._walks, kind="stable"), starts
+        return np.argsort(self._walks, kind="stable"), _starts_of(self._walks, len(self._urls))
 
     @cached_property
-    def _users_by_url(self) -> tuple[Integers, Numbers, Reals]:
+    def _users_by_url(self) -> tuple[Int64Array, Int32Array, FloatArray]:
         order, _ = self._by_url
         urls, users = self._walks[order], self.walk_users[order]
-        last = np.ones(len(order), np.bool_)  # of a user's accesses to a URL, the latest
-        last[:-1] = (urls[1:] != urls[:-1]) | (users[1:] != users[:-1])
-        return _starts_of(urls[last], len(self._urls)), users[last], self.weights[order[last]]
+        is_latest = np.ones(len(order), np.bool_)  # of a user's accesses to a URL
+        is_latest[:-1] = (urls[1:] != urls[:-1]) | (users[1:] != users[:-1])
+        return _starts_of(urls[is_latest], len(self._urls)), users[is_latest], self.weights[order[is_latest]]
 
     @cached_property
-    def _urls_by_user(self) -> tuple[Integers, Numbers, Reals]:
+    def _urls_by_user(self) -> tuple[Int64Array, Int32Array, FloatArray]:
         starts, users, weights = self._users_by_url
         urls = np.repeat(np.arange(len(self._urls), dtype=np.int32), np.diff(starts))
         order = np.argsort(users, kind="stable")
         return _starts_of(users, self.users), urls[order], weights[order]
 
 
-def _starts_of(numbers: "np.ndarray[Any, np.dtype[Any]]", maximum: int) -> Integers:
-    starts = np.zeros(maximum + 1, np.int64)
-    np.cumsum(np.bincount(numbers, minlength=maximum), out=starts[1:])
+def _starts_of(numbers: "np.ndarray[Any, np.dtype[Any]]", count: int) -> Int64Array:
+    """Where the rows of each number from 0 to `count` - 1 begin once the rows are sorted, and where the last end."""
+    starts = np.zeros(count + 1, np.int64)
+    np.cumsum(np.bincount(numbers, minlength=count), out=starts[1:])
     return starts

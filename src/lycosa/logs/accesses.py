@@ -1,10 +1,9 @@
 """Page views as columns of numbers, and which users are groups rather than single people.
 
 A group is a user who makes too many accesses in a day or in a minute for one person, such as a proxy that many share or
-a robot. Accesses are all lines of a log that name a user and a time, pictures and failures among them, since the limits
-are meant so: "multiple access entries in the trace may actually
-correspond to the different parts (images, frames and html) of the same user access". A day is a calendar day and a
-minute a clock minute, both UTC.
+a robot. Accesses are all lines of a log that name a user and a time, pictures and failures among them, as
+the paper means its limits: "multiple access entries in the trace may actually correspond to the different parts
+(images, frames and html) of the same user access". A day is a calendar day and a minute a clock minute, both UTC.
 
 Aggarwal: Collaborative crawling: mining user experiences for topical resource discovery. KDD 2002.
 """
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .access_log import Integers, Mask, Numbers
+from .access_log import Int32Array, Int64Array, Mask
 
 MAX_PER_DAY = 2000
 MAX_PER_MINUTE = 100
@@ -28,9 +27,9 @@ _TIME_MULTIPLIER = np.uint64(0xC2B2_AE3D_27D4_EB4F)
 class Accesses(NamedTuple):
     """Users, pages and times of page views, one row each."""
 
-    users: Numbers
-    pages: Numbers
-    moments: Integers  # milliseconds since the epoch
+    users: Int32Array
+    pages: Int32Array
+    moments: Int64Array  # milliseconds since the epoch
 
     @classmethod
     def joined(cls, *parts: "Accesses") -> "Accesses":
@@ -79,12 +78,12 @@ class Accesses(NamedTuple):
 class MinuteCounts(NamedTuple):
     """How many accesses each user had in each minute in which there were any; in order of user and minute."""
 
-    users: Numbers
-    minutes: Numbers  # since the epoch
-    counts: Numbers
+    users: Int32Array
+    minutes: Int32Array  # since the epoch
+    counts: Int32Array
 
     @classmethod
-    def of(cls, users: Numbers, moments: Integers) -> "MinuteCounts":
+    def of(cls, users: Int32Array, moments: Int64Array) -> "MinuteCounts":
         """From one row for each access, with milliseconds since the epoch."""
         keys = (users.astype(np.int64) << 32) | (moments // 60_000)
         keys.sort()
@@ -105,12 +104,12 @@ class MinuteCounts(NamedTuple):
         return self if kept.all() else MinuteCounts(self.users[kept], self.minutes[kept], self.counts[kept])
 
     @classmethod
-    def _summed(cls, keys: Integers, counts: Numbers) -> "MinuteCounts":
+    def _summed(cls, keys: Int64Array, counts: Int32Array) -> "MinuteCounts":
         keys, counts = sum_by_key(keys, counts)
         return cls((keys >> 32).astype(np.int32), (keys & 0xFFFF_FFFF).astype(np.int32), counts)
 
 
-def sum_by_key(keys: Integers, counts: Numbers) -> tuple[Integers, Numbers]:
+def sum_by_key(keys: Int64Array, counts: Int32Array) -> tuple[Int64Array, Int32Array]:
     """Each of the sorted keys once, with the sum of its counts."""
     first = np.ones(len(keys), np.bool_)
     first[1:] = keys[1:] != keys[:-1]
@@ -138,7 +137,7 @@ class MinuteCounter:
         return MinuteCounts.merged(parts)
 
 
-def find_groups(minutes: MinuteCounts, *, max_per_day: int, max_per_minute: int) -> Numbers:
+def find_groups(minutes: MinuteCounts, *, max_per_day: int, max_per_minute: int) -> Int32Array:
     """The users with more than `max_per_day` accesses in some day or `max_per_minute` in some minute, in order."""
     over_minute_limit = minutes.users[minutes.counts > max_per_minute]
     keys = (minutes.users.astype(np.int64) << 32) | (minutes.minutes // MINUTES_PER_DAY)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
+from math import isfinite
 from typing import Protocol
 
 from lycosa.vocabulary.errors import UsageError
@@ -41,18 +42,31 @@ def _ncsa_minute(minute: bytes, zone: bytes) -> float:
 
 
 def parse_time(text: bytes) -> float:
-    """Seconds since the epoch from seconds, milliseconds, or ISO 8601; ValueError otherwise."""
+    """Seconds since the epoch from seconds, milliseconds, or ISO 8601; ValueError otherwise.
+
+    Eight digits are a date without hyphens; as seconds, they would be before 1974.
+    """
+    text = text.strip()
+    if len(text) == 8 and text.isdigit():
+        return parse_iso_time(text.decode())
     try:
         number = float(text)
     except ValueError:
-        return parse_iso_time(text.decode("ascii", "replace").strip())
-    return number / 1000 if number >= MILLISECONDS_FROM else number
+        return parse_iso_time(text.decode("ascii", "replace"))
+    return _finite(number / 1000 if number >= MILLISECONDS_FROM else number)
 
 
 def parse_iso_time(text: str) -> float:
     """Seconds since the epoch from ISO 8601, UTC if it names no zone; ValueError otherwise."""
     moment = datetime.fromisoformat(text)
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _finite(seconds: float) -> float:
+    """The same number; ValueError for `nan` and `inf`, which `float` parses."""
+    if not isfinite(seconds):
+        raise ValueError("not a time")
+    return seconds
 
 
 class Format(Protocol):
@@ -73,7 +87,10 @@ _NCSA = re.compile(
 
 
 class RequestClasses(dict[tuple[bytes, bytes, bytes], int]):
-    """A cache of `classify_request`: few combinations of method, status and type occur."""
+    """A cache of `classify_request`: few combinations of method, status and type occur.
+
+    The class of a request is PAGE, MAYBE_PAGE or a DropReason: whether somebody read a page, as far as one can tell.
+    """
 
     def __missing__(self, parts: tuple[bytes, bytes, bytes]) -> int:
         if len(self) >= _MAX_CACHED:
@@ -97,15 +114,15 @@ class SquidFormat:
 
     def __call__(self, line: bytes) -> Entry:
         try:
-            at, _, user, result, _, method, url, ident, _, content_type = line.split(None, 9)
+            time_text, _, user, result, _, method, url, ident, _, content_type = line.split(None, 9)
         except ValueError:
-            return _not_parsed(line)
+            return _unparsed_entry(line)
         if ident != b"-":
             user = ident
         try:
-            return user, float(at), self._classes[result, method, content_type], url
+            return user, _finite(float(time_text)), self._classes[result, method, content_type], url
         except ValueError:
-            return dropped_entry(DropReason.BAD_TIME, at)
+            return dropped_entry(DropReason.BAD_TIME, time_text)
 
 
 class _SquidRequestClasses(RequestClasses):
@@ -126,13 +143,13 @@ class NcsaFormat:
     def __call__(self, line: bytes) -> Entry:
         found = _NCSA(line)
         if found is None:
-            return _not_parsed(line)
-        host, user, at, method, url, status = found.groups()
+            return _unparsed_entry(line)
+        host, user, time_text, method, url, status = found.groups()
         try:
-            moment = parse_ncsa_time(at)
+            at = parse_ncsa_time(time_text)
         except (ValueError, IndexError):
-            return dropped_entry(DropReason.BAD_TIME, at)
-        return host if user in (b"- ", b'"" ', b"") else user.strip(), moment, self._classes[method, status, b"-"], url
+            return dropped_entry(DropReason.BAD_TIME, time_text)
+        return host if user in (b"- ", b'"" ', b"") else user.strip(), at, self._classes[method, status, b"-"], url
 
 
 _W3C_DEFAULTS = (b"-", b"GET", b"200")  # values for missing columns, appended to the fields of each line
@@ -157,11 +174,11 @@ class W3cFormat:
             return dropped_entry(DropReason.BROKEN if parts else DropReason.EMPTY, line)
         parts += _W3C_DEFAULTS
         user = next((parts[column] for column in self._users if parts[column] != b"-"), b"")
-        moment = (self._day if self._date is None else parts[self._date]) + b" " + parts[self._time]
+        time_text = (self._day if self._date is None else parts[self._date]) + b" " + parts[self._time]
         try:
-            at = parse_iso_time(moment.decode("ascii", "replace"))
+            at = parse_iso_time(time_text.decode("ascii", "replace"))
         except ValueError:
-            return dropped_entry(DropReason.BAD_TIME, moment)
+            return dropped_entry(DropReason.BAD_TIME, time_text)
         url, query = parts[self._url], parts[self._query]
         if query != b"-":
             url = url + b"?" + query
@@ -192,7 +209,7 @@ class W3cFormat:
         )
 
 
-def _not_parsed(line: bytes) -> Entry:
+def _unparsed_entry(line: bytes) -> Entry:
     stripped = line.strip()
     return (
         dropped_entry(DropReason.EMPTY)
@@ -204,44 +221,46 @@ def _not_parsed(line: bytes) -> Entry:
 FORMATS: dict[str, Callable[[], Format]] = {"squid": SquidFormat, "ncsa": NcsaFormat, "w3c": W3cFormat}
 
 
+_UNPARSED = frozenset((DropReason.EMPTY, DropReason.BROKEN, DropReason.BAD_TIME))
+
+
 def detect_format(lines: Sequence[bytes]) -> str | None:
     """The format that fits most of the lines; None if none fits any."""
-    fitting = {}
+    parsed = {}  # number of lines by format
     for name, make in FORMATS.items():
         parse = make()
-        fitting[name] = sum(parse(line)[2] not in _NOT_PARSED for line in lines)
-    best = max(fitting, key=lambda name: fitting[name])
-    return best if fitting[best] else None
+        parsed[name] = sum(request_class not in _UNPARSED for _, _, request_class, _ in map(parse, lines))
+    best = max(parsed, key=lambda name: parsed[name])
+    return best if parsed[best] else None
 
 
-_NOT_PARSED = frozenset((DropReason.EMPTY, DropReason.BROKEN, DropReason.BAD_TIME))
-
-
-REQUIRED_COLUMNS = ("user", "url", "time")
-TABLE_COLUMNS = (*REQUIRED_COLUMNS, "status", "method", "type")
+# What the columns of a table hold, whatever their names in its first line.
+REQUIRED_ROLES = ("user", "url", "time")
+COLUMN_ROLES = (*REQUIRED_ROLES, "status", "method", "type")
 SEPARATORS = {"csv": b",;", "tsv": b"\t"}
 
 
 def parse_columns(text: str) -> dict[str, str]:
-    """The name of the column for each of TABLE_COLUMNS that is given, from `user=host,url=url,time=time`."""
+    """The column names by role, from text such as `user=host,url=url,time=time`."""
     columns = {}
     for part in text.split(","):
-        what, equals, name = part.partition("=")
-        if not equals or what.strip() not in TABLE_COLUMNS or not name.strip():
+        role, equals, name = part.partition("=")
+        if not equals or role.strip() not in COLUMN_ROLES or not name.strip():
             raise UsageError(
                 f"--columns has {part!r}; write user=COLUMN,url=COLUMN,time=COLUMN and, where there are such columns, "
                 "status=, method=, type="
             )
-        columns[what.strip()] = name.strip()
-    if missing := [what for what in REQUIRED_COLUMNS if what not in columns]:
+        columns[role.strip()] = name.strip()
+    if missing := [role for role in REQUIRED_ROLES if role not in columns]:
         raise UsageError(f"--columns names no column for {', '.join(missing)}; write user=…,url=…,time=…")
     return columns
 
 
 class TableFormat:
-    """Lines of a table, the first being the names of its columns; a quoted field holds no line break.
+    """Lines of a table, the first of which has the names of its columns. A field may be quoted, but not contain a
+    line break.
 
-    columns: the name of the column for each of TABLE_COLUMNS that is given.
+    columns: column names by role, of the REQUIRED_ROLES and any others of COLUMN_ROLES.
     """
 
     def __init__(self, columns: Mapping[str, str], header: bytes, *, format: str | None, file: str):
@@ -249,9 +268,9 @@ class TableFormat:
         self._header: bytes | None = header
         self._width = len(names)
         self._classes = RequestClasses()
-        self._user, self._url, self._time = (names.index(columns[what]) for what in REQUIRED_COLUMNS)
+        self._user, self._url, self._time = (names.index(columns[role]) for role in REQUIRED_ROLES)
         self._status, self._method, self._type = (
-            names.index(columns[what]) if what in columns else None for what in ("status", "method", "type")
+            names.index(columns[role]) if role in columns else None for role in ("status", "method", "type")
         )
 
     def __call__(self, line: bytes) -> Entry:
@@ -264,13 +283,13 @@ class TableFormat:
         request_class = self._classes[
             b"GET" if self._method is None else parts[self._method].strip(),
             b"200" if self._status is None else parts[self._status].strip(),
-            b"-" if self._type is None else parts[self._type],
+            b"-" if self._type is None else parts[self._type].strip(),
         ]
-        at = parts[self._time]
+        time_text = parts[self._time]
         try:
-            return parts[self._user].strip(), parse_time(at), request_class, parts[self._url].strip()
+            return parts[self._user].strip(), parse_time(time_text), request_class, parts[self._url].strip()
         except ValueError:
-            return dropped_entry(DropReason.BAD_TIME, at)
+            return dropped_entry(DropReason.BAD_TIME, time_text)
 
 
 def _split_fields(line: bytes, separator: bytes) -> list[bytes]:
@@ -291,18 +310,18 @@ def _table_layout(
     separators = [
         (name, bytes([code])) for name, codes in SEPARATORS.items() for code in codes if format in (None, name)
     ]
-    tried = [(name, separator, _names(header, separator)) for name, separator in separators]
+    tried = [(name, separator, _column_names(header, separator)) for name, separator in separators]
     name, separator, names = max(tried, key=lambda each: sum(column in each[2] for column in columns.values()))
     if lacking := [column for column in columns.values() if column not in names]:
         raise UsageError(
             f"{file} has no column {lacking[0]!r} in its first line"
             + (f"; it has {len(names)} columns, separated by {_SEPARATOR_NAMES[separator]}" if len(names) > 1 else "")
-            + "; say what --columns are"
+            + "; check --columns"
         )
     return name, separator, names
 
 
-def _names(header: bytes, separator: bytes) -> list[str]:
+def _column_names(header: bytes, separator: bytes) -> list[str]:
     fields = _split_fields(header.removeprefix(b"\xef\xbb\xbf"), separator)
     return [field.decode("utf-8", "replace").strip() for field in fields]
 

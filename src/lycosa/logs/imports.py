@@ -22,7 +22,7 @@ from lycosa.vocabulary.files import BLOCK_SIZE, DamagedTextError, LineSplitter, 
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import normalise, origin_of
 
-from .access_log import Integers, Numbers, Reals, UrlColumn
+from .access_log import FloatArray, Int32Array, Int64Array, Mask, UrlColumn
 from .accesses import MAX_PER_DAY, MAX_PER_MINUTE, MINUTES_PER_DAY, Accesses, MinuteCounter, MinuteCounts, find_groups
 from .entries import DESCRIPTIONS, EXAMPLE_REASONS, PAGE, DropReason, Entry, dropped_entry, redacted_shape
 from .formats import FORMATS, SEPARATORS, Format, TableFormat, detect_format
@@ -33,7 +33,7 @@ from .log_file import (
     ImportedFile,
     LogFile,
     key_path,
-    open_log,
+    open_log_file,
     user_hash_function,
 )
 from .page_urls import page_url
@@ -142,7 +142,7 @@ def _stated_size(file: BinaryIO) -> int:
 MAX_CACHED = 1 << 19  # users or URLs, as log files spell them, whose numbers are cached
 _MAX_CACHED_LENGTH = 256  # bytes of a spelling; nearly all are shorter, and lines may be long
 MAX_EXAMPLES = 2  # of dropped lines, for each reason
-_NO_USER = {b"": -1, b"-": -1}
+_NO_USER = {b"": -1, b"-": -1}  # spellings that name nobody
 _EARLIEST = 631_152_000.0  # 1990: no log is older
 _CLOCK_TOLERANCE = 86_400.0  # seconds that a clock may be ahead
 _TOO_LONG = dropped_entry(DropReason.TOO_LONG)
@@ -237,7 +237,7 @@ class ParsedFile:
     examples: list[DroppedLine] = field(default_factory=list)
     minutes: MinuteCounter = field(default_factory=MinuteCounter)
     _blocks: list[Accesses] = field(default_factory=list)
-    _before: float = -np.inf  # the time of the last line that had one
+    _last_time: float = -np.inf  # the time of the last line that had one
 
     def accesses(self) -> Accesses:
         """All page views in the order of the lines; may be called only once."""
@@ -272,9 +272,9 @@ class ParsedFile:
 
     def _add(
         self,
-        user_numbers: Numbers,
-        page_numbers: Numbers,
-        times: Reals,
+        user_numbers: Int32Array,
+        page_numbers: Int32Array,
+        times: FloatArray,
         lines: Sequence[bytes],
         parse: Format,
         now: float,
@@ -288,8 +288,8 @@ class ParsedFile:
         is_timed &= is_possible
         moments = np.rint(times[is_timed] * 1000).astype(np.int64)
         if len(moments):
-            self.out_of_order += int((np.diff(times[is_timed], prepend=self._before) < 0).sum())
-            self._before = float(times[is_timed][-1])
+            self.out_of_order += int((np.diff(times[is_timed], prepend=self._last_time) < 0).sum())
+            self._last_time = float(times[is_timed][-1])
             self.minutes.add(MinuteCounts.of(user_numbers[is_timed], moments))
         for reason, count in zip(*np.unique(page_numbers[page_numbers < 0], return_counts=True), strict=True):
             why = DropReason(int(reason))
@@ -301,7 +301,7 @@ class ParsedFile:
         )
         self.lines += len(lines)
 
-    def _add_examples(self, why: DropReason, indices: Integers, lines: Sequence[bytes], parse: Format) -> None:
+    def _add_examples(self, why: DropReason, indices: Int64Array, lines: Sequence[bytes], parse: Format) -> None:
         shown = sum(example.why == why for example in self.examples)
         for index in indices.tolist()[: max(0, MAX_EXAMPLES - shown)]:
             self.examples.append(
@@ -341,17 +341,17 @@ def store(
     _write_minutes(log, minutes.of_users(is_single))
     del minutes
     dropped = {DESCRIPTIONS[why]: parsed.dropped[why] for why in DropReason if why in parsed.dropped}
-    found = parsed.accesses().by_time()
-    found = _keep_only(found, is_single[found.users], DropReason.GROUP, dropped)
-    found = _keep_only(found, found.not_repeated(_stored_in_same_period(found, log)), DropReason.DUPLICATE, dropped)
+    views = parsed.accesses().by_time()
+    views = _keep_only(views, is_single[views.users], DropReason.GROUP, dropped)
+    views = _keep_only(views, views.not_repeated(_stored_in_same_period(views, log)), DropReason.DUPLICATE, dropped)
     log.connection.execute("INSERT INTO users (hashes) VALUES (?)", (b"".join(users.new()),))
     users.mark_stored()
     log.connection.executemany("INSERT OR IGNORE INTO groups (user) VALUES (?)", [(each,) for each in groups.tolist()])
-    _write_accesses(log, _write_urls(log, found, pages))
-    return StoredEntries(len(found.users), dropped)
+    _write_accesses(log, _write_urls(log, views, pages))
+    return StoredEntries(len(views.users), dropped)
 
 
-def _all_groups(log: LogFile, minutes: MinuteCounts, settings: Mapping[str, int]) -> Numbers:
+def _all_groups(log: LogFile, minutes: MinuteCounts, settings: Mapping[str, int]) -> Int32Array:
     """All groups, known and new; earlier imports of the same days are counted too."""
     known = log.groups()
     if not len(minutes.users):
@@ -359,35 +359,34 @@ def _all_groups(log: LogFile, minutes: MinuteCounts, settings: Mapping[str, int]
     first, last = int(minutes.minutes.min()), int(minutes.minutes.max())
     first -= first % MINUTES_PER_DAY
     last += MINUTES_PER_DAY - 1 - last % MINUTES_PER_DAY
-    before = log.minutes(first, last)
+    stored = log.minutes(first, last)
     found = find_groups(
-        MinuteCounts.merged([before, minutes]) if len(before.users) else minutes,
+        MinuteCounts.merged([stored, minutes]) if len(stored.users) else minutes,
         max_per_day=settings.get(MAX_PER_DAY_SETTING, MAX_PER_DAY),
         max_per_minute=settings.get(MAX_PER_MINUTE_SETTING, MAX_PER_MINUTE),
     )
     return np.union1d(known, found).astype(np.int32)
 
 
-def _keep_only(
-    found: Accesses, kept: "np.ndarray[tuple[int], np.dtype[np.bool_]]", why: DropReason, dropped: dict[str, int]
-) -> Accesses:
+def _keep_only(views: Accesses, kept: Mask, why: DropReason, dropped: dict[str, int]) -> Accesses:
+    """The views for which `kept` is true; the number of the others is added to `dropped`."""
     removed = len(kept) - int(np.count_nonzero(kept))
     if not removed:
-        return found
+        return views
     dropped[DESCRIPTIONS[why]] = removed
-    return found.only(kept)
+    return views.only(kept)
 
 
-def _stored_in_same_period(found: Accesses, log: LogFile) -> Accesses:
-    if not len(found.moments):
-        return found
-    return log.accesses(int(found.moments[0]), int(found.moments[-1]))
+def _stored_in_same_period(views: Accesses, log: LogFile) -> Accesses:
+    if not len(views.moments):
+        return views
+    return log.accesses(int(views.moments[0]), int(views.moments[-1]))
 
 
-def _write_urls(log: LogFile, found: Accesses, pages: PageNumbers) -> Accesses:
+def _write_urls(log: LogFile, views: Accesses, pages: PageNumbers) -> Accesses:
     """Writes the new pages that have views left, numbered after the stored ones; returns the renumbered views."""
     new = pages.new()
-    viewed = np.unique(found.pages)
+    viewed = np.unique(views.pages)
     viewed = viewed[viewed >= pages.known]
     numbers = np.arange(pages.known + len(new), dtype=np.int32)
     numbers[viewed] = pages.known + np.arange(len(viewed), dtype=np.int32)
@@ -396,12 +395,12 @@ def _write_urls(log: LogFile, found: Accesses, pages: PageNumbers) -> Accesses:
         sql = "INSERT INTO urls (text, ends) VALUES (?, ?)"
         log.connection.execute(sql, (part.text, part.ends.astype("<i8").tobytes()))
     pages.mark_stored(viewed.tolist())
-    return found._replace(pages=numbers[found.pages])
+    return views._replace(pages=numbers[views.pages])
 
 
-def _write_accesses(log: LogFile, found: Accesses) -> None:
-    for rows_of_blob in _blob_slices(len(found.users)):
-        rows = found.only(rows_of_blob)
+def _write_accesses(log: LogFile, views: Accesses) -> None:
+    for rows_of_blob in _blob_slices(len(views.users)):
+        rows = views.only(rows_of_blob)
         blobs = (rows.users.astype("<i4"), rows.pages.astype("<i4"), rows.moments.astype("<i8"))
         log.connection.execute(
             "INSERT INTO accesses (first, last, users, urls, moments) VALUES (?, ?, ?, ?, ?)",
@@ -533,26 +532,26 @@ class NumberCache:
         return self._users, self._pages
 
     def invalidate(self) -> None:
-        """Has the numbers read again, because the transaction failed."""
+        """Has the numbers read again before the next import, as this one stored nothing."""
         self._imports = -1
 
 
-def _report_progress(progress: Progress, earlier_files: int, total: int, read: int) -> None:
-    """Reports progress in megabytes; all other sizes are in bytes."""
-    progress((earlier_files + read) >> 20, max(total >> 20, 1))
+def _report_progress(progress: Progress, earlier_bytes: int, total_bytes: int, read_bytes: int) -> None:
+    """Reports progress in megabytes: the bytes of earlier files and those read of the current one."""
+    progress((earlier_bytes + read_bytes) >> 20, max(total_bytes >> 20, 1))
 
 
 def _import_file(
     path: Path, into: Path, options: ImportOptions, numbers: NumberCache, now: float, progress: Callable[[int], None]
 ) -> ImportOutcome:
-    is_new = not into.exists()
-    with open_log(into, writable=True) as log:
+    new_files = [each for each in (into, key_path(into)) if not each.exists()]
+    with open_log_file(into, writable=True) as log:
         log.connection.execute("BEGIN IMMEDIATE")
         try:
             outcome = _import_in_transaction(log, path, options, numbers, now, progress)
         except BaseException:
-            if is_new and not log.imports():
-                for each in (into, key_path(into)):
+            if into in new_files and not log.imports():
+                for each in new_files:
                     each.unlink(missing_ok=True)
             raise
         log.connection.execute("COMMIT")
@@ -562,35 +561,35 @@ def _import_file(
 def _import_in_transaction(
     log: LogFile, path: Path, options: ImportOptions, numbers: NumberCache, now: float, progress: Callable[[int], None]
 ) -> ImportOutcome:
-    before = log.imports()
+    earlier = log.imports()
     settings = _update_settings(log, options)
-    text = LogText(path, known=[(each.size, each.digest) for each in before], progress=progress)
+    text = LogText(path, known=[(each.size, each.digest) for each in earlier], progress=progress)
     if text.is_known():
-        return ImportOutcome(_earlier_import(before, text), known=True)
-    new_key = bool(before) and not key_path(log.path).exists()
-    users, pages = numbers.of(log, len(before))
-    parsed, name, part_known = _parse_file(path, text, options, users, pages, now)
+        return ImportOutcome(_earlier_import(earlier, text), known=True)
+    new_key = bool(earlier) and not key_path(log.path).exists()
+    users, pages = numbers.of(log, len(earlier))
+    parsed, format_name, part_known = _parse_file(path, text, options, users, pages, now)
     if part_known and not parsed.lines:  # several gzip members: the trailer did not have its size
         numbers.invalidate()
-        return ImportOutcome(_earlier_import(before, text), known=True)
-    found = store(log, parsed, users, pages, settings)
+        return ImportOutcome(_earlier_import(earlier, text), known=True)
+    stored = store(log, parsed, users, pages, settings)
     imported = ImportedFile(
         name=path.name,
-        format=name,
+        format=format_name,
         at=now,
         size=text.size,
         digest=text.digest,
         lines=parsed.lines,
-        used=found.used,
+        used=stored.used,
         out_of_order=parsed.out_of_order,
-        dropped=found.dropped,
+        dropped=stored.dropped,
     )
     log.add(imported)
     return ImportOutcome(imported, tuple(parsed.examples), grown=part_known, new_key=new_key)
 
 
-def _earlier_import(before: Iterable[ImportedFile], text: LogText) -> ImportedFile:
-    return next(each for each in before if (each.size, each.digest) == (text.size, text.digest))
+def _earlier_import(earlier: Iterable[ImportedFile], text: LogText) -> ImportedFile:
+    return next(each for each in earlier if (each.size, each.digest) == (text.size, text.digest))
 
 
 def _parse_file(

@@ -1,8 +1,8 @@
 """The file of an imported log: an SQLite database, which is checked because it may be untrusted.
 
-Columns are stored as blobs, little-endian. Users are known by a keyed hash. The key lies beside the log, in a file that
-only its owner may read, and joins later imports to the same users. Without it nobody can find out whether a given
-address or name is in the log; once it is deleted, not even its owner.
+Columns are stored as blobs, little-endian. Users are identified by a keyed hash. The key is in a file beside
+the log that only its owner may read; with it, later imports recognise the same users. Without it nobody, not even the
+owner, can find out whether a given address or name is in the log.
 """
 
 import hashlib
@@ -19,10 +19,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lycosa.vocabulary.databases import open_database
+from lycosa.vocabulary.databases import has_only_tables, open_database
 from lycosa.vocabulary.errors import LycosaError, UsageError, cannot_write
 
-from .access_log import AccessLog, Numbers, UrlColumn
+from .access_log import AccessLog, Int32Array, UrlColumn
 from .accesses import Accesses, MinuteCounts
 from .entries import DESCRIPTIONS
 
@@ -64,7 +64,7 @@ TABLES = {
 )""",
 }
 
-_COLUMNS = {
+_BLOB_COLUMNS = {
     "users": ("hashes",),
     "urls": ("text", "ends"),
     "accesses": ("users", "urls", "moments"),
@@ -83,7 +83,7 @@ def _open_database(path: Path, *, writable: bool = False) -> Iterator[sqlite3.Co
         try:
             if writable:
                 _create(connection)
-            _check(connection, path)
+            _check_database(connection, path)
             yield connection
         finally:
             connection.close()
@@ -148,15 +148,14 @@ def _has_tables(connection: sqlite3.Connection) -> bool:
     return connection.execute("SELECT 1 FROM sqlite_master").fetchone() is not None
 
 
-def _check(connection: sqlite3.Connection, path: Path) -> None:
+def _check_database(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuses anything but a complete log of this version."""
+
     def pragma(name: str) -> int:
         (value,) = connection.execute(f"PRAGMA {name}").fetchone()
         return int(value)
 
-    found = connection.execute(
-        "SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_autoindex%' LIMIT ?", (len(TABLES) + 1,)
-    ).fetchall()
-    if not found:
+    if not _has_tables(connection):
         raise UsageError(f"{path} is empty; make a log with: lycosa logs import FILE --into {path}")
     if pragma("application_id") != APPLICATION_ID:
         raise UsageError(
@@ -168,7 +167,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         )
     if pragma("page_count") * pragma("page_size") > path.stat().st_size:
         raise UsageError(f"the log {path} is cut off; take another copy, or import the files again")
-    if dict(found) != TABLES:  # a view or a trigger could do anything
+    if not has_only_tables(connection, TABLES):
         raise UsageError(f"the log {path} has other tables than a log has; take another copy")
     _check_sizes(connection, path)
 
@@ -176,7 +175,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
 def _check_sizes(connection: sqlite3.Connection, path: Path) -> None:
     """Refuses columns larger than the file, which cyclic pages of a crafted database cause."""
     total = 0
-    for table, columns in _COLUMNS.items():
+    for table, columns in _BLOB_COLUMNS.items():
         bytes_of_row = " + ".join(f"length({column})" for column in columns)
         not_blobs = " + ".join(f"(typeof({column}) <> 'blob')" for column in columns)
         size, wrong = connection.execute(
@@ -226,7 +225,8 @@ def _keyed_hash(key: bytes, user: bytes) -> bytes:
 
 # ---------------------------------------------------------------- contents
 
-_MAX_TIME = 1 << 52  # milliseconds since the epoch
+_MAX_TIME = 253_402_300_800_000  # milliseconds since the epoch: the year 10000, which no `datetime` can have
+_MAX_INTEGER = 1 << 52
 # names in the table `settings`
 MIN_USERS_SETTING, MAX_PER_DAY_SETTING, MAX_PER_MINUTE_SETTING = "min_users", "most_a_day", "most_a_minute"
 
@@ -258,18 +258,20 @@ class LogFile:
 
     def settings(self) -> dict[str, int]:
         found = dict(self.connection.execute("SELECT name, value FROM settings"))
-        if not all(map(_is_number, found.values())):
+        if not all(map(_is_valid_integer, found.values())):
             raise _damaged(self.path)
         return found
 
     def imports(self) -> list[ImportedFile]:
         rows = self.connection.execute(f"SELECT {', '.join(_IMPORT_COLUMNS)} FROM imports ORDER BY number")
         found = [ImportedFile(*row) for row in rows]
-        found = [replace(each, dropped=_counts(self.path, each.dropped)) for each in found]
+        found = [replace(each, dropped=_dropped_counts(self.path, each.dropped)) for each in found]
         for each in found:
             texts, numbers = (each.name, each.format), (each.size, each.lines, each.used, each.out_of_order)
-            is_typed = all(isinstance(text, str) for text in texts) and isinstance(each.at, float)
-            if not is_typed or not all(map(_is_number, numbers)):
+            is_valid_time = isinstance(each.at, float) and 0 <= each.at < _MAX_TIME / 1000
+            if not (is_valid_time and all(isinstance(text, str) for text in texts)):
+                raise _damaged(self.path)
+            if not all(map(_is_valid_integer, numbers)):
                 raise _damaged(self.path)
         return found
 
@@ -281,11 +283,11 @@ class LogFile:
     def hashes(self) -> Iterator[bytes]:
         """The hashes of all users, in the order of their numbers."""
         for (blob,) in self.connection.execute("SELECT hashes FROM users ORDER BY number"):
-            self._column(blob, f"<V{HASH_BYTES}")
+            self._array(blob, f"<V{HASH_BYTES}")
             for start in range(0, len(blob), HASH_BYTES):
                 yield blob[start : start + HASH_BYTES]
 
-    def groups(self) -> Numbers:
+    def groups(self) -> Int32Array:
         """The users that are groups rather than single people (see `accesses`)."""
         numbers = np.array([user for (user,) in self.connection.execute("SELECT user FROM groups")], np.int64)
         if not _within(numbers, 1 << 31):
@@ -295,7 +297,7 @@ class LogFile:
     def urls(self) -> UrlColumn:
         texts, ends, length = [], [], 0
         for text, blob in self.connection.execute("SELECT text, ends FROM urls ORDER BY number"):
-            ends_in_text, size = self._column(blob, "<i8"), len(self._column(text, "<u1"))
+            ends_in_text, size = self._array(blob, "<i8"), len(self._array(text, "<u1"))
             has_short_url = (np.diff(ends_in_text, prepend=0) < 8).any()
             # Each end is checked by itself as well: differences of huge numbers wrap around.
             if not _within(ends_in_text, size + 1) or has_short_url or ends_in_text[-1:].sum() != size:
@@ -314,20 +316,20 @@ class LogFile:
             "WHERE (?1 IS NULL OR last >= ?1) AND (?2 IS NULL OR first <= ?2) ORDER BY number",
             (first, last),
         ).fetchall()
-        return Accesses(*self._columns(rows, "<i4", "<i4", "<i8"))
+        return Accesses(*self._arrays(rows, "<i4", "<i4", "<i8"))
 
     def minutes(self, first: int, last: int) -> MinuteCounts:
         """The counts of the blobs that overlap the period, in minutes since the epoch."""
         rows = self.connection.execute(
             "SELECT users, minutes, counts FROM minutes WHERE last >= ? AND first <= ?", (first, last)
         ).fetchall()
-        return MinuteCounts(*self._columns(rows, "<i4", "<i4", "<i4"))
+        return MinuteCounts(*self._arrays(rows, "<i4", "<i4", "<i4"))
 
     def access_log(self) -> AccessLog:
         """All accesses except those of groups, with the pages and users that have any."""
         rows, urls = self.accesses(), self.urls()
         blobs = self.connection.execute("SELECT hashes FROM users")
-        count = sum(len(self._column(blob, f"<V{HASH_BYTES}")) for (blob,) in blobs)
+        count = sum(len(self._array(blob, f"<V{HASH_BYTES}")) for (blob,) in blobs)
         if not (_within(rows.users, count) and _within(rows.pages, len(urls)) and _within(rows.moments, _MAX_TIME)):
             raise _damaged(self.path)
         groups = self.groups()
@@ -337,14 +339,14 @@ class LogFile:
             rows = rows.only(is_single[rows.users])
         return AccessLog.of_columns(urls, count, rows.users, rows.pages, rows.moments / 1000).without_unused()
 
-    def _column(self, blob: object, dtype: str) -> "np.ndarray[Any, Any]":
+    def _array(self, blob: object, dtype: str) -> "np.ndarray[Any, Any]":
         if not isinstance(blob, bytes) or len(blob) % np.dtype(dtype).itemsize:
             raise _damaged(self.path)
         return np.frombuffer(blob, dtype)
 
-    def _columns(self, rows: list[tuple[bytes, bytes, bytes]], *dtypes: str) -> "list[np.ndarray[Any, Any]]":
+    def _arrays(self, rows: list[tuple[bytes, bytes, bytes]], *dtypes: str) -> "list[np.ndarray[Any, Any]]":
         for row in rows:
-            if len({len(self._column(blob, dtype)) for blob, dtype in zip(row, dtypes, strict=True)}) > 1:
+            if len({len(self._array(blob, dtype)) for blob, dtype in zip(row, dtypes, strict=True)}) > 1:
                 raise _damaged(self.path)
         return [
             np.concatenate([np.zeros(0, dtype), *(np.frombuffer(row[index], dtype) for row in rows)])
@@ -353,7 +355,7 @@ class LogFile:
 
 
 @contextmanager
-def open_log(path: Path, *, writable: bool = False) -> Iterator[LogFile]:
+def open_log_file(path: Path, *, writable: bool = False) -> Iterator[LogFile]:
     """Opens a log; created if it is writable and there is none. Refuses files that are no log, or cut off."""
     with _open_database(path, writable=writable) as connection:
         yield LogFile(path, connection)
@@ -364,12 +366,12 @@ def open_access_log(path: Path | str, *, min_users: int = 1) -> AccessLog:
 
     If the log was imported with a higher number, that number holds.
     """
-    with open_log(Path(path)) as log:
+    with open_log_file(Path(path)) as log:
         return log.access_log().with_min_users(max(min_users, log.settings().get(MIN_USERS_SETTING, 1)))
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int) and 0 <= value < _MAX_TIME
+def _is_valid_integer(value: object) -> bool:
+    return isinstance(value, int) and 0 <= value < _MAX_INTEGER
 
 
 def _within(column: "np.ndarray[Any, np.dtype[Any]]", end: int) -> bool:
@@ -389,13 +391,14 @@ def _check_urls(path: Path, column: UrlColumn) -> None:
         raise _damaged(path)
 
 
-def _counts(path: Path, text: object) -> dict[str, int]:
+def _dropped_counts(path: Path, text: object) -> dict[str, int]:
+    """The numbers of dropped lines by reason, from their JSON."""
     try:
         counts = json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError):
         raise _damaged(path) from None
     if not isinstance(counts, dict) or not all(
-        reason in DESCRIPTIONS.values() and isinstance(count, int) for reason, count in counts.items()
+        reason in DESCRIPTIONS.values() and _is_valid_integer(count) for reason, count in counts.items()
     ):
         raise _damaged(path)
     return counts

@@ -34,9 +34,8 @@ _SECRET_VALUE = re.compile(
 _PATH_PARAMETER = re.compile(r";([^/;=]+)=[^/;]*+")
 _normalised = Joiner("http://localhost/")  # faster than `normalise` for URLs in normal form, as most are
 _BRACKETS = re.compile(r"\[|\]|%5B|%5D", re.IGNORECASE)
-_COOKIELESS_SESSION = re.compile(
-    r"/\((?:[A-Z]\([^()/]*+\))+\)", re.IGNORECASE
-)  # how ASP.NET writes sessions into paths
+# How ASP.NET writes sessions into paths.
+_COOKIELESS_SESSION = re.compile(r"/\((?:[A-Z]\([^()/]*+\))+\)", re.IGNORECASE)
 
 
 def page_url(raw: bytes, *, site: str | None, by_extension: bool) -> Url | DropReason:

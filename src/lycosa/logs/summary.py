@@ -12,7 +12,7 @@ from lycosa.vocabulary.records import Url
 
 from .access_log import SECONDS_PER_DAY, AccessLog
 from .entries import DESCRIPTIONS, DropReason
-from .log_file import MIN_USERS_SETTING, ImportedFile, open_log
+from .log_file import MIN_USERS_SETTING, ImportedFile, open_log_file
 
 SECONDS_PER_HOUR = 3600.0
 MAX_DAYS_BY_HOUR = 4.0  # a longer log is shown by the day
@@ -59,7 +59,7 @@ class LogSummary:
 
 def summarise(path: Path, *, max_listed: int = 10) -> LogSummary:
     """The figures of a log; pages read by too few users are only counted."""
-    with open_log(path) as log:
+    with open_log_file(path) as log:
         files, groups = log.imports(), len(log.groups())
         min_users = log.settings().get(MIN_USERS_SETTING, 1)
         everything = log.access_log()
@@ -67,9 +67,8 @@ def summarise(path: Path, *, max_listed: int = 10) -> LogSummary:
     dropped = Counter[str]()
     for file in files:
         dropped.update(file.dropped)
-    dropped[DESCRIPTIONS[DropReason.GROUP]] += max(
-        0, sum(file.used for file in files) - everything.accesses
-    )  # users found to be groups by a later import
+    # A later import may find that users are groups; their accesses are then dropped.
+    dropped[DESCRIPTIONS[DropReason.GROUP]] += max(0, sum(file.used for file in files) - everything.accesses)
     times = access_log.times
     return LogSummary(
         files=files,

@@ -7,7 +7,7 @@ import math
 import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager, ExitStack, closing
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Self, cast
@@ -165,9 +165,8 @@ class AtlasReader:
         )
         portals: list[Url] = []
         spokes: dict[Url, list[Url]] = {}
-        next_portal: dict[
-            int, int
-        ] = {}  # by page number of a portal: its index among the living ones, or that of the next
+        # By page number of a portal: its index among the living ones or, if it is dead, that of the next.
+        next_portal: dict[int, int] = {}
         for page, url, portal, rank, is_dead in self._rows(sql, topic, MAX_PAGES):
             is_portal = portal is None and rank is not None
             if is_portal:
@@ -230,9 +229,12 @@ class Atlas(AtlasReader):
             rewrite_atlas_file(path, start=start) if writable else closing(open_atlas_file(path))
         )
         super().__init__(path, self._file.__enter__(), allow_private=allow_private)
-        if writable and now < math.inf:
-            for table, column in TIMESTAMP_COLUMNS:
-                self._execute(f"UPDATE {table} SET {column} = ?1 WHERE {column} > ?1", now)
+        with ExitStack() as on_error:
+            on_error.push(self._file)
+            if writable and now < math.inf:
+                for table, column in TIMESTAMP_COLUMNS:
+                    self._execute(f"UPDATE {table} SET {column} = ?1 WHERE {column} > ?1", now)
+            on_error.pop_all()
 
     def __enter__(self) -> Self:
         return self
@@ -304,9 +306,8 @@ class Atlas(AtlasReader):
                 self.add_related(topic, other.related(topic))
         counted = self.citations_by_source()
         for source, counts in other.citations_by_source().items():
-            if sum(counts.values()) > sum(
-                counted.get(source, {}).values()
-            ):  # the later state of a collection has more links
+            before = sum(counted.get(source, {}).values())
+            if sum(counts.values()) > before:  # the later state of a collection has more links
                 self._set_citations(source, counts)
 
     def sightings(self, topic: str) -> dict[Url, Sighting]:

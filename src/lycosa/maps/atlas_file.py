@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from lycosa.vocabulary.databases import open_database
+from lycosa.vocabulary.databases import has_only_tables, open_database
 from lycosa.vocabulary.errors import LycosaError, UsageError, cannot_write
 from lycosa.vocabulary.files import atomic_write
 
@@ -166,10 +166,7 @@ def _check(connection: sqlite3.Connection, path: Path, size: int) -> None:
         )
     if pragma("page_count") * pragma("page_size") > size:
         raise UsageError(f"the atlas {path} is cut off; take another copy")
-    found = connection.execute(  # names can be forged; all but the indexes that SQLite makes for itself have a text
-        "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL LIMIT ?", (len(TABLES) + 1,)
-    )
-    if sorted(found) != sorted(("table", *table) for table in TABLES.items()):  # a view or a trigger could do anything
+    if not has_only_tables(connection, TABLES):
         raise UsageError(f"the atlas {path} has other tables than an atlas has; take another copy")
     (highest,) = connection.execute("SELECT max(number) FROM pages").fetchone()
     if highest is not None and not 0 < highest < MAX_NUMBER:  # links keep numbers in four bytes

@@ -1,4 +1,4 @@
-"""Citations between topics: counts of the links between pages of different topics."""
+"""Citations between topics: the number of links from the pages of each topic to the pages of each."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from .subgraph import Floats, Integers, Links, link_array
 
-MIN_LIFT = 1.5  # observed over expected links from which topics are related
+MIN_LIFT = 1.5  # observed over expected links, the least of related topics
 MIN_SIGMAS = 3.0  # standard deviations, of a Poisson distribution, by which observed links must exceed the expected
 MIN_SHARE = 0.02  # of the links of a topic, if there is only one other topic, and so no expected number
 OTHERS = "others"  # the topic of pages on no named topic; related to none
@@ -42,7 +42,7 @@ class CitationMatrix(Struct, frozen=True):
         return np.where(expected > 0, counts / np.where(expected > 0, expected, 1.0), 1.0)
 
     def related(self, topic: str) -> tuple[str, ...]:
-        """The topics that cite a topic, or that it cites, significantly more than expected; the highest lift first."""
+        """The topics that cite a topic, or that it cites, significantly more often than expected, by falling lift."""
         if topic not in self.topics or topic == OTHERS:
             return ()
         index = self.topics.index(topic)
@@ -68,9 +68,10 @@ class CitationMatrix(Struct, frozen=True):
         if OTHERS in self.topics:
             counts[self.topics.index(OTHERS)] = counts[:, self.topics.index(OTHERS)] = 0
         outgoing, incoming = counts.sum(axis=1), counts.sum(axis=0)
-        from_others = incoming[None, :] - counts + 0.5  # links to j from all topics but i
-        total = (counts.sum() - outgoing - incoming + 0.5 * len(counts))[:, None]
-        expected: Floats = outgoing[:, None] * from_others / np.maximum(total, 0.5)
+        # Of the links that neither leave nor enter topic i, those that enter j, and all; both smoothed.
+        rest_to_topic = incoming[None, :] - counts + 0.5
+        rest = (counts.sum() - outgoing - incoming + 0.5 * len(counts))[:, None]
+        expected: Floats = outgoing[:, None] * rest_to_topic / np.maximum(rest, 0.5)
         np.fill_diagonal(expected, 0.0)
         if OTHERS in self.topics:
             expected[:, self.topics.index(OTHERS)] = 0.0
@@ -92,11 +93,11 @@ def count_citations(topics: Sequence[str], topic_of: Mapping[int, int], links: L
     return CitationMatrix(tuple(topics), tuple(map(tuple, counts.tolist())))
 
 
-def sum_citations(matrices: Iterable[Mapping[tuple[str, str], int]]) -> CitationMatrix:
-    """The sum of counts of several collections as one matrix."""
+def sum_citations(counts_by_collection: Iterable[Mapping[tuple[str, str], int]]) -> CitationMatrix:
+    """The sum of the counts of several collections, each by citing and cited topic, as one matrix."""
     total: dict[tuple[str, str], int] = {}
-    for matrix in matrices:
-        for pair, count in matrix.items():
+    for counts in counts_by_collection:
+        for pair, count in counts.items():
             total[pair] = total.get(pair, 0) + count
     topics = sorted({topic for pair in total for topic in pair})
     return CitationMatrix(

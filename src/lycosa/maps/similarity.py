@@ -37,9 +37,8 @@ class SketchSimilarity:
             sketch = sketches[number]
             if sketch is not None and len(sketch) == SKETCH_BYTES:
                 rows[index] = np.frombuffer(sketch, dtype=np.int8)
-        rows /= np.maximum(
-            np.linalg.norm(rows, axis=1, keepdims=True), 1.0
-        )  # sketches are integers: a norm is 0 or at least 1
+        # Sketches are integers: a norm is 0 or at least 1.
+        rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1.0)
         self._rows = rows
 
     def __call__(self, pages: Integers, others: Integers) -> Floats:

@@ -8,8 +8,8 @@ from .svg import FAINT, PAPER, TEXT_SIZE, element, empty_figure, figure, text
 
 DARK = (11, 32, 64)  # of the largest count; linear in between, so that greyscale shows the same
 LIGHT = (222, 232, 243)  # of a count of 1; empty cells are white
-KEY_WIDTH, KEY_STEPS = 12.0, 24  # of the colour bar: its width, and the number of its shades
-DIGIT_WIDTH = 0.6 * TEXT_SIZE  # at most
+BAR_WIDTH, BAR_SHADES = 12.0, 24  # of the colour bar
+DIGIT_WIDTH = 0.6 * TEXT_SIZE  # upper bound
 NAMES_LEFT, NAMES_BELOW = 130.0, 112.0  # room for the names of rows and columns
 _FRAME = {"fill": "none", "stroke": FAINT}
 
@@ -35,8 +35,8 @@ def heat_map(
         return empty_figure(width, height, title=title)
     left, space_below = (NAMES_LEFT, NAMES_BELOW) if names else (60.0, 30.0)
     top, bottom = (34.0 if y_title else 16.0), height - space_below - (18.0 if x_title else 0.0)
-    key_x = width - KEY_WIDTH - 10 - DIGIT_WIDTH * max(4, len(number_label(float(maximum))))
-    x_scale = Scale(*x_range, left, key_x - 14)
+    bar_x = width - BAR_WIDTH - 10 - DIGIT_WIDTH * max(4, len(number_label(float(maximum))))
+    x_scale = Scale(*x_range, left, bar_x - 14)
     y_scale = Scale(*y_range, bottom, top)
     parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER)]
     cell_height = (bottom - top) / len(counts)
@@ -56,7 +56,7 @@ def heat_map(
     else:
         parts += _y_ticks(y_scale, x_scale.start, title=y_title)
         parts += x_axis(x_scale, bottom, title=x_title)
-    parts += _key(maximum, x=key_x, top=top, bottom=bottom)
+    parts += _colour_bar(maximum, x=bar_x, top=top, bottom=bottom)
     return figure(width, height, parts, title=title or f"{y_title} by {x_title}")
 
 
@@ -73,8 +73,13 @@ def citations_heat_map(links: Sequence[Sequence[int]], *, topics: Sequence[str])
     )
 
 
+def _share(count: float, maximum: float) -> float:
+    """The position of a count on the logarithmic scale from 1 to the maximum: 0 to 1."""
+    return math.log(count) / math.log(maximum) if maximum > 1 else 1.0
+
+
 def _shade(count: float, maximum: float) -> str:
-    share = math.log(count) / math.log(maximum) if maximum > 1 else 1.0
+    share = _share(count, maximum)
     mixed = (round(light + share * (dark - light)) for light, dark in zip(LIGHT, DARK, strict=True))
     return "#" + "".join(f"{channel:02x}" for channel in mixed)
 
@@ -112,25 +117,25 @@ def _row_and_column_names(
     return parts
 
 
-def _key(maximum: int, *, x: float, top: float, bottom: float) -> list[str]:
-    """The colour bar, with the counts of some shades."""
-    cell_height = (bottom - top) / KEY_STEPS
+def _colour_bar(maximum: int, *, x: float, top: float, bottom: float) -> list[str]:
+    """The legend of the shades, labelled with 1, the largest count and the count halfway between, if it is another."""
+    shade_height = (bottom - top) / BAR_SHADES
     parts = []
-    for step in range(KEY_STEPS):
-        count = float(maximum) ** (step / (KEY_STEPS - 1))
+    for step in range(BAR_SHADES):
+        count = float(maximum) ** (step / (BAR_SHADES - 1))
         parts.append(
             element(
                 "rect",
                 x=x,
-                y=bottom - (step + 1) * cell_height,
-                width=KEY_WIDTH,
-                height=cell_height + 0.5,
+                y=bottom - (step + 1) * shade_height,
+                width=BAR_WIDTH,
+                height=shade_height + 0.5,
                 fill=_shade(count, maximum),
             )
         )
-    parts.append(element("rect", x=x, y=top, width=KEY_WIDTH, height=bottom - top, **_FRAME))
-    for share in (0.0, 0.5, 1.0):
+    parts.append(element("rect", x=x, y=top, width=BAR_WIDTH, height=bottom - top, **_FRAME))
+    for count in dict.fromkeys((1, round(math.sqrt(maximum)), maximum)):
+        share = _share(count, maximum)
         y = bottom - share * (bottom - top)
-        label = number_label(float(round(float(maximum) ** share)))
-        parts.append(text(x + KEY_WIDTH + 4, y + 4.5 * (2 * share), label, fill=FAINT))
+        parts.append(text(x + BAR_WIDTH + 4, y + 9 * share, number_label(float(count)), fill=FAINT))
     return parts

@@ -1,4 +1,4 @@
-"""The frame of every HTML page that Lycosa writes: self-contained, without scripts or requests."""
+"""The layout of the HTML files that Lycosa writes: self-contained, without scripts or requests."""
 
 from collections.abc import Callable
 
@@ -27,8 +27,8 @@ def for_each_screen(draw: Callable[[float], str]) -> str:
 
 def section(heading: str, lead: str, content: str) -> str:
     """A box with a heading, a sentence and content that may be wide."""
-    explained = f"<p>{lead}</p>" if lead else ""
-    return f'<section><h2>{heading}</h2>{explained}<div class="scroll">{content}</div></section>\n'
+    paragraph = f"<p>{lead}</p>" if lead else ""
+    return f'<section><h2>{heading}</h2>{paragraph}<div class="scroll">{content}</div></section>\n'
 
 
 _STYLE = """

@@ -1,10 +1,10 @@
-"""Elements of SVG as text: every attribute and every label is escaped, every number finite."""
+"""Elements of SVG as text: every attribute and every label is escaped; numbers must be finite."""
 
 from html import escape
 
 from lycosa.vocabulary.text import visible
 
-INK, FAINT, GRID, PAPER = "#1f2933", "#5b6670", "#dfe3e8", "#ffffff"  # text, less of it, grid lines, background
+INK, FAINT, GRID, PAPER = "#1f2933", "#5b6670", "#dfe3e8", "#ffffff"  # text, secondary text, grid lines, background
 COLOURS = ("#0b5394", "#c2570c", "#2e7d32", "#7b3f98", "#8a6d00", "#4a4a4a")  # contrast with white 4.5 : 1 or more
 PALE = "#c3d3e4"  # of bars that are not emphasised
 DASHES = ("", "7 4", "2 3", "10 4 2 4", "5 2", "1 5")
@@ -13,7 +13,7 @@ TEXT_SIZE = 13  # user units
 
 
 def element(name: str, content: str = "", **attributes: object) -> str:
-    """One element; underscores in attribute names stand for hyphens, `content` is SVG already."""
+    """One element; underscores within attribute names stand for hyphens (a last one is dropped), `content` is SVG."""
     attribute_text = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"' for key, value in attributes.items()
     )

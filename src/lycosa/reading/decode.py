@@ -34,7 +34,7 @@ def decode(content: bytes, content_type: str = "") -> str:
             return content.decode("utf-8", "replace")  # UTF-8, truncated within a character
     from resiliparse.parse.encoding import detect_encoding  # imported late, here and below: many commands parse no page
 
-    guessed = _codec(detect_encoding(content)) or "windows-1252"
+    guessed = _codec(detect_encoding(content) or "") or "windows-1252"
     return content.decode(guessed, "replace")
 
 

@@ -16,6 +16,7 @@ import xxhash
 from lycosa.vocabulary.key_table import KeyTable
 from lycosa.vocabulary.records import Codes, Url
 from lycosa.vocabulary.scratch_file import ScratchFile
+from lycosa.vocabulary.urls import site_of
 
 MAX_HAMMING_DISTANCE = 3  # bits in which the fingerprints of near-duplicates may differ
 MIN_WORDS = 20  # pages of fewer words have no fingerprint
@@ -68,7 +69,8 @@ class NearDuplicates:
         self._number_of = KeyTable()  # by fingerprint
         self._latest = array("I", bytes(4 * _BLOCK_VALUES * 4))  # the latest page for each value of each block, or 0
         self._previous = array("I")  # four per page: the page before it with the same value of a block
-        self._text_counts = KeyTable()  # by digest: 1 plus the number of copies
+        self._texts = KeyTable()  # digests of all texts with a fingerprint
+        self._copies = KeyTable()  # by digest and site
         self._urls = ScratchFile(folder)
         self._url_ends = array("Q", [0])
 
@@ -91,21 +93,21 @@ class NearDuplicates:
 
     def has_text(self, digest: int) -> bool:
         """Whether an earlier page has a text with this digest."""
-        return _signed(digest) in self._text_counts
+        return _signed(digest) in self._texts
 
-    def copies(self, digest: int) -> int:
-        """The number of copies of a text so far."""
-        return max(0, self._text_counts[_signed(digest)] - 1)
+    def copies(self, digest: int, url: Url) -> int:
+        """The number of copies of a text so far on the site of a URL."""
+        return self._copies[_copy_key(digest, url)]
 
-    def add_copy(self, digest: int) -> None:
-        """Counts a copy or near-duplicate of an earlier text."""
+    def add_copy(self, digest: int, url: Url) -> None:
+        """Counts a copy or near-duplicate of an earlier text, found at a URL."""
         if self.has_text(digest):
-            self._text_counts[_signed(digest)] += 1
+            self._copies.increment(_copy_key(digest, url))
 
     def add(self, fingerprint: int, url: Url, digest: int = 0) -> None:
         """Adds a page; of pages with the same fingerprint, only the first is kept."""
         if fingerprint and not self.has_text(digest):
-            self._text_counts[_signed(digest)] = 1
+            self._texts[_signed(digest)] = 1
         key = _signed(fingerprint)
         if fingerprint == 0 or key in self._number_of:
             return
@@ -120,6 +122,10 @@ class NearDuplicates:
 
 def _signed(number: int) -> int:
     return number - (1 << 64) if number >> 63 else number
+
+
+def _copy_key(digest: int, url: Url) -> int:
+    return _signed(xxhash.xxh3_64_intdigest(f"{digest} {site_of(url)}".encode("utf-8", "surrogatepass")))
 
 
 def _blocks_of(fingerprint: int) -> Iterator[int]:

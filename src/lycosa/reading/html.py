@@ -12,7 +12,8 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from lycosa.vocabulary.records import Link, Url
 from lycosa.vocabulary.urls import Joiner, join
 
-from .prune import MAX_HREF, prune
+from .prune import MAX_HREF, ROBOTS_NAMES, prune
+from .robots_directives import directives_in
 
 MAX_LINKS = 5000  # of one page, by default
 _FEW_WORDS, _FEW_LINKS = 50, 5  # a page with fewer words, at most so many links, and scripts probably needs JavaScript
@@ -23,8 +24,6 @@ _RELS_FOR_ROBOTS = frozenset(("nofollow", "ugc", "sponsored"))
 _MAX_TAGS = 20_000  # read for the main text: its extraction is quadratic in the number of siblings
 BOILERPLATE_TAGS = ["nav", "footer", "aside"]
 _BOILERPLATE_ROLES = "[role=navigation], [role=contentinfo], [role=complementary]"
-_ROBOTS_NAMES = ("robots", "lycosa")
-_ROBOTS_DIRECTIVE = re.compile(r"[^\s,;]+")  # separated by commas, or wrongly by semicolons
 INVISIBLE_TAGS = ["script", "style", "noscript", "template", "iframe", "noframes", "noembed"]
 
 # Inserted before each link, so that one pass over the tree gives the text and the offset of every link. This control
@@ -149,8 +148,8 @@ def _canonical(tree: LexborHTMLParser, base: Url) -> Url | None:
 
 def _robots_words(metas: Iterable[Mapping[str, str | None]]) -> Iterator[str]:
     for meta in metas:
-        if _lower_case_value(meta, "name") in _ROBOTS_NAMES:
-            yield from _ROBOTS_DIRECTIVE.findall(_lower_case_value(meta, "content"))
+        if _lower_case_value(meta, "name") in ROBOTS_NAMES:
+            yield from directives_in(_lower_case_value(meta, "content"))
 
 
 class _Links:

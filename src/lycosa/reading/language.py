@@ -4,12 +4,12 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-_SAMPLE = 800  # characters used for detection
+_SAMPLE_LENGTH = 800  # characters used for detection
 _MIN_PROBABILITY = 0.5  # of the result of py3langid; for 800 characters, it is then as accurate as CLD 2
-_CODE = re.compile(r"[a-z]{2,3}(?![a-z])")
+_PRIMARY_SUBTAG = re.compile(r"[a-z]{2,3}(?![a-z])")
 
-# Pairs of a code and its ISO 639-1 code: ISO 639-2 for terminology, ISO 639-2 for bibliography where it differs, and
-# codes that were withdrawn.
+# Pairs of a code and the ISO 639-1 code of its language: the terminological codes of ISO 639-2, the bibliographic ones
+# that differ from them, and withdrawn codes.
 _ISO_639_2T = """
 aar aa abk ab afr af aka ak amh am ara ar arg an asm as ava av ave ae aym ay aze az bak ba bam bm bel be ben bn bih bh
 bis bi bod bo bos bs bre br bul bg cat ca ces cs cha ch che ce chu cu chv cv cor kw cos co cre cr cym cy dan da deu de
@@ -27,7 +27,7 @@ _ISO_639_2B = """
 alb sq arm hy baq eu bur my chi zh cze cs dut nl fre fr geo ka ger de gre el ice is mac mk mao mi may ms per fa rum ro
 slo sk tib bo wel cy
 """
-_DEPRECATED = "iw he in id ji yi jw jv mo ro"
+_WITHDRAWN = "iw he in id ji yi jw jv mo ro"
 
 
 def _parse_pairs(names: str) -> dict[str, str]:
@@ -36,7 +36,7 @@ def _parse_pairs(names: str) -> dict[str, str]:
 
 
 _CODES = _parse_pairs(_ISO_639_2T)
-_CODES |= {code: code for code in _CODES.values()} | _parse_pairs(_ISO_639_2B) | _parse_pairs(_DEPRECATED)
+_CODES |= {code: code for code in _CODES.values()} | _parse_pairs(_ISO_639_2B) | _parse_pairs(_WITHDRAWN)
 
 
 def iso_639_1(code: str) -> str:
@@ -51,11 +51,12 @@ def iso_639_1(code: str) -> str:
 def language_of(text: str, declared: str = "", *, prefer_detected: bool = False) -> str:
     """The declared language of a page, else the one detected in its text; `prefer_detected`: the other way round."""
     if prefer_detected:
-        return _detected(text[:_SAMPLE]) or _primary_code(declared)
-    return _primary_code(declared) or _detected(text[:_SAMPLE])
+        return _detected(text[:_SAMPLE_LENGTH]) or _primary_code(declared)
+    return _primary_code(declared) or _detected(text[:_SAMPLE_LENGTH])
 
 
 def _detected(sample: str) -> str:
+    """The language detected in a text; empty if uncertain."""
     if not sample.isprintable():
         sample = "".join(character if character.isprintable() else " " for character in sample)
     return _primary_code(_detector()(sample)) if sample and not sample.isspace() else ""
@@ -92,5 +93,6 @@ def _langid_detector() -> Callable[[str], str]:
 
 
 def _primary_code(tag: str) -> str:
-    match = _CODE.match(tag.strip().lower())
+    """The ISO 639-1 code of a language tag, such as "de" of "de-AT"; empty if it has none."""
+    match = _PRIMARY_SUBTAG.match(tag.strip().lower())
     return iso_639_1(match[0]) if match else ""

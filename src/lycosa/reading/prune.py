@@ -115,7 +115,7 @@ _NOT_SHOWN = frozenset(("script", "style", "iframe", "noembed", "noframes"))
 _MAX_OPEN_FOREIGN = 500  # elements within SVG and MathML
 _META = re.compile(f"(?ai:<meta)(?=[{_BLANK}/])")
 _MAX_META_LENGTH = 2000  # characters
-_ROBOTS_NAMES = ("robots", "lycosa")
+ROBOTS_NAMES = ("robots", "lycosa")  # names of the metas whose robots directives are obeyed
 
 
 def prune(html: str) -> str:
@@ -191,9 +191,8 @@ class _Pruner:
             elif name == "iframe" and not markup["closes"] and markup["end"] != "":
                 yield f"{_simplified(markup, name)}</iframe>"
             else:
-                is_dropped = name in _RAW_TEXT or (
-                    name == "template" and not markup["closes"]
-                )  # would hide what follows
+                # These would hide what follows.
+                is_dropped = name in _RAW_TEXT or (name == "template" and not markup["closes"])
                 yield " " if is_dropped else self.replacement(markup)
             if not foreign.is_open:
                 return position
@@ -355,7 +354,7 @@ def _possible_directives(html: str) -> Iterator[str]:
     for match in _META.finditer(html):
         tag = _FOREIGN_MARKUP.match(html, match.start(), match.end() + _MAX_META_LENGTH)
         attributes = _attributes(tag) if tag is not None else {}
-        if unescape(attributes.get("name", "")).strip().lower() in _ROBOTS_NAMES:
+        if unescape(attributes.get("name", "")).strip().lower() in ROBOTS_NAMES:
             yield f'<meta name="robots" content="{_unquoted(attributes.get("content", ""))}">'
     if "nofollow" in unescape(html).lower():
         yield '<meta name="robots" content="nofollow">'

@@ -12,11 +12,9 @@ from .decode import decode
 from .fingerprint import digest_of, fingerprint_of
 from .html import MAX_LINKS, Parsed, parse_html
 from .language import language_of
+from .robots_directives import directives_in
 from .terms import Stem
 from .words import FoldedWords
-
-_DIRECTIVES_WITH_VALUE = frozenset(("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"))
-_OUR_AGENT_NAMES = frozenset(("", "*", "lycosa", "robots"))
 
 
 @dataclass(frozen=True)
@@ -97,12 +95,5 @@ def _page(url: Url, parsed: Parsed, *, robots: frozenset[str], stem: Stem, check
 def _header_robots(headers: Iterable[tuple[str, str]]) -> Iterator[str]:
     """The directives of X-Robots-Tag headers that are for all robots or for Lycosa."""
     for name, value in headers:
-        if name.lower() != "x-robots-tag":
-            continue
-        agent = ""
-        for directive in value.lower().replace(";", ",").split(","):
-            name_or_agent, colon, rest = (part.strip() for part in directive.partition(":"))
-            if colon and name_or_agent not in _DIRECTIVES_WITH_VALUE:
-                agent, name_or_agent = name_or_agent, rest
-            if agent in _OUR_AGENT_NAMES:
-                yield name_or_agent
+        if name.lower() == "x-robots-tag":
+            yield from directives_in(value, names_agents=True)

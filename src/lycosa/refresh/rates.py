@@ -55,7 +55,10 @@ def typical_rate(intervals: Floats, changed: Bools, *, unknown_rate: float = UNK
 def maximum_likelihood_rates(
     rows: Ints, intervals: Floats, changed: Bools, *, pages: int, prior_changes: float, prior_time: float
 ) -> Floats:
-    """For each page the rate Δ at which Σ_changed t/(e^{Δt} − 1) + prior_changes/Δ = Σ_unchanged t + prior_time."""
+    """For each page the rate Δ at which Σ_changed t/(e^{Δt} − 1) + prior_changes/Δ = Σ_unchanged t + prior_time.
+
+    prior_changes, prior_time: a gamma prior, which acts as so many changes, and so much time without a change, more.
+    """
     changed_rows, times = rows[changed], intervals[changed]
     unchanged_time = np.bincount(rows[~changed], intervals[~changed], minlength=pages) + prior_time
     change_counts = np.bincount(changed_rows, minlength=pages) + prior_changes

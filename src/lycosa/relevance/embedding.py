@@ -1,6 +1,6 @@
 """Word vectors: compare texts by meaning, even if they have no words in common.
 
-A table gives each of tens of thousands of English words a vector v_w. The vector of a text is
+A table has a vector v_w for each of tens of thousands of English words. The vector of a text is
 
     e = Σ_w count_w v_w / |Σ_w count_w v_w|,
 
@@ -28,7 +28,8 @@ from lycosa.vocabulary.text import coded_words, codes_of
 
 Vector = np.ndarray[tuple[int], np.dtype[np.float32]]  # of length 1, or 0 for a text without known words
 Vectors = np.ndarray[tuple[int, int], np.dtype[np.float32]]  # one a row
-Weights = NDArray[np.float32]
+Counts = np.ndarray[tuple[int], np.dtype[np.uint64]]  # how often each word occurs in a text
+Floats = NDArray[np.float32]
 Rows = np.ndarray[tuple[int], np.dtype[np.intp]]
 
 TABLE = "embedding.npz"
@@ -45,20 +46,18 @@ class Embedding:
     background: vectors of texts on many subjects, used as negatives if there are no others.
     """
 
-    def __init__(self, codes: Codes, rows: Rows, vectors: NDArray[np.int8], scales: Weights, background: Vectors):
+    def __init__(self, codes: Codes, rows: Rows, vectors: NDArray[np.int8], scales: Floats, background: Vectors):
         if not (len(codes) == len(rows) and len(vectors) == len(scales) and rows.max(initial=0) < len(vectors)):
             raise ValueError("words, rows, vectors and scales of the table do not fit each other")
         order = np.argsort(codes)
-        self._codes = np.append(
-            codes[order], _NO_CODE
-        )  # a sentinel, so that every result of `searchsorted` is a valid index
+        # The last code is a sentinel, so that every result of `searchsorted` is a valid index.
+        self._codes = np.append(codes[order], _NO_CODE)
         self._rows = np.append(rows[order], 0)
         self._vectors = vectors
         self._scales = scales
         self.background = background
-        self._last: tuple[Codes, Vector] | None = (
-            None  # cache: a page's vector is needed twice, to score and to store it
-        )
+        # The latest text with its vector: that of a page is needed twice, to score the page and to store it.
+        self._last: tuple[Codes, Counts, Vector] | None = None
 
     @property
     def dimensions(self) -> int:
@@ -70,15 +69,18 @@ class Embedding:
 
     def embed_terms(self, terms: Mapping[str, int]) -> Vector:
         """The vector of a text, from its words and their counts."""
-        return self._sum(codes_of(terms), np.fromiter(terms.values(), np.float32, len(terms)))
+        return self._vector_of(codes_of(terms), np.fromiter(terms.values(), np.float32, len(terms)))
 
-    def embed_counts(self, codes: Codes, counts: Codes) -> Vector:
+    def embed_counts(self, codes: Codes, counts: Counts) -> Vector:
         """The vector of a text, from the codes of its terms and their counts."""
-        if self._last is None or self._last[0] is not codes:
-            self._last = codes, self._sum(codes, counts.astype(np.float32))
-        return self._last[1]
+        last = self._last  # read once: another thread may replace it
+        if last is not None and last[0] is codes and np.array_equal(last[1], counts):
+            return last[2]
+        vector = self._vector_of(codes, counts.astype(np.float32))
+        self._last = codes, counts, vector
+        return vector
 
-    def coverage(self, codes: Codes, counts: Codes) -> float:
+    def coverage(self, codes: Codes, counts: Counts) -> float:
         """The share of these terms, weighted by count, that are in the table; 0 without terms.
 
         About 0.9 for English prose, and rarely above 0.3 for other languages.
@@ -101,15 +103,16 @@ class Embedding:
         squares = np.einsum("ij,ij->i", self._vectors, self._vectors, dtype=np.float64)
         return np.asarray(np.sqrt(squares) * self._scales)
 
-    def dot(self, direction: Weights) -> NDArray[np.float64]:
+    def dot(self, direction: Floats) -> NDArray[np.float64]:
         """The dot product of each row with a direction."""
         parts = (
             self._vectors[first : first + _ROWS_PER_BATCH] for first in range(0, len(self._vectors), _ROWS_PER_BATCH)
         )
-        found = np.concatenate([part.astype(np.float32) @ direction for part in parts])
-        return np.asarray(found * self._scales, np.float64)
+        products = np.concatenate([part.astype(np.float32) @ direction for part in parts])
+        return np.asarray(products * self._scales, np.float64)
 
-    def _sum(self, codes: Codes, counts: Weights) -> Vector:
+    def _vector_of(self, codes: Codes, counts: Floats) -> Vector:
+        """The sum of the vectors of known words, weighted by count and scaled to length 1."""
         known, rows = self._known(codes)
         return normalised((counts[known] * self._scales[rows]) @ self._vectors[rows].astype(np.float32))
 
@@ -128,8 +131,9 @@ def builtin_embedding() -> Embedding:
 
 
 def read_table(file: IO[bytes]) -> Embedding:
+    """Reads a table that `write_table` wrote."""
     with np.load(file, allow_pickle=False) as arrays:
-        # Codes are computed from the bytes: strings of 100,000 words would take 4 MB, and 20 % of the time.
+        # Codes are computed from the bytes: 100,000 words as strings would take 4 MB, and making them 20 % of the time.
         codes = coded_words(arrays["words"].tobytes().replace(b"\n", b" ")).codes
         background = normalised(arrays["background"].astype(np.float32))
         return Embedding(codes, arrays["rows"].astype(np.intp), arrays["vectors"], arrays["scales"], background)
@@ -153,13 +157,14 @@ def write_table(file: IO[bytes], words: Sequence[str], rows: Rows, vectors: Vect
                 np.save(member, array)
 
 
-def _scales(vectors: Vectors) -> Weights:
-    scales: Weights = np.maximum(np.abs(vectors).max(axis=1) / 127, 1e-9).astype(np.float32)
+def _scales(vectors: Vectors) -> Floats:
+    """The scale of each vector, by which its largest number becomes 127."""
+    scales: Floats = np.maximum(np.abs(vectors).max(axis=1) / 127, 1e-9).astype(np.float32)
     return scales
 
 
-def normalised(vectors: Weights) -> Weights:
+def normalised(vectors: Floats) -> Floats:
     """The same vectors, of length 1; those of length 0 stay as they are."""
     lengths = np.sqrt((vectors * vectors).sum(axis=-1, keepdims=True))
-    scaled: Weights = np.divide(vectors, np.where(lengths > 0.0, lengths, 1.0), dtype=np.float32)
+    scaled: Floats = np.divide(vectors, np.where(lengths > 0.0, lengths, 1.0), dtype=np.float32)
     return scaled

@@ -3,6 +3,7 @@
 A file of examples has one a line (a URL, a file name, or a text), or it is a browser's bookmarks or OPML.
 """
 
+import re
 from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.resources import files
@@ -12,8 +13,10 @@ from typing import Literal
 from msgspec import Struct
 
 from lycosa.vocabulary.errors import RecipeError
-from lycosa.vocabulary.url_files import NumberedLine, bare_host, content_lines, read_url_file
+from lycosa.vocabulary.url_files import NumberedLine, content_lines, read_url_file, url_of_bare_host
 from lycosa.vocabulary.urls import normalise
+
+_HOST_AND_PORT = re.compile(r"[\w.-]+:\d{1,5}(?:/\S*)?")
 
 
 class Example(Struct, frozen=True):
@@ -50,23 +53,26 @@ def _example(path: Path, line: NumberedLine, notify: Callable[[str], None]) -> E
     if text.lower().startswith(("http://", "https://")):
         url = normalise(text) if len(text.split()) == 1 else None
         if url is None:
-            raise RecipeError(f"{path}:{number}: {_short(text)} is not a URL that can be fetched; correct or remove it")
+            raise RecipeError(
+                f"{path}:{number}: {_quoted(text)} is not a URL that can be fetched; correct or remove it"
+            )
         return Example("url", url, number)
-    file = _file(path.parent, text)
+    file = _existing_file(path.parent, text)
     if file:
         return Example("file", str(file), number)
     if len(text.split()) > 1:
         return Example("text", text, number)
-    url = bare_host(text, or_file=True)
+    url = url_of_bare_host(text, or_file=True)
     if url is not None:
-        notify(f"{path}:{number}: {_short(text)} is taken for {url}")
+        notify(f"{path}:{number}: {_quoted(text)} is taken for {url}")
         return Example("url", url, number)
+    hint = f"; if it is a host, write its scheme: http://{text}" if _HOST_AND_PORT.fullmatch(text) else ""
     raise RecipeError(
-        f"{path}:{number}: {_short(text)} is neither a URL (https://…), nor a file, nor a text of several words"
+        f"{path}:{number}: {_quoted(text)} is neither a URL (https://…), nor a file, nor a text of several words{hint}"
     )
 
 
-def _file(folder: Path, line: str) -> Path | None:
+def _existing_file(folder: Path, line: str) -> Path | None:
     if len(line) > 1000 or "\0" in line:
         return None
     try:
@@ -76,13 +82,13 @@ def _file(folder: Path, line: str) -> Path | None:
         return None
 
 
-def _short(line: str) -> str:
+def _quoted(line: str) -> str:
     return repr(line if len(line) <= 80 else line[:79] + "…")
 
 
 @cache
 def background() -> tuple[str, ...]:
-    """Texts on everyday subjects, used as bad examples if the user gives none: some eighty paragraphs, most of them in
-    English, some in German, French and Spanish."""
+    """Texts on everyday subjects, used as bad examples if the user gives too few: some eighty paragraphs, most of them
+    in English, some in German, French and Spanish."""
     text = files(__package__).joinpath("background.txt").read_text(encoding="utf-8")
     return tuple(line for line in text.splitlines() if line)

@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import math
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,9 +25,11 @@ class Function:
             value = float(self._function(page))
         except Exception as error:  # the user's function may raise anything; the error names it
             problem = " ".join(f"{type(error).__name__}: {error}".split())
-            raise LycosaError(f"{self._name} failed on {page.url}: {problem}; fix the function and go on") from error
+            raise LycosaError(
+                f"{self._name} failed on {page.url}: {problem}; fix the function and run the command again"
+            ) from error
         if math.isnan(value):
-            raise LycosaError(f"{self._name} gave no number (NaN) for {page.url}; let it return 0 to 1")
+            raise LycosaError(f"{self._name} returned NaN for {page.url}; it must return a number from 0 to 1")
         return min(1.0, max(0.0, value))
 
 
@@ -52,8 +55,18 @@ def load_function(path: str) -> Function:
 def code_digest(path: str) -> str:
     """The digest of the file with the function that "package.module:function" names, without what that file imports;
     empty if there is no such file."""
-    spec = importlib.util.find_spec(path.partition(":")[0])
+    file = _source_file(path.partition(":")[0])
     try:
-        return xxhash.xxh3_128_hexdigest(Path(spec.origin).read_bytes()) if spec is not None and spec.origin else ""
+        return xxhash.xxh3_128_hexdigest(Path(file).read_bytes()) if file else ""
     except OSError:
         return ""
+
+
+def _source_file(module_name: str) -> str | None:
+    try:
+        spec = importlib.util.find_spec(module_name)
+    except ImportError:  # of its package
+        return None
+    except ValueError:  # a module without a spec: `__main__` of a script
+        return getattr(sys.modules.get(module_name), "__file__", None)
+    return None if spec is None else spec.origin

@@ -81,7 +81,7 @@ def _is_one_unspaced(word: str) -> bool:
 def _pattern(pattern: str) -> _Test:
     try:
         search = re.compile(pattern, re.IGNORECASE).search
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise RecipeError(f"keyword /{pattern}/ is not a regular expression: {error}") from None
     return lambda page: bool(search(page.title) or search(page.text))
 
@@ -201,7 +201,7 @@ class Predicate(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
             what = f"both {' and '.join(given)}" if given else "nothing"
             raise RecipeError(f"says {what}; write one of {_KINDS}, and put several together with all or any")
         if self.need != "any" and self.keywords is None:
-            raise RecipeError("need goes with keywords alone")
+            raise RecipeError("need applies to keywords only")
         if bool(self.about) != (self.taxonomy is not None):
             raise RecipeError("taxonomy and about go together: the file that tells topics apart, and one of its topics")
         if self.topic is False:

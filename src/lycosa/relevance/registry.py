@@ -54,8 +54,11 @@ class LinearTrainer:
         bad: Sequence[Terms],
         unlabelled: Sequence[Terms],
         background: Sequence[Terms],
+        *,
+        pages: int = 0,
     ) -> LinearModel:
-        return train_from_positives(good, bad, unlabelled, background)
+        """pages: of the crawl, of which the unlabelled ones are a sample."""
+        return train_from_positives(good, bad, unlabelled, background, pages=pages)
 
     def from_plain(self, plain: JsonValue) -> LinearModel:
         return LinearModel.from_plain(plain)

@@ -26,6 +26,7 @@ from .term_counts import PageCounts
 
 MAX_TERMS = 200_000  # words of a model; the rarest are left out
 MAX_TERM_LENGTH = 200  # characters
+_MIN_IDF = 0.001  # of a saved model; trained ones have 1 or more
 SLOPE = 2.0  # of the sigmoid of a distance: 0.88 and 0.12 at distances of 1 and -1
 _FOLDS = 3  # of the examples, to calibrate
 _MIN_GAP = 0.05  # between the mean distances of good and bad; below, there is nothing to calibrate
@@ -33,6 +34,7 @@ _NEWTON_STEPS = 100
 _TOLERANCE = 1e-9  # Newton's method ends at a smaller step
 _NO_CODE = np.uint64((1 << 64) - 1)
 _SUBLINEAR_COUNTS = 1.0 + np.log(np.maximum(np.arange(1 << 16), 1))  # 1 + ln count, by count
+_WITHOUT_EVIDENCE = -1.0  # the largest distance of a page without words, or whose words all speak against the topic
 _FORMAT = "linear, sublinear tf-idf, 1"
 
 Terms = Mapping[str, int]
@@ -47,6 +49,9 @@ class LinearModel:
 
     Words of no example have weight 0 and the idf of the rarest word, so that they affect only the length of x: a page
     full of new words is near the hyperplane, however large the weights of two known ones are.
+
+    A page without words is at a distance of at most -1, as bad pages are; so is one without any word of positive
+    weight, if words alone decide.
 
     terms: word -> (idf, weight).
     idf_of_new: idf of words of no example.
@@ -88,16 +93,19 @@ class LinearModel:
         indices = self._code_index.find(np.concatenate([page.codes for page in pages]))
         values = self._idfs.take(indices)
         values *= _sublinear(np.concatenate([page.counts for page in pages]))
-        squares, sums = np.zeros(len(pages)), np.zeros(len(pages))
+        squares, sums, highest = np.zeros(len(pages)), np.zeros(len(pages)), np.zeros(len(pages))
         begins, has_words = (np.cumsum(lengths) - lengths)[lengths > 0], lengths > 0
         if len(begins):
             squares[has_words] = np.add.reduceat(values * values, begins)
             values *= self._weights.take(indices)
             sums[has_words] = np.add.reduceat(values, begins)
+            highest[has_words] = np.maximum.reduceat(values, begins)
         distances = self._bias + sums / np.maximum(np.sqrt(squares), 1e-9)
         if self.meaning is not None:
             vectors = np.array([page.with_vector().vector for page in pages])
-            distances += self.meaning.along_vectors(vectors) * (lengths > 0)
+            distances += self.meaning.along_vectors(vectors) * has_words
+        has_evidence = has_words if self.meaning is not None else highest > 0.0
+        distances = np.where(has_evidence, distances, np.minimum(distances, _WITHOUT_EVIDENCE))
         relevances: list[float] = (1.0 / (1.0 + np.exp(-SLOPE * np.clip(distances, -30.0, 30.0)))).tolist()
         return relevances
 
@@ -111,13 +119,16 @@ class LinearModel:
 
     def _distance(self, codes: Codes, counts: Codes) -> float:
         if not len(codes):
-            return max(-30.0, min(30.0, self._bias))
+            return max(-30.0, min(_WITHOUT_EVIDENCE, self._bias))
         indices = self._code_index.find(codes)
         values = self._idfs.take(indices)
         values *= 1.0 + np.log(counts)
-        distance = self._bias + float(self._weights.take(indices) @ values) / sqrt(float(values @ values))
+        weights = self._weights.take(indices)
+        distance = self._bias + float(weights @ values) / sqrt(float(values @ values))
         if self.meaning is not None:
             distance += self.meaning.along(codes, counts)
+        elif weights.max() <= 0.0:
+            distance = min(distance, _WITHOUT_EVIDENCE)
         return max(-30.0, min(30.0, distance))
 
     def contributions(self, terms: Terms) -> dict[str, float]:
@@ -165,7 +176,7 @@ class LinearModel:
         try:
             if plain["kind"] != _FORMAT:
                 raise ValueError(f"its kind is {str(plain['kind'])[:40]!r}, not {_FORMAT!r}")
-            bias, idf_of_new = _number(plain["bias"]), _number(plain["idf_of_new"])
+            bias, idf_of_new = _number(plain["bias"]), _idf(plain["idf_of_new"])
             saved = plain["terms"]
             if not isinstance(saved, dict) or len(saved) > MAX_TERMS:
                 raise ValueError(f"terms are not a table of up to {MAX_TERMS} words")
@@ -173,11 +184,11 @@ class LinearModel:
                 raise ValueError(f"a word has more than {MAX_TERM_LENGTH} characters")
             if any(term.split() != [term] for term in saved):
                 raise ValueError("a word has a blank in it")
-            terms = {term: (_number(idf), _number(weight)) for term, (idf, weight) in saved.items()}
+            terms = {term: (_idf(idf), _number(weight)) for term, (idf, weight) in saved.items()}
             meaning = Meaning.from_plain(plain["meaning"]) if "meaning" in plain else None
         except (KeyError, TypeError, ValueError) as error:
             problem = f"no {error}" if isinstance(error, KeyError) else str(error)
-            raise CollectionError(f"cannot use {source}: {problem}; delete it to have it trained again") from None
+            raise CollectionError(f"cannot use {source}: {problem}") from None
         return cls(terms, bias=bias, idf_of_new=idf_of_new, meaning=meaning)
 
 
@@ -254,6 +265,14 @@ def _number(value: JsonValue) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1e6:
         raise ValueError(f"{str(value)[:40]!r} is no number in range")
     return float(value)
+
+
+def _idf(value: JsonValue) -> float:
+    """A checked idf: if it were 0, a page could have a vector of length 0, which cannot be scaled to 1."""
+    idf = _number(value)
+    if idf < _MIN_IDF:
+        raise ValueError(f"{idf:g} is too small for an idf")
+    return idf
 
 
 def train(good: Iterable[Page | Terms], bad: Iterable[Page | Terms], *, seed: int = 0) -> LinearModel:

@@ -50,6 +50,6 @@ def replay_archive(
 
 
 def _restore_hold(state: CrawlState, fetch: Fetch, clock: Clock) -> None:
-    """Makes no request to the host until the time that its response asked for."""
+    """Holds the host until the time that its response asked for, unless that is past."""
     if fetch.host_not_before is not None and fetch.host_not_before > clock.now():
         state.hold(host_of(fetch.url), fetch.host_not_before)

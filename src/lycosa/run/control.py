@@ -239,7 +239,7 @@ def _send_and_receive(connection: socket.socket, request: CrawlRequest, timeout:
         reply = msgspec.json.decode(line, type=CrawlReply)
     except TimeoutError:
         raise LycosaError("the crawl that runs here does not answer; try again") from None
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         raise LycosaError("the crawl that ran here has just ended; try again") from None
     if reply.error:
         raise UsageError(reply.error)
@@ -267,7 +267,7 @@ def _connect_by_port(folder: Path) -> tuple[socket.socket, str] | None:
         return None  # here, a crawl would use a socket
     try:
         address = msgspec.json.decode(read_regular_file(address_file(folder), 1_000), type=_Address)
-    except (OSError, UsageError, msgspec.DecodeError):
+    except (OSError, UsageError, msgspec.DecodeError, UnicodeDecodeError):
         return None
     return _connect(socket.AF_INET, ("127.0.0.1", address.port), address.token)
 

@@ -39,7 +39,7 @@ INTERRUPTED = "interrupted"  # stop reason of a crawl that the user ended
 NOTHING_LEFT = "nothing is left to fetch"  # stop reason of a crawl that followed every link
 ALLOW_PRIVATE_HINT = "to crawl hosts of your own network, say --allow-private"
 _MAX_STEPS = 8  # steps of the loop in a row, before the event loop serves sockets and signals
-_MAX_MIRRORS = 3  # copies of a text on other hosts whose links are followed
+_MAX_MIRRORS = 3  # copies of a text on the hosts of one site whose links are followed
 _MAX_WAIT = 1.0  # seconds between checks of budgets and interrupts
 _MAX_HOLD = 300.0  # seconds to wait for the next free host; if it takes longer, the crawl stops
 
@@ -151,7 +151,7 @@ class Assessor:
     languages: pages in other languages are left out; empty for all.
     keep_noindex: whether to keep pages that ask not to be kept.
     follow_copies: whether to follow the links of every copy of a page. By default, only those of the first few copies
-        on other hosts are followed, as a mirror may be found before the original.
+        on other hosts of each site are followed, as a mirror may be found before the original.
     memory: the stored versions of pages that are fetched again.
     """
 
@@ -186,10 +186,13 @@ class Assessor:
         )
 
     def _is_surplus_copy(self, page: Page, duplicate_of: Url) -> bool:
-        """Whether a page is a copy whose links are not followed: on the same host, or beyond `_MAX_MIRRORS`."""
+        """Whether a page is a copy whose links are not followed: on the same host, or beyond `_MAX_MIRRORS` of its
+        site. Hosts cost nothing, so those of one site do not count against another, which may have the original."""
         if self.follow_copies or not self.duplicates.has_text(page.digest):
             return False
-        return host_of(page.url) == host_of(duplicate_of) or self.duplicates.copies(page.digest) >= _MAX_MIRRORS
+        return (
+            host_of(page.url) == host_of(duplicate_of) or self.duplicates.copies(page.digest, page.url) >= _MAX_MIRRORS
+        )
 
     def _duplicate_of(self, page: Page) -> Url | None:
         original = self.duplicates.find(page.fingerprint)
@@ -209,7 +212,7 @@ class Crawl:
 
     observe: called with every visit before it is yielded.
     between_visits: called after each visit, once the caller asks for the next.
-    nothing_left: returns the stop reason when nothing waits.
+    empty_frontier_reason: returns the stop reason when nothing waits.
     recall: estimates recall; needed if the budget has a target recall.
     slots: the web's view of which hosts are free; connected to the frontier while the crawl runs.
     notify: called with messages for the user.
@@ -224,7 +227,7 @@ class Crawl:
     concurrency: int = 1
     observe: Callable[[Visit], None] = lambda visit: None
     between_visits: Callable[[], None] = lambda: None
-    nothing_left: Callable[[], str] = lambda: NOTHING_LEFT
+    empty_frontier_reason: Callable[[], str] = lambda: NOTHING_LEFT
     recall: Callable[[], RecallEstimate | None] = lambda: None
     slots: CurrentSlots = field(default_factory=CurrentSlots)
     notify: Callable[[str], None] = lambda line: None
@@ -445,7 +448,7 @@ class _Fetches:
         status = self._status
         if ready_at is None:
             limit = status.limit_reached(self._crawl.current_budget) if self._crawl.assess.memory is not None else ""
-            status.stop(f"{limit}, and nothing is left to see again" if limit else self._crawl.nothing_left())
+            status.stop(f"{limit}, and nothing is left to see again" if limit else self._crawl.empty_frontier_reason())
         elif ready_at - self._clock.now() > _MAX_HOLD:
             minutes = (ready_at - self._clock.now()) / 60
             hosts = "all remaining hosts asked to wait or cannot be reached"

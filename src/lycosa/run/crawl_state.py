@@ -83,11 +83,12 @@ class CrawlState:
         self._loop: Loop | None = None
         self.topical_map = Guide("map", find=partial(map_of_run, folder=folder), notify=notify)
         self.access_log = Guide("access log", find=partial(log_of_run, folder=folder), notify=notify)
-        self.strategies = StrategyFactory(
+        self.strategy_factory = StrategyFactory(
             folder, recipe, topic=topic, map=self.topical_map, log=self.access_log, notify=notify
         )
         with catalog.guarded():
             self._seeds: list[Url] = catalog.get_state("seeds", list[CheckedUrl]) or []
+            self._from_sitemaps = set(catalog.get_state("sitemap_seeds", list[CheckedUrl]) or ())
             self.settings = RunSettings.restored(catalog, recipe, notify=notify)
             self.topical_map.activate(catalog.get_state("map"), self.settings.strategy)
             self.access_log.activate(catalog.get_state("logs"), self.settings.strategy)
@@ -150,8 +151,8 @@ class CrawlState:
         duplicates = NearDuplicates(folder=self._folder)
         for url, fingerprint, digest in self._catalog.fingerprints():
             duplicates.add(fingerprint, url, digest)
-        for digest in self._catalog.digests_of_duplicates():
-            duplicates.add_copy(digest)
+        for url, digest in self._catalog.duplicates():
+            duplicates.add_copy(digest, url)
         return duplicates
 
     @property
@@ -159,13 +160,24 @@ class CrawlState:
         """The seeds of all runs so far, from recipe, flags and sitemaps."""
         return self._seeds
 
+    @property
+    def from_sitemaps(self) -> Set[Url]:
+        """The seeds that the user has not named: those of sitemaps."""
+        return self._from_sitemaps
+
+    def save_seeds(self) -> None:
+        """Writes the seeds to the catalog; the caller commits."""
+        self._catalog.put_state("seeds", self._seeds)
+        if self._from_sitemaps or self._catalog.get_state("sitemap_seeds"):
+            self._catalog.put_state("sitemap_seeds", [seed for seed in self._seeds if seed in self._from_sitemaps])
+
     def _restored_strategy(self) -> Strategy:
         """Restores the strategy of the last checkpoint; if that is not possible, makes a new one and requests a
         re-ranking."""
-        strategy = self.strategies.restored(self.settings, self._catalog)
+        strategy = self.strategy_factory.restored(self.settings, self._catalog)
         if strategy is None:
             self.request_reranking()
-            return self.strategies.make(self.settings)
+            return self.strategy_factory.make(self.settings)
         return strategy
 
     def _restored_frontier(self) -> DurableFrontier:
@@ -215,7 +227,7 @@ class CrawlState:
         if visit.page is not None and visit.is_kept and visit.duplicate_of is None:
             self.duplicates.add(visit.page.fingerprint, visit.page.url, visit.page.digest)
         elif visit.page is not None and visit.is_kept:
-            self.duplicates.add_copy(visit.page.digest)
+            self.duplicates.add_copy(visit.page.digest, visit.page.url)
 
     # ------------------------------------------------------------ runs
 
@@ -225,7 +237,7 @@ class CrawlState:
         Returns the changes for which the frontier must be re-ranked.
         """
         before, earlier_seeds = self.settings, frozenset(self._seeds)
-        self._add_seeds(run.seeds)
+        self._add_seeds(run)
         self.settings = RunSettings.of_run(run, self._recipe, notify=self._notify)
         changes = self._apply_strategy(run, before) + self._apply_limits(before)
         changes += self._save_settings(run)
@@ -233,10 +245,12 @@ class CrawlState:
         self._queue_seeds(run, offered_before=frozenset() if offer_all else earlier_seeds)
         return changes
 
-    def _add_seeds(self, seeds: Iterable[Url]) -> None:
+    def _add_seeds(self, run: RunStart) -> None:
         """Adds the seeds of a run to those of earlier ones."""
-        known = set(self._seeds)
-        self._seeds += [seed for seed in seeds if seed not in known]
+        known, named = set(self._seeds), len(run.seeds) - (run.sitemap_seeds or 0)
+        self._seeds += [seed for seed in dict.fromkeys(run.seeds) if seed not in known]
+        self._from_sitemaps.update(seed for seed in run.seeds[named:] if seed not in known)
+        self._from_sitemaps.difference_update(run.seeds[:named])
 
     def _apply_strategy(self, run: RunStart, before: RunSettings) -> list[str]:
         """Replaces the strategy if it, its map or its log has changed; returns what has."""
@@ -249,7 +263,7 @@ class CrawlState:
         if changes:
             self.topical_map.activate(run.map, settings.strategy)
             self.access_log.activate(run.access_log, settings.strategy)
-            self.loop.use_strategy(self.strategies.make(settings))
+            self.loop.use_strategy(self.strategy_factory.make(settings))
         return changes
 
     def _apply_limits(self, before: RunSettings) -> list[str]:
@@ -264,9 +278,9 @@ class CrawlState:
         return changes
 
     def _save_settings(self, run: RunStart) -> list[str]:
-        """Writes seeds and settings of the run to the catalog; returns whether its lists of ranks have changed."""
+        """Writes seeds and settings of the run to the catalog; returns "lists of ranks" if those have changed."""
         catalog = self._catalog
-        catalog.put_state("seeds", self._seeds)
+        self.save_seeds()
         catalog.put_state("scope", run.scope)
         catalog.put_state("utility", run.utility)
         if run.quotas is not UNSET or catalog.get_state("quotas"):
@@ -299,8 +313,7 @@ class CrawlState:
         ]
         self._requeue_failed_seeds(seed for seed in run.seeds if self.frontier.is_settled(seed))
         if seeds or (nothing_waits and not self.status.pages):  # a strategy may start without seeds
-            from_sitemaps = frozenset(run.seeds[len(run.seeds) - (run.sitemap_seeds or 0) :])
-            self.loop.start(seeds, from_sitemaps=from_sitemaps)
+            self.loop.start(seeds, from_sitemaps=self._from_sitemaps)
 
     def _requeue_failed_seeds(self, seeds: Iterable[Url]) -> None:
         """Queues seeds again that got no answer last time, as the network may be back; if no page was stored at all,
@@ -312,7 +325,9 @@ class CrawlState:
         may_have_changed = REQUEST_FAILURES if self.status.pages else _NO_PAGE_OUTCOMES
         for url, outcome in self._catalog.last_outcomes():
             if url in settled and outcome in may_have_changed:
-                self.frontier.give_back(Candidate(url, 1.0, because={"seed": True}))
+                is_listed = url in self._from_sitemaps
+                because = {"sitemap" if is_listed else "seed": True}
+                self.frontier.give_back(Candidate(url, 1.0, because=because, depth=int(is_listed)))
 
     def run_with_last_settings(self, refresh: JsonValue) -> RunStart:
         """A run with the settings of the last one, even if the recipe has changed."""
@@ -321,20 +336,21 @@ class CrawlState:
             refresh=refresh,
             map_=self.topical_map.reference,
             access_log=self.access_log.reference,
-            rank_lists_digest=self.strategies.rank_lists_digest,
+            rank_lists_digest=self.strategy_factory.rank_lists_digest,
         )
 
-    def nothing_left(self) -> str:
+    def empty_frontier_reason(self) -> str:
         """The stop reason when the frontier is empty."""
-        return self.settings.nothing_left(self._catalog.count_skips(SkipReason.QUOTA))
+        return self.settings.empty_frontier_reason(self._catalog.count_skips(SkipReason.QUOTA))
 
     def is_in_scope(self, url: Url) -> bool:
         """Whether a URL is in the scope of the last run."""
         return self._admission.out_of_scope(url) is None
 
     def _sites_to_stay_on(self, scope: Scope) -> frozenset[str]:
-        """The sites of the seeds if the scope needs them; computing them takes 0.1 s."""
-        return frozenset(map(site_of, self._seeds)) if scope.stay_on_sites else frozenset()
+        """The sites of the seeds that the user named, if the scope needs them; computing them takes 0.1 s."""
+        named = (seed for seed in self._seeds if seed not in self._from_sitemaps)
+        return frozenset(map(site_of, named)) if scope.stay_on_sites else frozenset()
 
     # ------------------------------------------------------------ changes between two visits
 
@@ -387,6 +403,7 @@ class CrawlState:
         self._recall.invalidate()
         self._admission.pages.restore(self._catalog.page_counts_by_host())
         self._seeds = [seed for seed in self._seeds if not is_forgotten(seed, forgotten)]
+        self._from_sitemaps.intersection_update(self._seeds)
         self._catalog.remove_skips(SkipReason.QUOTA)
 
 

@@ -60,11 +60,10 @@ async def fetch_examples(session: Session, web: Web, slots: CurrentSlots | None 
         try:
             async for example in examples:
                 reached.add(example.url)
-                outcome = example.fetch.outcome
-                if outcome is Outcome.OK:
+                fetch = example.fetch
+                if fetch.outcome is Outcome.OK:
                     session.record(example)
                 else:
-                    fetch = example.fetch
                     reason = outcome_in_words(fetch.outcome, fetch.status, fetch.detail)
                     session.notify(f"example {example.url}: {reason}")
         except EverySeedRefusedError:
@@ -102,7 +101,9 @@ async def _fetch_all(
             if visit.fetch.outcome is not Outcome.MOVED:
                 yield FetchedExample(example_url, urls[example_url], visit.fetch)
             elif visit.fetch.location is not None:
-                example_of.setdefault(visit.fetch.location, example_url)  # the first one counts
+                target_of = example_of.setdefault(visit.fetch.location, example_url)
+                if target_of != example_url:  # the page is that of another example
+                    yield FetchedExample(example_url, urls[example_url], visit.fetch)
 
 
 class PreCrawlJournal:

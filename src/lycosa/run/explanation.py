@@ -17,13 +17,16 @@ from .forgotten import is_forgotten, read_forgotten
 _MAX_PATH_LENGTH = 50  # pages
 _MAX_SEEDS = 5  # seeds whose outcomes are named
 _MAX_HOPS = 5  # redirects followed
+_MAX_PARENTS = 10  # pages that link to a URL
 
 
 def facts_about(collection: Collection, url: Url) -> JsonValue:
     """State, page, requests, checks, skip, path and links of a URL; scans the fetches, the links and the frontier."""
     catalog = collection.catalog
+    parents = catalog.parents(url, _MAX_PARENTS + 1)
     page, skip, fetches = catalog.page(url), catalog.skip(url), catalog.fetches(url)
-    waiting = waiting_candidate(catalog.connection, url)
+    with catalog.guarded():
+        waiting = waiting_candidate(catalog.connection, url)
     if page is not None:
         state = "stored" if page.vanished_at is None else "vanished"
     elif waiting is not None:
@@ -43,7 +46,8 @@ def facts_about(collection: Collection, url: Url) -> JsonValue:
         "looks": catalog.looks(page.number) if page else [],
         "fetches": fetches,
         "way": [each if isinstance(each, str) else each.url for each in link_path_to(catalog, page)] if page else [],
-        "parents": catalog.parents(url),
+        "parents": parents[:_MAX_PARENTS],
+        "has_more_parents": len(parents) > _MAX_PARENTS,
         "original": catalog.originals(page).get(url) if page else None,
         "ranks": authority.ranks(url) if (authority := AuthorityTable.load(authority_file())) else [],
     }
@@ -77,8 +81,12 @@ def explain_no_pages(collection: Collection, seeds: Iterable[Url]) -> str:
 
 def _outcomes(collection: Collection, seed: Url) -> Iterator[str]:
     """The outcome of each fetch from a seed on, following redirects."""
-    catalog, url = collection.catalog, seed
+    catalog, url, seen = collection.catalog, seed, set[Url]()
     for _ in range(_MAX_HOPS):
+        if url in seen:
+            yield "and so on, in a loop"
+            return
+        seen.add(url)
         fetches = catalog.fetches(url)
         if not fetches:
             skip = catalog.skip(url)

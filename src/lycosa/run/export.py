@@ -67,7 +67,7 @@ class ExportContent(Struct, frozen=True):
             raise UsageError("--chunks: give the number of words of a passage, 1 or more, such as 300")
         if self.html or self.links or (self.text and self.markdown):
             raise UsageError(
-                "--chunks cuts one text into rows: the main text, or with --markdown that;"
+                "--chunks cuts one text into rows: the main text, or the Markdown with --markdown;"
                 " leave out --html, --links, and one of --text and --markdown"
             )
 
@@ -220,6 +220,8 @@ def selection_of(
     for language in languages:
         if not re.fullmatch(f"[A-Za-z]{{2,3}}|{_UNKNOWN_LANGUAGE}", language):
             raise UsageError(f"--language: not a code: {language[:100]!r}; write two letters, such as en, or unknown")
+    if top is not None and top < 1:
+        raise UsageError("--top: give a number of pages, 1 or more")
     if label is not None and label not in LABELS:
         raise UsageError(f"--label: no label {label[:100]!r}; there are {', '.join(LABELS)}")
     orders: dict[str, Order] = {name: name for name in get_args(Order)}

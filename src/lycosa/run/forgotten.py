@@ -8,7 +8,7 @@ from lycosa.collection.errors import disk_errors
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.files import append_lines, read_regular_file
 from lycosa.vocabulary.records import Url
-from lycosa.vocabulary.urls import host_of, hostname_of, key_of
+from lycosa.vocabulary.urls import host_spellings, key_of, spellings
 
 FORGOTTEN_FILE = "forgotten.txt"
 _MAX_BYTES = 100_000_000
@@ -22,19 +22,21 @@ def read_forgotten(folder: Path) -> frozenset[int]:
         with disk_errors(path):
             return frozenset(int(line) for line in read_regular_file(path, _MAX_BYTES).decode("ascii").split())
     except ValueError:
-        raise CollectionError(f"{path} is damaged: it holds a whole number a line; fix or delete it") from None
+        raise CollectionError(f"{path} is damaged: each line should be a whole number; fix or delete it") from None
 
 
 def is_forgotten(url: Url, forgotten: frozenset[int]) -> bool:
-    """Whether the URL or its host was forgotten."""
-    return not forgotten.isdisjoint(map(key_of, (url, host_of(url), hostname_of(url))))
+    """Whether the URL or its host was forgotten; of what is no absolute URL, nothing is."""
+    if not url.startswith(("http://", "https://")):
+        return False
+    return not forgotten.isdisjoint(map(key_of, spellings(url)))  # which include those of its host
 
 
 def is_forgotten_name(name: str, forgotten: frozenset[int]) -> bool:
     """The same for a host name, with or without a port, or a URL."""
     if "://" in name:
         return is_forgotten(Url(name), forgotten)
-    return not forgotten.isdisjoint(map(key_of, (name, name.partition(":")[0])))
+    return not forgotten.isdisjoint(map(key_of, host_spellings(name)))
 
 
 def forgotten_test(folder: Path) -> Callable[[Url], bool] | None:

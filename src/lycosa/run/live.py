@@ -201,12 +201,12 @@ class LiveRun:
         if not seeds and log is None:
             if session.topic.examples.contradictory:
                 raise RecipeError(
-                    f"{session.folder}: every example is called both good and bad, so there is nowhere to start; "
-                    "take one of the two calls back, or give seeds"
+                    f"{session.folder}: every example is labelled both good and bad, so there is nowhere to start; "
+                    "remove one of the two labels, or give seeds"
                 )
             raise RecipeError(
                 f'{session.folder}: no seeds; name a file of URLs in {FILE_NAME} (seeds = "seeds.txt"), '
-                "or give examples as URLs, or begin where people went with --logs"
+                "or give examples as URLs, or start from the pages of an access log with --logs"
             )
         if log is not None:
             require_contact(session, settings.resolve, log.access_log.urls)
@@ -311,7 +311,7 @@ class LiveRun:
             concurrency=session.recipe.requests.concurrency,
             observe=lambda visit: self._observe(visit, observe),
             between_visits=self._between_visits,
-            nothing_left=session.nothing_left,
+            empty_frontier_reason=session.empty_frontier_reason,
             recall=session.recall,
             slots=self._slots,
             notify=session.notify,
@@ -349,8 +349,8 @@ class LiveRun:
         for strategy in layers(self._session.loop.strategy):
             if isinstance(strategy, Mapped) and strategy.dead:
                 self._session.notify(
-                    f"gone by now, of the pages of the map: {len(strategy.dead)}; "
-                    f"its atlas learns of it by: lycosa map build {self._session.folder} --for TOPIC --out ATLAS"
+                    f"{counted(len(strategy.dead), 'page')} of the map vanished; "
+                    f"to update its atlas: lycosa map build {self._session.folder} --for TOPIC --out ATLAS"
                 )
 
     def _report_target(self) -> None:
@@ -364,7 +364,7 @@ class LiveRun:
         listed = await urls_in_sitemaps(
             self._web,
             robots=self._web,
-            hosts_of=seeds,
+            host_urls=seeds,
             clock=session.clock,
             requests=session.recipe.requests,
             slots=self._slots,
@@ -372,5 +372,8 @@ class LiveRun:
             holds=journal.holds(),
             interrupted=lambda: session.status.is_interrupted,
         )
-        session.notify(f"{counted(len(listed.urls), 'URL')} in {counted(listed.sitemaps_named, 'sitemap')}")
+        foreign = f"; {counted(listed.foreign, 'URL')} of other sites left out" if listed.foreign else ""
+        session.notify(
+            f"{counted(len(listed.urls), 'URL')} in {counted(listed.sitemaps_in_robots, 'sitemap')}{foreign}"
+        )
         return listed.urls

@@ -2,13 +2,13 @@
 
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from lycosa.frontier.admission import Scope
-from lycosa.recipe import FILE_NAME, read_seeds, recipe_text, seeds_in
+from lycosa.recipe import FILE_NAME, read_seeds, recipe_text, seeds_in, toml_value
 from lycosa.relevance.examples import Example, examples_in, read_examples
 from lycosa.standing import read_in_links, read_traffic
 from lycosa.user_config import checked_contact
@@ -48,6 +48,8 @@ def new_collection(
     if bad and not good:
         raise UsageError("negatives alone do not name a topic; give --examples too")
     urls = _seeds(seeds, notify)
+    _require_encodable((topic, *scope.urls, *scope.exclude_urls))
+    _require_encodable(example.value for example in good + bad if example.kind != "file")
     if in_links is not None:
         read_in_links(in_links)
     if traffic is not None:
@@ -62,7 +64,9 @@ def new_collection(
         if urls:
             recipe_files["seeds"] = "seeds.txt"
             write_file(folder / "seeds.txt", "".join(f"{url}\n" for url in urls))
-        text = recipe_text(name=folder.name, topic_text=" ".join(topic.split()), contact=contact, **recipe_files)
+        text = recipe_text(
+            name=folder.absolute().name, topic_text=" ".join(topic.split()), contact=contact, **recipe_files
+        )
         tables = {
             "in_links": _keep_table(folder, "in-links.csv", in_links),
             "traffic": _keep_table(folder, "traffic.csv", traffic),
@@ -73,6 +77,15 @@ def new_collection(
     except OSError as error:
         raise CollectionError(f"cannot write {folder}: {error.strerror}") from None
     return folder / FILE_NAME
+
+
+def _require_encodable(texts: Iterable[str]) -> None:
+    """Raises UsageError for text that is not Unicode, as arguments in another encoding than UTF-8 become."""
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise UsageError(f"not text that can be written: {text[:100]!r}; give it in UTF-8") from None
 
 
 FilesOrLines = Path | Sequence[str | Path]  # a file; or several files and lines
@@ -126,12 +139,12 @@ def _keep_table(folder: Path, name: str, table: Path | None) -> str:
 
 def _uncomment_keys(text: str, values: Mapping[str, str | bool | list[str]]) -> str:
     """The recipe with commented-out lines replaced by assignments for the keys that have a value."""
-    lines = {f"# {key} ": f"{key} = {msgspec.json.encode(value).decode()}" for key, value in values.items() if value}
+    lines = {f"# {key} ": f"{key} = {toml_value(value)}" for key, value in values.items() if value}
 
     def assignment(match: re.Match[str]) -> str:
         if match[1] not in lines:
             return match[0]
         blanks = len(match[2]) - len(match[2].rstrip(" "))  # before a comment
-        return lines[match[1]] + " " * blanks  # for these types, JSON is valid TOML
+        return lines[match[1]] + " " * blanks
 
     return re.sub(r"^(# \w+ )= ([^#\n]*)", assignment, text, flags=re.MULTILINE)

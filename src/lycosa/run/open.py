@@ -29,17 +29,21 @@ def open_collection(
     rebuild: bool = False,
     index_later: bool = False,
 ) -> Collection:
-    """Opens the collection in a folder."""
+    """Opens the collection in a folder; `Collection.open` explains the options.
+
+    reader: parses stored pages again, where the search index lacks their text.
+    """
     check_collection(folder)
 
     def extract_text(fetch: Fetch, page: Page | None) -> SearchableText:
+        # `page.main`, by markup alone, costs nothing more; `main_text_of` recognises more, but takes long.
         page = page or reader(fetch)
         return SearchableText(page.title, page.main, page.language) if page else SearchableText("", "")
 
     return Collection.open(
         folder,
         clock=clock,
-        decode=decoded,
+        decode=decoded,  # Content-Encoding, such as gzip
         software=f"lycosa/{__version__}",
         extract_text=extract_text,
         writable=writable,
@@ -49,7 +53,10 @@ def open_collection(
 
 
 def reader_of(recipe: Recipe, *, is_left_out: Callable[[Url], bool] | None = None) -> Reader:
-    """The page reader for a recipe; it drops links to URLs for which `is_left_out` is true."""
+    """The page reader for a recipe.
+
+    is_left_out: whether links to a URL are dropped when a page is read; None drops none.
+    """
     return Reader(
         stem=recipe.topic.stem,
         check_language=bool(recipe.scope.languages),
@@ -60,7 +67,7 @@ def reader_of(recipe: Recipe, *, is_left_out: Callable[[Url], bool] | None = Non
 
 def open_for_reading(folder: Path) -> Collection:
     """Opens the collection in a folder for reading; maintenance that was interrupted by a kill is finished first."""
-    if read_journal(folder) is not None:
+    if read_journal(folder) is not None:  # the journal of upkeep, which exists only while it runs
         from .upkeep import finish_upkeep  # here, because of a circular import
 
         finish_upkeep(folder, clock=WallClock())
@@ -76,18 +83,21 @@ def bring_index_up_to_date(folder: Path, *, notify: Callable[[str], None]) -> No
     recipe = load_recipe(folder, for_reading=True)
     try:
         with open_collection(folder, clock=WallClock(), reader=reader_of(recipe), writable=True):
-            state = "made by an older version; building it again" if is_outdated else "behind; adding to it"
-            notify(f"the search index is {state}: {counted(missing, 'page')}")
+            if missing:
+                state = "was made by an older version; building it again" if is_outdated else "is behind; adding to it"
+                notify(f"the search index {state}: {counted(missing, 'page')}")
+            # That is all: closing a writable collection brings its index up to date.
     except CollectionError as error:
-        notify(f"{counted(missing, 'page')} cannot be searched yet: {error}")
+        if missing:
+            notify(f"{counted(missing, 'page')} cannot be searched yet: {error}")
 
 
 def html_of(fetch: Fetch) -> str:
-    """A fetched page as text."""
+    """The HTML of a fetched page, its bytes decoded by their character encoding."""
     return decode(fetch.content, fetch.header("content-type") or "")
 
 
 def main_text_of(fetch: Fetch) -> str:
-    """The main text of a fetched page, without navigation and the like; all text if no main part can be found."""
+    """The main text of a fetched page, without navigation and the like; by markup alone if that finds none."""
     html = html_of(fetch)
     return main_text(html) or " ".join(parse_html(html, fetch.url).main.split())

@@ -200,26 +200,41 @@ def check_keywords(given: Mapping[str, object], options: type) -> None:
 
 def settings_of(options: CrawlOptions | FetchOptions | RequestOptions) -> Settings:
     """Checks the options and returns the settings among them."""
-    resolve = tuple(options.get("resolve", ()))
+    resolve = tuple(_list_of("resolve", options.get("resolve", ())))
     if resolve:
         from lycosa.web.http import curl_connect_to  # here, since every command loads this file and few make requests
 
         for entry in resolve:
             curl_connect_to(entry)
-    seeds = tuple(seeds_in(cast(CrawlOptions, options).get("seeds", ()), flag_of("seeds")))
-    return Settings(bool(options.get("sitemaps")), options.get("allow_private", False), resolve, seeds)
+    seeds = _list_of("seeds", cast(CrawlOptions, options).get("seeds", ()))
+    return Settings(
+        bool(options.get("sitemaps")),
+        options.get("allow_private", False),
+        resolve,
+        tuple(seeds_in(seeds, flag_of("seeds"))),
+    )
 
 
-def narrowed(scope: Scope, options: ScopeOptions) -> Scope:
+def _list_of(option: str, values: Sequence[str]) -> Sequence[str]:
+    """The values of an option; UsageError for a single string, whose characters would each be taken for a value."""
+    if isinstance(values, str):
+        raise UsageError(f"{option}: give a list, such as [{values[:100]!r}]")
+    return values
+
+
+def scope_with_options(scope: Scope, options: ScopeOptions) -> Scope:
     """The scope with the options added to it."""
+    hosts = _list_of("hosts", options.get("hosts", ()))
+    exclude_hosts = _list_of("exclude_hosts", options.get("exclude_hosts", ()))
+    languages = _list_of("languages", options.get("languages", ()))
     return replace(
         scope,
-        hosts=(*scope.hosts, *hosts_in(options.get("hosts", ()), "hosts")),
-        exclude_hosts=(*scope.exclude_hosts, *hosts_in(options.get("exclude_hosts", ()), "exclude_hosts")),
-        urls=(*scope.urls, *options.get("urls", ())),
-        exclude_urls=(*scope.exclude_urls, *options.get("exclude_urls", ())),
+        hosts=(*scope.hosts, *hosts_in(hosts, "hosts")),
+        exclude_hosts=(*scope.exclude_hosts, *hosts_in(exclude_hosts, "exclude_hosts")),
+        urls=(*scope.urls, *_list_of("urls", options.get("urls", ()))),
+        exclude_urls=(*scope.exclude_urls, *_list_of("exclude_urls", options.get("exclude_urls", ()))),
         stay_on_sites=scope.stay_on_sites or options.get("stay", False),
-        languages=(*scope.languages, *languages_in(options.get("languages", ()), "languages")),
+        languages=(*scope.languages, *languages_in(languages, "languages")),
         keep_noindex=scope.keep_noindex or options.get("keep_noindex", False),
     )
 
@@ -274,7 +289,7 @@ def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions | Reques
         utility=_with_options(recipe.utility, target=target),
         map=map_,
         logs=log,
-        scope=narrowed(recipe.scope, given),
+        scope=scope_with_options(recipe.scope, given),
         requests=_with_options(
             recipe.requests,
             delay=given.get("delay"),
@@ -334,7 +349,7 @@ def _with_options(settings: S, **options: object) -> S:
     given = {key: value for key, value in options.items() if value is not None}
     for key, value in given.items():
         if isinstance(value, float) and not isfinite(value):
-            raise UsageError(f"{_OPTION_OF_FIELD.get(key, key)} is to be a number, not {value}")
+            raise UsageError(f"{_OPTION_OF_FIELD.get(key, key)} must be a number, not {value}")
     changed = replace(settings, **given)
     try:
         msgspec.convert(msgspec.to_builtins(changed), type(settings))

@@ -15,7 +15,7 @@ from lycosa.web.outcomes import outcome_counts
 from .omissions import Omission, omissions_in_words
 from .recall import RecallEstimate, current_recall
 from .review import SampleResult, sample_result
-from .topic import calibration_of
+from .topic import calibration_of, has_topic_changed
 
 
 class Overview(Struct, frozen=True):
@@ -31,10 +31,18 @@ class Overview(Struct, frozen=True):
     outcomes: dict[str, int]  # in words
     left_out: list[Omission]
     target: float | None  # relevance target of the latest crawl
+    has_topic_changed: bool = False  # since the pages were scored
 
     @property
     def is_measured(self) -> bool:
         return self.sample is not None and self.sample.is_enough
+
+    @property
+    def measured_at(self) -> int | None:
+        """Pages of the collection when the harvest rate was measured, if it was and has grown a lot since."""
+        return (
+            self.sample.pages_then if self.sample is not None and self.is_measured and self.sample.is_behind else None
+        )
 
     @property
     def harvest_rate(self) -> float:
@@ -49,9 +57,11 @@ def overview(collection: Collection) -> Overview:
     facts = catalog.summary()
     sample = sample_result(folder, catalog)
     recall, is_recall_behind = current_recall(catalog, facts.pages)
+    with catalog.guarded():
+        waiting = count_waiting(catalog.connection)
     return Overview(
         facts=facts,
-        waiting=count_waiting(catalog.connection),
+        waiting=waiting,
         changes=catalog.latest_changes(),
         recall=recall,
         is_recall_behind=is_recall_behind,
@@ -60,6 +70,7 @@ def overview(collection: Collection) -> Overview:
         outcomes=outcome_counts(catalog.outcomes_and_statuses()),
         left_out=omissions_in_words(facts.omissions, recipe),
         target=_target(catalog),
+        has_topic_changed=has_topic_changed(recipe.topic, folder, catalog),
     )
 
 

@@ -1,7 +1,7 @@
 """The reasons for fetching a URL (`Candidate.because`) in words."""
 
 from collections.abc import Mapping
-from math import exp, isfinite
+from math import exp
 
 from msgspec import Struct
 
@@ -21,10 +21,10 @@ _PHRASES = {
     "relevance": "found on a page of relevance {:.2f}",
     "standing": "importance {:.2f}",
     "anchor": "by a link whose text has {:.0%} of the topic's words",
-    "words": "{:.3g} × as likely because of the words of the pages that link to it",
-    "tokens": "{:.3g} × as likely because of the words in its URL",
-    "links": "{:.3g} × as likely because of the pages that link to it",
-    "siblings": "{:.3g} × as likely because of what else these pages link to",
+    "words": "{} × as likely because of the words of the pages that link to it",
+    "tokens": "{} × as likely because of the words in its URL",
+    "links": "{} × as likely because of the pages that link to it",
+    "siblings": "{} × as likely because of what else these pages link to",
     "share": "multiplied by {:g} because of the map",
     "map": "from the map, through {}",
     "map_topic": "from the map, after a page on {}",
@@ -39,8 +39,21 @@ _PHRASES = {
     "days": "after {:.1f} days",
 }
 
+_RATIOS = frozenset(("words", "tokens", "links", "siblings"))
 _JSON_ONLY = frozenset(("alpha", "topicality_lately", "utility", "worth"))  # intermediate results; shown by --json only
 _POSITION = {key: position for position, key in enumerate(_PHRASES)}
+
+
+def _ratio(ratio: float, digits: int) -> str:
+    """A ratio of odds for people: without an exponent, and with one digit where it is tiny.
+
+    >>> _ratio(183.2, 2), _ratio(1.284, 2), _ratio(0.00067, 2), _ratio(3e-9, 2)
+    ('180', '1.3', '0.0007', 'less than 0.0001')
+    """
+    if 0.0 <= ratio < 1e-4:
+        return "less than 0.0001"
+    rounded = float(f"{ratio:.{1 if ratio < 1e-3 else digits}g}")
+    return f"{rounded:,.0f}" if rounded >= 10.0**digits else f"{rounded:g}"
 
 
 def reasons_in_words(because: Mapping[str, JsonValue], *, max_factors: int | None = None) -> str:
@@ -77,7 +90,7 @@ def _reader_evidence(evidence: Mapping[str, JsonValue]) -> str:
     """The evidence of the access log for a page; of its readers, only the number is shown."""
     people = evidence.get("people")
     by_people = "" if people is None else " by one person" if people == 1 else f" by {people} people"
-    ratios = [(f"{evidence[name]:.3g}", words) for name, words in _READER_EVIDENCE.items() if name in evidence]
+    ratios = [(_ratio(evidence[name], 3), words) for name, words in _READER_EVIDENCE.items() if name in evidence]
     reasons = [f"{ratio} × as likely because of {words}" for ratio, words in ratios if ratio != "1"]
     return ", ".join([f"read{by_people}", *reasons])
 
@@ -105,7 +118,7 @@ def _link_evidence(parts: Mapping[str, JsonValue], max_factors: int | None) -> s
 def _factors(parts: Mapping[str, JsonValue], evidence: Mapping[str, str]) -> list[tuple[str, str]]:
     """The factors of the odds, given as logarithms, with their sources in words; strongest first, without ones."""
     ranked = sorted(parts, key=lambda name: -abs(parts[name]))
-    factors = [(f"{exp(parts[name]):.2g}", evidence.get(name, name)) for name in ranked]
+    factors = [(_ratio(exp(parts[name]), 2), evidence.get(name, name)) for name in ranked]
     return [(factor, source) for factor, source in factors if factor != "1"]
 
 
@@ -122,7 +135,10 @@ def factors_of(because: Mapping[str, JsonValue]) -> list[Factor]:
     parts = because.get("parts")
     if not isinstance(parts, Mapping):
         return []
-    numbers = {str(name): value for name, value in parts.items() if isinstance(value, int | float) and isfinite(value)}
+    # Neither NaN nor infinite, nor an integer too large for a float.
+    numbers = {
+        str(name): value for name, value in parts.items() if isinstance(value, int | float) and abs(value) < 1e300
+    }
     ranked = sorted(numbers, key=lambda name: -abs(numbers[name]))[:_MAX_FACTORS]
     return [Factor(name, float(numbers[name]), _LINK_EVIDENCE.get(name, name)) for name in ranked]
 
@@ -158,6 +174,6 @@ def _phrase(key: str, value: JsonValue, max_factors: int | None) -> str:
             return _standing_evidence(value)
         if key == "weighed":
             return _weighed(value)
-        return _PHRASES[key].format(value)
+        return _PHRASES[key].format(_ratio(value, 3) if key in _RATIOS else value)
     except (LookupError, ArithmeticError, ValueError, TypeError, AttributeError):  # of another version or a plug-in
         return key if value is True else f"{key} {value}"

@@ -32,9 +32,8 @@ PRIOR = (
     (0.92, 0.78, 0.50, 0.20),
 )
 PRIOR_WEIGHT = 2.0
-RECENCY = (
-    0.95  # weight of an outcome relative to the next of its cell: strategies follow the best links of a cell first
-)
+# Weight of an outcome relative to the next of its cell: strategies follow the best links of a cell first.
+RECENCY = 0.95
 DISPERSION = 1.5  # standard error relative to that of independent links; fitted on crawls of synthetic worlds
 _NORMAL_QUANTILE = 1.645  # 95 % quantile of the normal distribution
 

@@ -47,6 +47,7 @@ class MeanScores(Struct, frozen=True):
 
     relevance: float = _DEFAULT_SCORE
     standing: float = _DEFAULT_SCORE
+    has_standing: bool = False  # whether that of any page is known
 
     def importance(self, relevance: float | None, standing: float | None) -> float:
         """max(relevance × standing, `MIN_IMPORTANCE`)."""
@@ -70,7 +71,9 @@ def history_in(catalog: Catalog, now: float, *, is_wanted: Callable[[Url], bool]
 
 def mean_scores(pages: Iterable[RefreshState]) -> MeanScores:
     pages = list(pages)
-    return MeanScores(_mean(page.relevance for page in pages), _mean(page.standing for page in pages))
+    standings = [page.standing for page in pages]
+    has_standing = any(standing is not None for standing in standings)
+    return MeanScores(_mean(page.relevance for page in pages), _mean(standings), has_standing)
 
 
 def _is_due(page: RefreshState, now: float) -> bool:
@@ -121,6 +124,7 @@ class RefreshResult(Struct, frozen=True):
     expected_changes: dict[str, float]  # found by each policy with the same budget a day from now
     pages: int  # in the collection
     stopped: str
+    is_importance_known: bool = True  # of any page; otherwise, relevance alone chose the pages that are named
 
 
 class RefreshTally:
@@ -168,6 +172,7 @@ class RefreshTally:
             new_pages=self._most_important_of("new"),
             vanished_pages=self._most_important_of(Change.VANISHED),
             returned_pages=self._most_important_of(Change.RETURNED),
+            is_importance_known=self.mean_scores.has_standing,
             **more,
         )
 

@@ -11,7 +11,7 @@ from lycosa.vocabulary.errors import LycosaError
 from .crawl_state import CrawlState
 from .forgotten import is_forgotten, is_forgotten_name, read_forgotten
 from .reranker import Reranker
-from .review import drop_from_sample
+from .review import drop_from_review_sample
 from .run_settings import Notify
 from .steering import forget_steering
 from .stored_pages import StoredPages
@@ -44,11 +44,12 @@ def remove_forgotten(
     write_journal(folder, Maintenance("forget"))
     is_removed = partial(is_forgotten, forgotten=forgotten)
     forget_labels(folder, is_removed)
-    drop_from_sample(folder, is_removed)
+    drop_from_review_sample(folder, is_removed)
     forget_steering(folder, partial(is_forgotten_name, forgotten=forgotten))
     state.steer()
     topic.read_examples()
-    (folder / REPORT_FILE).unlink(missing_ok=True)
+    if any(map(is_removed, catalog.known_urls())):  # otherwise, the report does not name it
+        (folder / REPORT_FILE).unlink(missing_ok=True)
     removed = collection.forget(is_removed)
     if removed or was_killed:
         _remove_models(folder, topic)
@@ -56,7 +57,7 @@ def remove_forgotten(
     pages.words.forget(is_removed, {page.number for page in catalog.page_scores()})
     state.forget(forgotten)
     reranker.rerank()
-    catalog.put_state("seeds", list(state.seeds))
+    state.save_seeds()
     catalog.put_state("forgotten", sorted(forgotten))
     checkpoint()
     if collection.compact():

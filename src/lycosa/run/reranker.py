@@ -12,6 +12,7 @@ from lycosa.reading import Reader
 from lycosa.strategies.base import SupportsRejudge
 from lycosa.vocabulary.contracts import Relevance, Standing
 from lycosa.vocabulary.records import RELEVANT, Visit
+from lycosa.vocabulary.text import counted
 
 from .crawl_journal import CrawlJournal
 from .crawl_state import CrawlState
@@ -96,7 +97,8 @@ class Reranker:
         state, catalog = self._state, self._collection.catalog
         if catalog.get_state(SITE_SKIPS_KEY):
             catalog.put_state(SITE_SKIPS_KEY, 0)  # counted again
-        state.loop.rerank_from_history(state.strategies.make(state.settings), state.seeds, visits)
+        strategy = state.strategy_factory.make(state.settings)
+        state.loop.rerank_from_history(strategy, state.seeds, visits, from_sitemaps=state.from_sitemaps)
 
     def _archived_visits(self) -> Iterator[Visit]:
         """The visits of the archive, with their pages. Meanwhile, the frontier is written and progress is reported."""
@@ -109,6 +111,6 @@ class Reranker:
                 self._state.save_frontier()
             if time.monotonic() - reported_at > _PROGRESS_INTERVAL:
                 reported_at = time.monotonic()
-                pages = self._state.status.pages
-                self._notify(f"{number:,} visits of the archive read again, of {pages:,} pages and more")
+                pages = counted(self._state.status.pages, "page")
+                self._notify(f"{number:,} visits of the archive read again; the collection has {pages}")
             yield replace(event, page=self._reader(event.fetch))

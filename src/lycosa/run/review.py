@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from math import log1p
 from pathlib import Path
 from random import Random
+from statistics import median_low
 from typing import Literal
 
 from msgspec import Struct
@@ -19,7 +20,7 @@ from lycosa.relevance.harvest import wilson_interval
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.files import append_lines, atomic_write
 from lycosa.vocabulary.records import RELEVANT, Url
-from lycosa.vocabulary.text import whole_number
+from lycosa.vocabulary.text import counted, whole_number
 
 from .open import main_text_of
 from .topic import examples_of
@@ -28,8 +29,9 @@ SAMPLE_FILE = "sample.txt"
 _MAX_BYTES = 100_000_000
 RANDOM_PER_BATCH = 2  # pages
 MIN_DRAWN = 10  # random pages needed to measure the harvest rate instead of estimating it
+_GROWTH = 0.25  # share by which a collection may have grown since pages were drawn that measure it
 _SHARE_OF_TOP = 0.4  # share of the most relevant pages in a batch, not counting random ones
-_MAX_PER_HOST = 3  # pages of one host in a batch, not counting random ones
+_MAX_PER_HOST = 3  # pages of one host in a batch, not counting random ones, while there are others
 _MAX_CONSIDERED = 400  # pages among which uncertain ones are chosen
 _SNIPPET_LENGTH = 300  # characters shown of a page
 
@@ -92,16 +94,21 @@ def _choose_informative(catalog: Queries, size: int, excluded: set[Url]) -> list
     originals = catalog.originals()
 
     def take(rows: Iterable[PageRow], limit: int, why: ReasonChosen) -> list[tuple[Url, ReasonChosen]]:
-        taken: list[tuple[Url, ReasonChosen]] = []
+        spread: list[PageRow] = []
+        of_full_hosts: list[PageRow] = []
         for row in rows:
-            if len(taken) == limit:
+            if len(spread) == limit:
                 break
-            is_copy = originals.get(row.url, row.url) != row.url
-            if row.url not in excluded and not is_copy and pages_of_host[row.host] < _MAX_PER_HOST:
+            if row.url in excluded or originals.get(row.url, row.url) != row.url:
+                continue
+            if pages_of_host[row.host] < _MAX_PER_HOST:
                 pages_of_host[row.host] += 1
-                excluded.add(row.url)
-                taken.append((row.url, why))
-        return taken
+                spread.append(row)
+            else:
+                of_full_hosts.append(row)
+        taken = spread + of_full_hosts[: limit - len(spread)]
+        excluded.update(row.url for row in taken)
+        return [(row.url, why) for row in taken]
 
     top = take(catalog.pages("relevance", limit=_MAX_CONSIDERED), round(_SHARE_OF_TOP * size), "top")
     uncertain = [row for row in catalog.most_uncertain(_MAX_CONSIDERED) if row.url not in excluded]
@@ -135,10 +142,28 @@ class SampleResult(Struct, frozen=True):
     high: float
     called_relevant: int  # of those drawn, by the model before it learnt their labels
     rightly: int  # of these, relevant according to the user
+    pages_then: int = 0  # of the collection when they were drawn: the median, if it had grown meanwhile
+    pages_now: int = 0  # of the collection
 
     @property
     def is_enough(self) -> bool:
         return self.drawn >= MIN_DRAWN
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether so many pages have come since that those drawn say little about the collection as it is now."""
+        return self.pages_now > (1.0 + _GROWTH) * self.pages_then > 0
+
+    @property
+    def growth(self) -> str:
+        """When the pages were drawn, in words, if the collection has grown a lot since; else empty."""
+        if not self.is_behind:
+            return ""
+        new = self.pages_now - self.pages_then
+        return (
+            f"when the collection had {counted(self.pages_then, 'page')}; "
+            f"{counted(new, 'page')} {'has' if new == 1 else 'have'} come since"
+        )
 
 
 class LabelledPage(Struct, frozen=True):
@@ -185,8 +210,8 @@ def _verdict(relevance: float | None) -> Verdict:
     return "" if relevance is None else "relevant" if relevance >= RELEVANT else "other"
 
 
-def drop_from_sample(folder: Path, is_dropped: Callable[[Url], bool]) -> None:
-    """Takes pages out of the sample."""
+def drop_from_review_sample(folder: Path, is_dropped: Callable[[Url], bool]) -> None:
+    """Takes pages out of the random sample that the user has reviewed."""
     sample = read_sample(folder)
     kept = [page for page in sample if not is_dropped(page.url)]
     if len(kept) < len(sample):
@@ -196,11 +221,28 @@ def drop_from_sample(folder: Path, is_dropped: Callable[[Url], bool]) -> None:
 
 
 def sample_result(folder: Path, catalog: Queries) -> SampleResult | None:
-    """The result of the random sample, if there is one. Pages that are no longer stored do not count."""
+    """The result of the random sample, if there is one. Pages that are no longer stored do not count.
+
+    A page is drawn from the pages of that time. So where at least ten were drawn since the collection has last grown by
+    a quarter, only those count.
+    """
     sample = [labelled for labelled in read_sample(folder) if catalog.page(labelled.url) is not None]
     if not sample:
         return None
+    pages_now = catalog.count()
+    latest = [labelled for labelled in sample if pages_now <= (1.0 + _GROWTH) * labelled.pages]
+    sample = latest if len(latest) >= MIN_DRAWN else sample
     good = sum(labelled.good for labelled in sample)
     called_relevant = [labelled.good for labelled in sample if labelled.verdict == "relevant"]
     low, high = wilson_interval(good, len(sample))
-    return SampleResult(len(sample), good, good / len(sample), low, high, len(called_relevant), sum(called_relevant))
+    return SampleResult(
+        drawn=len(sample),
+        good=good,
+        share=good / len(sample),
+        low=low,
+        high=high,
+        called_relevant=len(called_relevant),
+        rightly=sum(called_relevant),
+        pages_then=median_low(labelled.pages for labelled in sample),
+        pages_now=pages_now,
+    )

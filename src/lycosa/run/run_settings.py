@@ -16,6 +16,7 @@ from lycosa.recipe import Recipe, UtilityOptions, utility_for
 from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import JsonValue
+from lycosa.vocabulary.text import counted
 
 from .crawl import NOTHING_LEFT
 from .options import flag_of
@@ -46,7 +47,8 @@ class RunSettings(Struct, frozen=True):
 
     @classmethod
     def restored(cls, catalog: Queries, recipe: Recipe, *, notify: Notify) -> Self:
-        """The settings of the last run; those of the recipe before the first."""
+        """The settings of the last run; before the first, strategy and utility of the recipe, without options and
+        limits."""
         last, options = catalog.get_state("strategy", str), catalog.get_state("options", dict[str, Any])
         strategy, options = _permitted_strategy(last or recipe.strategy, options or {}, recipe, notify)
         utility = catalog.get_state("utility") or msgspec.to_builtins(recipe.utility)
@@ -110,19 +112,21 @@ class RunSettings(Struct, frozen=True):
             dropped += [f"{flag_of(option)} {quote(limit)}" for limit in old_limits if limit not in new_limits]
         return dropped + [flag_of("stay")] * (before.stay_on_sites and not scope.stay_on_sites)
 
-    def nothing_left(self, skipped: int) -> str:
+    def empty_frontier_reason(self, skipped: int) -> str:
         """The stop reason when the frontier is empty; `skipped` is the number of links skipped because of a quota."""
         quotas = self.quotas
         if not skipped or quotas == Quotas():
             return NOTHING_LEFT
-        limits = (
-            f"{bound} a {unit}" for unit, bound in (("host", quotas.per_host), ("site", quotas.per_site)) if bound
-        )
-        bounds = (("per_host", quotas.per_host), ("per_site", quotas.per_site))
-        flags = " or ".join(flag_of(option) for option, bound in bounds if bound)
+        bounds = [
+            (unit, option, bound)
+            for unit, option, bound in (("host", "per_host", quotas.per_host), ("site", "per_site", quotas.per_site))
+            if bound
+        ]
+        limits = ", ".join(f"{bound} a {unit}" for unit, _, bound in bounds)
+        flags = " or ".join(flag_of(option) for _, option, _ in bounds)
         return (
-            f"nothing is left to fetch within the quotas of pages ({', '.join(limits)}), for which {skipped} links "
-            f"were skipped; a higher {flags} goes on"
+            f"nothing is left to fetch within the quotas of pages ({limits}), for which {counted(skipped, 'link')} "
+            f"{'was' if skipped == 1 else 'were'} skipped; a higher {flags} goes on"
         )
 
 

@@ -7,6 +7,7 @@ the pages of hosts. Responses are untrusted: bounded, normalised, and restricted
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from itertools import islice
 from typing import Any
 from urllib.parse import urlencode
@@ -20,13 +21,14 @@ from lycosa.recipe import Requests
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import LycosaError
 from lycosa.vocabulary.hosts import is_private, why_url_refused
-from lycosa.vocabulary.records import Fetch, Host, Outcome, Skip, Url, Visit
+from lycosa.vocabulary.records import REQUEST_FAILURES, Fetch, Host, Outcome, Skip, Url, Visit
 from lycosa.vocabulary.text import visible
 from lycosa.vocabulary.urls import host_of, hostname_of, join, normalise, origin_of
 from lycosa.web.http import LiveWeb, user_agent
 from lycosa.web.outcomes import outcome_in_words
 from lycosa.web.robots import RobotsWeb, TextWeb
 
+from .crawl import ALLOW_PRIVATE_HINT
 from .host_slots import CurrentSlots
 from .live import require_contact_for
 from .options import Settings
@@ -74,7 +76,11 @@ class SeedSources:
 
 
 class _SourceFailedError(LycosaError):
-    """A source failed."""
+    """A source failed; `status` is that of its response, if it had one."""
+
+    def __init__(self, message: str, status: int | None = None):
+        super().__init__(message)
+        self.status = status
 
 
 @dataclass
@@ -86,6 +92,7 @@ class _Client:
     delay: float
     slots: CurrentSlots = field(default_factory=CurrentSlots)
     not_before: dict[Host, float] = field(default_factory=dict)  # holds: no request before this time
+    failures: dict[Host, str] = field(default_factory=dict)  # why the latest request got no answer, if it got none
 
     async def text(self, url: Url) -> bytes:
         """The content at a URL; raises _SourceFailedError if there is none."""
@@ -101,7 +108,7 @@ class _Client:
         content = await self.text(url)
         try:
             return msgspec.json.decode(content)
-        except (msgspec.DecodeError, RecursionError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             start = visible(content[:80].decode("utf-8", "replace"), 60)
             raise _SourceFailedError(f"{host_of(url)} did not answer with JSON, but with {start!r}") from None
 
@@ -143,16 +150,25 @@ class _Client:
     # Journal, for sitemaps.
 
     def record(self, event: Visit | Attempt) -> None:
-        self.hold(host_of(event.fetch.url), event.fetch.host_not_before or 0.0)
+        fetch, host = event.fetch, host_of(event.fetch.url)
+        self.hold(host, fetch.host_not_before or 0.0)
+        if fetch.outcome in REQUEST_FAILURES:
+            self.failures[host] = _failure_in_words(fetch)
+        else:
+            self.failures.pop(host, None)
 
     def record_skips(self, skips: Sequence[Skip]) -> None:
         """Records nothing."""
 
 
+def _failure_in_words(fetch: Fetch) -> str:
+    reason = outcome_in_words(fetch.outcome, fetch.status, fetch.detail)
+    return f"{reason}; {ALLOW_PRIVATE_HINT}" if fetch.outcome is Outcome.REFUSED else reason
+
+
 def _content(fetch: Fetch) -> bytes:
     if fetch.outcome is not Outcome.OK:
-        reason = outcome_in_words(fetch.outcome, fetch.status, fetch.detail)
-        raise _SourceFailedError(f"{host_of(fetch.url)}: {reason}")
+        raise _SourceFailedError(f"{host_of(fetch.url)}: {_failure_in_words(fetch)}", fetch.status)
     if fetch.truncated:
         raise _SourceFailedError(f"{host_of(fetch.url)}: the answer was cut at {len(fetch.content):,} bytes")
     return fetch.content
@@ -243,7 +259,7 @@ async def _searxng(urls: _Urls, client: _Client, sources: SeedSources) -> None:
         try:
             answer = await client.json(Url(f"{sources.searxng.rstrip('/')}/search?{query}"))
         except _SourceFailedError as error:
-            if "403" in str(error):
+            if error.status == HTTPStatus.FORBIDDEN:
                 raise _SourceFailedError(f"{error}; its settings.yml has to list json under search: formats") from None
             raise
         results = answer.get("results") if isinstance(answer, dict) else None
@@ -283,7 +299,7 @@ def _add_lines(urls: _Urls, content: bytes) -> None:
     for line in content.splitlines():
         try:
             row = msgspec.json.decode(line)
-        except (msgspec.DecodeError, RecursionError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             continue
         if isinstance(row, dict):
             urls.add(row.get("url"))
@@ -320,7 +336,7 @@ async def _sitemaps(urls: _Urls, web: RobotsWeb, client: _Client, sources: SeedS
         listed = await urls_in_sitemaps(
             web,
             robots=web,
-            hosts_of=[host],
+            host_urls=[host],
             default_path="/sitemap.xml",
             clock=client.clock,
             requests=Requests(delay=client.delay),
@@ -332,7 +348,8 @@ async def _sitemaps(urls: _Urls, web: RobotsWeb, client: _Client, sources: SeedS
         for url in listed.urls:
             urls.add(url)
         if not listed.urls:
-            urls.problems.append(f"of {host_of(host)}: no sitemap that lists pages")
+            why = client.failures.get(host_of(host)) or "no sitemap that lists pages"
+            urls.problems.append(f"of {host_of(host)}: {why}")
 
 
 async def _llms_txt(urls: _Urls, client: _Client, sources: SeedSources) -> None:

@@ -80,12 +80,12 @@ class Session:
         self._rerank = rerank
         self._checkpoints = CheckpointSchedule()
         self.reader = wrap_reader(reader_of(recipe, is_left_out=forgotten_test(folder)))
-        self.topic = TopicJudge(recipe.topic, folder, self.reader, self._cached_terms)
+        self.topic = TopicJudge(recipe.topic, folder, self.reader, self._cached_terms, notify=notify)
         self.collection = collection = open_collection(
             folder, clock=clock, reader=self.reader, writable=True, rebuild=rebuild, index_later=True
         )
+        self.pages = StoredPages(folder, collection, self.reader, stem=recipe.topic.stem)
         try:
-            self.pages = StoredPages(folder, collection, self.reader, stem=recipe.topic.stem)
             self._recall = RecallTracker(collection.catalog)
             self.journal = CrawlJournal(collection, recall=self._recall, checkpoints=self._checkpoints, clock=clock)
             self.state = CrawlState(
@@ -114,6 +114,7 @@ class Session:
                 notify=notify,
             )
         except BaseException:
+            self.pages.close()
             collection.abandon()  # the next session catches up from the last checkpoint
             raise
 
@@ -150,17 +151,17 @@ class Session:
 
     def _close(self, error_type: type[BaseException] | None) -> None:
         if error_type is not None:
-            self.pages.words.close()
+            self.pages.close()
             self.collection.abandon()  # something may be half done; the next session restores it from the archive
             return
         try:
             self._recall.finish(estimate=self._rerank)
             self.checkpoint()
         except BaseException:
-            self.pages.words.close()
+            self.pages.close()
             self.collection.abandon()  # catalog and frontier stay consistent, as of the last checkpoint
             raise
-        self.pages.words.close()
+        self.pages.close()
         self.collection.close()
 
     def _cached_terms(self, name: Url, count: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
@@ -226,11 +227,11 @@ class Session:
     @property
     def rank_lists_digest(self) -> str:
         """The digest of the imported rank lists if the strategy uses standing, else empty."""
-        return self.state.strategies.rank_lists_digest
+        return self.state.strategy_factory.rank_lists_digest
 
-    def nothing_left(self) -> str:
+    def empty_frontier_reason(self) -> str:
         """The stop reason when the frontier is empty."""
-        return self.state.nothing_left()
+        return self.state.empty_frontier_reason()
 
     def recall(self) -> RecallEstimate | None:
         """The estimated recall; None before the first relevant page."""

@@ -1,7 +1,7 @@
 """The URLs in sitemaps, which are fetched by a small crawl of their own, with a frontier."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from contextlib import aclosing, suppress
 
 from lycosa.frontier.memory import MemoryFrontier
@@ -10,7 +10,7 @@ from lycosa.recipe import Requests
 from lycosa.strategies.base import BaseStrategy
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.records import Candidate, Fetch, Host, Outcome, PastFetch, Skip, Url, Visit
-from lycosa.vocabulary.urls import host_of, origin_of
+from lycosa.vocabulary.urls import host_of, origin_of, site_of
 from lycosa.web.robots import RobotsWeb, TextWeb
 from lycosa.web.sitemaps import MAX_BYTES, parse_sitemap, unzipped
 
@@ -24,21 +24,33 @@ _SITEMAP, _SITEMAP_OF_INDEX = 1, 2  # depths: an index lists sitemaps, but not o
 
 
 class SitemapUrls:
-    """The URLs of sitemaps, in their order, and the number of sitemaps in robots.txt."""
+    """The URLs listed in sitemaps, in the order of the sitemaps, and how many sitemaps robots.txt files name.
 
-    def __init__(self, limit: int = 50_000):
+    sites: those whose sitemaps are read; each gets an equal share of the limit.
+    """
+
+    def __init__(self, limit: int = 50_000, sites: int = 1):
         self.limit = limit
-        self.sitemaps_named = 0  # in robots.txt
-        self._listed: dict[int, list[Url]] = {}  # by the position of the sitemap
-        self._count = 0
+        self.sitemaps_in_robots = 0
+        self.foreign = 0  # URLs left out, because the sitemap is not one of their site
+        self._share = max(1, limit // max(1, sites))
+        self._listed: dict[int, list[Url]] = {}  # by the position of the sitemap among all
+        self._count_of: Counter[str] = Counter()  # by site
 
-    def add(self, number: int, pages: Sequence[Url]) -> None:
-        self._listed[number] = list(pages[: self.limit - self._count])
-        self._count += len(self._listed[number])
+    def add(self, position: int, pages: Iterable[Url], sites: Container[str]) -> None:
+        """Adds the pages that a sitemap of some sites lists."""
+        listed = self._listed[position] = []
+        for page in pages:
+            site = site_of(page)
+            if site not in sites:
+                self.foreign += 1
+            elif self._count_of[site] < self._share and not self.is_full:
+                self._count_of[site] += 1
+                listed.append(page)
 
     @property
     def is_full(self) -> bool:
-        return self._count >= self.limit
+        return self._count_of.total() >= self.limit
 
     @property
     def urls(self) -> list[Url]:
@@ -52,7 +64,7 @@ async def urls_in_sitemaps(
     clock: Clock,
     requests: Requests,
     robots: RobotsWeb | None = None,
-    hosts_of: Iterable[Url] = (),
+    host_urls: Iterable[Url] = (),
     default_path: str = "",
     limit: int = 50_000,
     slots: CurrentSlots | None = None,
@@ -62,14 +74,15 @@ async def urls_in_sitemaps(
 ) -> SitemapUrls:
     """The first `limit` URLs in these sitemaps and those they refer to; sitemaps that cannot be read are left out.
 
-    robots: gives the sitemaps in robots.txt of the hosts of `hosts_of`.
-    default_path: path of the sitemap of a host that lists none.
+    robots: reads the sitemaps that robots.txt names, of the hosts of `host_urls`.
+    default_path: path of the sitemap of a host whose robots.txt names none.
     journal: gets every fetch, including those to be retried.
     holds: hosts that may not be requested yet, and until when.
     """
-    result = SitemapUrls(limit)
-    robots_urls = [Url(f"{origin}/robots.txt") for origin in dict.fromkeys(map(origin_of, hosts_of))]
-    strategy = _Sitemaps(result, frozenset(robots_urls), default_path)
+    robots_urls = [Url(f"{origin}/robots.txt") for origin in dict.fromkeys(map(origin_of, host_urls))]
+    sitemaps = list(sitemaps)
+    result = SitemapUrls(limit, len(set(map(site_of, (*robots_urls, *sitemaps)))))
+    strategy = _SitemapStrategy(result, frozenset(robots_urls), default_path)
     frontier = MemoryFrontier(clock=clock, delay=requests.delay, per_address=requests.address_limit)
     for host, until in holds.items():
         frontier.hold(host, until)
@@ -90,7 +103,7 @@ async def urls_in_sitemaps(
     return result
 
 
-class _Sitemaps(BaseStrategy):
+class _SitemapStrategy(BaseStrategy):
     """Goes from robots.txt to its sitemaps, and from an index to its sitemaps."""
 
     name = "sitemaps"
@@ -102,12 +115,18 @@ class _Sitemaps(BaseStrategy):
         self._robots_urls = robots_urls
         self._default_path = default_path
         self._proposed: Counter[Host] = Counter()  # sitemaps proposed
+        self._proposed_for: Counter[str] = Counter()  # the same by the site that named them
+        self._max_per_site = max(1, _MAX_SITEMAPS // max(1, len(set(map(site_of, robots_urls)))))
+        # By position: the sites whose robots.txt names the sitemap, or its index. Only their URLs may be in it.
+        self._sites: dict[int, set[str]] = {}
+        self._positions: dict[Url, int] = {}
         self._bytes_read: Counter[Host] = Counter()  # of sitemaps read, unzipped
 
     def start(self, seeds: Sequence[Url]) -> list[Candidate]:
         robots_urls = [seed for seed in seeds if seed in self._robots_urls]
         others = [seed for seed in seeds if seed not in self._robots_urls]
-        return [Candidate(url, 1.0) for url in robots_urls] + self._sitemaps(others, _SITEMAP)
+        candidates = [Candidate(url, 1.0) for url in robots_urls]
+        return candidates + [each for url in others for each in self._sitemaps([url], _SITEMAP, {site_of(url)})]
 
     def propose(self, event: Visit | Skip) -> list[Candidate]:
         if isinstance(event, Skip) or event.fetch.outcome is not Outcome.OK:
@@ -115,27 +134,36 @@ class _Sitemaps(BaseStrategy):
         candidate, fetch = event.candidate, event.fetch
         if candidate.url in self._robots_urls:
             named = [Url(line) for line in fetch.content.decode().splitlines()]
-            self._result.sitemaps_named += len(named)
+            self._result.sitemaps_in_robots += len(named)
             if not named and self._default_path:
                 named = [Url(origin_of(candidate.url) + self._default_path)]
-            return self._sitemaps(named, _SITEMAP)
+            return self._sitemaps(named, _SITEMAP, {site_of(candidate.url)})
         content = unzipped(fetch.content)
         host = host_of(fetch.url)
         self._bytes_read[host] += len(content)
         if self._bytes_read[host] > _MAX_BYTES_PER_HOST:
             return []
         pages, sitemaps = parse_sitemap(fetch.url, content, self._result.limit)
-        self._result.add(-int(candidate.priority), pages)
-        return self._sitemaps(sitemaps, _SITEMAP_OF_INDEX) if candidate.depth == _SITEMAP else []
+        position = -int(candidate.priority)
+        sites = self._sites.get(position, set())
+        self._result.add(position, pages, sites)
+        return self._sitemaps(sitemaps, _SITEMAP_OF_INDEX, sites) if candidate.depth == _SITEMAP else []
 
-    def _sitemaps(self, urls: Sequence[Url], depth: int) -> list[Candidate]:
-        """Candidates with falling priorities, so that sitemaps are fetched, and their pages listed, in order."""
+    def _sitemaps(self, urls: Sequence[Url], depth: int, sites: Set[str]) -> list[Candidate]:
+        """Candidates with priority minus their position, so that sitemaps are fetched, and pages listed, in order."""
         candidates = []
         for url in urls[:_MAX_SITEMAPS]:
+            if (known := self._positions.get(url)) is not None:
+                self._sites[known] |= sites
+                continue
             host = host_of(url)
-            if self._proposed[host] < _MAX_PER_HOST and self._proposed.total() < _MAX_SITEMAPS:
+            is_within_share = any(self._proposed_for[site] < self._max_per_site for site in sites)
+            if is_within_share and self._proposed[host] < _MAX_PER_HOST and self._proposed.total() < _MAX_SITEMAPS:
                 self._proposed[host] += 1
-                candidates.append(Candidate(url, -float(self._proposed.total()), depth=depth))
+                self._proposed_for.update(sites)
+                position = self._proposed.total()
+                self._positions[url], self._sites[position] = position, set(sites)
+                candidates.append(Candidate(url, -float(position), depth=depth))
         return candidates
 
 

@@ -26,14 +26,14 @@ from lycosa.standing import (
 from lycosa.standing.authority import AuthorityStanding
 from lycosa.strategies.base import SupportsRejudge
 from lycosa.vocabulary.contracts import Standing
-from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.files import atomic_write, read_regular_file
 from lycosa.vocabulary.records import JsonValue, Page, Url
-from lycosa.vocabulary.text import counted
+from lycosa.vocabulary.text import counted, visible
 
 from .open import open_for_reading
 from .removal import STANDING_FILE
 from .session import Session
+from .topic import UNUSABLE_MODEL
 from .trust import plain_file
 
 _MAX_BYTES = 100_000_000
@@ -60,15 +60,15 @@ class StandingTrainer:
         self._session = session
         self._source = session.recipe.standing
         self.model: StandingModel | None = None  # None until it is trained or loaded
-        self._is_new = False
+        self._is_new = False  # whether the model was trained here, and pages are not yet scored by it
         self._stage: int | None = None  # sizes in RETRAIN_AT reached when the model was trained; None before
 
     @property
     def judge(self) -> Standing | None:
         """The current model, combined with the imported rank lists if there are any."""
-        if self.model is None or self._session.state.strategies.authority is None:
+        if self.model is None or self._session.state.strategy_factory.authority is None:
             return self.model
-        return AuthorityStanding(self.model, self._session.state.strategies.authority)
+        return AuthorityStanding(self.model, self._session.state.strategy_factory.authority)
 
     def standing(self, page: Page) -> float:
         """The standing of a page by the current model."""
@@ -88,14 +88,23 @@ class StandingTrainer:
         """Loads the saved model, or trains one if its training data has changed."""
         path = self._session.folder / STANDING_FILE
         is_first, self._stage = self._stage is None, self._current_stage()
-        saved = _read_standing(path) if path.exists() else None
-        if saved is not None and saved.sources == self._fingerprint():
-            model = StandingModel.from_plain(saved.model, traffic=self._traffic(), source=str(path))
-        else:
+        model = self._load(path) if path.exists() else None
+        if model is None:
             model, self._is_new = self._train(), True
         self.model = model
         if is_first or self._is_new:
             self._report(model, is_first=is_first)
+
+    def _load(self, path: Path) -> StandingModel | None:
+        """The saved model, if it was trained on the current data and can be used."""
+        sources, traffic = self._fingerprint(), self._traffic()
+        try:
+            saved = _read_standing(path)
+            if saved.sources == sources:
+                return StandingModel.from_plain(saved.model, traffic=traffic, source=str(path))
+        except UNUSABLE_MODEL as error:
+            self._session.notify(f"the model of importance is trained again: {path}: {visible(str(error))}")
+        return None
 
     def rescore_pages(self) -> None:
         """Estimates the standing of the stored pages, if the model is new or some pages have none."""
@@ -135,7 +144,7 @@ class StandingTrainer:
 
     def _report(self, model: StandingModel, *, is_first: bool) -> None:
         source, notify = self._source, self._session.notify
-        authority = self._session.state.strategies.authority
+        authority = self._session.state.strategy_factory.authority
         if is_first and authority is not None:
             lists = ", ".join(each.name for each in authority.sources)
             notify(f"importance also by the rank of sites: {lists} ({len(authority):,} ranks)")
@@ -152,8 +161,16 @@ class StandingTrainer:
 
     def _save(self, model: StandingModel) -> None:
         path = self._session.folder / STANDING_FILE
+        saved = msgspec.json.encode(_SavedStanding(self._fingerprint(), model.to_plain()))
+        try:
+            StandingModel.from_plain(msgspec.json.decode(saved, type=_SavedStanding).model, traffic=self._traffic())
+        except UNUSABLE_MODEL as error:
+            self._session.notify(f"the model of importance is not saved: it could not be read: {visible(str(error))}")
+            with disk_errors(path):
+                path.unlink(missing_ok=True)
+            return
         with disk_errors(path), atomic_write(path) as file:
-            file.write(msgspec.json.encode(_SavedStanding(self._fingerprint(), model.to_plain())))
+            file.write(saved)
 
     def _traffic(self) -> dict[str, float] | None:
         traffic = self._source.traffic
@@ -209,18 +226,16 @@ class StandingTrainer:
             states.append((name, path.stat().st_size, path.stat().st_mtime_ns) if path.exists() else (name, 0, 0))
         recipe = {key: value for key, value in msgspec.to_builtins(source).items() if key != "authority"}
         inputs = [recipe, states, self._session.topic.examples.digest, self._stage]
-        if self._session.state.strategies.authority is not None:
-            inputs.append(self._session.state.strategies.authority.digest)
+        if self._session.state.strategy_factory.authority is not None:
+            inputs.append(self._session.state.strategy_factory.authority.digest)
         if self._session.recipe.topic.stem and _source_name(source):  # the built-in model uses no terms
             inputs.append("stems")
         return xxhash.xxh3_128_hexdigest(msgspec.json.encode(inputs))
 
 
 def _read_standing(path: Path) -> _SavedStanding:
-    try:
+    with disk_errors(path):
         return msgspec.json.decode(read_regular_file(path, _MAX_BYTES), type=_SavedStanding)
-    except (OSError, msgspec.DecodeError, RecursionError) as error:
-        raise CollectionError(f"{path}: not a model of ours ({error}); delete it to have it learnt again") from None
 
 
 def _source_name(source: StandingSource) -> str:
@@ -228,7 +243,7 @@ def _source_name(source: StandingSource) -> str:
     if source.in_links:
         return source.in_links
     if source.collections:
-        return f"{len(source.collections)} collection{'s' if len(source.collections) > 1 else ''}"
+        return counted(len(source.collections), "collection")
     return source.graph
 
 

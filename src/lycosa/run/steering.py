@@ -2,10 +2,14 @@
 
 `steering.txt` has a line for each, in order, so that the last can be undone:
 
-    block HOST, boost HOST, boost URL, label NUMBER (the number of lines appended to labels.txt)
+    block HOST, boost HOST, boost URL, label NUMBER LINES
+
+`label` records that NUMBER lines were appended to the first LINES lines of labels.txt. It is written before they are,
+and removed after they were, so that after a kill in between an undo removes no earlier labels; lines of older versions
+have no LINES.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -19,13 +23,14 @@ from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import whole_number
 from lycosa.vocabulary.urls import host_of, normalise
 
-from .review import drop_from_sample
+from .review import drop_from_review_sample
 from .topic import LABELS_FILE, MAX_LABELS_BYTES, add_labels
 
 STEERING_FILE = "steering.txt"
-MAX_COMMANDS = 10_000
+MAX_COMMANDS = 10_000  # blocks and boosts
 _MAX_LINE = 4_000  # characters
 _MAX_BYTES = MAX_COMMANDS * _MAX_LINE
+_MAX_LABELS = 10**9
 
 
 class Steering(Struct, frozen=True):
@@ -44,9 +49,14 @@ class SteeringCommand(Struct, frozen=True):
 
     action: Action
     argument: str  # a host, a URL, or the number of labels
+    lines_before: int | None = None  # lines of labels.txt before these labels, if known
 
     def __str__(self) -> str:
         return f"{self.action} {self.argument}"
+
+    @property
+    def line(self) -> str:
+        return str(self) if self.lines_before is None else f"{self} {self.lines_before}"
 
 
 def read_steering(folder: Path) -> Steering:
@@ -71,8 +81,9 @@ def boost(folder: Path, host_or_url: str) -> SteeringCommand:
 
 def label(folder: Path, labels: dict[Url, bool]) -> None:
     """Records labels, durably."""
+    lines_before = len(_label_lines(folder / LABELS_FILE))
+    _append(folder, SteeringCommand("label", str(len(labels)), lines_before))
     add_labels(folder, labels)
-    _append(folder, SteeringCommand("label", str(len(labels))))
 
 
 def undo(folder: Path) -> SteeringCommand | None:
@@ -82,22 +93,30 @@ def undo(folder: Path) -> SteeringCommand | None:
         return None
     last = commands.pop()
     if last.action == "label":
-        dropped = _drop_last_labels(folder / LABELS_FILE, int(last.argument))
-        drop_from_sample(folder, lambda url: url in dropped)
-    path = folder / STEERING_FILE
-    with disk_errors(path), atomic_write(path) as file:
-        file.write("".join(f"{command}\n" for command in commands).encode())
+        _drop_labels(folder, last)
+    _write_commands(folder, commands)
     return last
 
 
+def undo_label(folder: Path, url: Url) -> None:
+    """Takes back the label of a page; blocks and boosts that were given since then stay. Raises UsageError if it is not
+    the last label."""
+    commands = _read_commands(folder)
+    index = max((index for index, command in enumerate(commands) if command.action == "label"), default=None)
+    lines = _label_lines(folder / LABELS_FILE)
+    last_labelled = lines[-1].partition(" ")[2].strip() if lines else ""
+    if index is None or commands[index].argument != "1" or last_labelled != url:
+        raise UsageError(f"{url} is no longer the page that was labelled last; to change its label: lycosa label")
+    _drop_labels(folder, commands.pop(index))
+    _write_commands(folder, commands)
+
+
 def forget_steering(folder: Path, is_forgotten: Callable[[str], bool]) -> None:
-    """Removes forgotten URLs and hosts from the file, and all labels, which can then no longer be undone."""
+    """Removes forgotten URLs and hosts from the file, and all `label` commands: no label can be undone then."""
     commands = _read_commands(folder)
     kept = [command for command in commands if command.action != "label" and not is_forgotten(command.argument)]
     if kept != commands:
-        path = folder / STEERING_FILE
-        with disk_errors(path), atomic_write(path) as file:
-            file.write("".join(f"{command}\n" for command in kept).encode())
+        _write_commands(folder, kept)
 
 
 def checked_host(text: str) -> str:
@@ -117,8 +136,8 @@ def checked_url(text: str) -> Url:
 
 
 def _add(folder: Path, command: SteeringCommand) -> SteeringCommand:
-    if len(_read_commands(folder)) >= MAX_COMMANDS:
-        raise UsageError(f"{folder / STEERING_FILE} has {MAX_COMMANDS} lines; delete some of them")
+    if sum(known.action != "label" for known in _read_commands(folder)) >= MAX_COMMANDS:
+        raise UsageError(f"{folder / STEERING_FILE} has {MAX_COMMANDS} blocks and boosts; delete some of them")
     _append(folder, command)
     return command
 
@@ -127,27 +146,59 @@ def _read_commands(folder: Path) -> list[SteeringCommand]:
     path = folder / STEERING_FILE
     commands = []
     for number, line in enumerate(file_lines(path, _MAX_BYTES), 1):
-        word, _, argument = line.partition(" ")
-        action = _ACTIONS.get(word)
-        is_valid = whole_number(argument, maximum=10**9) is not None if action == "label" else bool(argument)
-        if len(line) > _MAX_LINE or action is None or not is_valid:
-            raise CollectionError(f"{path}:{number}: write `block HOST` or `boost HOST`; fix or delete it")
-        commands.append(SteeringCommand(action, argument))
+        try:
+            commands.append(_parse_command(line))
+        except UsageError as error:
+            raise CollectionError(f"{path}:{number}: {error}; fix or delete the line") from None
     return commands
+
+
+def _parse_command(line: str) -> SteeringCommand:
+    """The command of a line, which the user may have written, with its host or URL in normal form."""
+    word, _, argument = line.strip().partition(" ")
+    action = _ACTIONS.get(word)
+    if len(line) <= _MAX_LINE and argument:
+        if action == "label":
+            counts = [whole_number(count, maximum=_MAX_LABELS) for count in argument.split(" ")]
+            if len(counts) <= 2 and None not in counts:
+                return SteeringCommand("label", str(counts[0]), counts[1] if len(counts) == 2 else None)
+        elif action == "boost" and "://" in argument:
+            return SteeringCommand("boost", checked_url(argument))
+        elif action is not None:
+            return SteeringCommand(action, checked_host(argument))
+    raise UsageError(f"not `block HOST`, `boost HOST`, `boost URL` or `label NUMBER`: {line[:100]!r}")
 
 
 def _append(folder: Path, command: SteeringCommand) -> None:
     path = folder / STEERING_FILE
     with disk_errors(path):
-        append_lines(path, f"{command}\n")
+        append_lines(path, f"{command.line}\n")
 
 
-def _drop_last_labels(path: Path, count: int) -> set[str]:
-    """Removes the last lines of a file of labels; returns their URLs."""
-    if not count or not path.exists():
-        return set()
+def _write_commands(folder: Path, commands: Iterable[SteeringCommand]) -> None:
+    path = folder / STEERING_FILE
+    with disk_errors(path), atomic_write(path) as file:
+        file.write("".join(f"{command.line}\n" for command in commands).encode())
+
+
+def _label_lines(path: Path) -> list[str]:
+    """The lines of a file of labels, with their ends; none if there is no file."""
+    if not path.exists():
+        return []
     with disk_errors(path):
-        lines = read_regular_file(path, MAX_LABELS_BYTES).decode("utf-8", "surrogateescape").splitlines(keepends=True)
+        return read_regular_file(path, MAX_LABELS_BYTES).decode("utf-8", "surrogateescape").splitlines(keepends=True)
+
+
+def _drop_labels(folder: Path, command: SteeringCommand) -> None:
+    """Removes the labels of the last command, as far as they are there, from the review sample and labels.txt."""
+    path = folder / LABELS_FILE
+    lines = _label_lines(path)
+    count = int(command.argument)
+    if command.lines_before is not None:
+        count = min(count, len(lines) - command.lines_before)
+    if count <= 0 or not lines:
+        return
+    dropped = {line.partition(" ")[2].strip() for line in lines[-count:]}
+    drop_from_review_sample(folder, lambda url: url in dropped)
     with disk_errors(path), atomic_write(path) as file:
         file.write("".join(lines[:-count]).encode("utf-8", "surrogateescape"))
-    return {line.partition(" ")[2].strip() for line in lines[-count:]}

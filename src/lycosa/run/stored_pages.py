@@ -67,6 +67,11 @@ class StoredPages:
             return None
         return self._reader(self._collection.archive.fetch_at(row.place))
 
+    def close(self) -> None:
+        """Closes the file of saved word counts, if it is open."""
+        if "words" in self.__dict__:  # a cached property
+            self.words.close()
+
     def forget_terms(self) -> None:
         """Empties the cache of terms in memory, after pages were removed."""
         self._term_cache.clear()

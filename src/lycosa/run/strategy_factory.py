@@ -72,7 +72,7 @@ class StrategyFactory:
         try:
             strategy.restore(state)
             _restore_visited(strategy, catalog)
-        except (LookupError, TypeError, ValueError, AttributeError):
+        except (LookupError, TypeError, ValueError, OverflowError, AttributeError):
             self._notify("an older version has crawled here: ranking the waiting links again")
             return None
         return strategy

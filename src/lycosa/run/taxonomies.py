@@ -22,9 +22,9 @@ _HTML, _TEXT = frozenset((".html", ".htm", ".xhtml")), frozenset((".txt", ".md",
 
 def load_taxonomy(path: Path, *, seed: int = 0) -> Taxonomy:
     """The taxonomy saved in a file, or trained on a folder with a subfolder of example pages for each topic."""
-    if path.is_dir():
-        return Taxonomy.train(examples_in_folders(path), seed=seed)
     try:
+        if path.is_dir():
+            return Taxonomy.train(examples_in_folders(path), seed=seed)
         content = read_user_file(path, MAX_TAXONOMY_BYTES)
     except OSError as error:
         raise UsageError(f"cannot read the taxonomy {path}: {error.strerror}") from None

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from lycosa.collection.errors import disk_errors
 from lycosa.collection.folder import file_lines
+from lycosa.collection.queries import Queries
 from lycosa.reading import Reader, page_of_html, page_of_text
 from lycosa.reading.decode import decode
 from lycosa.reading.language import language_of
@@ -29,7 +30,7 @@ from lycosa.relevance.function import load_function
 from lycosa.relevance.harvest import Calibration
 from lycosa.relevance.positive_unlabelled import MIN_BAD
 from lycosa.relevance.predicates import Keywords, Predicate, relevance_of
-from lycosa.relevance.registry import LINEAR, TrainedRelevance, find_trainer
+from lycosa.relevance.registry import LINEAR, LinearTrainer, TrainedRelevance, find_trainer
 from lycosa.relevance.svm import LinearModel
 from lycosa.relevance.term_counts import CountedTerms
 from lycosa.vocabulary.contracts import Relevance
@@ -46,6 +47,10 @@ from .trust import allowed_file, plain_file
 MODEL_FILE = "model.json"
 LABELS_FILE = "labels.txt"
 MAX_LABELS_BYTES = 500_000_000
+TOPIC_HAS_CHANGED = "topic or examples have changed since the pages were scored: the next crawl scores them again"
+PREDICATE_STATE = "predicate"  # state of a catalog: the predicate by which its pages were scored
+STEM_STATE = "stem"  # whether they were scored by stems
+RULE_STATE = "rule"  # keywords and function by which they were scored; None for a model
 _MAX_MODEL_BYTES = 100_000_000
 MIN_EXAMPLES = 5  # below which there is a warning
 _SAME_TEMPLATE = 0.6  # mean share of common words of two examples, from which there is a warning
@@ -55,6 +60,10 @@ Terms = Mapping[str, int]
 FindPage = Callable[[Url], Page | None]  # finds an example page that was fetched earlier
 FindTerms = Callable[[Url], Terms | None]  # finds its terms
 CacheTerms = Callable[[Url, Callable[[], Terms]], Terms]  # the saved terms of a named text, else counted now
+
+
+# What is raised by reading a model that is damaged, or whose numbers are out of range; plug-ins may raise any of these.
+UNUSABLE_MODEL = (CollectionError, RecursionError, LookupError, TypeError, ValueError, ArithmeticError)
 
 
 class Examples(Struct, frozen=True):
@@ -115,6 +124,48 @@ def calibration_of(topic: Topic, folder: Path) -> Calibration:
         return "crawl"  # a collection can be shown without its examples; the next crawl reports the error
 
 
+def has_topic_changed(topic: Topic, folder: Path, catalog: Queries) -> bool:
+    """Whether the pages were scored by another topic than that of the recipe, so that the next crawl scores them again.
+
+    Runs no code; changes within the user's code are not looked for.
+    """
+    if not catalog.count():
+        return False
+    predicate = msgspec.json.decode(msgspec.json.encode(topic.predicate))  # as read from the catalog
+    scored_by, rule = catalog.get_state(PREDICATE_STATE), catalog.get_state(RULE_STATE)
+    if isinstance(scored_by, dict):
+        scored_by = {key: value for key, value in scored_by.items() if key != "code"}
+    if predicate != scored_by:
+        return True
+    if is_rule(topic):
+        names = {"keywords": list(topic.keywords), "function": topic.function}
+        if not isinstance(rule, dict):
+            return (folder / MODEL_FILE).exists()  # it was a model that scored them
+        return names != {key: rule.get(key) for key in names}
+    try:
+        saved, digest = _read_model(folder), _training_digest(topic, examples_of(topic, folder))
+    except (RecipeError, CollectionError):
+        return False  # a collection can be shown without its examples; the next crawl reports the error
+    return rule is not None or (saved is not None and saved.examples != digest)
+
+
+def _training_digest(topic: Topic, examples: Examples) -> str:
+    inputs = [examples.digest, "" if topic.model == LINEAR else topic.model, "stems" if topic.stem else ""]
+    return " ".join(filter(None, inputs))
+
+
+def _read_model(folder: Path) -> TrainedModel | None:
+    """The saved model, whatever it was trained on, if there is one."""
+    path = folder / MODEL_FILE
+    if not path.exists():
+        return None
+    try:
+        with disk_errors(path):
+            return msgspec.json.decode(read_regular_file(path, _MAX_MODEL_BYTES), type=TrainedModel)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise CollectionError(f"{path}: not a model of ours ({error})") from None
+
+
 def examples_of(topic: Topic, folder: Path) -> Examples:
     """The examples of the recipe, including its topic in words, and the labels, without forgotten pages."""
     labels = read_labels(folder)
@@ -154,10 +205,11 @@ def read_labels(folder: Path) -> dict[Url, bool]:
     path = folder / LABELS_FILE
     labels: dict[Url, bool] = {}
     for number, line in enumerate(file_lines(path, MAX_LABELS_BYTES, error=RecipeError), 1):
-        word, _, url = line.partition(" ")
-        if word not in ("good", "bad") or normalise(url) is None:
+        word, _, text = line.partition(" ")
+        url = normalise(text)  # the user may have written the line
+        if word not in ("good", "bad") or url is None:
             raise RecipeError(f"{path}:{number}: write `good URL` or `bad URL`")
-        labels[Url(url)] = word == "good"
+        labels[url] = word == "good"
     return labels
 
 
@@ -181,8 +233,18 @@ def add_labels(folder: Path, labels: Mapping[Url, bool]) -> None:
 class TopicJudge:
     """The relevance judge of a collection, by its recipe. It is trained once the example pages are available."""
 
-    def __init__(self, topic: Topic, folder: Path, reader: Reader, cached: CacheTerms | None = None):
+    def __init__(
+        self,
+        topic: Topic,
+        folder: Path,
+        reader: Reader,
+        cached: CacheTerms | None = None,
+        *,
+        notify: Callable[[str], None] = lambda line: None,
+    ):
         self._topic = topic
+        self._notify = notify
+        self._is_unusable = False  # the saved model
         self._cached: CacheTerms = cached or (lambda name, count: count())
         self._folder = folder
         self._reader = reader
@@ -212,8 +274,8 @@ class TopicJudge:
 
     @property
     def has_model(self) -> bool:
-        """Whether there is a saved model, trained on these examples or others."""
-        return (self._folder / MODEL_FILE).exists()
+        """Whether there is a saved model, trained on these examples or others, that was not found unusable."""
+        return (self._folder / MODEL_FILE).exists() and not self._is_unusable
 
     @property
     def language(self) -> str:
@@ -249,9 +311,7 @@ class TopicJudge:
     @property
     def _training_digest(self) -> str:
         """A digest of the training data: when it changes, the model is trained again."""
-        topic = self._topic
-        inputs = [self.examples.digest, "" if topic.model == LINEAR else topic.model, "stems" if topic.stem else ""]
-        return " ".join(filter(None, inputs))
+        return _training_digest(self._topic, self.examples)
 
     @property
     def runs_code(self) -> bool:
@@ -301,28 +361,29 @@ class TopicJudge:
         return UnstemmedRelevance(load_taxonomy(plain_file(self._folder / (part.taxonomy or ""))).judge(part.about))
 
     def load(self) -> TrainedRelevance | None:
-        """The saved model, if it was trained on the current examples."""
-        path = self._folder / MODEL_FILE
-        if not path.exists():
-            return None
+        """The saved model, if it was trained on the current examples and can be used."""
         try:
-            with disk_errors(path):
-                saved = msgspec.json.decode(read_regular_file(path, _MAX_MODEL_BYTES), type=TrainedModel)
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise CollectionError(
-                f"{path}: not a model of ours ({error}); delete it to have it trained again"
-            ) from None
-        if saved.examples != self._training_digest:
+            saved = _read_model(self._folder)
+            if saved is None or saved.examples != self._training_digest:
+                return None
+            model = find_trainer(self._topic.model).from_plain(saved.model)
+        except UNUSABLE_MODEL as error:
+            if not self._is_unusable:
+                self._notify(f"the model of the topic is to be trained again: {visible(str(error))}")
+            self._is_unusable = True
             return None
         self.rounds = saved.rounds
-        self._model = find_trainer(self._topic.model).from_plain(saved.model)
-        return self._model
+        self._model = model
+        return model
 
-    def train(self, find_terms: FindTerms, unlabelled: Sequence[Terms], rounds: int) -> TrainedRelevance:
+    def train(
+        self, find_terms: FindTerms, unlabelled: Sequence[Terms], rounds: int, *, pages: int = 0
+    ) -> TrainedRelevance:
         """Trains a model on the examples.
 
         unlabelled: terms of pages of the crawl that are not examples.
         rounds: see `TrainedModel`.
+        pages: of the crawl, of which the unlabelled ones are a sample.
         """
         good, bad = (self._terms_of(examples, find_terms) for examples in (self.examples.good, self.examples.bad))
         if not good:
@@ -330,7 +391,11 @@ class TopicJudge:
         has_background = self.uses_background or len(bad) < MIN_BAD  # some may have been unreadable
         background_terms = self._background if has_background else []
         self.rounds = rounds
-        self._model = find_trainer(self._topic.model).train(good, bad, unlabelled, background_terms)
+        trainer = find_trainer(self._topic.model)
+        if isinstance(trainer, LinearTrainer):
+            self._model = trainer.train(good, bad, unlabelled, background_terms, pages=pages)
+        else:
+            self._model = trainer.train(good, bad, unlabelled, background_terms)
         return self._model
 
     @cached_property
@@ -367,11 +432,19 @@ class TopicJudge:
         )
 
     def save(self, model: TrainedRelevance) -> None:
-        """Saves a model in the collection, as plain data."""
-        saved = TrainedModel(self._training_digest, self.rounds, model.to_plain())
-        path = self._folder / MODEL_FILE
+        """Saves a model in the collection, as plain data; if it could not be read again, the next run trains anew."""
+        saved = msgspec.json.encode(TrainedModel(self._training_digest, self.rounds, model.to_plain()))
+        trainer, path = find_trainer(self._topic.model), self._folder / MODEL_FILE
+        try:
+            trainer.from_plain(msgspec.json.decode(saved, type=TrainedModel).model)
+        except UNUSABLE_MODEL as error:
+            self._notify(f"the model of the topic is not saved, as it could not be read: {visible(str(error))}")
+            with disk_errors(path):
+                path.unlink(missing_ok=True)
+            return
         with disk_errors(path), atomic_write(path) as file:
-            file.write(msgspec.json.encode(saved))
+            file.write(saved)
+        self._is_unusable = False
 
     def warnings(self, find_page: FindPage) -> Iterator[str]:
         """Warnings about the examples, one a line."""

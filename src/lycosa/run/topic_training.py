@@ -15,7 +15,7 @@ from lycosa.collection.page_words import MAX_CACHED_PAGES, CachedWords
 from lycosa.collection.rows import PageScore
 from lycosa.relevance.embedding import builtin_embedding
 from lycosa.relevance.function import code_digest
-from lycosa.relevance.positive_unlabelled import MAX_UNLABELLED, shrink_to_usual_share
+from lycosa.relevance.positive_unlabelled import MAX_UNLABELLED
 from lycosa.relevance.registry import TrainedRelevance
 from lycosa.relevance.svm import LinearModel
 from lycosa.relevance.term_counts import CountedTerms, PageCounts
@@ -28,28 +28,25 @@ from lycosa.vocabulary.text import codes_of, counted
 from .first_visits import FirstVisits
 from .session import Session
 from .standing_training import StandingTrainer
-from .topic import Terms, is_rule
+from .topic import PREDICATE_STATE, RULE_STATE, STEM_STATE, Terms, is_rule, read_labels
 
-RETRAIN_AT = tuple(
-    5 * 2**doubling for doubling in range(20)
-)  # sizes of the collection at which the topic model is trained again
+# Sizes of the collection at which the topic model is trained again.
+RETRAIN_AT = tuple(5 * 2**doubling for doubling in range(20))
 RERANK_AT = frozenset((20, 80, 320, 1_280))  # of these, the sizes at which the frontier is re-ranked from all visits
-_MIN_PAGES_WITHOUT_WORD = 10  # pages that lack a word of the topic, before the user is told
+_MIN_PAGES_WITHOUT_WORD = 10  # pages that lack a word of the topic, before the user is notified
 _MAX_WORDS_NAMED = 5  # in a message
 MAX_REJUDGED = 2_000  # latest pages, scored again by their word counts
 _SCORING_BATCH = 200  # pages
 _MIN_CHANGE = 1e-6  # of a relevance, to be recorded: smaller ones depend on how the processor rounds
 _MIN_ANNOUNCED = 1_000  # pages to read from the archive for which there is a message
-_PREDICATE = "predicate"  # state: the predicate by which pages were scored
-_STEM = "stem"  # state: whether they were scored by stems
-_RULE = "rule"  # state: keywords and function by which they were scored; None for a model
 
 
 class LearntLabels(Struct, frozen=True):
     """The result of learning from labels."""
 
     judged: int | None  # pages scored again; None if the model could not be trained yet
-    missing: int  # examples that the next crawl must fetch
+    missing: int  # examples and labelled pages that the next crawl must fetch
+    missing_examples: int = 0  # those of them that no label names
 
 
 class TopicTrainer:
@@ -134,22 +131,22 @@ class TopicTrainer:
         encoded = msgspec.json.decode(msgspec.json.encode(predicate))  # as read from the catalog
         if predicate is not None and predicate.runs_code:
             encoded["code"] = [code_digest(function) for function in predicate.functions()]
-        if self._judge is not None and encoded != catalog.get_state(_PREDICATE):
+        if self._judge is not None and encoded != catalog.get_state(PREDICATE_STATE):
             if session.status.pages:
                 self._rescore_all("the predicate may have changed")
-            catalog.put_state(_PREDICATE, encoded)  # last: after a kill before here, the next run scores again
+            catalog.put_state(PREDICATE_STATE, encoded)  # last: after a kill before here, the next run scores again
 
     def _rescore_if_stemming_changed(self) -> None:
         """Scores every page again if stemming has changed since the last time."""
         if self._judge is not None and (change := self._stemming_change):
             if self._session.status.pages:
                 self._rescore_all(change)
-            self._session.collection.catalog.put_state(_STEM, self._session.recipe.topic.stem)
+            self._session.collection.catalog.put_state(STEM_STATE, self._session.recipe.topic.stem)
 
     def _rescore_if_rule_changed(self) -> None:
         """Scores every page again if keywords or function have changed since the last time."""
         session = self._session
-        before = session.collection.catalog.get_state(_RULE)
+        before = session.collection.catalog.get_state(RULE_STATE)
         if self._judge is None or self._rule == before:
             return
         if session.status.pages:
@@ -171,15 +168,15 @@ class TopicTrainer:
     def _save_scoring(self) -> None:
         """Saves how the pages were scored."""
         catalog = self._session.collection.catalog
-        catalog.put_state(_STEM, self._session.recipe.topic.stem)
-        if self._rule is not None or catalog.get_state(_RULE) is not None:
-            catalog.put_state(_RULE, self._rule)
+        catalog.put_state(STEM_STATE, self._session.recipe.topic.stem)
+        if self._rule is not None or catalog.get_state(RULE_STATE) is not None:
+            catalog.put_state(RULE_STATE, self._rule)
 
     @property
     def _stemming_change(self) -> str:
         """Describes a change of stemming since pages were scored; empty if there was none."""
         stem, catalog = self._session.recipe.topic.stem, self._session.collection.catalog
-        if stem == bool(catalog.get_state(_STEM)):  # collections without this state were made without stemming
+        if stem == bool(catalog.get_state(STEM_STATE)):  # collections without this state were made without stemming
             return ""
         return "words are now compared by their stems" if stem else "words are now compared as they are written"
 
@@ -225,11 +222,13 @@ class TopicTrainer:
         """
         session, topic = self._session, self._session.topic
         topic.read_examples()
-        missing = sum(session.pages.terms(url) is None for url in topic.examples.urls)
+        to_fetch = [url for url in topic.examples.urls if session.pages.terms(url) is None]
+        missing, labelled = len(to_fetch), read_labels(session.folder) if to_fetch else {}
+        missing_examples = sum(url not in labelled for url in to_fetch)
         if topic.runs_code or not topic.learns or not topic.has_good_page(session.pages.terms):
-            return LearntLabels(None, missing)
+            return LearntLabels(None, missing, missing_examples)
         self._crawled.discard_sample()  # a page that has become an example leaves the sample, and vice versa
-        return LearntLabels(self.train_again(reason, save=not missing), missing)
+        return LearntLabels(self.train_again(reason, save=not missing), missing, missing_examples)
 
     def train_if_due(self) -> None:
         """Trains again once there are twice as many pages as the last time.
@@ -247,8 +246,7 @@ class TopicTrainer:
             self._train_on_crawl()
 
     def finish(self) -> None:
-        """Scores the pages of a short crawl again at its end, with a model trained on all of it, and shrinks the
-        share of relevant ones to the usual share.
+        """Scores the pages of a short crawl again at its end, with a model trained on all of it.
 
         The frontier and the saved model stay as they are, so that a stopped crawl continues as if it had not been
         stopped.
@@ -258,8 +256,6 @@ class TopicTrainer:
             self._train()
             assert self._judge is not None
             rejudged = self._crawled.score_latest(self._judge, MAX_REJUDGED)
-            shrunk = shrink_to_usual_share(np.fromiter(rejudged.relevances.values(), np.float64)).tolist()
-            rejudged = rejudged._replace(relevances=dict(zip(rejudged.relevances, shrunk, strict=True)))
             self._record_relevances(rejudged, "the topic is known better")
 
     def report_unknown_words(self) -> None:
@@ -311,7 +307,7 @@ class TopicTrainer:
         }
         session.record(Scores(session.clock.now(), reason, changed))
         session.checkpoint()
-        session.status.recount(session.collection.catalog.relevant_in_order())
+        session.status.recount(session.collection.catalog.relevance_flags())
 
     def _train_first(self) -> None:
         """Trains for the first time; pages that are there already are scored again."""
@@ -333,18 +329,19 @@ class TopicTrainer:
     def _train(self) -> TrainedRelevance:
         session = self._session
         rounds = bisect_right(RETRAIN_AT, session.status.pages) if session.topic.uses_background else 0
-        model = session.topic.train(session.pages.terms, self._crawled.sample() if rounds else [], rounds)
+        sample = self._crawled.sample() if rounds else []
+        model = session.topic.train(session.pages.terms, sample, rounds, pages=session.status.pages)
         self._judge = session.topic.judge(model)
         return model
 
     def _rescore_all(self, reason: str) -> None:
         session = self._session
         session.notify(f"{reason}: re-scoring {counted(session.status.pages, 'page')}")
-        missing = self._standing.judge if self._standing else None
-        if (history := self._usable_history()) is not None and missing is None:
+        missing_standing = self._standing.judge if self._standing else None
+        if (history := self._usable_history()) is not None and missing_standing is None:
             relevance = self._rescore_history(history)
         else:
-            relevance, _ = session.reranker.rerank(judge=self, missing_standing=missing)
+            relevance, _ = session.reranker.rerank(judge=self, missing_standing=missing_standing)
         session.record(Scores(session.clock.now(), reason, relevance))
         session.checkpoint()
         self._save_scoring()
@@ -352,8 +349,8 @@ class TopicTrainer:
     def _usable_history(self) -> FirstVisits | None:
         """The visits in memory, if they suffice to score all pages again and to re-rank the frontier."""
         history, strategy = self._history, self._session.loop.strategy
-        is_enough = isinstance(self._judge, LinearModel) and type(strategy) in LINK_ONLY_STRATEGIES
-        return history if history is not None and history.is_complete and is_enough else None
+        suffices = isinstance(self._judge, LinearModel) and type(strategy) in LINK_ONLY_STRATEGIES
+        return history if history is not None and history.is_complete and suffices else None
 
     def _rescore_history(self, history: FirstVisits) -> dict[str, float]:
         """Scores all visits again and re-ranks the frontier; returns the relevance of the stored pages."""
@@ -405,7 +402,7 @@ class _CrawledPages:
         counts = counts.with_vector() if with_vector else counts
         session.pages.words.put(CachedWords(session.collection.catalog.newest_number, at, *counts))
         topic = session.topic
-        if topic.uses_background and number % self._step() == 0 and page.url not in topic.examples.urls:
+        if topic.uses_background and number % self._sampling_interval() == 0 and page.url not in topic.examples.urls:
             self._sample[number] = CountedTerms(page.terms)
             session.pages.words.put_terms(page.url, at, page.terms)
 
@@ -413,21 +410,22 @@ class _CrawledPages:
         """Discards the sample, because the text of a page or the examples have changed."""
         self._sample, self._has_earlier_pages = {}, False
 
-    def _step(self) -> int:
-        step = 1
-        while self._session.status.pages > step * MAX_UNLABELLED:
-            step *= 2
-        return step
+    def _sampling_interval(self) -> int:
+        """k, if every k-th page is in the sample."""
+        interval = 1
+        while self._session.status.pages > interval * MAX_UNLABELLED:
+            interval *= 2
+        return interval
 
     def sample(self) -> list[Terms]:
         """The terms of the pages for training."""
-        self.has_new_pages, step = False, self._step()
-        self._sample = {number: terms for number, terms in self._sample.items() if number % step == 0}
+        self.has_new_pages, interval = False, self._sampling_interval()
+        self._sample = {number: terms for number, terms in self._sample.items() if number % interval == 0}
         if not self._has_earlier_pages:
             examples = self._session.topic.examples.urls
-            for number, url in enumerate(self._session.collection.catalog.every_nth_url(step), 1):
-                if number * step not in self._sample and url not in examples:
-                    self._sample[number * step] = self._session.pages.terms(url) or {}
+            for number, url in enumerate(self._session.collection.catalog.every_nth_url(interval), 1):
+                if number * interval not in self._sample and url not in examples:
+                    self._sample[number * interval] = self._session.pages.terms(url) or {}
             self._has_earlier_pages = True
         return [terms for _, terms in sorted(self._sample.items()) if terms]
 
@@ -439,7 +437,7 @@ class _CrawledPages:
             relevances: dict[str, float] = {}
             latest_pages = self._counts_of(rows)
             while batch := list(islice(latest_pages, _SCORING_BATCH)):
-                scores = judge.relevances_of([words for _, words in batch])
+                scores = judge.relevances_of([counts for _, counts in batch])
                 relevances.update(zip((url for url, _ in batch), scores, strict=True))
             return _Rejudged(relevances, before)
         pages = ((row.url, self._session.pages.page(row.url)) for row in rows)
@@ -463,13 +461,13 @@ class _CrawledPages:
             session.notify(
                 f"reading {counted(missing, 'page')} from the archive, once; the next time takes a second or so"
             )
-        kept = session.pages.words.words_after(rows[0].number - 1) if rows else iter(())
-        words = next(kept, None)
+        all_cached = session.pages.words.words_after(rows[0].number - 1) if rows else iter(())
+        cached = next(all_cached, None)
         for number, url, at, _ in rows:
-            while words is not None and words.number < number:
-                words = next(kept, None)
-            if words is not None and (words.number, words.at) == (number, at) and _has_vector_or_none(words):
-                yield url, PageCounts(words.codes, words.counts, words.vector)
+            while cached is not None and cached.number < number:
+                cached = next(all_cached, None)
+            if cached is not None and (cached.number, cached.at) == (number, at) and _has_vector_or_none(cached):
+                yield url, PageCounts(cached.codes, cached.counts, cached.vector)
             elif (page := session.pages.page(url)) is not None:
                 counts = PageCounts.of(page).with_vector()
                 session.pages.words.put(CachedWords(number, at, *counts))

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from lycosa.collection import Collection
 from lycosa.frontier.admission import Admission
+from lycosa.frontier.durable import waiting_urls
 from lycosa.reading import Reader
 from lycosa.recipe import Recipe
 from lycosa.relevance.svm import LinearModel
@@ -66,6 +67,7 @@ class Trial(Struct, frozen=True):
     left_out: str = ""  # why it would not be stored; empty if it would be
     links: tuple[TriedLink, ...] = ()  # that would wait, best first
     skipped: Mapping[str, int] = {}  # number of links that would be skipped, by reason
+    known: Mapping[str, int] = {}  # number of links that are not proposed again, by what became of them
 
 
 async def try_url(
@@ -80,7 +82,7 @@ async def try_url(
     require_contact_for([url], recipe.contact, settings.resolve, folder)
     async with _web(recipe, settings, clock) as web:
         reader = reader_of(recipe)
-        topic = TopicJudge(recipe.topic, folder, reader)
+        topic = TopicJudge(recipe.topic, folder, reader, notify=notify)
         collection = _open_if_crawled(folder)
         try:
             model = await _make_judge(topic, collection, reader, web, clock, recipe.requests.delay, notify)
@@ -179,7 +181,7 @@ def _trial(
     hops = tuple(f"{each.url}: {words}" for each, words in zip(redirects, outcomes, strict=False))
     if page is None or visit.relevance is None:
         return Trial(fetch.url, hops, outcomes[-1], is_page=False)
-    links, skipped = _links(visit, folder, recipe, settings, topic, collection)
+    links, skipped, known = _links(visit, folder, recipe, settings, topic, collection)
     contributions = _word_contributions(topic.word_weights(), page)
     return Trial(
         url=fetch.url,
@@ -198,6 +200,7 @@ def _trial(
         left_out=str(visit.left_out) if visit.left_out else "",
         links=tuple(links),
         skipped=skipped,
+        known=known,
     )
 
 
@@ -223,8 +226,8 @@ def _links(
     settings: Settings,
     topic: TopicJudge,
     collection: Collection | None,
-) -> tuple[list[TriedLink], dict[str, int]]:
-    """The links that would wait, best first, and the number of skipped ones by reason."""
+) -> tuple[list[TriedLink], dict[str, int], dict[str, int]]:
+    """The links that would wait, best first, and the numbers of skipped and of known ones."""
     page, admission = (
         visit.page,
         Admission(
@@ -247,7 +250,18 @@ def _links(
     not_followed = len({link.target for link in page.links} - open_links)
     if not_followed:
         skipped[visit.why_not_followed or "nofollow"] += not_followed
-    return sorted(waiting, key=lambda link: (-link.priority, link.url)), dict(skipped)
+    known = _known(open_links - {each.url for each in proposed}, collection)
+    return sorted(waiting, key=lambda link: (-link.priority, link.url)), dict(skipped), known
+
+
+def _known(urls: set[Url], collection: Collection | None) -> dict[str, int]:
+    """How many of these URLs were fetched already, and how many wait already."""
+    if not urls or collection is None:
+        return {}
+    waiting = urls & set(waiting_urls(collection.catalog.connection))
+    fetched = (urls & set(collection.catalog.visited())) - waiting
+    counts = {"fetched already": len(fetched), "waiting already": len(waiting)}
+    return {state: count for state, count in counts.items() if count}
 
 
 def _strategy(

@@ -13,6 +13,7 @@ the same.
 
 import hashlib
 import re
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -134,8 +135,8 @@ def polite_recipe(folder: Path, *, notify: Callable[[str], None] | None = None) 
     Raises UsageError if the recipe has settings that need trust and the folder is not trusted. Every run takes its
     recipe from here, so that no plug-in that an untrusted recipe names is looked up, and thereby imported.
     """
-    recipe = load_recipe(folder, notify=notify)
     require_trust(folder)
+    recipe = load_recipe(folder, notify=notify)
     if not (impolite := _impolite_settings(recipe)) or is_trusted(folder):
         return recipe
     if notify is not None:
@@ -199,7 +200,7 @@ def without_untrusted_settings(folder: Path, recipe: Recipe) -> Recipe:
 def allowed_file(folder: Path, name: str) -> Path:
     """The file that a collection names; raises UsageError if it is outside the folder, unless that is trusted."""
     path = folder / name
-    if not is_inside(folder, path) and not is_trusted(folder):
+    if not _is_inside_folder(folder, name) and not is_trusted(folder):
         raise RecipeError(
             f"{folder} was not made on this machine, and names {visible(name, 200)}, which is outside of it; "
             f"look at its {FILE_NAME}, and if you want that: lycosa trust {folder}"
@@ -209,7 +210,13 @@ def allowed_file(folder: Path, name: str) -> Path:
 
 def plain_file(path: Path) -> Path:
     """A file or folder that a recipe names; raises for a pipe or a device, which could block for ever."""
-    if path.exists() and not path.is_file() and not path.is_dir():
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return path  # whoever reads it reports the error
+    except ValueError as error:
+        raise RecipeError(f"{visible(str(path), 300)} is no file name ({error}); correct it") from None
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise RecipeError(f"{path} is no plain file; give one that is")
     return path
 
@@ -298,7 +305,7 @@ def _subpredicates(predicate: Predicate) -> Iterator[Predicate]:
 def _is_inside_folder(folder: Path, name: str) -> bool:
     try:
         return is_inside(folder, folder / name)
-    except (OSError, ValueError):  # not a possible file name
+    except (OSError, ValueError, RuntimeError):  # not a possible file name, or a loop of links
         return False
 
 
@@ -332,7 +339,7 @@ def _recorded_folder(folder: Path) -> _KnownFolder | None:
         return None
     try:
         return msgspec.json.decode(read_regular_file(_record_file(folder_id), _MAX_BYTES), type=_KnownFolder)
-    except (OSError, UsageError, msgspec.DecodeError):
+    except (OSError, UsageError, msgspec.DecodeError, UnicodeDecodeError):
         return None
 
 

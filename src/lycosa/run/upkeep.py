@@ -11,17 +11,18 @@ from lycosa.collection.journal import Maintenance, read_journal, write_journal
 from lycosa.frontier.durable import waiting_urls
 from lycosa.recipe import Recipe, load_recipe
 from lycosa.vocabulary.clock import Clock
-from lycosa.vocabulary.errors import CollectionError, UsageError
-from lycosa.vocabulary.records import Url
-from lycosa.vocabulary.urls import host_of, hostname_of, normalise
+from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
+from lycosa.vocabulary.records import JsonValue, Url
+from lycosa.vocabulary.urls import host_of, hostname_of, normalise, spellings, without_final_dot
 
 from . import steering
 from .forgotten import add_forgotten
 from .imports import Importer
+from .open import open_for_reading
 from .removal import REPORT_FILE
 from .run_settings import Notify
 from .session import Session
-from .topic import is_rule
+from .topic import PREDICATE_STATE, RULE_STATE, STEM_STATE, TOPIC_HAS_CHANGED, has_topic_changed, is_rule
 from .topic_training import LearntLabels, TopicTrainer
 from .trust import check_collection
 
@@ -49,9 +50,14 @@ class Forgotten(Struct, frozen=True):
 
 def rebuild(folder: Path, *, clock: Clock, notify: Notify) -> int:
     """Rebuilds catalog, search index and frontier from the archive; returns the number of pages."""
-    with Session(
-        folder, load_recipe(folder, notify=notify), clock=clock, notify=notify, rebuild=True, is_upkeep=True
-    ) as session:
+    recipe = load_recipe(folder, notify=notify)
+    scored_by = _scored_by(folder)
+    with Session(folder, recipe, clock=clock, notify=notify, rebuild=True, is_upkeep=True) as session:
+        catalog = session.collection.catalog
+        for key, value in scored_by.items():
+            catalog.put_state(key, value)
+        if has_topic_changed(recipe.topic, folder, catalog):
+            notify(TOPIC_HAS_CHANGED)
         for file, records in session.collection.archive.unreadable_records.items():
             notify(
                 f"{records} records of {file} were passed over, and kept: a newer Lycosa wrote them, or others did,"
@@ -60,6 +66,16 @@ def rebuild(folder: Path, *, clock: Clock, notify: Notify) -> int:
         for file, size in session.collection.archive.damaged_bytes.items():
             notify(f"{size:,} bytes of {file} are damaged: what was there is lost; look for a copy of the file")
         return session.status.pages
+
+
+def _scored_by(folder: Path) -> dict[str, JsonValue]:
+    """How the pages were scored, by the catalog; the archive has the scores alone. Empty if the catalog is unusable."""
+    try:
+        with open_for_reading(folder) as collection:
+            states = {key: collection.catalog.get_state(key) for key in (STEM_STATE, PREDICATE_STATE, RULE_STATE)}
+    except LycosaError:
+        return {}
+    return {key: value for key, value in states.items() if value is not None}
 
 
 def import_archive(folder: Path, path: Path, *, clock: Clock, notify: Notify) -> ImportedArchive:
@@ -111,10 +127,12 @@ def forget(folder: Path, what: str, *, clock: Clock, notify: Notify) -> Forgotte
     recipe = load_recipe(folder, notify=notify)
 
     def is_named(url: Url) -> bool:
-        return name in (url, host_of(url), hostname_of(url))
+        return name in spellings(url)
 
     with Session(folder, recipe, clock=clock, notify=notify, is_upkeep=True) as session:  # raises if it is not writable
-        known = [*session.collection.catalog.known_urls(), *waiting_urls(session.collection.catalog.connection)]
+        catalog = session.collection.catalog
+        with catalog.guarded():
+            known = [*catalog.known_urls(), *waiting_urls(catalog.connection)]
     was_known = any(map(is_named, known))
     similar_hosts = () if was_known else _hosts_like(name, known)
     if "*" in name and not was_known:
@@ -126,13 +144,13 @@ def forget(folder: Path, what: str, *, clock: Clock, notify: Notify) -> Forgotte
     add_forgotten(folder, name)
     with Session(folder, recipe, clock=clock, notify=notify, is_upkeep=True) as session:
         pages = session.pages_forgotten
-    return Forgotten(name, pages, was_known, similar_hosts, report if has_report else None)
+    return Forgotten(name, pages, was_known, similar_hosts, report if has_report and not report.exists() else None)
 
 
 def finish_upkeep(folder: Path, *, clock: Clock, notify: Notify = lambda line: None) -> None:
     """Finishes a rebuild or a forgetting that was interrupted by a kill, and tells the user.
 
-    Does nothing if another process uses the collection or it is not writable.
+    If another process uses the collection or it is not writable, this is left to the next command.
     """
     check_collection(folder)
     upkeep = read_journal(folder)
@@ -168,7 +186,8 @@ def _url_or_host(text: str) -> str:
         if url is None:
             raise UsageError(f"not a URL: {text!r}; give a URL, or a host such as example.org")
         return url
-    host = text.lower().strip("/")
+    host = without_final_dot(text.strip().lower().strip("/"))
     if "/" in host or not host:
         raise UsageError(f"neither a URL nor a host: {text!r}; write http://… or a host such as example.org")
-    return host
+    url = None if set(host) & set("\\@?#") else normalise(f"http://{host}/")
+    return host if url is None else host_of(url)  # as in URLs: xn--bcher-kva.example for bücher.example

@@ -14,10 +14,10 @@ import secrets
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from msgspec import Struct
+from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -180,11 +180,8 @@ class AccessControl:
         return scheme.lower() == "bearer" and _is_equal(value.strip(), self.token)
 
     def _has_cookie(self, headers: Mapping[str, str]) -> bool:
-        try:
-            morsel = SimpleCookie(headers.get("cookie", "")[:8_000]).get(self._cookie)
-        except CookieError:
-            return False
-        return morsel is not None and _is_equal(morsel.value, self._session)
+        # Unlike `http.cookies`, this parser tolerates whatever other servers on the same host set as cookies.
+        return _is_equal(cookie_parser(headers.get("cookie", "")).get(self._cookie, ""), self._session)
 
     async def _refusal_of_post(
         self, scope: Scope, receive: Receive, headers: Mapping[str, str], origins: frozenset[str], *, is_program: bool

@@ -157,7 +157,7 @@ class Screens:
         self._templates.globals |= {
             "sparkline": charts.sparkline,
             "harvest_chart": charts.harvest_chart,
-            "two_curves": charts.two_curves,
+            "harvest_comparison": charts.harvest_comparison,
             "factor_bars": charts.factor_bars,
             "overlap_bar": charts.overlap_bar,
             "version": __version__,
@@ -203,7 +203,7 @@ class Screens:
         return self._render("collection.html", view=view, name=name, tab="overview", atlas=atlas, has_peers=has_peers)
 
     async def search(self, request: Request) -> Response:
-        view = await self._search(request, is_typed="typed" in request.query_params)
+        view = await self._search(request, is_being_typed="typed" in request.query_params)
         template = "results.html" if "part" in request.query_params else "search.html"
         return self._render(template, view=view, name=request.path_params["name"], tab="search")
 
@@ -532,9 +532,9 @@ class Screens:
     def _all_cards(self) -> list[CollectionCard]:
         return [self._card(name) for name in self._library.names()[:_MAX_METRICS_COLLECTIONS]]
 
-    async def _search(self, request: Request, *, is_typed: bool = False) -> SearchView:
+    async def _search(self, request: Request, *, is_being_typed: bool = False) -> SearchView:
         folder, asked = self._library.folder(request.path_params["name"]), parameters.search_request(request)
-        view = await self._in_thread(search_view, folder, asked, now=time.time(), is_typed=is_typed)
+        view = await self._in_thread(search_view, folder, asked, now=time.time(), is_being_typed=is_being_typed)
         if view.not_indexed and not self._access.read_only:
             self._update_index_in_background(folder)
         return view

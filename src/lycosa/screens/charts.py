@@ -9,7 +9,7 @@ from lycosa.run.reasons import Factor
 
 _WIDTH, _HEIGHT = 760.0, 240.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 10.0, 10.0, 28.0
-_FULL_BAR = 3.0  # log odds of a factor whose bar has the full length
+_MAX_LOG_ODDS = 3.0  # of a factor; its bar has the full length
 
 
 def sparkline(shares: Sequence[float]) -> Markup:
@@ -21,7 +21,7 @@ def sparkline(shares: Sequence[float]) -> Markup:
     points = " ".join(f"{number * step:.1f},{45 - 42 * share:.1f}" for number, share in enumerate(values))
     return Markup(
         '<svg class="spark" viewBox="0 0 240 48" preserveAspectRatio="none" role="img">'
-        f"<title>{'share of relevant pages over the crawl'}</title>"
+        "<title>share of relevant pages over the crawl</title>"
         f'<polygon class="area" points="0,48 {points} 240,48"/><polyline class="line" points="{points}"/></svg>'
     )
 
@@ -33,11 +33,11 @@ def harvest_chart(
     return _curves(so_far, latest, title="Harvest rate by pages stored", width=width)
 
 
-def two_curves(
-    one: Sequence[tuple[float, float]], other: Sequence[tuple[float, float]], *, width: float = _WIDTH
+def harvest_comparison(
+    first: Sequence[tuple[float, float]], second: Sequence[tuple[float, float]], *, width: float = _WIDTH
 ) -> Markup:
     """The harvest rates of two crawls in one chart, by pages."""
-    return _curves(one, other, title="Harvest rates of both by pages stored", width=width)
+    return _curves(first, second, title="Harvest rates of both by pages stored", width=width)
 
 
 def _curves(
@@ -70,16 +70,16 @@ def _curves(
     )
 
 
-def overlap_bar(only_one: int, both: int, only_other: int) -> Markup:
+def overlap_bar(only_first: int, both: int, only_second: int) -> Markup:
     """The number of pages of only the first, of both, and of only the second, as a stacked bar."""
-    total = max(1, only_one + both + only_other)
+    total = max(1, only_first + both + only_second)
     parts, x = [], 0.0
-    for kind, count in (("one", only_one), ("both", both), ("two", only_other)):
+    for kind, count in (("one", only_first), ("both", both), ("two", only_second)):
         parts.append(f'<rect class="{kind}" x="{x:.2f}" width="{100 * count / total:.2f}" height="6"/>')
         x += 100 * count / total
     return Markup(
         '<svg class="overlap" viewBox="0 0 100 6" preserveAspectRatio="none" role="img">'
-        f"<title>{only_one} only in the first, {both} in both, {only_other} only in the second</title>"
+        f"<title>{only_first} only in the first, {both} in both, {only_second} only in the second</title>"
         f"{''.join(parts)}</svg>"
     )
 
@@ -92,7 +92,7 @@ def factor_bars(factors: Sequence[Factor]) -> Markup:
     zero = 60.0 if any(each.log_odds < 0 for each in shown) else 1.0
     rows = []
     for each in shown:
-        length = max(1.0, min(1.0, abs(each.log_odds) / _FULL_BAR) * 58)
+        length = max(1.0, min(1.0, abs(each.log_odds) / _MAX_LOG_ODDS) * 58)
         x, kind = (zero, "up") if each.log_odds > 0 else (zero - length, "down")
         bar = f'<rect class="{kind}" x="{x:.1f}" y="1" width="{length:.1f}" height="12" rx="2"/>'
         axis = f'<line class="grid" x1="{zero:g}" x2="{zero:g}" y1="0" y2="14"/>'

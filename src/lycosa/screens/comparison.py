@@ -16,11 +16,11 @@ from lycosa.vocabulary.records import RELEVANT, Url
 from lycosa.vocabulary.text import visible
 from lycosa.vocabulary.urls import host_of
 
-from .lines import run_kind
+from .lines import strategy_or_policy
 from .overviews import harvest_points, stamp_of
 
-MAX_ONLY_PAGES = 20  # pages named that only one side has
-MAX_RUNS = 50  # the latest of a collection that can be chosen
+MAX_ONLY_PAGES = 20  # pages listed that only one side has
+MAX_RUNS = 50  # of a collection, the latest, to choose from
 _MAX_CACHED = 16  # comparisons
 _END = 1 << 62  # a number that no page has
 
@@ -39,7 +39,7 @@ class ComparedRun(Struct, frozen=True):
     """A run that can be chosen."""
 
     number: int
-    what: str
+    what: str  # its strategy or policy
     at: float
     pages: int
 
@@ -55,14 +55,14 @@ class Side(Struct, frozen=True):
 
     name: str
     run: int | None
-    strategy: str
+    strategy: str  # of its crawls, and the policies of its refreshes, separated by commas
     pages: int
     relevant: int
     harvest_rate: float
     hosts: int
     curve: list[tuple[float, float]]  # pages and the share of relevant ones among all so far
     runs: list[ComparedRun]  # of the collection
-    only: int  # pages that the other side has not
+    only: int  # pages that the other side lacks
     only_relevant: int
     only_pages: list[OnlyPage]  # the most relevant of them
 
@@ -87,7 +87,7 @@ class Comparisons:
     def compare(self, one: ComparedPart, other: ComparedPart) -> Comparison:
         """Compares two collections, or runs of them."""
         key = (one, other, str(stamp_of(one.folder)), str(stamp_of(other.folder)))
-        with self._lock:  # one at a time: each reads two catalogs through
+        with self._lock:  # one at a time, because each reads two whole catalogs
             if key not in self._cache:
                 while len(self._cache) >= _MAX_CACHED:
                     self._cache.pop(next(iter(self._cache)))
@@ -178,20 +178,22 @@ def _side(name: str, run: int | None, collection: Collection, page_range: tuple[
     runs = catalog.runs()
     first, before = page_range
     chosen = runs if run is None else [runs[run - 1]]
-    ends = [*(each.first_page for each in runs[1:]), catalog.last_number() + 1]
+    next_first_pages = [*(each.first_page for each in runs[1:]), None][: len(runs)]
     found = ((url, catalog.page(url)) for url in tally.best())
     return Side(
         name=name,
         run=run,
-        strategy=", ".join(dict.fromkeys(run_kind(each) for each in chosen)) if chosen else "",
+        strategy=", ".join(dict.fromkeys(strategy_or_policy(each) for each in chosen)) if chosen else "",
         pages=tally.pages,
         relevant=tally.relevant,
         harvest_rate=tally.relevant / tally.pages if tally.pages else 0.0,
         hosts=len(tally.hosts),
-        curve=harvest_points(catalog.relevant_in_order(first=first, before=before))[0],
+        curve=harvest_points(catalog.relevance_flags(first=first, before=before))[0],
         runs=[
-            ComparedRun(number, run_kind(each), each.at, max(0, end - each.first_page))
-            for number, (each, end) in enumerate(zip(runs, ends, strict=True), 1)
+            ComparedRun(
+                number, strategy_or_policy(each), each.at, catalog.count_of_run(each.first_page, next_first_page)
+            )
+            for number, (each, next_first_page) in enumerate(zip(runs, next_first_pages, strict=True), 1)
         ][-MAX_RUNS:],
         only=tally.only,
         only_relevant=tally.only_relevant,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lycosa.run.control import CrawlRequest, execute_command
+from lycosa.run.control import CrawlRequest, ask, execute_command
 from lycosa.run.refresh import require_pages
 from lycosa.run.trust import require_trust
 from lycosa.vocabulary.errors import UsageError
@@ -49,6 +49,7 @@ class Crawls:
         self._launch = launch
         self._started: dict[Path, _StartedProcess] = {}
         self._figures: dict[Path, _CachedFigures] = {}
+        self._steered: dict[Path, int] = {}  # the number of commands that each crawl has executed
         self._lock = Lock()
 
     def figures(self, folder: Path) -> tuple[CrawlFigures, float]:
@@ -56,6 +57,7 @@ class Crawls:
         with self._lock:
             cached = self._figures.get(folder)
             started = self._started.get(folder)
+            steered = self._steered.get(folder, 0)
         now = time.monotonic()
         if cached is not None and now - cached.at < _CACHE_SECONDS:
             return cached.figures, cached.speed
@@ -66,7 +68,8 @@ class Crawls:
             recent = max(0.0, (figures.pages - cached.figures.pages) / (now - cached.at))
             speed = recent if not cached.speed else 0.7 * cached.speed + 0.3 * recent
         with self._lock:
-            self._figures[folder] = _CachedFigures(now, figures, speed)
+            if steered == self._steered.get(folder, 0):  # what was asked before a command is out of date after it
+                self._figures[folder] = _CachedFigures(now, figures, speed)
         return figures, speed
 
     def is_alive(self, folder: Path) -> bool:
@@ -149,9 +152,13 @@ class Crawls:
             request = _CRAWL_COMMANDS[action]
         else:
             raise UsageError("unknown action; use pause, resume, stop or budget")
-        execute_command(folder, request, notify=lambda line: None)
+        if action == "stop":
+            ask(folder, request)  # without a reply, the crawl has just ended by itself
+        else:
+            execute_command(folder, request, notify=lambda line: None)
         with self._lock:
             self._figures.pop(folder, None)
+            self._steered[folder] = self._steered.get(folder, 0) + 1
 
     def close(self) -> None:
         """Deletes the logs; the crawls continue."""

@@ -76,11 +76,11 @@ class ExportView(Struct, frozen=True):
     max_pages: int  # the most that are written
 
 
-def export_view(folder: Path, asked: ExportRequest) -> ExportView:
-    asked.check()
+def export_view(folder: Path, request: ExportRequest) -> ExportView:
+    request.check()
     with open_for_reading(folder) as collection:
         catalog = collection.catalog
-        return ExportView(asked, catalog.count_selected(asked.selection(folder)), catalog.count(), MAX_PAGES)
+        return ExportView(request, catalog.count_selected(request.selection(folder)), catalog.count(), MAX_PAGES)
 
 
 class Exports:
@@ -89,15 +89,15 @@ class Exports:
     def __init__(self) -> None:
         self._slots = BoundedSemaphore(MAX_CONCURRENT_EXPORTS)
 
-    def open(self, folder: Path, asked: ExportRequest) -> "ExportStream":
+    def open(self, folder: Path, request: ExportRequest) -> "ExportStream":
         """Starts an export, which the caller must read or close; errors of the request are raised here."""
-        asked.check()
-        selection = asked.selection(folder)
+        request.check()
+        selection = request.selection(folder)
         with open_for_reading(folder):
             pass  # a collection that cannot be opened is refused before anything is sent
         if not self._slots.acquire(blocking=False):
             raise LycosaError(f"{MAX_CONCURRENT_EXPORTS} exports are being written already; try again when one is done")
-        return ExportStream(partial(_write, folder, asked, selection), self._slots)
+        return ExportStream(partial(_write, folder, request, selection), self._slots)
 
 
 class ExportStream:
@@ -107,7 +107,7 @@ class ExportStream:
         self._pipe = _Pipe()
         self._write = write
         self._slots = slots
-        self._failure: LycosaError | None = None
+        self._failure: Exception | None = None
         self._thread = Thread(target=self._run, name="export", daemon=True)
         self._thread.start()
 
@@ -116,7 +116,9 @@ class ExportStream:
             with suppress(_DisconnectedError):
                 try:
                     self._write(self._pipe)
-                except LycosaError as error:
+                except _DisconnectedError:
+                    raise
+                except Exception as error:  # noqa: BLE001  # raised again where the stream is read
                     self._failure = error
                 self._pipe.end()
         finally:
@@ -140,11 +142,11 @@ class ExportStream:
 class ExportResponse(StreamingResponse):
     """Sends an export as a download, and closes it in any case."""
 
-    def __init__(self, stream: ExportStream, name: str, asked: ExportRequest):
+    def __init__(self, stream: ExportStream, name: str, request: ExportRequest):
         file_name = re.sub("[^A-Za-z0-9_-]", "_", name)[:60] or "pages"
-        suffix = "txt" if asked.format == "urls" else asked.format
+        suffix = "txt" if request.format == "urls" else request.format
         headers = {"Content-Disposition": f'attachment; filename="{file_name}.{suffix}"'}
-        super().__init__(aiter(stream), media_type=FORMATS[asked.format][1], headers=headers)
+        super().__init__(aiter(stream), media_type=FORMATS[request.format][1], headers=headers)
         self._stream = stream
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -196,8 +198,8 @@ class _Pipe(io.RawIOBase):
         raise _DisconnectedError
 
 
-def _write(folder: Path, asked: ExportRequest, selection: Selection, out: _Pipe) -> None:
-    content = ExportContent(text=asked.content == "text", markdown=asked.content == "markdown")
+def _write(folder: Path, request: ExportRequest, selection: Selection, out: _Pipe) -> None:
+    content = ExportContent(text=request.content == "text", markdown=request.content == "markdown")
     with open_for_reading(folder) as collection:
         found = islice(rows(collection, selection, content, labels_of(folder)), MAX_PAGES)
-        exporter_for(asked.format, content.columns)(found, out)  # type: ignore[arg-type]  # it only writes
+        exporter_for(request.format, content.columns)(found, out)  # type: ignore[arg-type]  # it only writes

@@ -47,7 +47,7 @@ class FrontierView(Struct, frozen=True):
 
 def frontier_view(folder: Path, *, host: str = "", page: int = 1) -> FrontierView:
     """A page of the waiting URLs, best first."""
-    with open_for_reading(folder) as collection:
+    with open_for_reading(folder) as collection, collection.catalog.guarded():
         connection = collection.catalog.connection
         hosts = [
             WaitingHost(each.host, each.waiting, each.best_priority) for each in waiting_hosts(connection, MAX_COUNTED)
@@ -58,7 +58,7 @@ def frontier_view(folder: Path, *, host: str = "", page: int = 1) -> FrontierVie
         page, last_page, start = clamp_page(page, min(shown_total, MAX_WAITING), WAITING_PER_PAGE)
         rows = best_waiting(connection, offset=start, limit=WAITING_PER_PAGE, host=host or None)
     if host and host_total is None:
-        last_page = page if len(rows) < WAITING_PER_PAGE else page + 1
+        last_page = page if len(rows) < WAITING_PER_PAGE else min(page + 1, last_page)  # they are not counted
     steering = read_steering(folder)
     return FrontierView(
         total=total,

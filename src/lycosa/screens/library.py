@@ -51,8 +51,11 @@ class Library:
 
 def plain_entries(folder: Path) -> "Iterator[os.DirEntry[str]]":
     """The files and folders with plain names among the first `_MAX_ENTRIES` of a folder."""
-    with os.scandir(folder) as entries:
-        yield from (entry for entry in islice(entries, _MAX_ENTRIES) if is_plain(entry.name))
+    try:
+        with os.scandir(folder) as entries:
+            yield from (entry for entry in islice(entries, _MAX_ENTRIES) if is_plain(entry.name))
+    except OSError as error:
+        raise UsageError(f"{folder.name} cannot be read ({error.strerror}); give access to it") from None
 
 
 def is_plain(name: str) -> bool:
@@ -66,4 +69,5 @@ def is_plain(name: str) -> bool:
 
 
 def is_collection(folder: Path) -> bool:
-    return (folder / FILE_NAME).is_file() or (folder / "archive").is_dir()
+    # Not with `Path`: its methods raise PermissionError for a folder of somebody else, such as lost+found.
+    return os.path.isfile(folder / FILE_NAME) or os.path.isdir(folder / "archive")  # noqa: PTH112, PTH113

@@ -92,6 +92,6 @@ def hit_line(hit: Hit, labels: Mapping[Url, str]) -> HitLine:
     )
 
 
-def run_kind(run: RunRow) -> str:
+def strategy_or_policy(run: RunRow) -> str:
     """The strategy of a crawl, or the policy of a refresh."""
     return visible(f"refresh by {run.refresh.get('policy')}" if isinstance(run.refresh, dict) else run.strategy, 60)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lycosa.frontier.admission import Scope
 from lycosa.run.new import new_collection
-from lycosa.run.options import ScopeOptions, narrowed
+from lycosa.run.options import ScopeOptions, scope_with_options
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.text import visible
 
@@ -28,7 +28,7 @@ def create_collection(library: Library, form: Mapping[str, str]) -> str:
     if not topic and not examples:
         raise UsageError("what is it about? give the topic in words, or example pages")
     if not seeds and not any(_is_url(line) for line in examples):
-        raise UsageError("where shall it start? give URLs to start from, or examples that are URLs")
+        raise UsageError("where should it start? give URLs to start from, or examples that are URLs")
     for line in seeds:
         if not _is_url(line):
             raise UsageError(f"{visible(line, 80)!r} is no URL to start from; write https://…")
@@ -44,7 +44,7 @@ def create_collection(library: Library, form: Mapping[str, str]) -> str:
         negatives=_lines(form, "negatives"),
         seeds=seeds,
         contact=form.get("contact", "").strip(),
-        scope=narrowed(Scope(), scope),
+        scope=scope_with_options(Scope(), scope),
     )
     return name
 

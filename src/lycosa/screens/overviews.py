@@ -18,7 +18,7 @@ from lycosa.vocabulary.errors import LycosaError
 from lycosa.vocabulary.records import JsonValue
 from lycosa.vocabulary.text import visible
 
-from .lines import Counted, PageLine, clamp_page, named_counts, page_line, run_kind, without_paths
+from .lines import Counted, PageLine, clamp_page, named_counts, page_line, strategy_or_policy, without_paths
 
 COLLECTIONS_PER_PAGE = 24
 LATEST_PAGES = 12  # pages on the overview
@@ -56,6 +56,7 @@ class CollectionCard(Struct, frozen=True):
     harvest_low: float = 0.0
     harvest_high: float = 0.0
     is_measured: bool = False  # else the rate is the model's estimate
+    measured_at: int | None = None  # pages of the collection when it was measured, if it has grown a lot since
     waiting: int = 0
     hosts: int = 0
     bytes: int = 0
@@ -177,6 +178,7 @@ class Overviews:
             harvest_low=found.harvest[0],
             harvest_high=found.harvest[1],
             is_measured=found.is_measured,
+            measured_at=found.measured_at,
             waiting=found.waiting,
             hosts=len(facts.hosts),
             bytes=facts.bytes,
@@ -208,7 +210,7 @@ class Overviews:
             runs=[
                 RunLine(
                     run.at,
-                    run_kind(run),
+                    strategy_or_policy(run),
                     run.first_page,
                     run.stopped_at,
                     visible(run.stop_reason or "", 200),
@@ -269,9 +271,11 @@ class Overviews:
         if cached is not None and (cached.stamp == stamp or now - cached.at < _CACHE_SECONDS):
             return cached.overview, cached.relevant
         with open_for_reading(folder) as collection:
-            found, relevant = overview(collection), collection.catalog.relevant_in_order()
-        while len(self._cache) >= _MAX_CACHED:
-            self._cache.pop(next(iter(self._cache)), None)
+            found, relevant = overview(collection), collection.catalog.relevance_flags()
+        self._cache.pop(folder, None)
+        excess = max(0, len(self._cache) + 1 - _MAX_CACHED)
+        for oldest in list(self._cache)[:excess]:  # a copy, since other threads change the cache too
+            self._cache.pop(oldest, None)
         self._cache[folder] = _CachedOverview(stamp, now, found, relevant)
         return found, relevant
 

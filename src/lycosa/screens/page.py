@@ -65,7 +65,8 @@ def page_view(folder: Path, url: Url) -> PageView:
         catalog = collection.catalog
         row = catalog.page(url)
         if row is None:
-            waiting = waiting_candidate(catalog.connection, url)
+            with catalog.guarded():
+                waiting = waiting_candidate(catalog.connection, url)
             way = [_step(waiting)] if waiting is not None else []
             state = "waiting" if waiting is not None else "unknown"
             return PageView(url, state, None, None, "", [], way, [], [], labels.get(url, ""))

@@ -12,7 +12,7 @@ from lycosa.run.refresh import DEFAULT_EXPAND
 from lycosa.vocabulary.records import Change
 from lycosa.vocabulary.text import visible
 
-from .lines import Counted, clamp_page, run_kind
+from .lines import Counted, clamp_page, strategy_or_policy
 from .overviews import CrawlFigures, PhaseWithoutReport
 
 CHANGES_PER_PAGE = 50
@@ -84,7 +84,10 @@ def refresh_view(
         expand=DEFAULT_EXPAND,
         runs=[
             RefreshLine(
-                each, runs[each - 1].at, run_kind(runs[each - 1]), visible(runs[each - 1].stop_reason or "", 200)
+                each,
+                runs[each - 1].at,
+                strategy_or_policy(runs[each - 1]),
+                visible(runs[each - 1].stop_reason or "", 200),
             )
             for each in refreshes[: -MAX_RUNS - 1 : -1]
         ],
@@ -106,8 +109,7 @@ def _period(runs: list[RunRow], number: int) -> tuple[float, float]:
 def _counts(collection: Collection, runs: list[RunRow], number: int) -> dict[str, int]:
     catalog = collection.catalog
     found = catalog.count_changes(*_period(runs, number))
-    following = runs[number].first_page if number < len(runs) else catalog.last_number() + 1
-    new = max(0, following - runs[number - 1].first_page)
+    new = catalog.count_of_run(runs[number - 1].first_page, runs[number].first_page if number < len(runs) else None)
     return {NEW: new, **found} if new else found
 
 
@@ -116,9 +118,12 @@ def _pages_of_kind(
 ) -> list[RefreshedPage]:
     catalog = collection.catalog
     if kind == NEW:
-        first = runs[number - 1].first_page
-        before = runs[number].first_page if number < len(runs) else math.inf
-        rows = catalog.pages(after=first - 1 + start, limit=CHANGES_PER_PAGE)
-        return [RefreshedPage(row.url, visible(row.title), row.at) for row in rows if row.number < before]
+        rows = catalog.pages(
+            after=runs[number - 1].first_page - 1,
+            before=runs[number].first_page if number < len(runs) else 1 << 62,
+            limit=CHANGES_PER_PAGE,
+            offset=start,
+        )
+        return [RefreshedPage(row.url, visible(row.title), row.at) for row in rows]
     found = catalog.changes(kind, *_period(runs, number), offset=start, limit=CHANGES_PER_PAGE)
     return [RefreshedPage(each.url, visible(each.title), each.at) for each in found]

@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -29,9 +30,9 @@ ORDERS: dict[str, str] = {  # with their names on the screen
     "oldest": "oldest first",
 }
 PERIODS = {"1d": "last day", "7d": "last week", "30d": "last month", "365d": "last year"}
-_MIN_SCORES = {"0.95": "0.95 and more", "0.8": "0.8 and more", "0.5": "0.5 and more"}
+_MIN_SCORES = {"0.95": "0.95 or more", "0.8": "0.8 or more", "0.5": "0.5 or more"}
 _MAX_FACET_VALUES = 12
-_MIN_PREFIX = 2  # letters of an unfinished word from which it also matches as a prefix
+_MIN_PREFIX = 2  # letters that an unfinished word must have to match as a prefix, too
 
 Order = Literal["", "relevance", "standing", "newest", "oldest"]
 
@@ -83,7 +84,7 @@ class SearchView(Struct, frozen=True):
     chosen: dict[str, str]  # facets, by parameter
     total: int
     is_partial: bool  # whether there may be more results than were examined
-    looked_at: int  # results examined, if it is partial
+    looked_at: int  # how many of the results were examined, if it is partial
     not_indexed: int  # the newest pages, which cannot be found yet
     page: int
     last_page: int
@@ -99,10 +100,10 @@ class _Found(Struct, frozen=True):
     facet_pages: Sequence[ShortPageRow]  # the first results, whose facets are counted
 
 
-def search_view(folder: Path, asked: SearchRequest, *, now: float, is_typed: bool = False) -> SearchView:
-    """A page of results; without a query, of all pages.
+def search_view(folder: Path, asked: SearchRequest, *, now: float, is_being_typed: bool = False) -> SearchView:
+    """A page of results; without a query, of all pages. Beyond the last page, the last one.
 
-    is_typed: whether the user is still typing, so that the last word also matches as a prefix.
+    is_being_typed: whether the user is still typing, so that the last word also matches as a prefix.
     """
     began = time.perf_counter()
     labels = labels_of(folder)
@@ -116,13 +117,14 @@ def search_view(folder: Path, asked: SearchRequest, *, now: float, is_typed: boo
         urls=frozenset(url for url, label in labels.items() if label == asked.label) if asked.label else None,
     )
     with open_for_reading(folder) as collection:
-        if asked.query.strip():
-            query = with_prefix_search(asked.query) if is_typed else asked.query
-            found = _search_index(collection, query, asked, filters, labels)
-        else:
-            found = _list_pages(collection, asked, filters, labels)
+        query = with_prefix_search(asked.query) if is_being_typed else asked.query
+        find = partial(_search_index, collection, query) if query.strip() else partial(_list_pages, collection)
+        found = find(asked, filters, labels)
+        page, last_page, _ = clamp_page(asked.page, min(found.total, MAX_EXAMINED), HITS_PER_PAGE)
+        if page != asked.page:
+            asked = replace(asked, page=page)
+            found = find(asked, filters, labels)
         not_indexed = collection.pages_not_indexed()
-    _, last_page, _ = clamp_page(asked.page, min(found.total, MAX_EXAMINED), HITS_PER_PAGE)
     return SearchView(
         asked=replace(asked, query=asked.query[:500]),
         chosen=asked.chosen(),

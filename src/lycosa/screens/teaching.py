@@ -53,6 +53,7 @@ class RandomSample(Struct, frozen=True):
     precision_low: float | None
     precision_high: float | None
     is_enough: bool  # whether so many were drawn that the harvest rate counts as measured
+    growth: str = ""  # when they were drawn, if the collection has grown a lot since
 
 
 class TeachView(Struct, frozen=True):
@@ -91,9 +92,7 @@ class TeachingQueue:
             require_trust(self._folder)
             self._fill()
             if answer == "undo":
-                if self._verdicts and self._verdicts.pop() is not None:
-                    steering.undo(self._folder)
-                    self._labelled -= 1
+                self._undo()
                 return
             if answer not in _VERDICTS:
                 raise UsageError("answers are yes, no, skip and undo")
@@ -114,6 +113,15 @@ class TeachingQueue:
                     add_to_sample(self._folder, {page.url: verdict}, pages=self._batch.collected, relevances=relevances)
             if len(self._verdicts) == len(self._batch.pages):
                 self._learn()
+
+    def _undo(self) -> None:
+        """Takes back the last answer of the batch, if there is one."""
+        if not self._verdicts:
+            return
+        if self._verdicts[-1] is not None:
+            steering.undo_label(self._folder, self._batch.pages[len(self._verdicts) - 1].url)
+            self._labelled -= 1
+        self._verdicts.pop()
 
     def _fill(self) -> None:
         """Chooses the next batch if the last one is used up."""
@@ -163,6 +171,7 @@ class TeachingQueue:
                 low,
                 high,
                 found.is_enough,
+                found.growth,
             )
         shown = self._batch.pages[len(self._verdicts)] if len(self._verdicts) < len(self._batch.pages) else None
         page = None

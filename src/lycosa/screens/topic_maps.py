@@ -1,5 +1,6 @@
 """Topical maps: the atlases in the folder, with their topics, portals, and citations between topics."""
 
+import stat
 from contextlib import suppress
 from pathlib import Path
 
@@ -32,10 +33,10 @@ class TopicLine(Struct, frozen=True):
     name: str
     pages: int
     portals: int
-    dead: int
+    dead: int  # pages that were gone when last seen
     drawn_at: float
     reach: str
-    related: list[str]
+    related: list[str]  # topics whose pages lead to this one
     sources: list[Counted]  # collections, by the pages they were the last to see
 
 
@@ -87,7 +88,11 @@ def atlas_of(library: Library, folder: Path) -> str:
 def atlas_view(library: Library, name: str, topic: str = "") -> AtlasView:
     """The topics of an atlas, and the portals of one of them, by default of the largest."""
     path = library.root / name
-    if not is_plain(name) or path.is_symlink() or not path.is_file():
+    try:
+        is_file = is_plain(name) and stat.S_ISREG(path.lstat().st_mode)  # no link, wherever it leads
+    except (OSError, ValueError):
+        is_file = False
+    if not is_file:
         raise UsageError("there is no such atlas here")
     with Atlas(path) as atlas:
         facts = [atlas.facts(each) for each in atlas.topics()]

@@ -196,7 +196,7 @@ def _read_header(path: Path) -> _Header:
         size = path.stat().st_size
     except OSError as error:
         raise UsageError(f"{path} cannot be read ({error.strerror}); give access, or remove it") from None
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is not a table of ours ({error}); remove it, and {way_out}") from None
     if header.kind != _FORMAT or header.rows < 0 or size != _HEADER_BYTES + 10 * header.rows:
         raise UsageError(f"{path} is damaged or of another version; remove it, and {way_out}")
@@ -268,6 +268,11 @@ def rewrite(path: Path, source: str, fill: Fill) -> SourceFacts | None:
         where = error.filename or path
         raise UsageError(f"cannot write {where}: {error.strerror}; make room, or set XDG_DATA_HOME") from None
     return facts
+
+
+def remove_list(path: Path, source: str) -> None:
+    """Removes a list from the table."""
+    rewrite(path, source, lambda buckets: None)
 
 
 def _merged(buckets: RowBuckets, old: AuthorityTable | None, source: int) -> Iterator[NDArray[Any]]:

@@ -115,7 +115,7 @@ class Traffic:
         self._reach = reach or {}
         values = np.fromiter(self._reach.values(), np.float64, len(self._reach))
         if not ((values >= 0.0) & (values <= MAX_REACH)).all():
-            raise UsageError(f"the reach of a domain is to be a number from 0 to {MAX_REACH:g}; correct the table")
+            raise UsageError(f"the reach of a domain must be a number from 0 to {MAX_REACH:g}; correct the table")
         median = float(np.median(np.log1p(values))) if len(values) else 0.0
         self.neutral = median if neutral is None else neutral
 

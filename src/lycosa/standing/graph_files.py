@@ -51,8 +51,11 @@ def read_graph_in_links(path: Path) -> dict[Url, int]:
     graph = read_graph(path)
     if not isinstance(graph.names, tuple):
         raise RecipeError(f"{path}: a graph of numbers, which tells nothing of pages; name one with URLs")
-    counts = graph.in_degrees().tolist()
-    return {url: count for name, count in zip(graph.names, counts, strict=True) if (url := normalise(name))}
+    in_links: dict[Url, int] = {}
+    for name, count in zip(graph.names, graph.in_degrees().tolist(), strict=True):
+        if url := normalise(name):
+            in_links[url] = in_links.get(url, 0) + count  # several spellings of a URL may be nodes
+    return in_links
 
 
 def read_graph(path: Path) -> Graph:
@@ -126,7 +129,7 @@ def _parse_edge_list(path: Path) -> Graph:
     targets = np.concatenate([pairs[:, 1] for pairs in blocks])
     del blocks
     if not len(sources):
-        raise UsageError(f"{path}:1: no links in it; a line is to name two nodes by their numbers")
+        raise UsageError(f"{path}:1: no links in it; a line must name two nodes by their numbers")
     size, names = compact_numbers(sources, targets)
     if names is not None:
         sources, targets = (np.searchsorted(names, ends).astype(np.int32) for ends in (sources, targets))
@@ -156,7 +159,7 @@ def _pairs_by_line(path: Path, first: int, block: bytes) -> RowArray:
         if words and not words[0].startswith((b"#", b"%")):
             shown = text.decode("utf-8", "replace").strip()
             if len(words) != 2:
-                raise bad_line(path, line, shown, "a line is to name two nodes")
+                raise bad_line(path, line, shown, "a line must name two nodes")
             pairs.append([parse_node(path, line, word.decode("utf-8", "replace")) for word in words])
     return np.array(pairs, np.int64).reshape(-1, 2)
 
@@ -185,7 +188,7 @@ def _parse_nodes_and_edges(path: Path) -> Graph:
         if not words or words[0].startswith(("#", "%")):
             continue
         if len(words) != 3 or words[0] not in ("n", "e"):
-            raise bad_line(path, line, text, "a line is to be 'n NUMBER URL' or 'e FROM TO'")
+            raise bad_line(path, line, text, "a line must be 'n NUMBER URL' or 'e FROM TO'")
         if words[0] == "n":
             _declare(path, line, names, parse_node(path, line, words[1]), words[2])
         else:
@@ -254,7 +257,7 @@ def parse_node(path: Path, line: int, word: str) -> int:
     """The number of a node as a file writes it."""
     number = whole_number(word, maximum=10**_MAX_DIGITS - 1)
     if number is None:
-        raise bad_line(path, line, word, "a node is to be a whole number from 0 on")
+        raise bad_line(path, line, word, "a node must be a whole number from 0 on")
     return number
 
 

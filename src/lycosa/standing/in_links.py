@@ -1,4 +1,4 @@
-"""In-links counted: at once from the links of a collection or a graph, or as a crawl proceeds."""
+"""Counts of in-links: at once, of a collection or a graph, or page by page as a crawl proceeds."""
 
 from array import array
 from collections.abc import Iterable
@@ -12,8 +12,8 @@ from lycosa.vocabulary.urls import key_of
 def count_in_links(links: Iterable[tuple[Url, Url]]) -> dict[Url, int]:
     """The number of other pages that link to each page, from sources and targets of links in any order.
 
-    Links within a site count, as in the publications; self-links do not, and a page that links twice counts once. Pages
-    that are only sources have 0.
+    Links within a site count; self-links do not, and a page that links twice counts once. Pages that are only sources
+    have 0.
     """
     numbers: dict[Url, int] = {}
     keys, targets = array("q"), array("q")

@@ -144,7 +144,7 @@ class StandingModel:
             trained_domains = checked_integer(plain["domains"], 0, 1 << 53)
         except (KeyError, TypeError, ValueError) as error:
             problem = f"no {error}" if isinstance(error, KeyError) else str(error)
-            raise CollectionError(f"cannot use {source}: {problem}; delete it to have it trained again") from None
+            raise CollectionError(f"cannot use {source}: {problem}") from None
         if trained_domains and not traffic:
             return model.with_note(
                 f"the table of {trained_domains} domains it was trained with is missing: all count the same"

@@ -178,7 +178,7 @@ class ModelTree:
             root = nodes_from_plain(plain["nodes"], width)
         except (KeyError, TypeError, ValueError) as error:
             problem = f"no {error}" if isinstance(error, KeyError) else str(error)
-            raise CollectionError(f"cannot use {source}: {problem}; delete it to have it trained again") from None
+            raise CollectionError(f"cannot use {source}: {problem}") from None
         tree = cls(smooth=plain["smooth"])
         tree._set_tree(root, width)
         return tree

@@ -5,9 +5,11 @@ Plain, gzipped, or a zip of one file. Rows without a host are skipped and counte
 
 import csv
 import html
+import lzma
 import re
 import time
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BufferedIOBase
@@ -269,6 +271,10 @@ def _url_of(domain: bytes, path: bytes) -> str | None:
 # ---------------------------------------------------------------- files
 
 
+# Raised for a damaged member by its way of compression; bzip2 raises an OSError without a number.
+_DAMAGED_ZIP = (zipfile.BadZipFile, NotImplementedError, RuntimeError, lzma.LZMAError, zlib.error, EOFError)
+
+
 @contextmanager
 def _text(path: Path) -> Iterator[BufferedIOBase]:
     """The text of a file, decompressed."""
@@ -291,10 +297,14 @@ def _text(path: Path) -> Iterator[BufferedIOBase]:
         raise UsageError(f"{path}:{damage.line}: the file is cut short or damaged here ({damage})") from None
     except LineTooLongError as long:
         raise UsageError(f"{path}:{long.line}: the line is longer than {MAX_LINE} bytes; is it a list?") from None
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
-        raise UsageError(f"{path}: the zip cannot be read ({error}); unpack it, and give the list itself") from None
     except PermissionError:
         raise UsageError(f"{path} cannot be read; give access") from None
+    except _DAMAGED_ZIP as error:
+        raise UsageError(f"{path}: the zip cannot be read ({error}); unpack it, and give the list itself") from None
+    except OSError as error:
+        if error.errno is not None:
+            raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+        raise UsageError(f"{path}: the zip cannot be read ({error}); unpack it, and give the list itself") from None
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""Strategies that look for the pages with the most in-links."""
+"""Strategies that look for the pages with the most in-links: those of Kumar and others, by apparent in-degree (AI)."""
 
 from collections.abc import Iterable, Sequence
 from random import Random
@@ -8,7 +8,7 @@ from lycosa.vocabulary.records import Candidate, JsonValue, Skip, Url, Visit
 
 from .base import BaseStrategy, distinct_links, random_state, restore_random
 
-# One mapping for all candidates: one for each page would take more memory than the candidates themselves.
+# `Candidate.because`, shared by all candidates: a mapping for each page would take more memory than the candidates.
 _DRAWN_BECAUSE = {"drawn": True}
 _LINKED_BECAUSE = {"in_links": True}
 
@@ -16,13 +16,13 @@ _LINKED_BECAUSE = {"in_links": True}
 class CrawlAI(BaseStrategy):
     """Draws a waiting URL at random, with a probability proportional to its apparent in-degree.
 
-    The apparent in-degree is the number of visited pages that link to the URL: a page counts once for each URL, links
-    of a page to itself do not count, and a seed starts at 1.
+    The apparent in-degree of a URL is the number of visited pages that link to it: however often a page links to it, it
+    counts once; a link of a page to itself does not count; and a seed starts at 1.
 
     Every in-link sets an alarm at now + Exp(1); priority = -alarm, the earliest of a URL. The URL whose alarm is first
     is fetched next, and the clock advances to it. Since exponential times have no memory, the first of d alarms comes
     before all others with a probability proportional to d, whenever they were set. This is exact for one fetch at a
-    time; with n fetches in flight, the last n alarms are not known yet.
+    time; with n fetches in flight, the links of these n pages have set no alarms yet.
 
     seed: of the random numbers.
 
@@ -30,20 +30,23 @@ class CrawlAI(BaseStrategy):
     """
 
     name = "crawl-ai"
-    scale = "order"
+    scale = "order"  # only the order of its priorities is meaningful
 
     def __init__(self, *, seed: int = 0):
         self._random = Random(seed)
-        self._now = CLOCK_START
+        self._now = CLOCK_START  # so late that priorities of other strategies do not advance it
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
-        return [Candidate(seed, -self._alarm(), because={"seed": True, **_DRAWN_BECAUSE}) for seed in seeds]
+        return [
+            Candidate(seed, -self._alarm(), because={"seed": True, **_DRAWN_BECAUSE}) for seed in dict.fromkeys(seeds)
+        ]
 
     def _alarm(self) -> float:
+        """The time of a new alarm."""
         return self._now + self._random.expovariate(1.0)
 
     def learn(self, event: Visit | Skip) -> None:
-        if isinstance(event, Visit):
+        if isinstance(event, Visit):  # perhaps of another strategy, if the queue is re-ranked from history
             self._now = max(self._now, -event.candidate.priority)
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
@@ -65,12 +68,12 @@ class CrawlAI(BaseStrategy):
 
 
 class CrawlGAI(BaseStrategy):
-    """Takes the waiting URL of the highest apparent in-degree, as `CrawlAI` defines it.
+    """Greedy: takes the waiting URL of the highest apparent in-degree, as `CrawlAI` defines it.
 
     priority = apparent in-degree
 
-    Every in-link is offered with priority 1, and `merge` adds, so that the frontier counts. Among equals, the first to
-    reach the number comes first. A URL evicted from the frontier starts at 1 again.
+    Every in-link is offered with priority 1, and `merge` adds up, so that the frontier does the counting. Among equals,
+    the one that reached the number first is taken first. A URL evicted from the frontier starts at 1 again.
 
     Kumar, Lang, Marlow, Tomkins: Efficient discovery of authoritative resources (ICDE 2008).
     """

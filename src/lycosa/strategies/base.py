@@ -120,7 +120,8 @@ def checked_number(name: str, value: Number, minimum: Number, maximum: float = 1
     """Checks that an option is a number within bounds, so that a mistake cannot use up memory or time; UsageError if
     not."""
     if not minimum <= value <= maximum:
-        raise UsageError(f"{name} must be a number from {minimum:g} to {maximum:,.0f}, not {value:g}")
+        shown = f"{value:g}" if abs(value) < 1e300 else str(value)[:40]  # an integer may be too large for a float
+        raise UsageError(f"{name} must be a number from {minimum:g} to {maximum:,.0f}, not {shown}")
     return value
 
 

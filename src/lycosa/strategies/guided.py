@@ -61,9 +61,8 @@ class Guided(BaseStrategy):
         self._linked: dict[int, Candidate] = {}  # waiting pages of the log, as offered by the inner strategy
         self._draws_at_random = False  # pages of the log, since there are no seeds
         self._drawn_pages: dict[int, None] = {}  # waiting pages of the log that were drawn at random
-        self._reranked: set[Url] = (
-            set()
-        )  # URLs just ranked by the log: `merge` replaces their priority instead of merging it
+        # URLs just ranked by the log: `merge` replaces their priority instead of merging it.
+        self._reranked: set[Url] = set()
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
         self._draws_at_random |= not seeds

@@ -21,6 +21,7 @@ from .url_sets import SettledUrls
 Vector = NDArray[np.float64]
 _REVISITS_BEFORE_CHECK = 100  # in a row, after which it is checked whether the agent can reach any new page
 MAX_REMEMBERED_LINKS = 10_000  # of a page; one that has new links at every refresh would take ever more memory
+_MAX_WINDOW = 1_000  # words to each side of a link; memory grows with it times the keywords in a page
 _MAX_OWN_KEYWORDS = 20  # taken from an agent's first page if the topic is not given in words
 
 
@@ -304,7 +305,7 @@ class InfoSpiders(BaseStrategy):
         self._rate = checked_number("rate", rate, 0.0)
         self._momentum = checked_share("momentum", momentum)
         self._revisit_cost = checked_number("revisit_cost", revisit_cost, 0.0)
-        self._window = checked_number("near", near, 0)
+        self._window = checked_number("near", near, 0, _MAX_WINDOW)
         self._random = Random(seed)
         self._clock = 0.0
         self._seeds = 0

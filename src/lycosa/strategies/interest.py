@@ -45,7 +45,7 @@ class Tally(Struct):
 def log_interest_ratios(
     satisfying: LogRatios | Ids, pages: LogRatios | Ids, base_rate: float, *, smoothing: float = 1.0
 ) -> LogRatios:
-    """log of (satisfying / pages) / P(C), the interest ratio of a feature of so many pages; 0 without pages.
+    """log of (satisfying / pages) / P(C), the interest ratio of a feature that so many pages have; 0 without pages.
 
     >>> np.exp(log_interest_ratios(np.array([3.0, 0.0]), np.array([4.0, 0.0]), 0.25, smoothing=0.0)).round(6).tolist()
     [3.0, 1.0]
@@ -78,8 +78,8 @@ def link_log_ratios(counts: LinkCounts, base_rate: float, *, smoothing: float = 
 class FeatureCounts:
     """How often pages with some feature, such as a word, satisfy the predicate.
 
-    A feature Q that n pages had counts where n ≥ `min_pages` and
-    |P(C|Q) - P(C)| ≥ significance · sqrt(P(C)(1 - P(C)) / n)
+    A feature E of n pages is used as evidence if n ≥ `min_pages` and
+    |P(C|E) - P(C)| ≥ significance · sqrt(P(C)(1 - P(C)) / n).
 
     The ids of features are numbers below `table_size`, a power of 2. Words, given as text or by their codes (64-bit
     hashes), are hashed to ids, which bounds memory at the price of a few collisions.
@@ -109,7 +109,7 @@ class FeatureCounts:
             self._satisfying[features] += 1
 
     def log_ratios(self, features: Ids, base_rate: float) -> LogRatios:
-        """log of the interest ratio of each feature; 0 for those that do not count."""
+        """log of the interest ratio of each feature; 0 for those that are not used as evidence."""
         pages = self._pages[features]
         logs = np.zeros(len(features))
         known = np.flatnonzero(pages >= max(1, self._min_pages))
@@ -122,9 +122,9 @@ class FeatureCounts:
         return logs
 
     def sum_log_ratios(self, groups: Sequence[Sequence[Ids]], base_rate: float) -> LogRatios:
-        """For each set, the sum of log ratios over the union of its parts."""
-        features = np.concatenate((_NO_IDS, *(part for parts in groups for part in parts)))
-        rows = np.repeat(np.arange(len(groups)), [sum(map(len, parts)) for parts in groups])
+        """For each group of sets of features, the sum of log ratios over their union."""
+        features = np.concatenate((_NO_IDS, *(ids for sets in groups for ids in sets)))
+        rows = np.repeat(np.arange(len(groups)), [sum(map(len, sets)) for sets in groups])
         logs = self.log_ratios(features, base_rate)
         (significant,) = logs.nonzero()
         _, first = np.unique(rows[significant] * len(self._pages) + features[significant], return_index=True)

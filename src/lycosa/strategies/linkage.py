@@ -125,7 +125,7 @@ class LinkMemory:
         linked = self.linked_urls.get(url)
         if linked is None or target in self.linked_urls or self.outcome_of(target) is not None:
             return
-        self.linked_urls[target] = replace(linked, parents=list(linked.parents))
+        self.linked_urls[target] = replace(linked, parents=list(linked.parents), tokens=None)
         for parent in self.parents_of(linked):
             parent.targets[target] = None
 

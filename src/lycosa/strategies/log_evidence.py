@@ -144,7 +144,7 @@ class ClosestClasses:
 
 
 class SignatureCounts:
-    """r_ij, pages visited that user i read and that have feature j, and r_ij^u, those of them that satisfy.
+    """r_ij, pages visited that user i read and that have feature j, and r_ij^u, those that satisfy the predicate.
 
     The mean of r_ij^u / r_ij over the features of each user is kept up to date. Smoothed by s pages at the base rate
     p, (r_ij^u + s·p) / (r_ij + s) is the sum of a part without p and a part proportional to p, kept apart.
@@ -191,7 +191,7 @@ class SignatureCounts:
 
 
 class UserRatios:
-    """The ratios P(U|R_i) / P(U) and SF_i of users, as logarithms; 0 if not significant.
+    """The ratios P(U|R_i) / P(U) and SF_i of users, as `LogEvidence` defines them, as logarithms; 0 if not significant.
 
     factors: "frequency", "signature" or both.
     features: largest number of features.
@@ -456,7 +456,7 @@ class LogEvidence:
     ("reader"), it measures only how evenly the satisfying pages of i are spread over features.
     full_every: pages between full updates; at first a fifth of it, then doubling, later a fifth of the pages so far.
     clip: the largest absolute logarithm of a factor.
-    half_life: days after which the weight of an access has halved; None: weights as in the access_log, mostly 1.
+    half_life: days after which the weight of an access has halved; None: weights as in the access log, mostly 1.
 
     Aggarwal: Collaborative crawling: mining user experiences for topical resource discovery (KDD 2002).
     """

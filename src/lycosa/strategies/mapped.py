@@ -89,7 +89,6 @@ class Mapped(BaseStrategy):
         self._spokes, self._portal_of = self._map.spokes, self._map.portal_of
         self._map_priority = checked_share("map priority", map_priority)
         self._share = checked_share("share", share)
-        self._inner_learn: Callable[[Visit | Skip], None] = self.inner.learn
         self._propose_inner: Callable[[Visit | Skip], Iterable[Candidate]] = self._scaled
         if isinstance(self.inner, SupportsScaling):
             self.inner.scale_priorities(self._share)
@@ -108,7 +107,7 @@ class Mapped(BaseStrategy):
         return self.inner.start(seeds)
 
     def learn(self, event: Visit | Skip) -> None:
-        self._inner_learn(event)
+        self.inner.learn(event)
         if isinstance(event, Visit) and event.page is not None:
             return
         url = event.candidate.url
@@ -120,9 +119,8 @@ class Mapped(BaseStrategy):
             self._dead[url] = event.fetch.at
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
-        if (
-            self._portals_left or event.candidate.url in self._spokes
-        ):  # once all portals were proposed, only visits to portals add anything
+        # Once all portals were proposed, only visits to portals add anything.
+        if self._portals_left or event.candidate.url in self._spokes:
             return [*self._propose_inner(event), *self._propose_map(event)]
         return self._propose_inner(event)
 
@@ -133,21 +131,21 @@ class Mapped(BaseStrategy):
         url = event.candidate.url
         if url in self._spokes:
             spokes = self._spokes[url]
-            others = [portal for portal in self._more_portals() if portal != url] if self._portals_left else ()
+            others = [portal for portal in self._next_portals() if portal != url] if self._portals_left else ()
             return self._candidates([*spokes, *others] if others else spokes, event, {"map": url})
         if url in self._portal_of:
             return self._candidates([self._portal_of[url]], event, {"map": url})
         topic = self._topic_of(event.page) if self._topic_of is not None and event.page is not None else None
         if topic is None or topic not in self._map.related:
             return ()
-        return self._candidates(self._more_portals(), event, {"map_topic": topic})
+        return self._candidates(self._next_portals(), event, {"map_topic": topic})
 
-    def _more_portals(self) -> Sequence[Url]:
-        """The next portals to propose, up to `PORTALS_AT_ONCE`."""
+    def _next_portals(self) -> Sequence[Url]:
+        """The portals to propose next, up to `PORTALS_AT_ONCE`; each is returned once."""
         first = len(self._spokes) - self._portals_left
-        more = list(islice(self._spokes, first, first + PORTALS_AT_ONCE))
-        self._portals_left -= len(more)
-        return more
+        portals = list(islice(self._spokes, first, first + PORTALS_AT_ONCE))
+        self._portals_left -= len(portals)
+        return portals
 
     def _scaled(self, event: Visit | Skip) -> list[Candidate]:
         """The candidates of the inner strategy, scaled here because it cannot do so itself."""
@@ -194,8 +192,6 @@ class Mapped(BaseStrategy):
 
     def restore(self, state: JsonValue) -> None:
         self.inner.restore(state["inner"])
-        self._portals_left = state.get(
-            "portals_left", len(self._spokes)
-        )  # missing in states of earlier versions: propose all again
-        self._dead = {url: at for url, at in state["dead"]}  # noqa: C416
+        self._portals_left = state.get("portals_left", len(self._spokes))  # earlier versions saved none: propose all
+        self._dead = dict(state["dead"])
         self._unreachable = dict.fromkeys(state["closed"])

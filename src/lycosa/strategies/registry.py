@@ -8,7 +8,7 @@ import inspect
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from types import NoneType, UnionType
+from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -171,7 +171,7 @@ def check_options(name: str, options: Mapping[str, JsonValue], *, where: str = "
             checked[key] = msgspec.convert(value, known[key].type)
         except msgspec.ValidationError:
             raise UsageError(
-                f"{where}the option {key} of the strategy {name} is to be {known[key].type_name}, not {value!r}"
+                f"{where}the option {key} of the strategy {name} must be {known[key].type_name}, not {value!r}"
             ) from None
     return checked
 
@@ -196,14 +196,27 @@ def parse_options(assignments: Sequence[str]) -> dict[str, JsonValue]:
 
 @cache
 def _options_of(make: Callable[..., Any]) -> Mapping[str, Option]:
-    parameters = inspect.signature(make).parameters
-    hints = get_type_hints(getattr(make, "__init__", make)) if parameters else {}
+    keywords = {
+        name: parameter
+        for name, parameter in inspect.signature(make).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and name not in FILLED_IN_BY_CRAWL
+    }
+    constructor = inspect.unwrap(getattr(make, "__init__", make))
+    annotations = {name: hint for name, hint in getattr(constructor, "__annotations__", {}).items() if name in keywords}
+    try:
+        # Types of other keywords may be known to type checkers only (`if TYPE_CHECKING`).
+        hints = get_type_hints(
+            SimpleNamespace(__annotations__=annotations), globalns=getattr(constructor, "__globals__", {})
+        )
+    except (NameError, AttributeError, SyntaxError, TypeError) as error:
+        raise PluginError(
+            f"the options of the strategy {make.__module__}.{make.__qualname__} have a type that cannot be read "
+            f"({error}); import it at run time, not only if TYPE_CHECKING"
+        ) from None
     return {
         name: Option(name, hints[name], parameter.default)
-        for name, parameter in parameters.items()
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-        and name not in FILLED_IN_BY_CRAWL
-        and _is_plain(hints.get(name))
+        for name, parameter in keywords.items()
+        if _is_plain(hints.get(name))
     }
 
 

@@ -12,10 +12,12 @@ Glossary, in the order of a page's journey:
     hold          a time before which a host gets no request: it asked for it, or its requests failed
     settled       said of a URL that was visited or skipped, and so is never queued again
     scope         which URLs a crawl may fetch
+    quota         the most pages that may be stored of a host or a site
     skip          a candidate that was never fetched, and why
     fetch         the result of one request, with its outcome
     page          a parsed HTML page: title, text, words, links, language
     kept          said of a page that is stored; one that is left out was fetched and is not stored
+    code          a 64-bit hash of a word, which stands for it
     relevance     how well a page fits the topic, 0 to 1 (the papers' topicality); a page is relevant at 0.5 or more
     judge         gives pages their relevance: a trained model, a rule or a function
     standing      importance of a page on the Web, 0 to 1 (the papers' status, authority)
@@ -28,6 +30,8 @@ Glossary, in the order of a page's journey:
     journal       records the events of a crawl in archive and catalog; an upkeep journal, what a kill has interrupted
     checkpoint    a moment at which all state is saved, so that after a kill only later events are read again
     run           one crawl or refresh of a session, from its start to its stop
+    steering      commands of the user to a crawl: hosts to block, hosts and URLs to boost, labels
+    forgotten     said of a URL or host that the user had removed, and that is never fetched again
     refresh       fetching pages of the collection again; its policy chooses which
     look          one fetch of a stored page, with what it found: unchanged, changed or vanished
     lane          one of two queues of a refresh: new links, and pages to fetch again

@@ -95,7 +95,7 @@ class HostSlots(Protocol):
     def acquire(self, host: Host, now: float) -> float | None:
         """Makes a host busy until `release`, for a request without a candidate.
 
-        Returns None on success, else the time at which to try again.
+        Returns None on success, else the time, on the clock of `now`, at which to try again.
         """
         ...
 
@@ -144,7 +144,7 @@ class Frontier(HostSlots, Protocol):
         ...
 
     def observe(self, host: Host, seconds: float) -> None:
-        """Records how long a host took to answer, or has been taking so far."""
+        """Records the response time of a host: how long it took to answer, or has been taking so far."""
         ...
 
     @property
@@ -152,7 +152,7 @@ class Frontier(HostSlots, Protocol):
         """The number of URLs in flight on slow hosts, which do not count towards the limit of fetches in flight."""
         ...
 
-    def forget_waiting(self) -> None:
+    def clear_waiting(self) -> None:
         """Empties the queue. Visited URLs and those in flight stay known; rejected ones may be proposed again."""
         ...
 

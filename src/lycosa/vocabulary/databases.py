@@ -7,6 +7,7 @@ whatever it is. Lycosa has no such transactions, so a journal that names a super
 
 import os
 import sqlite3
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -39,6 +40,16 @@ def open_database(
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
     return connection
+
+
+def has_only_tables(connection: sqlite3.Connection, tables: Mapping[str, str]) -> bool:
+    """Whether a database has just these tables, by name and statement: a view or a trigger could do anything.
+
+    Only the indexes that SQLite makes for itself have no statement. Names prove nothing: a trigger may have any.
+    """
+    sql = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL LIMIT ?"
+    found = connection.execute(sql, (len(tables) + 1,)).fetchall()
+    return len(found) == len(tables) and set(found) == {("table", *table) for table in tables.items()}
 
 
 def _refuse_super_journal(path: Path) -> None:

@@ -123,9 +123,12 @@ def _locked(temporary: Path, mode: int, *, wait: bool) -> Iterator[BinaryIO]:
     """The file `temporary`, opened and locked for one writer at a time."""
 
     def create(path: str, flags: int) -> int:
-        return os.open(path, flags | os.O_CREAT, mode)  # not truncated: another process may be writing it
+        flags |= os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+        return os.open(path, flags, mode)  # not truncated: another process may be writing it
 
     while True:
+        if temporary.is_symlink():  # never made by Lycosa: in a folder from somebody else, it may lead to any file
+            temporary.unlink(missing_ok=True)
         with open(temporary, "r+b", opener=create) as file:
             lock = None
             try:

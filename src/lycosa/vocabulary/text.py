@@ -7,7 +7,7 @@ A folded text is in lower case, with nothing but blanks between words, as UTF-8 
 >>> unspaced_runs("honey 蜂蜜, or はちみつ")
 ['蜂蜜', 'はちみつ']
 >>> visible("Bees\\x1b[31m\\n and \\u202ehoney")
-'Bees[31m and honey'
+'Bees and honey'
 """
 
 import re
@@ -297,16 +297,20 @@ _HARMLESS_FORMAT = frozenset("\u200c\u200d")  # zero-width joiners, needed by Pe
 _SPACES = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029")
 
 
+_TERMINAL_SEQUENCE = re.compile("(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]")
+
+
 def visible(text: str, limit: int = 200) -> str:
     """One line of at most `limit` characters, safe to print: nothing in it can control a terminal or reorder text.
 
-    Control, format (such as bidirectional overrides), surrogate and private-use characters are removed, white space is
-    collapsed to single blanks, and truncated text ends in an ellipsis.
+    Terminal sequences (CSI), and control, format (such as bidirectional overrides), surrogate and private-use
+    characters are removed, white space is collapsed to single blanks, and truncated text ends in an ellipsis.
     """
     if text.isascii() and text.isprintable():
         line = " ".join(text[: 8 * limit].split())
     else:
-        line = " ".join("".join(map(_harmless, text[: 8 * limit])).split())
+        start = _TERMINAL_SEQUENCE.sub("", text[: 8 * limit])
+        line = " ".join("".join(map(_harmless, start)).split())
     if len(line) > limit or len(text) > 8 * limit:
         return line[: max(0, limit - 1)].rstrip() + "…"
     return line

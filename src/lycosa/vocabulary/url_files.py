@@ -77,7 +77,7 @@ def _read(path: Path, what: str) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
+        line = error.object.count(b"\n", 0, error.start) + 1  # of the text without its byte order mark
         raise RecipeError(f"{path}:{line}: the {what} are not UTF-8 text; save the file as UTF-8") from None
 
 
@@ -93,7 +93,7 @@ def _urls_in_tags(text: str, tag: str, keys: tuple[str, ...]) -> UrlFile:
         attributes = {name.lower(): value for name, value in _ATTRIBUTE.findall(match[2])}
         value = next((attributes[key] for key in keys if key in attributes), None)
         if value is not None:
-            url = normalise(html.unescape(value.strip("\"'")))
+            url = normalise(html.unescape(value[1:-1] if value[0] in "\"'" else value))
             if url is not None:
                 lines.append(NumberedLine(number, url))
                 continue
@@ -101,13 +101,16 @@ def _urls_in_tags(text: str, tag: str, keys: tuple[str, ...]) -> UrlFile:
     return UrlFile(lines, left_out)
 
 
-def bare_host(text: str, *, or_file: bool = False) -> Url | None:
+def url_of_bare_host(text: str, *, or_file: bool = False) -> Url | None:
     """The https:// URL for a host name without a scheme, with or without a path; None for other text.
 
-    or_file: whether the text could also be a file name; then only known top-level domains are accepted.
+    or_file: whether the text could also be a file name; then a host name must end in a known or reserved top-level
+        domain, and one without a path not in a suffix of files, such as .py.
 
-    >>> bare_host("www.example.org"), bare_host("page.html", or_file=True), bare_host("mailto:me@example.org")
-    ('https://www.example.org/', None, None)
+    >>> url_of_bare_host("www.example.org"), url_of_bare_host("mailto:me@example.org")
+    ('https://www.example.org/', None)
+    >>> url_of_bare_host("page.html", or_file=True) is None
+    True
     """
     match = _HOST_AND_PATH.fullmatch(text)
     if match is None:

@@ -23,7 +23,8 @@ _NAME = "(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\\.)+[a-z]{2,}"
 _ADDRESS = "(?:OCTET\\.){3}OCTET".replace("OCTET", "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])")
 _PLAIN_URL = re.compile(f"https?://(?:{_NAME}|{_ADDRESS})(?::(?:[1-9][0-9]{{3}}|[1-5][0-9]{{4}}))?/{_PATH}").fullmatch
 _MAX_CACHED_HREF = 200  # characters
-_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+# Not right after an incomplete escape, which the decoded character could complete: "%2%65", "%%655".
+_ESCAPE = re.compile(r"(?<!%)(?<!%[0-9A-Fa-f])%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
@@ -54,6 +55,9 @@ class Joiner:
     def __init__(self, base: str):
         self._base = base
         self._origin = origin_of(base)
+        if self._origin.endswith(".") or ".:" in self._origin:  # as older versions stored it
+            self._base = base = normalise(base) or base
+            self._origin = origin_of(base)
         path = base[len(self._origin) :].partition("?")[0] or "/"
         directory = path[: path.rindex("/") + 1]
         parent = directory[: directory[:-1].rfind("/") + 1] or "/"
@@ -95,6 +99,11 @@ def _cleaned(url: str) -> Url | None:
     if "@" in authority:
         authority = authority.rpartition("@")[2]
         url = f"{scheme}://{authority}{slash}{tail}"
+    if (name := without_final_dot(authority)) != authority:  # which means the same, and must not count as another host
+        authority = name
+        if authority.endswith(".") or ".:" in authority:  # several
+            return None
+        url = f"{scheme}://{authority}{slash}{tail}"
     if not authority or authority.startswith(":"):
         return None
     if "%" in tail:
@@ -119,7 +128,35 @@ def host_of(url: str) -> Host:
     >>> host_of("http://a.example:8080/bees")
     'a.example:8080'
     """
-    return Host(url.split("/", 3)[2])
+    host = url.split("/", 3)[2]
+    return Host(without_final_dot(host) if host.endswith(".") or ".:" in host else host)
+
+
+def without_final_dot(host: str) -> str:
+    """A host name, with or without a port, without the dot after the last label.
+
+    >>> without_final_dot("a.example."), without_final_dot("a.example.:8080"), without_final_dot("a.example")
+    ('a.example', 'a.example:8080', 'a.example')
+    """
+    name, colon, port = host.partition(":")
+    return f"{name.removesuffix('.')}{colon}{port}"
+
+
+def host_spellings(host: str) -> tuple[str, ...]:
+    """A host with and without its port, each also with the dot at the end of the name that older versions kept."""
+    host = without_final_dot(host)
+    if host.startswith("["):
+        return host, hostname_of(f"http://{host}")
+    name, colon, port = host.partition(":")
+    return host, name, f"{name}.{colon}{port}", f"{name}."
+
+
+def spellings(url: str) -> tuple[str, ...]:
+    """A URL and its host in all spellings that may have been stored for them; see `host_spellings`."""
+    host = url.split("/", 3)[2]
+    others = host_spellings(host)
+    scheme, rest = url[: url.index("//") + 2], url[url.index("//") + 2 + len(host) :]
+    return url, *(f"{scheme}{others[number]}{rest}" for number in (0, 2) if number < len(others)), *others
 
 
 def hostname_of(url: str) -> str:

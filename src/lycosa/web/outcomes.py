@@ -76,7 +76,7 @@ _DENIED_STATUSES = frozenset({401, 402, 403, 407, 451})
 _OUT_OF_REACH = "robots.txt is out of reach: "
 
 
-def robots_out_of_reach(detail: str) -> str:
+def robots_unreachable_detail(detail: str) -> str:
     """The detail for a page that was not requested because robots.txt could not be fetched, with the reason."""
     return f"{_OUT_OF_REACH}{detail}"
 

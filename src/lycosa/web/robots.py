@@ -14,7 +14,8 @@ from lycosa.vocabulary.contracts import HostSlots, Web
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
 from lycosa.vocabulary.urls import host_of, join, origin_of, path_of
 
-from .outcomes import robots_out_of_reach
+from .encodings import decode_body
+from .outcomes import robots_unreachable_detail
 
 MAX_CRAWL_DELAY = 30.0  # seconds; a longer Crawl-delay is reduced to this
 _MAX_BYTES = 512_000  # of a robots.txt: 500 KiB, as RFC 9309 requires
@@ -82,9 +83,8 @@ class RobotsWeb:
         self._token = token[0].lower() if token else ""
         self._policies: OrderedDict[str, _Policy] = OrderedDict()  # by origin, least recently used first
         self._cached_bytes = 0
-        self._downloads: dict[
-            str, list[asyncio.Future[None]]
-        ] = {}  # requests for robots.txt in flight, by origin, with their waiters
+        # Requests for robots.txt in flight, by origin, with the futures of those who wait for them.
+        self._downloads: dict[str, list[asyncio.Future[None]]] = {}
 
     async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
         """The page, or why it was not requested; with the time from which the host may be requested again."""
@@ -158,7 +158,7 @@ class RobotsWeb:
 
     def _postponed(self, url: Url, not_before: float | None) -> Fetch:
         now = self._clock.now()
-        return Fetch(url, Outcome.POSTPONED, now, host_not_before=not_before, detail="robots.txt is asked for first")
+        return Fetch(url, Outcome.POSTPONED, now, host_not_before=not_before, detail="robots.txt is requested first")
 
     async def _download(self, origin: str, *, earlier: _Policy | None) -> _Policy | _NextHop:
         hop = self._next_hops.pop(origin, None) or _NextHop(Url(f"{origin}/robots.txt"))
@@ -190,20 +190,25 @@ class RobotsWeb:
 
     def _policy_after(self, fetch: Fetch, hops: int, earlier: _Policy | None) -> _Policy:
         now = self._clock.now()
-        if fetch.outcome is Outcome.OK and fetch.truncated != "time":  # the missing part could forbid more
-            return self._parse_policy(fetch.content, now + _LIFETIME)
+        is_damaged = fetch.outcome is Outcome.OK and _is_damaged(fetch)
+        if fetch.outcome is Outcome.OK and fetch.truncated != "time" and not is_damaged:
+            return self._parse_policy(fetch.content, now + _LIFETIME, is_truncated=fetch.truncated != "")
         if fetch.outcome is Outcome.REFUSED and not hops:
             return _Policy(now, outcome_of_all=Outcome.REFUSED, detail=fetch.detail)
         if fetch.outcome in (Outcome.OK, Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED):
             first_wait = _FIRST_WAIT if fetch.status else _FIRST_WAIT_UNANSWERED
             wait = min(earlier.wait * 2 or first_wait, _MAX_WAIT) if earlier else first_wait
             until = max(now + wait, fetch.host_not_before or 0.0)
-            detail = robots_out_of_reach(fetch.detail or "it did not come in time")
+            why = "it is damaged" if is_damaged else "it did not come in time"  # what is missing could forbid more
+            detail = robots_unreachable_detail(fetch.detail or why)
             return _Policy(until, outcome_of_all=Outcome.BUSY, detail=detail, wait=wait)
         return _Policy(now + _LIFETIME)
 
-    def _parse_policy(self, content: bytes, until: float) -> _Policy:
-        text = _rules_for(content[:_MAX_BYTES].decode("utf-8-sig", "replace"), self._token)
+    def _parse_policy(self, content: bytes, until: float, *, is_truncated: bool) -> _Policy:
+        text = _text_of(content[:_MAX_BYTES])
+        if is_truncated or len(content) > _MAX_BYTES:  # part of a line could allow more than the line
+            text = "".join(text.splitlines(keepends=True)[:-1])
+        text = _rules_for(text, self._token)
         rules = Protego.parse(text)
         delay = min(rules.crawl_delay(self._token) or 0.0, MAX_CRAWL_DELAY)
         return _Policy(until, rules=rules, crawl_delay=delay, size=len(text) + _BYTES_PER_RULE * text.count("\n"))
@@ -215,6 +220,25 @@ class RobotsWeb:
         while len(self._policies) > _MAX_HOSTS or (self._cached_bytes > _MAX_CACHED_BYTES and len(self._policies) > 1):
             _, dropped = self._policies.popitem(last=False)
             self._cached_bytes -= dropped.size
+
+
+def _is_damaged(fetch: Fetch) -> bool:
+    """Whether a robots.txt could not be decoded as a whole."""
+    if fetch.truncated:
+        return fetch.truncated == "length" and len(fetch.content) < _MAX_BYTES
+    if fetch.content.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")):  # gzip or zstd, though no header says so
+        return True
+    return decode_body(fetch.body, fetch.header("content-encoding") or "", _MAX_BYTES).is_damaged
+
+
+def _text_of(content: bytes) -> str:
+    """The text of a robots.txt: UTF-8, unless a byte order mark or a zero byte says UTF-16."""
+    encoding = "utf-8"
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encoding = "utf-16"
+    elif content[1:2] == b"\0" or content[:1] == b"\0":
+        encoding = "utf-16-le" if content[1:2] == b"\0" else "utf-16-be"
+    return content.decode(encoding, "replace").lstrip("\ufeff").replace("\0", "")
 
 
 def _rules_for(text: str, token: str) -> str:

@@ -25,8 +25,9 @@ def unzipped(content: bytes) -> bytes:
 def parse_sitemap(url: Url, content: bytes, limit: int) -> tuple[list[Url], list[Url]]:
     """The pages and the further sitemaps that a sitemap lists, at most `limit` of each."""
     content = unzipped(content)
-    if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-        pages, sitemaps = _urls_in_xml(content, limit)
+    xml = content.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if xml.startswith(b"<"):
+        pages, sitemaps = _urls_in_xml(xml, limit)
         return _absolute(url, pages), _absolute(url, sitemaps)
     lines = content.decode("utf-8-sig", "replace").splitlines()[: 2 * limit]
     urls = (
@@ -80,5 +81,5 @@ def _urls_in_xml(content: bytes, limit: int) -> tuple[list[str], list[str]]:
     parser.CharacterDataHandler = data
     parser.StartDoctypeDeclHandler = refuse  # without a doctype, there are no entities to expand
     with suppress(expat.ExpatError, _StopParsingError, ValueError, LookupError):  # the last two for unknown encodings
-        parser.Parse(content.lstrip(), True)
+        parser.Parse(content, True)
     return pages, sitemaps

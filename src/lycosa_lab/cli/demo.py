@@ -2,7 +2,7 @@
 
 import random
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from math import expm1
@@ -16,10 +16,12 @@ from lycosa import api
 from lycosa.cli.crawl_display import run_and_show
 from lycosa.cli.options import program
 from lycosa.cli.progress import Progress
-from lycosa.recipe import DEFAULT_STRATEGY, FILE_NAME, Recipe, uses_standing
+from lycosa.recipe import DEFAULT_STRATEGY, Recipe, uses_standing
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.files import write_file
+from lycosa.vocabulary.files import read_regular_file
+from lycosa.vocabulary.hosts import is_reserved
 from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.urls import hostname_of
 from lycosa_lab.worlds.server import WorldServer
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 from lycosa_lab.worlds.synthetic.vocabulary import TOPICS
@@ -28,6 +30,7 @@ STRATEGIES = tuple(dict.fromkeys((DEFAULT_STRATEGY, "best-first", "breadth-first
 WORLD = {"pages": 40_000, "sites": 800, "topics": 24}
 GOOD_EXAMPLES, BAD_EXAMPLES = 20, 40
 MAX_BAR_LENGTH = 40  # characters
+_MAX_EXAMPLES_SIZE = 100_000  # bytes
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ def demo(
     """See Lycosa at work. Three strategies crawl a made-up web on this machine, side by side."""
     if topic not in TOPICS:
         raise UsageError(f"no topic {topic!r}; there are {', '.join(TOPICS)}")
+    _remove_earlier([out / strategy for strategy in STRATEGIES])
     world = SyntheticWorld(seed=seed, **WORLD)
     on_topic = [url for url in world.urls() if _is_about(world, url, topic)]
     rng = random.Random(seed)
@@ -61,8 +65,7 @@ def demo(
     results: dict[str, CrawlResult] = {}
     with WorldServer(world) as served:
         for strategy in STRATEGIES:
-            folder = _remove_earlier(out / strategy)
-            _new_collection(folder, good, bad)
+            folder = api.new(out / strategy, examples=good, negatives=bad)
             typer.echo(f"\n{strategy}:")
             crawl = api.crawl(
                 folder, strategy=strategy, pages=pages, delay=0.0, concurrency=16, resolve=[served.resolve]
@@ -80,20 +83,23 @@ def _is_about(world: SyntheticWorld, url: Url, topic: str) -> bool:
     return (world.topic(url) or "").endswith(f"/{topic}")
 
 
-def _remove_earlier(folder: Path) -> Path:
-    """The folder, after the collection of an earlier demo in it was removed."""
-    if (folder / FILE_NAME).exists():
+def _remove_earlier(folders: Sequence[Path]) -> None:
+    """Removes the collections of an earlier demo; UsageError if one of the folders holds anything else."""
+    earlier = [folder for folder in folders if folder.is_dir() and any(folder.iterdir())]
+    for folder in earlier:
+        if not _is_of_demo(folder):
+            raise UsageError(f"{folder} is there already, and not from an earlier demo; give another folder with --out")
+    for folder in earlier:
         shutil.rmtree(folder)
-    return folder
 
 
-def _new_collection(folder: Path, good: list[Url], bad: list[Url]) -> None:
-    """Creates a collection that starts from the good examples."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    files = folder.parent / "good.txt", folder.parent / "bad.txt"
-    for file, urls in zip(files, (good, bad), strict=True):
-        write_file(file, "".join(f"{url}\n" for url in urls))
-    api.new(folder, examples=files[0], negatives=files[1])
+def _is_of_demo(folder: Path) -> bool:
+    """Whether all examples of a collection are on made-up hosts."""
+    try:
+        examples = read_regular_file(folder / "examples" / "good.txt", _MAX_EXAMPLES_SIZE).decode().split()
+    except (OSError, UnicodeDecodeError):
+        return False
+    return bool(examples) and all(url.startswith("http://") and is_reserved(hostname_of(url)) for url in examples)
 
 
 def _crawl_result(folder: Path, world: SyntheticWorld, topic: str) -> CrawlResult:

@@ -17,6 +17,7 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.plugins import distribution_of, plugins
 from lycosa_lab.comparison import StrategyComparison
 from lycosa_lab.results import PAGE_FILE, Results, Row, format_value, read_results, verdict
+from lycosa_lab.statistics import require_scipy
 from lycosa_lab.studies import STUDIES, study_named
 from lycosa_lab.studies.league import League
 from lycosa_lab.study import PACKAGES, Study, run
@@ -83,7 +84,7 @@ def run_study(
     if strategies is not None:
         if not isinstance(study, League):
             raise UsageError(f"{name} has strategies of its own; --strategies is for league")
-        study = League([word.strip() for word in strategies.split(",") if word.strip()])
+        study = League(_names_in(strategies, "--strategies"))
     if scale not in study.scales:
         raise UsageError(f"{name} has no scale {scale!r}; it has {', '.join(study.scales)}")
     _run(study, world, scale=scale, seed=seed, out=out, workers=workers, as_json=as_json, quiet=quiet)
@@ -119,13 +120,21 @@ def compare(
 ) -> None:
     """Compare strategies freely. All get the same world, topics, seeds, pages and buffer."""
     comparison = StrategyComparison(
-        DEFAULT_STRATEGIES if strategies is None else [word.strip() for word in strategies.split(",") if word.strip()],
+        DEFAULT_STRATEGIES if strategies is None else _names_in(strategies, "--strategies"),
         topics=topics,
         pages=pages,
         buffer=buffer,
-        measures=[word.strip() for word in measures.split(",") if word.strip()] if measures else None,
+        measures=None if measures is None else _names_in(measures, "--measures"),
     )
     _run(comparison, world, scale="free", seed=seed, out=out, workers=workers, as_json=as_json, quiet=quiet)
+
+
+def _names_in(text: str, option: str) -> list[str]:
+    """The names in the value of an option, which must have one or more."""
+    names = [word.strip() for word in text.split(",") if word.strip()]
+    if not names:
+        raise UsageError(f"{option} names nothing; give names with commas between, or leave it out for the default")
+    return names
 
 
 def _run(
@@ -139,6 +148,7 @@ def _run(
     as_json: bool,
     quiet: bool,
 ) -> None:
+    require_scipy()
     options = {"kind": "synthetic", **study.default_world(study.scales[scale]), "seed": seed}
     kind = options.pop("kind")
     world = world or kind

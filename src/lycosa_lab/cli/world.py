@@ -2,10 +2,9 @@
 
 import errno
 import random
-import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from lycosa.cli.job_progress import elapsed_notice
-from lycosa.cli.options import Json, command, notify, print_json, program
+from lycosa.cli.options import Json, command, notify, print_json
 from lycosa.cli.typer_options import TYPER_OPTIONS
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.files import write_file
@@ -25,7 +24,8 @@ from lycosa_lab.worlds.registry import WORLDS, make_world, open_world, require_e
 from lycosa_lab.worlds.server import WorldServer
 from lycosa_lab.worlds.world import StudyWorld, World
 
-_MAX_HOSTS = 5
+_MAX_HOSTS = 5  # named when a world is served
+_MAX_CATEGORIES = 8  # named in one list
 _SLOW = 5.0  # seconds; if opening takes longer, the user is told how to open it faster
 
 app = typer.Typer(name="world", help="Worlds to crawl without touching the Web.", **TYPER_OPTIONS)
@@ -35,7 +35,6 @@ WorldArgument = Annotated[
         metavar="WORLD", help="A name, NAME:key=value,…, a folder made by `world make`, or a file; see `world list`."
     ),
 ]
-MAX_CATEGORIES = 8
 
 
 @app.command("list")
@@ -60,27 +59,28 @@ def make(
     out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="The new folder to write it into.")],
 ) -> None:
     """Make a world. It is written into a folder, from which it opens quickly."""
-    name, _, listed = kind.partition(":")
-    if listed:
-        raise UsageError(f"give the options of {name} as flags, such as --{listed.partition('=')[0]} VALUE")
+    name, _, options = kind.partition(":")
+    if options:
+        raise UsageError(f"give the options of {name} as flags, such as --{options.partition('=')[0]} VALUE")
     require_empty(out)
     began = time.monotonic()
     with elapsed_notice(f"making a {name} world"):
-        world = make_world(name, _flags(context.args))
+        world = make_world(name, _parse_flags(context.args))
         save_world(world, out)
     size = f"{counted(len(world), 'page')} on {counted(len(world.hosts), 'host')}"
     typer.echo(f"{out}: {size}, made in {time.monotonic() - began:.0f} s")
-    typer.echo(f"Look at it:  {program()} world show {out}\nServe it:    {program()} world serve {out} --port 8099")
+    typer.echo(f"Look at it:  {command('world', 'show', out)}")
+    typer.echo(f"Serve it:    {command('world', 'serve', out, '--port', 8099)}")
 
 
-def _flags(words: list[str]) -> dict[str, str]:
+def _parse_flags(arguments: list[str]) -> dict[str, str]:
     """The options given as `--key value` and `--key=value`."""
     options: dict[str, str] = {}
-    rest = list(words)
+    rest = list(arguments)
     while rest:
         flag = rest.pop(0)
         if not flag.startswith("--"):
-            raise UsageError(f"{flag!r} belongs to no option; write for example --pages 40000")
+            raise UsageError(f"{flag!r} belongs to no option; give options as flags, for example --pages 40000")
         key, equals, value = flag[2:].partition("=")
         if not equals:
             if not rest:
@@ -109,7 +109,6 @@ def show(
         return
     if not as_json:
         typer.echo("\n".join(_world_lines(opened)))
-        sys.stdout.flush()  # measuring takes some seconds
     with elapsed_notice("measuring"):
         measured = measure(opened)
     if as_json:
@@ -134,15 +133,15 @@ def _open(world: str) -> StudyWorld:
         opened = open_world(world)
     kind, _, options = world.partition(":")
     if time.monotonic() - began > _SLOW and kind in WORLDS:
-        flags = _as_flags(options)
-        notify(f"To open it at once the next time: {command('world', 'make', kind, *flags, '--out', 'w')}, then use w.")
+        flags = _to_flags(options)
+        notify(f"To open it faster next time: {command('world', 'make', kind, *flags, '--out', 'w')}, then use w.")
     return opened
 
 
-def _as_flags(options: str) -> list[str]:
-    """The options `key=value,…` of a world as flags; a word without a key goes on with the list before it.
+def _to_flags(options: str) -> list[str]:
+    """The options `key=value,…` of a world as flags; a word without a key belongs to the list before it.
 
-    >>> _as_flags("packages=git-doc,sqlite3-doc,host_count=2")
+    >>> _to_flags("packages=git-doc,sqlite3-doc,host_count=2")
     ['--packages', 'git-doc/sqlite3-doc', '--host-count', '2']
     """
     flags: list[str] = []
@@ -159,8 +158,8 @@ def _show_category(world: StudyWorld, name: str) -> None:
     by_name = {each.name: each for each in world.directory()}
     if name not in by_name:
         similar = [each for each in by_name if name.lower() in each.lower()] or get_close_matches(name, by_name)
-        suggestions = ", ".join((similar or list(by_name))[:MAX_CATEGORIES]) or "none"
-        more = "; world show --json lists all" if len(by_name) > MAX_CATEGORIES else ""
+        suggestions = ", ".join((similar or list(by_name))[:_MAX_CATEGORIES]) or "none"
+        more = "; world show --json lists all" if len(by_name) > _MAX_CATEGORIES else ""
         raise UsageError(f"the world has no category {name!r}; it has {suggestions}{' …' if more else ''}{more}")
     for entry in by_name[name].entries:
         typer.echo(entry.url)
@@ -176,9 +175,9 @@ def _world_lines(world: StudyWorld) -> list[str]:
     if categories:
         listed = sum(len(each.entries) for each in categories)
         lines.append(f"directory: {counted(len(categories), 'category', 'categories')}, {counted(listed, 'page')}")
-        lines += [f"  {visible(each.name, 40):40}{len(each.entries):6}" for each in categories[:MAX_CATEGORIES]]
-        if len(categories) > MAX_CATEGORIES:
-            lines.append(f"  … and {len(categories) - MAX_CATEGORIES} more, which --json lists")
+        lines += [f"  {visible(each.name, 40):40}{len(each.entries):6}" for each in categories[:_MAX_CATEGORIES]]
+        if len(categories) > _MAX_CATEGORIES:
+            lines.append(f"  … and {len(categories) - _MAX_CATEGORIES} more, which --json lists")
     return lines
 
 
@@ -206,9 +205,9 @@ def serve(
         categories = opened.directory()
         if categories:
             name = categories[0].name
-            typer.echo(f"Examples:  {program()} world show {world} --category {name} > good.txt")
-            typer.echo(f"           {program()} new mine --examples good.txt")
-        crawl = f"{program()} crawl mine --resolve '{served.resolve}' --delay 0 --pages 500"
+            typer.echo(f"Examples:  {command('world', 'show', world, '--category', name)} > good.txt")
+            typer.echo(f"           {command('new', 'mine', '--examples', 'good.txt')}")
+        crawl = command("crawl", "mine", "--resolve", served.resolve, "--delay", 0, "--pages", 500)
         typer.echo(f"Crawl it:  {crawl}\nCtrl-C ends.")
 
 
@@ -225,7 +224,6 @@ def practice(
         count = f"{counted(len(world.urls()), 'page')} on {counted(len(world.hosts), 'host')}"
         typer.echo(f"{count} at {served.address}:{served.port}")
         typer.echo("pos.txt: 20 pages about beekeeping; seeds.txt: the front page")
-        sys.stdout.flush()
 
 
 def _write_list(path: Path, urls: Sequence[str]) -> None:
@@ -242,16 +240,18 @@ def _write_list(path: Path, urls: Sequence[str]) -> None:
 @contextmanager
 def _serving(world: World, port: int, address: str) -> Iterator[WorldServer]:
     """Serves a world until interrupted; the block runs first, to print instructions."""
-    try:
-        with WorldServer(world, port=port, address=address) as served:
+    with ExitStack() as stack:
+        try:
+            served = stack.enter_context(WorldServer(world, port=port, address=address))
+        except OSError as error:
+            option = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--address"
+            raise UsageError(f"cannot serve on {address}:{port}: {error.strerror}; give another {option}") from None
+        try:
             yield served
             while True:
                 time.sleep(3600)
-    except OSError as error:
-        option = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--address"
-        raise UsageError(f"cannot serve on {address}:{port}: {error.strerror}; give another {option}") from None
-    except KeyboardInterrupt:
-        notify("ended")
+        except KeyboardInterrupt:
+            notify("ended")
 
 
 def _is_loopback(address: str) -> bool:

@@ -52,14 +52,15 @@ class PeerProcesses:
         try:
             secret = Path(self._secret.name) / "secret"
             secret.write_text(Group.new().secret + "\n", encoding="ascii")
-            self._running += [_start(folder, address, secret) for folder, address in self._served]
+            for folder, address in self._served:
+                self._running.append(_start(folder, address, secret))  # one by one: `_end` ends those before a failure
             for process in self._running:
                 assert process.stdout is not None
                 if " serves " not in process.stdout.readline():
-                    raise NoLoopbackError(f"a peer did not begin: {_last_output_line(process)}")
+                    raise NoLoopbackError(f"a peer did not start: {_last_output_line(process)}")
         except OSError as error:
             self._end()
-            raise NoLoopbackError(f"no processes: {error.strerror}") from error
+            raise NoLoopbackError(f"cannot start peers: {error.strerror}") from error
         except BaseException:
             self._end()
             raise
@@ -98,7 +99,7 @@ class PeerProcesses:
     async def _replies(self, peer: int, request: PeerRequest) -> list[PeerReply]:
         replies = await ask_running_peer(self._folders[peer], request)
         if replies is None:
-            raise NoLoopbackError("a peer that was begun is not there any more")
+            raise NoLoopbackError("a peer has ended too early")
         return [reply async for reply in replies]
 
 

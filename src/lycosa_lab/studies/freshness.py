@@ -33,7 +33,7 @@ AUTHORITIES = 0.9  # quantile of in-links from which a page is an authority
 
 class FreshnessStudy:
     name = "freshness"
-    summary = "How fresh each refresh policy keeps a collection in a world that goes on, against the best there is."
+    summary = "How fresh each refresh policy keeps a collection in a changing world, compared with the optimum."
     scales: Mapping[str, Size] = {
         "small": {"world_pages": 1_500, "days": 200, "measured_from": 100, "budgets": [0.02, 0.05, 0.1], "repeats": 3},
         "paper": {

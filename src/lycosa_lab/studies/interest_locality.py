@@ -15,7 +15,7 @@ from lycosa.pictures import Series, line_chart
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.results import Claim, ClaimKind, Figure, Findings, Row
-from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, page_trend, summary
+from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, page_trend_test, summary
 from lycosa_lab.study import Size
 from lycosa_lab.worlds import StudyWorld
 from lycosa_lab.worlds.file_sharing import FileSharing
@@ -192,14 +192,18 @@ class InterestLocality:
 def trace_of(world: StudyWorld) -> Trace:
     """Who was served by whom; in a graph whose links have times, each link is a service."""
     if isinstance(world, PeerNetwork):
-        return world.sharing.trace
-    if isinstance(world, TimedLinkGraph):
-        links = world.timed
-        return Trace(links.sources, np.zeros(len(links.sources), np.int64), links.targets, links.times)
-    raise UsageError(
-        f"interest-locality needs people who ask others, which a {world.name} world has not; say file-sharing,"
-        " lastfm:path=FOLDER or timed:path=FILE"
-    )
+        trace = world.sharing.trace
+    elif isinstance(world, TimedLinkGraph):
+        links = world.timed_links
+        trace = Trace(links.sources, np.zeros(len(links.sources), np.int64), links.targets, links.times)
+    else:
+        raise UsageError(
+            f"interest-locality needs people who ask others, which a {world.name} world does not have; choose"
+            " file-sharing, lastfm:path=FOLDER or timed:path=FILE"
+        )
+    if not len(trace):
+        raise UsageError("interest-locality needs people who are served by others, and there is none; give other data")
+    return trace
 
 
 def _groups(world: StudyWorld, trace: Trace) -> Ints:
@@ -248,7 +252,7 @@ def _trend(returns: Sequence[tuple[int, Any, Any]]) -> float:
     common_people = usable[0][0]
     for people, _ in usable[1:]:
         common_people = np.intersect1d(common_people, people)
-    return page_trend([shares[np.searchsorted(people, common_people)].tolist() for people, shares in usable])
+    return page_trend_test([shares[np.searchsorted(people, common_people)].tolist() for people, shares in usable])
 
 
 def _repeats(rows: Sequence[Row], p: float, kind: ClaimKind) -> Claim:
@@ -261,7 +265,7 @@ def _repeats(rows: Sequence[Row], p: float, kind: ClaimKind) -> Claim:
     if not p < SIGNIFICANT:
         failures.append("too few for a trend" if math.isnan(p) else f"no sure trend over people (p = {p:.2g})")
     if rows and not rows[0]["p"] < SIGNIFICANT:
-        failures.append(f"P(j,{rows[0]['past']}) is not surely above chance (p = {rows[0]['p']:.2g})")
+        failures.append(f"P(j,{rows[0]['past']}) is not significantly above chance (p = {rows[0]['p']:.2g})")
     return Claim(
         id="interest-locality.repeats",
         kind=kind,
@@ -291,7 +295,7 @@ def _suffices(rows: Sequence[Row], is_drawn: bool, kind: ClaimKind) -> Claim:
     rates = {row["list"]: row[column] for row in rows}
     best, chosen = rates[None], rates[BUDDY_LIST_SIZE]
     share = chosen / best if best else math.nan
-    measured = ", ".join(f"{size or '∞'}: {rate:.3f}" for size, rate in rates.items()) if best else "no hits"
+    by_size = ", ".join(f"{size or '∞'}: {rate:.3f}" for size, rate in rates.items()) if best else ""
     suffices = bool(best) and bool(share >= SUFFICIENT_SHARE)
     note = "hits are whatever one on the list has, since who served whom is not known" if is_drawn else ""
     return Claim(
@@ -300,8 +304,10 @@ def _suffices(rows: Sequence[Row], is_drawn: bool, kind: ClaimKind) -> Claim:
         text=f"A list of the {BUDDY_LIST_SIZE} last used gives at least {SUFFICIENT_SHARE:.0%} of the hits of an"
         f" unlimited one, for people who ask {MIN_QUERIES} times or more",
         paper="20 very close to unlimited; 2: median over .3, above .8 for the best tenth",
-        measured=f"mean hit rate {measured}; {BUDDY_LIST_SIZE} has {share:.0%} of unlimited"
-        f"{f' ({note})' if note else ''}",
+        measured=f"mean hit rate {by_size}; {BUDDY_LIST_SIZE} has {share:.0%} of unlimited"
+        f"{f' ({note})' if note else ''}"
+        if best
+        else "no hits",
         holds=suffices,
         reason="" if suffices else f"{share:.0%} are less than {SUFFICIENT_SHARE:.0%}" if best else "there are no hits",
     )
@@ -334,7 +340,7 @@ def _ranked_figure(title: str, label: str, counts: Any) -> Figure:
     points = [(100.0 * rank / len(counts), math.log10(counts[rank])) for rank in ranks] if len(counts) else []
     return Figure(
         title,
-        "People from the most to the least active, in percent of them; the scale upward is logarithmic.",
+        "People from the most to the least active, in percent of them; the vertical axis is logarithmic.",
         line_chart([Series(label, points)], title=title, x_title="people, %", y_title=f"{label}, log10"),
     )
 

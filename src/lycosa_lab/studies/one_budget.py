@@ -263,7 +263,7 @@ class OneBudget:
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
         return [
             {"topic": topic.name, "budget": budget, "expand": expand, "seed": seed}
-            for topic in topics_of(world, size["topics"])
+            for topic in topics_of(require_synthetic(world), size["topics"])
             for budget in size["budgets"]
             for expand in size["expand"]
         ]

@@ -13,7 +13,7 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import JsonValue, Page, Url
 from lycosa_lab.results import Claim, Figure, Findings, Row
 from lycosa_lab.simulation import crawl
-from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, page_trend, summary
+from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, page_trend_test, summary
 from lycosa_lab.study import Size
 from lycosa_lab.tables import Scores, mean_rows, nan_if_none, pair_rows, rounded
 from lycosa_lab.test_bed import TestBed, examples_of, in_links_of, prepare_test_bed
@@ -47,7 +47,7 @@ class RelevanceTargetStudy:
     worlds that are not synthetic, crawls of several topics. Examples are seeds, and do not count."""
 
     name = "relevance-target"
-    summary = "Whether a lower target of relevance brings home pages of higher standing, and whether it is kept."
+    summary = "Whether a lower target of relevance gives pages of higher standing, and whether the target is met."
     scales: Mapping[str, Size] = {
         "small": {"worlds": 24, "pages": 500, "examples": 40, "explored": 60, "world_pages": 12_000, "topics": 6},
         "paper": {"worlds": 40, "pages": 2_000, "examples": 60, "explored": 100, "world_pages": 60_000, "topics": 10},
@@ -72,7 +72,7 @@ class RelevanceTargetStudy:
         size, bed = prepared
         if bed is None:
             assert isinstance(world, SyntheticWorld)
-            own = SyntheticWorld(**asdict(world.options) | {"seed": job["seed"], "sites": None})
+            own = SyntheticWorld(**asdict(world.options) | {"seed": job["seed"]})
             bed = prepare_test_bed(own, size, job["seed"], in_links_of(own), topics=2)
         topic = _TopicAtTargets(bed, job["topic"])
         crawls = {label(target): topic.hunter_crawl(target, size["pages"]) for target in TARGETS}
@@ -174,7 +174,7 @@ def _scores(outcomes: Sequence[JsonValue], measure: str) -> Scores:
 
 
 def _trend(measure: str, direction: str, columns: Sequence[Sequence[float]], scores: Mapping[str, Scores]) -> Claim:
-    p = page_trend(columns)
+    p = page_trend_test(columns)
     means = ", ".join(f"{setting} {summary(scores[measure][setting]):.3f}" for setting in SETTINGS)
     return Claim(
         id=f"relevance-target.{'relevance' if measure == RELEVANCE else 'standing'}-{direction}",

@@ -10,7 +10,7 @@ from lycosa.strategies.utility import Utility
 from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.crawl_tables import CALIBRATED_WORLD, STATUS, TOPICALITY, CrawlTables, evaluators_claim
 from lycosa_lab.results import Claim, Figure, Findings, Row
-from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, page_trend
+from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, page_trend_test
 from lycosa_lab.study import Size
 from lycosa_lab.tables import ranked_by_mean
 from lycosa_lab.test_bed import SCALES, TestBed, TopicCrawls, examples_of, in_links_of, prepare_test_bed
@@ -39,7 +39,7 @@ STATUS_ONLY, HALF, TOPIC_ONLY = alpha_label(0.0), alpha_label(0.5), alpha_label(
 
 class UtilityTradeoff:
     name = "utility-tradeoff"
-    summary = "What topicality and status crawls have that weigh the two differently, by two forms of utility."
+    summary = "The topicality and the status of crawls that weigh the two differently, by two forms of utility."
     scales: Mapping[str, Size] = SCALES
 
     def default_world(self, size: Size) -> Mapping[str, JsonValue]:
@@ -120,8 +120,8 @@ def _trends(tables: CrawlTables) -> dict[str, float]:
     """The p-values of an increase of topicality with α, and of a decrease of status."""
     topicality, status = tables.at_end(TOPICALITY), tables.at_end(STATUS)
     return {
-        TOPICALITY: page_trend([topicality[setting] for setting in COBB_DOUGLAS]),
-        STATUS: page_trend([status[setting] for setting in reversed(COBB_DOUGLAS)]),
+        TOPICALITY: page_trend_test([topicality[setting] for setting in COBB_DOUGLAS]),
+        STATUS: page_trend_test([status[setting] for setting in reversed(COBB_DOUGLAS)]),
     }
 
 

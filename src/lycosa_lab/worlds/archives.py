@@ -6,9 +6,10 @@ import os
 import posixpath
 import tarfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+from typing import TypeVar
 
 from lycosa.vocabulary.errors import UsageError
 
@@ -18,6 +19,7 @@ MAX_TOTAL_SIZE = 8_000_000_000  # bytes
 TAR_SUFFIXES = (".tar", ".tar.gz", ".gtar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2")
 
 NameFilter = Callable[[str], bool]
+_Entry = TypeVar("_Entry")
 
 
 def list_files(path: Path, wanted: NameFilter) -> list[str]:
@@ -38,10 +40,12 @@ def read_files(path: Path, wanted: NameFilter) -> Iterator[tuple[str, bytes]]:
 def read_symlinks(path: Path, *, refuse_outside: bool = True) -> dict[str, str]:
     """The symbolic links of a folder or tar and their targets, both relative to it.
 
-    refuse_outside: whether a link that leads out of the folder is an error; otherwise it is skipped.
+    refuse_outside: whether a link that leads out of the folder is an error; otherwise it is skipped. Out of a tar, it
+    is always an error.
     """
     if not path.is_dir():
-        return {name: _link_target(name, member.linkname) for name, member, _ in _walk_tar(path) if member.issym()}
+        links = _within_limit(path, ((name, member) for name, member, _ in _walk_tar(path) if member.issym()))
+        return {name: _link_target(name, member.linkname) for name, member in links}
     inside, found = path.resolve(), {}
     for folder, folders, files in os.walk(path):
         folders.sort()
@@ -75,11 +79,15 @@ def _names(path: Path, wanted: NameFilter) -> Iterator[str]:
         found: Iterator[str] = (name for name, _ in _walk_folder(path))
     else:
         found = (name for name, member, _ in _walk_tar(path) if member.isfile())
-    for count, name in enumerate(found, 1):
+    yield from filter(wanted, _within_limit(path, found))
+
+
+def _within_limit(path: Path, found: Iterable[_Entry]) -> Iterator[_Entry]:
+    """What was found at a path; UsageError for more than MAX_FILES entries."""
+    for count, entry in enumerate(found, 1):
         if count > MAX_FILES:
             raise UsageError(f"{path} has more than {MAX_FILES} files; name a smaller folder or archive")
-        if wanted(name):
-            yield name
+        yield entry
 
 
 def _files(path: Path, wanted: NameFilter) -> Iterator[tuple[str, bytes]]:
@@ -153,7 +161,7 @@ def _escapes(name: str) -> bool:
 def _readable_archive(path: Path) -> Iterator[None]:
     try:
         yield
-    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, tarfile.TarError) as error:
+    except (EOFError, ValueError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, tarfile.TarError) as error:
         raise UsageError(f"{path} is cut short or is no archive ({error}); fetch it again") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read ({error.strerror or error})") from None

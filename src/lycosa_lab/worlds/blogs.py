@@ -41,8 +41,11 @@ class LinkShares:
     at_home: float = 0.7
 
     def __post_init__(self) -> None:
-        if min(self.again, self.onward, self.back, self.copied) < 0 or self.sum > 1:
+        kinds = (self.again, self.onward, self.back, self.copied)
+        if not (all(share >= 0 for share in kinds) and self.sum <= 1):
             raise ValueError("shares of links must not be negative, nor come to more than 1")
+        if not 0 <= self.at_home <= 1:
+            raise ValueError("at_home must be from 0 to 1")
 
     @property
     def sum(self) -> float:
@@ -151,6 +154,15 @@ def _pareto(quantiles: Floats, exponent: float) -> Floats:
     return np.asarray((1.0 - quantiles) ** (-1.0 / (exponent - 1.0)), dtype=np.float64)
 
 
+def _community_count(given: int | None, default: int) -> int:
+    """The number of communities: the given one or the default, which is at least 1."""
+    if given is None:
+        return max(1, default)
+    if given < 1:
+        raise ValueError("communities must be 1 or more")
+    return given
+
+
 def _sample_by_weight(weights: Floats, count: int, rng: Generator) -> Ints:
     """`count` indices, each drawn in proportion to its weight."""
     sums = np.cumsum(weights)
@@ -194,15 +206,15 @@ class BlogGraph(LinkGraph):
         communities: int | None = None,
         activity: float = 2.6,
     ):
-        if nodes < 2:
-            raise ValueError("nodes must be 2 or more")
+        if nodes < 5:  # of fewer, half of all pairs are fewer than the nodes
+            raise ValueError("nodes must be 5 or more")
         if not nodes <= links <= nodes * (nodes - 1) // 4:
             raise ValueError(f"links must be from {nodes} to {nodes * (nodes - 1) // 4}")
         if not activity > 1:
             raise ValueError("activity must be more than 1")
         rng = np.random.default_rng([seed, 5])
         shares = LinkShares(onward=onward, back=back, copied=copied, at_home=at_home)
-        count = max(1, nodes // 700) if communities is None else communities
+        count = _community_count(communities, nodes // 700)
         share_options = {"onward": onward, "back": back, "copied": copied, "at_home": at_home, "communities": count}
         options = {"seed": seed, **share_options, "activity": activity}
         super().__init__(_grow(nodes, links, shares, activity, count, rng), options=options)
@@ -315,13 +327,13 @@ class BlogPosts(TimedLinkGraph):
     ):
         if nodes < 2 or links < 2:
             raise ValueError("nodes and links must be 2 or more")
-        if not days > 0:
-            raise ValueError("days must be more than 0")
+        if not 0 < days < np.inf:
+            raise ValueError("days must be more than 0 and finite")
         if not (activity > 1 and renown > 1):
             raise ValueError("activity and renown must be more than 1")
         if not (0 <= newcomers <= 1 and 0 <= departures <= 1 and 0 < linkers <= 1):
             raise ValueError("newcomers, departures and linkers must be from 0 to 1")
-        count = max(1, nodes // 30_000) if communities is None else communities
+        count = _community_count(communities, nodes // 30_000)
         share_options = {"again": again, "onward": onward, "back": back, "copied": copied, "at_home": at_home}
         shares = LinkShares(**share_options)
         rng = np.random.default_rng([seed, 6])
@@ -372,10 +384,12 @@ def _simulate_posts(
     births, ends = lifetimes
     size, durations = len(births), ends - births
     observed = np.minimum(durations, ends.clip(0.0))  # days from the first day on
+    if not (rates * observed).any():
+        raise ValueError("all linkers end before the first day; give more linkers or fewer departures")
     surplus = float((rates * durations).sum() / (rates * observed).sum())  # links simulated for each observed one
     count = round(links * surplus * 1.02 + 6 * links**0.5) + 10
     sources = _sample_by_weight(rates * durations, count, rng)
-    days_of_links = births[sources] + durations[sources] * rng.random(count)  # in days
+    days_of_links = births[sources] + durations[sources] * rng.random(count)  # since the first day, negative before
     order = np.argsort(days_of_links, kind="stable")
     order = np.delete(order, _sample_excess(days_of_links[order] >= 0, links, rng))
     sources, days_of_links = sources[order], days_of_links[order]

@@ -243,11 +243,10 @@ class DocumentWorld:
             raise UsageError(
                 f"{folder} holds no world of documents that can be read ({error}); make it again"
             ) from None
-        topics = {
-            url: metadata.topics[number]
-            for url, number in zip(pages, metadata.topic_numbers, strict=False)
-            if number >= 0
-        }
+        numbers, names = metadata.topic_numbers, metadata.topics
+        if len(numbers) != len(pages) or max(numbers, default=-1) >= len(names):
+            raise UsageError(f"{folder / _METADATA} does not fit {folder / _INDEX}; make the world again")
+        topics = {url: names[number] for url, number in zip(pages, numbers, strict=True) if number >= 0}
         if not _is_graph_of(len(pages), links):
             raise UsageError(f"{folder / _OFFSETS} and {folder / _TARGETS} do not fit the pages; make the world again")
         return DocumentWorld(
@@ -418,4 +417,8 @@ def _visible(fragment: str) -> list[str]:
 
 
 def _cut(line: str) -> str:
-    return line if len(line) <= MAX_DESCRIPTION else line[:MAX_DESCRIPTION].rpartition(" ")[0]
+    """The line, or its first words; of Chinese and the like, which has no blanks, the first characters."""
+    if len(line) <= MAX_DESCRIPTION:
+        return line
+    start = line[:MAX_DESCRIPTION]
+    return start.rpartition(" ")[0] or start

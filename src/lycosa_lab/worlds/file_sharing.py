@@ -1,5 +1,6 @@
 """A random world of people who share files, fitted to measurements of Kazaa."""
 
+import math
 from bisect import bisect_left
 from collections.abc import Mapping
 from pathlib import Path
@@ -88,14 +89,14 @@ class FileSharing(PeerNetwork):
                 raise ValueError(f"{name} must be 1 or more")
         if not 1 <= interests <= categories <= files:
             raise ValueError(
-                "of interests, categories and files each must be as many as of those before, and 1 or more"
+                "interests must be 1 or more, categories as many or more, and files as many as categories or more"
             )
-        if not (library >= 1 and sitting >= 1):
-            raise ValueError("library and sitting must be 1 or more")
+        if not (1 <= library < math.inf and 1 <= sitting < math.inf):
+            raise ValueError("library and sitting must be 1 or more, and finite")
         if not (0 <= library_spread <= 5 and 0 <= skew <= 5 and 0 <= repeats <= 1 and 0 <= own_files <= 1):
             raise ValueError("library_spread and skew must be from 0 to 5, repeats and own_files from 0 to 1")
-        if queries is not None and not queries > least_queries - 0.5:
-            raise ValueError("queries must be more than least_queries")
+        if queries is not None and not least_queries - 0.5 < queries < math.inf:
+            raise ValueError("queries must be least_queries or more, and finite")
         rng = np.random.default_rng([seed, 8])
         if overlay:
             if not Path(overlay).is_file():

@@ -42,6 +42,7 @@ class LinkGraph:
     def __init__(self, graph: Graph, *, options: Mapping[str, JsonValue] | None = None):
         self.graph = graph
         self.options = dict(options or {})
+        # Memory views: reading single numbers from them is faster than from arrays.
         self._rows = graph.offsets.data
         self._targets = graph.targets.data
 
@@ -213,7 +214,7 @@ class LinkGraph:
             metadata = msgspec.json.decode((folder / _METADATA).read_bytes(), type=_GraphMetadata)
             offsets, targets = (np.load(folder / name, mmap_mode="r") for name in (_OFFSETS, _TARGETS))
             names = np.load(folder / _NUMBERS) if (folder / _NUMBERS).exists() else None
-        except (OSError, ValueError, msgspec.MsgspecError) as error:
+        except (OSError, EOFError, ValueError, msgspec.MsgspecError) as error:
             raise UsageError(f"{folder} holds no graph that can be read ({error}); make it again") from None
         texts = None if metadata.names is None else tuple(metadata.names)
         return LinkGraph(Graph(offsets, targets, names if texts is None else texts), options=metadata.options)

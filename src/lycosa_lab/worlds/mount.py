@@ -35,12 +35,15 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 def is_html_name(name: str) -> bool:
     """Whether a file is HTML by its name, gzipped or not."""
-    return name.lower().removesuffix(".gz").endswith(_SUFFIXES)
+    return _without_gz(name).lower().endswith(_SUFFIXES)
 
 
 def file_url(base: str, name: str) -> Url | None:
-    """The URL of a file below a base URL that ends in a slash; the suffix .gz is dropped."""
-    return normalise(base + quote(name.removesuffix(".gz"), safe=_SAFE))
+    """The URL of a file below a base URL that ends in a slash; the suffix .gz is dropped.
+
+    Bytes of the name that are not UTF-8 are escaped as they are.
+    """
+    return normalise(base + quote(_without_gz(name), safe=_SAFE, errors="surrogateescape"))
 
 
 def as_utf8(text: str, content: bytes) -> bytes:
@@ -170,11 +173,16 @@ def mount(
     folder: the folder into which the files would be installed, with a slash at its end.
     """
     for name, content in read_files(path, urls.__contains__):
-        if name.endswith(".gz"):
+        if _without_gz(name) != name:
             content = gunzip(content, f"{path}, {name}")
         content = strip(content)
         text, links = rewriter.rewrite(urls[name], decode(content), folder + name)
         yield MountedPage(urls[name], as_utf8(text, content), links)
+
+
+def _without_gz(name: str) -> str:
+    """The name of a file without its suffix .gz, in either case."""
+    return name[:-3] if name.lower().endswith(".gz") else name
 
 
 def _path_on_disk(href: str, file: str) -> str:

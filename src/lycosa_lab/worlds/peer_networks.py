@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
+from zipfile import BadZipFile
 
 import numpy as np
 from msgspec import Struct
@@ -148,7 +149,7 @@ class PeerNetwork(LinkGraph):
                 categories, items = saved["sizes"].tolist()
                 trace = Trace(*(saved[column] for column in ("consumers", "items", "providers", "times")))
                 category_starts = saved["firsts"] if len(saved["firsts"]) else None
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, EOFError, ValueError, KeyError, BadZipFile) as error:
             raise UsageError(f"{folder} holds no peers that can be read ({error}); make them again") from None
         world = cls.__new__(cls)
         sharing = Sharing(libraries, interests, categories, items, trace, category_starts)

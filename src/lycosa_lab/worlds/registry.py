@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
@@ -72,9 +73,12 @@ def open_world(
     defaults: options of the kind `default_kind`, for those that the text does not name.
     """
     path = Path(text)
-    if text and path.is_dir():  # Path("") would be the current folder
+    is_folder = is_file = False
+    with suppress(OSError):  # a text too long to be a path, such as a long list of packages
+        is_folder, is_file = bool(text) and path.is_dir(), path.is_file()  # Path("") would be the current folder
+    if is_folder:
         return load_world(path)
-    if path.is_file():
+    if is_file:
         is_tar = path.name.endswith(TAR_SUFFIXES)
         name = "documents" if is_tar else "timed" if has_times(path) else "graph"
         return make_world(name, {"path": text})
@@ -163,7 +167,7 @@ def load_world(folder: Path) -> StudyWorld:
             f"{folder} is no world (it has no {WORLD_FILE}); make one with: lycosa world make synthetic --out {folder},"
             f" or mount a folder of HTML with documents:path={folder}"
         ) from None
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path} cannot be read ({error}); make the world again") from None
     name = description.get("kind") if isinstance(description, dict) else None
     if not isinstance(name, str) or description.get("format") != 1:

@@ -15,8 +15,8 @@ from lycosa.vocabulary.urls import host_of, normalise, path_of
 from .world import World
 
 MAX_REQUEST = 16_384  # bytes of request line and headers
-REPLIES_CACHED = 4_096
-_TLS_HANDSHAKE = b"\x16"  # the first byte that a client of https sends
+MAX_CACHED_REPLIES = 4_096
+_TLS_HANDSHAKE = b"\x16"  # the first byte that an HTTPS client sends
 _BAD_REQUEST = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
@@ -75,7 +75,6 @@ class WorldServer:
     """A context manager that serves a world in a thread of its own.
 
     requests: the URLs of all requests except for robots.txt, in order.
-    resolve: the value of the crawl option `--resolve` that sends all host names here.
     latency: seconds before each response.
     """
 
@@ -92,7 +91,7 @@ class WorldServer:
 
     @property
     def resolve(self) -> str:
-        """The value of `--resolve` that sends every host name here."""
+        """The value of the crawl option `--resolve` that sends every host name here."""
         return f"*={self.address}:{self.port}"
 
     def __enter__(self) -> Self:
@@ -110,7 +109,7 @@ class WorldServer:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._loop is not None and self._thread is not None:
             self._loop.call_soon_threadsafe(self._loop.stop)
@@ -128,7 +127,7 @@ class WorldServer:
             loop.close()
 
     def switch_to(self, world: World) -> None:
-        """Serves another world from now on, such as the same one at a later day."""
+        """Serves another world from now on, such as the same one on a later day."""
         self.world, self._replies = world, OrderedDict()
 
     def reply(self, url: Url) -> CannedResponse:
@@ -139,7 +138,7 @@ class WorldServer:
             return known
         reply = _reply(self.world, url)
         self._replies[url] = reply
-        if len(self._replies) > REPLIES_CACHED:
+        if len(self._replies) > MAX_CACHED_REPLIES:
             self._replies.popitem(last=False)
         return reply
 
@@ -162,7 +161,7 @@ class _Connection(asyncio.Protocol):
         self._server._connections.discard(self)
 
     @property
-    def _open(self) -> bool:
+    def _is_open(self) -> bool:
         return self._transport is not None and not self._transport.is_closing()
 
     def abort(self) -> None:
@@ -181,9 +180,9 @@ class _Connection(asyncio.Protocol):
         self._process_buffer()
 
     def _process_buffer(self) -> None:
-        if self._buffer.startswith(_TLS_HANDSHAKE):  # a client of https would wait for an answer until its time is up
+        if self._buffer.startswith(_TLS_HANDSHAKE):  # an HTTPS client would wait until it times out
             self.abort()
-        while self._open and not self._blocked:
+        while self._is_open and not self._blocked:
             end = self._buffer.find(b"\r\n\r\n")
             if end < 0 or end > MAX_REQUEST:
                 if len(self._buffer) > MAX_REQUEST:
@@ -191,7 +190,7 @@ class _Connection(asyncio.Protocol):
                 break
             head, self._buffer = self._buffer[:end], self._buffer[end + 4 :]
             self._answer(head.decode("latin-1"))
-        if self._transport is not None and self._open:
+        if self._transport is not None and self._is_open:
             if len(self._buffer) > 4 * MAX_REQUEST:
                 self._transport.pause_reading()
             else:
@@ -210,8 +209,8 @@ class _Connection(asyncio.Protocol):
         if path_of(url) != "/robots.txt":
             self._server.requests.append(url)
         reply = self._server.reply(url)
-        wanted = headers.get("if-none-match", "")
-        if reply.etag and (reply.etag in wanted or wanted == "*"):
+        known_etags = headers.get("if-none-match", "")
+        if reply.etag and (reply.etag in known_etags or known_etags == "*"):
             answer = reply.not_modified
         else:
             answer = reply.head if method == "HEAD" else reply.head + reply.body
@@ -229,7 +228,7 @@ class _Connection(asyncio.Protocol):
         self._process_buffer()
 
     def _send(self, answer: bytes, *, closes: bool) -> None:
-        if self._transport is not None and self._open:
+        if self._transport is not None and self._is_open:
             self._transport.write(answer)
             if closes:
                 self._transport.close()

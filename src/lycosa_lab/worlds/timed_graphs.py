@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
+from zipfile import BadZipFile
 
 import numpy as np
 from msgspec import Struct
@@ -32,9 +33,9 @@ Floats = NDArray[np.float64]
 DAY = 86_400.0  # seconds
 WEEK = 7 * DAY
 _TIMES = "times.npz"
-_LINE_RULE = "a line is to be FROM TO TIME, two node numbers and seconds since 1970"
-_MILLISECONDS = 1e11  # larger times are milliseconds: as seconds they would be after the year 5138
-_TOO_LARGE = 1e14  # larger values are rejected
+_LINE_RULE = "a line must be FROM TO TIME, two node numbers and seconds since 1970"
+_MILLISECONDS_FROM = 1e11  # times of at least this are milliseconds: as seconds they would be after the year 5138
+_TOO_LARGE_FROM = 1e14  # times of at least this are rejected
 
 
 class TimedLinks(Struct, frozen=True):
@@ -83,13 +84,13 @@ def read_timed_links(path: Path) -> TimedLinks:
     without decimals; if all times of a file are milliseconds, they are converted. Self-links and repeated lines are
     left out. Negative and missing times, microseconds or finer, and a mix of seconds and milliseconds are errors.
     """
-    read = []
-    for first, block in graph_line_blocks(path):
+    read: list[tuple[Ints, Ints, Floats]] = []
+    for first_line, block in graph_line_blocks(path):
         rows = parse_rows(block, 3)
         if rows is None:
-            read.append(_rows_by_line(path, first, block))
+            read.append(_rows_by_line(path, first_line, block, may_have_header=not read))
         else:
-            read.append((np.arange(first, first + len(rows)), rows[:, :2], rows[:, 2].astype(np.float64)))
+            read.append((np.arange(first_line, first_line + len(rows)), rows[:, :2], rows[:, 2].astype(np.float64)))
     lines, ends, times = (np.concatenate(columns) for columns in zip(*read, strict=True)) if read else _no_rows()
     if not len(lines):
         raise UsageError(f"{path}:1: no links in it; {_LINE_RULE}")
@@ -105,41 +106,44 @@ def _no_rows() -> tuple[Ints, Ints, Floats]:
     return np.zeros(0, np.int64), np.zeros((0, 2), np.int64), np.zeros(0)
 
 
-def _rows_by_line(path: Path, first: int, block: bytes) -> tuple[Ints, Ints, Floats]:
+def _rows_by_line(path: Path, first_line: int, block: bytes, *, may_have_header: bool) -> tuple[Ints, Ints, Floats]:
     """The line numbers, the two ends and the times of the links in a block, parsed line by line."""
     lines, ends, times = [], [], []
-    for line, text in enumerate(block.split(b"\n"), first):
+    for line, text in enumerate(block.split(b"\n"), first_line):
         words = text.decode("utf-8", "replace").split()
-        if not words or words[0].startswith(("#", "%")) or (line == 1 and words[0].isalpha()):
+        if not words or words[0].startswith(("#", "%")):
+            continue
+        is_header, may_have_header = may_have_header and words[0].isalpha(), False
+        if is_header:
             continue
         if len(words) != 3:
             missing = "the time is missing; " if len(words) == 2 else ""
             raise bad_line(path, line, " ".join(words), missing + _LINE_RULE)
         lines.append(line)
         ends.append([parse_node(path, line, word) for word in words[:2]])
-        times.append(_time(path, line, words[2]))
+        times.append(_parse_time(path, line, words[2]))
     return np.array(lines, np.int64), np.array(ends, np.int64).reshape(-1, 2), np.array(times, np.float64)
 
 
-def _time(path: Path, line: int, word: str) -> float:
+def _parse_time(path: Path, line: int, word: str) -> float:
     try:
         time = float(word)
     except ValueError:
         time = math.nan
     if not (math.isfinite(time) and time >= 0):
-        raise bad_line(path, line, word, "a time is to be seconds since 1970, from 0 on")
+        raise bad_line(path, line, word, "a time must be seconds since 1970, from 0 on")
     return time
 
 
 def _in_seconds(path: Path, times: Floats, lines: Ints) -> Floats:
     """The times in seconds, whether the file has seconds or milliseconds."""
-    is_too_large = times >= _TOO_LARGE
+    is_too_large = times >= _TOO_LARGE_FROM
     if is_too_large.any():
         first = int(is_too_large.argmax())
         raise bad_line(
-            path, int(lines[first]), f"{times[first]:.0f}", "a time is to be seconds or milliseconds since 1970"
+            path, int(lines[first]), f"{times[first]:.0f}", "a time must be seconds or milliseconds since 1970"
         )
-    is_large = times >= _MILLISECONDS
+    is_large = times >= _MILLISECONDS_FROM
     if is_large.all():
         return times / 1000.0
     if is_large.any():
@@ -161,16 +165,16 @@ class WindowedGraph:
 
     def __init__(self, links: TimedLinks, *, window: float = WEEK):
         if not window > 0:
-            raise UsageError(f"the window of a time graph is to be longer than 0 seconds, not {window}")
+            raise UsageError(f"the window of a graph with times must be longer than 0 seconds, not {window}")
         self.links = links
         self.window = window
         order = np.argsort(links.sources, kind="stable")  # by source, then by time
         self._targets = links.targets[order].astype(np.int64)
         self._times = np.ascontiguousarray(links.times[order])
-        self._rows = np.zeros(links.node_count + 1, np.int64)
-        np.cumsum(np.bincount(links.sources, minlength=links.node_count), out=self._rows[1:])
+        self._row_starts = np.zeros(links.node_count + 1, np.int64)
+        np.cumsum(np.bincount(links.sources, minlength=links.node_count), out=self._row_starts[1:])
         # Reading single numbers is faster from memory views than from arrays.
-        self._target_at, self._time_at, self._row_at = self._targets.data, self._times.data, self._rows.data
+        self._target_at, self._time_at, self._row_start_at = self._targets.data, self._times.data, self._row_starts.data
 
     def __len__(self) -> int:
         """How many nodes there are."""
@@ -192,7 +196,7 @@ class WindowedGraph:
 
     def span(self, node: int, time: float) -> tuple[int, int]:
         """The range of positions of the links of a node within the window at a time, for `targets_between`."""
-        begin, end = self._row_at[node], self._row_at[node + 1]
+        begin, end = self._row_start_at[node], self._row_start_at[node + 1]
         low = bisect_left(self._time_at, time - self.window, begin, end)
         return low, bisect_right(self._time_at, time, low, end)
 
@@ -242,7 +246,7 @@ class WindowDegrees:
     def move_to(self, time: float) -> None:
         """Moves the window to a later time."""
         if time < self.time:
-            raise ValueError(f"the window stands at {self.time} and does not go back to {time}")
+            raise ValueError(f"the window is at {self.time} and cannot move back to {time}")
         begins, sources, targets = self._starting
         started = int(np.searchsorted(begins, time, side="right"))
         self._count(sources[self._started : started], targets[self._started : started], 1)
@@ -273,14 +277,14 @@ class TimedLinkGraph(LinkGraph):
     name = "timed"
 
     def __init__(self, links: TimedLinks, *, options: Mapping[str, JsonValue] | None = None):
-        self.timed = links
+        self.timed_links = links
         keys = np.unique(links.sources.astype(np.int64) * links.node_count + links.targets)
         sources, targets = (ends.astype(np.int32) for ends in (keys // links.node_count, keys % links.node_count))
         super().__init__(graph_from_edges(sources, targets, links.node_count, links.names), options=options)
 
     @property
     def facts(self) -> Mapping[str, JsonValue]:
-        links = self.timed
+        links = self.timed_links
         days = round(float(links.times[-1] - links.times[0]) / DAY, 2) if len(links.times) else 0.0
         counts = {"timed_links": len(links.times), "days": days}
         left_out = {"self_links": links.self_links, "repeated": links.repeated}
@@ -288,11 +292,11 @@ class TimedLinkGraph(LinkGraph):
 
     def windowed(self, window: float = WEEK) -> WindowedGraph:
         """The graph seen through a sliding window, in seconds."""
-        return WindowedGraph(self.timed, window=window)
+        return WindowedGraph(self.timed_links, window=window)
 
     def save(self, folder: Path) -> None:
         super().save(folder)
-        links = self.timed
+        links = self.timed_links
         left_out = np.array([links.self_links, links.repeated])
         np.savez(folder / _TIMES, sources=links.sources, targets=links.targets, times=links.times, left_out=left_out)
 
@@ -303,7 +307,7 @@ class TimedLinkGraph(LinkGraph):
             with np.load(folder / _TIMES) as saved:
                 sources, targets, times = (saved[key] for key in ("sources", "targets", "times"))
                 left_out = saved["left_out"].tolist()
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, EOFError, ValueError, KeyError, BadZipFile) as error:
             raise UsageError(f"{folder} holds no timed graph that can be read ({error}); make it again") from None
         world = cls.__new__(cls)
         names = graph.graph.names if isinstance(graph.graph.names, np.ndarray) else None

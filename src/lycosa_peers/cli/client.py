@@ -34,7 +34,7 @@ class ServeSettings(Struct, frozen=True):
     """The options with which a collection was last served."""
 
     listen: str = ""
-    at: str | None = None
+    at: str | None = None  # the endpoint at which others reach it, if not `listen`
     allow_private: bool = False
 
 
@@ -61,7 +61,7 @@ class Joins:
             began = loop.time()
             await asyncio.wait([task for _, task in self._tasks], timeout=seconds)
             self.seconds = loop.time() - began
-            self.not_joined()
+            self.not_joined()  # raises what a join has raised
 
     def not_joined(self) -> NotJoined:
         not_reached, other_group = list[str](), list[str]()
@@ -90,7 +90,7 @@ class PeerClient(Struct, frozen=True):
 class ClientOptions(Struct, frozen=True):
     """The peer-related options of a command."""
 
-    joins: Sequence[tuple[str, Endpoint]] = ()
+    joins: Sequence[tuple[str, Endpoint]] = ()  # name (empty if not given) and endpoint of peers to join
     join_seconds: float = 1.0
     group: Path | None = None
     no_group: bool = False
@@ -107,14 +107,14 @@ async def open_peer(name: Path, options: ClientOptions) -> AsyncIterator[PeerCli
             claimed = await running_peer_or_lock(name)
             if not isinstance(claimed, PeerClient):
                 with claimed:
-                    async with _temporary_peer(collection, PeerFolder(name), options) as mine:
-                        yield mine
+                    async with _temporary_peer(collection, PeerFolder(name), options) as temporary:
+                        yield temporary
                 return
             running = claimed
     if options.joins or options.group or options.no_group:
-        raise UsageError(f"{name} is being served; say --join and --group to lycosa peer serve")
+        raise UsageError(f"{name} is being served; give --join, --group and --no-group to lycosa peer serve")
     if options.allow_private and not _settings(PeerFolder(name)).allow_private:
-        raise UsageError(f"{name} is being served without --allow-private; say it to lycosa peer serve")
+        raise UsageError(f"{name} is being served without --allow-private; give it to lycosa peer serve")
     yield running
 
 
@@ -127,26 +127,26 @@ async def _temporary_peer(
     identity = load_identity(folder, options.group, options.no_group)
     content = open_content(collection, folder, options.allow_private, quiet=options.quiet)
     listen, at = parse_endpoint(settings.listen), parse_endpoint(settings.at or "")
-    named = [endpoint for _, endpoint in options.joins] + [
-        endpoint for each in pinned_names(folder) if (endpoint := parse_endpoint(each))
+    named_by_owner = [endpoint for _, endpoint in options.joins] + [
+        endpoint for pinned in pinned_names(folder) if (endpoint := parse_endpoint(pinned))
     ]
     peer = Peer(
         identity,
         content,
         folder,
-        allow_private=allows_private_addresses(at or listen, named),
+        allow_private=allows_private_addresses(at or listen, named_by_owner),
         notify=(lambda line: None) if options.quiet else notify,
     )
     try:
         await peer.begin(listen, at)
     except OSError:
         await peer.begin()  # the port is in use: peers that we dial can still answer
-    joined = Joins(peer, options.joins)
+    joins = Joins(peer, options.joins)
     try:
-        await joined.wait(options.join_seconds)
-        yield PeerClient(identity.name, lambda request: answer_request(peer, request), joined)
+        await joins.wait(options.join_seconds)
+        yield PeerClient(identity.name, lambda request: answer_request(peer, request), joins)
     finally:
-        joined.cancel()
+        joins.cancel()
         await peer.end()
 
 
@@ -164,14 +164,14 @@ async def running_peer_or_lock(name: Path) -> PeerClient | Lock:
     return lock
 
 
-async def peer_facts(name: Path) -> dict[str, object]:
+async def peer_status(name: Path) -> dict[str, object]:
     """The status of the peer of a collection, whether it runs or not."""
     folder, running = PeerFolder(name), await _running_peer(name)
     if running is not None:
         return await _status_of(running)
     with open_for_reading(name) as collection:
         if folder.read(KEY_FILE) is None:
-            raise UsageError(f"{name} is no peer yet; serve it with: lycosa peer serve {name} --listen ADDR:PORT")
+            raise UsageError(f"{name} is not a peer yet; serve it with: lycosa peer serve {name} --listen ADDR:PORT")
         claimed = await running_peer_or_lock(name)
         if isinstance(claimed, PeerClient):
             return await _status_of(claimed)
@@ -192,16 +192,16 @@ def _settings(folder: PeerFolder) -> ServeSettings:
 
 async def _running_peer(name: Path) -> PeerClient | None:
     folder = PeerFolder(name)
-    shown = await ask_running_peer(folder, PeerRequest("show"))
-    if shown is None:
+    replies = await ask_running_peer(folder, PeerRequest("show"))
+    if replies is None:
         return None
-    statuses = [reply.status async for reply in shown]
+    statuses = [reply.status async for reply in replies]
 
     async def ask(request: PeerRequest) -> AsyncIterator[PeerReply]:
-        answers = await ask_running_peer(folder, request)
-        if answers is None:
+        replies = await ask_running_peer(folder, request)
+        if replies is None:
             raise LycosaError(f"the peer that served {name} has ended; try again")
-        async for reply in answers:
+        async for reply in replies:
             yield reply
 
     return PeerClient(statuses[-1]["name"], ask)
@@ -261,6 +261,7 @@ def _interruptible() -> Iterator[None]:
 
 
 async def start_listening(peer: Peer, endpoint: Endpoint, at: Endpoint | None) -> Endpoint | None:
+    """Starts a peer, as `Peer.begin`; a UsageError if the endpoint cannot be used."""
     try:
         return await peer.begin(endpoint, at)
     except OSError as error:

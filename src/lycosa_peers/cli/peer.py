@@ -37,7 +37,7 @@ try:
         load_identity,
         open_content,
         open_peer,
-        peer_facts,
+        peer_status,
         running_peer_or_lock,
         start_listening,
         withheld_line,
@@ -94,6 +94,8 @@ def serve(
     endpoint = endpoint_argument(listen, option="--listen")
     at = endpoint_argument(reached_at, option="--at") if reached_at else None
     joins = [join_argument(each) for each in join or ()]
+    if at is not None and (is_unspecified(at) or not at.port):
+        raise UsageError(f"--at {reached_at}: nobody can reach it there; give the address that others connect to")
     if at is None and is_unspecified(endpoint):
         raise UsageError(f"--listen {listen} is everywhere; say with --at ADDR:PORT where others reach it")
     inform = (lambda line: None) if quiet else notify
@@ -131,7 +133,7 @@ def serve(
                 if content.withheld:
                     inform(withheld_line(content.withheld))
                 if identity.group is None:
-                    inform("anybody who can connect may search and take these pages; --group closes the circle")
+                    inform("anybody who can connect may search and take these pages; --group admits only its members")
                 await ended.wait()
                 await control.close()
                 await peer.end()
@@ -160,7 +162,7 @@ def search(
     """Search this collection, then those of buddies and of other peers. Hits come as they are found."""
     query = replace_surrogates(query)
     if len(query) > MAX_QUERY_LENGTH:
-        raise UsageError(f"WORDS are {len(query)} characters; {MAX_QUERY_LENGTH} are the most")
+        raise UsageError(f"WORDS are {len(query)} characters; the limit is {MAX_QUERY_LENGTH}")
     if not query_words(query):
         raise UsageError("nothing to search for; give a word or more")
     joins = [join_argument(each) for each in join or ()]
@@ -218,20 +220,20 @@ def search(
 @app.command("show")
 def show(name: Name, as_json: Json = False) -> None:
     """Show who a peer is. Its buddies, what they answered, whose indexes it holds, and what has happened."""
-    facts: JsonValue = asyncio.run(peer_facts(name))
+    status: JsonValue = asyncio.run(peer_status(name))
     if as_json:
-        print_json(facts)
+        print_json(status)
         return
-    where = f" at {facts['address']}" if facts["address"] else ""
-    state = "running" if facts["is_running"] else "not running"
-    typer.echo(visible(f"{facts['name']}{where}, {state}; {facts['pages']} pages told of", 300))
-    typer.echo(f"group      {facts['group'] or 'none: open to anybody'}")
-    for each in facts["buddies"]:
+    where = f" at {status['address']}" if status["address"] else ""
+    state = "running" if status["is_running"] else "not running"
+    typer.echo(visible(f"{status['name']}{where}, {state}; {status['pages']} pages shared", 300))
+    typer.echo(f"group      {status['group'] or 'none: open to anybody'}")
+    for each in status["buddies"]:
         typer.echo(visible(f"buddy      {each['name']} {each['address']}  answers {each['count']}", 300))
-    for each in facts["neighbours"]:
+    for each in status["neighbours"]:
         down = "  down" if each["is_down"] else ""
         typer.echo(visible(f"neighbour  {each['name']} {each['address']}{down}", 300))
-    for each in facts["indexes"]:
+    for each in status["indexes"]:
         typer.echo(visible(f"index      of {each['name']}  {each['bytes'] / 1000:.1f} KB", 300))
-    for what, count in facts["counts"].items():
+    for what, count in status["counts"].items():
         typer.echo(visible(f"{count:10}  {what.replace('_', ' ')}", 300))

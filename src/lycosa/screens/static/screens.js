@@ -32,17 +32,22 @@
 
   const live = document.getElementById("live");
   if (live && window.EventSource) {
-    let source = null;
-    const show = (event) => {
+    let source = null, latest = "";
+    const show = () => {
+      // A pressed button that is replaced loses its click.
+      if (live.querySelector(":active")) { setTimeout(show, 100); return; }
       const focused = live.contains(document.activeElement) ? document.activeElement : null;
       if (focused && focused.matches("input")) return;  // somebody types a number
       const value = focused && focused.matches("button") ? focused.value : null;
-      live.innerHTML = JSON.parse(event.data);  // rendered and escaped by the server
+      live.innerHTML = latest;  // rendered and escaped by the server
       if (value) { const again = live.querySelector(`button[value="${CSS.escape(value)}"]`); if (again) again.focus(); }
     };
     const connect = () => {
       if (document.hidden) { if (source) source.close(); source = null; return; }
-      if (!source) { source = new EventSource(live.dataset.events); source.onmessage = show; }
+      if (!source) {
+        source = new EventSource(live.dataset.events);
+        source.onmessage = (event) => { latest = JSON.parse(event.data); show(); };
+      }
     };
     document.addEventListener("visibilitychange", connect);
     connect();
@@ -51,8 +56,14 @@
   const form = document.getElementById("search");
   const results = document.getElementById("results");
   if (form && results) {
-    let timer = 0, pending = null;
-    const search = async () => {
+    let timer = 0, repetition = 0, pending = null;
+    const repeatIfIncomplete = () => {  // until the newest pages are in the index
+      clearTimeout(repetition);
+      if (!results.querySelector("[data-incomplete]")) return;
+      const isBusy = () => document.hidden || results.contains(document.activeElement);  // then results stay as they are
+      repetition = setTimeout(() => { if (isBusy()) repeatIfIncomplete(); else search({ isRepetition: true }); }, 2000);
+    };
+    const search = async ({ isRepetition = false } = {}) => {
       const parameters = new URLSearchParams(new FormData(form));
       for (const [name, value] of [...parameters]) if (!value) parameters.delete(name);
       if (pending) pending.abort();
@@ -61,11 +72,13 @@
         const response = await fetch(`${form.action}?${parameters}&part=1&typed=1`, { signal: pending.signal });
         results.innerHTML = await response.text();  // rendered and escaped by the server
         history.replaceState(null, "", `${form.action}?${parameters}`);
-      } catch (error) { if (error.name !== "AbortError") form.submit(); }
+        repeatIfIncomplete();
+      } catch (error) { if (error.name !== "AbortError" && !isRepetition) form.submit(); }
     };
     const field = form.querySelector("[name=q]");
-    field.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(search, 120); });
+    field.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => search(), 120); });
     form.addEventListener("change", (event) => { if (event.target !== field) search(); });
     field.setSelectionRange(field.value.length, field.value.length);
+    repeatIfIncomplete();
   }
 })();

@@ -36,7 +36,7 @@ from .runs import (
 
 class AdaptiveUtility:
     name = "adaptive-utility"
-    summary = "Whether a weight that adapts to a target of topicality brings more status home than a fixed one."
+    summary = "Whether a weight that adapts to a target of topicality collects pages of more status than a fixed one."
     scales: Mapping[str, Size] = {
         "small": SCALES["small"] | {"long_pages": 2_000},
         "paper": SCALES["paper"] | {"long_pages": 20_000},
@@ -78,8 +78,8 @@ class AdaptiveUtility:
                 status_above_topic_only(
                     other,
                     "other-status-source",
-                    "With in-links, for learning and for judging, as a second counter has them, who came by each link"
-                    " with chance .5,",
+                    "With the in-links of a second source, which found each link with probability .5, for learning and"
+                    " for judging,",
                     "with the counts of another search engine (in the same long crawls): advantage on status"
                     " significant",
                 ),

@@ -15,7 +15,7 @@ from lycosa_lab.tracking import Tracker, track
 from lycosa_lab.worlds import StudyWorld
 from lycosa_lab.worlds.blogs import BlogPosts
 
-from .claims import crawled_lift, is_best, not_better, over_random
+from .claims import clever_not_better, crawled_lift, gai_or_best, lift_over_20
 from .figures import by_rate_figure, over_time_figure
 from .shared import WINDOW, TrackingInputs, day_length, inputs_of, is_default, require_timed, world_seed, worlds_of
 from .tables import MEASURES, PAIRS, combination_rows, over_time_rows, point_row, run_rows, runs_of
@@ -108,10 +108,10 @@ class AuthorityTracking:
         kind: ClaimKind = "calibration" if world.name == BlogPosts.name else "paper"
         return Findings(
             claims=[
-                is_best(runs, main_rate),
-                over_random(runs, main_rate, kind),
+                gai_or_best(runs, main_rate),
+                lift_over_20(runs, main_rate, kind),
                 crawled_lift(runs, main_rate, kind),
-                not_better(runs, main_rate),
+                clever_not_better(runs, main_rate),
             ],
             tables={
                 "combinations": combination_rows(runs),

@@ -72,14 +72,14 @@ def require_timed(world: StudyWorld) -> TimedLinkGraph:
     if isinstance(world, TimedLinkGraph):
         return world
     raise UsageError(
-        f"authority-tracking needs links with times, which a {world.name} world has not; say blog-posts, or"
+        f"authority-tracking needs links with times, which a {world.name} world does not have; choose blog-posts, or"
         " timed:path=FILE"
     )
 
 
 def day_length(world: TimedLinkGraph) -> float:
     """The length of a day in seconds; UsageError for a world without targets for part of the time."""
-    times = world.timed.times
+    times = world.timed_links.times
     if not len(times):
         raise UsageError(
             "authority-tracking needs links from one page to another, and there is none; give another file"

@@ -11,7 +11,7 @@ from lycosa_lab.results import Row
 from lycosa_lab.statistics import finite_or_none, summary
 from lycosa_lab.tracking import EXPANSIONS, TrackingPoint
 
-GAI, AI, SAMPLE = "crawl-gai", "crawl-ai", "sample-u"
+GAI, AI, SAMPLE = "crawl-gai", "crawl-ai", "sample-u"  # expansions, by their names in `EXPANSIONS`
 MEASURES = {
     "crawl": "crawl performance",
     "discovery": "discovery performance",
@@ -20,13 +20,14 @@ MEASURES = {
 }
 
 Pair = tuple[str, str]  # the name of an expansion (how new pages are chosen) and of a recrawl policy
-BEST = (GAI, "or")  # by the figure of the paper
+PAPER_BEST = (GAI, "or")  # of all pairs, by the figure of the paper
 PAIRS: Sequence[Pair] = [(expansion, policy) for expansion in EXPANSIONS for policy in RECRAWL_SAMPLERS]
-Runs = Mapping[tuple[float, Pair], Sequence[Sequence[TrackingPoint]]]  # by crawls a day and pair: runs of moments
+# By crawls a day and pair: the points of each run, in order of time.
+Runs = Mapping[tuple[float, Pair], Sequence[Sequence[TrackingPoint]]]
 
 
 def point_row(point: TrackingPoint) -> dict[str, float]:
-    """A moment of a run as plain data."""
+    """A point of a run as plain data."""
     return {key: round(float(value), 6) for key, value in msgspec.structs.asdict(point).items()}
 
 
@@ -69,14 +70,14 @@ def rates_in(runs: Runs) -> list[float]:
 
 def combination_rows(runs: Runs) -> list[Row]:
     rows: list[Row] = []
-    for (rate, pair), same_runs in runs.items():
+    for (rate, pair), runs_of_pair in runs.items():
         row: dict[str, JsonValue] = {"crawls_a_day": rate, "expansion": pair[0], "policy": pair[1]}
         for measure in MEASURES:
             found = summary(second_half(runs, rate, pair, measure))
             row[measure] = round(found.mean, 6)
             row[f"{measure}_error"] = finite_or_none(round(found.standard_error, 6))
-        row["crawled"] = round(float(np.mean([run[-1].crawled for run in same_runs])), 1)
-        row["known"] = round(float(np.mean([run[-1].known for run in same_runs])), 1)
+        row["crawled"] = round(float(np.mean([run[-1].crawled for run in runs_of_pair])), 1)
+        row["known"] = round(float(np.mean([run[-1].known for run in runs_of_pair])), 1)
         rows.append(row)
     return rows
 
@@ -86,20 +87,19 @@ def over_time_rows(runs: Runs, rate: float) -> list[Row]:
         {
             "expansion": pair[0],
             "policy": pair[1],
-            "day": round(same_time[0].day, 3),
+            "day": round(points[0].day, 3),
             **{
-                measure: round(float(np.mean([getattr(each, measure) for each in same_time])), 6)
-                for measure in MEASURES
+                measure: round(float(np.mean([getattr(point, measure) for point in points])), 6) for measure in MEASURES
             },
         }
         for pair in PAIRS
-        for same_time in zip(*runs[rate, pair], strict=True)
+        for points in zip(*runs[rate, pair], strict=True)
     ]
 
 
 def run_rows(runs: Runs, rate: float, first_outcomes: Sequence[JsonValue], world_seeds: Sequence[int]) -> list[Row]:
     """The results of the paper's best combination in each run, with the seeds of the worlds if they differ."""
-    found = {measure: second_half(runs, rate, BEST, measure) for measure in MEASURES}
+    found = {measure: second_half(runs, rate, PAPER_BEST, measure) for measure in MEASURES}
     return [
         {
             "run": run,

@@ -27,7 +27,7 @@ MIN_QUERIES = 100
 
 class BuddyNet:
     name = "buddynet"
-    summary = "How many messages peers need to find a file: walking about, with a list of buddies, with their indexes."
+    summary = "How many messages peers need to find a file: by random walks, with lists of buddies, with their indexes."
     scales: Mapping[str, Size] = {
         "small": {
             "consumers": 500,
@@ -131,7 +131,7 @@ def peers_of(world: StudyWorld) -> PeerNetwork:
     if isinstance(world, PeerNetwork):
         return world
     raise UsageError(
-        f"buddynet needs peers that ask each other, which a {world.name} world has not; say file-sharing,"
+        f"buddynet needs peers that ask each other, which a {world.name} world does not have; choose file-sharing,"
         " file-sharing:overlay=FILE or lastfm:path=FOLDER"
     )
 

@@ -75,7 +75,7 @@ def _significantly_below(samples: Sequence[tuple[str, list[float], list[float]]]
         if not (test.difference < 0 and corrected_p < SIGNIFICANT)
     ]
     p = math.nan if not corrected or any(math.isnan(each) for each in corrected) else max(corrected)
-    return p, f"not surely so: {'; '.join(failures)}" if failures else ""
+    return p, f"not significant: {'; '.join(failures)}" if failures else ""
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -185,5 +185,5 @@ def clusters(rows: Sequence[Row]) -> Claim:
         measured=f"{row['shared']:.1%} of {row['links']} pairs, {row['by_chance']:.1%} by chance",
         p=row["p"],
         holds=more,
-        reason="" if more else f"not surely more than by chance: p = {row['p']:.2g}",
+        reason="" if more else f"not significantly more than by chance: p = {row['p']:.2g}",
     )

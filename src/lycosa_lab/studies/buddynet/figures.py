@@ -73,7 +73,7 @@ def _ranked(title: str, quantity: str, values: NDArray[Any], owners: str) -> Fig
     points = _log_points(ranks.tolist(), ordered[ranks - 1].tolist())
     return Figure(
         title,
-        f"{owners.capitalize()} from the one with most {quantity} down; both scales are logarithmic.",
+        f"{owners.capitalize()} from the one with most {quantity} down; both axes are logarithmic.",
         line_chart(
             [Series(quantity, points)],
             title=title,
@@ -92,8 +92,8 @@ def _replication(rows: Sequence[Row], metric: str, title: str) -> Figure:
             series.append(_logarithmic(f"{algorithm}, {peers}: paper", own, f"paper_{paper_name}_{metric}"))
     return Figure(
         title,
-        "By the share of peers that has a file, on average over all files, and what the paper tells, which is the ends;"
-        " the scale upward is logarithmic.",
+        "By the share of peers that has a file, on average over all files, and what the paper reports, for the two ends"
+        " only; the vertical axis is logarithmic.",
         line_chart(
             series, title=title, x_title="share of peers that has a file", y_title=f"{metric.replace('_', ' ')}, log10"
         ),
@@ -108,13 +108,16 @@ def _logarithmic(name: str, rows: Sequence[Row], column: str) -> Series:
 def _replicated_hits(rows: Sequence[Row]) -> Figure:
     title = "Hit rate by replication (figure 5.9 c)"
     series = [
-        Series(name, [(row["replication"], row[column]) for row in rows if row["peers"] == peers and row[column]])
+        Series(
+            name,
+            [(row["replication"], row[column]) for row in rows if row["peers"] == peers and row[column] is not None],
+        )
         for peers in dict.fromkeys(row["peers"] for row in rows)
         for name, column in ((f"{peers} peers", "hit_rate"), (f"{peers} peers: paper", "paper_hit_rate"))
     ]
     return Figure(
         title,
-        "The share of BuddyNet's queries that an index or a buddy answered, and what the paper tells.",
+        "The share of BuddyNet's queries that an index or a buddy answered, and what the paper reports.",
         line_chart(
             series, title=title, x_title="share of peers that has a file", y_title="hit rate", y_range=(0.0, 1.0)
         ),
@@ -136,7 +139,7 @@ def _transfers(windows: Sequence[Row]) -> Figure:
     title = "Index transfers (figure 5.10)"
     return Figure(
         title,
-        "Whole indexes transferred so far; in the first run, and what the paper tells.",
+        "Whole indexes transferred so far; in the first run, and what the paper reports.",
         line_chart(
             [*_over_queries(windows, (BUDDYNET,), "transfers_so_far"), Series("paper", list(PAPER_TRANSFERS.items()))],
             title=title,

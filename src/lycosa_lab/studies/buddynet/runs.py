@@ -26,7 +26,7 @@ LISTED, INDEXED, FLOOD = "walk+list", "walk+index", "flood"
 INDEXED_BY_ALL = "walk+index, held by all"  # including those that never ask
 ALGORITHMS = (WALK, SHORTCUTS, LISTED, INDEXED, INDEXED_BY_ALL, BUDDYNET)
 SAME_RUN = {SHORTCUTS: LISTED}  # identical without indexes: only live peers answer, and nobody is ever demoted
-FLOODS = 100  # limit of queries: it learns nothing, and costs more than all others
+FLOODS = 100  # queries by flooding, at most: it learns nothing, so that few are enough, and each costs much
 WINDOWS = 20  # of queries
 MIN_NEIGHBOURS = 4
 SETTINGS = {  # of the networks with varied replication
@@ -74,7 +74,7 @@ def run_searches(world: PeerNetwork, job: JsonValue) -> JsonValue:
 
 
 def metrics_of(outcomes: Outcomes, begin: int) -> dict[str, JsonValue]:
-    """The metrics over the queries from `begin` on; shares of index transfers before and after it."""
+    """The metrics over the queries from `begin` on; index transfers per query also before it."""
     paths, stages = outcomes.paths[begin:], outcomes.stages[begin:]
     transfers = outcomes.transfers
     return {

@@ -6,6 +6,7 @@ Aggarwal: Collaborative crawling: mining user experiences for topical resource d
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.results import Findings
 from lycosa_lab.study import Size
@@ -14,13 +15,13 @@ from lycosa_lab.worlds import StudyWorld
 from .claims import all_claims
 from .figures import all_figures
 from .runs import PredicateJob
-from .shared import choose_predicates, predicate_of, prepare
+from .shared import MIN_CRAWL_PAGES, choose_predicates, predicate_of, prepare
 from .tables import CollaborativeTables
 
 
 class CollaborativeCrawling:
     name = "collaborative"
-    summary = "What a crawl gains by an access log, beside links and together with them, whatever it looks for."
+    summary = "What a crawl gains by an access log, instead of links and together with them, for any predicate."
     scales: Mapping[str, Size] = {
         "small": {"topics": 6, "pages": 360, "readers": 1_200, "days": 7, "world_pages": 40_000, "world_topics": 16},
         "paper": {
@@ -47,6 +48,11 @@ class CollaborativeCrawling:
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         tables = CollaborativeTables(outcomes)
+        if (crawled := len(tables.outcomes)) < 2:
+            raise UsageError(
+                f"collaborative needs two topics with {2 * MIN_CRAWL_PAGES} pages or more in the log, and there"
+                f" {'is' if crawled == 1 else 'are'} {crawled} in this {world.name} world; choose one with more readers"
+            )
         return Findings(
             claims=all_claims(tables, is_generated=world.name == "synthetic"),
             tables={

@@ -14,10 +14,10 @@ from .shared import (
     GUIDED_LISTED,
     INTELLIGENT,
     INTELLIGENT_LISTED,
+    INTELLIGENT_RUNS,
     REDUCED_LOGS,
     SHUFFLED,
     SINGLE_FACTORS,
-    STARTS,
 )
 from .tables import CollaborativeTables, first_tenth, second_tenth
 
@@ -40,21 +40,23 @@ def all_claims(tables: CollaborativeTables, *, is_generated: bool) -> list[Claim
 def beats_intelligent(tables: CollaborativeTables, *, is_generated: bool) -> Claim:
     test = tables.gain(COLLABORATIVE, INTELLIGENT)
     holds = test.is_gain
-    runs = [summary(tables.values(start)).mean for start in STARTS]
+    runs = [summary(tables.values(start)).mean for start in INTELLIGENT_RUNS]
     fields = "; ".join(
         f"{outcome['aim']} {outcome['crawls'][COLLABORATIVE]['harvest']:.1%} against"
         f" {outcome['crawls'][INTELLIGENT]['harvest']:.1%}"
-        for outcome in tables.fields()
+        for outcome in tables.largest_fields()
     )
     return Claim(
         id=f"{STUDY}.beats-intelligent",
         kind="paper",
         text="One run of the collaborative crawler without seeds ends with a higher P(U) than the best of"
-        f" {len(STARTS)} runs of the intelligent crawler from different starts (paired over topics, p < {SIGNIFICANT})",
+        f" {len(INTELLIGENT_RUNS)} runs of the intelligent crawler from different starts"
+        f" (paired over topics, p < {SIGNIFICANT})",
         paper="a single execution significantly more effective than the best of five (SPORTS and ARTS; curves only)",
         measured=f"{_harvest_text(tables, COLLABORATIVE)} against {_harvest_text(tables, INTELLIGENT)}, more for"
         f" {tables.ahead(COLLABORATIVE, INTELLIGENT)} topics; whole fields: {fields}; the mean of the"
-        f" {len(STARTS)} runs {summary(runs).mean:.1%}{_other_predicates_text(tables, COLLABORATIVE, INTELLIGENT)}",
+        f" {len(INTELLIGENT_RUNS)} runs {summary(runs).mean:.1%}"
+        f"{_other_predicates_text(tables, COLLABORATIVE, INTELLIGENT)}",
         p=finite_or_none(test.p),
         holds=holds if is_generated else None,
         reason="" if holds else _why_not_better(tables, test),
@@ -82,7 +84,7 @@ def combined_best(tables: CollaborativeTables) -> Claim:
 def learns(tables: CollaborativeTables) -> Claim:
     test = tables.learnt()
     holds = test.is_gain
-    first, second = tables.over_draws(first_tenth), tables.over_draws(second_tenth)
+    first, second = tables.means_over_draws(first_tenth), tables.means_over_draws(second_tenth)
     more = sum(b > a for a, b in zip(first, second, strict=True))
     shares = [
         outcome["crawls"][crawl_name]["good"] / outcome["targets"]
@@ -203,15 +205,15 @@ def _other_predicates_text(tables: CollaborativeTables, crawl_name: str, over: s
 def _why_not_better(tables: CollaborativeTables, test: PairedTest) -> str:
     if test.difference > 0:
         return f"there is a gain, but {test.n} topics do not tell it from chance"
-    worst = min(summary(tables.values(start)).mean for start in STARTS)
+    worst = min(summary(tables.values(start)).mean for start in INTELLIGENT_RUNS)
     return (
-        f"the best of {len(STARTS)} starts ends at {tables.mean(INTELLIGENT):.0%}, though the worst start at"
+        f"the best of {len(INTELLIGENT_RUNS)} starts ends at {tables.mean(INTELLIGENT):.0%}, though the worst start at"
         f" {worst:.0%} in the mean"
     )
 
 
 def _why_not_learnt(tables: CollaborativeTables, test: PairedTest) -> str:
-    first = summary(tables.over_draws(first_tenth)).mean
+    first = summary(tables.means_over_draws(first_tenth)).mean
     begun = f"the first tenth is at {first:.1%}, pages drawn by chance would be at {tables.by_chance():.1%}"
     if test.difference > 0:
         return f"there is a gain, but {test.n} topics do not tell it from chance; {begun}"

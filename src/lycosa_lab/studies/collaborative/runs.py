@@ -24,10 +24,10 @@ from .shared import (
     DRAWS,
     GUIDED_LISTED,
     INTELLIGENT_LISTED,
+    INTELLIGENT_RUNS,
     REDUCED_LOGS,
     SHUFFLED,
     SINGLE_FACTORS,
-    STARTS,
     TOPICAL,
     CollaborativeInputs,
     CrawlPredicate,
@@ -98,7 +98,9 @@ class PredicateJob:
         log = self._inputs.access_log
         self._crawl(COLLABORATIVE, Collaborative(log, seed=seed))
         self._crawl(COMBINED, Combined(log, seed=seed))
-        for crawl_name, start in zip(STARTS, random_starts(log, self._random, len(STARTS)), strict=True):
+        for crawl_name, start in zip(
+            INTELLIGENT_RUNS, random_starts(log, self._random, len(INTELLIGENT_RUNS)), strict=True
+        ):
             self._crawl(crawl_name, Intelligent(), start)
 
     def _crawl_by_variants(self, seed: int) -> None:

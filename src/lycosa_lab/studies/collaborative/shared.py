@@ -15,7 +15,7 @@ from lycosa.reading.reader import page_of_text
 from lycosa.relevance import Keywords, UrlPattern
 from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import JsonValue, Page, Url
+from lycosa.vocabulary.records import RELEVANT, JsonValue, Page, Url
 from lycosa.vocabulary.text import tokens_of
 from lycosa_lab.study import Size
 from lycosa_lab.worlds import Access, StudyWorld
@@ -26,9 +26,9 @@ COLLABORATIVE: Final = "collaborative"  # all three factors, the whole log, no s
 DRAWS: Final = (COLLABORATIVE, "collaborative, draw 2", "collaborative, draw 3")  # from other random pages of the log
 COMBINED: Final = "combined"  # likewise
 INTELLIGENT: Final = "intelligent"  # the best of several runs from random pages
-STARTS: Final = tuple(f"intelligent, start {number}" for number in range(1, 6))
+INTELLIGENT_RUNS: Final = tuple(f"intelligent, start {number}" for number in range(1, 6))
 
-FREQUENCY: Final = "frequency"  # one factor alone
+FREQUENCY: Final = "frequency"  # the collaborative crawler with one of its three factors alone
 SIGNATURE: Final = "signature"
 TEMPORAL: Final = "temporal"
 SINGLE_FACTORS: Final = (FREQUENCY, SIGNATURE, TEMPORAL)
@@ -50,7 +50,7 @@ INTELLIGENT_LISTED: Final = "intelligent, listed"
 COMBINED_LISTED: Final = "combined, listed"
 BEST_FIRST_LISTED: Final = "best-first, listed"
 GUIDED_LISTED: Final = "best-first with readers, listed"
-LISTED: Final = (COLLABORATIVE_LISTED, INTELLIGENT_LISTED, COMBINED_LISTED, BEST_FIRST_LISTED, GUIDED_LISTED)
+FROM_LISTED_SEEDS: Final = (COLLABORATIVE_LISTED, INTELLIGENT_LISTED, COMBINED_LISTED, BEST_FIRST_LISTED, GUIDED_LISTED)
 
 
 TOPIC, FIELD, EITHER, WORD, ADDRESS = "topic", "field", "either of two", "word", "address"
@@ -78,7 +78,7 @@ class CrawlPredicate(Struct, frozen=True):
     needs_text: bool = False
 
     def holds(self, page: Page) -> bool:
-        return self.model.relevance(page) >= 0.5
+        return self.model.relevance(page) >= RELEVANT
 
     def holds_for_url(self, url: Url) -> bool:
         """Whether it holds for a URL, if it does not need the text."""
@@ -140,8 +140,8 @@ def choose_predicates(world: StudyWorld, size: Size) -> list[JsonValue]:
     topic_groups = [[leaf] for leaf in leaves] + fields
     if len(topic_groups) < 2:
         raise UsageError(
-            f"collaborative needs two topics with {MIN_TOPIC_PAGES} pages or more, which this {world.name} world has"
-            " not; say synthetic or wikipedia-schools:path=FILE,walks=FILE"
+            f"collaborative needs two topics with {MIN_TOPIC_PAGES} pages or more, which this {world.name} world"
+            " does not have; choose synthetic or wikipedia-schools:path=FILE,walks=FILE"
         )
     second_group = topic_groups[len(leaves) - 1 if len(leaves) > 1 else -1]
     others = [name for name in topics.names if name not in leaves] or leaves
@@ -210,7 +210,7 @@ class CollaborativeInputs:
     """The log, its variants, and limits of the crawls."""
 
     access_log: AccessLog
-    variants: Mapping[str, AccessLog]  # reduced logs, by the name of the crawl that uses them
+    variants: Mapping[str, AccessLog]  # reduced, aged and shuffled logs, by the name of the crawl that uses them
     sample: Sequence[Url]  # random pages of the log
     pages: int  # of a crawl, at most
     seed: int
@@ -242,7 +242,7 @@ def prepare(world: StudyWorld, size: Size, seed: int) -> CollaborativeInputs:
 
 
 def access_log_of(world: StudyWorld, size: Size, seed: int) -> AccessLog:
-    """The world's own log, if it has readers."""
+    """The log of the readers of a world; UsageError if it has none."""
     accesses: Sequence[Access] = ()
     if isinstance(world, SyntheticWorld):
         accesses = list(world.accesses(users=size["readers"], days=size["days"], seed=seed))
@@ -250,8 +250,8 @@ def access_log_of(world: StudyWorld, size: Size, seed: int) -> AccessLog:
         accesses = world.accesses()
     if not accesses:
         raise UsageError(
-            f"collaborative needs a world with readers, which this {world.name} world has not; say synthetic or"
-            " wikipedia-schools:path=FILE,walks=FILE"
+            f"collaborative needs a world with readers, which this {world.name} world does not have; choose synthetic"
+            " or wikipedia-schools:path=FILE,walks=FILE"
         )
     return AccessLog.of((access.user, access.url, access.at) for access in accesses)
 

@@ -1,4 +1,7 @@
-"""The outcomes for all predicates: values, tests and tables."""
+"""The outcomes for all predicates: values, tests and tables.
+
+P(U) is the probability that a crawled page satisfies the predicate: the share of such pages, the harvest rate.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -20,10 +23,10 @@ from .shared import (
     GUIDED_LISTED,
     INTELLIGENT,
     INTELLIGENT_LISTED,
+    INTELLIGENT_RUNS,
     REDUCED_LOGS,
     SHUFFLED,
     SINGLE_FACTORS,
-    STARTS,
     TOPICAL,
 )
 
@@ -99,8 +102,8 @@ class CollaborativeTables:
         pairs = [(a, b) for a, b in zip(self.values(crawl_name), self.values(over), strict=True) if a == a and b == b]
         return f"{sum(a > b for a, b in pairs)} of {len(pairs)}"
 
-    def over_draws(self, value: Value) -> list[float]:
-        """For every topic the mean over the collaborative crawls with different random draws."""
+    def means_over_draws(self, value: Value) -> list[float]:
+        """For every topic the mean of a value over the collaborative crawls, whose random draws differ."""
         return [
             summary(values).mean
             for values in zip(*(self.values(crawl_name, value) for crawl_name in DRAWS), strict=True)
@@ -108,7 +111,7 @@ class CollaborativeTables:
 
     def learnt(self) -> PairedTest:
         """The test of P(U) of the second tenth of the pages against that of the first."""
-        return paired_t(self.over_draws(second_tenth), self.over_draws(first_tenth))
+        return paired_t(self.means_over_draws(second_tenth), self.means_over_draws(first_tenth))
 
     def learnt_shuffled(self) -> PairedTest:
         """The same where readers are shuffled."""
@@ -123,7 +126,7 @@ class CollaborativeTables:
         curves = [outcome["crawls"][crawl_name]["lift"] for outcome in self.outcomes if crawl_name in outcome["crawls"]]
         return [((index + 1) / POINTS, summary(values).mean) for index, values in enumerate(zip(*curves, strict=True))]
 
-    def fields(self) -> list[JsonValue]:
+    def largest_fields(self) -> list[JsonValue]:
         """The outcomes for the two fields with most targets in the log."""
         return sorted((o for o in self.outcomes if o["kind"] == FIELD), key=lambda o: -o["targets"])[:2]
 
@@ -165,7 +168,9 @@ class CollaborativeTables:
         measures: dict[str, Value] = {"harvest": harvest, "first_tenth": first_tenth, "second_tenth": second_tenth}
         rows: list[Row] = []
         for measure, value in measures.items():
-            crawl_names = [crawl_name for crawl_name in self.crawl_names if crawl_name not in (*STARTS, *DRAWS[1:])]
+            crawl_names = [
+                crawl_name for crawl_name in self.crawl_names if crawl_name not in (*INTELLIGENT_RUNS, *DRAWS[1:])
+            ]
             rows += mean_rows(
                 measure, {crawl_name: self.values(crawl_name, value) for crawl_name in crawl_names}, seed=seed
             )
@@ -214,5 +219,5 @@ class CollaborativeTables:
 
 def _with_best(outcome: JsonValue) -> JsonValue:
     crawls = outcome["crawls"]
-    best = max(STARTS, key=lambda crawl_name: crawls[crawl_name]["harvest"])
+    best = max(INTELLIGENT_RUNS, key=lambda crawl_name: crawls[crawl_name]["harvest"])
     return {**outcome, "crawls": {**crawls, INTELLIGENT: crawls[best]}}

@@ -270,7 +270,8 @@ def task_of(web: TopicWeb, start: str, given: str, *, examples: int, negatives: 
     topic, rng = web.topic, random.Random(f"{seed} {web.topic.name}")
     linking = sorted(url for url in topic.pages if web.links.get(url))  # examples must have links
     good = sorted(rng.sample(linking, min(examples, len(linking))))
-    bad = sorted(rng.sample(sorted(set(web.urls) - topic.pages), negatives))
+    off_topic = sorted(set(web.urls) - topic.pages)
+    bad = sorted(rng.sample(off_topic, min(negatives, len(off_topic))))
     seeds = good
     if start == AFAR:
         far = topic.front_page or web.far_page(rng)

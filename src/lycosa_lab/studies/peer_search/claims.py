@@ -13,6 +13,7 @@ MESSAGE_MARGIN = 0.15  # share
 
 
 def recall_claim(searches: Sequence[Row], by_peer: Sequence[Row], limit: int) -> Claim:
+    """Whether BuddyNet's searches that end at `limit` hits find most of the best pages, and more than random walks."""
     (buddynet,) = rows_of(searches, BUDDYNET, limit)
     walk = walk_of_equal_cost(searches, buddynet, limit)
     buddynet_recalls, walk_recalls = (recalls_of(by_peer, setting_of(row)) for row in (buddynet, walk))
@@ -21,7 +22,7 @@ def recall_claim(searches: Sequence[Row], by_peer: Sequence[Row], limit: int) ->
     if buddynet["recall"] < MIN_RECALL:
         failures.append(f"recall {buddynet['recall']:.3f}")
     if not test.is_gain:
-        failures.append("not surely above the walk")
+        failures.append("not significantly above the walk")
     if walk["messages"] < buddynet["messages"]:
         failures.append("no walk took as many messages")
     others = [*rows_of(searches, FLOOD, limit), *rows_of(searches, EVERYBODY, limit)]
@@ -29,7 +30,7 @@ def recall_claim(searches: Sequence[Row], by_peer: Sequence[Row], limit: int) ->
     return Claim(
         id="peer-search.recall",
         kind="beyond",
-        text=f"Once buddies are learnt (second half of the queries), a search that takes {limit} hits for enough finds"
+        text=f"Once buddies are learnt (second half of the queries), a search that stops at {limit} hits finds"
         f" at least {MIN_RECALL} of the ten best pages that one index of all collections finds, and more than random"
         " walks that take at least as many messages; paired t-test over peers, each with its mean over runs",
         paper=None,
@@ -54,21 +55,25 @@ def walk_of_equal_cost(searches: Sequence[Row], buddynet: Row, limit: int) -> Ro
 
 
 def agreement_claim(rounds: Sequence[Row], reason: str) -> Claim:
+    """Whether the simulation agrees with peers in processes.
+
+    reason: why these could not be compared; empty if they were.
+    """
     queries = sum(int(row["queries"]) for row in rounds)
     overlap = sum(float(row["overlap"]) * int(row["queries"]) for row in rounds) / max(1, queries)
     deviations = [f"overlap {overlap:.3f}"] if overlap < MIN_OVERLAP else []
     deviations += [
-        f"{row['round']}: messages {_ratio(row):.2f} of simulated"
+        f"{row['round']}: messages {_message_ratio(row):.2f} of simulated"
         for row in rounds
-        if abs(_ratio(row) - 1) > MESSAGE_MARGIN
+        if abs(_message_ratio(row) - 1) > MESSAGE_MARGIN
     ]
     return Claim(
         id="peer-search.simulation-agrees",
         kind="beyond",
-        text="Processes on loopback and nodes on a simulated wire, which begin with the same knowledge and are asked"
-        f" the same, find the same: at least {MIN_OVERLAP} of the ten best hits in the mean over all queries, with a"
-        f" number of messages within {MESSAGE_MARGIN:.0%}, both when they know only neighbours, and"
-        " when they have learnt whom to ask. Walks are drawn anew in each, so that two simulations differ, too",
+        text="Peers in processes on loopback and peers in a simulated network, with the same initial knowledge and"
+        f" the same queries, find the same: at least {MIN_OVERLAP} of the ten best hits in the mean over all queries,"
+        f" with a number of messages within {MESSAGE_MARGIN:.0%}, both when they know only neighbours, and"
+        " when they have learnt whom to ask. Each has random walks of its own, so two simulations differ, too",
         paper=None,
         measured="; ".join(
             f"{row['round']}: overlap {row['overlap']:.3f} (of two simulations {row['overlap_by_chance']:.3f}),"
@@ -82,7 +87,7 @@ def agreement_claim(rounds: Sequence[Row], reason: str) -> Claim:
     )
 
 
-def _ratio(row: Row) -> float:
+def _message_ratio(row: Row) -> float:
     return float(row["messages_real"]) / max(1e-9, float(row["messages_simulated"]))
 
 

@@ -163,7 +163,7 @@ class OpenCollections:
             query = " ".join(rng.sample(words, min(WORDS, len(words))))
             if query and (best := self.best(query)):
                 asked.append(Question(asker, query, best))
-        raise UsageError("the directory of this world says hardly anything that its pages say; take another world")
+        raise UsageError("hardly any page of this world has words of its directory; choose another world")
 
 
 def best_of(words: str, answers: Sequence[Answer], me: str) -> tuple[str, ...]:

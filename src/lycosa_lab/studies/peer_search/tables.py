@@ -1,4 +1,4 @@
-"""The tables over all runs."""
+"""Tables of how well the algorithms searched, over all runs."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,13 +7,16 @@ from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.results import Row
 from lycosa_lab.statistics import summary
 
+# Names of algorithms; "walk+list" asks the buddies of a list first, but holds none of their indexes.
 BUDDYNET, LISTED, WALK, FLOOD, EVERYBODY = "buddynet", "walk+list", "random-walk", "flood", "everybody"
+# Stages of a search: the peer's own pages, the indexes it holds of its buddies, the buddies themselves, and random
+# walks; their columns have the share of hits found at each.
 STAGES = ("home", "indexes", "buddies", "walking")
-WINDOWS = 10  # of queries per run
+WINDOWS = 10  # into which the queries of a run are divided
 
 
 class SearchSetting(NamedTuple):
-    """How a query was searched for."""
+    """How queries were searched for: the columns by which the rows of a table are grouped."""
 
     algorithm: str
     walkers: int
@@ -25,7 +28,7 @@ def setting_of(row: Row) -> SearchSetting:
 
 
 def summary_rows(by_peer: Sequence[Row]) -> list[Row]:
-    """Means over peers of their means over runs, with standard errors."""
+    """For each setting, means over peers and runs, and the standard error of recall over peers."""
     rows: list[Row] = []
     for setting in dict.fromkeys(map(setting_of, by_peer)):
         same = [row for row in by_peer if setting_of(row) == setting]
@@ -43,7 +46,7 @@ def summary_rows(by_peer: Sequence[Row]) -> list[Row]:
 
 
 def window_rows(runs: Sequence[JsonValue]) -> list[Row]:
-    """The same over windows of queries: means over runs."""
+    """For each setting and window of successive queries, means over runs."""
     all_windows = [row for outcome in runs for row in outcome["windows"]]
     rows: list[Row] = []
     for setting, until in dict.fromkeys((setting_of(row), row["until"]) for row in all_windows):

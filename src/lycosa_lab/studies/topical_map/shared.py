@@ -1,4 +1,7 @@
-"""The inputs of all jobs: names of the compared crawls, topics and seeds, a taxonomy, and pages judged by it."""
+"""The inputs of all jobs: names of the compared crawls, topics and seeds, a taxonomy, and pages judged by it.
+
+"The paper" is the one that the package cites.
+"""
 
 import random
 from collections import defaultdict
@@ -17,19 +20,20 @@ from lycosa_lab.study import Size
 from lycosa_lab.topics import listed_urls
 from lycosa_lab.worlds import Category, StudyWorld
 
-FIRST: Final = "first crawl"  # by the baseline, from the first seeds; maps are drawn from it
+FIRST: Final = "first crawl"  # by the baseline, from the first seeds; maps are built from its good pages
 AGAIN: Final = "map, same seeds"  # from the seeds of the first crawl, as in the paper
-BASELINE: Final = "baseline"  # this and all below from the other seeds
+BASELINE: Final = "baseline"  # this and all below start from the other seeds
 MAPPED: Final = "map"
 URLS: Final = "URLs cached"  # the good pages of the first crawl are seeds
 CONTENT: Final = "content cached"  # a page of the first crawl is not downloaded again
-MAPPED_HIGH: Final = "map at 0.8"  # its links above those of any page
-MAPPED_LOW: Final = "map at 0.4"  # lower than those of good pages
-NEAR: Final = "map, near"
-FAR: Final = "map, far"
-BY_TEXT: Final = "map, by text"
-RELATED: Final = "related map"  # a small one, from a crawl of a related topic
-BOTH: Final = "both kinds"  # the map of pages of both crawls, and the portals also from pages of the related topic
+MAPPED_HIGH: Final = "map at 0.8"  # the priority of links of the map: above that of any link of a page
+MAPPED_LOW: Final = "map at 0.4"  # below that of links of good pages
+NEAR: Final = "map, near"  # pages preferably tied to portals from which few links lead to them
+FAR: Final = "map, far"  # to other portals
+BY_TEXT: Final = "map, by text"  # to portals whose text resembles theirs
+# In these two, pages on the related topic lead to the portals of the map as well.
+RELATED: Final = "related map"  # of the pages on the topic that a crawl of a related topic has found
+BOTH: Final = "both kinds"  # of the pages of the maps MAPPED and RELATED together
 
 BASELINE_LATER: Final = "baseline, later"  # these in the world as it is half a year after the first crawl
 MAPPED_LATER: Final = "map, later"
@@ -40,7 +44,7 @@ LATER: Final = (BASELINE_LATER, MAPPED_LATER, URLS_LATER, CONTENT_LATER)
 
 GOOD = 0.5  # P(topic | page) above which a page is good
 OTHERS_RATIO = 5  # as many pages of other topics as of one: 5 000 and 1 000 in the paper
-MIN_LISTED = 40  # pages of a topic
+MIN_LISTED = 40  # pages that the directory lists for a topic
 MIN_SEEDS = 3
 _NO_WORDS = page_of_text(Url(""), "", "").words
 
@@ -60,7 +64,7 @@ class JudgedPages:
     """
 
     def __init__(self, days: Sequence[StudyWorld], taxonomy: Taxonomy):
-        self.world, *_ = self._days = tuple(days)
+        self.world, self._days = days[0], tuple(days)
         self._taxonomy = taxonomy
         self._number = {topic: number for number, topic in enumerate(taxonomy.topics)}
         self._judged: dict[Url, JudgedPage | None] = {}
@@ -116,16 +120,16 @@ class MapTopic(Struct, frozen=True):
     """A topic and the seeds of its crawls."""
 
     name: str
-    first_seeds: tuple[Url, ...]  # of the first crawl, from which the map is drawn
+    first_seeds: tuple[Url, ...]  # of the first crawl
     other_seeds: tuple[Url, ...]  # of all crawls that are compared; disjoint from the first
-    related: str  # a topic of the same top category, from whose crawl a small map is built
+    related: str  # another topic of the same top category
 
 
 @dataclass(frozen=True)
 class MapInputs:
     """Topics with their seeds, the taxonomy that judges pages, and the length of crawls."""
 
-    topics: Sequence[MapTopic]  # all of the taxonomy but the others
+    topics: Sequence[MapTopic]  # all of the taxonomy except OTHERS
     taxonomy: Taxonomy
     pages: int  # downloads of every crawl
     seed: int
@@ -135,7 +139,7 @@ class MapInputs:
 
 
 def choose_leaves(world: StudyWorld, limit: int) -> list[list[Category]]:
-    """Leaves of the directory with enough pages by top category: groups of two or more, until there are `limit` leaves.
+    """Leaves of the directory with enough pages, grouped by top category: two or more each, until `limit` is reached.
 
     At least one leaf is left out, so that some pages are on none of the topics.
     """
@@ -146,13 +150,13 @@ def choose_leaves(world: StudyWorld, limit: int) -> list[list[Category]]:
             by_top[category.name.partition("/")[0]].append(category)
     chosen: list[list[Category]] = []
     for leaves in by_top.values():
-        known = sum(map(len, chosen))
-        if len(leaves) >= 2 and known < limit and known + len(leaves) < len(directory):
+        chosen_count = sum(map(len, chosen))
+        if len(leaves) >= 2 and chosen_count < limit and chosen_count + len(leaves) < len(directory):
             chosen.append(leaves)
     if not chosen:
         raise UsageError(
             f"topical-map needs a directory with two related topics of {MIN_LISTED} pages or more, and a third,"
-            f" which this {world.name} world has not; say synthetic or wikipedia-schools:path=FILE"
+            f" which this {world.name} world does not have; choose synthetic or wikipedia-schools:path=FILE"
         )
     return chosen
 
@@ -173,9 +177,9 @@ def prepare(world: StudyWorld, size: Size, seed: int) -> MapInputs:
 
 def _crawl_length(world: StudyWorld, size: Size, names: set[str]) -> int:
     """The downloads of a crawl: those of the scale, but at most the mean number of pages on a topic."""
-    on_topic = sum(world.topic(url) in names for url in world.urls()) // len(names)
+    mean_on_topic = sum(world.topic(url) in names for url in world.urls()) // len(names)
     limit: int = size["pages"]
-    return max(2 * MIN_SEEDS, min(limit, on_topic))
+    return max(2 * MIN_SEEDS, min(limit, mean_on_topic))
 
 
 def _topic(category: Category, related: str, seeds: int, seed: int) -> MapTopic:
@@ -186,7 +190,7 @@ def _topic(category: Category, related: str, seeds: int, seed: int) -> MapTopic:
 
 
 def _taxonomy(world: StudyWorld, names: set[str], per_topic: int, seed: int) -> Taxonomy:
-    """A taxonomy trained on `per_topic` pages of every topic, and five times as many on none of them."""
+    """A taxonomy trained on `per_topic` pages of every topic, and `OTHERS_RATIO` times as many on none of them."""
     rng = random.Random(f"{seed} examples")
     urls = {category.name: listed_urls(category) for category in world.directory() if category.name in names}
     on_a_topic = {url for listed in urls.values() for url in listed}

@@ -43,7 +43,7 @@ class MapTables:
         return self.values(crawl_name, lambda crawl: float(crawl["good"]))
 
     def gain(self, crawl_name: str, over: str) -> PairedTest:
-        """The test of good pages against those of another crawl of the same topic."""
+        """The paired test over topics of the good pages of one crawl against those of another."""
         return paired_t(self.good(crawl_name), self.good(over))
 
     def ahead(self, crawl_name: str, over: str) -> str:

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 Floats = NDArray[Any]  # of any precision
 Ints = NDArray[Any]  # of any width
 
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_BITS = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
-_UNIT = 2.0**-53
-_MASK = (1 << 64) - 1
+_INCREMENT = np.uint64(0x9E3779B97F4A7C15)
+_FIRST_FACTOR, _SECOND_FACTOR = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
+_UNIT = 2.0**-53  # from whole numbers of 53 bits to [0, 1)
+_MASK_64 = (1 << 64) - 1
 
 
 def key(seed: int, purpose: str, *numbers: int) -> int:
@@ -27,20 +27,20 @@ def key(seed: int, purpose: str, *numbers: int) -> int:
 
 def subkey(rng_key: int, number: int) -> int:
     """A key derived from another one, for one of many pages, sites or the like; cheaper than `key`."""
-    return (rng_key ^ ((number + 1) * 0xD1B54A32D192ED03)) * 0x9E3779B97F4A7C15 & _MASK
+    return (rng_key ^ ((number + 1) * 0xD1B54A32D192ED03)) * 0x9E3779B97F4A7C15 & _MASK_64
 
 
 def uniforms_at(rng_key: int, counters: Ints) -> Floats:
     """A uniform random number in [0, 1) for each counter."""
     state = counters.astype(np.uint64)
-    state *= _STEP
+    state *= _INCREMENT
     state += np.uint64(rng_key)
-    state ^= state >> _BITS[0]
-    state *= _FIRST
-    state ^= state >> _BITS[1]
-    state *= _SECOND
-    state ^= state >> _BITS[2]
-    state >>= _BITS[3]
+    state ^= state >> _SHIFTS[0]
+    state *= _FIRST_FACTOR
+    state ^= state >> _SHIFTS[1]
+    state *= _SECOND_FACTOR
+    state ^= state >> _SHIFTS[2]
+    state >>= _SHIFTS[3]
     return state * _UNIT
 
 

@@ -1,7 +1,7 @@
 """The evolution of a synthetic world: pages appear, vanish and change, each at its own rate, computed for any time.
 
-Changes of a page are a Poisson process (Cho and Garcia-Molina, The evolution of the Web, 2000). New pages are articles
-with a parent among the pages of the start; the parent and the section of a new page link to it.
+Changes of a page are a Poisson process (Cho and Garcia-Molina, The evolution of the Web, 2000). New pages are articles.
+Each has a parent among the pages that the world began with, which links to it; a section links to its newest articles.
 """
 
 from dataclasses import fields, replace
@@ -20,10 +20,10 @@ BIRTHS = 0.002  # new pages a day, per page of the world at its start
 DEATHS = (0.00003, 0.00015, 0.0015)  # median rates a day of home pages, sections and articles
 CHANGES = (0.1, 0.06, 0.02)  # median rates a day of home pages, sections and articles
 DEATH_SPREAD, CHANGE_SPREAD = 0.8, 1.5  # standard deviations of the logarithms of these rates
-MAX_CHANGES = 4.0  # the highest rate of changes a day
+MAX_CHANGES = 4.0  # the highest rate a day of any page
 REWRITTEN, RELINKED = 0.25, 0.15  # shares of the chunks and of the links in the text that a change replaces
 NEWEST_LISTED = 10  # new articles that a section links to
-_HISTORY = 64  # latest changes considered; what none of them replaced is as it was at the start
+_HISTORY = 64  # latest changes considered; what none of them replaced counts as never replaced
 _BATCH = 64  # changes drawn at once
 
 
@@ -58,7 +58,7 @@ class Snapshot:
         self._sorted_parents, self._sorted_sections = self._parents[self._by_parent], sections[self._by_section]
 
     def changes(self, page: int) -> NDArray[np.float64]:
-        """The times, in days, at which a page has changed so far."""
+        """The times of the changes of a page so far, in days; of a new page, some are before it appeared."""
         rng_key, rate = subkey(self._change_key, page), change_rate(self._change_key, page, self.plan.kind[page])
         times = np.empty(0)
         while not len(times) or times[-1] <= self.days:
@@ -67,7 +67,7 @@ class Snapshot:
         return times[: np.searchsorted(times, self.days, side="right")]
 
     def editions(self, page: int) -> Ints:
-        """For each chunk of the text of a page, the number of the change that wrote it; 0 for the text of the start."""
+        """For each chunk of the text of a page, the number of the change that wrote it; 0 for its first text."""
         chunks = -(-int(self.plan.words[page]) // CHUNK)
         count = len(self.changes(page))
         return _latest(subkey(self._text_key, page), count, chunks, REWRITTEN, at_least_one=True)
@@ -87,14 +87,14 @@ class Snapshot:
         return PageLinks(np.array(list(kept), dtype=np.int32), navigation)
 
     def _new_targets(self, page: int, counters: Ints) -> Ints:
-        """Targets for replaced links: half of the time near the page in its section, else of its topic, by fitness."""
+        """Targets for replaced links: half of the time any article of its section, else of its topic, by fitness."""
         rng_key, section = subkey(self._relink_key, ~page), int(self.plan.section_of_page[page])
         u = uniforms_at(rng_key, 2 * counters)
         topics = np.full(len(counters), self.plan.topic[page], dtype=np.int64)
         by_fitness = self._target_sampler.sample_by_fitness(topics, uniforms_at(rng_key, 2 * counters + 1))
         size = int(self.plan.section_size[section])
-        near = self.plan.section_start[section] + (u * 2 * max(size, 1)).astype(np.int64)
-        return np.where((u < 0.5) & (size > 0), near, by_fitness)
+        in_section = self.plan.section_start[section] + (u * 2 * max(size, 1)).astype(np.int64)
+        return np.where((u < 0.5) & (size > 0), in_section, by_fitness)
 
     def _first_links(self, page: int) -> PageLinks:
         """The links that a new page has at first."""
@@ -130,6 +130,7 @@ def _births(seed: int, pages: int, days: float) -> tuple[Ints, Floats]:
 
 def _extended(options: Options, plan: WorldPlan, parents: Ints) -> WorldPlan:
     """The plan with the new pages appended."""
+    # The latent standing of a new page is correlated with that of its parent.
     own = normals(key(options.seed, "born quality"), len(parents))
     correlation = 0.5 * options.status_homophily
     latent = correlation * plan.latent[parents] + np.sqrt(1.0 - correlation**2) * own

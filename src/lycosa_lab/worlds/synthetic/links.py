@@ -17,14 +17,10 @@ from .vocabulary import Vocabulary
 SECTIONS_SHOWN = 4  # sections of its site in the navigation of every page
 ARTICLES_LISTED = 20  # on the page of a section
 FEATURED = 6  # pages of its site that a home page links to
-SIBLING_PROBABILITIES, SAME_SITE_PROBABILITY = (
-    (0.9, 0.6, 0.3),
-    0.4,
-)  # of an article's links within its section, and of one within its site
-SAME_LEAF, SAME_TOP = (
-    0.87,
-    0.07,
-)  # shares of links across sites to the same leaf topic and to others of the same top; the rest leads to any
+SIBLING_PROBABILITIES = (0.9, 0.6, 0.3)  # of an article's links to random articles of its section
+SAME_SITE_PROBABILITY = 0.4  # of its link to a random page of its site
+# Shares of links across sites to the same leaf topic and to others of the same top; the rest leads to any.
+SAME_LEAF, SAME_TOP = 0.87, 0.07
 KERNEL_SHARE = 0.37  # share of links across sites that lead to pages of similar standing
 KERNEL_WIDTH = 0.08  # standard deviation of the difference in rank
 FITNESS_POWER = 1.22  # corrects the power law of in-links, which sampling within topics flattens

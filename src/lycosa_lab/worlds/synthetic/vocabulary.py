@@ -1,4 +1,4 @@
-"""The words of a synthetic world: English ones for all texts and for the first eight topics, otherwise random ones.
+"""The words of a synthetic world: English ones that any text may have, and for eight topics; otherwise random ones.
 
 Topics form two levels: a few top-level topics (tops), and below each of them the topics of pages (leaves), named
 "top/leaf". One table contains every word three times: in lower case, with a full stop, and with a capital letter. A
@@ -130,7 +130,7 @@ _ENGLISH_WORDS = STOP_WORDS.union(COMMON, TOPICS, *TOPICS.values())
 
 
 def random_words(seed: int) -> Iterator[str]:
-    """Pronounceable random words, each once and none of them English."""
+    """Pronounceable random words, each once, and none of the English words of this file."""
     syllables = ["".join(parts) for parts in product(_ONSETS, _VOWELS)]
     short = len(syllables) ** 2 * len(_ENDS)
     shift = key(seed, "words") % short
@@ -199,14 +199,15 @@ def make_vocabulary(seed: int, topics: int) -> tuple[Vocabulary, Iterator[str]]:
     return found, unused
 
 
-def _leaf_words(rng_key: int, unused: Iterator[str], of_top: Sequence[str], pool: Sequence[str]) -> list[str]:
-    """The words of a leaf topic: its name, then random ones of its own, of its top and of the pool."""
+def _leaf_words(rng_key: int, own_words: Iterator[str], of_top: Sequence[str], pool: Sequence[str]) -> list[str]:
+    """The words of a leaf topic: its own, the first of which names it, mixed at random with words of its top and of
+    the pool."""
     kinds, picks = uniforms(rng_key, 2 * PER_LEAF).reshape(2, PER_LEAF).tolist()
     kinds[0] = 0.0
     words = []
     for kind, pick in zip(kinds, picks, strict=True):
         if kind < OWN_SHARE:
-            words.append(next(unused))
+            words.append(next(own_words))
         else:
             shared = of_top if kind < OWN_SHARE + TOP_SHARE else pool
             words.append(shared[int(pick * len(shared))])

@@ -1,6 +1,6 @@
 """The one rule for "is this host public?", on addresses, on names, and where each part of the program uses it."""
 
-from ipaddress import IPv4Address, IPv6Address
+from ipaddress import IPv4Address, IPv6Address, ip_network
 
 import pytest
 from hypothesis import given
@@ -52,9 +52,14 @@ from lycosa_peers.addresses import Endpoint, is_local
         ("64:ff9b::127.0.0.1", "loopback"),
         ("64:ff9b::a9fe:a9fe", "link-local"),
         ("64:ff9b:1::10.0.0.1", "private"),
-        ("64:ff9b:1:7f00:0:100::", "loopback"),
+        ("64:ff9b:1:7f00:0:100::", "private"),
         ("64:ff9b:1:abcd::192.168.0.1", "private"),
-        ("64:ff9b:1::", "unspecified"),
+        ("64:ff9b:1::", "private"),
+        ("64:ff9b:1:7f:0:1::", "private"),  # 127.0.0.1 behind 56 bits
+        ("64:ff9b:1:0:7f::100:0", "private"),  # and behind 64
+        ("64:ff9b:1::8.8.8.8", "private"),
+        ("2606:4700::5efe:10.0.0.1", "private"),  # ISATAP
+        ("2606:4700::200:5efe:127.0.0.1", "loopback"),
         ("2002:7f00:1::", "loopback"),
         ("2002:c0a8:101::1", "private"),
         ("2001:0:808:808:0:0:80ff:fffe", "loopback"),  # Teredo: the client's address is inverted
@@ -84,8 +89,7 @@ def test_what_is_not_public_is_refused_with_its_kind(address: str, kind: str) ->
         "2a00:1450:4001::200e",
         "::ffff:8.8.8.8",
         "64:ff9b::8.8.8.8",
-        "64:ff9b:1::8.8.8.8",
-        "64:ff9b:1:808:8:800::",
+        "2606:4700::5efe:8.8.8.8",
         "2002:808:808::1",
         "2001:0:808:808:0:0:f7f7:f7f7",
     ],
@@ -94,11 +98,36 @@ def test_a_public_address_may_be_connected_to(address: str) -> None:
     assert why_not_public_address(address) is None
 
 
+# The blocks of https://www.iana.org/assignments/iana-ipv4-special-registry and of iana-ipv6-special-registry, without
+# those that embed an IPv4 address; and multicast.
+SPECIAL = """
+0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.0.0/29 192.0.0.8/32
+192.0.0.9/32 192.0.0.10/32 192.0.0.170/31 192.0.2.0/24 192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16
+192.175.48.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4 255.255.255.255/32
+::1/128 ::/128 64:ff9b:1::/48 100::/64 100:0:0:1::/64 2001:1::1/128 2001:1::2/128 2001:1::3/128 2001:2::/48 2001:3::/32
+2001:4:112::/48 2001:10::/28 2001:20::/28 2001:30::/28 2001:db8::/32 2620:4f:8000::/48 3fff::/20 5f00::/16 fc00::/7
+fe80::/10 ff00::/8
+"""
+
+
+@pytest.mark.parametrize("block", SPECIAL.split())
+def test_every_block_of_the_registries_is_refused_from_end_to_end(block: str) -> None:
+    network = ip_network(block)
+    for address in (network[0], network[network.num_addresses // 2], network[-1]):
+        assert why_not_public_address(str(address)), address
+
+
 @given(st.integers(0, 2**32 - 1))
 def test_what_the_standard_library_calls_private_is_refused_in_every_disguise(number: int) -> None:
     ip = IPv4Address(number)
     if not ip.is_global or ip.is_multicast:
-        disguises = [0xFFFF << 32 | number, 0x64FF9B << 96 | number, 0x2002 << 112 | number << 80]
+        disguises = [
+            0xFFFF << 32 | number,
+            0x64FF9B << 96 | number,
+            0x2002 << 112 | number << 80,
+            0x2606_4700 << 96 | 0x5EFE << 32 | number,
+            0x2606_4700 << 96 | 0x300_5EFE << 32 | number,
+        ]
         for address in [str(ip), *(str(IPv6Address(disguise)) for disguise in disguises)]:
             assert why_not_public_address(address)
 

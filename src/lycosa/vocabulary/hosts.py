@@ -1,9 +1,10 @@
 """Which hosts are public: the one rule for contacts, maps, proxies, sockets and peers.
 
 A host is an IP address or a name, in any spelling that a URL parser accepts. An address is public if it is in none of
-IANA's special-purpose blocks; an IPv6 address that embeds an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) is
-as public as the embedded one. A name is judged by its spelling alone; the address it resolves to is checked again
-when a socket is opened.
+the blocks of IANA's special-purpose registries; an IPv6 address that embeds an IPv4 address (mapped, compatible, NAT64,
+6to4, Teredo) is as public as the embedded one, and one whose second half is that of a tunnel (ISATAP) is not public if
+the embedded one is not. A name is judged by its spelling alone; the address it resolves to is checked again when a
+socket is opened.
 
 >>> why_not_public("0x7f.1"), why_not_public("printer.lan."), why_not_public("www.python.org")
 ('loopback', 'a name of a local network', None)
@@ -28,8 +29,11 @@ _SPECIAL_PURPOSE_V4 = tuple(
         ("172.16.0.0/12", "private"),
         ("192.0.0.0/24", "reserved"),
         ("192.0.2.0/24", "reserved for documentation"),
+        ("192.31.196.0/24", "reserved"),  # AS112, which answers for private addresses
+        ("192.52.193.0/24", "reserved"),  # tunnels for multicast (AMT)
         ("192.88.99.0/24", "reserved"),
         ("192.168.0.0/16", "private"),
+        ("192.175.48.0/24", "reserved"),  # AS112
         ("198.18.0.0/15", "reserved for benchmarks"),
         ("198.51.100.0/24", "reserved for documentation"),
         ("203.0.113.0/24", "reserved for documentation"),
@@ -46,6 +50,8 @@ _SPECIAL_PURPOSE_V6 = tuple(
         ("fe80::/10", "link-local"),
         ("fec0::/10", "private (site-local)"),
         ("ff00::/8", "multicast"),
+        ("64:ff9b:1::/48", "private (NAT64 of a local network)"),  # which chooses where the IPv4 address stands
+        ("2620:4f:8000::/48", "reserved"),  # AS112
         ("2001:db8::/32", "reserved for documentation"),
         ("3fff::/20", "reserved for documentation"),
     )
@@ -54,7 +60,8 @@ _GLOBAL_V6 = IPv6Network("2000::/3")
 _PROTOCOLS_V6 = IPv6Network("2001::/23")  # IETF protocol assignments; Teredo is checked first
 _COMPATIBLE = IPv6Network("::/96")
 _NAT64 = IPv6Network("64:ff9b::/96")
-_LOCAL_NAT64 = IPv6Network("64:ff9b:1::/48")
+_ISATAP = 0x00005EFE  # third quarter of an address, apart from two bits; the fourth is an IPv4 address
+_ISATAP_MASK = 0xFCFFFFFF
 
 NOT_A_HOST = "not the name of a host"
 _LOCAL_NAMES = (".local", ".internal", ".home.arpa", ".lan")
@@ -128,7 +135,7 @@ def why_not_public_address(address: str) -> str | None:
         if ip in network:
             return kind
     embedded = tuple(_embedded(ip))
-    for inner in embedded:
+    for inner in (*embedded, *_at_end_of_tunnel(ip)):
         kind_inside = _why_not_public_v4(inner)
         if kind_inside:
             return f"{kind_inside}, as it stands for {inner}"
@@ -148,17 +155,17 @@ def _embedded(ip: IPv6Address) -> Iterator[IPv4Address]:
         yield ip.ipv4_mapped
     elif ip in _COMPATIBLE or ip in _NAT64:
         yield IPv4Address(number & 0xFFFFFFFF)
-    elif ip in _LOCAL_NAT64:  # RFC 6052 lets the network choose the position of the IPv4 address
-        middle = (number >> 48) & 0xFFFF0000 | (number >> 40) & 0xFFFF
-        low = number & 0xFFFFFFFF
-        if middle or not low:
-            yield IPv4Address(middle)
-        if low:
-            yield IPv4Address(low)
     elif ip.sixtofour is not None:
         yield ip.sixtofour
     elif ip.teredo is not None:
         yield from ip.teredo
+
+
+def _at_end_of_tunnel(ip: IPv6Address) -> Iterator[IPv4Address]:
+    """The IPv4 address to which a router delivers what is sent to an IPv6 address in the form of ISATAP (RFC 5214)."""
+    number = int(ip)
+    if (number >> 32) & _ISATAP_MASK == _ISATAP:
+        yield IPv4Address(number & 0xFFFFFFFF)
 
 
 def why_url_refused(url: object, *, allow_private: bool = False) -> str | None:

@@ -96,9 +96,21 @@ def test_the_most_specific_rule_of_our_group_decides(rules: str, path: str, expe
     assert outcome(rules, path) is expected
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 410])
-def test_a_robots_txt_that_is_not_there_forbids_nothing(status: int) -> None:
+@pytest.mark.parametrize("status", [204, 205, 400, 401, 403, 404, 410, 451])
+def test_a_robots_txt_that_is_not_there_or_empty_forbids_nothing(status: int) -> None:
     assert done(polite(CountingWeb(Reply(status))).fetch(Url(HOST + "/open"))).outcome is Outcome.OK
+
+
+@pytest.mark.parametrize("status", [201, 202, 206, 207, 226, 299, 300, 304, 305, 399])
+def test_a_status_that_is_neither_success_nor_absence_forbids_everything_for_now(status: int) -> None:
+    web = CountingWeb(Reply(status, body=b"User-agent: *\nAllow: /"))
+    robots = polite(web)
+    fetch = done(robots.fetch(Url(HOST + "/open")))
+    assert (fetch.outcome, fetch.host_not_before) == (Outcome.BUSY, web.clock.now() + 60)
+    assert "out of reach" in fetch.detail
+    done(web.clock.sleep_until(fetch.host_not_before))
+    web.pages[Url(HOST + "/robots.txt")] = "User-agent: *\nDisallow: /shut"
+    assert done(robots.fetch(Url(HOST + "/open"))).outcome is Outcome.OK
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 429])

@@ -20,6 +20,7 @@ from .outcomes import robots_unreachable_detail
 MAX_CRAWL_DELAY = 30.0  # seconds; a longer Crawl-delay is reduced to this
 _MAX_BYTES = 512_000  # of a robots.txt: 500 KiB, as RFC 9309 requires
 _MAX_HOPS = 5  # redirects
+_EMPTY_STATUSES = frozenset((204, 205))  # a robots.txt without a rule
 _MAX_NEXT_HOPS = 10_000  # hosts whose robots.txt redirects and is still being followed
 _LIFETIME = 86_400.0  # seconds
 _FIRST_WAIT = 60.0  # seconds until an unreachable robots.txt is requested again; doubles
@@ -195,14 +196,15 @@ class RobotsWeb:
             return self._parse_policy(fetch.content, now + _LIFETIME, is_truncated=fetch.truncated != "")
         if fetch.outcome is Outcome.REFUSED and not hops:
             return _Policy(now, outcome_of_all=Outcome.REFUSED, detail=fetch.detail)
-        if fetch.outcome in (Outcome.OK, Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED):
-            first_wait = _FIRST_WAIT if fetch.status else _FIRST_WAIT_UNANSWERED
-            wait = min(earlier.wait * 2 or first_wait, _MAX_WAIT) if earlier else first_wait
-            until = max(now + wait, fetch.host_not_before or 0.0)
-            why = "it is damaged" if is_damaged else "it did not come in time"  # what is missing could forbid more
-            detail = robots_unreachable_detail(fetch.detail or why)
-            return _Policy(until, outcome_of_all=Outcome.BUSY, detail=detail, wait=wait)
-        return _Policy(now + _LIFETIME)
+        is_empty = fetch.outcome is Outcome.UNWANTED and fetch.status in _EMPTY_STATUSES
+        if is_empty or fetch.outcome in (Outcome.GONE, Outcome.MOVED):  # after too many redirects: RFC 9309, 2.3.1.2
+            return _Policy(now + _LIFETIME)
+        first_wait = _FIRST_WAIT if fetch.status else _FIRST_WAIT_UNANSWERED
+        wait = min(earlier.wait * 2 or first_wait, _MAX_WAIT) if earlier else first_wait
+        until = max(now + wait, fetch.host_not_before or 0.0)
+        why = "it is damaged" if is_damaged else "it did not come in time"  # what is missing could forbid more
+        detail = robots_unreachable_detail(fetch.detail or why)
+        return _Policy(until, outcome_of_all=Outcome.BUSY, detail=detail, wait=wait)
 
     def _parse_policy(self, content: bytes, until: float, *, is_truncated: bool) -> _Policy:
         text = _text_of(content[:_MAX_BYTES])

@@ -20,7 +20,13 @@ from lycosa_peers.wire import Wire, _Dialled
 PUBLIC = "93.184.215.14"  # an address that pages come from
 
 
-def add_pages(folder: Path, pages: dict[str, tuple[str, str]], *, address: str = PUBLIC) -> Path:
+def add_pages(
+    folder: Path,
+    pages: dict[str, tuple[str, str]],
+    *,
+    address: str = PUBLIC,
+    request_headers: tuple[tuple[str, str], ...] = (),
+) -> Path:
     """Puts pages, title and text by URL, into the collection of a folder, which is made where there is none."""
     folder.mkdir(exist_ok=True)
     (folder / "lycosa.toml").write_text('[topic]\ntext = "anything"\n')
@@ -30,7 +36,16 @@ def add_pages(folder: Path, pages: dict[str, tuple[str, str]], *, address: str =
             html = f"<title>{title}</title><p>{text}</p>".encode()
             headers = (("content-type", "text/html; charset=utf-8"),)
             fetch = Fetch(
-                Url(url), Outcome.OK, time.time(), 200, "OK", headers=headers, body=html, content=html, address=address
+                Url(url),
+                Outcome.OK,
+                time.time(),
+                200,
+                "OK",
+                headers=headers,
+                request_headers=request_headers,
+                body=html,
+                content=html,
+                address=address,
             )
             page = reader(fetch)
             collection.record(Visit(Candidate(Url(url), 0.5), fetch, page, relevance=0.5, standing=0.25))

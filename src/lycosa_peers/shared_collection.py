@@ -4,8 +4,9 @@ It answers queries from the search index, delivers stored pages as WARC records,
 is built page by page between other work and follows the collection as it grows.
 
 A page is shared depending on its URL and on the address that it came from, the WARC-IP-Address of its record: a public
-name may lead to a private machine. A page without that address is withheld. What others get to know of a page is read
-from its record in the archive, not from catalog or search index.
+name may lead to a private machine. A page without that address is withheld, and so is one that was requested with
+cookies or the like, which others might not be sent. What others get to know of a page is read from its records in the
+archive, not from catalog or search index.
 """
 
 import asyncio
@@ -77,6 +78,7 @@ class PageText(Struct, frozen=True, gc=False):
     codes: Codes  # of its words in order, those of the title first
     title_words: int  # number of words of the title
     address: str = ""  # that it came from; empty if unknown
+    is_personal: bool = False  # requested with cookies or the like
 
     def count(self, code: np.uint64) -> int:
         """The number of occurrences of a word, counted twice in the title."""
@@ -135,7 +137,8 @@ class PageTextCache:
             return _NO_TEXT
         text = read.main[:MAX_TEXT]
         words = FoldedWords(folded(f"{read.title} {text}")).codes
-        return PageText(read.title, text, words, len(FoldedWords(folded(read.title)).codes), fetch.address)
+        title_words = len(FoldedWords(folded(read.title)).codes)
+        return PageText(read.title, text, words, title_words, fetch.address, fetch.is_personal)
 
 
 _NO_TEXT = PageText("", "", np.empty(0, np.uint64), 0)
@@ -305,7 +308,7 @@ class SharedCollection:
     """Shares a collection: hits are pages that have all words of a query, with the counts for scoring. `error` is why
     the last lookup failed, or None. Raises CollectionError if the search index cannot be used.
 
-    allow_private: whether to share pages at private or unknown addresses, too.
+    allow_private: whether to share pages at private or unknown addresses, too; never personal ones.
     """
 
     def __init__(
@@ -363,6 +366,7 @@ class SharedCollection:
             if page.place.length > MAX_FRAME_BYTES - _MESSAGE_OVERHEAD:
                 return None
             record = self._collection.archive.record_at(page.place)
+            is_personal = self._collection.archive.fetch_at(page.place).is_personal
         except CollectionError:
             return None
         # An untrusted catalog may point to any bytes of the archive: send only the record of this page.
@@ -370,7 +374,7 @@ class SharedCollection:
         if unpacked is None:
             return None
         came_from = unpacked[1].get(b"warc-ip-address", b"").decode("ascii", "replace")
-        return record if self._came_from_public(came_from) else None
+        return record if self._may_share(came_from, is_personal=is_personal) else None
 
     def verify(self, item: Item, body: bytes) -> bool:
         return isinstance(item, str) and unpack_record(item, body) is not None
@@ -474,14 +478,15 @@ class SharedCollection:
         elif self._texts.reads >= _MAX_NEW_PAGES:
             self.counts["not_told_yet"] += 1
             return False
-        return self._came_from_public(self._texts.text(Url(url)).address)
+        text = self._texts.text(Url(url))
+        return self._may_share(text.address, is_personal=text.is_personal)
 
     def _is_url_refused(self, url: str) -> bool:
         return why_url_refused(url, allow_private=self._allow_private) is not None
 
-    def _came_from_public(self, address: str) -> bool:
-        """Whether a page from an address may be shared; not if the address is unknown."""
-        return self._allow_private or why_not_public_address(address) is None
+    def _may_share(self, address: str, *, is_personal: bool) -> bool:
+        """Whether a page from an address may be shared; not if the address is unknown or the page is personal."""
+        return not is_personal and (self._allow_private or why_not_public_address(address) is None)
 
     # ------------------------------------------------------------ updating the summary
 
@@ -492,7 +497,8 @@ class SharedCollection:
 
     @property
     def withheld(self) -> int:
-        """The number of pages that are not shared because they came, or may have come, from private addresses."""
+        """The number of pages that are not shared because they came, or may have come, from private addresses, or were
+        requested with cookies or the like."""
         return len(self._withheld)
 
     def pending_build(self, *, at_once: bool = False) -> SummaryBuild | None:
@@ -552,7 +558,7 @@ class SharedCollection:
         if self._is_url_refused(page.url):
             return None
         text = self._texts.read(page)
-        if not self._came_from_public(text.address):
+        if not self._may_share(text.address, is_personal=text.is_personal):
             return None
         indices = np.minimum(_STOP_WORD_CODES.searchsorted(text.codes), len(_STOP_WORD_CODES) - 1)
         without_stop_words: Codes = text.codes[_STOP_WORD_CODES[indices] != text.codes]

@@ -97,3 +97,35 @@ def test_long_bodies_are_cut_and_marked(tmp_path):
     archive.close()
     (page,) = ForeignFetches(archive.files()[0], decode=decode, max_bytes=10)
     assert (len(page.body), page.truncated) == (10, "length")
+
+
+def record(kind: str, url: str, block: bytes) -> bytes:
+    head = f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\nWARC-Date: 2020-01-01T00:00:00Z\r\n"
+    mime = f"Content-Type: application/http; msgtype={kind}\r\nContent-Length: {len(block)}\r\n\r\n"
+    return gzip.compress((head + mime).encode() + block + b"\r\n\r\n")
+
+
+@pytest.mark.parametrize("is_request_first", [True, False])
+@pytest.mark.parametrize(
+    ("header", "is_personal"),
+    [
+        ("Cookie: session=1", True),
+        ("authorization: Basic bWU6bWU=", True),
+        ("X-Api-Key: 7", True),
+        ("Proxy-Authorization: Basic bWU6bWU=", True),
+        ("Accept-Language: de", False),
+        ("Sec-Fetch-Mode: navigate", False),
+        ("sec-ch-ua: x", False),
+        ("no header at all", False),
+    ],
+)
+def test_a_page_that_a_browser_was_sent_for_its_cookies_is_personal(tmp_path, header, is_personal, is_request_first):
+    url, others = "http://bees.example/", "http://ants.example/"
+    request = record("request", url, f"GET / HTTP/1.1\r\nHost: bees.example\r\n{header}\r\n\r\n".encode())
+    page = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>Hello, Ada"
+    pair = [request, record("response", url, page)]
+    path = tmp_path / "browser.warc.gz"
+    path.write_bytes(b"".join([*(pair if is_request_first else pair[::-1]), record("response", others, page)]))
+    pages = {fetch.url: fetch for fetch in ForeignFetches(path, decode=decode)}
+    assert (pages[url].is_personal, pages[others].is_personal) == (is_personal, False)
+    assert "session=1" not in str(pages)

@@ -296,6 +296,32 @@ def test_a_page_from_a_private_address_or_nobody_knows_where_is_not_shared_whate
         assert not content.summary().may_have("apiary") and content.withheld >= 1
 
 
+@pytest.mark.parametrize("header", ["Cookie", "Authorization", "X-Api-Key"])
+@pytest.mark.parametrize("after", ["", "rebuild", "import", "refetch"])
+def test_a_page_that_was_asked_for_with_cookies_or_the_like_is_never_shared(tmp_path, header, after):
+    url = "http://hive.example/"
+    folder = add_pages(tmp_path / "c", PAGES)
+    add_pages(folder, HONEY, request_headers=(("Accept", "*/*"), (header, "(left out)")))
+    if after == "rebuild":
+        upkeep.rebuild(folder, clock=WallClock(), notify=lambda line: None)
+    elif after == "import":
+        (archive,) = (folder / "archive").glob("*.warc.gz")
+        folder = add_pages(tmp_path / "other", {})
+        upkeep.import_archive(folder, archive, clock=WallClock(), notify=lambda line: None)
+    with open_for_reading(folder) as collection:
+        assert collection.catalog.has_personal_pages()
+    for allow_private in (False, True):
+        with shared(folder, allow_private=allow_private) as content:
+            assert url not in urls(content.find("apiary honey", 10)) | urls(content.find("apiary", 10))
+            assert content.fetch(url) is None and not content.summary().may_have("apiary")
+            assert url in urls(content.find_own("apiary", 10)) and content.withheld >= 1
+            assert content.fetch("http://bees.example/") is not None
+    if after == "refetch":
+        add_pages(folder, HONEY, request_headers=(("Accept", "*/*"),))
+        with shared(folder) as content:
+            assert content.fetch(url) is not None and urls(content.find("apiary", 10)) == {url}
+
+
 def test_a_page_that_is_new_or_comes_again_from_elsewhere_is_judged_by_its_own_record(tmp_path):
     folder = add_pages(tmp_path / "c", HONEY)
     with open_for_reading(folder) as collection:

@@ -9,6 +9,7 @@ from crawling import lycosa
 from lycosa.screens.access_control import LOGIN, ScreenAccess
 from screens.serving import PORT, Browser
 from screens.test_safety import GETS, POSTS, SCREENS
+from sharing import add_pages
 
 PASSWORD = "correct horse battery"
 REMOTE = f"http://192.0.2.7:{PORT}"
@@ -162,6 +163,30 @@ def test_published_screens_show_no_secrets_of_a_recipe(root, tmp_path, is_damage
         assert str(tmp_path) not in answer.text, answer.url
     if is_damaged:  # whose owner is told
         assert "SECRET" in Browser(root).get("/").text
+
+
+COOKIE = (("Cookie", "(left out)"),)
+
+
+@pytest.mark.slow
+def test_published_screens_have_no_collection_with_pages_that_were_sent_for_a_cookie(root, tmp_path):
+    root = Path(copytree(root, tmp_path / "copy"))
+    add_pages(root / "bees", {"http://bank.example/": ("Account", "honey of Ada")}, request_headers=COOKIE)
+    public = Browser(root, has_cookie=False, base=PUBLIC, read_only=True, public_url=PUBLIC)
+    for path in GETS.values():
+        answer = public.get(path)
+        if path.startswith(("/c/bees", "/api/collections/bees")):
+            assert answer.status_code == 404, path
+        assert "bank.example" not in answer.text and "Ada" not in answer.text, path
+    assert '"bees"' not in public.get("/api/collections").text and "/c/bees" not in public.get("/").text
+    assert public.get("/c/few").status_code == 200
+    alone = Browser(root / "bees", has_cookie=False, base=PUBLIC, read_only=True, public_url=PUBLIC)
+    assert alone.get("/c/bees").status_code == 404 and alone.get("/").status_code < 500
+    assert Browser(root).get("/c/bees/search?q=Ada").status_code == 200  # the owner's own screens
+    behind_password = {"read_only": True, "public_url": PUBLIC, "password": PASSWORD}
+    friend = Browser(root, has_cookie=False, base=PUBLIC, **behind_password)
+    log_in(friend)
+    assert friend.get("/c/bees").status_code == 200
 
 
 def test_a_cookie_of_a_published_site_is_sent_by_https_alone(root):

@@ -1,6 +1,7 @@
 """The text of a collection for other programs: exported, listed and read through the command line."""
 
 import csv
+import gzip
 import html
 import io
 import json
@@ -311,3 +312,20 @@ def test_a_missing_library_is_named(folder, monkeypatch, library, extra):
     monkeypatch.setitem(sys.modules, library, None)
     with lycosa_api.open(folder) as bees, pytest.raises(LycosaError, match=rf"pip install 'lycosa\[{extra}\]'"):
         bees.to_pandas()
+
+
+def test_a_crawl_with_cookies_is_remembered_and_its_secret_is_not(folder, tmp_path):
+    requests = '[requests]\ncookies = "session=SECRET"\nheaders = { X-Api-Key = "SECRET", Accept-Language = "de" }'
+    mine = collection(tmp_path / "mine", [BEES], topic='keywords = ["hive"]', rest=requests)
+    with WorldServer(WORLD) as served:
+        done("crawl", mine, "--resolve", served.resolve)
+    stored = b"".join(gzip.decompress(path.read_bytes()) for path in (mine / "archive").glob("*.gz"))
+    stored += b"".join(path.read_bytes() for path in mine.rglob("*") if path.is_file() and path.name != "lycosa.toml")
+    assert b"Cookie: (left out)" in stored and b"Accept-Language: de" in stored
+    assert b"SECRET" not in stored
+    for format in ("jsonl", "wacz"):
+        out = ("--format", format, "--out", tmp_path / "out")
+        assert "cookies or headers of yours" in done("export", mine, *out).err
+        assert "cookies or headers of yours" not in done("export", folder, *out).err
+    done("rebuild", mine)
+    assert "cookies or headers of yours" in done("export", mine, "--format", "wacz", "--out", tmp_path / "out").err

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator
 from email.utils import formatdate
 from pathlib import Path
+from typing import Any
 
 import brotli
 import pytest
@@ -84,19 +85,37 @@ def test_the_request_headers_are_what_went_out_less_what_is_secret() -> None:
         fetch = fetched(server, known=known, headers={"X-Team": "réd", "From": "me@example.org"}, cookies="a=1; b=2")
     lines = server.requests[0].decode("latin-1").split("\r\n")
     assert lines[0] == "GET / HTTP/1.1"
-    assert "Cookie: a=1; b=2" in lines
-    lines.remove("Cookie: a=1; b=2")
-    assert lines[1:-2] == [f"{name}: {value}" for name, value in fetch.request_headers]
+    sent = dict(line.split(": ", 1) for line in lines[1:-2])
+    assert (sent["Cookie"], sent["X-Team"]) == ("a=1; b=2", "réd")
+    sent |= {"Cookie": "(left out)", "X-Team": "(left out)"}
+    assert list(fetch.request_headers) == list(sent.items())
+    assert fetch.is_personal
     assert dict(fetch.request_headers) == {
         "Host": "www.example.org",
         "Accept": "text/html,application/xhtml+xml;q=0.9,*/*;q=0.1",
         "User-Agent": "lycosa/1 (+https://lycosa.example; me@example.org)",
         "Accept-Encoding": "gzip, deflate, br, zstd",
-        "X-Team": "réd",
+        "X-Team": "(left out)",
         "From": "me@example.org",
+        "Cookie": "(left out)",
         "If-None-Match": '"x"',
         "If-Modified-Since": "Sun, 06 Nov 1994 08:49:37 GMT",
     }
+
+
+@pytest.mark.parametrize(
+    ("options", "is_personal"),
+    [
+        ({}, False),
+        ({"headers": {"Accept-Language": "de", "User-Agent": "me"}}, False),
+        ({"cookies": "a=1"}, True),
+        ({"headers": {"authorization": "Basic bWU6bWU="}}, True),
+        ({"headers": {"PRIVATE-TOKEN": "7"}}, True),
+    ],
+)
+def test_what_is_asked_for_with_cookies_or_headers_of_the_user_is_personal(options: Any, is_personal: bool) -> None:
+    with LoopbackServer({"/": response(PAGE)}) as server:
+        assert fetched(server, **options).is_personal == is_personal
 
 
 @pytest.mark.parametrize(

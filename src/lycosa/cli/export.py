@@ -79,6 +79,7 @@ def export(
             ProgressBar("packing pages", quiet=quiet) as progress,
             _destination(out) as destination,
         ):
+            is_personal = collection.catalog.has_personal_pages()
             pages = write_wacz_export(collection, destination, progress=progress)
     else:
         content = content_of(format, requested)
@@ -87,6 +88,7 @@ def export(
             open_for_reading(name) as collection,
             ProgressBar("exporting pages", quiet=quiet or _is_terminal(out)) as progress,
         ):
+            is_personal = collection.catalog.has_personal_pages()
             selection = selection_of(
                 name,
                 hosts=host or (),
@@ -104,6 +106,8 @@ def export(
                 pages = write_export(collection, format, destination, selection, content, progress=progress)
         if not pages and not quiet:
             notify("No page matches; lycosa show lists what there is.")
+    if is_personal and not quiet:
+        notify("Some pages were requested with cookies or headers of yours: look at them before you pass this on.")
     if out != STANDARD_OUTPUT and not quiet:
         passages = " cut into passages" if chunks is not None else ""
         typer.echo(f"{counted(pages, 'page')}{passages} in {out}")

@@ -32,7 +32,7 @@ from lycosa.vocabulary.urls import host_of, key_of
 from .errors import catalog_errors
 from .events import ArchivePosition, Attempt, Event, FetchedExample, RecordLocation, RunStart, RunStop, Scores
 from .json_text import replace_surrogates, to_json
-from .queries import SITE_SKIPS_KEY, Queries
+from .queries import HAS_PERSONAL_PAGES, SITE_SKIPS_KEY, Queries
 from .rows import (
     LastObservation,
     NewExample,
@@ -312,6 +312,7 @@ class Catalog(Queries):
             anchor=candidate.anchor,
         )
         self._unwritten["pages"].append(astuple(new) + astuple(_version(visit, page, place)))
+        self._note_personal(fetch)
         self._add_links(number, page)
         return number
 
@@ -383,6 +384,11 @@ class Catalog(Queries):
             astuple(NewTarget(number, last_look + 1, target)) for target in visit.new_links
         )
         self._put("versions", _version(visit, page, place), url)
+        self._note_personal(visit.fetch)
+
+    def _note_personal(self, fetch: Fetch) -> None:
+        if fetch.is_personal and not self.has_personal_pages():
+            self.put_state(HAS_PERSONAL_PAGES, True)
 
     def _number_of(self, url: Url) -> int | None:
         with self._errors():

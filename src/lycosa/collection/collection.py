@@ -24,7 +24,7 @@ from .journal import Maintenance, delete_journal, read_journal, write_journal
 from .rows import PageRow
 from .search_index import SearchIndex
 
-_CATALOG, _SEARCH = "catalog.sqlite", "search"
+CATALOG, _SEARCH = "catalog.sqlite", "search"
 _OLD_SEARCH = "search.old"  # while it is being replaced
 _REBUILT_CATALOG, _REBUILT_SEARCH = "rebuilt.sqlite", "rebuilt-search"
 _INSTALL_TIMEOUT = 10.0  # seconds that a reader waits for a process that replaces catalog and index
@@ -136,7 +136,7 @@ class Collection:
                 writable=writable,
                 max_bytes=max_bytes,
             )
-            catalog = Catalog(folder / (_REBUILT_CATALOG if rebuild else _CATALOG), writable=writable)
+            catalog = Catalog(folder / (_REBUILT_CATALOG if rebuild else CATALOG), writable=writable)
             collection = cls(
                 folder,
                 archive,
@@ -417,9 +417,9 @@ def _install_rebuilt(folder: Path) -> None:
     """
     with disk_errors(folder):
         if (folder / _REBUILT_CATALOG).exists():
-            for path in folder.glob(f"{_CATALOG}-*"):  # journals of the old one
+            for path in folder.glob(f"{CATALOG}-*"):  # journals of the old one
                 path.unlink()
-            (folder / _REBUILT_CATALOG).replace(folder / _CATALOG)
+            (folder / _REBUILT_CATALOG).replace(folder / CATALOG)
         if (folder / _REBUILT_SEARCH).exists():
             shutil.rmtree(folder / _OLD_SEARCH, ignore_errors=True)
             if (folder / _SEARCH).exists():

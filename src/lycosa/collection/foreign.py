@@ -12,9 +12,11 @@ from fastwarc.warc import ArchiveIterator, WarcRecordType
 from msgspec.structs import replace
 
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.key_table import KeySet
 from lycosa.vocabulary.media_types import HTML_TYPES, media_type
+from lycosa.vocabulary.personal_headers import OTHERS_LEFT_OUT, is_personal_header
 from lycosa.vocabulary.records import Fetch, Outcome
-from lycosa.vocabulary.urls import normalise
+from lycosa.vocabulary.urls import key_of, normalise
 
 from .event_records import Decode, Headers
 from .warc import CHUNK, next_member
@@ -41,6 +43,8 @@ FIRST_WEB_PAGE = 631_152_000.0  # 1990, in seconds since the epoch
 class ForeignFetches:
     """Iterates over the HTML pages (status 200) of a WARC file; `skipped` and `damage` describe what was left out.
 
+    Fetches of a URL for which the file has a request with cookies or the like are personal.
+
     latest: seconds since the epoch; pages fetched later, or before 1990, are left out.
     """
 
@@ -56,11 +60,14 @@ class ForeignFetches:
     def __iter__(self) -> Iterator[Fetch]:
         held: tuple[int, Fetch] | None = None  # with its offset; yielded one later, as the last record may be truncated
         with self._path.open("rb") as stream:
+            personal = self._personal_requests(stream)
             last = 0
             for last, record in self._records(stream):
                 if held:
                     yield held[1]
                 fetch = self._fetch(record)
+                if fetch is not None and key_of(fetch.url) in personal:
+                    fetch = replace(fetch, request_headers=(OTHERS_LEFT_OUT,))
                 held = (last, fetch) if fetch else None
             if _is_truncated(stream, last):
                 self.damage = self.damage or f"{self._path.name} ends in the middle of a record; what is there was read"
@@ -70,14 +77,28 @@ class ForeignFetches:
         if held:
             yield held[1]
 
-    def _records(self, stream: BinaryIO) -> Iterator[tuple[int, Any]]:
+    def _personal_requests(self, stream: BinaryIO) -> KeySet:
+        """The keys of the URLs that were requested with cookies or the like; requests may follow their responses."""
+        found = KeySet()
+        for _, record in self._records(stream, WarcRecordType.request):
+            try:
+                record.parse_http(auto_decode="none")
+                is_personal = any(is_personal_header(str(name)) for name, _ in record.http_headers.items())
+            except (OSError, ValueError, AttributeError):
+                is_personal = True  # who knows what it was
+            url = normalise((record.headers.get("WARC-Target-URI") or "").strip("<>"))
+            if is_personal and url is not None:
+                found.add(key_of(url))
+        return found
+
+    def _records(self, stream: BinaryIO, types: WarcRecordType = WarcRecordType.any_type) -> Iterator[tuple[int, Any]]:
         """Offsets and records; continues after unreadable parts."""
         start: int | None = 0
         while start is not None:
             stream.seek(start)
             last = start
             try:
-                for record in ArchiveIterator(stream, parse_http=False):
+                for record in ArchiveIterator(stream, parse_http=False, record_types=types):
                     last = record.stream_pos
                     yield last, record
                 return

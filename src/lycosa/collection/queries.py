@@ -80,6 +80,7 @@ _SHORT_PAGE_ORDERS: dict[ShortPageOrder, str] = {
     "oldest": "number",
 }
 
+HAS_PERSONAL_PAGES = "has_personal_pages"  # key of the table `state`
 SITE_SKIPS_KEY = "crowded"  # key of the table `state`: number of links skipped for SkipReason.SITE
 
 
@@ -231,6 +232,10 @@ class Queries:
         """Whether the standing of any page is known."""
         with self._errors():
             return any(self._rows(tuple[int], "SELECT 1 FROM pages WHERE standing IS NOT NULL LIMIT 1"))
+
+    def has_personal_pages(self) -> bool:
+        """Whether a page was ever stored that had been requested with cookies or the like."""
+        return bool(self.get_state(HAS_PERSONAL_PAGES, bool))
 
     def in_url_order(self, *, first: int = 0, before: int = 1 << 62) -> Iterator[tuple[Url, float | None]]:
         """URL and relevance of the pages with numbers from `first` on and below `before`, in the order of their URLs,

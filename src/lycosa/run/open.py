@@ -1,11 +1,13 @@
 """Opens collections, supplying the functions of other packages that they need."""
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 from lycosa import __version__
 from lycosa.collection import Collection
-from lycosa.collection.collection import SearchableText
+from lycosa.collection.catalog import Catalog
+from lycosa.collection.collection import CATALOG, SearchableText
 from lycosa.collection.journal import read_journal
 from lycosa.reading import Reader, main_text
 from lycosa.reading.decode import decode
@@ -72,6 +74,15 @@ def open_for_reading(folder: Path) -> Collection:
 
         finish_upkeep(folder, clock=WallClock())
     return open_collection(folder, clock=WallClock(), reader=reader_of(load_recipe(folder, for_reading=True)))
+
+
+def has_personal_pages(folder: Path) -> bool:
+    """Whether a collection has pages that were requested with cookies or the like; True if that cannot be read."""
+    try:
+        with closing(Catalog(folder / CATALOG, writable=False)) as catalog:
+            return catalog.has_personal_pages()
+    except CollectionError:
+        return (folder / CATALOG).exists()
 
 
 def bring_index_up_to_date(folder: Path, *, notify: Callable[[str], None]) -> None:

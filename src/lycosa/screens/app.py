@@ -65,7 +65,7 @@ _INDEX_INTERVAL = 30.0  # seconds at least between two updates of the search ind
 
 def make_app(library: Library, access: ScreenAccess, *, token: str = "", crawls: Crawls | None = None) -> AccessControl:
     """The whole application, with access control."""
-    screens = Screens(library, access, crawls or Crawls())
+    screens = Screens(library.published() if access.is_public else library, access, crawls or Crawls())
     routes = [
         Route("/", screens.collections),
         Route("/c/{name}", screens.collection),

@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from lycosa.recipe import FILE_NAME
+from lycosa.run.open import has_personal_pages
 from lycosa.vocabulary.errors import UsageError
 
 _MAX_ENTRIES = 10_000  # files and folders that are looked at
@@ -17,26 +18,34 @@ class NoSuchCollectionError(UsageError):
 
 
 class Library:
-    """Finds the collections in a folder, or the folder itself if it is a collection."""
+    """Finds the collections in a folder, or the folder itself if it is a collection.
 
-    def __init__(self, root: Path):
+    is_published: whether everybody may read it; collections with personal pages are not found then.
+    """
+
+    def __init__(self, root: Path, *, is_published: bool = False):
         if not root.is_dir():
             raise UsageError(f"{root} is no folder; give one with collections in it, or a collection")
         self.root = root.resolve()
         self.is_single = is_collection(self.root)
+        self._is_published = is_published
+
+    def published(self) -> "Library":
+        """The same, for everybody."""
+        return Library(self.root, is_published=True)
 
     def names(self) -> list[str]:
         """The names of the collections, in alphabetical order."""
         if self.is_single:
-            return [self.root.name]
+            return [self.root.name] if self._is_shown(self.root) else []
         folders = (entry for entry in plain_entries(self.root) if entry.is_dir(follow_symlinks=False))
-        names = [entry.name for entry in folders if is_collection(Path(entry.path))]
+        names = [entry.name for entry in folders if self._is_shown(Path(entry.path))]
         return sorted(names, key=lambda name: (name.casefold(), name))
 
     def folder(self, name: str) -> Path:
         """The folder of a collection; raises NoSuchCollectionError for every other name."""
         if self.is_single:
-            if name == self.root.name:
+            if name == self.root.name and self._is_shown(self.root):
                 return self.root
         elif is_plain(name):
             folder = self.root / name
@@ -44,9 +53,12 @@ class Library:
                 is_folder = stat.S_ISDIR(folder.lstat().st_mode)  # no link, wherever it leads
             except (OSError, ValueError):
                 is_folder = False
-            if is_folder and is_collection(folder):
+            if is_folder and self._is_shown(folder):
                 return folder
         raise NoSuchCollectionError("there is no such collection here")
+
+    def _is_shown(self, folder: Path) -> bool:
+        return is_collection(folder) and not (self._is_published and has_personal_pages(folder))
 
 
 def plain_entries(folder: Path) -> "Iterator[os.DirEntry[str]]":

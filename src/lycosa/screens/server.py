@@ -70,6 +70,8 @@ def serve(
         if is_every_address:
             notify("they listen on all addresses of this machine; use a numeric one, since names are not answered")
         if access.is_public:
+            if hidden := sorted({*library.names()} - {*library.published().names()}):
+                notify(f"not shown, as some pages were requested with cookies or headers of yours: {', '.join(hidden)}")
             notify(f"anyone who can reach this port can read the screens; behind a proxy they answer only as {origin}")
         elif password:
             notify("log in with the password; the connection is not encrypted, so use it only on a network you trust")

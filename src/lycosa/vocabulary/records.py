@@ -11,6 +11,8 @@ import numpy as np
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from .personal_headers import is_personal_header
+
 Url = NewType("Url", str)  # normalised by vocabulary.urls
 Host = NewType("Host", str)  # host name, with the port where it is not the scheme's own
 Codes = np.ndarray[tuple[int], np.dtype[np.uint64]]  # 64-bit hashes of words, one each
@@ -77,7 +79,7 @@ class Fetch(Struct, frozen=True, gc=False):
     reason: str = ""  # of the status line
     http_version: str = "1.1"
     headers: tuple[tuple[str, str], ...] = ()  # as received, in order
-    request_headers: tuple[tuple[str, str], ...] = ()
+    request_headers: tuple[tuple[str, str], ...] = ()  # without the values of those that may be secret
     body: bytes = b""  # as sent: still content-encoded, no longer chunked
     content: bytes = b""  # the body decoded
     truncated: str = ""  # "length" or "time" if the body was truncated
@@ -93,6 +95,11 @@ class Fetch(Struct, frozen=True, gc=False):
             if key.lower() == name:
                 return value
         return None
+
+    @property
+    def is_personal(self) -> bool:
+        """Whether it was requested with cookies or the like, so that the response may be for this user only."""
+        return any(is_personal_header(name) for name, _ in self.request_headers)
 
 
 class Words(Protocol):

@@ -8,6 +8,7 @@ from ipaddress import ip_address
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.hosts import is_private, why_not_public, why_not_public_address
+from lycosa.vocabulary.personal_headers import without_secrets
 from lycosa.vocabulary.records import Fetch, Host, Outcome, PastFetch, Url
 from lycosa.vocabulary.text import whole_number
 from lycosa.vocabulary.urls import host_of, hostname_of, port_of
@@ -21,7 +22,6 @@ _FILES_PER_FETCH = 4  # the connection, its duplicate, a parallel attempt, and a
 _OUT_OF_FILES_DELAY = 1.0  # seconds until a fetch is retried that found no free file descriptor
 _MAX_ERROR_BODY = 65_536  # bytes of the body of an error or redirect that are read to keep the connection alive
 _ACCEPT_PAGE = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.1"
-_SECRET = frozenset(("cookie", "authorization"))  # sent, but not archived
 # Ports of other protocols, whose servers may take a request for commands: https://fetch.spec.whatwg.org/#port-blocking
 _BAD_PORTS = frozenset(
     (
@@ -126,6 +126,7 @@ class LiveWeb:
     ):
         self._clock = clock
         self._max_body = max_body
+        self._has_proxy = bool(proxy)
         self._checks_names = bool(proxy) and not allow_private  # with a proxy, there is no socket to check
         self._resolved = {  # by host: an entry of CURLOPT_CONNECT_TO, and the address and port, which need no check
             host: (f"::{_bracketed(address)}:{port}", (address, port))
@@ -226,8 +227,8 @@ class LiveWeb:
                 reason=response.reason,
                 http_version=response.http_version,
                 headers=response.headers,
-                request_headers=tuple(pair for pair in request_headers if pair[0].lower() not in _SECRET),
-                address=response.address,
+                request_headers=without_secrets(request_headers),
+                address="" if self._has_proxy else response.address,  # which would be that of the proxy
                 elapsed=response.elapsed,
                 **more,  # type: ignore[arg-type]  # keywords of Fetch
             )

@@ -242,8 +242,8 @@ def open_content(collection: Collection, folder: PeerFolder, allow_private: bool
 def withheld_line(pages: int) -> str:
     """The message about pages that a peer does not share."""
     return (
-        f"{counted(pages, 'page')} not shared, as the archive does not say that they came from a public address;"
-        " --allow-private shares them, too"
+        f"{counted(pages, 'page')} not shared, as the archive does not say that they came from a public address"
+        " (--allow-private shares those, too), or as they were requested with cookies or headers of yours"
     )
 
 

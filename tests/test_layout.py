@@ -49,7 +49,7 @@ HOMES = {  # each heavy library can be replaced by changing the files named here
     "tantivy": ["lycosa/collection/search_index.py"],
     "threadpoolctl": ["lycosa/run/session.py"],
     "typer": ["lycosa/cli/", "lycosa_lab/cli/", "lycosa_peers/cli/"],
-    "uvicorn": ["lycosa/screens/server.py"],
+    "uvicorn": ["lycosa/screens/server.py", "lycosa/screens/connections.py"],
     "zstandard": ["lycosa/web/encodings.py"],
 }
 

@@ -21,6 +21,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+ADMITTED = "lycosa.admitted"  # key of the ASGI scope: set for requests that are let through
 MAX_BODY = 1 << 20  # bytes of a request
 FORM = "lycosa.form"  # key of the ASGI scope: the form fields of the body
 SCREEN_POLICY = (
@@ -116,6 +117,8 @@ class AccessControl:
                 response = self._login_or_denial(scope)
             elif scope["method"] == "POST":
                 response = await self._refusal_of_post(scope, receive, headers, origins, is_program=is_program)
+        if response is None:
+            scope[ADMITTED] = True
         await (response or self._app)(scope, receive, send)
 
     def _is_same_site(self, headers: Mapping[str, str]) -> bool:

@@ -19,6 +19,7 @@ from lycosa.vocabulary.errors import UsageError
 
 from .access_control import ScreenAccess
 from .app import make_app
+from .connections import BoundedProtocol
 from .crawls import Crawls
 from .library import Library
 
@@ -89,7 +90,7 @@ def serve(
             lifespan="off",
             ws="none",
             timeout_graceful_shutdown=1,
-            limit_concurrency=64,
+            http=BoundedProtocol,
         )
         if open_browser:
             stack.enter_context(_opened_in_browser(url, notify))

@@ -6,6 +6,7 @@ import pytest
 
 from crawling import done
 from lycosa.run.imports import PeerPage, import_peer_pages
+from lycosa.run.open import has_personal_pages
 from lycosa.vocabulary.clock import SimulatedClock
 from sessions import NOW
 from sharing import add_pages, shared
@@ -52,3 +53,15 @@ def test_a_page_of_any_other_time_is_taken_and_found(folder, seconds_ago):
     assert taken(folder, moment).pages == (URL,)
     with shared(folder) as content:
         assert [hit.item for hit in content.find_own("honey", 5).hits] == [URL]
+
+
+def test_a_peer_cannot_make_its_page_pass_for_one_that_only_this_user_may_see(folder):
+    """By a request with a cookie beside it, for which published screens would not show the collection."""
+    request = "GET / HTTP/1.1\r\nHost: friend.example\r\nCookie: a=1\r\n\r\n"
+    head = ["WARC/1.0", "WARC-Type: request", f"WARC-Target-URI: {URL}", "WARC-Date: 2020-01-01T00:00:00Z"]
+    head += ["Content-Type: application/http; msgtype=request", f"Content-Length: {len(request)}"]
+    both = record("2020-01-01T00:00:00Z") + ("\r\n".join(head) + f"\r\n\r\n{request}\r\n\r\n").encode()
+    page = PeerPage(URL, both, "friend")
+    found = import_peer_pages(folder, [page], clock=SimulatedClock(NOW), notify=lambda line: None)
+    assert found.pages == (URL,)
+    assert not has_personal_pages(folder)

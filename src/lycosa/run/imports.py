@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from lycosa.collection.foreign import ForeignFetches
 from lycosa.recipe import load_recipe
@@ -82,6 +83,7 @@ def import_peer_pages(folder: Path, received: Iterable[PeerPage], *, clock: Cloc
             if len(fetches) != 1 or fetches[0].url != page.url:
                 unusable.append(page.url)
                 continue
-            importer.add(fetches[0], {"taken from peer": page.provider})
+            # Whatever the peer says, its pages are not personal: they were requested without secrets of this user.
+            importer.add(replace(fetches[0], request_headers=()), {"taken from peer": page.provider})
             pages.append(page.url)
     return ImportedPeerPages(tuple(pages), tuple(known), tuple(unusable))

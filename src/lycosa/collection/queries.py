@@ -14,6 +14,7 @@ from lycosa.vocabulary.records import (
     CheckedUrl,
     Count,
     JsonValue,
+    LeftOut,
     LeftOutReason,
     Link,
     Outcome,
@@ -421,14 +422,17 @@ class Queries:
         """Every URL that was visited. Repeated visits are repeated; refresh fetches are excluded."""
         return self._urls("SELECT url FROM fetches WHERE settled AND NOT again")
 
-    def left_out(self, reason: LeftOutReason) -> list[tuple[Url, RecordLocation]]:
-        """The pages that were not kept for a reason, and their locations in the archive, oldest first."""
+    def left_out(self, reason: LeftOutReason) -> list[tuple[LeftOut, RecordLocation]]:
+        """Why the pages were not kept that were left out for a reason, and where each is in the archive, oldest first."""
         sql = (
-            "SELECT url, file, place, length FROM fetches WHERE settled AND NOT again AND file IS NOT NULL"
+            "SELECT left_out, file, place, length FROM fetches WHERE settled AND NOT again AND file IS NOT NULL"
             " AND (left_out = ? OR left_out LIKE ?) AND url NOT IN (SELECT url FROM pages) ORDER BY rowid"
         )
-        rows = self._rows(tuple[CheckedUrl, str, Count, Count], sql, reason.value, f"{reason.value} %")
-        return [(url, RecordLocation(file, offset, length)) for url, file, offset, length in rows]
+        rows = self._rows(tuple[str, str, Count, Count], sql, reason.value, f"{reason.value} %")
+        return [
+            (LeftOut.parse(saved) or LeftOut(reason), RecordLocation(file, offset, length))
+            for saved, file, offset, length in rows
+        ]
 
     def last_outcomes(self) -> Iterator[tuple[Url, Outcome]]:
         """The outcome of the last visit of each URL; refresh fetches are excluded."""

@@ -48,7 +48,7 @@ from lycosa.run.trust import polite_recipe
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.records import Fetch, JsonValue, Visit
-from lycosa.vocabulary.text import counted
+from lycosa.vocabulary.text import counted, quoted
 from lycosa.vocabulary.urls import checked_url, normalise
 
 # Imported in the functions that need them, so that a search starts without the modules that fetch, train and draw.
@@ -194,7 +194,9 @@ class _Readable:
         """The response with a page: headers, body, time and address."""
         page = self.page(url)
         if page is None or page.place is None:
-            raise UsageError(f"{self.folder} has no page {url}; this says why: lycosa explain {self.folder} {url}")
+            raise UsageError(
+                f"{self.folder} has no page {url}; this says why: lycosa explain {quoted(self.folder)} {quoted(url)}"
+            )
         return self._collection().archive.fetch_at(page.place)
 
     def search(

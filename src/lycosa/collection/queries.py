@@ -423,7 +423,7 @@ class Queries:
         return self._urls("SELECT url FROM fetches WHERE settled AND NOT again")
 
     def left_out(self, reason: LeftOutReason) -> list[tuple[LeftOut, RecordLocation]]:
-        """Why the pages were not kept that were left out for a reason, and where each is in the archive, oldest first."""
+        """Why each page was not kept that was left out for a reason, and its place in the archive; oldest first."""
         sql = (
             "SELECT left_out, file, place, length FROM fetches WHERE settled AND NOT again AND file IS NOT NULL"
             " AND (left_out = ? OR left_out LIKE ?) AND url NOT IN (SELECT url FROM pages) ORDER BY rowid"

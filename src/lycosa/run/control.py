@@ -26,6 +26,7 @@ from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.files import atomic_write, read_regular_file
 from lycosa.vocabulary.records import JsonValue, Url
+from lycosa.vocabulary.text import quoted
 
 from . import steering, upkeep
 from .run_settings import Notify
@@ -218,7 +219,7 @@ def execute_command(folder: Path, request: CrawlRequest, *, notify: Notify) -> C
             raise UsageError("there is nothing to undo")
         notify(f"Undone: {command}.")
         return None
-    raise LycosaError(f"no crawl of {folder} is running; start one with: lycosa crawl {folder}")
+    raise LycosaError(f"no crawl of {folder} is running; start one with: lycosa crawl {quoted(folder)}")
 
 
 def label_pages(folder: Path, labels: Mapping[Url, bool], *, notify: Notify) -> LearntLabels:

@@ -23,7 +23,7 @@ from lycosa.vocabulary.contracts import Memory, Web
 from lycosa.vocabulary.errors import RecipeError
 from lycosa.vocabulary.hosts import is_public
 from lycosa.vocabulary.records import LeftOutReason, Url, Visit
-from lycosa.vocabulary.text import counted
+from lycosa.vocabulary.text import counted, quoted
 from lycosa.vocabulary.urls import hostname_of, site_of
 from lycosa.web.http import LiveWeb, user_agent
 from lycosa.web.robots import RobotsWeb
@@ -361,7 +361,7 @@ class LiveRun:
             if isinstance(strategy, Mapped) and strategy.dead:
                 self._session.notify(
                     f"{counted(len(strategy.dead), 'page')} of the map vanished; "
-                    f"to update its atlas: lycosa map build {self._session.folder} --for TOPIC --out ATLAS"
+                    f"to update its atlas: lycosa map build {quoted(self._session.folder)} --for TOPIC --out ATLAS"
                 )
 
     def _report_target(self) -> None:

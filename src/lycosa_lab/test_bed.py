@@ -22,6 +22,7 @@ from lycosa.strategies.utility import Utility
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import RELEVANT, JsonValue, Link, Page, Url
+from lycosa.vocabulary.text import counted
 from lycosa.vocabulary.urls import key_of, site_of
 from lycosa_lab.worlds import Category, StudyWorld
 
@@ -120,6 +121,10 @@ def examples_of(world: StudyWorld, *, topics: int, per_class: int, seed: int) ->
     Good pages are those listed under the topic; if there are too few, other pages on the topic are drawn. At least half
     of a topic's pages are left to be found. Bad pages are listed under other topics.
     """
+    if topics < 2:
+        raise UsageError(
+            f"{counted(topics, 'topic')} asked for, and at least 2 are needed: each has bad pages of another"
+        )
     directory = world.directory()
     on_topic = _pages_by_topic(world, directory, per_class)
     chosen = []
@@ -131,8 +136,8 @@ def examples_of(world: StudyWorld, *, topics: int, per_class: int, seed: int) ->
             break
     if len(chosen) < 2:
         raise UsageError(
-            f"the world {world.name} has {len(chosen)} topics with at least {4 * MIN_EXAMPLES} pages, and 2 are"
-            " needed; worlds with topics are synthetic, wikipedia-schools, webkb and debian-docs"
+            f"the world {world.name} has {counted(len(chosen), 'topic')} with at least {4 * MIN_EXAMPLES} pages,"
+            " and 2 are needed; worlds with topics are synthetic, wikipedia-schools, webkb and debian-docs"
         )
     return chosen
 

@@ -10,7 +10,7 @@ from .state import NodeState
 
 
 class Replies:
-    """Accepts only what was requested; the first correct answer is credited."""
+    """Accepts only what was requested. Where items are downloaded, the first correct answer is credited."""
 
     def __init__(self, state: NodeState, searches: Searches, fetches: Fetches, policy: BuddyPolicy, probes: Probes):
         self._state = state
@@ -96,9 +96,9 @@ class Replies:
             elsewhere.append(provider)
         if search.stage is Stage.DONE or now >= search.deadline:
             return probe
-        room = options.referrals - search.referred
+        room = options.referrals - search.referrals_asked
         referred = self._searches.ask_directly(search, elsewhere[: max(0, room)], now)
-        search.referred += len(referred)
+        search.referrals_asked += len(referred)
         return probe + referred
 
     def _add_hits(self, search: Search, sender: PeerName, response: Response, now: float) -> list[Send]:
@@ -117,7 +117,7 @@ class Replies:
             else:
                 state.counts["no_answer"] += 1
             return []
-        stage = search.asked_at[sender] if is_direct else Stage.WALKING
+        stage = search.asked_in_stage[sender] if is_direct else Stage.WALKING
         provider = response.provider
         if provider.name != sender:
             provider = state.contact(provider.name, provider.address)

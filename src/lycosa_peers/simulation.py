@@ -31,7 +31,7 @@ class QueryOutcome(Struct, frozen=True):
     asker: PeerName
     wanted: Wanted
     asked_at: float
-    found_at: Stage | None  # the stage of the answer that was fetched; None: not found
+    found_in_stage: Stage | None  # the stage of the answer that was fetched; None: not found
     provider: PeerName | None
     messages: int  # receptions of QUERY, RESPONSE and DECLINED
     detours: int  # additional messages if responses went back along the path of the query
@@ -49,12 +49,12 @@ class QueryOutcome(Struct, frozen=True):
     @property
     def fetched(self) -> bool:
         """Whether it was found, and delivered by its provider if the asker fetches what it finds."""
-        return self.found_at is not None
+        return self.found_in_stage is not None
 
     @property
     def hit(self) -> bool:
         """Whether it was found without a walk, from an index or a buddy."""
-        return self.found_at in (Stage.INDEXES, Stage.BUDDIES)
+        return self.found_in_stage in (Stage.INDEXES, Stage.BUDDIES)
 
 
 class _QueryCounters:
@@ -162,13 +162,13 @@ class SimulatedNetwork:
         if search is None:
             raise LookupError(f"{counters.asker} has forgotten its search for {counters.wanted!r}")
         given = (counters.issued_before[each.via, each.walker] for each in search.answers if each.via != counters.asker)
-        path = 0 if search.found_at in (Stage.HOME, Stage.INDEXES) else next(given, None)
+        path = 0 if search.found_in_stage in (Stage.HOME, Stage.INDEXES) else next(given, None)
         return QueryOutcome(
             id=number,
             asker=counters.asker,
             wanted=counters.wanted,
             asked_at=counters.at,
-            found_at=search.found_at,
+            found_in_stage=search.found_in_stage,
             provider=search.provider,
             messages=counters.received.total(),
             detours=counters.detours,

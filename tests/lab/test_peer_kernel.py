@@ -136,7 +136,7 @@ def test_compiled_search_equals_the_nodes(
     outcomes = small.compiled(options, seed % 1000, all_have_asked=all_have_asked)
     by_nodes, wire = small.with_nodes(options, seed % 1000, all_have_asked=all_have_asked)
     assert told(outcomes) == [
-        (each.messages, each.detours, each.path_length, each.found_at and str(each.found_at), each.provider)
+        (each.messages, each.detours, each.path_length, each.found_in_stage and str(each.found_in_stage), each.provider)
         for each in by_nodes
     ]
     assert (outcomes.paths >= 0).tolist() == [each.answered for each in by_nodes]

@@ -8,7 +8,7 @@ from lycosa_peers.content import Items, LookupResult
 from lycosa_peers.messages import Contact, Declined, Fetched, FetchRequest, PeerHit, Query, Response, Send, Statistics
 from lycosa_peers.node import Node
 from lycosa_peers.options import DEFAULTS
-from lycosa_peers.search import Stage, Trust
+from lycosa_peers.search import Answer, Search, Stage, Trust
 from sharing import PUBLIC, add_pages, shared
 
 IN_VAIN = "velorina harbour"
@@ -266,3 +266,13 @@ def test_a_search_with_enough_hits_waits_for_a_sample_no_longer_than_for_replies
     assert node.next_deadline() == 0.5
     node.tick(0.5)
     assert node.stage(number) is Stage.DONE
+
+
+def test_what_only_a_rejected_provider_had_is_not_enough():
+    search = Search(1, 5, max_hits=10, enough=2, now=0.0, timeout=10.0)
+    for provider, items in (("liar", (5, 6)), ("honest", (6,))):
+        hits = tuple(PeerHit(item) for item in items)
+        search.add(Answer(Contact(provider), provider, Stage.WALKING, hits), items)
+    assert search.has_enough
+    search.reject("liar")
+    assert (search.found, search.has_enough) == ({6}, False)

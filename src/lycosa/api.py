@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from lycosa.collection import Collection
 from lycosa.collection.queries import ORDERS, Order
-from lycosa.collection.rows import ObservationRow, PageRow, Summary
+from lycosa.collection.rows import LookRow, PageRow, Summary
 from lycosa.collection.search_index import Hit
 from lycosa.frontier.admission import Scope
 from lycosa.frontier.durable import count_waiting
@@ -110,7 +110,7 @@ class _Readable:
         normalised = normalise(url)
         return self._collection().catalog.page(normalised) if normalised else None
 
-    def looks(self, url: str) -> list[ObservationRow]:
+    def looks(self, url: str) -> list[LookRow]:
         """All checks of a page and their results; empty if it was fetched only once."""
         page = self.page(url)
         return self._collection().catalog.looks(page.number) if page else []

@@ -95,8 +95,8 @@ def in_links_of(world: StudyWorld) -> InLinkCounts:
     first = next(iter(world.urls()), None)
     if first is None:
         raise UsageError(f"the world {world.name} has no pages")
-    if world.standing(first) is not None:
-        return InLinkCounts(world.standing, "in-links as the world tells them")
+    if world.status_of(first) is not None:
+        return InLinkCounts(world.status_of, "in-links as the world tells them")
     counts = dict(zip(world.urls(), world.in_degrees().tolist(), strict=True))
     return InLinkCounts(
         lambda url: log1p(counts[url]) if url in counts else None, "in-links from within the world alone"
@@ -211,11 +211,11 @@ class TestBed:
     world: StudyWorld
     topics: Sequence[TopicExamples]
     cache: PageCache
-    standing: StandingModels
+    models: StandingModels
     directory_sites: frozenset[str]
     size: Size
     seed: int
-    other: StandingModels | None = None  # by a second source of in-links
+    other_models: StandingModels | None = None  # by a second source of in-links
 
     def pages(self, urls: Sequence[Url]) -> list[Page]:
         return [page for page in map(self.cache.read, urls) if page is not None]
@@ -233,12 +233,12 @@ def prepare_test_bed(
     """Chooses the examples of each topic and trains standing models by each source of in-links."""
     chosen = examples_of(world, topics=topics or size["topics"], per_class=size["examples"], seed=seed)
     cache = PageCache(world, capacity=PAGES_CACHED)
-    standing, other_standing = (
+    models, other_models = (
         learn_standing(world, cache, chosen, in_links, explored=size["explored"], seed=seed) if in_links else None
         for in_links in (source, other)
     )
-    assert standing is not None
-    return TestBed(world, chosen, cache, standing, directory_sites(world), size, seed, other_standing)
+    assert models is not None
+    return TestBed(world, chosen, cache, models, directory_sites(world), size, seed, other_models)
 
 
 def learn_standing(
@@ -306,7 +306,7 @@ class TopicCrawls:
         self.relevance = train(bed.pages(examples.good), bed.pages(examples.bad), seed=bed.seed)
         self._cross_validated = _cross_validated(bed, examples)
         self.evaluator = train(bed.pages(examples.held_out_good), bed.pages(examples.held_out_bad), seed=bed.seed)
-        self._standings: tuple[StandingModels, ...] = (bed.standing, *((bed.other,) if bed.other else ()))
+        self._standings: tuple[StandingModels, ...] = (bed.models, *((bed.other_models,) if bed.other_models else ()))
         self._models = [standing.models[examples.topic] for standing in self._standings]
         self._scored: dict[Url, ScoredPage | None] = {}
         self._links: dict[Url, Link] = {}  # one per target, to share memory between pages

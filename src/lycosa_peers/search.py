@@ -1,6 +1,6 @@
 """One search of a node: its stage, the peers it asked, its answers.
 
-    home -> indexes -> buddies -> walking -> done
+    home -> summaries -> buddies -> walking -> done
 
 A search moves to the next stage when it has not found enough and no answer is pending. Later answers are still
 recorded, until the search is forgotten.
@@ -12,14 +12,14 @@ from enum import StrEnum
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from .messages import DIRECT, Contact, Item, PeerHit, PeerName, Statistics, Wanted
+from .messages import DIRECT, CollectionStatistics, Contact, Item, PeerHit, PeerName, Wanted
 
 
 class Stage(StrEnum):
     """Where a search looks."""
 
     HOME = "home"
-    INDEXES = "indexes"
+    SUMMARIES = "indexes"  # those that it holds of other peers
     BUDDIES = "buddies"
     WALKING = "walking"
     DONE = "done"
@@ -60,7 +60,7 @@ class Answer(Struct, frozen=True):
     via: PeerName  # the provider itself, or a peer (perhaps the asker) that holds its index
     stage: Stage
     hits: tuple[PeerHit, ...]
-    statistics: Statistics | None = None
+    statistics: CollectionStatistics | None = None
     at: float = 0.0
     walker: int = 0  # that reached `via`
     trust: Trust = Trust.TRUSTED

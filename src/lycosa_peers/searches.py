@@ -100,9 +100,9 @@ class Searches:
                 self._end_with_answers(search)
                 break
             if search.stage is Stage.HOME:
-                search.stage = Stage.INDEXES
+                search.stage = Stage.SUMMARIES
                 sends += self._search_indexes(search, now)
-            elif search.stage is Stage.INDEXES:
+            elif search.stage is Stage.SUMMARIES:
                 search.stage = Stage.BUDDIES
                 sends += self.ask_directly(search, self._state.contacts_to_ask(), now)
             elif search.stage is Stage.BUDDIES:
@@ -133,7 +133,7 @@ class Searches:
                 continue
             contact, hits = self._state.contact(name), tuple(index.find(search.wanted, search.max_hits))
             if hits:
-                answer = Answer(contact, self._state.name, Stage.INDEXES, hits, at=now)
+                answer = Answer(contact, self._state.name, Stage.SUMMARIES, hits, at=now)
                 search.add(answer, (hit.item for hit in hits))
             else:
                 to_ask.append(contact)

@@ -35,7 +35,7 @@ Notify = Callable[[str], None]  # takes a line for people
 
 
 class PeerSession:
-    """Runs a node on a `Wire`. `changed` is set after every event.
+    """Runs a node on a `Wire`. `changed` is set after every message, and when a peer is gone or a timer fires.
 
     notify: called with messages about what happens; searches of others are included only if `logs_queries`.
     """
@@ -107,7 +107,10 @@ class PeerSession:
     # ------------------------------------------------------------ sending
 
     def send_all(self, sends: Iterable[Send], *, caused_by: str = "") -> None:
-        """Sends the messages of the node, and sets the timer of its next deadline."""
+        """Sends the messages of the node, and sets the timer of its next deadline.
+
+        caused_by: the peer whose message the node answers or forwards by these; empty if it sends them of its own.
+        """
         for send in sends:
             payload = encode(send.message)
             if len(payload) > MAX_UNSOLICITED_BYTES and not self.wire.has_room(send.to, len(payload)):

@@ -6,7 +6,7 @@ import pytest
 
 from crawling import collection, done, lycosa
 from lycosa.cli.explain import _look_lines
-from lycosa.collection.rows import ObservationRow
+from lycosa.collection.rows import LookRow
 from web.loopback import LoopbackServer, response
 from worlds import html
 
@@ -39,5 +39,5 @@ def test_suggested_commands_can_be_copied_whatever_the_folder_is_called(tmp_path
 
 
 def test_one_look_is_one_time():
-    look = ObservationRow(1, 0.0, "new", 200, digest=1, bytes=2, links=3, new_links=3, place=None)
+    look = LookRow(1, 0.0, "new", 200, digest=1, bytes=2, links=3, new_links=3, place=None)
     assert _look_lines([look])[0] == "  seen 1 time, 1 version:"

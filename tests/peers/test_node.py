@@ -66,7 +66,7 @@ def test_an_index_that_has_it_is_followed_by_the_fetch_alone() -> None:
     hold(asker, "c", 5)
     number, sends = asker.ask(5, 0.0)
     assert [(send.to, type(send.message)) for send in sends] == [("c", FetchRequest)]
-    assert stage(asker, number) is Stage.INDEXES
+    assert stage(asker, number) is Stage.SUMMARIES
 
 
 def test_buddies_are_asked_directly_best_first_and_all_of_them() -> None:

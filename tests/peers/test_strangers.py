@@ -5,6 +5,7 @@ import pytest
 from lycosa_peers.content import Items, LookupResult
 from lycosa_peers.messages import (
     MAX_HITS,
+    CollectionStatistics,
     Contact,
     Declined,
     Fetched,
@@ -14,7 +15,6 @@ from lycosa_peers.messages import (
     Query,
     Response,
     Send,
-    Statistics,
     Wanted,
 )
 from lycosa_peers.node import Node
@@ -250,7 +250,7 @@ def test_spam_is_not_counted_not_credited_and_costs_a_buddy_its_place() -> None:
 class Choosy(Items):
     """May not take what is above 100."""
 
-    def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None) -> bool:
+    def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: CollectionStatistics | None) -> bool:
         return isinstance(hit.item, int) and hit.item % 100 == wanted
 
     def may_store(self, item: Item) -> bool:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from lycosa import api
-from lycosa.collection.rows import FetchRow, ObservationRow, Omissions, PageRow
+from lycosa.collection.rows import FetchRow, LookRow, Omissions, PageRow
 from lycosa.run.explanation import fetch_was_made
 from lycosa.run.forgotten import FORGOTTEN_FILE
 from lycosa.run.reasons import reasons_in_words, shown_priority
@@ -156,13 +156,13 @@ def _reasons_line(page: PageRow | Candidate, max_factors: int | None) -> str:
     return f"{_WHY}{reasons}; score {score:.3f}, {counted(page.depth, 'click')} from a seed"
 
 
-def _look_lines(looks: list[ObservationRow]) -> list[str]:
+def _look_lines(looks: list[LookRow]) -> list[str]:
     """The checks of a page, one per line; consecutive ones with the same result and no new version share a line."""
     if not looks:
         return []
     versions = sum(look.digest is not None for look in looks)
     lines = [f"  seen {counted(len(looks), 'time')}, {counted(versions, 'version')}:"]
-    version: ObservationRow | None = None
+    version: LookRow | None = None
     for change, group in groupby(looks, key=lambda look: look.change):
         equal_looks = list(group)
         if equal_looks[0].digest is None:
@@ -176,7 +176,7 @@ def _look_lines(looks: list[ObservationRow]) -> list[str]:
     return lines
 
 
-def _difference(before: ObservationRow | None, now: ObservationRow) -> str:
+def _difference(before: LookRow | None, now: LookRow) -> str:
     digest = f"digest {now.digest:016x}"
     if before is None:
         return f"{now.bytes} bytes, {now.links} links, {digest}"

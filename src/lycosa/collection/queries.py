@@ -33,8 +33,8 @@ from .rows import (
     FetchRow,
     Freshness,
     InLinkRow,
+    LookRow,
     Number,
-    ObservationRow,
     Omissions,
     PageRow,
     PageScore,
@@ -51,9 +51,9 @@ from .rows import (
     read_change,
     read_example,
     read_fetch,
+    read_in_link,
     read_look,
     read_page,
-    read_parent,
     read_refresh_state,
     read_run,
     read_short_page,
@@ -244,7 +244,7 @@ class Queries:
         sql = "SELECT target, anchor, rel, position FROM links WHERE source = ? ORDER BY rank"
         return [Link(*row) for row in self._rows(tuple[CheckedUrl, str, str, Count], sql, number)]
 
-    def looks(self, number: int) -> list[ObservationRow]:
+    def looks(self, number: int) -> list[LookRow]:
         """All looks at a page, the first fetch included, oldest first; empty if it was fetched only once."""
         sql = f"SELECT {read_look.columns} FROM looks WHERE page = ? ORDER BY look"
         return list(self._records(read_look, sql, number))
@@ -258,14 +258,14 @@ class Queries:
         sql = f"SELECT {read_refresh_state.columns} FROM pages ORDER BY number"
         return self._records(read_refresh_state, sql)
 
-    def observations(self) -> Iterator[tuple[int, Url, ObservationRow]]:
+    def observations(self) -> Iterator[tuple[int, Url, LookRow]]:
         """Number, URL and every look of all pages: page by page, oldest first; a full table scan of the links."""
         fetched_once = (
             "SELECT number, url, 1, at, 'new', status, digest, bytes,"
             " (SELECT count(*) FROM links WHERE source = number), 0, file, place, length"
             " FROM pages WHERE number NOT IN (SELECT page FROM looks)"
         )
-        fetched_again = "SELECT page, url, " + ", ".join(f"looks.{name}" for name in read_look.names)
+        fetched_again = "SELECT page, url, " + ", ".join(f"looks.{name}" for name in read_look.expressions)
         fetched_again += " FROM looks JOIN pages ON pages.number = looks.page"
         with self._errors():
             self._flush()
@@ -338,10 +338,10 @@ class Queries:
     def parents(self, url: Url, limit: int = 10) -> list[InLinkRow]:
         """Pages that link to a URL, in the order of their arrival; a full table scan of the links."""
         sql = (
-            f"SELECT {read_parent.columns} FROM links"
+            f"SELECT {read_in_link.columns} FROM links"
             " CROSS JOIN pages ON pages.number = links.source WHERE links.target = ? LIMIT ?"
         )
-        return list(self._records(read_parent, sql, url, limit))
+        return list(self._records(read_in_link, sql, url, limit))
 
     def originals(self, page: PageRow | None = None) -> dict[Url, Url]:
         """The original of each group of near-duplicates: the page with the best standing if all have one, else that

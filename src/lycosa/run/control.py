@@ -170,7 +170,7 @@ class CrawlControl:
                 reply = CrawlReply(undone=str(command), learnt=learnt)
             case "status":
                 reply = CrawlReply(status=self._status())
-        session.state.steer()
+        session.state.apply_steering()
         status.woken.set()
         return reply
 
@@ -211,7 +211,7 @@ def execute_command(folder: Path, request: CrawlRequest, *, notify: Notify) -> C
     if request.do in ("block", "boost"):
         with Session(folder, load_recipe(folder), clock=WallClock(), notify=notify, rerank=False) as session:
             (steering.block if request.do == "block" else steering.boost)(folder, request.what)
-            session.state.steer()
+            session.state.apply_steering()
         return None
     if request.do == "undo":
         command = upkeep.undo(folder, clock=WallClock(), notify=notify)

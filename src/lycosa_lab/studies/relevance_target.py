@@ -114,7 +114,7 @@ class _TopicAtTargets:
         self._bed = bed
         self._examples = examples.good
         self._relevance = train(bed.pages(examples.good), bed.pages(examples.bad), seed=bed.seed)
-        self._standing = bed.standing.models[examples.topic]
+        self._standing = bed.models.models[examples.topic]
         self._scored: dict[Url, _ScoredPage | None] = {}
 
     def hunter_crawl(self, target: float, pages: int) -> JsonValue:
@@ -140,7 +140,7 @@ class _TopicAtTargets:
         )
         example_urls = set(self._examples)
         found = [step for step in steps if step.url not in example_urls]
-        status = [known for step in found if (known := self._bed.standing.source.status(step.url)) is not None]
+        status = [known for step in found if (known := self._bed.models.source.status(step.url)) is not None]
         on_topic = [float(self._bed.world.topic(step.url) == self.name) for step in found]
         judged = [step.relevance for step in found]
         return {

@@ -79,7 +79,7 @@ def metrics_of(outcomes: Outcomes, begin: int) -> dict[str, JsonValue]:
     transfers = outcomes.transfers
     return {
         "messages": rounded(outcomes.messages[begin:].mean()),
-        "messages_back": rounded((outcomes.messages + outcomes.detours)[begin:].mean()),
+        "messages_back": rounded((outcomes.messages + outcomes.return_hops)[begin:].mean()),
         "path_length": rounded(paths[paths >= 0].mean()) if (paths >= 0).any() else None,
         "answered": rounded((paths >= 0).mean()),
         "fetched": rounded((outcomes.providers[begin:] >= 0).mean()),

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lycosa.maps import Reach, SketchSimilarity, TopicMap, UrlMap, count_citations, crawl_map_from, draw_map
+from lycosa.maps import Reach, SketchSimilarity, TopicMap, UrlMap, count_citations, draw_map, url_map_of
 from lycosa.pictures import bin_counts
 from lycosa.strategies import BaselineFocused, Mapped
 from lycosa.vocabulary.contracts import Strategy
@@ -147,7 +147,7 @@ class DrawnMap(NamedTuple):
 
     def for_crawl(self, *, related: Sequence[str] = ()) -> UrlMap:
         """The map for a crawl; pages on related topics also lead to the portals."""
-        return crawl_map_from(self.map, self.urls, related=related)
+        return url_map_of(self.map, self.urls, related=related)
 
 
 def map_of(

@@ -1,4 +1,4 @@
-"""The content that a peer shares, and the summary of it that another peer may hold.
+"""The content that a peer shares, and its summary, which other peers may hold.
 
 `Content` and `ContentSummary` are the contracts; `shared_collection` implements them for collections of pages, `Items`
 here for the ids of files in simulations.

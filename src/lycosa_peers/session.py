@@ -83,7 +83,7 @@ class PeerSession:
         try:
             message = decode(payload)
         except MessageError as error:
-            self._notify(f"{peer[:8]} sent bytes that are no message ({error.reason})")
+            self._notify(f"{peer[:8]} sent bytes that are not a message ({error.reason})")
             self._reject(peer, channel, error.reason)
             return
         if _may_be_large(message):
@@ -102,7 +102,7 @@ class PeerSession:
 
     def _reject(self, peer: str, channel: Channel, what: str) -> None:
         self.node.penalise(peer, what, _now(), demerits=2.0)
-        channel.close("no message")
+        channel.close("not a message")
 
     # ------------------------------------------------------------ sending
 

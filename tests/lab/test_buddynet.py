@@ -196,7 +196,7 @@ def test_as_many_peers_have_a_file_as_was_asked_for(factor: float) -> None:
     shares = copy_shares(500, factor)
     assert abs(shares.mean() - factor) < 1e-6 and shares.max() <= 1.0
     settings = {"files": 400, "categories": 4, "interests": 1, "neighbours": 3}
-    made = replicated_network(200, factor=factor, queries=3_000, seed=3, **settings)
+    made = replicated_network(200, mean_copy_share=factor, queries=3_000, seed=3, **settings)
     assert made.holders.lengths().min() >= 1
     for asker, item in zip(made.trace.consumers.tolist(), made.trace.items.tolist(), strict=True):
         assert asker not in made.holders.row(item)

@@ -31,7 +31,7 @@ def explain(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="All reasons, not three.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Explain why a page was fetched, skipped, or still waits. Lists later visits, too, and what they found."""
+    """Explain why a page was fetched, skipped, or still waits. Lists later fetches of it, too, and what they found."""
     page_url = checked_url(url)
     with api.open(name) as collection:
         facts = collection.explain(page_url)

@@ -33,7 +33,7 @@ class MemoryFrontier:
         after each; None for no limit.
     slow_slots: limit of concurrent requests to slow hosts; None for no limit.
     limit: of waiting URLs; beyond it, the lowest tenth is evicted (one by one below 10 000).
-    boosted: hosts and URLs whose waiting URLs are already boosted; see `boost`.
+    boosted: hosts and URLs that are boosted from the start; see `boost`.
     spilled: the entries that are not in memory; None if all are.
     in_memory: approximate number of entries to keep in memory.
     """

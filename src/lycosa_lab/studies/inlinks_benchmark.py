@@ -77,6 +77,7 @@ class InlinksBenchmark:
         bed: TestBed = prepared[job.get("noise")]
         topic = TopicCrawls(bed, bed.topics[job["topic"]])
         pages = bed.size["pages"]
+        # ranked_among=0: utilities as published, not quantile-matched.
         return {
             "topic": topic.examples.topic,
             "noise": job.get("noise"),

@@ -322,7 +322,7 @@ class Documents(DocumentWorld):
 def required_path(path: str, example: str) -> Path:
     """The path that the user gave for the data of a world, which must exist."""
     if not path:
-        raise UsageError(f"this world needs its data: say {example}")
+        raise UsageError(f"this world needs its data: give {example}")
     if not Path(path).exists():
         raise UsageError(f"there is no {path}; say {example}")
     return Path(path)

@@ -225,7 +225,7 @@ class GraphWorld(LinkGraph):
 
     def __init__(self, *, path: str = ""):
         if not path:
-            raise UsageError("this world needs its data: say graph:path=FILE, such as cnr-2000.edges.gz")
+            raise UsageError("this world needs its data: give graph:path=FILE, such as cnr-2000.edges.gz")
         if not Path(path).is_file():
             raise UsageError(f"there is no file {path}; say graph:path=FILE")
         super().__init__(read_graph(Path(path)), options={"path": Path(path).name})

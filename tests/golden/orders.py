@@ -142,7 +142,7 @@ def _lab_order(world: OrderedWorld, strategy: Strategy, buffer: int | None) -> I
         world.seeds,
         read=world.read,
         judge=world.relevance,
-        standing=world.status_of,
+        standing=world.standing,
         pages=10_000,
         buffer=buffer,
     )

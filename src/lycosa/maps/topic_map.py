@@ -159,8 +159,9 @@ class SpokeAssignment:
     """Ties each node of a subgraph that is not a portal to one portal, as evenly as the two rules of a map allow.
 
     Rule 1: a portal has fewer spokes than out-links. Rule 2: no node is tied to a portal that links to it, as that tie
-    would add nothing. Within rule 1, the numbers of spokes of two portals differ by at most one, unless one of them
-    may have no more.
+    would add nothing. At first, the
+    numbers of spokes of two portals differ by at most one, unless rule 1 allows one of them no more; nodes that have to
+    be matched exactly may then move that.
 
     `ranks[i]` is the portal of `nodes[i]`, as an index into the portals.
     """

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from lycosa.collection import Collection
 from lycosa.collection.queries import ORDERS, Order
-from lycosa.collection.rows import ObservationRow, PageRow, Summary
+from lycosa.collection.rows import LookRow, PageRow, Summary
 from lycosa.collection.search_index import Hit
 from lycosa.frontier.admission import Scope
 from lycosa.frontier.durable import count_waiting
@@ -48,7 +48,7 @@ from lycosa.run.trust import polite_recipe
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.records import Fetch, JsonValue, Visit
-from lycosa.vocabulary.text import counted
+from lycosa.vocabulary.text import counted, quoted
 from lycosa.vocabulary.urls import checked_url, normalise
 
 # Imported in the functions that need them, so that a search starts without the modules that fetch, train and draw.
@@ -110,7 +110,7 @@ class _Readable:
         normalised = normalise(url)
         return self._collection().catalog.page(normalised) if normalised else None
 
-    def looks(self, url: str) -> list[ObservationRow]:
+    def looks(self, url: str) -> list[LookRow]:
         """All checks of a page and their results; empty if it was fetched only once."""
         page = self.page(url)
         return self._collection().catalog.looks(page.number) if page else []
@@ -194,7 +194,9 @@ class _Readable:
         """The response with a page: headers, body, time and address."""
         page = self.page(url)
         if page is None or page.place is None:
-            raise UsageError(f"{self.folder} has no page {url}; this says why: lycosa explain {self.folder} {url}")
+            raise UsageError(
+                f"{self.folder} has no page {url}; this says why: lycosa explain {quoted(self.folder)} {quoted(url)}"
+            )
         return self._collection().archive.fetch_at(page.place)
 
     def search(

@@ -30,7 +30,7 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import RecipeError, UsageError, explain_validation_error
 from lycosa.vocabulary.files import read_regular_file
 from lycosa.vocabulary.records import JsonValue, Url
-from lycosa.vocabulary.text import tokens_of, visible
+from lycosa.vocabulary.text import quoted, tokens_of, visible
 from lycosa.vocabulary.url_files import NumberedLine, content_lines, read_url_file, url_of_bare_host
 from lycosa.vocabulary.urls import normalise, without_final_dot
 
@@ -198,7 +198,7 @@ def load_recipe(folder: Path, *, for_reading: bool = False, notify: Callable[[st
     if not path.is_file():
         if folder.exists():
             raise UsageError(f"{folder} is not a collection: it has no {FILE_NAME}; make one with: lycosa new NAME")
-        raise UsageError(f"there is no collection {folder}; make it with: lycosa new {folder}")
+        raise UsageError(f"there is no collection {folder}; make it with: lycosa new {quoted(folder)}")
     try:
         text = read_regular_file(path, _MAX_BYTES).decode()
         if any(line.partition("=")[0].count(".") > _MAX_DEPTH for line in text.split("\n")):

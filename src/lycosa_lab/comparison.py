@@ -87,7 +87,7 @@ def truth_of(world: StudyWorld, topic: DirectoryTopic, pool: Pool) -> Truth:
         targets=frozenset(topic.others) or None,
         similarity=pool.similarity,
         rank=pool.rank,
-        standing=world.standing if world.standing(topic.seeds[0]) is not None else None,
+        standing=world.status_of if world.status_of(topic.seeds[0]) is not None else None,
     )
 
 

@@ -8,7 +8,7 @@ from lycosa.vocabulary.records import JsonValue
 
 from .measures import points_along
 from .results import Claim, Figure, Row
-from .statistics import PairedTest, finite_or_none, paired_t, summary
+from .statistics import PairedTest, finite_or_none, paired_t, summary, verdict
 from .tables import Scores, mean_curve, mean_rows, nan_if_none, pair_rows, rounded
 from .test_bed import ALPHA_POINTS, MAX_STATUS, POINTS
 
@@ -68,6 +68,7 @@ class CrawlTables:
     def lead_claim(self, measure: str, leader: str, other: str, *, id: str, text: str, paper: str) -> Claim:
         """The claim that one setting has significantly more of a measure than another."""
         test = self.test(measure, leader, other)
+        holds = verdict(test.is_gain, test.p)
         return Claim(
             id=id,
             kind="paper",
@@ -75,8 +76,8 @@ class CrawlTables:
             paper=paper,
             measured=f"{test.difference:+.4g} (p {test.p:.2g}); {self.mean_line(measure, [leader, other])}",
             p=finite_or_none(test.p),
-            holds=test.is_gain,
-            reason="" if test.is_gain else "not more, or not significantly",
+            holds=holds,
+            reason="not more, or not significantly" if holds is False else "",
         )
 
     def mean_line(self, measure: str, settings: Sequence[str] | None = None) -> str:

@@ -107,6 +107,20 @@ def finite_or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
+def verdict(holds: bool, *tested: float) -> bool | None:
+    """Whether a claim holds that rests on these p-values or shares; None, only reported, if one of them is NaN.
+
+    >>> verdict(False, 0.2), verdict(False, 0.2, math.nan)
+    (False, None)
+    """
+    return None if any(map(math.isnan, tested)) else holds
+
+
+def ratio(part: float, whole: float) -> float:
+    """The part as a share of the whole; NaN if the whole is 0."""
+    return part / whole if whole else math.nan
+
+
 def holm(p_values: Sequence[float]) -> list[float]:
     """The p-values corrected for multiple comparisons, in order: Holm's step-down method, 1979.
 
@@ -168,7 +182,7 @@ def p_of_larger_correlation(larger: Correlation, smaller: Correlation) -> float:
     return float(_scipy().norm.sf((larger_z - smaller_z) / standard_error))
 
 
-def page_trend_test(columns: Sequence[Sequence[float]]) -> float:
+def p_of_trend(columns: Sequence[Sequence[float]]) -> float:
     """The p-value of an increase from column to column, by Page's trend test, 1963.
 
     A row across the columns is one subject; a row with a missing value is left out. NaN for fewer than two rows or

@@ -81,7 +81,7 @@ class LeadTest:
 
 def lead_of(pairs: Sequence[Row], leader: str, others: Sequence[str], *, lower_is_better: bool = False) -> LeadTest:
     """Whether one strategy is ahead of each of the others, by rows of `pair_rows` of one measure."""
-    worst, ahead = 0.0, 0
+    worst, ahead, tests = 0.0, 0, 0
     for row in pairs:
         if leader not in (row["first"], row["second"]) or not {row["first"], row["second"]} & set(others):
             continue
@@ -89,8 +89,8 @@ def lead_of(pairs: Sequence[Row], leader: str, others: Sequence[str], *, lower_i
         if row["first"] != leader:
             difference = -difference
         ahead += (difference < 0) if lower_is_better else (difference > 0)
-        worst = max(worst, 1.0 if row["holm_p"] is None else row["holm_p"])
-    return LeadTest(ahead == len(others), worst if len(pairs) else 1.0)
+        worst, tests = max(worst, 1.0 if row["holm_p"] is None else row["holm_p"]), tests + 1
+    return LeadTest(ahead == len(others), worst if tests else 1.0)
 
 
 def ranked_by_mean(scores: Scores, *, lower_is_better: bool = False) -> list[str]:

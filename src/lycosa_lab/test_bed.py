@@ -22,6 +22,7 @@ from lycosa.strategies.utility import Utility
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import RELEVANT, JsonValue, Link, Page, Url
+from lycosa.vocabulary.text import counted
 from lycosa.vocabulary.urls import key_of, site_of
 from lycosa_lab.worlds import Category, StudyWorld
 
@@ -94,8 +95,8 @@ def in_links_of(world: StudyWorld) -> InLinkCounts:
     first = next(iter(world.urls()), None)
     if first is None:
         raise UsageError(f"the world {world.name} has no pages")
-    if world.standing(first) is not None:
-        return InLinkCounts(world.standing, "in-links as the world tells them")
+    if world.status_of(first) is not None:
+        return InLinkCounts(world.status_of, "in-links as the world tells them")
     counts = dict(zip(world.urls(), world.in_degrees().tolist(), strict=True))
     return InLinkCounts(
         lambda url: log1p(counts[url]) if url in counts else None, "in-links from within the world alone"
@@ -120,6 +121,10 @@ def examples_of(world: StudyWorld, *, topics: int, per_class: int, seed: int) ->
     Good pages are those listed under the topic; if there are too few, other pages on the topic are drawn. At least half
     of a topic's pages are left to be found. Bad pages are listed under other topics.
     """
+    if topics < 2:
+        raise UsageError(
+            f"{counted(topics, 'topic')} asked for, and at least 2 are needed: each has bad pages of another"
+        )
     directory = world.directory()
     on_topic = _pages_by_topic(world, directory, per_class)
     chosen = []
@@ -131,8 +136,8 @@ def examples_of(world: StudyWorld, *, topics: int, per_class: int, seed: int) ->
             break
     if len(chosen) < 2:
         raise UsageError(
-            f"the world {world.name} has {len(chosen)} topics with at least {4 * MIN_EXAMPLES} pages, and 2 are"
-            " needed; worlds with topics are synthetic, wikipedia-schools, webkb and debian-docs"
+            f"the world {world.name} has {counted(len(chosen), 'topic')} with at least {4 * MIN_EXAMPLES} pages,"
+            " and 2 are needed; worlds with topics are synthetic, wikipedia-schools, webkb and debian-docs"
         )
     return chosen
 
@@ -206,11 +211,11 @@ class TestBed:
     world: StudyWorld
     topics: Sequence[TopicExamples]
     cache: PageCache
-    standing: StandingModels
+    models: StandingModels
     directory_sites: frozenset[str]
     size: Size
     seed: int
-    other: StandingModels | None = None  # by a second source of in-links
+    other_models: StandingModels | None = None  # by a second source of in-links
 
     def pages(self, urls: Sequence[Url]) -> list[Page]:
         return [page for page in map(self.cache.read, urls) if page is not None]
@@ -228,12 +233,12 @@ def prepare_test_bed(
     """Chooses the examples of each topic and trains standing models by each source of in-links."""
     chosen = examples_of(world, topics=topics or size["topics"], per_class=size["examples"], seed=seed)
     cache = PageCache(world, capacity=PAGES_CACHED)
-    standing, other_standing = (
+    models, other_models = (
         learn_standing(world, cache, chosen, in_links, explored=size["explored"], seed=seed) if in_links else None
         for in_links in (source, other)
     )
-    assert standing is not None
-    return TestBed(world, chosen, cache, standing, directory_sites(world), size, seed, other_standing)
+    assert models is not None
+    return TestBed(world, chosen, cache, models, directory_sites(world), size, seed, other_models)
 
 
 def learn_standing(
@@ -301,7 +306,7 @@ class TopicCrawls:
         self.relevance = train(bed.pages(examples.good), bed.pages(examples.bad), seed=bed.seed)
         self._cross_validated = _cross_validated(bed, examples)
         self.evaluator = train(bed.pages(examples.held_out_good), bed.pages(examples.held_out_bad), seed=bed.seed)
-        self._standings: tuple[StandingModels, ...] = (bed.standing, *((bed.other,) if bed.other else ()))
+        self._standings: tuple[StandingModels, ...] = (bed.models, *((bed.other_models,) if bed.other_models else ()))
         self._models = [standing.models[examples.topic] for standing in self._standings]
         self._scored: dict[Url, ScoredPage | None] = {}
         self._links: dict[Url, Link] = {}  # one per target, to share memory between pages

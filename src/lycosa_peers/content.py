@@ -1,4 +1,4 @@
-"""The content that a peer shares, and the summary of it that another peer may hold.
+"""The content that a peer shares, and its summary, which other peers may hold.
 
 `Content` and `ContentSummary` are the contracts; `shared_collection` implements them for collections of pages, `Items`
 here for the ids of files in simulations.
@@ -10,14 +10,14 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
-from .messages import Item, PeerHit, Statistics, Wanted
+from .messages import CollectionStatistics, Item, PeerHit, Wanted
 
 
 class LookupResult(Struct, frozen=True):
     """The result of a lookup in a content."""
 
     hits: tuple[PeerHit, ...] = ()
-    statistics: Statistics | None = None
+    statistics: CollectionStatistics | None = None
 
 
 class SummaryDelta(Struct, frozen=True):
@@ -34,7 +34,7 @@ class ContentSummary(Protocol):
     def version(self) -> int: ...
 
     def may_have(self, wanted: Wanted) -> bool:
-        """Whether the content may have it. A summary without all words has false negatives."""
+        """Whether the content may have it. A summary that lacks words of the content has false negatives."""
         ...
 
     def find(self, wanted: Wanted, max_hits: int) -> Sequence[PeerHit]:
@@ -61,12 +61,12 @@ class Content(Protocol):
         """Whether an untrusted body is that item, as far as can be checked."""
         ...
 
-    def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None) -> bool:
+    def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: CollectionStatistics | None) -> bool:
         """Whether an untrusted hit can be an answer, as far as can be checked without the item. `statistics` came with
         the hit."""
         ...
 
-    def confirms(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None, body: bytes) -> bool:
+    def confirms(self, wanted: Wanted, hit: PeerHit, statistics: CollectionStatistics | None, body: bytes) -> bool:
         """Whether an untrusted item is as its hit claims."""
         ...
 
@@ -153,10 +153,10 @@ class Items:
     def verify(self, item: Item, body: bytes) -> bool:
         return body == str(item).encode()
 
-    def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None) -> bool:
+    def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: CollectionStatistics | None) -> bool:
         return hit.item == wanted
 
-    def confirms(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None, body: bytes) -> bool:
+    def confirms(self, wanted: Wanted, hit: PeerHit, statistics: CollectionStatistics | None, body: bytes) -> bool:
         return self.verify(hit.item, body)
 
     def unanswerable_query(self, number: int) -> str | None:
@@ -181,13 +181,13 @@ class Items:
         try:
             return ItemSummary(frozenset(_ids.decode(packed)), version)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise ValueError(f"no index of items: {error}") from error
+            raise ValueError(f"not a summary of items: {error}") from error
 
     def update(self, held: object, change: bytes, version: int) -> ItemSummary:
         if not isinstance(held, ItemSummary):
-            raise ValueError("the index that is held is none of items")
+            raise ValueError("the summary that is held is not one of items")
         try:
             added, removed = _change.decode(change)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise ValueError(f"no change of an index of items: {error}") from error
+            raise ValueError(f"not a change of a summary of items: {error}") from error
         return ItemSummary((held.ids | set(added)) - set(removed), version)

@@ -20,6 +20,7 @@ from cryptography.x509.oid import NameOID
 from OpenSSL import SSL, crypto
 
 from lycosa.vocabulary.errors import CollectionError, UsageError
+from lycosa.vocabulary.text import quoted
 
 from .peer_folder import PeerFolder
 
@@ -71,7 +72,8 @@ class Group:
             text = path.read_text(encoding="ascii")
         except OSError as error:
             raise UsageError(
-                f"cannot read the group's secret {path}: {error.strerror}; make one with: lycosa peer group {path}"
+                f"cannot read the group's secret {path}: {error.strerror};"
+                f" make one with: lycosa peer group {quoted(path)}"
             ) from error
         except UnicodeDecodeError:
             text = ""

@@ -63,10 +63,12 @@ class PeerHit(Struct, frozen=True, array_like=True):
     fetched_at: Annotated[float, Meta(ge=0, le=1e11)] = 0.0  # seconds since the epoch
     digest: _Short = ""  # of the body
     length: _Count = 0  # words of the page
-    frequencies: Annotated[tuple[_Count, ...], Meta(max_length=64)] = ()  # of `Statistics.terms`, in this page
+    frequencies: Annotated[
+        tuple[_Count, ...], Meta(max_length=64)
+    ] = ()  # of `CollectionStatistics.terms`, in this page
 
 
-class Statistics(Struct, frozen=True, array_like=True):
+class CollectionStatistics(Struct, frozen=True, array_like=True):
     """Collection statistics by which the asker scores hits of different collections on one scale."""
 
     documents: _Count = 0  # in the collection
@@ -107,7 +109,7 @@ class Response(_Message, frozen=True, array_like=True, tag="response"):
     provider: Contact
     hits: Annotated[tuple[PeerHit, ...], Meta(max_length=MAX_HITS)] = ()
     elsewhere: _Contacts = ()
-    statistics: Statistics | None = None
+    statistics: CollectionStatistics | None = None
     walker: _Walker = DIRECT
     ttl: Annotated[int, Meta(ge=0, le=(1 << 32) - 1)] = 0  # of the query as it arrived
 

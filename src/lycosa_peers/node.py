@@ -240,9 +240,9 @@ class Node:
                     return self.probes.trap_ended(message.id, now)
                 return self.searches.walker_returned(sender, message, now)
             case Response():
-                return self.replies.response(sender, message, now)
+                return self.replies.on_response(sender, message, now)
             case Declined():
-                return self.replies.declined(sender, message, now)
+                return self.replies.on_declined(sender, message, now)
             case IndexRequest():
                 return self.answering.send_index(sender, message, now)
             case Index():
@@ -251,7 +251,7 @@ class Node:
             case FetchRequest():
                 return self.answering.deliver(sender, message, now)
             case Fetched():
-                return self.replies.fetched(sender, message, now)
+                return self.replies.on_fetched(sender, message, now)
             case Pong():
                 return self.membership.receive(sender, message) + self.searches.neighbours_changed(now)
             case Join() | Leave() | Ping() | Hello():

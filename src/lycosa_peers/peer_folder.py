@@ -10,6 +10,7 @@ from lycosa.run.trust import is_made_here, record_made_here
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.files import atomic_write, read_regular_file
 from lycosa.vocabulary.locks import Lock, open_lock_file
+from lycosa.vocabulary.text import quoted
 
 FOLDER = "peer"
 _MAX_BYTES = 1 << 30
@@ -30,7 +31,7 @@ class PeerFolder:
         if not self._is_ours and self.folder.exists() and not is_made_here(self.folder):
             raise CollectionError(
                 f"{self.folder} was not made on this machine: its key and friends may be somebody else's; remove it to "
-                f"be a new peer, or if it is yours: lycosa trust {self.folder.parent}"
+                f"be a new peer, or if it is yours: lycosa trust {quoted(self.folder.parent)}"
             )
         return self.folder / name
 

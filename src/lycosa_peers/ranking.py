@@ -19,7 +19,7 @@ from lycosa.vocabulary.hosts import why_url_refused
 from lycosa.vocabulary.text import tokens_of
 
 from .addresses import address_group
-from .messages import Contact, PeerHit, PeerName, Statistics
+from .messages import CollectionStatistics, Contact, PeerHit, PeerName
 from .search import Answer, Stage, Trust
 
 K1, B = 1.2, 0.75  # the parameters of BM25
@@ -46,7 +46,7 @@ def query_words(query: str) -> tuple[str, ...]:
     return (tuple(word for word in words if word not in STOP_WORDS) or words)[:MAX_WORDS]
 
 
-def has_all_words(words: Sequence[str], statistics: Statistics | None, hit: PeerHit) -> bool:
+def has_all_words(words: Sequence[str], statistics: CollectionStatistics | None, hit: PeerHit) -> bool:
     """Whether a page has every word of a query, by the counts that came with it; False for a query without words."""
     counts = dict(zip(statistics.terms, hit.frequencies, strict=False)) if statistics else {}
     return bool(words) and all(counts.get(word, 0) for word in words)
@@ -162,7 +162,7 @@ def _limit_shares(
                 del waiting[source]
 
 
-def _bm25_parameters(words: Sequence[str], statistics: Iterable[Statistics]) -> tuple[list[float], float]:
+def _bm25_parameters(words: Sequence[str], statistics: Iterable[CollectionStatistics]) -> tuple[list[float], float]:
     """The BM25 weight of each word, log(1 + (N - n + 0.5) / (n + 0.5)), and the mean length of a page, over all
     collections together."""
     documents = total_words = 0

@@ -10,7 +10,7 @@ from .state import NodeState
 
 
 class Replies:
-    """Accepts only what was requested; the first correct answer is credited."""
+    """Accepts only what was requested. Where items are downloaded, the first correct answer is credited."""
 
     def __init__(self, state: NodeState, searches: Searches, fetches: Fetches, policy: BuddyPolicy, probes: Probes):
         self._state = state
@@ -32,7 +32,7 @@ class Replies:
 
     # ------------------------------------------------------------ to queries
 
-    def response(self, sender: PeerName, response: Response, now: float) -> list[Send]:
+    def on_response(self, sender: PeerName, response: Response, now: float) -> list[Send]:
         if self._probes.has_trap(response.query):
             return self._probes.trap_answered(sender, response, now)
         search = self._searches.get(response.query)
@@ -42,7 +42,7 @@ class Replies:
         is_direct = response.walker == DIRECT
         has_content = bool(response.hits or response.elsewhere)
         reply = ReplyStatus.ANSWERED if has_content else ReplyStatus.LACKS
-        is_expected = search.record_reply(sender, reply) if is_direct else self._is_from_walker(search, response)
+        is_expected = search.record_reply(sender, reply) if is_direct else self._take_from_walker(search, response)
         if not is_expected:
             search.dropped += 1
             self._unexpected(search, sender, is_direct, now)
@@ -52,7 +52,7 @@ class Replies:
         referred = self._process(search, sender, response, now) if has_content else []
         return referred + self._searches.advance(search, now)
 
-    def declined(self, sender: PeerName, declined: Declined, now: float) -> list[Send]:
+    def on_declined(self, sender: PeerName, declined: Declined, now: float) -> list[Send]:
         if declined.about == "index":
             self._state.held.request_failed(sender)
             return []
@@ -76,7 +76,8 @@ class Replies:
         else:
             self._state.counts["unasked"] += 1
 
-    def _is_from_walker(self, search: Search, response: Response) -> bool:
+    def _take_from_walker(self, search: Search, response: Response) -> bool:
+        """Whether a response for a walker is to be taken; the walker has then ended."""
         options = self._state.options
         if options.floods:  # its single walker may end at many peers
             return response.walker in search.walkers and search.received < options.max_per_query
@@ -89,17 +90,17 @@ class Replies:
         if is_refused or self._state.reputation.is_banned(provider.name, now):
             search.dropped += 1
             return []
-        elsewhere, probe = list(response.elsewhere), list[Send]()
+        elsewhere, probe_sends = list(response.elsewhere), list[Send]()
         if response.hits and (provider.name == sender or options.downloads):
-            probe = self._add_hits(search, sender, response, now)
+            probe_sends = self._add_hits(search, sender, response, now)
         elif response.hits:  # claims about another peer are checked with that peer
             elsewhere.append(provider)
         if search.stage is Stage.DONE or now >= search.deadline:
-            return probe
-        room = options.referrals - search.referred
+            return probe_sends
+        room = options.referrals - search.referrals_asked
         referred = self._searches.ask_directly(search, elsewhere[: max(0, room)], now)
-        search.referred += len(referred)
-        return probe + referred
+        search.referrals_asked += len(referred)
+        return probe_sends + referred
 
     def _add_hits(self, search: Search, sender: PeerName, response: Response, now: float) -> list[Send]:
         """Adds the hits that can be answers. A peer that was asked directly is penalised if none can be; one reached by
@@ -117,7 +118,7 @@ class Replies:
             else:
                 state.counts["no_answer"] += 1
             return []
-        stage = search.asked_at[sender] if is_direct else Stage.WALKING
+        stage = search.asked_in_stage[sender] if is_direct else Stage.WALKING
         provider = response.provider
         if provider.name != sender:
             provider = state.contact(provider.name, provider.address)
@@ -129,7 +130,7 @@ class Replies:
 
     # ------------------------------------------------------------ to fetches
 
-    def fetched(self, sender: PeerName, fetched: Fetched, now: float) -> list[Send]:
+    def on_fetched(self, sender: PeerName, fetched: Fetched, now: float) -> list[Send]:
         fetch = self._fetches.pending(fetched.id, sender)
         if fetch is None or fetch.item != fetched.item:
             self._fetches.unexpected(sender, fetched.id, now)

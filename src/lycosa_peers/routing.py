@@ -42,12 +42,12 @@ response travels straight to the asker. The other walkers go on until each has e
 query for the first time answers, and the flood stops there, or forwards it with `ttl - 1` to every such neighbour
 except the one it came from. A receiver that has seen it before drops it.
 
-**What is counted.** *Messages* are receptions of QUERY, RESPONSE and DECLINED by any peer; *detours* are the additional
-messages if every response went back through all peers that its query came through. A query is *answered* by the first
-RESPONSE, even if nothing can be fetched from the provider it names; the asker's own content and indexes are a response
-only where the item could be fetched. *Path length* is the number of QUERY messages sent by any peer, delivered or not,
-before that first response was sent, in the order above. It is 0 where the asker finds the item at home or in an index
-it holds, and undefined where nobody answers. Fetches and index transfers are counted apart.
+**What is counted.** *Messages* are receptions of QUERY, RESPONSE and DECLINED by any peer; *return hops* are the
+additional messages if every response went back through all peers that its query came through. A query is *answered*
+by the first RESPONSE, even if nothing can be fetched from the provider it names; the asker's own content and summaries
+are a response only where the item could be fetched. *Path length* is the number of QUERY messages sent by any peer,
+delivered or not, before that first response was sent, in the order above. It is 0 where the asker finds the item at
+home or in a summary that it holds, and undefined where nobody answers. Fetches and index transfers are counted apart.
 
 **Random choices** are functions of what they are made for, and not of earlier ones, in unsigned 64-bit arithmetic, so
 that compiled code gets the same. `mix` is the finaliser of splitmix64 (Steele, Lea, Flood: Fast splittable

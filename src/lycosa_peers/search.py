@@ -1,6 +1,6 @@
 """One search of a node: its stage, the peers it asked, its answers.
 
-    home -> indexes -> buddies -> walking -> done
+    home -> summaries -> buddies -> walking -> done
 
 A search moves to the next stage when it has not found enough and no answer is pending. Later answers are still
 recorded, until the search is forgotten.
@@ -12,14 +12,14 @@ from enum import StrEnum
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from .messages import DIRECT, Contact, Item, PeerHit, PeerName, Statistics, Wanted
+from .messages import DIRECT, CollectionStatistics, Contact, Item, PeerHit, PeerName, Wanted
 
 
 class Stage(StrEnum):
     """Where a search looks."""
 
     HOME = "home"
-    INDEXES = "indexes"
+    SUMMARIES = "indexes"  # those that it holds of other peers
     BUDDIES = "buddies"
     WALKING = "walking"
     DONE = "done"
@@ -60,7 +60,7 @@ class Answer(Struct, frozen=True):
     via: PeerName  # the provider itself, or a peer (perhaps the asker) that holds its index
     stage: Stage
     hits: tuple[PeerHit, ...]
-    statistics: Statistics | None = None
+    statistics: CollectionStatistics | None = None
     at: float = 0.0
     walker: int = 0  # that reached `via`
     trust: Trust = Trust.TRUSTED
@@ -74,7 +74,7 @@ class Answers(Struct, frozen=True):
     stage: Stage
     answers: tuple[Answer, ...]
     provider: PeerName | None  # that delivered the item, if the node fetches what it finds
-    found_at: Stage | None  # the stage that had the answer
+    found_in_stage: Stage | None = field(name="found_at")  # that had the answer
     issued: int  # queries the node itself sent
     received: int  # answers that came
     asked: dict[PeerName, ReplyStatus]  # directly
@@ -96,25 +96,27 @@ class Search:
         self.began = now
         self.deadline = now + timeout
         self.wait_until = now  # for direct queries
-        self.newcomers_until = now + timeout / 4  # for peers that were asked to join
+        self.joining_deadline = now + timeout / 4  # until then, it waits for peers that were asked to join
         self.stage = Stage.HOME
         self.asked: dict[PeerName, ReplyStatus] = {}
-        self.asked_at: dict[PeerName, Stage] = {}
+        self.asked_in_stage: dict[PeerName, Stage] = {}
         self.waiting_for = 0  # direct queries without a reply
         self.answers: list[Answer] = []
-        self.found: set[Item] = set()  # items of all answers
-        self.credited: set[PeerName] = set()
-        self.trust: dict[PeerName, Trust] = {}  # of providers that are not trusted
+        self.found: set[Item] = set()  # items that count, of all answers
+        self._found_by: dict[PeerName, set[Item]] = {}  # the same, by provider
+        self.credited: set[PeerName] = set()  # providers whose answers counted for the buddy list
+        self.trust: dict[PeerName, Trust] = {}  # of providers that the user has not named
         self.probed: set[PeerName] = set()  # providers of which a sample was fetched
         self.probes_ended: set[PeerName] = set()  # those that have an outcome
         self.rejected: set[PeerName] = set()  # providers whose sample was not as claimed
-        self.tried: set[PeerName] = set()  # providers that were tried
+        self.tried_providers: set[PeerName] = set()  # from which the item was to be fetched
         self.fetching: int | None = None  # the fetch under way
         self.provider: PeerName | None = None
-        self.found_at: Stage | None = None
+        self.found_in_stage: Stage | None = None
         self.walkers: set[int] = set()  # numbers of those not known to have ended
         self.visited: set[PeerName] = set()  # neighbours that were sent a walker of one step
-        self.issued = self.received = self.fetches = self.referred = 0
+        self.issued = self.received = self.fetches = 0
+        self.referrals_asked = 0  # peers that responses named, and that were asked
         self.dropped = self.dropped_hits = self.rate_limited = 0
 
     @property
@@ -130,24 +132,31 @@ class Search:
     def add(self, answer: Answer, found: Iterable[Item]) -> None:
         """Records an answer; `found` are the items of it that count."""
         self.answers.append(answer)
-        self.found.update(found)
+        self._count(answer.provider.name, found)
+
+    def _count(self, provider: PeerName, found: Iterable[Item]) -> None:
+        items = self._found_by.setdefault(provider, set())
+        items.update(found)
+        self.found |= items
 
     def confirm(self, provider: PeerName, may_store: Callable[[Item], bool]) -> None:
         """A sample of a provider's hits is as claimed: all of them count."""
         if self.trust.get(provider) is Trust.CLAIMED:
             self.trust[provider] = Trust.CONFIRMED
             items = (hit.item for answer in self.answers if answer.provider.name == provider for hit in answer.hits)
-            self.found.update(item for item in items if may_store(item))
+            self._count(provider, filter(may_store, items))
 
     def reject(self, provider: PeerName) -> None:
         """A sample of a provider's hits is not as claimed: none of them count any more."""
         self.rejected.add(provider)
         self.dropped += sum(answer.provider.name == provider for answer in self.answers)
         self.answers = [answer for answer in self.answers if answer.provider.name != provider]
+        if self._found_by.pop(provider, None):
+            self.found = set[Item]().union(*self._found_by.values())
 
     def ask(self, name: PeerName) -> None:
         self.asked[name] = ReplyStatus.WAITING
-        self.asked_at[name] = self.stage
+        self.asked_in_stage[name] = self.stage
         self.waiting_for += 1
         self.issued += 1
 
@@ -171,9 +180,9 @@ class Search:
         return True
 
     def next_to_try(self) -> Answer | None:
-        """The first answer whose provider was not tried."""
+        """The first answer from whose provider the item was not to be fetched yet."""
         for answer in self.answers:
-            if answer.hits and answer.provider.name not in self.tried:
+            if answer.hits and answer.provider.name not in self.tried_providers:
                 return answer
         return None
 
@@ -184,7 +193,7 @@ class Search:
             stage=self.stage,
             answers=tuple(replace(each, trust=self.trust.get(each.provider.name, each.trust)) for each in self.answers),
             provider=self.provider,
-            found_at=self.found_at,
+            found_in_stage=self.found_in_stage,
             issued=self.issued,
             received=self.received,
             asked=dict(self.asked),

@@ -59,7 +59,7 @@ class Searches:
         if found.hits:
             answer = Answer(state.me, state.name, Stage.HOME, found.hits, found.statistics, now)
             search.add(answer, (hit.item for hit in found.hits))
-            search.tried.add(state.name)
+            search.tried_providers.add(state.name)
             if search.has_enough:
                 self.mark_done(search, Stage.HOME, state.name)
         return query_id, self.advance(search, now)
@@ -90,7 +90,7 @@ class Searches:
                 break
             answer = search.next_to_try() if options.downloads else None
             if answer is not None:
-                search.tried.add(answer.provider.name)
+                search.tried_providers.add(answer.provider.name)
                 search.fetches += 1
                 search.fetching, fetch = self._fetches.start(answer.provider, answer.hits[0].item, now, search.id)
                 return sends + fetch
@@ -100,9 +100,9 @@ class Searches:
                 self._end_with_answers(search)
                 break
             if search.stage is Stage.HOME:
-                search.stage = Stage.INDEXES
+                search.stage = Stage.SUMMARIES
                 sends += self._search_indexes(search, now)
-            elif search.stage is Stage.INDEXES:
+            elif search.stage is Stage.SUMMARIES:
                 search.stage = Stage.BUDDIES
                 sends += self.ask_directly(search, self._state.contacts_to_ask(), now)
             elif search.stage is Stage.BUDDIES:
@@ -114,11 +114,11 @@ class Searches:
                 self._end_with_answers(search)
         return sends
 
-    def mark_done(self, search: Search, found_at: Stage | None, provider: PeerName | None) -> None:
-        """Marks a search as done, and counts it as found unless `found_at` is None."""
-        search.stage, search.found_at, search.provider = Stage.DONE, found_at, provider
+    def mark_done(self, search: Search, found_in_stage: Stage | None, provider: PeerName | None) -> None:
+        """Marks a search as done, and counts it as found unless `found_in_stage` is None."""
+        search.stage, search.found_in_stage, search.provider = Stage.DONE, found_in_stage, provider
         self._unfinished.discard(search.id)
-        self._state.counts["found" if found_at is not None else "not_found"] += 1
+        self._state.counts["found" if found_in_stage is not None else "not_found"] += 1
 
     def _end_with_answers(self, search: Search) -> None:
         """Marks a search as done with the answers it has; they count as found unless items are to be fetched."""
@@ -133,7 +133,7 @@ class Searches:
                 continue
             contact, hits = self._state.contact(name), tuple(index.find(search.wanted, search.max_hits))
             if hits:
-                answer = Answer(contact, self._state.name, Stage.INDEXES, hits, at=now)
+                answer = Answer(contact, self._state.name, Stage.SUMMARIES, hits, at=now)
                 search.add(answer, (hit.item for hit in hits))
             else:
                 to_ask.append(contact)
@@ -144,7 +144,7 @@ class Searches:
         state = self._state
         sends: list[Send] = []
         for contact in contacts:
-            if contact.name in search.asked or contact.name in search.tried or contact.name == state.name:
+            if contact.name in search.asked or contact.name in search.tried_providers or contact.name == state.name:
                 continue
             query = Query(search.id, search.wanted, state.me, max_hits=search.max_hits)
             send = Send(contact.name, query, state.contact(contact.name, contact.address).address)
@@ -205,7 +205,7 @@ class Searches:
     def _waits_for_newcomers(self, search: Search, now: float) -> bool:
         """Whether peers that were asked to join may soon be neighbours, if only neighbours can answer this node."""
         state = self._state
-        return now < search.newcomers_until and bool(state.neighbours.pending_joins) and not state.is_reachable
+        return now < search.joining_deadline and bool(state.neighbours.pending_joins) and not state.is_reachable
 
     def neighbours_changed(self, now: float) -> list[Send]:
         """Sends unfinished searches to new neighbours, if only neighbours can answer this node."""
@@ -272,7 +272,7 @@ class Searches:
             moments.append(search.deadline)
             if search.stage is Stage.WALKING and not search.walkers:
                 if not search.is_probing:
-                    moments.append(max(search.wait_until, search.newcomers_until))
+                    moments.append(max(search.wait_until, search.joining_deadline))
                 elif search.has_enough:  # else only the end of the probes can end it: an earlier moment would recur
                     moments.append(search.wait_until)
             elif search.waiting_for and search.stage is not Stage.WALKING:

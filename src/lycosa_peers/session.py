@@ -35,7 +35,7 @@ Notify = Callable[[str], None]  # takes a line for people
 
 
 class PeerSession:
-    """Runs a node on a `Wire`. `changed` is set after every event.
+    """Runs a node on a `Wire`. `changed` is set after every message, and when a peer is gone or a timer fires.
 
     notify: called with messages about what happens; searches of others are included only if `logs_queries`.
     """
@@ -83,7 +83,7 @@ class PeerSession:
         try:
             message = decode(payload)
         except MessageError as error:
-            self._notify(f"{peer[:8]} sent bytes that are no message ({error.reason})")
+            self._notify(f"{peer[:8]} sent bytes that are not a message ({error.reason})")
             self._reject(peer, channel, error.reason)
             return
         if _may_be_large(message):
@@ -102,12 +102,15 @@ class PeerSession:
 
     def _reject(self, peer: str, channel: Channel, what: str) -> None:
         self.node.penalise(peer, what, _now(), demerits=2.0)
-        channel.close("no message")
+        channel.close("not a message")
 
     # ------------------------------------------------------------ sending
 
     def send_all(self, sends: Iterable[Send], *, caused_by: str = "") -> None:
-        """Sends the messages of the node, and sets the timer of its next deadline."""
+        """Sends the messages of the node, and sets the timer of its next deadline.
+
+        caused_by: the peer whose message the node answers or forwards by these; empty if it sends them of its own.
+        """
         for send in sends:
             payload = encode(send.message)
             if len(payload) > MAX_UNSOLICITED_BYTES and not self.wire.has_room(send.to, len(payload)):

@@ -38,7 +38,7 @@ from lycosa.vocabulary.urls import normalise
 from lycosa.web.encodings import decoded
 
 from .content import ContentSummary, LookupResult, SummaryDelta
-from .messages import MAX_FRAME_BYTES, Item, PeerHit, Statistics, Wanted
+from .messages import MAX_FRAME_BYTES, CollectionStatistics, Item, PeerHit, Wanted
 from .peer_folder import PeerFolder
 from .ranking import has_all_words, query_words
 from .summary import (
@@ -379,12 +379,12 @@ class SharedCollection:
     def verify(self, item: Item, body: bytes) -> bool:
         return isinstance(item, str) and unpack_record(item, body) is not None
 
-    def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None) -> bool:
+    def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: CollectionStatistics | None) -> bool:
         """A page that claims to have every word of the query."""
         words = query_words(wanted) if isinstance(wanted, str) else ()
         return isinstance(hit.item, str) and has_all_words(words, statistics, hit)
 
-    def confirms(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None, body: bytes) -> bool:
+    def confirms(self, wanted: Wanted, hit: PeerHit, statistics: CollectionStatistics | None, body: bytes) -> bool:
         """Whether a page has the words as often as its hit claims, and contains its title and snippet.
 
         Tolerant, because others may parse pages a little differently; lies differ more.
@@ -442,9 +442,11 @@ class SharedCollection:
             raise BadSummaryError("the held summary is not one of a collection")
         return CollectionSummary(held.summary.extended(change), version)
 
-    def _statistics(self, words: tuple[str, ...]) -> Statistics:
+    def _statistics(self, words: tuple[str, ...]) -> CollectionStatistics:
         summary = SegmentedSummary(self._segments)
-        return Statistics(summary.pages, summary.words, words, tuple(summary.frequency(word) for word in words))
+        return CollectionStatistics(
+            summary.pages, summary.words, words, tuple(summary.frequency(word) for word in words)
+        )
 
     def _hit(self, url: str, snippet: str, codes: Codes) -> PeerHit:
         page, text = self._texts.row(url), self._texts.text(Url(url))

@@ -31,10 +31,10 @@ class QueryOutcome(Struct, frozen=True):
     asker: PeerName
     wanted: Wanted
     asked_at: float
-    found_at: Stage | None  # the stage of the answer that was fetched; None: not found
+    found_in_stage: Stage | None  # the stage of the answer that was fetched; None: not found
     provider: PeerName | None
     messages: int  # receptions of QUERY, RESPONSE and DECLINED
-    detours: int  # additional messages if responses went back along the path of the query
+    return_hops: int  # additional messages if responses went back along the path of the query
     path_length: int | None  # queries sent before the first response; None: no response
     issued: int  # queries sent, delivered or not
     queries: int  # received
@@ -49,12 +49,12 @@ class QueryOutcome(Struct, frozen=True):
     @property
     def fetched(self) -> bool:
         """Whether it was found, and delivered by its provider if the asker fetches what it finds."""
-        return self.found_at is not None
+        return self.found_in_stage is not None
 
     @property
     def hit(self) -> bool:
         """Whether it was found without a walk, from an index or a buddy."""
-        return self.found_at in (Stage.INDEXES, Stage.BUDDIES)
+        return self.found_in_stage in (Stage.SUMMARIES, Stage.BUDDIES)
 
 
 class _QueryCounters:
@@ -62,7 +62,7 @@ class _QueryCounters:
 
     def __init__(self, asker: PeerName, wanted: Wanted, at: float):
         self.asker, self.wanted, self.at = asker, wanted, at
-        self.issued = self.under_way = self.detours = 0
+        self.issued = self.under_way = self.return_hops = 0
         self.received: Counter[type] = Counter()
         self.issued_before: dict[tuple[PeerName, int], int] = {}  # by responder and walker
 
@@ -162,16 +162,16 @@ class SimulatedNetwork:
         if search is None:
             raise LookupError(f"{counters.asker} has forgotten its search for {counters.wanted!r}")
         given = (counters.issued_before[each.via, each.walker] for each in search.answers if each.via != counters.asker)
-        path = 0 if search.found_at in (Stage.HOME, Stage.INDEXES) else next(given, None)
+        path = 0 if search.found_in_stage in (Stage.HOME, Stage.SUMMARIES) else next(given, None)
         return QueryOutcome(
             id=number,
             asker=counters.asker,
             wanted=counters.wanted,
             asked_at=counters.at,
-            found_at=search.found_at,
+            found_in_stage=search.found_in_stage,
             provider=search.provider,
             messages=counters.received.total(),
-            detours=counters.detours,
+            return_hops=counters.return_hops,
             path_length=path,
             issued=counters.issued,
             queries=counters.received[Query],
@@ -227,7 +227,7 @@ class SimulatedNetwork:
             counters.received[type(message)] += 1
             if isinstance(message, Response) and message.walker != DIRECT:
                 ttl = node.options.flood_ttl if node.options.floods else node.options.ttl
-                counters.detours += ttl - message.ttl
+                counters.return_hops += ttl - message.ttl
         self._dispatch(
             node, node.receive(sender, message, self._clock(to)), sets_deadline=not isinstance(message, Query)
         )

@@ -6,15 +6,15 @@ import pytest
 
 from lycosa.collection.events import RecordLocation
 from lycosa.collection.rows import (
-    LastObservation,
+    LastLook,
+    LookRow,
     NewExample,
     NewFetch,
-    NewObservation,
+    NewLook,
     NewPage,
     NewRun,
     NewSkip,
     NewTarget,
-    ObservationRow,
     RowReader,
     Vanishing,
     Version,
@@ -27,13 +27,13 @@ from lycosa.collection.schema import migrate
 from lycosa.vocabulary.records import Link
 
 WRITTEN = {
-    "pages": (NewPage, Version, LastObservation, Vanishing),
+    "pages": (NewPage, Version, LastLook, Vanishing),
     "fetches": (NewFetch,),
     "links": (Link,),
     "skips": (NewSkip,),
     "examples": (NewExample,),
     "runs": (NewRun,),
-    "looks": (NewObservation,),
+    "looks": (NewLook,),
     "new_links": (NewTarget,),
 }
 
@@ -49,9 +49,9 @@ def test_every_field_that_is_written_is_a_column_of_its_table(table):
 def test_a_row_is_read_by_the_names_of_its_fields_with_its_place_out_of_three_columns():
     row = (2, 5.0, "changed", 200, -1, 100, 3, 1, "a.warc.gz", 10, 20)
     place = RecordLocation("a.warc.gz", 10, 20)
-    assert read_look(row) == ObservationRow(2, 5.0, "changed", 200, (1 << 64) - 1, 100, 3, 1, place)
+    assert read_look(row) == LookRow(2, 5.0, "changed", 200, (1 << 64) - 1, 100, 3, 1, place)
     assert read_look((*row[:8], None, None, None)).place is None
-    assert RowReader(ObservationRow, {"at": "looks.at"}).names[:2] == ["look", "looks.at"]
+    assert RowReader(LookRow, {"at": "looks.at"}).expressions[:2] == ["look", "looks.at"]
 
 
 @pytest.mark.parametrize("number", [0, 1, (1 << 63) - 1, 1 << 63, (1 << 64) - 1])

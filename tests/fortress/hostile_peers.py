@@ -25,6 +25,7 @@ from OpenSSL import SSL
 from lycosa_peers.addresses import Endpoint
 from lycosa_peers.messages import (
     MAX_UNSOLICITED_BYTES,
+    CollectionStatistics,
     Contact,
     Declined,
     Fetched,
@@ -40,7 +41,6 @@ from lycosa_peers.messages import (
     Pong,
     Query,
     Response,
-    Statistics,
     decode,
     encode,
     to_frame,
@@ -501,7 +501,7 @@ class Liar(Hostile):
 
     def response(self, query: Query, hits=(), **more) -> Response:
         words = tuple(str(query.wanted).split())
-        statistics = more.pop("statistics", Statistics(10, 1000, words, (1,) * len(words)))
+        statistics = more.pop("statistics", CollectionStatistics(10, 1000, words, (1,) * len(words)))
         about = {"provider": self.me, "walker": query.walker, "ttl": query.ttl, "statistics": statistics, **more}
         return Response(query.id, hits=tuple(hits), **about)
 
@@ -614,7 +614,7 @@ LIARS: dict[str, type[Liar]] = {
             him.response(
                 query,
                 him.hits(query, length=1 << 48, frequencies=(1 << 48,) * len(str(query.wanted).split())),
-                statistics=Statistics(1 << 48, 1 << 48, tuple(str(query.wanted).split()), (1 << 48,) * 9),
+                statistics=CollectionStatistics(1 << 48, 1 << 48, tuple(str(query.wanted).split()), (1 << 48,) * 9),
             )
         ]
     ),

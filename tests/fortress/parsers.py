@@ -47,6 +47,7 @@ from lycosa_peers.buddies import Buddy, HeldState
 from lycosa_peers.content import Items, ItemSummary
 from lycosa_peers.identity import Group, Identity
 from lycosa_peers.messages import (
+    CollectionStatistics,
     Contact,
     Declined,
     Fetched,
@@ -64,7 +65,6 @@ from lycosa_peers.messages import (
     Pong,
     Query,
     Response,
-    Statistics,
     encode,
     to_frame,
 )
@@ -317,7 +317,10 @@ HIT = PeerHit("http://site.example/", "T", "s", 0.5, 0.5, 1e9, "d", 9, (2, 1))
 MESSAGES = (
     *(Hello(PEER), Query(1, "honey hive", PEER, 9, 7, 5), Declined("query", 7), IndexRequest(3), Index(4, b"x", 3)),
     *(FetchRequest(5, "http://site.example/"), Fetched(5, "http://site.example/", b"x"), Join(PEER), Leave(), Ping()),
-    *(Pong(True, (PEER,)), Response(1, PEER, (HIT,), (PEER,), Statistics(9, 99, ("honey", "hive"), (3, 2)), 7, 4)),
+    *(
+        Pong(True, (PEER,)),
+        Response(1, PEER, (HIT,), (PEER,), CollectionStatistics(9, 99, ("honey", "hive"), (3, 2)), 7, 4),
+    ),
 )
 SUMMARY = SegmentedSummary(
     [

@@ -98,7 +98,7 @@ def told(outcomes: Outcomes) -> list[tuple[object, ...]]:
     return [
         (
             int(outcomes.messages[place]),
-            int(outcomes.detours[place]),
+            int(outcomes.return_hops[place]),
             None if outcomes.paths[place] < 0 else int(outcomes.paths[place]),
             None if STAGES[int(stage)] == "nowhere" else STAGES[int(stage)],
             None if outcomes.providers[place] < 0 else str(outcomes.providers[place]),
@@ -136,7 +136,13 @@ def test_compiled_search_equals_the_nodes(
     outcomes = small.compiled(options, seed % 1000, all_have_asked=all_have_asked)
     by_nodes, wire = small.with_nodes(options, seed % 1000, all_have_asked=all_have_asked)
     assert told(outcomes) == [
-        (each.messages, each.detours, each.path_length, each.found_at and str(each.found_at), each.provider)
+        (
+            each.messages,
+            each.return_hops,
+            each.path_length,
+            each.found_in_stage and str(each.found_in_stage),
+            each.provider,
+        )
         for each in by_nodes
     ]
     assert (outcomes.paths >= 0).tolist() == [each.answered for each in by_nodes]

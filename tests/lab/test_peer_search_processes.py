@@ -1,15 +1,17 @@
 """The whole study, with three processes on loopback."""
 
+import asyncio
 import errno
 import json
 import subprocess
+import sys
 from typing import ClassVar
 
 import msgspec
 import pytest
 
 from lycosa_lab.peers import processes
-from lycosa_lab.peers.processes import NoLoopbackError, PeerProcesses, free_addresses
+from lycosa_lab.peers.processes import LoopbackUnavailableError, PeerProcessError, PeerProcesses, free_addresses
 from lycosa_lab.studies.peer_search import PeerSearch
 from lycosa_lab.study import run
 from lycosa_lab.worlds.synthetic import SyntheticWorld
@@ -50,7 +52,7 @@ def test_both_claims_are_made_and_everything_is_drawn(results):
 
 
 def test_a_process_that_does_not_begin_is_told_with_its_last_words(tmp_path):
-    with pytest.raises(NoLoopbackError, match="did not start"), PeerProcesses([tmp_path / "none"], free_addresses(1)):
+    with pytest.raises(PeerProcessError, match="did not start"), PeerProcesses([tmp_path / "none"], free_addresses(1)):
         pass
 
 
@@ -64,9 +66,35 @@ def test_where_one_process_cannot_start_the_others_are_ended(tmp_path, monkeypat
         return started[0]
 
     monkeypatch.setattr(processes, "_start", start)
-    with pytest.raises(NoLoopbackError, match="cannot start peers: too many processes"):
+    with pytest.raises(LoopbackUnavailableError, match="cannot start peers: too many processes"):
         PeerProcesses([tmp_path, tmp_path], ["127.0.0.1:1", "127.0.0.1:2"]).__enter__()
     with started[0] as process:
         is_ended = process.poll() is not None
         process.kill()
     assert is_ended
+
+
+def test_a_peer_that_crashes_at_its_start_fails_the_comparison(tmp_path, monkeypatch):
+    """It is not taken for a machine without loopback, where there is none."""
+
+    def crash(*_):
+        return subprocess.Popen(
+            [sys.executable, "-c", "import sys; sys.exit('out of honey')"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    monkeypatch.setattr(processes, "_start", crash)
+    with pytest.raises(PeerProcessError, match="did not start: out of honey"):
+        PeerProcesses([tmp_path], ["127.0.0.1:1"]).__enter__()
+
+
+def test_a_search_without_a_reply_is_told(tmp_path, monkeypatch):
+    async def no_replies(*_):
+        return []
+
+    monkeypatch.setattr(PeerProcesses, "_replies", no_replies)
+    peers = PeerProcesses([tmp_path], ["127.0.0.1:1"])
+    with pytest.raises(PeerProcessError, match="ended before its search for 'honey' did"):
+        asyncio.run(peers.search(0, "honey", limit=1, timeout=1.0))
+    with pytest.raises(PeerProcessError, match="ended before it showed its counts"):
+        asyncio.run(peers.counts())

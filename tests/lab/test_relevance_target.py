@@ -6,7 +6,7 @@ from typing import ClassVar
 import pytest
 
 from lab.study_runs import copy_with_jobs_missing, run_small_as_json
-from lycosa_lab.statistics import page_trend_test
+from lycosa_lab.statistics import p_of_trend
 from lycosa_lab.studies import relevance_target
 from lycosa_lab.studies.relevance_target import (
     ADAPTIVE,
@@ -48,8 +48,8 @@ def column(results, measure, setting):
 def test_its_claims_follow_from_its_tables(results) -> None:
     claims = {claim["id"].partition(".")[2]: claim for claim in results["claims"]}
     assert set(claims) == {"relevance-falls", "standing-rises", "kept", "out-of-reach"}
-    falls = page_trend_test([column(results, RELEVANCE, setting) for setting in reversed(SETTINGS)])
-    rises = page_trend_test([column(results, STATUS, setting) for setting in SETTINGS])
+    falls = p_of_trend([column(results, RELEVANCE, setting) for setting in reversed(SETTINGS)])
+    rises = p_of_trend([column(results, STATUS, setting) for setting in SETTINGS])
     assert (claims["relevance-falls"]["p"], claims["standing-rises"]["p"]) == (
         pytest.approx(falls),
         pytest.approx(rises),

@@ -22,6 +22,7 @@ def test_where_fewer_is_better_the_lowest_leads() -> None:
 def test_nobody_leads_by_no_tests_or_by_unknown_ones() -> None:
     assert not lead_of([], "a", ("b",)).is_ahead
     assert lead_of([], "a", ("b",)).p == 1.0
+    assert lead_of(pair_rows("share", SCORES), "d", ("b",)).p == 1.0
     nan = float("nan")
     lead = lead_of(pair_rows("share", {"a": [nan, nan], "b": [0.1, 0.2]}), "a", ("b",))
     assert not lead.is_ahead

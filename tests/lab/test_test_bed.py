@@ -89,7 +89,7 @@ def test_a_topic_with_a_single_bad_page_to_learn_from_is_left_out(world, monkeyp
         if listed == 4:
             assert len(examples_of(world, topics=2, per_class=15, seed=5)) == 2
         else:
-            with pytest.raises(UsageError, match="topics with at least 40 pages"):
+            with pytest.raises(UsageError, match="1 topic with at least 40 pages"):
                 examples_of(world, topics=2, per_class=15, seed=5)
 
 
@@ -99,15 +99,15 @@ def test_another_seed_chooses_other_examples(world) -> None:
 
 
 def test_one_theta_for_all_topics_lies_in_the_middle(bed) -> None:
-    thetas = {model.theta for model in bed.standing.models.values()}
-    assert thetas == {bed.standing.theta}
+    thetas = {model.theta for model in bed.models.models.values()}
+    assert thetas == {bed.models.theta}
     standings = [
         model.standing(page)
-        for topic, model in bed.standing.models.items()
+        for topic, model in bed.models.models.items()
         for page in bed.pages([url for url in bed.world.urls() if bed.world.topic(url) == topic][:100])
     ]
     assert 0.15 < sum(standing > 0.5 for standing in standings) / len(standings) < 0.85
-    assert bed.other.theta < bed.standing.theta  # who has half the links predicts fewer
+    assert bed.other_models.theta < bed.models.theta  # who has half the links predicts fewer
 
 
 def test_the_judges_learn_from_other_pages_than_the_crawler(bed, topic) -> None:
@@ -176,5 +176,5 @@ def test_who_knows_the_truth_finds_more(topic, bed) -> None:
 
     assert found_by(oracle(1.0))[0] > found_by(Utility(alpha=1.0))[0]
     assert found_by(oracle(0.0))[1] > found_by(Utility(alpha=0.0))[1]
-    status = bed.standing.source.status(topic.examples.good[0])
-    assert topic.true_standing(topic.examples.good[0]) == pytest.approx(1 / (1 + exp(bed.standing.theta - status)))
+    status = bed.models.source.status(topic.examples.good[0])
+    assert topic.true_standing(topic.examples.good[0]) == pytest.approx(1 / (1 + exp(bed.models.theta - status)))

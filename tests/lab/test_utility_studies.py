@@ -3,22 +3,25 @@
 import math
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
 from lab.study_runs import copy_with_jobs_missing, run_small_as_json, texts_made_once
+from lycosa.vocabulary.errors import UsageError
 from lycosa_lab.crawl_tables import CrawlTables
-from lycosa_lab.statistics import page_trend_test
+from lycosa_lab.statistics import p_of_trend
 from lycosa_lab.studies.adaptive_utility import ADAPTIVE, AdaptiveUtility
 from lycosa_lab.studies.adaptive_utility.claims import (
     early_alpha,
     late_alpha,
     status_above_half,
+    status_above_topic_only,
     topicality_comparable,
 )
-from lycosa_lab.studies.inlinks_benchmark import InlinksBenchmark
+from lycosa_lab.studies.inlinks_benchmark import InlinksBenchmark, _advantage_by_noise
 from lycosa_lab.studies.utility_tradeoff import COBB_DOUGLAS, UtilityTradeoff
+from lycosa_lab.test_bed import examples_of
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 
 TINY = {"topics": 4, "pages": 150, "examples": 30, "explored": 30, "sampled": 30, "of": 50, "world_pages": 12_000}
@@ -116,10 +119,8 @@ def test_claims_of_the_tradeoff_follow_from_its_tables(tradeoff) -> None:
     row = test_of(tradeoff, "status", "α=0.5", "α=1")
     assert claims["half-beats-one-on-status"]["holds"] == (row["difference"] > 0 and row["p"] < 0.05)
     rows = tradeoff["tables"]["topics"]
-    rising = page_trend_test([[row["topicality"] for row in rows if row["setting"] == alpha] for alpha in COBB_DOUGLAS])
-    falling = page_trend_test(
-        [[row["status"] for row in rows if row["setting"] == alpha] for alpha in COBB_DOUGLAS[::-1]]
-    )
+    rising = p_of_trend([[row["topicality"] for row in rows if row["setting"] == alpha] for alpha in COBB_DOUGLAS])
+    falling = p_of_trend([[row["status"] for row in rows if row["setting"] == alpha] for alpha in COBB_DOUGLAS[::-1]])
     assert claims["trend"]["p"] == pytest.approx(max(rising, falling), rel=1e-4)
     assert claims["trend"]["holds"] == (max(rising, falling) < 0.05)
 
@@ -166,24 +167,25 @@ def made_up_tables(
     status: Mapping[str, float] | None = None,
     topicality: Mapping[str, float] | None = None,
     alpha: Mapping[str, float] | None = None,
+    shift: float = 0.001,
 ) -> CrawlTables:
     """Tables of three topics in which each setting has these values, give or take little; 1 unless given."""
-    settings = ["α=0.5", *ADAPTIVE]
+    settings = ["α=0.5", *ADAPTIVE, "α=1"]
     outcomes = [
         {
             "crawls": {
                 setting: {
                     "pages": 10,
                     "curves": {
-                        "status": [(status or {}).get(setting, 1.0) + shift * number],
-                        "topicality": [(topicality or {}).get(setting, 1.0) + shift * number],
+                        "status": [(status or {}).get(setting, 1.0) + change * number],
+                        "topicality": [(topicality or {}).get(setting, 1.0) + change * number],
                     },
                     "alpha": [(alpha or {}).get(setting, 0.5)],
                 }
                 for number, setting in enumerate(settings)
             }
         }
-        for shift in (0.0, 0.001, -0.001)
+        for change in (0.0, shift, -shift)
     ]
     return CrawlTables(outcomes, settings, pages=10)
 
@@ -199,6 +201,45 @@ def test_comparable_topicality_does_not_depend_on_a_target_of_which_it_says_noth
     assert topicality_comparable(made_up_tables(topicality=topicality)).holds is True
     assert topicality_comparable(made_up_tables(topicality=topicality | {"δ=0.6": math.nan})).holds is True
     assert topicality_comparable(made_up_tables(topicality=topicality | {"δ=0.8": math.nan})).holds is None
+
+
+def test_without_a_test_a_claim_is_only_reported() -> None:
+    unknown = made_up_tables(status={"δ=0.7": math.nan}, topicality={"α=0.5": 0.0})
+    for claim in (
+        status_above_half(unknown),
+        unknown.lead_claim("status", "δ=0.7", "α=0.5", id="id", text="text", paper="paper"),
+        status_above_topic_only(made_up_tables(topicality={"α=1": 0.0}, shift=0.0), "long-crawl", "Here", "paper"),
+    ):
+        assert (claim.holds, claim.reason) == (None, "")
+
+
+def noise_row(noise: float, difference: float, p: float | None) -> dict[str, Any]:
+    return {
+        "feature_noise": noise, "status_difference": difference, "status_p": p, "standing_rank_correlation": 0.5
+    }  # fmt: skip
+
+
+def test_the_edge_is_lost_where_it_does_not_come_back() -> None:
+    rows = [noise_row(0.5, 1.0, 0.2), noise_row(1.0, 1.0, 0.0), noise_row(2.0, -1.0, 0.0), noise_row(4.0, 1.0, None)]
+    assert _advantage_by_noise(rows).measured.startswith("the edge is lost from noise 2 on; noise 0.5: +1.000 (p 0.2;")
+    assert "noise 1: +1.000 (p 0;" in _advantage_by_noise(rows).measured
+    assert "noise 4: +1.000 (p nan;" in _advantage_by_noise(rows).measured
+    assert _advantage_by_noise(rows[:2]).measured.startswith("the edge is not lost")
+
+
+def test_a_noisy_world_with_fewer_topics_than_asked_for_has_a_job_for_each(world) -> None:
+    study = TinyBenchmark()
+    size = {**study.scales["small"], "noise_topics": 20, "noise_world_pages": 1_200}
+    jobs = [job for job in study.jobs(world, size, 1) if "noise" in job]
+    beds = study.prepare(world, {**size, "noises": size["noises"][:1]}, 1)
+    topics = len(beds[size["noises"][0]].topics)
+    assert 2 <= topics < 20
+    assert len(jobs) == topics * len(size["noises"])
+
+
+def test_one_topic_is_refused_whatever_the_world_has(world) -> None:
+    with pytest.raises(UsageError, match="1 topic asked for, and at least 2 are needed"):
+        examples_of(world, topics=1, per_class=5, seed=1)
 
 
 def test_who_knows_the_truth_is_beyond_all_others(adaptive) -> None:
@@ -248,7 +289,7 @@ def test_the_same_seed_gives_the_same_results(world, tradeoff, benchmark, folder
 
 def test_a_trend_is_told_from_none() -> None:
     rising = [[0.1, 0.2, 0.15, 0.1], [0.3, 0.25, 0.3, 0.2], [0.5, 0.4, 0.6, 0.5]]
-    assert page_trend_test(rising) < 0.05
-    assert page_trend_test(rising[::-1]) > 0.9
-    assert page_trend_test(rising[:2]) != page_trend_test(rising[:2])  # two columns are no trend: not a number
-    assert page_trend_test([[*column, float("nan")] for column in rising]) == page_trend_test(rising)
+    assert p_of_trend(rising) < 0.05
+    assert p_of_trend(rising[::-1]) > 0.9
+    assert p_of_trend(rising[:2]) != p_of_trend(rising[:2])  # two columns are no trend: not a number
+    assert p_of_trend([[*column, float("nan")] for column in rising]) == p_of_trend(rising)

@@ -74,6 +74,11 @@ def test_what_the_log_says_is_html_is_a_page_whatever_its_name():
         ("http://a.org/?to=ann%40b.org&x=1", "http://a.org/?x=1"),
         ("http://a.org/?t=eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc", "http://a.org/"),
         ("http://a.org/?gclid=1&fbclid=2", "http://a.org/"),
+        ("http://a.org/?a=1;token=x&b=2", "http://a.org/?a=1&b=2"),
+        ("http://a.org/?b=2&token=x;y=z", "http://a.org/?b=2"),
+        ("http://a.org/?a=1;code=5&state=2;q=3", "http://a.org/?a=1"),
+        ("http://a.org/?to=ann;b@c.org&x=1", "http://a.org/?x=1"),
+        ("http://a.org/?a=1;2&b=3;c=4", "http://a.org/?a=1;2&b=3;c=4"),
         ("http://a.org/?back=http://ann:pw@b.org/", "http://a.org/"),
     ],
 )

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.maps import Atlas, Sighting, count_citations, crawl_map_from, draw_map, merge_atlases
+from lycosa.maps import Atlas, Sighting, count_citations, draw_map, merge_atlases, url_map_of
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from maps.small_atlases import extended, links, mapped_by, pages, ties, url_of
 
@@ -26,7 +26,7 @@ def path(tmp_path):
 def test_a_map_is_kept_as_it_was_drawn(path):
     numbers = sorted(range(100), key=url_of)
     pairs = [(int(one.split("-")[1][:-5]), int(other.split("-")[1][:-5])) for one, other in links(range(100))]
-    ours = crawl_map_from(draw_map(numbers, pairs, seed=3), {number: url_of(number) for number in numbers})
+    ours = url_map_of(draw_map(numbers, pairs, seed=3), {number: url_of(number) for number in numbers})
     with Atlas(path, writable=True) as atlas:
         atlas.extend("bees", pages(range(100)), links(range(100)), at=5.0, seed=3)
         atlas.add_related("bees", ["wasps"])

@@ -122,6 +122,6 @@ def test_what_is_held_of_one_that_is_wanted_no_more_is_let_go() -> None:
 def test_junk_is_not_held() -> None:
     held = HeldIndexes(request_at_once=True)
     held.checkpoint(["a"])
-    with pytest.raises(ValueError, match="no index"):
+    with pytest.raises(ValueError, match="not a summary"):
         take(held, "a", Index(1, b"\xc1"))
     assert "a" not in held

@@ -48,7 +48,7 @@ def test_changes_of_a_version_that_is_not_known_are_not_told() -> None:
 @pytest.mark.parametrize("junk", [b"", b"\xc1", b"\x93\x01\x02", b"\x91\xa1a", b"\x91\xc0", b"\x91" * 9999])
 def test_bytes_that_are_no_summary_are_refused(junk: bytes) -> None:
     items = Items()
-    with pytest.raises(ValueError, match="index of items"):
+    with pytest.raises(ValueError, match="summary of items"):
         items.unpack(junk, 1)
-    with pytest.raises(ValueError, match="index of items"):
+    with pytest.raises(ValueError, match="summary of items"):
         items.update(ItemSummary(frozenset()), junk, 1)

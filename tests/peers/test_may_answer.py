@@ -3,11 +3,11 @@
 import pytest
 
 from lycosa_peers.content import Items
-from lycosa_peers.messages import PeerHit, Statistics
+from lycosa_peers.messages import CollectionStatistics, PeerHit
 from sharing import add_pages, shared
 
 HONEY, BEES = "honey", "bees"
-TOLD = Statistics(10, 1000, (HONEY, BEES), (3, 2))
+TOLD = CollectionStatistics(10, 1000, (HONEY, BEES), (3, 2))
 
 
 @pytest.fixture
@@ -24,7 +24,11 @@ def content(tmp_path):
         (PeerHit("http://b.example/", frequencies=(1, 0)), TOLD, False),
         (PeerHit("http://b.example/", frequencies=(1,)), TOLD, False),
         (PeerHit("http://b.example/", frequencies=(1, 2)), None, False),
-        (PeerHit("http://b.example/", frequencies=(9, 9)), Statistics(10, 1000, ("spam", HONEY), (3, 2)), False),
+        (
+            PeerHit("http://b.example/", frequencies=(9, 9)),
+            CollectionStatistics(10, 1000, ("spam", HONEY), (3, 2)),
+            False,
+        ),
         (PeerHit("http://127.0.0.1/", frequencies=(1, 2)), TOLD, True),
         (PeerHit(7, frequencies=(1, 2)), TOLD, False),
     ],

@@ -13,6 +13,7 @@ from lycosa_peers.messages import (
     MAX_HITS,
     MAX_UNSOLICITED_BYTES,
     VERSION,
+    CollectionStatistics,
     Contact,
     Declined,
     Fetched,
@@ -29,7 +30,6 @@ from lycosa_peers.messages import (
     Pong,
     Query,
     Response,
-    Statistics,
     decode,
     encode,
     fit_frame,
@@ -44,7 +44,7 @@ wanted = st.integers(0, 2**63 - 1) | text
 counts = st.lists(st.integers(0, 2**48), max_size=4).map(tuple)
 hits = st.builds(PeerHit, wanted, text, text, shares, shares, st.floats(0, 1e11), text, st.integers(0, 2**48), counts)
 statistics = st.builds(
-    Statistics, st.integers(0, 2**48), st.integers(0, 2**48), st.lists(text, max_size=3).map(tuple), counts
+    CollectionStatistics, st.integers(0, 2**48), st.integers(0, 2**48), st.lists(text, max_size=3).map(tuple), counts
 )
 some_contacts = st.lists(contacts, max_size=3).map(tuple)
 MESSAGES: dict[str, st.SearchStrategy[Message]] = {
@@ -163,7 +163,7 @@ def long_hit(number: int) -> PeerHit:
 
 @pytest.mark.parametrize("many", [1, 2, 15, 16, 17, 35, 36, 100])
 def test_a_response_has_as_many_hits_as_anybody_may_send_at_once(many: int) -> None:
-    told = Statistics(10, 1000, ("мед", "пчела"), (3, 1))
+    told = CollectionStatistics(10, 1000, ("мед", "пчела"), (3, 1))
     whole = Response(2**60, Contact("p", "p:1"), tuple(map(long_hit, range(many))), statistics=told)
     response = fit_frame(whole)
     assert len(encode(response)) <= MAX_UNSOLICITED_BYTES

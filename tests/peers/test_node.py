@@ -57,7 +57,7 @@ def test_what_is_at_home_is_not_asked_for() -> None:
     number, sends = asker.ask(5, 0.0)
     search = asker.answers(number)
     assert sends == [] and search is not None
-    assert (search.stage, search.found_at, search.provider) == (Stage.DONE, Stage.HOME, "a")
+    assert (search.stage, search.found_in_stage, search.provider) == (Stage.DONE, Stage.HOME, "a")
 
 
 def test_an_index_that_has_it_is_followed_by_the_fetch_alone() -> None:
@@ -66,7 +66,7 @@ def test_an_index_that_has_it_is_followed_by_the_fetch_alone() -> None:
     hold(asker, "c", 5)
     number, sends = asker.ask(5, 0.0)
     assert [(send.to, type(send.message)) for send in sends] == [("c", FetchRequest)]
-    assert stage(asker, number) is Stage.INDEXES
+    assert stage(asker, number) is Stage.SUMMARIES
 
 
 def test_buddies_are_asked_directly_best_first_and_all_of_them() -> None:
@@ -115,7 +115,7 @@ def test_a_search_ends_at_its_deadline_with_what_it_has() -> None:
     asker.tick(2.0)
     search = asker.answers(number)
     assert search is not None
-    assert search.stage is Stage.DONE and search.found_at is Stage.WALKING and len(search.answers) == 1
+    assert search.stage is Stage.DONE and search.found_in_stage is Stage.WALKING and len(search.answers) == 1
 
 
 def test_a_search_ends_when_all_walkers_have_told_that_they_did() -> None:
@@ -254,7 +254,7 @@ def test_the_first_who_gives_it_becomes_a_buddy() -> None:
     assert asker.receive("p", Fetched(fetch, 5, b"5"), 0.6) == []
     search = asker.answers(number)
     assert search is not None
-    assert (search.stage, search.found_at, search.provider) == (Stage.DONE, Stage.WALKING, "p")
+    assert (search.stage, search.found_in_stage, search.provider) == (Stage.DONE, Stage.WALKING, "p")
     assert [(buddy.contact.name, buddy.count) for buddy in asker.buddies] == [("p", 1)]
 
 

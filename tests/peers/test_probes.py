@@ -5,10 +5,20 @@ import gzip
 import pytest
 
 from lycosa_peers.content import Items, LookupResult
-from lycosa_peers.messages import Contact, Declined, Fetched, FetchRequest, PeerHit, Query, Response, Send, Statistics
+from lycosa_peers.messages import (
+    CollectionStatistics,
+    Contact,
+    Declined,
+    Fetched,
+    FetchRequest,
+    PeerHit,
+    Query,
+    Response,
+    Send,
+)
 from lycosa_peers.node import Node
 from lycosa_peers.options import DEFAULTS
-from lycosa_peers.search import Stage, Trust
+from lycosa_peers.search import Answer, Search, Stage, Trust
 from sharing import PUBLIC, add_pages, shared
 
 IN_VAIN = "velorina harbour"
@@ -104,7 +114,9 @@ def test_who_has_pages_for_what_nobody_has_makes_them_up():
         asked.true_sample()
         query = asked.in_vain()
         assert query.wanted == IN_VAIN and query.ttl == DEFAULTS.ttl and query.walker
-        made_up = Response(query.id, Contact("s"), (PeerHit(9),), (), Statistics(1, 1, (IN_VAIN,), (1,)), query.walker)
+        made_up = Response(
+            query.id, Contact("s"), (PeerHit(9),), (), CollectionStatistics(1, 1, (IN_VAIN,), (1,)), query.walker
+        )
         node.receive("s", made_up, float(turn))
         assert asked.trust == []
     assert node.counts["made_up"] == 2 and node.is_banned("s", 2.0) and "s" not in node.buddies
@@ -113,7 +125,9 @@ def test_who_has_pages_for_what_nobody_has_makes_them_up():
 def test_who_was_asked_something_else_by_those_between_is_not_blamed():
     asked = Asked(asker())
     query = asked.in_vain()
-    honest = Response(query.id, Contact("h"), (PeerHit(7),), (), Statistics(1, 1, ("honey",), (1,)), query.walker)
+    honest = Response(
+        query.id, Contact("h"), (PeerHit(7),), (), CollectionStatistics(1, 1, ("honey",), (1,)), query.walker
+    )
     asked.node.receive("h", honest, 0.0)
     assert asked.node.demerits("h", 0.0) == 0 and asked.node.counts["made_up"] == 0
 
@@ -198,8 +212,10 @@ def test_a_page_is_as_it_was_told_or_not(tmp_path, hit, is_true):
     with shared(add_pages(tmp_path / "c", {})) as content:
         told = {"item": URL, "title": "Honey of the hive", "snippet": "Bees make honey of nectar", "length": 130}
         claim = PeerHit(**{**told, "frequencies": (3,), **hit})
-        assert content.confirms("honey", claim, Statistics(1, 1, ("honey",), (1,)), record(URL, PAGE)) is is_true
-        assert not content.confirms("watches", claim, Statistics(1, 1, ("watches",), (1,)), record(URL, PAGE))
+        assert (
+            content.confirms("honey", claim, CollectionStatistics(1, 1, ("honey",), (1,)), record(URL, PAGE)) is is_true
+        )
+        assert not content.confirms("watches", claim, CollectionStatistics(1, 1, ("watches",), (1,)), record(URL, PAGE))
 
 
 NO_PAGES = (b"", b"nothing", gzip.compress(b"WARC/1.1\r\n\r\n"), record(URL, "") * 2, record("x", PAGE))
@@ -266,3 +282,13 @@ def test_a_search_with_enough_hits_waits_for_a_sample_no_longer_than_for_replies
     assert node.next_deadline() == 0.5
     node.tick(0.5)
     assert node.stage(number) is Stage.DONE
+
+
+def test_what_only_a_rejected_provider_had_is_not_enough():
+    search = Search(1, 5, max_hits=10, enough=2, now=0.0, timeout=10.0)
+    for provider, items in (("liar", (5, 6)), ("honest", (6,))):
+        hits = tuple(PeerHit(item) for item in items)
+        search.add(Answer(Contact(provider), provider, Stage.WALKING, hits), items)
+    assert search.has_enough
+    search.reject("liar")
+    assert (search.found, search.has_enough) == ({6}, False)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from lycosa_peers.messages import Contact, PeerHit, Statistics
+from lycosa_peers.messages import CollectionStatistics, Contact, PeerHit
 from lycosa_peers.ranking import merge
 from lycosa_peers.search import Answer, Stage, Trust
 
@@ -12,7 +12,7 @@ ME, ANNA, BERT = Contact("me"), Contact("anna"), Contact("bert")
 
 
 def answer(who, hits, *, documents=100, words=10_000, terms=("bees",), frequencies=(10,), stage=Stage.BUDDIES):
-    return Answer(who, who.name, stage, tuple(hits), Statistics(documents, words, terms, frequencies))
+    return Answer(who, who.name, stage, tuple(hits), CollectionStatistics(documents, words, terms, frequencies))
 
 
 def hit(url, times, **more):
@@ -123,7 +123,7 @@ anything = st.builds(
     st.lists(counts, max_size=4).map(tuple),
 )
 told = st.none() | st.builds(
-    Statistics,
+    CollectionStatistics,
     counts,
     counts,
     st.lists(st.sampled_from(["bees", "honey", "x"]), max_size=4).map(tuple),
@@ -151,7 +151,12 @@ def _claims(who: str, count: int, trust: Trust, score: int = 1, address: str = "
         for n in range(count)
     )
     return Answer(
-        Contact(who, address or f"{who}:1"), who, Stage.WALKING, hits, Statistics(9, 900, ("honey",), (5,)), trust=trust
+        Contact(who, address or f"{who}:1"),
+        who,
+        Stage.WALKING,
+        hits,
+        CollectionStatistics(9, 900, ("honey",), (5,)),
+        trust=trust,
     )
 
 

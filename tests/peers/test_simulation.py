@@ -27,7 +27,7 @@ def shelves(copies: int = 3) -> dict[str, list[int]]:
 
 def test_a_walk_along_a_line_costs_its_hops_and_the_answers() -> None:
     outcome = network(HAS, LINE, algorithm="random-walk", walkers=1).ask("a", 5)
-    assert (outcome.found_at, outcome.provider) == (Stage.WALKING, "d")
+    assert (outcome.found_in_stage, outcome.provider) == (Stage.WALKING, "d")
     assert (outcome.queries, outcome.responses, outcome.messages, outcome.path_length) == (3, 1, 4, 3)
     assert outcome.fetches == 1 and outcome.issued == 3
 
@@ -58,17 +58,17 @@ def test_a_walk_that_finds_nothing_costs_every_step_of_every_walker() -> None:
 
 def test_what_is_at_home_costs_nothing() -> None:
     outcome = network(HAS, LINE).ask("d", 5)
-    assert (outcome.found_at, outcome.messages, outcome.path_length, outcome.fetches) == (Stage.HOME, 0, 0, 0)
+    assert (outcome.found_in_stage, outcome.messages, outcome.path_length, outcome.fetches) == (Stage.HOME, 0, 0, 0)
 
 
 def test_the_second_time_a_buddy_answers_and_the_third_its_index() -> None:
     net = network({**HAS, "d": [5, 6, 7]}, LINE)
-    assert net.ask("a", 5).found_at is Stage.WALKING
+    assert net.ask("a", 5).found_in_stage is Stage.WALKING
     second = net.ask("a", 6)
-    assert (second.found_at, second.messages, second.path_length, second.hit) == (Stage.BUDDIES, 2, 1, True)
+    assert (second.found_in_stage, second.messages, second.path_length, second.hit) == (Stage.BUDDIES, 2, 1, True)
     net.run(250.0)  # two checkpoints
     third = net.ask("a", 7)
-    assert (third.found_at, third.messages, third.path_length, third.hit) == (Stage.INDEXES, 0, 0, True)
+    assert (third.found_in_stage, third.messages, third.path_length, third.hit) == (Stage.SUMMARIES, 0, 0, True)
     assert net.counts()["indexes_taken"] == 1
 
 
@@ -76,7 +76,7 @@ def test_buddies_that_lack_it_are_part_of_the_cost_of_the_walk() -> None:
     net = network({**HAS, "c": [6]}, LINE, walkers=1)
     net.ask("a", 6)
     outcome = net.ask("a", 5)
-    assert (outcome.found_at, outcome.queries, outcome.path_length) == (Stage.WALKING, 4, 4)
+    assert (outcome.found_in_stage, outcome.queries, outcome.path_length) == (Stage.WALKING, 4, 4)
 
 
 def test_a_flood_reaches_everybody_once_for_each_link() -> None:
@@ -93,7 +93,7 @@ def test_an_index_at_a_receiver_ends_the_walk_before_the_provider() -> None:
     net.run(150.0)
     outcome = net.ask("a", 5)
     assert (outcome.provider, outcome.queries, outcome.path_length) == ("d", 2, 2)  # c holds the index of d
-    assert net.ask("c", 5).found_at is Stage.INDEXES
+    assert net.ask("c", 5).found_in_stage is Stage.SUMMARIES
 
 
 def test_who_never_asks_holds_no_index_of_a_neighbour() -> None:
@@ -106,11 +106,11 @@ def test_who_never_asks_holds_no_index_of_a_neighbour() -> None:
 
 def test_a_response_straight_to_the_asker_saves_the_way_back() -> None:
     outcome = network(HAS, LINE, algorithm="random-walk", walkers=3).ask("a", 5)
-    assert (outcome.responses, outcome.detours) == (3, 3 * 2)  # three hops back instead of one
+    assert (outcome.responses, outcome.return_hops) == (3, 3 * 2)  # three hops back instead of one
     flooded = network(HAS, LINE, algorithm="flood").ask("a", 5)
-    assert (flooded.messages, flooded.detours) == (4, 2)
+    assert (flooded.messages, flooded.return_hops) == (4, 2)
     net = network({**HAS, "d": [5, 6]}, LINE)
-    assert (net.ask("a", 5).detours, net.ask("a", 6).detours) == (4, 0)  # a buddy is asked directly
+    assert (net.ask("a", 5).return_hops, net.ask("a", 6).return_hops) == (4, 0)  # a buddy is asked directly
 
 
 def test_a_response_that_leads_to_nothing_is_a_response_all_the_same() -> None:

@@ -45,11 +45,11 @@ def test_a_network_that_fell_apart_finds_together_again_without_a_search() -> No
     net = SimulatedNetwork(nodes, everybody)
     net.partition(names[:4], names[4:])
     net.run(300.0)
-    assert net.ask("n0", 7).found_at is None and len(net.nodes["n0"].neighbours.down) == 4
+    assert net.ask("n0", 7).found_in_stage is None and len(net.nodes["n0"].neighbours.down) == 4
     net.partition()
     net.run(net.now + 2 * DEFAULTS.ping)
     assert not any(node.neighbours.down for node in nodes)
-    assert net.ask("n0", 7).found_at is not None
+    assert net.ask("n0", 7).found_in_stage is not None
 
 
 def test_one_that_lost_its_neighbours_joins_others_it_heard_of_and_tries_all_of_them() -> None:

@@ -5,6 +5,7 @@ import pytest
 from lycosa_peers.content import Items, LookupResult
 from lycosa_peers.messages import (
     MAX_HITS,
+    CollectionStatistics,
     Contact,
     Declined,
     Fetched,
@@ -14,7 +15,6 @@ from lycosa_peers.messages import (
     Query,
     Response,
     Send,
-    Statistics,
     Wanted,
 )
 from lycosa_peers.node import Node
@@ -243,14 +243,14 @@ def test_spam_is_not_counted_not_credited_and_costs_a_buddy_its_place() -> None:
     number, _ = asker.ask(5, 0.0, max_hits=10, enough=1)
     asker.receive("s", Response(number, Contact("s"), (PeerHit(6), PeerHit(7))), 0.1)
     search = asker.answers(number)
-    assert search is not None and search.found_at is None and search.asked == {"s": ReplyStatus.ANSWERED}
+    assert search is not None and search.found_in_stage is None and search.asked == {"s": ReplyStatus.ANSWERED}
     assert len(asker.buddies) == 0 and asker.demerits("s", 0.1) == 0.5
 
 
 class Choosy(Items):
     """May not take what is above 100."""
 
-    def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None) -> bool:
+    def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: CollectionStatistics | None) -> bool:
         return isinstance(hit.item, int) and hit.item % 100 == wanted
 
     def may_store(self, item: Item) -> bool:
@@ -275,7 +275,7 @@ def test_who_has_what_we_may_not_take_is_neither_blamed_nor_credited_and_the_sea
     assert asker.demerits("b", 30.0) == 0 and [buddy.count for buddy in asker.buddies] == [1]
     asker.tick(60.0)
     ended = asker.answers(number)
-    assert ended is not None and ended.stage is Stage.DONE and ended.found_at is None
+    assert ended is not None and ended.stage is Stage.DONE and ended.found_in_stage is None
 
 
 def test_hits_that_are_no_answers_are_counted() -> None:

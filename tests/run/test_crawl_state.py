@@ -108,7 +108,7 @@ def test_a_blocked_host_is_out_of_scope_in_the_next_session_too(crawled: Path) -
     with opened(crawled) as session:
         assert session.state.is_in_scope(blocked)
         block(crawled, "ships.example")
-        session.state.steer()
+        session.state.apply_steering()
         assert not session.state.is_in_scope(blocked)
     with opened(crawled) as session:
         assert not session.state.is_in_scope(blocked)

@@ -201,7 +201,7 @@ def test_a_model_of_stems_is_not_taken_for_one_of_words(folder: Path) -> None:
 
 def test_a_model_remembers_how_often_it_was_trained_again(folder: Path) -> None:
     judge = judge_of(Topic(examples="good.txt"), folder)
-    assert judge.uses_background
+    assert judge.uses_background_negatives
     judge.save(judge.train(terms_of, [TEXTS[SHIP].terms], 2))
     again = judge_of(Topic(examples="good.txt"), folder)
     assert again.load() is not None and again.rounds == 2

@@ -289,6 +289,9 @@ def test_an_overview_is_made_again_when_the_collection_changes(root, monkeypatch
     screens.card("bees", root / "bees")
     (root / "bees" / "sample.txt").unlink()
     assert len(made) == 2
+    os.utime(root / "bees" / "good.txt", (1, 1))  # the examples, by which the harvest rate is calibrated
+    screens.card("bees", root / "bees")
+    assert len(made) == 3
     monkeypatch.setattr(overviews, "_MAX_CACHED", 2)
     for name in ("few", "bees", "few"):
         screens.card(name, root / name)

@@ -148,7 +148,44 @@ def test_ranks_are_said_as_exactly_as_they_are_known():
     assert str(Rank("Tranco", "a.example", 1_234_567)) == "rank 1,230,000 or so of Tranco (a.example)"
 
 
-def test_of_a_long_list_the_best_are_kept(tmp_path):
+def dump_of(*links: tuple[int, str, str]) -> str:
+    """The dump of links: page, reversed domain, path."""
+    rows = ",".join(f"({number},{page},'{domain}','{path}')" for number, (page, domain, path) in enumerate(links, 1))
+    return DUMP.split("INSERT")[0] + f"INSERT INTO `externallinks` VALUES {rows};\n"
+
+
+def test_a_page_that_links_twice_counts_once(tmp_path):
+    links = [(1, "https://com.often.", "/"), (1, "http://com.often.", "/"), (1, "http://com.often.", "/")]
+    links += [(2, "http://com.twice.", "/"), (3, "https://com.twice.", "/"), (9_999_999_999, "https://com.twice.", "/")]
+    imported(tmp_path, "externallinks.sql", dump_of(*links))
+    table = AuthorityTable(tmp_path / "authority.table")
+    assert [table.ranks(f"https://{name}.com/")[0].rank for name in ("twice", "often")] == [1, 2]
+
+
+@pytest.mark.parametrize("path", ["/?a=1&section=2", "/?copy=1&copy=2", "/?a&times=3", "/?q=1&lt;&amp;b"])
+def test_links_of_a_dump_are_taken_as_they_stand(tmp_path, path):
+    imported(tmp_path, "externallinks.sql", dump_of((1, "https://com.shop.", path)))
+    assert AuthorityTable(tmp_path / "authority.table").ranks(f"https://shop.com{path}")
+
+
+def test_equally_linked_urls_that_are_more_than_are_kept_are_refused(tmp_path):
+    links = [(page, f"https://com.site{page}.", "/") for page in range(5)]
+    with pytest.raises(UsageError, match="5 URLs of the same rank, more than the 4 that are kept; say --top 5"):
+        imported(tmp_path, "externallinks.sql", dump_of(*links), top=4)
+    assert imported(tmp_path, "externallinks.sql", dump_of(*links), top=5).facts.rows == 5
+
+
+def test_damage_of_a_dump_is_reported_at_its_line(tmp_path):
+    rows = "".join(
+        f"INSERT INTO `externallinks` VALUES ({page},{page},'https://com.site{page * 7919}.','/');\n"
+        for page in range(1, 3_000)
+    )
+    whole = gzip.compress((DUMP.split("INSERT")[0] + rows).encode(), mtime=0)
+    with pytest.raises(UsageError, match=r"list:\d{3,}: the file is cut short"):
+        imported(tmp_path, "list", whole[: len(whole) // 2])
+
+
+def test_of_a_long_list_the_first_or_most_linked_are_kept(tmp_path):
     done = imported(tmp_path, "top-1m.csv", TRANCO, top=2)
     assert (done.facts.rows, done.facts.last_rank) == (2, 2)
     done = imported(tmp_path, "externallinks.sql", DUMP, top=1)

@@ -166,6 +166,26 @@ def test_pages_left_out_by_an_earlier_run_are_kept_without_another_request(tmp_p
     assert HOME + "private" in pages(folder)
 
 
+@pytest.mark.parametrize("later", [["--language", "en"], ["--language", "de", "--language", "en"], []])
+def test_pages_left_out_for_their_language_are_kept_by_a_run_that_admits_it(tmp_path, later):
+    english = "This is another page of the hive, in English words that everybody knows. " * 5
+    routes = {
+        "/": response(page("bienen", ["/bees"], text=DEUTSCH).replace(b'lang="en"', b'lang="de"')),
+        "/bees": response(page("bees", ["/further"], text=english)),
+        "/further": response(page("further", text=f"{english} Further along. " * 2)),
+    }
+    folder = collection(tmp_path / "c", [HOME])
+    with LoopbackServer(routes) as server:
+        crawled(folder, server, "--language", "de")
+        assert pages(folder) == [HOME]
+        said = crawled(folder, server, *later)
+        assert server.paths().count("/bees") == 1
+    assert "1 page kept now that earlier runs left out (language)" in said.err
+    assert set(pages(folder)) == {HOME, HOME + "bees", HOME + "further"}
+    done("rebuild", folder)
+    assert HOME + "bees" in pages(folder)
+
+
 @pytest.mark.parametrize(
     ("routes", "words", "why"),
     [

@@ -164,7 +164,7 @@ def test_pywb_replays_an_older_archive_from_its_wacz(old_bees, tmp_path):
 @pytest.mark.parametrize("words", [["--text"], ["--top", 3], ["--min-relevance", 0], ["--host", "bees.test"]])
 def test_a_wacz_is_of_the_whole_archive(bees, tmp_path, words):
     said = lycosa("export", bees, "--format", "wacz", "--out", tmp_path / "bees.wacz", *words)
-    assert said.is_one_clear_line(2, "--format wacz holds the whole archive")
+    assert said.is_one_clear_line(2, "--format wacz exports the whole archive")
     assert not list(tmp_path.iterdir())
 
 

@@ -8,6 +8,7 @@ import typer
 
 from lycosa import api
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.text import quoted
 from lycosa.vocabulary.urls import checked_url
 
 from .options import Json, Name, UrlArgument, print_json, standard_output
@@ -31,7 +32,7 @@ def cat(
     with api.open(name) as collection:
         row = collection.row(page_url, **{format: True})
     if row is None:
-        raise UsageError(f"{name} has no page {page_url}; to see why: lycosa explain {name} {page_url}")
+        raise UsageError(f"{name} has no page {page_url}; to see why: lycosa explain {quoted(name)} {quoted(page_url)}")
     if as_json:
         print_json(row)
         return

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from lycosa import api
-from lycosa.collection.rows import FetchRow, ObservationRow, Omissions, PageRow
+from lycosa.collection.rows import FetchRow, LookRow, Omissions, PageRow
 from lycosa.run.explanation import fetch_was_made
 from lycosa.run.forgotten import FORGOTTEN_FILE
 from lycosa.run.reasons import reasons_in_words, shown_priority
@@ -16,7 +16,7 @@ from lycosa.vocabulary.text import counted, visible
 from lycosa.vocabulary.urls import checked_url
 from lycosa.web.outcomes import outcome_in_words
 
-from .options import Json, Name, UrlArgument, print_json
+from .options import Json, Name, UrlArgument, command, print_json
 
 _FACTORS_SHOWN = 3  # of a link, the strongest
 _MAX_FETCHES = 10  # latest fetches that are shown
@@ -31,7 +31,7 @@ def explain(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="All reasons, not three.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Explain why a page was fetched, skipped, or still waits. Lists later visits, too, and what they found."""
+    """Explain why a page was fetched, skipped, or still waits. Lists later fetches of it, too, and what they found."""
     page_url = checked_url(url)
     with api.open(name) as collection:
         facts = collection.explain(page_url)
@@ -75,13 +75,6 @@ def _lines_if_unknown(omissions: Omissions | None) -> list[str]:
     return [*lines, f"  ({', '.join(counts)}: links of theirs may be missing)"] if counts else lines
 
 
-_WHY_LEFT_OUT = {
-    LeftOutReason.NOINDEX: "it asks not to be kept (noindex); lycosa crawl {name} --keep-noindex keeps it",
-    LeftOutReason.LANGUAGE: "its language is {detail}; lycosa crawl {name} --language {detail} keeps it",
-    LeftOutReason.OTHER: "{detail}",
-}
-
-
 def _why_left_out(fetches: list[FetchRow], name: str) -> str:
     """Why a page that was fetched is not kept; empty if there was no page."""
     successful = [fetch for fetch in fetches if fetch.outcome is Outcome.OK]
@@ -89,8 +82,15 @@ def _why_left_out(fetches: list[FetchRow], name: str) -> str:
         return ""
     left_out = LeftOut.parse(successful[-1].left_out)
     if left_out is None:
-        return f"an older version did not note why; lycosa rebuild {name} finds out"
-    return _WHY_LEFT_OUT[left_out.reason].format(name=name, detail=visible(left_out.detail, 100))
+        return f"an older version did not note why; {command('rebuild', name)} finds out"
+    detail = visible(left_out.detail, 100)
+    match left_out.reason:
+        case LeftOutReason.NOINDEX:
+            return f"it asks not to be kept (noindex); {command('crawl', name, '--keep-noindex')} keeps it"
+        case LeftOutReason.LANGUAGE:
+            return f"its language is {detail}; {command('crawl', name, '--language', detail)} keeps it"
+        case LeftOutReason.OTHER:
+            return detail
 
 
 def _lines(facts: JsonValue, name: str, max_factors: int | None = None) -> list[str]:
@@ -156,13 +156,13 @@ def _reasons_line(page: PageRow | Candidate, max_factors: int | None) -> str:
     return f"{_WHY}{reasons}; score {score:.3f}, {counted(page.depth, 'click')} from a seed"
 
 
-def _look_lines(looks: list[ObservationRow]) -> list[str]:
+def _look_lines(looks: list[LookRow]) -> list[str]:
     """The checks of a page, one per line; consecutive ones with the same result and no new version share a line."""
     if not looks:
         return []
     versions = sum(look.digest is not None for look in looks)
-    lines = [f"  seen {len(looks)} times, {versions} {'version' if versions == 1 else 'versions'}:"]
-    version: ObservationRow | None = None
+    lines = [f"  seen {counted(len(looks), 'time')}, {counted(versions, 'version')}:"]
+    version: LookRow | None = None
     for change, group in groupby(looks, key=lambda look: look.change):
         equal_looks = list(group)
         if equal_looks[0].digest is None:
@@ -176,7 +176,7 @@ def _look_lines(looks: list[ObservationRow]) -> list[str]:
     return lines
 
 
-def _difference(before: ObservationRow | None, now: ObservationRow) -> str:
+def _difference(before: LookRow | None, now: LookRow) -> str:
     digest = f"digest {now.digest:016x}"
     if before is None:
         return f"{now.bytes} bytes, {now.links} links, {digest}"

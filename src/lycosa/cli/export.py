@@ -72,7 +72,7 @@ def export(
     requested = ExportContent(text=text, markdown=markdown, html=html, links=links, chunks=chunks)
     if format == WACZ:
         if requested != ExportContent() or any((host, language, label, since, top, order)) or min_relevance is not None:
-            raise UsageError("--format wacz holds the whole archive: give it no other option than --out and --quiet")
+            raise UsageError("--format wacz exports the whole archive and can be combined with --out and --quiet only")
         out = out or _default_out(name, format)
         with (
             open_for_reading(name) as collection,

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from lycosa import api
-from lycosa.vocabulary.text import counted, visible
+from lycosa.vocabulary.text import counted, quoted, visible
 
 from .options import Name, notify
 
@@ -28,4 +28,6 @@ def forget(
     if done.was_known:
         typer.echo("other pages that link to it stay as their servers sent them; forget those too if they must go")
     if done.report is not None:
-        typer.echo(f"{done.report} deleted, as it may name what was forgotten; lycosa report {name} writes it again")
+        typer.echo(
+            f"{done.report} deleted, as it may name what was forgotten; lycosa report {quoted(name)} writes it again"
+        )

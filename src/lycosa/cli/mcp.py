@@ -147,7 +147,8 @@ class Tools:
     async def crawl_more(self, pages: int = 5) -> dict[str, Any]:
         """Fetch some of the URLs that wait, the most promising first, as politely as the crawl before.
 
-        pages: how many requests to make. What the new pages link to waits for a later call.
+        pages: how many URLs to request; one that robots.txt forbids counts, too. What the new pages link to waits for
+            a later call.
         """
         requests = min(_clamp(pages, _MAX_CRAWL), self._left)
         if requests < 1:

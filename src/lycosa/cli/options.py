@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
-from shlex import quote
 from typing import Annotated, Any, BinaryIO, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -18,7 +17,7 @@ import typer
 from lycosa.run.options import FetchOptions, Flag
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import cannot_write
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import quoted, visible
 
 
 def _finish_interrupted(folder: Path) -> Path:
@@ -151,12 +150,12 @@ def program() -> str:
         return "lycosa"
     path = Path(called).absolute()
     path = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-    return quote(str(path) if len(path.parts) > 1 else f".{os.sep}{path}")
+    return quoted(path if len(path.parts) > 1 else f".{os.sep}{path}")
 
 
 def command(*words: object) -> str:
     """A command that the user can copy into a shell."""
-    return " ".join([program(), *(quote(str(word)) for word in words)])
+    return " ".join([program(), *map(quoted, words)])
 
 
 def print_json(value: Any) -> None:

@@ -47,7 +47,7 @@ class ProgressStats(NamedTuple):
     title: str = ""
     url: str = ""
     scores: ProgressScores = ProgressScores()
-    unit: str = "pages"  # what `pages` counts: requests in a refresh
+    unit: str = "pages"  # what `pages` and `target` count: URLs in a refresh
     notes: tuple[str, ...] = ()  # shown instead of the share of relevant pages
     through_readers: int | None = None  # pages of this run that came through an access log alone; None without one
     recall: RecallEstimate | None = None

@@ -26,7 +26,11 @@ from .progress import Mode, Progress, ProgressStats
 def refresh(
     name: Name,
     budget: Annotated[
-        int, typer.Option(metavar="N", help="Number of requests to make; those for robots.txt do not count.")
+        int,
+        typer.Option(
+            metavar="N",
+            help="Number of URLs to request. One that robots.txt forbids counts, too; requests for robots.txt do not.",
+        ),
     ],
     policy: Annotated[
         str, typer.Option(metavar="NAME", help=f"How to choose the pages to revisit; one of: {', '.join(POLICIES)}.")
@@ -79,7 +83,7 @@ class _RefreshProgress:
         returned, not_sent = counts[Change.RETURNED], self._requests.not_sent
         self._progress.update(
             ProgressStats(
-                pages=self._requests.requests,
+                pages=fetches,
                 target=self._budget,
                 relevant=counts[Change.CHANGED],
                 pages_per_second=speed,
@@ -88,7 +92,7 @@ class _RefreshProgress:
                 seconds_left=(self._budget - fetches) / speed,
                 title=visit.page.title if visit.page else "",
                 url=visit.fetch.url,
-                unit="requests",
+                unit="URLs",
                 notes=(
                     f"{counts[Change.CHANGED]} changed",
                     f"{counts['new']} new",

@@ -33,7 +33,7 @@ def search(
     +lava flow         lava must be there
     lava -pumice       pumice must not be there; also: lava NOT pumice
     lava AND flow      both; OR, NOT and ( ) work too
-    '"lava flow"'      this exact phrase; a quote left open ends with the words
+    '"lava flow"'      this exact phrase; a missing closing quote is taken as at the end
     volc*              words beginning with volc
     title:volcano      in the title
     lava host:a.org    only pages of that host

@@ -31,8 +31,8 @@ def show(name: Name, as_json: Json = False) -> None:
                 "pages": facts.pages,
                 "relevant": facts.relevant,
                 "harvest_rate": facts.harvest_rate,
-                "harvest_low": overview.harvest[0],
-                "harvest_high": overview.harvest[1],
+                "harvest_low": overview.harvest_interval[0],
+                "harvest_high": overview.harvest_interval[1],
                 "harvest_measured": overview.harvest_rate if overview.is_measured else None,
                 "harvest_measured_at": sample.pages_then if sample is not None and sample.is_enough else None,
                 "harvest_is_behind": sample is not None and sample.is_enough and sample.is_behind,
@@ -76,7 +76,7 @@ def _freshness_as_json(facts: Freshness, changes: list[ChangeRow]) -> dict[str, 
 
 def _lines(name: str, overview: Overview) -> list[str]:
     facts, sample, recall, target = overview.facts, overview.sample, overview.recall, overview.target
-    low, high = overview.harvest
+    low, high = overview.harvest_interval
     if sample is not None and sample.is_enough:
         rate = f"{sample.share:.0%} measured on {sample.drawn} pages drawn at random, probably within "
         rate += f"{low:.0%}–{high:.0%}"

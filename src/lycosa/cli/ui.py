@@ -23,7 +23,10 @@ def ui(
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address only.")] = False,
     read_only: Annotated[bool, typer.Option("--read-only", help="Show everything, change nothing.")] = False,
     listen: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Let other machines in at this address; needs --password-file.")
+        str,
+        typer.Option(
+            metavar="ADDRESS", help="Accept connections from other machines at this address; needs --password-file."
+        ),
     ] = "",
     password_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File whose first line is the password for the screens.")

@@ -6,7 +6,7 @@ warc           reading and writing WARC 1.1
 cdxj           the CDXJ index beside each WARC file
 archive        the folder of WARC files to which events are appended
 folder         checks of the folder of a collection, which may be untrusted
-journal        a file that records an unfinished rebuild
+journal        a file that records an unfinished rebuild or removal
 schema         the tables of the catalog, version by version
 rows           rows of the catalog as records
 queries        read queries on the catalog

@@ -23,6 +23,7 @@ from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.files import atomic_write, open_regular_file
 from lycosa.vocabulary.records import Fetch, Url
+from lycosa.vocabulary.text import quoted
 
 from . import cdxj
 from .errors import disk_errors
@@ -258,7 +259,7 @@ class Archive:
 
     def _catalog_mismatch(self) -> CollectionError:
         name = self._folder.parent
-        return CollectionError(f"the catalog of {name} does not fit its archive; run: lycosa rebuild {name}")
+        return CollectionError(f"the catalog of {name} does not fit its archive; run: lycosa rebuild {quoted(name)}")
 
     def _groups(self, after: ArchivePosition | None) -> Iterator[tuple[Path, EventRecords]]:
         for path in self.files():
@@ -335,7 +336,9 @@ class Archive:
 
     def _truncated_archive(self) -> CollectionError:
         name = self._folder.parent
-        return CollectionError(f"the archive of {name} is shorter than its catalog knows; run: lycosa rebuild {name}")
+        return CollectionError(
+            f"the archive of {name} is shorter than its catalog knows; run: lycosa rebuild {quoted(name)}"
+        )
 
     # ------------------------------------------------------------ CDXJ
 

@@ -34,10 +34,10 @@ from .events import ArchivePosition, Attempt, Event, FetchedExample, RecordLocat
 from .json_text import replace_surrogates, to_json
 from .queries import HAS_PERSONAL_PAGES, SITE_SKIPS_KEY, Queries
 from .rows import (
-    LastObservation,
+    LastLook,
     NewExample,
     NewFetch,
-    NewObservation,
+    NewLook,
     NewPage,
     NewRun,
     NewSkip,
@@ -59,7 +59,7 @@ Row = tuple[Any, ...]
 
 _PAGE_COLUMNS = columns_of(NewPage, Version)
 _REPLACED = [column for column in _PAGE_COLUMNS if column not in ("number", "url")]  # those two never change
-_LOOK_COLUMNS = columns_of(NewObservation)
+_LOOK_COLUMNS = columns_of(NewLook)
 _FIRST_LOOK = (  # the first row for a page that is fetched again: its state until then
     f"INSERT OR IGNORE INTO looks (page, look, {', '.join(_LOOK_COLUMNS)}) SELECT number, 1, at, 'new', status,"
     " digest, bytes, (SELECT count(*) FROM links WHERE source = number), 0, file, place, length"
@@ -340,7 +340,7 @@ class Catalog(Queries):
         else:
             self._unwritten["first_looks"].append((url,))
         file, offset, length = (place if version is not None else None) or _NOWHERE
-        look = NewObservation(
+        look = NewLook(
             at=fetch.at,
             change=visit.change.value if visit.change else "",
             status=fetch.status,
@@ -354,7 +354,7 @@ class Catalog(Queries):
         )
         self._put("looks", look, url)
         answered = fetch.outcome in (Outcome.OK, Outcome.UNCHANGED)
-        last_look = LastObservation(
+        last_look = LastLook(
             looked_at=fetch.at,
             etag=fetch.header("etag") if answered else None,
             last_modified=fetch.header("last-modified") if answered else None,

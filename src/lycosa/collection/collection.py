@@ -13,6 +13,7 @@ from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.locks import Lock, open_lock_file
 from lycosa.vocabulary.records import Change, Fetch, Page, Url, Visit
+from lycosa.vocabulary.text import quoted
 from lycosa.vocabulary.urls import host_of
 
 from .archive import Archive
@@ -116,9 +117,9 @@ class Collection:
         the collection is closed, so that an interrupted rebuild changes nothing.
         """
         if not folder.is_dir():
-            raise CollectionError(f"there is no collection {folder}; make one with: lycosa new {folder}")
+            raise CollectionError(f"there is no collection {folder}; make one with: lycosa new {quoted(folder)}")
         if not writable and not (folder / "archive").exists():
-            raise CollectionError(f"{folder} holds nothing yet; fill it with: lycosa crawl {folder}")
+            raise CollectionError(f"{folder} holds nothing yet; fill it with: lycosa crawl {quoted(folder)}")
         if not writable:
             recover_rebuild(folder)
         lock = _acquire_lock(folder) if writable else None
@@ -315,7 +316,7 @@ class Collection:
     def _require_all_applied(self) -> None:
         if self._applied != self.archive.position():
             name = self.folder
-            raise CollectionError(f"the catalog of {name} is behind its archive; run: lycosa rebuild {name}")
+            raise CollectionError(f"the catalog of {name} is behind its archive; run: lycosa rebuild {quoted(name)}")
 
     def text_of(self, page: PageRow) -> str:
         """The main text of a page, read from the archive."""
@@ -398,7 +399,7 @@ def _recover_rebuild(folder: Path) -> str:
     delete_journal(folder)
     if maintenance.stage == "installing":
         return "a rebuild that was broken off at its end is finished now"
-    return f"a rebuild was broken off, and has changed nothing; again: lycosa rebuild {folder}"
+    return f"a rebuild was broken off, and has changed nothing; again: lycosa rebuild {quoted(folder)}"
 
 
 def _drop_rebuilt(folder: Path) -> None:

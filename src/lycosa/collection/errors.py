@@ -7,6 +7,7 @@ from errno import EIO
 from pathlib import Path
 
 from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.text import quoted
 
 # Parts of messages of SQLite that mean a damaged file; all others are about the disk or other programs.
 _DAMAGE_MESSAGES = (
@@ -47,7 +48,7 @@ def catalog_errors(path: Path) -> Iterator[None]:
         message = str(error)
         if any(phrase in message for phrase in _DAMAGE_MESSAGES):
             raise CollectionError(
-                f"the catalog of {name} is damaged ({message}); run: lycosa rebuild {name}"
+                f"the catalog of {name} is damaged ({message}); run: lycosa rebuild {quoted(name)}"
             ) from error
         if "locked" in message:
             raise CollectionError(
@@ -58,4 +59,6 @@ def catalog_errors(path: Path) -> Iterator[None]:
             way_out = _DISK_ERROR_WAY_OUT.format(name=name)
         raise CollectionError(f"cannot use {path}: {message}; {way_out}") from error
     except (sqlite3.DatabaseError, DamagedRowError) as error:
-        raise CollectionError(f"the catalog of {name} is damaged ({error}); run: lycosa rebuild {name}") from error
+        raise CollectionError(
+            f"the catalog of {name} is damaged ({error}); run: lycosa rebuild {quoted(name)}"
+        ) from error

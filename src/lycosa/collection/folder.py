@@ -11,6 +11,7 @@ from pathlib import Path
 
 from lycosa.vocabulary.errors import CollectionError, LycosaError
 from lycosa.vocabulary.files import read_regular_file
+from lycosa.vocabulary.text import quoted
 
 from .errors import disk_errors
 
@@ -64,13 +65,13 @@ def check_folder(folder: Path, *, links_allowed: Callable[[], bool] = lambda: Fa
             if not links_allowed():
                 raise CollectionError(
                     f"{path} is a link, and {folder} was not made on this machine; remove the link, or if you know "
-                    f"where it leads: lycosa trust {folder}"
+                    f"where it leads: lycosa trust {quoted(folder)}"
                 )
             with disk_errors(path):
                 mode = path.stat().st_mode if path.exists() else stat.S_IFREG
         is_folder = path.parent == folder and path.name in _FOLDERS
         if is_folder and not stat.S_ISDIR(mode):
-            raise CollectionError(f"{path} is not a folder; remove it, then run: lycosa rebuild {folder}")
+            raise CollectionError(f"{path} is not a folder; remove it, then run: lycosa rebuild {quoted(folder)}")
         if not is_folder and not stat.S_ISREG(mode) and not (path.parent != folder and stat.S_ISDIR(mode)):
             raise CollectionError(f"{path} is no plain file; remove it, then go on")
 

@@ -14,6 +14,7 @@ from lycosa.vocabulary.records import (
     CheckedUrl,
     Count,
     JsonValue,
+    LeftOut,
     LeftOutReason,
     Link,
     Outcome,
@@ -32,8 +33,8 @@ from .rows import (
     FetchRow,
     Freshness,
     InLinkRow,
+    LookRow,
     Number,
-    ObservationRow,
     Omissions,
     PageRow,
     PageScore,
@@ -50,9 +51,9 @@ from .rows import (
     read_change,
     read_example,
     read_fetch,
+    read_in_link,
     read_look,
     read_page,
-    read_parent,
     read_refresh_state,
     read_run,
     read_short_page,
@@ -248,7 +249,7 @@ class Queries:
         sql = "SELECT target, anchor, rel, position FROM links WHERE source = ? ORDER BY rank"
         return [Link(*row) for row in self._rows(tuple[CheckedUrl, str, str, Count], sql, number)]
 
-    def looks(self, number: int) -> list[ObservationRow]:
+    def looks(self, number: int) -> list[LookRow]:
         """All looks at a page, the first fetch included, oldest first; empty if it was fetched only once."""
         sql = f"SELECT {read_look.columns} FROM looks WHERE page = ? ORDER BY look"
         return list(self._records(read_look, sql, number))
@@ -262,14 +263,14 @@ class Queries:
         sql = f"SELECT {read_refresh_state.columns} FROM pages ORDER BY number"
         return self._records(read_refresh_state, sql)
 
-    def observations(self) -> Iterator[tuple[int, Url, ObservationRow]]:
+    def observations(self) -> Iterator[tuple[int, Url, LookRow]]:
         """Number, URL and every look of all pages: page by page, oldest first; a full table scan of the links."""
         fetched_once = (
             "SELECT number, url, 1, at, 'new', status, digest, bytes,"
             " (SELECT count(*) FROM links WHERE source = number), 0, file, place, length"
             " FROM pages WHERE number NOT IN (SELECT page FROM looks)"
         )
-        fetched_again = "SELECT page, url, " + ", ".join(f"looks.{name}" for name in read_look.names)
+        fetched_again = "SELECT page, url, " + ", ".join(f"looks.{name}" for name in read_look.expressions)
         fetched_again += " FROM looks JOIN pages ON pages.number = looks.page"
         with self._errors():
             self._flush()
@@ -342,10 +343,10 @@ class Queries:
     def parents(self, url: Url, limit: int = 10) -> list[InLinkRow]:
         """Pages that link to a URL, in the order of their arrival; a full table scan of the links."""
         sql = (
-            f"SELECT {read_parent.columns} FROM links"
+            f"SELECT {read_in_link.columns} FROM links"
             " CROSS JOIN pages ON pages.number = links.source WHERE links.target = ? LIMIT ?"
         )
-        return list(self._records(read_parent, sql, url, limit))
+        return list(self._records(read_in_link, sql, url, limit))
 
     def originals(self, page: PageRow | None = None) -> dict[Url, Url]:
         """The original of each group of near-duplicates: the page with the best standing if all have one, else that
@@ -426,14 +427,17 @@ class Queries:
         """Every URL that was visited. Repeated visits are repeated; refresh fetches are excluded."""
         return self._urls("SELECT url FROM fetches WHERE settled AND NOT again")
 
-    def left_out(self, reason: LeftOutReason) -> list[tuple[Url, RecordLocation]]:
-        """The pages that were not kept for a reason, and their locations in the archive, oldest first."""
+    def left_out(self, reason: LeftOutReason) -> list[tuple[LeftOut, RecordLocation]]:
+        """Why each page was not kept that was left out for a reason, and its place in the archive; oldest first."""
         sql = (
-            "SELECT url, file, place, length FROM fetches WHERE settled AND NOT again AND file IS NOT NULL"
+            "SELECT left_out, file, place, length FROM fetches WHERE settled AND NOT again AND file IS NOT NULL"
             " AND (left_out = ? OR left_out LIKE ?) AND url NOT IN (SELECT url FROM pages) ORDER BY rowid"
         )
-        rows = self._rows(tuple[CheckedUrl, str, Count, Count], sql, reason.value, f"{reason.value} %")
-        return [(url, RecordLocation(file, offset, length)) for url, file, offset, length in rows]
+        rows = self._rows(tuple[str, str, Count, Count], sql, reason.value, f"{reason.value} %")
+        return [
+            (LeftOut.parse(saved) or LeftOut(reason), RecordLocation(file, offset, length))
+            for saved, file, offset, length in rows
+        ]
 
     def last_outcomes(self) -> Iterator[tuple[Url, Outcome]]:
         """The outcome of the last visit of each URL; refresh fetches are excluded."""

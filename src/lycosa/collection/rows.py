@@ -92,7 +92,7 @@ class FetchRow(Struct, frozen=True, gc=False):
     left_out: str  # str of a LeftOut if the page was not kept, else empty
 
 
-class ObservationRow(Struct, frozen=True, gc=False):
+class LookRow(Struct, frozen=True, gc=False):
     """A look: one fetch of a stored page, and what it found."""
 
     look: Number  # 1 for the first fetch of the page
@@ -261,10 +261,10 @@ class RowReader(Generic[R]):
         convert: Mapping[str, Callable[[Any], Any]] | None = None,
     ):
         fields = row_type.__struct_fields__
-        self.names: list[str] = []
+        self.expressions: list[str] = []
         for field in fields:
-            self.names.extend(PLACE_COLUMNS if field == "place" else [(expressions or {}).get(field, field)])
-        self.columns = ", ".join(self.names)
+            self.expressions.extend(PLACE_COLUMNS if field == "place" else [(expressions or {}).get(field, field)])
+        self.columns = ", ".join(self.expressions)
         self._row_type = row_type
         self._place = fields.index("place") if "place" in fields else None
         self._fields = fields
@@ -290,7 +290,7 @@ def from_json(text: str) -> JsonValue:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, TypeError, RecursionError) as error:
-        raise DamagedRowError(f"it holds what is no JSON: {error}"[:200]) from None
+        raise DamagedRowError(f"it is not JSON: {error}"[:200]) from None
 
 
 def unsigned(number: int) -> int:
@@ -309,7 +309,7 @@ read_page = RowReader(
     {"digest": unsigned, "fingerprint": unsigned, "because": from_json, "is_copy": bool, "needs_script": bool},
 )
 read_fetch = RowReader(FetchRow, convert={"outcome": Outcome, "digest": unsigned, "settled": bool})
-read_look = RowReader(ObservationRow, convert={"digest": lambda digest: None if digest is None else unsigned(digest)})
+read_look = RowReader(LookRow, convert={"digest": lambda digest: None if digest is None else unsigned(digest)})
 read_example = RowReader(ExampleRow, convert={"good": bool, "outcome": Outcome})
 read_run = RowReader(
     RunRow,
@@ -323,7 +323,7 @@ read_skip = RowReader(SkipRow)
 read_refresh_state = RowReader(RefreshState, {"looked_at": "coalesce(looked_at, at)"})
 read_short_page = RowReader(ShortPageRow)
 read_change = RowReader(ChangeRow, {"url": "pages.url", "title": "pages.title", "at": "looks.at"})
-read_parent = RowReader(
+read_in_link = RowReader(
     InLinkRow, {"url": "pages.url", "relevance": "pages.relevance", "anchor": "links.anchor", "rel": "links.rel"}
 )
 
@@ -419,7 +419,7 @@ class NewRun(Struct, frozen=True, gc=False):
     refresh: str | None  # JSON
 
 
-class NewObservation(Struct, frozen=True, gc=False):
+class NewLook(Struct, frozen=True, gc=False):
     """A row of `looks`, without its page and its number, which are looked up by URL."""
 
     at: float
@@ -434,7 +434,7 @@ class NewObservation(Struct, frozen=True, gc=False):
     length: int | None
 
 
-class LastObservation(Struct, frozen=True, gc=False):
+class LastLook(Struct, frozen=True, gc=False):
     """The time of the last request of a page, and its validators if the response had any."""
 
     looked_at: float

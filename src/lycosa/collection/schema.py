@@ -15,6 +15,7 @@ from pathlib import Path
 from lycosa.vocabulary.databases import open_database
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.text import quoted
 
 VERSION_1 = """
 CREATE TABLE pages (
@@ -190,7 +191,7 @@ def connect(path: Path, *, writable: bool, migrations: Sequence[str]) -> sqlite3
     """Opens the catalog at a path and migrates it to the latest version; read-only unless `writable`."""
     name = path.parent
     if not writable and not path.exists():
-        raise CollectionError(f"{name} has no catalog; run: lycosa rebuild {name}")
+        raise CollectionError(f"{name} has no catalog; run: lycosa rebuild {quoted(name)}")
     connection = _open(path, writable=writable)
     try:
         version = version_of(connection)
@@ -198,13 +199,13 @@ def connect(path: Path, *, writable: bool, migrations: Sequence[str]) -> sqlite3
             raise CollectionError(
                 f"the catalog of {name} was written by a newer Lycosa (schema {version}, this one knows"
                 f" {len(migrations)}); install that one, or leave out what this one does not understand with:"
-                f" lycosa rebuild {name}"
+                f" lycosa rebuild {quoted(name)}"
             )
         if version < 0:
             raise sqlite3.DatabaseError(f"its schema version is {version}")
         check_schema(connection, migrations)
         if version == 0 and not writable:
-            raise CollectionError(f"the catalog of {name} is empty; run: lycosa rebuild {name}")
+            raise CollectionError(f"the catalog of {name} is empty; run: lycosa rebuild {quoted(name)}")
         if writable:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")

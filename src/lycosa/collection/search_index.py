@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.files import read_regular_file
-from lycosa.vocabulary.text import has_unspaced, unspaced_runs
+from lycosa.vocabulary.text import has_unspaced, quoted, unspaced_runs
 
 from .json_text import replace_surrogates
 from .search_query import MAX_QUERY, BooleanQuery, Term, parse_query
@@ -386,7 +386,9 @@ class SearchIndex:
         if self._open_index is None:
             if self.is_outdated():
                 name = self._folder.parent
-                raise CollectionError(f"the search index of {name} is of an older version; run: lycosa rebuild {name}")
+                raise CollectionError(
+                    f"the search index of {name} is of an older version; run: lycosa rebuild {quoted(name)}"
+                )
             self._refuse_other_files()
             index = tantivy.Index(self._schema, path=str(self._usable_folder()), reuse=True)
             index.register_tokenizer("plain", _PLAIN)
@@ -443,12 +445,14 @@ class SearchIndex:
             if "os error" in message or "io::Error" in message or "IoError" in message:
                 raise CollectionError(f"cannot use {self._folder}: {message}; make room or give access") from error
             raise CollectionError(
-                f"the search index of {name} cannot be used ({message}); run: lycosa rebuild {name}"
+                f"the search index of {name} cannot be used ({message}); run: lycosa rebuild {quoted(name)}"
             ) from error
         except BaseException as error:
             if type(error).__name__ != "PanicException":  # of Rust, which has no name that could be imported
                 raise
-            raise CollectionError(f"the search index of {name} is damaged; run: lycosa rebuild {name}") from error
+            raise CollectionError(
+                f"the search index of {name} is damaged; run: lycosa rebuild {quoted(name)}"
+            ) from error
 
 
 def _composed(text: str) -> str:

@@ -29,6 +29,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.text import quoted
 
 from .archive import Archive
 from .collection import Collection
@@ -68,7 +69,7 @@ def write_wacz(
     last_fetch_at = catalog.last_fetch_at()
     if not ends or last_fetch_at is None:
         folder = collection.folder
-        raise CollectionError(f"{folder} holds nothing yet; fill it with: lycosa crawl {folder}")
+        raise CollectionError(f"{folder} holds nothing yet; fill it with: lycosa crawl {quoted(folder)}")
     with ZipFile(out, "w") as zipped:
         package = _Package(zipped, last_fetch_at)
         for path, end in ends.items():

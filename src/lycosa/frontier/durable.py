@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
+from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Candidate, CheckedUrl, Count, Score, Url
 
-from .memory import MemoryFrontier
+from .memory import BOOST, MemoryFrontier
 from .spilled import QueueEntry, SpilledEntries
 
 _TABLE = """
@@ -34,7 +36,7 @@ class FrontierRow(NamedTuple):
 
     arrival: Count
     url: CheckedUrl
-    priority: Score
+    priority: Score  # minus the rank: the priority of the candidate, or more if the URL is boosted
     candidate: Any  # JSON, or a `Candidate` that has no row yet
 
 
@@ -81,7 +83,7 @@ class DurableFrontier(MemoryFrontier):
         """Writes the changes since the last call."""
         deleted = [(arrival,) for arrival, candidate in self._changed.items() if candidate is None]
         inserted = [
-            (arrival, candidate.url, candidate.priority, self._encode(candidate))
+            (arrival, candidate.url, self._boosted_priority(candidate), self._encode(candidate))
             for arrival, candidate in self._changed.items()
             if candidate is not None
         ]
@@ -90,6 +92,28 @@ class DurableFrontier(MemoryFrontier):
         self._connection.executemany(sql, inserted)
         self._changed.clear()
         self._saved_order = self._last_order
+
+    def rank_by(self, strategy: Strategy) -> None:
+        super().rank_by(strategy)
+        if self._boosted_hosts or self._boosted_urls:
+            self._convert_older_boosts(is_unit=strategy.scale == "unit")
+
+    def _convert_older_boosts(self, *, is_unit: bool) -> None:
+        """Restores the priority of candidates that an older version saved with their boost."""
+        older = []
+        for entry in self._entries():
+            if self._is_boosted(entry.url):
+                candidate = self._candidate_of(entry)
+                if candidate.priority == -entry.rank:
+                    # On the unit scale, it was between 0.9 and 1.
+                    priority = 10.0 * (candidate.priority - 0.9) if is_unit else candidate.priority - BOOST
+                    older.append((entry, replace(candidate, priority=priority)))
+        for entry, candidate in sorted(older, key=lambda pair: pair[0].order):
+            self._replace_entry(entry, candidate)
+        self._spill()
+
+    def _boosted_priority(self, candidate: Candidate) -> float:
+        return candidate.priority + self._boost_of(candidate.url)
 
     def _store_candidate(self, entry: QueueEntry, candidate: Candidate) -> None:
         self._changed[entry.order] = candidate
@@ -107,7 +131,7 @@ class DurableFrontier(MemoryFrontier):
         try:
             return self._decode(stored)
         except (msgspec.DecodeError, RecursionError, TypeError):  # damaged
-            return Candidate(entry.url, -entry.rank)
+            return Candidate(entry.url, -entry.rank - self._boost_of(entry.url))
 
     def _delete_candidate(self, entry: QueueEntry) -> None:
         if entry.order > self._saved_order:
@@ -177,7 +201,7 @@ class DurableFrontier(MemoryFrontier):
         saved = []
         for order in orders:
             if candidate := self._changed.get(order):
-                yield FrontierRow(order, candidate.url, candidate.priority, candidate)
+                yield FrontierRow(order, candidate.url, self._boosted_priority(candidate), candidate)
             else:
                 saved.append(order)
         if len(saved) == 1:
@@ -283,17 +307,24 @@ class HostBacklog(NamedTuple):
 
     host: str
     waiting: int  # URLs
-    best_priority: float
+    best_priority: float  # of the URL that is taken first
 
 
 def waiting_hosts(connection: sqlite3.Connection, limit: int = 50) -> list[HostBacklog]:
     """Hosts with the number and the best priority of their waiting URLs, most first; scans the table."""
     if not _has_table(connection):
         return []
-    sql = f"SELECT {_HOST}, count(*), max(priority) FROM frontier GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?"
+    # The bare column is that of the row with the maximum, as SQLite documents.
+    sql = (
+        f"SELECT {_HOST}, count(*), max(priority), CAST(candidate AS BLOB) FROM frontier"
+        " GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?"
+    )
     try:
-        return msgspec.convert(connection.execute(sql, (limit,)).fetchall(), list[HostBacklog])
-    except msgspec.ValidationError as error:
+        return [
+            HostBacklog(host, waiting, msgspec.json.decode(best, type=Candidate).priority)
+            for host, waiting, _, best in connection.execute(sql, (limit,))
+        ]
+    except (msgspec.DecodeError, UnicodeDecodeError, TypeError, RecursionError) as error:
         raise sqlite3.DatabaseError(f"the frontier is damaged: {error}") from None
 
 

@@ -20,7 +20,7 @@ from .shared_limits import LatestKeys
 from .spilled import QueueEntry, SpilledEntries
 
 SLACK = 0.5  # difference in priority (0 to 1) that is worth one second of waiting
-_BOOST_OFFSET = 1e6  # added to boosted priorities if only their order is meaningful
+BOOST = 1e6  # added to the priority by which a boosted URL is ranked
 MIN_REFUSED_KNOWN = 100_000  # latest refused URLs that are remembered; others may be refused again
 
 
@@ -33,7 +33,7 @@ class MemoryFrontier:
         after each; None for no limit.
     slow_slots: limit of concurrent requests to slow hosts; None for no limit.
     limit: of waiting URLs; beyond it, the lowest tenth is evicted (one by one below 10 000).
-    boosted: hosts and URLs whose waiting URLs are already boosted; see `boost`.
+    boosted: hosts and URLs that are boosted from the start; see `boost`.
     spilled: the entries that are not in memory; None if all are.
     in_memory: approximate number of entries to keep in memory.
     """
@@ -79,7 +79,7 @@ class MemoryFrontier:
         self._boosted_hosts, self._boosted_urls = _split_hosts_and_urls(boosted)
 
     def block(self, hosts: tuple[str, ...]) -> list[Skip]:
-        """Blocks these hosts and their subdomains; returns what waited there."""
+        """Blocks these hosts and their subdomains, and no others; returns what waited there."""
         self._admission.block(hosts)
         skips = []
         for entry in [entry for entry in self._entries() if is_on_hosts(entry.url, hosts)] if hosts else ():
@@ -90,31 +90,40 @@ class MemoryFrontier:
         return skips
 
     def boost(self, hosts_and_urls: Iterable[str]) -> None:
-        """Ranks these URLs, and those of these hosts and their subdomains, above all others."""
+        """Ranks these URLs, and those of these hosts and their subdomains, above all others; replaces earlier boosts.
+
+        A boost changes ranks alone: a candidate is taken with the priority with which it was put.
+        """
         previous = (self._boosted_hosts, self._boosted_urls)
         self._boosted_hosts, self._boosted_urls = _split_hosts_and_urls(hosts_and_urls)
         if (self._boosted_hosts, self._boosted_urls) == previous:
             return
-        for entry in list(self._entries()):
-            was_boosted, is_boosted = _is_boosted(entry.url, *previous), self._is_boosted(entry.url)
-            if was_boosted != is_boosted:
-                candidate = self._candidate_of(entry)
-                change = self._boosted_priority if is_boosted else self._unboosted_priority
-                if not self._discard_spilled(entry):
-                    self._count_stale()
-                self._delete_candidate(entry)
-                self._enqueue(replace(candidate, priority=change(candidate.priority)))
+        changed = [
+            entry
+            for entry in (*self._entries(), *self._in_flight.values())
+            if _is_boosted(entry.url, *previous) != self._is_boosted(entry.url)
+        ]
+        for entry in changed:
+            self._replace_entry(entry, self._candidate_of(entry))
         self._spill()
+
+    def _replace_entry(self, entry: QueueEntry, candidate: Candidate) -> None:
+        """Ranks a URL, waiting or in flight, by its candidate."""
+        if self._in_flight.get(entry.url) is entry:
+            self._delete_candidate(entry)
+            self._in_flight[entry.url] = self._add_entry(candidate)
+            return
+        if not self._discard_spilled(entry):
+            self._count_stale()
+        self._delete_candidate(entry)
+        self._enqueue(candidate)
 
     def _is_boosted(self, url: Url) -> bool:
         return _is_boosted(url, self._boosted_hosts, self._boosted_urls)
 
-    def _boosted_priority(self, priority: float) -> float:
-        """A priority above all others, order-preserving: between 0.9 and 1 on the scale from 0 to 1."""
-        return 0.9 + 0.1 * priority if self._host_queues.slack < inf else priority + _BOOST_OFFSET
-
-    def _unboosted_priority(self, priority: float) -> float:
-        return 10.0 * (priority - 0.9) if self._host_queues.slack < inf else priority - _BOOST_OFFSET
+    def _boost_of(self, url: Url) -> float:
+        """What is added to the priority of a URL to rank it."""
+        return BOOST if (self._boosted_hosts or self._boosted_urls) and self._is_boosted(url) else 0.0
 
     def set_quotas(self, quotas: Quotas) -> None:
         """Replaces the quotas. Waiting URLs are not checked; if the quotas differ, the caller must put them again."""
@@ -140,24 +149,20 @@ class MemoryFrontier:
 
     def put(self, candidates: Iterable[Candidate]) -> list[Skip]:
         skips: list[Skip] = []
-        if self._boosted_hosts or self._boosted_urls:
-            candidates = [
-                replace(each, priority=self._boosted_priority(each.priority)) if self._is_boosted(each.url) else each
-                for each in candidates
-            ]
         if self._spilled and not self._spilled.has_all_ranks:
             candidates = list(candidates)
             self._prefetch_spilled(candidates)
-        has_spilled = self._has_spilled
+        may_have_spilled = self._may_have_spilled
         waiting, merge = self._waiting, self._merge
         for candidate in candidates:
             url = candidate.url
             entry = waiting.get(url)
-            if entry is None and has_spilled:
+            if entry is None and may_have_spilled:
                 entry = self._find_spilled(url)
             if entry is not None:
-                merged = merge(url, -entry.rank, candidate.priority)
-                if merged != -entry.rank:
+                boost = self._boost_of(url)
+                merged = merge(url, -entry.rank - boost, candidate.priority)
+                if merged + boost != -entry.rank:
                     self._rerank(entry, candidate, merged)
             elif url not in self._in_flight and not self.is_settled(url):
                 if refused := self._admission.refusal(candidate):
@@ -180,24 +185,26 @@ class MemoryFrontier:
 
     def is_settled(self, url: Url) -> bool:
         key = hash(url)
-        return self._settled[key] > 0 or key in self._refused
+        return key in self._settled or key in self._refused
 
     def _rerank(self, entry: QueueEntry, offered: Candidate, merged: float) -> None:
         """Re-ranks a waiting URL; the offered candidate replaces it, except for failed attempts and redirects."""
-        if not self._discard_spilled(entry):
-            self._count_stale()
-        self._delete_candidate(entry)
         if entry.retries_and_hops:
             attempts, hops = entry.retries_and_hops
             offered = replace(offered, priority=merged, attempts=attempts, hops=hops)
-        self._enqueue(offered if merged == offered.priority else replace(offered, priority=merged))
+        self._replace_entry(entry, offered if merged == offered.priority else replace(offered, priority=merged))
 
     def _enqueue(self, candidate: Candidate) -> None:
+        self._queue(self._add_entry(candidate))
+
+    def _add_entry(self, candidate: Candidate) -> QueueEntry:
+        """A new entry for a candidate, which is stored."""
         self._last_order += 1
         retries_and_hops = (candidate.attempts, candidate.hops) if candidate.attempts or candidate.hops else None
-        entry = QueueEntry(-candidate.priority, self._last_order, candidate.url, retries_and_hops)
-        self._queue(entry)
+        rank = -(candidate.priority + self._boost_of(candidate.url))
+        entry = QueueEntry(rank, self._last_order, candidate.url, retries_and_hops)
         self._store_candidate(entry, candidate)
+        return entry
 
     def _queue(self, entry: QueueEntry) -> None:
         host = host_of(entry.url)
@@ -391,7 +398,7 @@ class MemoryFrontier:
     # Entries that are not in memory.
 
     @property
-    def _has_spilled(self) -> bool:
+    def _may_have_spilled(self) -> bool:
         """Whether entries may be spilled."""
         return self._spilled is not None and not self._spilled.is_unused
 

@@ -30,7 +30,7 @@ DormantListing = tuple[float, int, int]  # rank and order of the best entry of a
 class QueueEntry(Struct, order=True, gc=False):
     """A waiting URL in the queue of its host; the smallest is the best."""
 
-    rank: float  # minus the priority
+    rank: float  # minus the priority, or less if the URL is boosted
     order: int  # first come, first served among equals
     url: Url
     retries_and_hops: tuple[int, int] | None = None  # failed attempts and redirects, if there are any

@@ -1,6 +1,7 @@
 """URLs of logs in the normal form of the crawler, without secrets: credentials, tokens, sessions."""
 
 import re
+from collections.abc import Set
 
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import Joiner, path_of
@@ -94,10 +95,25 @@ def without_secrets(url: Url) -> Url:
 def _without_secret_parameters(query: str) -> str:
     separator = "&" if "&" in query or ";" not in query else ";"
     parts = query.split(separator)
-    names = {part.partition("=")[0].lower() for part in parts}
-    secret = {"code", "state"} if {"code", "state"} <= names else set()  # of OAuth, which grants access
-    kept = [part for part in parts if not _is_secret(part) and part.partition("=")[0].lower() not in secret]
-    return query if len(kept) == len(parts) else separator.join(kept)
+    names = {_name_of(parameter) for parameter in re.split("[&;]", query)}
+    oauth = {"code", "state"} if {"code", "state"} <= names else set()  # which grant access
+    kept = [without for part in parts if (without := _before_secret(part, oauth)) is not None]
+    return query if kept == parts else separator.join(kept)
+
+
+def _before_secret(part: str, secret_names: Set[str]) -> str | None:
+    """The parameters before the first secret one: after a semicolon, its value may go on. None if it is the first."""
+    if _is_secret(part):
+        return None
+    parameters = part.split(";")
+    for number, parameter in enumerate(parameters):
+        if _is_secret(parameter) or _name_of(parameter) in secret_names:
+            return ";".join(parameters[:number]) if number else None
+    return part
+
+
+def _name_of(parameter: str) -> str:
+    return parameter.partition("=")[0].lower()
 
 
 def _is_secret(part: str) -> bool:

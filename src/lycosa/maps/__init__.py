@@ -7,7 +7,7 @@ crawl, and a `CitationMatrix` shows which topics are related.
 from .atlas import Atlas, Sighting, TopicFacts, merge_atlases
 from .citations import OTHERS, CitationMatrix, count_citations
 from .similarity import SketchSimilarity, text_sketch
-from .topic_map import REACHES, Reach, Similarity, TopicMap, UrlMap, crawl_map_from, draw_map
+from .topic_map import REACHES, Reach, Similarity, TopicMap, UrlMap, draw_map, url_map_of
 
 __all__ = [
     "OTHERS",
@@ -22,8 +22,8 @@ __all__ = [
     "TopicMap",
     "UrlMap",
     "count_citations",
-    "crawl_map_from",
     "draw_map",
     "merge_atlases",
     "text_sketch",
+    "url_map_of",
 ]

@@ -24,7 +24,7 @@ from .atlas_file import TIMESTAMP_COLUMNS, atlas_errors, open_atlas_file, rewrit
 from .citations import CitationMatrix, sum_citations
 from .similarity import SketchSimilarity
 from .subgraph import Integers, link_array
-from .topic_map import MAX_LINKS, REACHES, Reach, UrlMap, draw_map
+from .topic_map import MAX_TIES, REACHES, Reach, UrlMap, draw_map
 
 MAX_PAGES = 2_000_000  # of a topic
 MAX_TOPICS = 1_000
@@ -70,7 +70,7 @@ class _Member(NamedTuple):
 class AtlasReader:
     """The queries of an atlas.
 
-    `left_out` counts, by reason, the URLs that no crawl may request and the ties beyond MAX_LINKS of one page.
+    `left_out` counts, by reason, the URLs that no crawl may request and the ties beyond MAX_TIES of one page.
     A tie is a link of a map (see `topic_map`).
     """
 
@@ -178,10 +178,10 @@ class AtlasReader:
                 spokes[url] = []
             elif portals and portal in next_portal:
                 tied = spokes[portals[next_portal[portal] % len(portals)]]
-                if len(tied) < MAX_LINKS:
+                if len(tied) < MAX_TIES:
                     tied.append(url)
                 else:
-                    self._leave_out(f"more than {MAX_LINKS} ties of one page")
+                    self._leave_out(f"more than {MAX_TIES} ties of one page")
         return portals, spokes
 
     def _topic(self, name: str) -> int:
@@ -416,7 +416,7 @@ class Atlas(AtlasReader):
         sketches: dict[int, bytes | None] = {}
         sources, targets = [], []
         sql = f"SELECT number, substr(links, 1, ?), substr(sketch, 1, 1024) FROM pages WHERE NOT {IS_DEAD}"
-        for number, links, sketch in self._rows(sql, _LINK_DTYPE.itemsize * MAX_LINKS):
+        for number, links, sketch in self._rows(sql, _LINK_DTYPE.itemsize * MAX_TIES):
             if number in pages:
                 sketches[number] = sketch if isinstance(sketch, bytes) else None
                 if isinstance(links, bytes) and len(links) % _LINK_DTYPE.itemsize == 0 and links:
@@ -427,7 +427,7 @@ class Atlas(AtlasReader):
         return sketches, np.stack([np.repeat(numbers, lengths), linked], axis=1)
 
     def _add_links(self, links: Iterable[tuple[int, int]]) -> None:
-        """Adds links to those of their pages, at most MAX_LINKS each."""
+        """Adds links to those of their pages, at most MAX_TIES each."""
         pairs = link_array(links)
         sources = np.unique(pairs[:, 0])
         before = self._alive_pages(frozenset(sources.tolist()))[1] if len(sources) else pairs
@@ -437,7 +437,7 @@ class Atlas(AtlasReader):
         bounds = [*np.searchsorted(keys, sources << 32).tolist(), len(keys)]
         targets = (keys & 0xFFFFFFFF).astype(_LINK_DTYPE)
         rows = (
-            (targets[start : min(end, start + MAX_LINKS)].tobytes(), source)
+            (targets[start : min(end, start + MAX_TIES)].tobytes(), source)
             for source, start, end in zip(sources.tolist(), bounds[:-1], bounds[1:], strict=True)
         )
         self._connection.executemany("UPDATE pages SET links = ? WHERE number = ?", rows)

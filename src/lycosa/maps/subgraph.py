@@ -55,7 +55,7 @@ class Subgraph:
         return self.sources[self._by_target[self._in_link_starts[node] : self._in_link_starts[node + 1]]]
 
     def propagate(self, marks: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Follows all links once: ors the bits of every node with those of the nodes that link to it."""
+        """Follows all links once: each node gets the bits of the nodes that link to it, besides its own."""
         linked = np.flatnonzero(np.diff(self._in_link_starts))
         if not len(linked):
             return marks.copy()

@@ -26,10 +26,10 @@ Similarity = Callable[[Integers, Integers], Floats]  # of pairs of pages: 0 to 1
 TieScore = Callable[[Integers, Integers], Floats]  # of pairs of a portal (by rank) and a node (by index)
 REPAIR_ROUNDS = 20  # of random exchanges of ties that break a rule, before the rest is matched exactly
 MAX_IMPROVEMENT_ROUNDS = 60  # of exchanges that raise the score
-MIN_EXCHANGES = 0.001  # of the ties: a round with fewer exchanges is the last
+MIN_EXCHANGES = 0.001  # of the pairs: with over 1 / MIN_EXCHANGES of them, a round that exchanges no more is the last
 NEAR, FAIRLY_NEAR = 2, 3  # links to follow from a portal to a page
 MAX_BITMAP_WORDS = 40_000_000  # of 64 bits, in both tables of `Nearness`; further portals count as far from all pages
-MAX_LINKS = 10_000  # ties of one page; a hostile map may have millions
+MAX_TIES = 10_000  # ties of one page; a hostile map may have millions
 
 
 class TopicMap(Struct, frozen=True, dict=True):
@@ -61,7 +61,7 @@ class UrlMap:
     def __init__(self, portals: Sequence[Url], spokes: Mapping[Url, Sequence[Url]], *, related: Collection[str] = ()):
         self.portals: tuple[Url, ...] = tuple(portals)
         self.spokes: Mapping[Url, tuple[Url, ...]] = {
-            url: tuple(spokes.get(url, ())[:MAX_LINKS]) for url in self.portals
+            url: tuple(spokes.get(url, ())[:MAX_TIES]) for url in self.portals
         }
         self.portal_of: Mapping[Url, Url] = {node: portal for portal, nodes in self.spokes.items() for node in nodes}
         self._index_of = {url: index for index, url in enumerate(self.portals)}
@@ -71,16 +71,14 @@ class UrlMap:
         return len(self.portals) + len(self.portal_of)
 
     def ties_of(self, url: Url) -> tuple[Url, ...]:
-        """The ties of a page: of a portal its spokes and other portals, at most MAX_LINKS; of a spoke its portal."""
+        """The ties of a page: of a portal its spokes and other portals, at most MAX_TIES; of a spoke its portal."""
         index = self._index_of.get(url)
         if index is not None:
-            return (self.spokes[url] + self.portals[:index] + self.portals[index + 1 :])[:MAX_LINKS]
+            return (self.spokes[url] + self.portals[:index] + self.portals[index + 1 :])[:MAX_TIES]
         return (self.portal_of[url],) if url in self.portal_of else ()
 
 
-def crawl_map_from(
-    drawn: TopicMap, urls: Mapping[int, Url] | Sequence[Url], *, related: Collection[str] = ()
-) -> UrlMap:
+def url_map_of(drawn: TopicMap, urls: Mapping[int, Url] | Sequence[Url], *, related: Collection[str] = ()) -> UrlMap:
     """A map just drawn, for a crawl in the same process. urls: the URL of every number in it."""
     spokes = {urls[portal]: [urls[node] for node in nodes] for portal, nodes in drawn.spokes.items()}
     return UrlMap([urls[portal] for portal in drawn.portals], spokes, related=related)
@@ -102,7 +100,7 @@ def draw_map(
     """The map of a topic.
 
     The pages with the most out-links to other pages of the topic are portals: `portal_share` of all, at least
-    `min_portals`. Every other page is tied to one portal, evenly, under two rules: a portal has fewer spokes than
+    `min_portals`. Every other page is tied to one portal, as evenly as two rules allow: a portal has fewer spokes than
     out-links (one without out-links has none), and no page is tied to a portal that links to it. While that is
     impossible, the number of portals is doubled; it ends at the latest when all pages are portals.
 
@@ -158,10 +156,12 @@ def _topic_map(graph: Subgraph, portals: Integers, ties: "SpokeAssignment") -> T
 
 
 class SpokeAssignment:
-    """Ties each node of a subgraph that is not a portal to one portal, evenly, under the two rules of a map.
+    """Ties each node of a subgraph that is not a portal to one portal, as evenly as the two rules of a map allow.
 
     Rule 1: a portal has fewer spokes than out-links. Rule 2: no node is tied to a portal that links to it, as that tie
-    would add nothing. Within these rules, all portals have equally many spokes, unless rule 1 allows fewer.
+    would add nothing. At first, the
+    numbers of spokes of two portals differ by at most one, unless rule 1 allows one of them no more; nodes that have to
+    be matched exactly may then move that.
 
     `ranks[i]` is the portal of `nodes[i]`, as an index into the portals.
     """

@@ -1,4 +1,4 @@
-"""Terms of words: the word itself or its stem; stop words, numbers and single letters have none.
+"""Terms of words: the word itself or its stem; stop words, numbers and single Latin letters have none.
 
 >>> words = ["the", "spider", "s", "2", "webs", "and", "webs"]
 >>> Terms("").counts(words)
@@ -76,6 +76,7 @@ _EXCLUDED_CODES = np.append(  # with a sentinel, so that every result of `search
     np.sort(codes_of(_EXCLUDED)), np.uint64((1 << 64) - 1)
 )
 _EXCLUDED_STEMS = dict.fromkeys(_EXCLUDED, "")
+_NO_STEM, _NO_STEM_CODE = SEPARATOR, SEPARATOR_CODE  # stands for the stem of a word without a term: never a word
 _NO_TERM = np.uint64(0)
 _SLOT_BITS = 17  # of the tables of `Terms`: the logarithm of their size
 _SLOT_SHIFT = np.uint64(64 - _SLOT_BITS)
@@ -165,11 +166,11 @@ class Terms:
             return np.where(_EXCLUDED_CODES[_EXCLUDED_CODES.searchsorted(codes)] == codes, _NO_TERM, codes)
         words = words_at(data, indices)
         stems = [
-            SEPARATOR if word in _EXCLUDED_BYTES else stem or SEPARATOR
+            _NO_STEM if word in _EXCLUDED_BYTES else stem or _NO_STEM
             for word, stem in zip(words, self._stemmer.stemWords(words), strict=True)
         ]
         terms = coded_words(b" ".join(stems)).codes
-        terms[terms == SEPARATOR_CODE] = _NO_TERM
+        terms[terms == _NO_STEM_CODE] = _NO_TERM
         return terms
 
 

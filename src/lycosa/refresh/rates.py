@@ -57,7 +57,7 @@ def maximum_likelihood_rates(
 ) -> Floats:
     """For each page the rate Δ at which Σ_changed t/(e^{Δt} − 1) + prior_changes/Δ = Σ_unchanged t + prior_time.
 
-    prior_changes, prior_time: a gamma prior, which acts as so many changes, and so much time without a change, more.
+    prior_changes, prior_time: a gamma prior; it counts as additional changes, and as additional time without a change.
     """
     changed_rows, times = rows[changed], intervals[changed]
     unchanged_time = np.bincount(rows[~changed], intervals[~changed], minlength=pages) + prior_time

@@ -57,7 +57,7 @@ class LinearTrainer:
         *,
         pages: int = 0,
     ) -> LinearModel:
-        """pages: of the crawl, of which the unlabelled ones are a sample."""
+        """pages: number of pages of the crawl; the unlabelled ones are a sample of them."""
         return train_from_positives(good, bad, unlabelled, background, pages=pages)
 
     def from_plain(self, plain: JsonValue) -> LinearModel:

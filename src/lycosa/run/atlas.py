@@ -16,6 +16,7 @@ from lycosa.reading import Reader
 from lycosa.relevance.taxonomy import Taxonomy
 from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.records import RELEVANT, Page, Url
+from lycosa.vocabulary.text import quoted
 
 from .open import open_for_reading
 
@@ -113,7 +114,7 @@ def _snapshot(stack: ExitStack, folder: Path) -> Collection:
     collection = stack.enter_context(open_for_reading(folder))
     collection.catalog.connection.execute("BEGIN")
     if not collection.catalog.count():
-        raise UsageError(f"{folder} has no pages yet; fill it with: lycosa crawl {folder}")
+        raise UsageError(f"{folder} has no pages yet; fill it with: lycosa crawl {quoted(folder)}")
     return collection
 
 

@@ -26,6 +26,7 @@ from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.files import atomic_write, read_regular_file
 from lycosa.vocabulary.records import JsonValue, Url
+from lycosa.vocabulary.text import quoted
 
 from . import steering, upkeep
 from .run_settings import Notify
@@ -169,7 +170,7 @@ class CrawlControl:
                 reply = CrawlReply(undone=str(command), learnt=learnt)
             case "status":
                 reply = CrawlReply(status=self._status())
-        session.state.steer()
+        session.state.apply_steering()
         status.woken.set()
         return reply
 
@@ -210,7 +211,7 @@ def execute_command(folder: Path, request: CrawlRequest, *, notify: Notify) -> C
     if request.do in ("block", "boost"):
         with Session(folder, load_recipe(folder), clock=WallClock(), notify=notify, rerank=False) as session:
             (steering.block if request.do == "block" else steering.boost)(folder, request.what)
-            session.state.steer()
+            session.state.apply_steering()
         return None
     if request.do == "undo":
         command = upkeep.undo(folder, clock=WallClock(), notify=notify)
@@ -218,7 +219,7 @@ def execute_command(folder: Path, request: CrawlRequest, *, notify: Notify) -> C
             raise UsageError("there is nothing to undo")
         notify(f"Undone: {command}.")
         return None
-    raise LycosaError(f"no crawl of {folder} is running; start one with: lycosa crawl {folder}")
+    raise LycosaError(f"no crawl of {folder} is running; start one with: lycosa crawl {quoted(folder)}")
 
 
 def label_pages(folder: Path, labels: Mapping[Url, bool], *, notify: Notify) -> LearntLabels:

@@ -373,7 +373,7 @@ class CrawlState:
         """Notes in the catalog that the frontier was re-ranked."""
         self._catalog.put_state(_RERANK_DUE, False)
 
-    def steer(self) -> None:
+    def apply_steering(self) -> None:
         """Applies the steering file if it has changed: blocks hosts, boosts hosts and URLs, and queues new URLs.
 
         Unblocking a host requests a re-ranking.

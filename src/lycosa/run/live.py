@@ -23,7 +23,7 @@ from lycosa.vocabulary.contracts import Memory, Web
 from lycosa.vocabulary.errors import RecipeError
 from lycosa.vocabulary.hosts import is_public
 from lycosa.vocabulary.records import LeftOutReason, Url, Visit
-from lycosa.vocabulary.text import counted
+from lycosa.vocabulary.text import counted, quoted
 from lycosa.vocabulary.urls import hostname_of, site_of
 from lycosa.web.http import LiveWeb, user_agent
 from lycosa.web.robots import RobotsWeb
@@ -278,17 +278,28 @@ class LiveRun:
             session.reranker.rerank(missing_standing=self._standing.judge)
         self._standing.rescore_pages()
         self._topic.train_if_due()  # in case the last run was killed before training
-        if session.recipe.scope.keep_noindex:
+        scope = session.recipe.scope
+        if scope.keep_noindex:
             self._store_pages_left_out(LeftOutReason.NOINDEX)
+        self._store_pages_left_out(
+            LeftOutReason.LANGUAGE, lambda language: not scope.languages or language in scope.languages
+        )
 
-    def _store_pages_left_out(self, reason: LeftOutReason) -> None:
-        """Stores pages that an earlier run fetched but left out; they are read from the archive."""
+    def _store_pages_left_out(
+        self, reason: LeftOutReason, is_wanted: Callable[[str], bool] = lambda detail: True
+    ) -> None:
+        """Stores pages that an earlier run fetched but left out; they are read from the archive.
+
+        is_wanted: whether this run keeps pages that were left out with a detail, such as a language.
+        """
         session, kept = self._session, 0
         assess = session.assessor(self._topic, self._standing if self._standing.model else None)
-        for _, place in session.collection.catalog.left_out(reason):
+        for left_out, location in session.collection.catalog.left_out(reason):
+            if not is_wanted(left_out.detail):
+                continue
             if not session.status.has_room(session.recipe.stop):
                 break
-            archived = session.collection.archive.event_at(place)
+            archived = session.collection.archive.event_at(location)
             if isinstance(archived, Visit) and (visit := assess(archived.candidate, archived.fetch)).is_kept:
                 session.loop.process(visit)
                 self._topic.observe(visit)
@@ -350,7 +361,7 @@ class LiveRun:
             if isinstance(strategy, Mapped) and strategy.dead:
                 self._session.notify(
                     f"{counted(len(strategy.dead), 'page')} of the map vanished; "
-                    f"to update its atlas: lycosa map build {self._session.folder} --for TOPIC --out ATLAS"
+                    f"to update its atlas: lycosa map build {quoted(self._session.folder)} --for TOPIC --out ATLAS"
                 )
 
     def _report_target(self) -> None:

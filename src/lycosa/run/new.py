@@ -15,6 +15,7 @@ from lycosa.user_config import checked_contact
 from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.files import write_file
 from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.text import quoted
 
 from .trust import record_made_here
 
@@ -41,7 +42,9 @@ def new_collection(
     notify: called with notes on how input was interpreted, such as a host name as a URL.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder} is there already; choose another name, or go on with: lycosa crawl {folder}")
+        raise UsageError(
+            f"{folder} is there already; choose another name, or go on with: lycosa crawl {quoted(folder)}"
+        )
     checked_contact(contact, "--contact")
     good = _examples(examples, "examples", notify)
     bad = _examples(negatives, "negatives", notify)

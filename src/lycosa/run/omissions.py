@@ -59,7 +59,7 @@ def _pages(omissions: Omissions) -> Iterator[Omission]:
         "language",
         sum(languages.values()),
         f"{counted(sum(languages.values()), 'page')} not kept, as in another language ({_most_frequent(languages)})",
-        f"each --language CODE, or languages in [scope] of {FILE_NAME}, admits one more",
+        f"--language CODE, once for each, or languages in [scope] of {FILE_NAME}, keeps them",
     )
     yield Omission("other reasons", others, f"{counted(others, 'page')} not kept", "lycosa explain NAME URL says why")
     yield Omission(

@@ -27,7 +27,7 @@ class Overview(Struct, frozen=True):
     recall: RecallEstimate | None
     is_recall_behind: bool  # whether pages were scored again since it was estimated
     sample: SampleResult | None
-    harvest: tuple[float, float]  # the interval of the harvest rate, measured if possible, else estimated
+    harvest_interval: tuple[float, float]  # the interval of the harvest rate, measured if possible, else estimated
     outcomes: dict[str, int]  # in words
     left_out: list[Omission]
     target: float | None  # relevance target of the latest crawl
@@ -66,7 +66,7 @@ def overview(collection: Collection) -> Overview:
         recall=recall,
         is_recall_behind=is_recall_behind,
         sample=sample,
-        harvest=harvest_rate_interval(folder, facts.relevant, facts.pages, sample),
+        harvest_interval=harvest_rate_interval(folder, facts.relevant, facts.pages, sample),
         outcomes=outcome_counts(catalog.outcomes_and_statuses()),
         left_out=omissions_in_words(facts.omissions, recipe),
         target=_target(catalog),

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from lycosa.collection import Collection
 from lycosa.collection.event_records import DECODED_HEADER
-from lycosa.collection.rows import ObservationRow, PageRow
+from lycosa.collection.rows import LookRow, PageRow
 from lycosa.collection.warc import digest
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.records import Change, Fetch, Outcome, PastFetch, Url, Visit
@@ -119,7 +119,7 @@ class RecrawlMemory:
                 return known.failures + 1 >= MAX_FAILURES and has_failed_long
 
 
-def _known_page(page: PageRow, looks: list[ObservationRow]) -> _KnownPage:
+def _known_page(page: PageRow, looks: list[LookRow]) -> _KnownPage:
     not_modified = failures = 0
     succeeded_at = page.at
     for look in looks:

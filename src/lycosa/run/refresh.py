@@ -21,6 +21,7 @@ from lycosa.recipe import Recipe
 from lycosa.refresh import POLICIES, HistoryTable, Observation, expected_changes, history_of, policy_for
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.records import REFRESH, Candidate, Change, Host, Url, Visit
+from lycosa.vocabulary.text import quoted
 from lycosa.vocabulary.urls import host_of
 
 from .crawl import ALLOW_PRIVATE_HINT, INTERRUPTED
@@ -219,7 +220,7 @@ def require_pages(folder: Path) -> None:
     """Raises CollectionError for a collection without pages, before anything is written."""
     with open_for_reading(folder) as collection:
         if not collection.catalog.count():
-            raise CollectionError(f"{folder} has no pages to see again; fill it with: lycosa crawl {folder}")
+            raise CollectionError(f"{folder} has no pages to see again; fill it with: lycosa crawl {quoted(folder)}")
 
 
 class Refresh(Visits):

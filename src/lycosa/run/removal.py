@@ -46,7 +46,7 @@ def remove_forgotten(
     forget_labels(folder, is_removed)
     drop_from_review_sample(folder, is_removed)
     forget_steering(folder, partial(is_forgotten_name, forgotten=forgotten))
-    state.steer()
+    state.apply_steering()
     topic.read_examples()
     if any(map(is_removed, catalog.known_urls())):  # otherwise, the report does not name it
         (folder / REPORT_FILE).unlink(missing_ok=True)
@@ -70,7 +70,7 @@ def remove_forgotten(
 def _remove_models(folder: Path, topic: TopicJudge) -> None:
     """Deletes models that may contain words of forgotten pages; the next crawl trains new ones."""
     (folder / STANDING_FILE).unlink(missing_ok=True)
-    if not topic.learns or topic.uses_background or not _has_usable_model(topic):
+    if not topic.learns or topic.uses_background_negatives or not _has_usable_model(topic):
         (folder / MODEL_FILE).unlink(missing_ok=True)
 
 

@@ -127,7 +127,7 @@ class Session:
             self.notify(collection.rebuild_message)
         if collection.index_was_outdated:
             self.notify("the search index was made by an older version: building it again before the next search")
-        state.steer()  # the frontier may lack the latest commands
+        state.apply_steering()  # the frontier may lack the latest commands
         applied = replay_archive(
             collection, state, self.reader, checkpoint=self.checkpoint, clock=self.clock, notify=self.notify
         )

@@ -288,7 +288,7 @@ class TopicJudge:
         return bool(self.examples.good)
 
     @property
-    def uses_background(self) -> bool:
+    def uses_background_negatives(self) -> bool:
         """Whether the built-in background is used as negatives, because the user gave too few."""
         return self.learns and not self.examples.has_enough_negatives
 
@@ -388,7 +388,7 @@ class TopicJudge:
         good, bad = (self._terms_of(examples, find_terms) for examples in (self.examples.good, self.examples.bad))
         if not good:
             raise LycosaError(self._no_example_message())
-        has_background = self.uses_background or len(bad) < MIN_BAD  # some may have been unreadable
+        has_background = self.uses_background_negatives or len(bad) < MIN_BAD  # some may have been unreadable
         background_terms = self._background if has_background else []
         self.rounds = rounds
         trainer = find_trainer(self._topic.model)

@@ -101,7 +101,7 @@ class TopicTrainer:
             await fetch_examples()
             if session.status.is_interrupted:
                 return
-            if topic.uses_background:
+            if topic.uses_background_negatives:
                 count = "Fewer than 5" if topic.examples.bad else "No"
                 supports_rejudge = isinstance(session.loop.strategy, SupportsRejudge)
                 sizes = ", ".join(map(str, (RETRAIN_AT if supports_rejudge else sorted(RERANK_AT))[:4]))
@@ -236,7 +236,7 @@ class TopicTrainer:
         With given negatives, pages of the crawl are not needed for training.
         """
         topic, pages = self._session.topic, self._session.status.pages
-        if not topic.uses_background:
+        if not topic.uses_background_negatives:
             return
         rounds_due = bisect_right(RETRAIN_AT, pages)
         if topic.rounds < rounds_due and (
@@ -252,7 +252,12 @@ class TopicTrainer:
         stopped.
         """
         topic, pages = self._session.topic, self._session.status.pages
-        if topic.uses_background and self._supports_rejudge() and self._crawled.has_new_pages and pages <= MAX_REJUDGED:
+        if (
+            topic.uses_background_negatives
+            and self._supports_rejudge()
+            and self._crawled.has_new_pages
+            and pages <= MAX_REJUDGED
+        ):
             self._train()
             assert self._judge is not None
             rejudged = self._crawled.score_latest(self._judge, MAX_REJUDGED)
@@ -328,7 +333,7 @@ class TopicTrainer:
 
     def _train(self) -> TrainedRelevance:
         session = self._session
-        rounds = bisect_right(RETRAIN_AT, session.status.pages) if session.topic.uses_background else 0
+        rounds = bisect_right(RETRAIN_AT, session.status.pages) if session.topic.uses_background_negatives else 0
         sample = self._crawled.sample() if rounds else []
         model = session.topic.train(session.pages.terms, sample, rounds, pages=session.status.pages)
         self._judge = session.topic.judge(model)
@@ -402,7 +407,11 @@ class _CrawledPages:
         counts = counts.with_vector() if with_vector else counts
         session.pages.words.put(CachedWords(session.collection.catalog.newest_number, at, *counts))
         topic = session.topic
-        if topic.uses_background and number % self._sampling_interval() == 0 and page.url not in topic.examples.urls:
+        if (
+            topic.uses_background_negatives
+            and number % self._sampling_interval() == 0
+            and page.url not in topic.examples.urls
+        ):
             self._sample[number] = CountedTerms(page.terms)
             session.pages.words.put_terms(page.url, at, page.terms)
 

@@ -34,7 +34,7 @@ from lycosa.strategies.registry import STRATEGIES
 from lycosa.user_config import data_folder, user_contact
 from lycosa.vocabulary.errors import LycosaError, RecipeError, UsageError
 from lycosa.vocabulary.files import atomic_write, is_inside, read_regular_file
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import quoted, visible
 
 ID_FILE = ".id"
 _ID = re.compile("[0-9a-f]{32}")
@@ -124,7 +124,7 @@ def require_trust(folder: Path) -> None:
     if settings and not is_trusted(folder):
         raise UsageError(
             f"{folder} was not made on this machine, and its {FILE_NAME} names {visible(', '.join(settings), 300)}; "
-            f"look at it, and if you want that: lycosa trust {folder}"
+            f"look at it, and if you want that: lycosa trust {quoted(folder)}"
         )
 
 
@@ -143,7 +143,7 @@ def polite_recipe(folder: Path, *, notify: Callable[[str], None] | None = None) 
         notify(
             f"{folder} was not made on this machine: {visible(', '.join(impolite), 300)} of its {FILE_NAME} is not"
             " heeded: it is less polite than the default, or speaks for somebody else; look at it, and if you want"
-            f" that: lycosa trust {folder}"
+            f" that: lycosa trust {quoted(folder)}"
         )
     requests, default = recipe.requests, Requests()
     limit = requests.address_limit
@@ -203,7 +203,7 @@ def allowed_file(folder: Path, name: str) -> Path:
     if not _is_inside_folder(folder, name) and not is_trusted(folder):
         raise RecipeError(
             f"{folder} was not made on this machine, and names {visible(name, 200)}, which is outside of it; "
-            f"look at its {FILE_NAME}, and if you want that: lycosa trust {folder}"
+            f"look at its {FILE_NAME}, and if you want that: lycosa trust {quoted(folder)}"
         )
     return plain_file(path)
 

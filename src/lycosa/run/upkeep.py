@@ -117,7 +117,7 @@ def undo(folder: Path, *, clock: Clock, notify: Notify) -> steering.SteeringComm
         command = steering.undo(folder)
         if command is not None and command.action == "label":
             TopicTrainer(session).learn_labels("labels were taken back")
-        session.state.steer()
+        session.state.apply_steering()
         return command
 
 

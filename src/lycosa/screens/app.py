@@ -29,7 +29,7 @@ from lycosa.run.control import label_pages
 from lycosa.run.open import bring_index_up_to_date
 from lycosa.run.trust import require_trust
 from lycosa.vocabulary.errors import LycosaError, RecipeError, UsageError
-from lycosa.vocabulary.text import byte_size, grouped, visible
+from lycosa.vocabulary.text import byte_size, grouped, quoted, visible
 
 from . import charts, parameters
 from .access_control import FIGURE_POLICY, FORM, STORED_PAGE_POLICY, AccessControl, ScreenAccess
@@ -146,6 +146,7 @@ class Screens:
         )
         self._templates.filters |= {
             "count": grouped,
+            "quoted": quoted,
             "percent": _percent,
             "size": byte_size,
             "moment": _moment,

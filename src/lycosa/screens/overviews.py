@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from lycosa.recipe import FILE_NAME, load_recipe
 from lycosa.run.control import CrawlRequest, ask
@@ -67,7 +68,7 @@ class CollectionCard(Struct, frozen=True):
     vanished: int = 0
     curve: list[float] = []  # share of relevant pages in equal parts of the crawl
     crawl: CrawlFigures = CrawlFigures()
-    is_trusted: bool = True  # False if the recipe has settings that only a trusted folder may have
+    is_trusted: bool = True  # False if the recipe has settings that only a trusted folder may have, and it is not one
     problem: str = ""  # why nothing can be shown
 
 
@@ -85,10 +86,10 @@ class LeftOutLine(Struct, frozen=True):
 
 class RunLine(Struct, frozen=True):
     at: float
-    kind: str
+    strategy_or_policy: str = field(name="kind")
     first_page: int
     stopped_at: float | None
-    stopped: str
+    stop_reason: str = field(name="stopped")
 
 
 class ChangeLine(Struct, frozen=True):
@@ -139,7 +140,7 @@ class _CachedOverview(NamedTuple):
     stamp: object  # of the files it was computed from
     at: float  # time.monotonic()
     overview: Overview
-    relevant: list[bool]  # of each page, in order of arrival
+    relevance_flags: list[bool]  # of each page, in order of arrival
 
 
 class Overviews:
@@ -163,7 +164,7 @@ class Overviews:
             recipe = load_recipe(folder, for_reading=True)
             topic = visible(recipe.topic.text, 300)
             is_trusted_enough = not settings_to_trust(folder, recipe) or is_trusted(folder)
-            found, relevant = self._overview(folder)
+            found, relevance_flags = self._overview(folder)
         except LycosaError as error:
             return CollectionCard(
                 name, topic, crawl=crawl, is_trusted=is_trusted_enough, problem=without_paths(str(error), folder)
@@ -175,8 +176,8 @@ class Overviews:
             pages=facts.pages,
             relevant=facts.relevant,
             harvest_rate=found.harvest_rate,
-            harvest_low=found.harvest[0],
-            harvest_high=found.harvest[1],
+            harvest_low=found.harvest_interval[0],
+            harvest_high=found.harvest_interval[1],
             is_measured=found.is_measured,
             measured_at=found.measured_at,
             waiting=found.waiting,
@@ -187,17 +188,17 @@ class Overviews:
             looked_again=fresh.looked_again,
             changed=fresh.changed,
             vanished=fresh.vanished,
-            curve=shares(relevant, SPARKLINE_POINTS),
+            curve=shares(relevance_flags, SPARKLINE_POINTS),
             crawl=crawl,
             is_trusted=is_trusted_enough,
         )
 
     def collection(self, name: str, folder: Path) -> CollectionView:
-        found, relevant = self._overview(folder)
+        found, relevance_flags = self._overview(folder)
         facts, labels = found.facts, labels_of(folder)
         with open_for_reading(folder) as collection:
             latest = [page_line(row, labels) for row in collection.catalog.latest_pages(LATEST_PAGES)]
-        curve, latest_curve = harvest_points(relevant)
+        curve, latest_curve = harvest_points(relevance_flags)
         recall = found.recall
         return CollectionView(
             card=self.card(name, folder),
@@ -244,8 +245,8 @@ class Overviews:
         latest: list[PageLine] = []
         outcomes: list[Counted] = []
         if not card.problem:
-            found, relevant = self._overview(folder)
-            curves, outcomes = harvest_points(relevant), named_counts(found.outcomes)
+            found, relevance_flags = self._overview(folder)
+            curves, outcomes = harvest_points(relevance_flags), named_counts(found.outcomes)
             with open_for_reading(folder) as collection:
                 latest = [page_line(row, {}) for row in collection.catalog.latest_pages(LATEST_PAGES)]
         return LiveView(
@@ -269,25 +270,28 @@ class Overviews:
         stamp, now = stamp_of(folder), time.monotonic()
         cached = self._cache.get(folder)
         if cached is not None and (cached.stamp == stamp or now - cached.at < _CACHE_SECONDS):
-            return cached.overview, cached.relevant
+            return cached.overview, cached.relevance_flags
         with open_for_reading(folder) as collection:
-            found, relevant = overview(collection), collection.catalog.relevance_flags()
+            found, relevance_flags = overview(collection), collection.catalog.relevance_flags()
         self._cache.pop(folder, None)
         excess = max(0, len(self._cache) + 1 - _MAX_CACHED)
         for oldest in list(self._cache)[:excess]:  # a copy, since other threads change the cache too
             self._cache.pop(oldest, None)
-        self._cache[folder] = _CachedOverview(stamp, now, found, relevant)
-        return found, relevant
+        self._cache[folder] = _CachedOverview(stamp, now, found, relevance_flags)
+        return found, relevance_flags
 
 
 def stamp_of(folder: Path) -> object:
-    """A value that changes with the catalog, the labels or the recipe."""
-    stamps = []
-    for name in ("catalog.sqlite", "catalog.sqlite-wal", "labels.txt", "sample.txt", FILE_NAME):
+    """A value that changes with the catalog, the labels, the recipe, or the examples that the recipe names."""
+    names, stamps = ["catalog.sqlite", "catalog.sqlite-wal", "labels.txt", "sample.txt", FILE_NAME], []
+    with suppress(LycosaError):
+        topic = load_recipe(folder, for_reading=True).topic
+        names += filter(None, (topic.examples, topic.negatives))
+    for name in names:
         try:
             file_status = (folder / name).lstat()
             stamps.append((file_status.st_ino, file_status.st_mtime_ns, file_status.st_size))
-        except OSError:
+        except (OSError, ValueError):  # no such file, or no possible name
             stamps.append((0, 0, 0))
     return stamps
 
@@ -309,25 +313,25 @@ def crawl_figures(folder: Path) -> CrawlFigures:
     return CrawlFigures("paused" if status.get("paused") else "running", **numbers)
 
 
-def shares(relevant: list[bool], points: int) -> list[float]:
+def shares(relevance_flags: list[bool], points: int) -> list[float]:
     """The share of relevant pages in equal segments of a crawl.
 
     >>> shares([True, True, False, True], 2)
     [1.0, 0.5]
     """
-    count = min(points, len(relevant))
-    edges = [len(relevant) * part // count for part in range(count + 1)] if count else []
-    return [sum(relevant[start:end]) / (end - start) for start, end in pairwise(edges)]
+    count = min(points, len(relevance_flags))
+    edges = [len(relevance_flags) * part // count for part in range(count + 1)] if count else []
+    return [sum(relevance_flags[start:end]) / (end - start) for start, end in pairwise(edges)]
 
 
-def harvest_points(relevant: list[bool]) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
+def harvest_points(relevance_flags: list[bool]) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
     """The curves (pages so far, share of relevant ones) of a crawl: among all pages so far, and among the latest."""
-    window = max(20, min(500, len(relevant) // 20))
-    step = max(1, -(-len(relevant) // CURVE_POINTS))
+    window = max(20, min(500, len(relevance_flags) // 20))
+    step = max(1, -(-len(relevance_flags) // CURVE_POINTS))
     sums, so_far, latest = [0], [], []
-    for number, is_relevant in enumerate(relevant, 1):
+    for number, is_relevant in enumerate(relevance_flags, 1):
         sums.append(sums[-1] + is_relevant)
-        if number % step == 0 or number == len(relevant):
+        if number % step == 0 or number == len(relevance_flags):
             start = max(0, number - window)
             so_far.append((float(number), sums[-1] / number))
             latest.append((float(number), (sums[-1] - sums[start]) / (number - start)))
@@ -344,7 +348,7 @@ _GAUGES: dict[str, tuple[str, Callable[[CollectionCard], float]]] = {
     "lycosa_hosts": ("Hosts with pages.", lambda card: card.hosts),
     "lycosa_received_bytes": ("Bytes of the pages.", lambda card: card.bytes),
     "lycosa_changed_pages": ("Pages found changed at least once.", lambda card: card.changed),
-    "lycosa_vanished_pages": ("Pages that are there no longer.", lambda card: card.vanished),
+    "lycosa_vanished_pages": ("Pages that have vanished.", lambda card: card.vanished),
     "lycosa_crawl_running": ("1 while a crawl runs, paused or not.", lambda card: card.crawl.phase != "none"),
     "lycosa_unreadable": ("1 for a collection that cannot be read.", lambda card: bool(card.problem)),
 }

@@ -1,12 +1,13 @@
 """Topical maps: the atlases in the folder, with their topics, portals, and citations between topics."""
 
 import stat
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from lycosa.maps import Atlas, TopicFacts
+from lycosa.maps import Atlas, CitationMatrix, TopicFacts
 from lycosa.pictures.heat_map import citations_heat_map
 from lycosa.pictures.wheel import wheel
 from lycosa.recipe import load_recipe
@@ -54,8 +55,8 @@ class AtlasView(Struct, frozen=True):
     portals: list[Counted]  # by their spokes
     is_too_large: bool  # for its portals to be shown
     left_out: list[Counted]  # why pages are not shown
-    citing: list[list[int]]  # links between topics, by the order of `cited`
-    cited: list[str]
+    citation_counts: list[list[int]] = field(name="citing")  # links from each topic to each, by `citation_topics`
+    citation_topics: list[str] = field(name="cited")
 
 
 def atlas_list(library: Library) -> AtlasList:
@@ -106,7 +107,7 @@ def atlas_view(library: Library, name: str, topic: str = "") -> AtlasView:
         if shown is not None and not is_too_large:
             topic_map = atlas.crawl_map(shown.name)
             portals = [Counted(portal, len(topic_map.spokes[portal])) for portal in topic_map.portals[:MAX_PORTALS]]
-        citations = atlas.citations()
+        citations = _citations_among([each.name for each in facts], atlas.citations())
         left_out = dict(atlas.left_out)
     return AtlasView(
         name=name,
@@ -116,9 +117,21 @@ def atlas_view(library: Library, name: str, topic: str = "") -> AtlasView:
         portals=portals,
         is_too_large=is_too_large,
         left_out=[Counted(visible(reason, 100), count) for reason, count in left_out.items()],
-        citing=[[int(count) for count in row[:MAX_TOPICS]] for row in citations.links[:MAX_TOPICS]],
-        cited=[visible(each, 80) for each in citations.topics[:MAX_TOPICS]],
+        citation_counts=[list(row) for row in citations.links],
+        citation_topics=[visible(each, 80) for each in citations.topics],
     )
+
+
+def _citations_among(largest_first: Sequence[str], citations: CitationMatrix) -> CitationMatrix:
+    """The citations among the listed topics, in their order; if there are few, also those of topics without a map."""
+    mapped = set(largest_first)
+    order = [
+        *(topic for topic in largest_first[:MAX_TOPICS] if topic in citations.topics),
+        *(topic for topic in citations.topics if topic not in mapped),
+    ][:MAX_TOPICS]
+    index_of = {topic: index for index, topic in enumerate(citations.topics)}
+    chosen = [index_of[topic] for topic in order]
+    return CitationMatrix(tuple(order), tuple(tuple(citations.links[i][j] for j in chosen) for i in chosen))
 
 
 def _topic_line(facts: TopicFacts) -> TopicLine:
@@ -141,6 +154,6 @@ def map_picture(view: AtlasView) -> str:
 
 def citations_picture(view: AtlasView) -> str:
     """The citations between topics as SVG; empty if there are none."""
-    if not any(any(row) for row in view.citing):
+    if not any(any(row) for row in view.citation_counts):
         return ""
-    return citations_heat_map(view.citing, topics=view.cited)
+    return citations_heat_map(view.citation_counts, topics=view.citation_topics)

@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from lycosa.collection import Collection
-from lycosa.collection.rows import ObservationRow
+from lycosa.collection.rows import LookRow
 from lycosa.run.open import main_text_of, open_for_reading
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
@@ -81,7 +81,7 @@ def versions_view(folder: Path, url: Url, old: int | None = None, new: int | Non
     )
 
 
-def version_line(look: ObservationRow) -> VersionLine:
+def version_line(look: LookRow) -> VersionLine:
     return VersionLine(
         look.look, look.at, visible(look.change, 40), look.bytes, look.links, look.new_links, look.place is not None
     )
@@ -111,11 +111,11 @@ def diff(old: Sequence[str], new: Sequence[str]) -> list[DiffLine]:
     return lines
 
 
-def _chosen(looks: Sequence[ObservationRow], wanted: int | None, otherwise: ObservationRow) -> ObservationRow:
+def _chosen(looks: Sequence[LookRow], wanted: int | None, otherwise: LookRow) -> LookRow:
     return next((each for each in looks if each.look == wanted), otherwise)
 
 
-def _sentences(collection: Collection, look: ObservationRow) -> list[str]:
+def _sentences(collection: Collection, look: LookRow) -> list[str]:
     text = main_text_of(collection.archive.fetch_at(look.place)) if look.place is not None else ""
     parts = (part for line in text.splitlines() for part in _SENTENCE_END.split(line))
     return [visible(part, _MAX_SENTENCE_LENGTH) for part in parts if part.strip()]

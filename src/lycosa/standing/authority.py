@@ -220,14 +220,19 @@ class AuthorityStanding:
 
 
 class RowBuckets:
-    """Rows on their way into a table, sorted into files by the first bits of their keys."""
+    """Rows on their way into a table, sorted into files by the first bits of their keys.
 
-    def __init__(self, folder: Path):
+    row: the type of a row: its key, and a value.
+    """
+
+    def __init__(self, folder: Path, row: np.dtype[Any] = _ROW):
+        self._row = row
         self._paths = [folder / f"{number:02d}" for number in range(BUCKETS)]
 
-    def add(self, keys: Keys, codes: RankCodes) -> None:
-        rows = np.empty(len(keys), _ROW)
-        rows["key"], rows["code"] = keys, codes
+    def add(self, keys: Keys, values: NDArray[Any]) -> None:
+        _, value = self._row.names or ()
+        rows = np.empty(len(keys), self._row)
+        rows["key"], rows[value] = keys, values
         numbers = (keys >> np.uint64(58)).astype(np.int64)
         order = np.argsort(numbers, kind="stable")
         ends = np.searchsorted(numbers[order], np.arange(BUCKETS + 1))
@@ -239,7 +244,7 @@ class RowBuckets:
 
     def rows(self, number: int) -> NDArray[Any]:
         path = self._paths[number]
-        return np.fromfile(path, _ROW) if path.exists() else np.empty(0, _ROW)
+        return np.fromfile(path, self._row) if path.exists() else np.empty(0, self._row)
 
 
 Fill = Callable[[RowBuckets], SourceFacts | None]

@@ -4,7 +4,6 @@ Plain, gzipped, or a zip of one file. Rows without a host are skipped and counte
 """
 
 import csv
-import html
 import lzma
 import re
 import time
@@ -19,10 +18,11 @@ from typing import NamedTuple, cast
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, chunks, decompressed, numbered_lines
-from lycosa.vocabulary.text import visible, whole_number
+from lycosa.vocabulary.text import counted, visible, whole_number
 from lycosa.vocabulary.urls import normalise
 
 from .authority import (
@@ -41,10 +41,11 @@ from .authority import (
     rewrite,
 )
 
-MAX_KEPT_ROWS = 10_000_000  # best rows of a list that are kept
+MAX_KEPT_ROWS = 10_000_000  # of a list that are kept: the first ones, or the URLs with the most linking pages
 MAX_LINE = 10_000  # bytes
 _BATCH = 65_536  # rows
 _MAX_TUPLE = 100_000  # bytes of one row of an SQL dump
+_LINK = np.dtype([("key", "<u8"), ("page", "<u4")])  # the linked URL, and the page of Wikipedia
 _NAME = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _KNOWN_LISTS = (
     "Common Crawl domain and host ranks, Majestic Million, Tranco, CrUX, Open PageRank, Wikipedia's externallinks.sql, "
@@ -76,7 +77,10 @@ class _Columns(NamedTuple):
 def import_list(
     path: Path, table: Path, *, top: int = MAX_KEPT_ROWS, progress: Progress = lambda rows: None
 ) -> ImportedList:
-    """Imports a list into the table, replacing an earlier version of it; the format is detected."""
+    """Imports a list into the table, replacing an earlier version of it; the format is detected.
+
+    top: number of rows that are kept: the first ones, or of Wikipedia's links the URLs with the most linking pages.
+    """
     start = _first_lines(path)
     if "externallinks" in "\n".join(start) and any(line.startswith(("-- ", "/*", "CREATE", "DROP")) for line in start):
         return _import_dump(path, table, top=top, progress=progress)
@@ -96,10 +100,12 @@ def import_list(
             if found is None:
                 passed_over += bool(line.strip())
                 if passed_over >= 1_000 and passed_over > rows:
-                    raise UsageError(f"{path}:{number}: most lines are not as the first: {visible(line, 80)!r}")
+                    raise UsageError(
+                        f"{path}:{number}: most lines do not have the format of the first: {visible(line, 80)!r}"
+                    )
                 continue
             name, rank = found
-            keys.append(key_of_name(name) | source)
+            keys.append(key_of_name(name) | source)  # the list is in the last bits of a key
             codes.append(rank_code(rank))
             rows, last = rows + 1, max(last, min(rank, MAX_RANK))
             if len(keys) == _BATCH:
@@ -149,7 +155,7 @@ def _recognised(path: Path, start: list[str]) -> _Columns:
         if [row[1] for row in rows] == [str(number) for number in range(1, len(rows) + 1)]:
             return _Columns("ranked domains", separator, 0, 1, has_header=False)
     raise UsageError(
-        f"{path}:1: not a list of ranks that is known: {visible(first, 80)!r}; give one of: {_KNOWN_LISTS}"
+        f"{path}:1: not a list of ranks in a known format: {visible(first, 80)!r}; give one of: {_KNOWN_LISTS}"
     )
 
 
@@ -199,53 +205,83 @@ def _import_dump(path: Path, table: Path, *, top: int, progress: Progress) -> Im
     def fill(buckets: RowBuckets) -> SourceFacts:
         nonlocal passed_over
         with TemporaryDirectory(prefix=TEMPORARY_PREFIX, dir=table.parent) as temporary:
-            links = RowBuckets(Path(temporary))
-            rows, batch = 0, list[int]()
-            for domain, url_path in _dumped_links(path):
-                url = _url_of(domain, url_path)
+            links = RowBuckets(Path(temporary), _LINK)
+            rows, keys, pages = 0, list[int](), list[int]()
+            for link in _dumped_links(path):
+                url = _url_of(link.domain, link.path)
                 if url is None:
                     passed_over += 1
                     continue
-                batch.append(key_of_page(url))
+                keys.append(key_of_page(url))
+                pages.append(link.page & 0xFFFF_FFFF)
                 rows += 1
-                if len(batch) == _BATCH:
-                    links.add(np.array(batch, np.uint64), np.zeros(len(batch), np.uint16))
-                    batch.clear()
+                if len(keys) == _BATCH:
+                    links.add(np.array(keys, np.uint64), np.array(pages, np.uint32))
+                    keys.clear()
+                    pages.clear()
                     progress(rows)
-            links.add(np.array(batch, np.uint64), np.zeros(len(batch), np.uint16))
+            links.add(np.array(keys, np.uint64), np.array(pages, np.uint32))
             if not rows:
                 raise UsageError(f"{path}: no links in it; give the dump of the table externallinks, of 2023 or later")
-            return _ranked(links, buckets, source, top, path.name[:200])
+            return _ranked(links, buckets, source, top, path)
 
     facts = rewrite(table, SOURCES[source], fill)
     assert facts is not None
     return ImportedList(facts, passed_over)
 
 
-def _ranked(links: RowBuckets, buckets: RowBuckets, source: int, top: int, name: str) -> SourceFacts:
-    """Ranks URLs by the number of linking pages: 1 + the number of URLs with a higher count."""
+def _ranked(links: RowBuckets, buckets: RowBuckets, source: int, top: int, path: Path) -> SourceFacts:
+    """Ranks URLs by the number of linking pages: 1 + the number of URLs with a higher count.
+
+    URLs with equal counts are kept or dropped together.
+    """
     urls_by_count: dict[int, int] = {}  # number of URLs by the number of pages that link to them
     for number in range(BUCKETS):
-        _, counts = np.unique(links.rows(number)["key"], return_counts=True)
+        _, counts = _linking_pages(links, number)
         for count, urls in zip(*(each.tolist() for each in np.unique(counts, return_counts=True)), strict=True):
             urls_by_count[count] = urls_by_count.get(count, 0) + urls
-    ranks, rank = dict[int, int](), 1
+    rank_by_count, rank = dict[int, int](), 1
     for count in sorted(urls_by_count, reverse=True):
-        if rank > 1 and rank - 1 + urls_by_count[count] > top:
+        if rank - 1 + urls_by_count[count] > top:
             break
-        ranks[count], rank = rank, rank + urls_by_count[count]
-    codes = {count: rank_code(each) for count, each in ranks.items()}
+        rank_by_count[count], rank = rank, rank + urls_by_count[count]
+    if not rank_by_count:
+        most = max(urls_by_count)
+        raise UsageError(
+            f"{path}: {counted(urls_by_count[most], 'URL')} of the same rank, more than the {top:,} that are kept; "
+            f"say --top {urls_by_count[most]} or more"
+        )
+    code_by_count = {count: rank_code(each) for count, each in rank_by_count.items()}
     for number in range(BUCKETS):
-        keys, counts = np.unique(links.rows(number)["key"], return_counts=True)
-        chosen: Keys = keys[np.isin(counts, list(ranks))] | np.uint64(source)
-        found: RankCodes = np.array([codes[count] for count in counts.tolist() if count in codes], np.uint16)
+        keys, counts = _linking_pages(links, number)
+        chosen: Keys = keys[np.isin(counts, list(rank_by_count))] | np.uint64(source)
+        codes: RankCodes = np.array(
+            [code_by_count[count] for count in counts.tolist() if count in code_by_count], np.uint16
+        )
         if len(chosen):
-            buckets.add(chosen, found)
-    return SourceFacts(SOURCES[source], name, rank - 1, max(ranks.values()), time.time())
+            buckets.add(chosen, codes)
+    return SourceFacts(SOURCES[source], path.name[:200], rank - 1, max(rank_by_count.values()), time.time())
 
 
-def _dumped_links(path: Path) -> Iterator[tuple[bytes, bytes]]:
-    """The domain, reversed, and the path of each link of a dump."""
+def _linking_pages(links: RowBuckets, number: int) -> tuple[Keys, NDArray[np.int64]]:
+    """The keys in a bucket of links, and how many different pages link to each."""
+    rows = links.rows(number)
+    rows = rows[np.lexsort((rows["page"], rows["key"]))]
+    is_first = np.ones(len(rows), np.bool_)
+    is_first[1:] = rows[1:] != rows[:-1]
+    return np.unique(rows["key"][is_first], return_counts=True)
+
+
+class _DumpedLink(NamedTuple):
+    """A row of the dump."""
+
+    page: int  # of Wikipedia
+    domain: bytes  # reversed
+    path: bytes
+
+
+def _dumped_links(path: Path) -> Iterator[_DumpedLink]:
+    """The links of a dump."""
     rest = b""
     with _text(path) as text:
         for chunk in chunks(text):
@@ -253,7 +289,7 @@ def _dumped_links(path: Path) -> Iterator[tuple[bytes, bytes]]:
             end = 0
             for found in _TUPLE.finditer(rest):
                 end = found.end()
-                yield found[3], found[4] or b""
+                yield _DumpedLink(int(found[2]), found[3], found[4] or b"")
             rest = rest[max(end, len(rest) - _MAX_TUPLE) :]
 
 
@@ -264,7 +300,7 @@ def _url_of(domain: bytes, path: bytes) -> str | None:
     if scheme not in ("http", "https", "") or not name:
         return None
     host = ".".join(reversed(name.strip(".").split(".")))
-    tail = html.unescape(_ESCAPED.sub(rb"\1", path).decode("utf-8", "replace"))
+    tail = _ESCAPED.sub(rb"\1", path).decode("utf-8", "replace")
     return normalise(f"{scheme or 'https'}://{host}{f':{port}' if port else ''}{tail}")
 
 
@@ -296,7 +332,9 @@ def _text(path: Path) -> Iterator[BufferedIOBase]:
     except DamagedTextError as damage:
         raise UsageError(f"{path}:{damage.line}: the file is cut short or damaged here ({damage})") from None
     except LineTooLongError as long:
-        raise UsageError(f"{path}:{long.line}: the line is longer than {MAX_LINE} bytes; is it a list?") from None
+        raise UsageError(
+            f"{path}:{long.line}: the line is longer than {MAX_LINE} bytes; is this a list of ranks?"
+        ) from None
     except PermissionError:
         raise UsageError(f"{path} cannot be read; give access") from None
     except _DAMAGED_ZIP as error:

@@ -91,7 +91,7 @@ def require_unit_scale(inner: Strategy, guide: str, *, such_as: str) -> None:
     """
     if inner.scale != "unit":
         raise UsageError(
-            f"{guide} goes only with a strategy whose priorities are from 0 to 1, such as {such_as}; "
+            f"{guide} works only with a strategy whose priorities are from 0 to 1, such as {such_as}; "
             f"those of {inner.name} are not"
         )
 

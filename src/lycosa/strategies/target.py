@@ -180,7 +180,7 @@ class StandingEvidence:
     If all pages are of one site, linking pages are counted instead of sites. Unknown terms are 0. Links and pages are
     those of the strategy's table of the latest links, in the same order.
 
-    reach: gives the difference in the last line for a URL; 0 for unknown domains, or without a table of reach.
+    reach: for a URL, ln(1 + reach of its domain) less the median; 0 for unknown domains, or without a table of reach.
     """
 
     def __init__(self, reach: Callable[[Url], float]):

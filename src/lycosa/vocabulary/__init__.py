@@ -1,4 +1,5 @@
-"""Records and contracts shared by all other packages. Read `records` and `contracts` first; nothing else is imported.
+"""What all other packages share: records, contracts, and functions for URLs, text and files; it imports none of them.
+Read `records` and `contracts` first.
 
 Glossary, in the order of a page's journey:
 
@@ -17,6 +18,7 @@ Glossary, in the order of a page's journey:
     fetch         the result of one request, with its outcome
     page          a parsed HTML page: title, text, words, links, language
     kept          said of a page that is stored; one that is left out was fetched and is not stored
+    folded        said of text in lower case, with single blanks between words, as UTF-8
     code          a 64-bit hash of a word, which stands for it
     relevance     how well a page fits the topic, 0 to 1 (the papers' topicality); a page is relevant at 0.5 or more
     judge         gives pages their relevance: a trained model, a rule or a function
@@ -27,7 +29,8 @@ Glossary, in the order of a page's journey:
     harvest rate  share of the stored pages that are relevant
     collection    the folder of a crawl: archive (WARC), catalog (SQLite), search index, recipe
     session       a collection opened for writing by one process
-    journal       records the events of a crawl in archive and catalog; an upkeep journal, what a kill has interrupted
+    journal       writes the events of a crawl to archive and catalog
+    upkeep journal  a file that says which rebuild or removal a kill has interrupted
     checkpoint    a moment at which all state is saved, so that after a kill only later events are read again
     run           one crawl or refresh of a session, from its start to its stop
     steering      commands of the user to a crawl: hosts to block, hosts and URLs to boost, labels

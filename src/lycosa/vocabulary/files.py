@@ -241,10 +241,11 @@ def decompressed(file: BinaryIO) -> BufferedIOBase:
 
 
 def chunks(text: BufferedIOBase, size: int | Callable[[], int] = BLOCK_SIZE) -> Iterator[bytes]:
-    """The text in chunks of `size` bytes; raises DamagedTextError after yielding everything before the damage.
+    """The text in chunks of `size` bytes; raises DamagedTextError, with the line, after yielding all before the damage.
 
     size: bytes, or a function that is called before each chunk.
     """
+    line_ends, last_byte = 0, b""
     while True:
         chunk_size = size if isinstance(size, int) else size()
         pieces, read_size = [], 0
@@ -256,9 +257,11 @@ def chunks(text: BufferedIOBase, size: int | Callable[[], int] = BLOCK_SIZE) -> 
         except _DAMAGE as error:
             damage = error
         if read_size:
-            yield b"".join(pieces)
+            chunk = b"".join(pieces)
+            line_ends, last_byte = line_ends + chunk.count(b"\n"), chunk[-1:]
+            yield chunk
         if damage is not None:
-            raise DamagedTextError(damage) from None
+            raise DamagedTextError(damage, line_ends if last_byte == b"\n" else line_ends + 1) from None
         if read_size < chunk_size:
             return
 
@@ -312,15 +315,12 @@ def line_blocks(text: BufferedIOBase, *, longest_line: int, size: int = BLOCK_SI
     overlong line that fits into one read of `size` bytes is yielded all the same.
     """
     splitter, first = LineSplitter(longest_line=longest_line), 1
-    try:
-        for chunk in chunks(text, size):
-            if whole_lines := splitter.add(chunk):
-                yield first, whole_lines
-                first = splitter.line
-            if splitter.is_cut:
-                raise LineTooLongError(first)
-    except DamagedTextError as damage:
-        raise DamagedTextError(damage, splitter.line if splitter.rest else max(1, splitter.line - 1)) from None
+    for chunk in chunks(text, size):
+        if whole_lines := splitter.add(chunk):
+            yield first, whole_lines
+            first = splitter.line
+        if splitter.is_cut:
+            raise LineTooLongError(first)
     if splitter.rest:
         yield first, splitter.rest + b"\n"
 

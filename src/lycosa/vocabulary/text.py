@@ -15,6 +15,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
+from shlex import quote
 from typing import NamedTuple
 
 import numpy as np
@@ -57,6 +58,15 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     ('1 page', '45,000 pages', '0 entries')
     """
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def quoted(word: object) -> str:
+    """A word of a command that the user can copy into a shell.
+
+    >>> f"lycosa rebuild {quoted('bees')}", f"lycosa rebuild {quoted('my bees')}"
+    ('lycosa rebuild bees', "lycosa rebuild 'my bees'")
+    """
+    return quote(str(word))
 
 
 def grouped(number: int) -> str:

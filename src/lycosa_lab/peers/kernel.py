@@ -267,9 +267,9 @@ def walks(
     query_hash: Any, asker: int, network: NetworkArrays, lists: BuddyLists, options: KernelOptions, scratch: Scratch
 ) -> tuple[int, int]:
     """All walkers of a query: writes the receptions of each and the provider named (-1 for none) into `scratch`;
-    returns the number of messages, and of detours."""
+    returns the number of messages, and of return_hops."""
     overlay = (network.offsets, network.neighbours, network.degrees, network.is_up)
-    messages, detours = 0, 0
+    messages, return_hops = 0, 0
     for walker in range(options.walkers):
         length, last = walk(query_hash, asker, walker + 1, options.ttl, scratch.has_item, scratch.knows_holder, overlay)
         scratch.walk_lengths[walker] = length
@@ -277,8 +277,8 @@ def walks(
         messages += length
         if last >= 0:
             messages += 1
-            detours += length - 1
-    return messages, detours
+            return_hops += length - 1
+    return messages, return_hops
 
 
 @compiled
@@ -312,15 +312,15 @@ def path_length_before(first: int, walk_lengths: Array) -> int:
 def flood(
     query: int, asker: int, network: NetworkArrays, options: KernelOptions, scratch: Scratch
 ) -> tuple[int, int, int, int]:
-    """A flood: messages, detours, path length to the first response, and the responder; -1 if there is none."""
-    flood_queue, head, tail, responses, detours, path, first = scratch.flood_queue, 0, 0, 0, 0, -1, -1
+    """A flood: messages, return_hops, path length to the first response, and the responder; -1 if there is none."""
+    flood_queue, head, tail, responses, return_hops, path, first = scratch.flood_queue, 0, 0, 0, 0, -1, -1
     node, came_from, ttl = asker, -1, options.flood_ttl + 1
     while True:
         if scratch.flooded_in_query[node] != query:
             scratch.flooded_in_query[node] = query
             if scratch.has_item[node]:
                 responses += 1
-                detours += options.flood_ttl - ttl
+                return_hops += options.flood_ttl - ttl
                 if first < 0:
                     path, first = tail, node
             elif ttl > 1:
@@ -330,7 +330,7 @@ def flood(
                         flood_queue[tail, 0], flood_queue[tail, 1], flood_queue[tail, 2] = peer, node, ttl - 1
                         tail += 1
         if head == tail:
-            return tail + responses, detours, path, first
+            return tail + responses, return_hops, path, first
         node, came_from, ttl = flood_queue[head, 0], flood_queue[head, 1], flood_queue[head, 2]
         head += 1
 
@@ -391,7 +391,7 @@ def one_search(
     options: KernelOptions,
     scratch: Scratch,
 ) -> tuple[int, int, int, int, int]:
-    """Home, indexes, buddies, overlay: messages, detours, the path to the first response, the stage at which it was
+    """Home, indexes, buddies, overlay: messages, return_hops, the path to the first response, the stage at which it was
     found and its provider."""
     is_up = network.is_up
     if scratch.has_item[asker]:
@@ -408,8 +408,8 @@ def one_search(
         if provider >= 0:
             return messages, 0, path, BUDDIES, provider
     if options.floods:
-        more, detours, path, provider = flood(query, asker, network, options, scratch)
-        return messages + more, detours, path, WALKING if provider >= 0 else NOWHERE, provider
+        more, return_hops, path, provider = flood(query, asker, network, options, scratch)
+        return messages + more, return_hops, path, WALKING if provider >= 0 else NOWHERE, provider
     if options.indexes == OF_BUDDIES:
         mark_index_holders(
             scratch.has_item, scratch.knows_holder, lists.sizes, lists.offsets, lists.peers.ravel(), lists.is_held
@@ -423,12 +423,12 @@ def one_search(
             network.neighbours,
             lists.is_held,
         )
-    more, detours = walks(query_hash, asker, network, lists, options, scratch)
+    more, return_hops = walks(query_hash, asker, network, lists, options, scratch)
     count, first = sort_by_response(scratch)
     if path < 0 and first >= 0:
         path = issued + path_length_before(first, scratch.walk_lengths)
     provider = first_up(count, query, asker, is_up, lists, options, scratch)
-    return messages + more, detours, path, WALKING if provider >= 0 else NOWHERE, provider
+    return messages + more, return_hops, path, WALKING if provider >= 0 else NOWHERE, provider
 
 
 @compiled
@@ -470,10 +470,10 @@ def search(
             has_item[queries.holders[index]] = True
         query_hash = mix((np.uint64(options.seed) ^ queries.ids[query]) + GOLDEN)
         lists.has_asked[asker] = True
-        messages, detours, path, stage, provider = one_search(
+        messages, return_hops, path, stage, provider = one_search(
             query_hash, query, asker, network, lists, options, scratch
         )
-        outcomes.messages[query], outcomes.detours[query] = messages, detours
+        outcomes.messages[query], outcomes.return_hops[query] = messages, return_hops
         outcomes.paths[query], outcomes.transfers[query] = path, transfers
         outcomes.stages[query], outcomes.providers[query] = stage, provider
         if provider >= 0 and stage != HOME and options.keeps_buddies:

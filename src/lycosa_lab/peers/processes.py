@@ -23,8 +23,12 @@ END_SECONDS = 10.0
 _PROGRAM = "import signal, sys; signal.alarm(int(sys.argv.pop(1))); from lycosa.cli import main; main()"
 
 
-class NoLoopbackError(LycosaError):
-    """Peers cannot be run on this machine."""
+class LoopbackUnavailableError(LycosaError):
+    """This machine gives no sockets on loopback, or no processes: peers cannot be run on it."""
+
+
+class PeerProcessError(LycosaError):
+    """The process of a peer failed."""
 
 
 def free_addresses(count: int) -> list[str]:
@@ -36,7 +40,7 @@ def free_addresses(count: int) -> list[str]:
                 each.bind((HOST, 0))
             return [f"{HOST}:{each.getsockname()[1]}" for each in sockets]
     except OSError as error:
-        raise NoLoopbackError(f"no sockets on loopback: {error.strerror}") from error
+        raise LoopbackUnavailableError(f"no sockets on loopback: {error.strerror}") from error
 
 
 class PeerProcesses:
@@ -46,21 +50,22 @@ class PeerProcesses:
         self._served = list(zip(folders, addresses, strict=True))
         self._folders = [PeerFolder(folder) for folder in folders]
         self._running: list[subprocess.Popen[str]] = []
-        self._secret = TemporaryDirectory(prefix="lycosa-group-")  # of a closed group, whose members trust each other
+        # Of a closed group, whose members trust each other.
+        self._secret_folder = TemporaryDirectory(prefix="lycosa-group-")
 
     def __enter__(self) -> "PeerProcesses":
         try:
-            secret = Path(self._secret.name) / "secret"
+            secret = Path(self._secret_folder.name) / "secret"
             secret.write_text(Group.new().secret + "\n", encoding="ascii")
             for folder, address in self._served:
                 self._running.append(_start(folder, address, secret))  # one by one: `_end` ends those before a failure
             for process in self._running:
                 assert process.stdout is not None
                 if " serves " not in process.stdout.readline():
-                    raise NoLoopbackError(f"a peer did not start: {_last_output_line(process)}")
+                    raise PeerProcessError(f"a peer did not start: {_kill_and_read_last_line(process)}")
         except OSError as error:
             self._end()
-            raise NoLoopbackError(f"cannot start peers: {error.strerror}") from error
+            raise LoopbackUnavailableError(f"cannot start peers: {error.strerror}") from error
         except BaseException:
             self._end()
             raise
@@ -81,12 +86,14 @@ class PeerProcesses:
                 process.kill()
                 process.communicate()
         self._running.clear()
-        self._secret.cleanup()
+        self._secret_folder.cleanup()
 
     async def search(self, peer: int, words: str, *, limit: int, timeout: float) -> SearchProgress:
         """The final state of a search for `limit` hits."""
         request = PeerRequest("search", words, max_hits=limit, enough=limit, timeout=timeout)
         searched = [reply.progress for reply in await self._replies(peer, request) if reply.progress is not None]
+        if not searched:
+            raise PeerProcessError(f"a peer ended before its search for {words!r} did")
         return searched[-1]
 
     async def counts(self) -> Counter[str]:
@@ -94,12 +101,14 @@ class PeerProcesses:
         replies = await asyncio.gather(
             *(self._replies(peer, PeerRequest("show")) for peer in range(len(self._folders)))
         )
+        if not all(replies):
+            raise PeerProcessError("a peer ended before it showed its counts")
         return sum((Counter(each[-1].status["counts"]) for each in replies), Counter[str]())
 
     async def _replies(self, peer: int, request: PeerRequest) -> list[PeerReply]:
         replies = await ask_running_peer(self._folders[peer], request)
         if replies is None:
-            raise NoLoopbackError("a peer has ended too early")
+            raise PeerProcessError("a peer ended before it was asked")
         return [reply async for reply in replies]
 
 
@@ -124,7 +133,7 @@ def _start(folder: Path, address: str, secret: Path) -> subprocess.Popen[str]:
     )
 
 
-def _last_output_line(process: subprocess.Popen[str]) -> str:
+def _kill_and_read_last_line(process: subprocess.Popen[str]) -> str:
     process.kill()
     lines = process.communicate()[1].strip().splitlines()
     return lines[-1] if lines else f"it ended with {process.returncode}"

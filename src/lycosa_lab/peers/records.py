@@ -71,7 +71,7 @@ class Outcomes(NamedTuple):
     """The outcome of each query."""
 
     messages: Array
-    detours: Array  # additional messages if responses went back along the path of the query
+    return_hops: Array  # additional messages if responses went back along the path of the query
     paths: Array  # path lengths: QUERY messages sent before the first response; -1 without one
     stages: Array  # at which it was found
     providers: Array  # that delivered it; -1 if nobody did

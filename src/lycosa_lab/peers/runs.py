@@ -178,7 +178,7 @@ def run_queries(
     neighbour_indexes = options.neighbour_indexes if options.indexes == "neighbours" else 0
     outcomes = Outcomes(
         messages=np.zeros(count, np.int64),
-        detours=np.zeros(count, np.int64),
+        return_hops=np.zeros(count, np.int64),
         paths=np.full(count, -1, np.int64),
         stages=np.full(count, -1, np.int8),
         providers=np.full(count, -1, np.int32),

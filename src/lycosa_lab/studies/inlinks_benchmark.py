@@ -6,7 +6,6 @@ and 7.3.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from math import isnan
 from typing import Any
 
 from lycosa.pictures import line_chart
@@ -14,9 +13,9 @@ from lycosa.strategies.utility import Adaptive, InLinks
 from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.crawl_tables import RELIABILITY, SITES, STATUS, TOPICALITY, CrawlTables, evaluators_claim
 from lycosa_lab.results import Claim, Figure, Findings, Row
-from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, summary
+from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, summary, verdict
 from lycosa_lab.study import Size
-from lycosa_lab.tables import mean_curve
+from lycosa_lab.tables import mean_curve, nan_if_none
 from lycosa_lab.test_bed import SCALES, TestBed, TopicCrawls, examples_of, in_links_of, prepare_test_bed
 from lycosa_lab.worlds import StudyWorld
 from lycosa_lab.worlds.synthetic import SyntheticWorld
@@ -56,8 +55,11 @@ class InlinksBenchmark:
         main = [{"topic": number} for number in range(len(topics))]
         if not isinstance(world, SyntheticWorld):
             return main  # noise cannot be added to a given web
+        # Noise changes no topic, so that all noisy worlds have the same ones.
+        noisy = _with_noise(world, max(size["noises"], default=1.0), size)
+        noise_topics = examples_of(noisy, topics=size["noise_topics"], per_class=size["noise_examples"], seed=seed)
         return main + [
-            {"noise": noise, "topic": number} for noise in size["noises"] for number in range(size["noise_topics"])
+            {"noise": noise, "topic": number} for noise in size["noises"] for number in range(len(noise_topics))
         ]
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> Mapping[float | None, TestBed]:
@@ -75,6 +77,7 @@ class InlinksBenchmark:
         bed: TestBed = prepared[job.get("noise")]
         topic = TopicCrawls(bed, bed.topics[job["topic"]])
         pages = bed.size["pages"]
+        # ranked_among=0: utilities as published, not quantile-matched.
         return {
             "topic": topic.examples.topic,
             "noise": job.get("noise"),
@@ -131,7 +134,7 @@ def _model_beats_in_links(tables: CrawlTables) -> Claim:
 
 def _equal_topicality(tables: CrawlTables) -> Claim:
     test = tables.test(TOPICALITY, MODEL, COUNTED)
-    holds = None if isnan(test.p) else test.p >= SIGNIFICANT
+    holds = verdict(test.p >= SIGNIFICANT, test.p)
     return Claim(
         id="inlinks-benchmark.equal-topicality",
         kind="paper",
@@ -185,13 +188,13 @@ def _noise_row(noise: float, tables: CrawlTables) -> Row:
 
 
 def _advantage_by_noise(noise_rows: Sequence[Row]) -> Claim:
-    lost = [row["feature_noise"] for row in noise_rows if not _is_ahead(row)]
+    lost = [row["feature_noise"] for row in _rows_after_the_lead(noise_rows)]
     rows = "; ".join(
-        f"noise {row['feature_noise']:g}: {row['status_difference']:+.3f} (p {row['status_p'] or 1.0:.2g}; the model's"
-        f" rank correlation with the truth {row['standing_rank_correlation']:.2f})"
+        f"noise {row['feature_noise']:g}: {row['status_difference']:+.3f} (p {nan_if_none(row['status_p']):.2g}; the"
+        f" model's rank correlation with the truth {row['standing_rank_correlation']:.2f})"
         for row in noise_rows
     )
-    edge = f"the edge is lost from noise {min(lost):g} on" if lost else "the edge is never lost"
+    edge = f"the edge is lost from noise {min(lost):g} on" if lost else "the edge is not lost"
     return Claim(
         id="inlinks-benchmark.feature-noise",
         kind="beyond",
@@ -201,6 +204,12 @@ def _advantage_by_noise(noise_rows: Sequence[Row]) -> Claim:
         measured=f"{edge}; {rows}",
         holds=None,
     )
+
+
+def _rows_after_the_lead(noise_rows: Sequence[Row]) -> Sequence[Row]:
+    """The last rows, by increasing noise, in none of which the model is ahead."""
+    last_ahead = max((index for index, row in enumerate(noise_rows) if _is_ahead(row)), default=-1)
+    return noise_rows[last_ahead + 1 :]
 
 
 def _is_ahead(row: Row) -> bool:

@@ -15,7 +15,7 @@ from lycosa.pictures import Series, line_chart
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.results import Claim, ClaimKind, Figure, Findings, Row
-from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, page_trend_test, summary
+from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, p_of_trend, summary
 from lycosa_lab.study import Size
 from lycosa_lab.worlds import StudyWorld
 from lycosa_lab.worlds.file_sharing import FileSharing
@@ -252,7 +252,7 @@ def _trend(returns: Sequence[tuple[int, Any, Any]]) -> float:
     common_people = usable[0][0]
     for people, _ in usable[1:]:
         common_people = np.intersect1d(common_people, people)
-    return page_trend_test([shares[np.searchsorted(people, common_people)].tolist() for people, shares in usable])
+    return p_of_trend([shares[np.searchsorted(people, common_people)].tolist() for people, shares in usable])
 
 
 def _repeats(rows: Sequence[Row], p: float, kind: ClaimKind) -> Claim:

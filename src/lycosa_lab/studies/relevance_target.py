@@ -13,7 +13,7 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import JsonValue, Page, Url
 from lycosa_lab.results import Claim, Figure, Findings, Row
 from lycosa_lab.simulation import crawl
-from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, page_trend_test, summary
+from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, p_of_trend, summary, verdict
 from lycosa_lab.study import Size
 from lycosa_lab.tables import Scores, mean_rows, nan_if_none, pair_rows, rounded
 from lycosa_lab.test_bed import TestBed, examples_of, in_links_of, prepare_test_bed
@@ -114,7 +114,7 @@ class _TopicAtTargets:
         self._bed = bed
         self._examples = examples.good
         self._relevance = train(bed.pages(examples.good), bed.pages(examples.bad), seed=bed.seed)
-        self._standing = bed.standing.models[examples.topic]
+        self._standing = bed.models.models[examples.topic]
         self._scored: dict[Url, _ScoredPage | None] = {}
 
     def hunter_crawl(self, target: float, pages: int) -> JsonValue:
@@ -140,7 +140,7 @@ class _TopicAtTargets:
         )
         example_urls = set(self._examples)
         found = [step for step in steps if step.url not in example_urls]
-        status = [known for step in found if (known := self._bed.standing.source.status(step.url)) is not None]
+        status = [known for step in found if (known := self._bed.models.source.status(step.url)) is not None]
         on_topic = [float(self._bed.world.topic(step.url) == self.name) for step in found]
         judged = [step.relevance for step in found]
         return {
@@ -174,8 +174,9 @@ def _scores(outcomes: Sequence[JsonValue], measure: str) -> Scores:
 
 
 def _trend(measure: str, direction: str, columns: Sequence[Sequence[float]], scores: Mapping[str, Scores]) -> Claim:
-    p = page_trend_test(columns)
+    p = p_of_trend(columns)
     means = ", ".join(f"{setting} {summary(scores[measure][setting]):.3f}" for setting in SETTINGS)
+    holds = verdict(p < SIGNIFICANT, p)
     return Claim(
         id=f"relevance-target.{'relevance' if measure == RELEVANCE else 'standing'}-{direction}",
         kind="beyond",
@@ -183,8 +184,8 @@ def _trend(measure: str, direction: str, columns: Sequence[Sequence[float]], sco
         paper=None,
         measured=f"{means}; p {p:.2g}",
         p=finite_or_none(p),
-        holds=p < SIGNIFICANT,
-        reason="" if p < SIGNIFICANT else "no significant trend",
+        holds=holds,
+        reason="no significant trend" if holds is False else "",
     )
 
 

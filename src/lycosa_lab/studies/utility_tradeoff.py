@@ -10,7 +10,7 @@ from lycosa.strategies.utility import Utility
 from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.crawl_tables import CALIBRATED_WORLD, STATUS, TOPICALITY, CrawlTables, evaluators_claim
 from lycosa_lab.results import Claim, Figure, Findings, Row
-from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, page_trend_test
+from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, p_of_trend, ratio, verdict
 from lycosa_lab.study import Size
 from lycosa_lab.tables import ranked_by_mean
 from lycosa_lab.test_bed import SCALES, TestBed, TopicCrawls, examples_of, in_links_of, prepare_test_bed
@@ -25,14 +25,14 @@ def alpha_label(alpha: float) -> str:
     return f"α={alpha:g}"
 
 
-def linear(alpha: float) -> str:
+def linear_label(alpha: float) -> str:
     return f"linear α={alpha:g}"
 
 
 COBB_DOUGLAS = [alpha_label(alpha) for alpha in ALPHAS]
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     **{alpha_label(alpha): {"alpha": alpha} for alpha in ALPHAS},
-    **{linear(alpha): {"alpha": alpha, "form": "linear"} for alpha in LINEAR_ALPHAS},
+    **{linear_label(alpha): {"alpha": alpha, "form": "linear"} for alpha in LINEAR_ALPHAS},
 }
 STATUS_ONLY, HALF, TOPIC_ONLY = alpha_label(0.0), alpha_label(0.5), alpha_label(1.0)
 
@@ -120,8 +120,8 @@ def _trends(tables: CrawlTables) -> dict[str, float]:
     """The p-values of an increase of topicality with α, and of a decrease of status."""
     topicality, status = tables.at_end(TOPICALITY), tables.at_end(STATUS)
     return {
-        TOPICALITY: page_trend_test([topicality[setting] for setting in COBB_DOUGLAS]),
-        STATUS: page_trend_test([status[setting] for setting in reversed(COBB_DOUGLAS)]),
+        TOPICALITY: p_of_trend([topicality[setting] for setting in COBB_DOUGLAS]),
+        STATUS: p_of_trend([status[setting] for setting in reversed(COBB_DOUGLAS)]),
     }
 
 
@@ -141,6 +141,7 @@ def _trend_rows(tables: CrawlTables) -> list[Row]:
 def _trend(tables: CrawlTables) -> Claim:
     trends = _trends(tables)
     failures = [measure for measure, p in trends.items() if not p < SIGNIFICANT]
+    holds = verdict(not failures, *trends.values())
     return Claim(
         id="utility-tradeoff.trend",
         kind="paper",
@@ -148,8 +149,8 @@ def _trend(tables: CrawlTables) -> Claim:
         paper="a trade-off on average; no test reported",
         measured="; ".join(f"{measure}: p {p:.2g}" for measure, p in trends.items()),
         p=finite_or_none(max(trends.values(), key=lambda p: (p != p, p))),
-        holds=not failures,
-        reason=f"no significant trend of {' and '.join(failures)}" if failures else "",
+        holds=holds,
+        reason=f"no significant trend of {' and '.join(failures)}" if holds is False else "",
     )
 
 
@@ -165,16 +166,17 @@ def _half_beats_one(tables: CrawlTables) -> Claim:
 
 
 def _half_stays_topical(tables: CrawlTables, *, world: str) -> Claim:
-    """The synthetic world was fitted to how much of such a crawl the classifiers accept."""
-    share = tables.mean(TOPICALITY, HALF) / tables.mean(TOPICALITY, TOPIC_ONLY)
+    """A calibration on the synthetic world, fitted to the share of such a crawl that the classifiers accept."""
+    share = ratio(tables.mean(TOPICALITY, HALF), tables.mean(TOPICALITY, TOPIC_ONLY))
+    holds = verdict(share >= MIN_TOPICALITY_KEPT, share)
     return Claim(
         id="utility-tradeoff.half-stays-topical",
         kind="calibration" if world == CALIBRATED_WORLD else "paper",
         text=f"α = .5 keeps at least {MIN_TOPICALITY_KEPT:.0%} of the topicality of α = 1",
         paper="close to 70 % all along the crawl, largely topical",
         measured=f"{share:.1%}; {tables.mean_line(TOPICALITY, [HALF, TOPIC_ONLY])}",
-        holds=share >= MIN_TOPICALITY_KEPT,
-        reason="" if share >= MIN_TOPICALITY_KEPT else "it strays farther",
+        holds=holds,
+        reason="it strays farther" if holds is False else "",
     )
 
 
@@ -182,7 +184,7 @@ def _forms(tables: CrawlTables) -> Claim:
     gains = []
     for measure in (TOPICALITY, STATUS):
         for alpha in LINEAR_ALPHAS:
-            test = tables.test(measure, alpha_label(alpha), linear(alpha))
+            test = tables.test(measure, alpha_label(alpha), linear_label(alpha))
             gains.append(f"{measure} at {alpha_label(alpha)}: {test.difference:+.3f} (p {test.p:.2g})")
     return Claim(
         id="utility-tradeoff.cobb-douglas-vs-linear",
@@ -196,7 +198,7 @@ def _forms(tables: CrawlTables) -> Claim:
 
 def _figures(tables: CrawlTables) -> dict[str, Figure]:
     main_settings = [STATUS_ONLY, HALF, TOPIC_ONLY]
-    linear_settings = [*(linear(alpha) for alpha in LINEAR_ALPHAS)]
+    linear_settings = [*(linear_label(alpha) for alpha in LINEAR_ALPHAS)]
     return {
         "topicality": tables.curve_figure(TOPICALITY, main_settings, figure="4 (a)"),
         "topicality-by-weight": tables.bar_figure(TOPICALITY, COBB_DOUGLAS, figure="4 (b)"),

@@ -208,7 +208,7 @@ class DocumentWorld:
     def topic(self, url: Url) -> str | None:
         return self._topics.get(url)
 
-    def standing(self, url: Url) -> float | None:
+    def status_of(self, url: Url) -> float | None:
         """None: links from outside the world are unknown."""
         return None
 
@@ -322,7 +322,7 @@ class Documents(DocumentWorld):
 def required_path(path: str, example: str) -> Path:
     """The path that the user gave for the data of a world, which must exist."""
     if not path:
-        raise UsageError(f"this world needs its data: say {example}")
+        raise UsageError(f"this world needs its data: give {example}")
     if not Path(path).exists():
         raise UsageError(f"there is no {path}; say {example}")
     return Path(path)

@@ -193,7 +193,7 @@ class LinkGraph:
     def topic(self, url: Url) -> str | None:
         return None
 
-    def standing(self, url: Url) -> float | None:
+    def status_of(self, url: Url) -> float | None:
         """ln(1 + in-links within the graph); links from outside are unknown."""
         number = self._node(url)
         return None if number is None else math.log1p(int(self._in_degrees[number]))
@@ -225,7 +225,7 @@ class GraphWorld(LinkGraph):
 
     def __init__(self, *, path: str = ""):
         if not path:
-            raise UsageError("this world needs its data: say graph:path=FILE, such as cnr-2000.edges.gz")
+            raise UsageError("this world needs its data: give graph:path=FILE, such as cnr-2000.edges.gz")
         if not Path(path).is_file():
             raise UsageError(f"there is no file {path}; say graph:path=FILE")
         super().__init__(read_graph(Path(path)), options={"path": Path(path).name})

@@ -45,7 +45,9 @@ class Lastfm(PeerNetwork):
 
     def __init__(self, *, path: str = "", neighbours: int = 4, seed: int = 1):
         if not path:
-            raise UsageError("this world needs its data: say lastfm:path=FOLDER, with lastfm-user_artists.dat.gz in it")
+            raise UsageError(
+                "this world needs its data: give lastfm:path=FOLDER, a folder with lastfm-user_artists.dat.gz in it"
+            )
         rng = np.random.default_rng([seed, 9])
         listens, friends, tags = (_read_numbers(_file(Path(path), name), width) for name, width in _COLUMNS.items())
         people = np.unique(np.concatenate([listens[:, 0], tags[:, 0], friends.ravel()]))
@@ -89,7 +91,7 @@ def _read_numbers(path: Path, width: int) -> Ints:
 
 
 def _days(tags: Ints) -> Ints:
-    """The day of each row, counted from the year 1; a 31st of a month of 30 days is the 1st of the next."""
+    """The day of each row, from the year 1 on; the 31st of a month of 30 days counts as the 1st of the next."""
     day, month, year = (tags[:, column].tolist() for column in (3, 4, 5))
     return np.array(
         [

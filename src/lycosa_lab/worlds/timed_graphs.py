@@ -321,7 +321,7 @@ class TimedGraphWorld(TimedLinkGraph):
 
     def __init__(self, *, path: str = ""):
         if not path:
-            raise UsageError("this world needs its data: say timed:path=FILE, such as sx-askubuntu-a2q.txt.gz")
+            raise UsageError("this world needs its data: give timed:path=FILE, such as sx-askubuntu-a2q.txt.gz")
         if not Path(path).is_file():
             raise UsageError(f"there is no file {path}; say timed:path=FILE")
         super().__init__(read_timed_links(Path(path)), options={"path": Path(path).name})

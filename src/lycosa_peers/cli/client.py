@@ -16,7 +16,7 @@ from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.locks import Lock
 from lycosa.vocabulary.records import Url
-from lycosa.vocabulary.text import counted
+from lycosa.vocabulary.text import counted, quoted
 from lycosa_peers.addresses import Endpoint, is_local, parse_endpoint
 from lycosa_peers.control import PeerReply, PeerRequest, answer_request, ask_running_peer
 from lycosa_peers.identity import KEY_FILE, Group, Identity
@@ -171,7 +171,9 @@ async def peer_status(name: Path) -> dict[str, object]:
         return await _status_of(running)
     with open_for_reading(name) as collection:
         if folder.read(KEY_FILE) is None:
-            raise UsageError(f"{name} is not a peer yet; serve it with: lycosa peer serve {name} --listen ADDR:PORT")
+            raise UsageError(
+                f"{name} is not a peer yet; serve it with: lycosa peer serve {quoted(name)} --listen ADDR:PORT"
+            )
         claimed = await running_peer_or_lock(name)
         if isinstance(claimed, PeerClient):
             return await _status_of(claimed)

@@ -17,7 +17,7 @@ from lycosa.run.open import bring_index_up_to_date, open_for_reading
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, UsageError, cannot_write
 from lycosa.vocabulary.records import JsonValue
-from lycosa.vocabulary.text import counted, visible
+from lycosa.vocabulary.text import counted, quoted, visible
 
 try:
     from lycosa_peers.addresses import endpoint_argument, is_local, is_unspecified, join_argument
@@ -107,7 +107,8 @@ def serve(
             lock = await running_peer_or_lock(name)
             if isinstance(lock, PeerClient):
                 raise CollectionError(
-                    f"{name} is served as a peer already; stop that one first, or ask it: lycosa peer search {name}"
+                    f"{name} is served as a peer already;"
+                    f" stop that one first, or ask it: lycosa peer search {quoted(name)}"
                 )
             with lock:
                 identity = load_identity(folder, group, no_group)

@@ -5,7 +5,7 @@ from math import isnan
 
 from lycosa_lab.crawl_tables import STATUS, STATUS_OF_ALL, TOPICALITY, TRUE_TOPICALITY, CrawlTables
 from lycosa_lab.results import Claim
-from lycosa_lab.statistics import SIGNIFICANT, finite_or_none
+from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, ratio, verdict
 from lycosa_lab.studies.utility_tradeoff import MIN_TOPICALITY_KEPT
 
 from .runs import (
@@ -15,8 +15,9 @@ from .runs import (
     ADAPTIVE_08,
     ADAPTIVE_09,
     FIXED_HALF,
-    ORACLE,
+    ORACLE_HALF,
     QUANTILE_MATCHED,
+    QUANTILE_MATCHED_07,
     START_ALPHA,
     TOPIC_ONLY,
 )
@@ -26,6 +27,7 @@ def status_above_half(tables: CrawlTables) -> Claim:
     settings = (ADAPTIVE_06, ADAPTIVE_07, ADAPTIVE_08)
     tests = {setting: tables.test(STATUS, setting, FIXED_HALF) for setting in settings}
     failures = [name for name, test in tests.items() if not test.is_gain]
+    holds = verdict(not failures, *(test.p for test in tests.values()))
     return Claim(
         id="adaptive-utility.status-above-constant-half",
         kind="paper",
@@ -34,9 +36,9 @@ def status_above_half(tables: CrawlTables) -> Claim:
         measured="; ".join(f"{name}: {test.difference:+.3f} (p {test.p:.2g})" for name, test in tests.items())
         + f"; {tables.mean_line(STATUS, [FIXED_HALF, *ADAPTIVE])}",
         p=_largest_p(test.p for test in tests.values()),
-        holds=not failures,
+        holds=holds,
         reason=f"{_joined(failures)} not higher, or not significantly; {_why_not_above(tables, failures)}"
-        if failures
+        if holds is False
         else "",
     )
 
@@ -53,7 +55,7 @@ def topicality_comparable(tables: CrawlTables) -> Claim:
     compared = (ADAPTIVE_07, ADAPTIVE_08)
     lower = [name for name in compared if tests[name].difference < 0 and tests[name].p < SIGNIFICANT]
     is_higher = tests[ADAPTIVE_09].difference > 0
-    is_untested = any(isnan(tests[name].p) for name in (*compared, ADAPTIVE_09))
+    holds = verdict(not lower and is_higher, *(tests[name].p for name in (*compared, ADAPTIVE_09)))
     reasons = [f"{_joined(lower)} significantly lower"] if lower else []
     reasons += [] if is_higher else [f"{ADAPTIVE_09} not higher"]
     return Claim(
@@ -64,8 +66,8 @@ def topicality_comparable(tables: CrawlTables) -> Claim:
         measured="; ".join(f"{name}: {test.difference:+.3f} (p {test.p:.2g})" for name, test in tests.items())
         + f"; {tables.mean_line(TOPICALITY, [FIXED_HALF, *ADAPTIVE])}",
         p=finite_or_none(tests[ADAPTIVE_09].p),  # the one difference that the paper calls significant
-        holds=None if is_untested else not lower and is_higher,
-        reason="; ".join(reasons),
+        holds=holds,
+        reason="; ".join(reasons) if holds is False else "",
     )
 
 
@@ -124,11 +126,12 @@ def early_dip(tables: CrawlTables) -> Claim:
 def status_above_topic_only(tables: CrawlTables, id_suffix: str, circumstances: str, paper: str) -> Claim:
     """Whether δ = .7 reaches a higher status than α = 1 at nearly its topicality."""
     test = tables.test(STATUS, ADAPTIVE_07, TOPIC_ONLY)
-    share = tables.mean(TOPICALITY, ADAPTIVE_07) / tables.mean(TOPICALITY, TOPIC_ONLY)
+    share = ratio(tables.mean(TOPICALITY, ADAPTIVE_07), tables.mean(TOPICALITY, TOPIC_ONLY))
     failures = [] if test.is_gain else ["status not higher, or not significantly"]
     failures += (
         [] if share >= MIN_TOPICALITY_KEPT else [f"it keeps less than {MIN_TOPICALITY_KEPT:.0%} of the topicality"]
     )
+    holds = verdict(not failures, test.p, share)
     return Claim(
         id=f"adaptive-utility.{id_suffix}",
         kind="paper",
@@ -138,8 +141,8 @@ def status_above_topic_only(tables: CrawlTables, id_suffix: str, circumstances: 
         measured=f"status {test.difference:+.3f} (p {test.p:.2g}), topicality {share:.1%} of it;"
         f" {tables.mean_line(STATUS)}; {tables.mean_line(TOPICALITY)}",
         p=finite_or_none(test.p),
-        holds=not failures,
-        reason="; ".join(failures),
+        holds=holds,
+        reason="; ".join(failures) if holds is False else "",
     )
 
 
@@ -163,11 +166,10 @@ def effect_of_quantile_matching(tables: CrawlTables) -> Claim:
 
 def oracle_gap(tables: CrawlTables) -> Claim:
     """How far the crawlers are from an oracle; only measured."""
-    oracle, ours = ORACLE[-1], QUANTILE_MATCHED[1]
     means = [
         f"{setting} {tables.mean(TRUE_TOPICALITY, setting):.1%} on topic,"
         f" status {tables.mean(STATUS_OF_ALL, setting):.2f}"
-        for setting in (FIXED_HALF, TOPIC_ONLY, ADAPTIVE_07, ours, oracle)
+        for setting in (FIXED_HALF, TOPIC_ONLY, ADAPTIVE_07, QUANTILE_MATCHED_07, ORACLE_HALF)
     ]
     return Claim(
         id="adaptive-utility.left-to-gain",

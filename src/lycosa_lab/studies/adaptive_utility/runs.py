@@ -31,6 +31,7 @@ FIXED_HALF, TOPIC_ONLY = alpha_label(0.5), alpha_label(1.0)
 FIXED = [alpha_label(alpha) for alpha in ALPHAS]
 ADAPTIVE = ADAPTIVE_06, ADAPTIVE_07, ADAPTIVE_08, ADAPTIVE_09 = [adaptive(target) for target in TARGETS]
 QUANTILE_MATCHED = [quantile_matched(target) for target in TARGETS]  # utilities stay comparable while α changes
+QUANTILE_MATCHED_07, ORACLE_HALF = quantile_matched(0.7), oracle(0.5)
 ORACLE = [oracle(alpha) for alpha in ORACLE_ALPHAS]
 ADAPTIVE_AND_TOPIC_ONLY = [ADAPTIVE_07, TOPIC_ONLY]
 CRAWLERS = {"fixed α": FIXED, "adaptive δ": ADAPTIVE, "ranked δ": QUANTILE_MATCHED, "knows the truth": ORACLE}

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from lycosa_lab.results import Claim, Row
-from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, holm, paired_t, summary
+from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, holm, paired_t, summary, verdict
 from lycosa_lab.tables import nan_if_none
 
 from .runs import BUDDYNET, INDEXED, INDEXED_BY_ALL, LISTED, SHORTCUTS, WALK
@@ -47,8 +47,8 @@ def _order(runs: Sequence[Row], *, churns: bool, id: str, text: str) -> Claim:
         paper="; ".join(_published(name, churns) for name in (WALK, SHORTCUTS, BUDDYNET)),
         measured="; ".join(_measured_line(runs, name, churns) for name in (WALK, SHORTCUTS, BUDDYNET)),
         p=finite_or_none(p),
-        holds=not reason,
-        reason=reason,
+        holds=verdict(not reason, p),
+        reason=reason if verdict(not reason, p) is False else "",
     )
 
 
@@ -111,8 +111,8 @@ def factors(runs: Sequence[Row]) -> Claim:
         paper="random-walk 3842, walk+list 1370, walk+index 3459, buddynet 1122 messages",
         measured=", ".join(f"{name} {mean_of(runs, name, False, 'messages'):.0f}" for name in algorithms) + " messages",
         p=finite_or_none(p),
-        holds=not reason,
-        reason=reason,
+        holds=verdict(not reason, p),
+        reason=reason if verdict(not reason, p) is False else "",
     )
 
 
@@ -137,8 +137,8 @@ def replication(replicas: Sequence[Row]) -> Claim:
         " 5 000 peers: 7.1 and 4.9 times at .01",
         measured="; ".join(gains),
         p=finite_or_none(p),
-        holds=bool(samples) and not reason,
-        reason=reason,
+        holds=verdict(not reason, p),
+        reason=reason if verdict(not reason, p) is False else "",
     )
 
 
@@ -154,8 +154,8 @@ def settles(runs: Sequence[Row]) -> Claim:
         paper="4 % of the queries, then 3.3 %",
         measured=f"{_mean(before):.1%} of the queries, then {_mean(after):.1%}",
         p=finite_or_none(p),
-        holds=not reason,
-        reason=reason,
+        holds=verdict(not reason, p),
+        reason=reason if verdict(not reason, p) is False else "",
     )
 
 

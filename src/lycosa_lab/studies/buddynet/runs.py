@@ -33,7 +33,7 @@ SETTINGS = {  # of the networks with varied replication
     1_000: {"files": 6_000, "categories": 20, "interests": 1, "neighbours": 4},
     5_000: {"files": 262_404, "categories": 300, "interests": 5, "neighbours": 3},
 }
-CLUSTER_PEERS, CLUSTER_FACTOR = 1_000, 0.01
+CLUSTER_PEERS, CLUSTER_COPY_SHARE = 1_000, 0.01
 
 
 def run_searches(world: PeerNetwork, job: JsonValue) -> JsonValue:
@@ -79,7 +79,7 @@ def metrics_of(outcomes: Outcomes, begin: int) -> dict[str, JsonValue]:
     transfers = outcomes.transfers
     return {
         "messages": rounded(outcomes.messages[begin:].mean()),
-        "messages_back": rounded((outcomes.messages + outcomes.detours)[begin:].mean()),
+        "messages_back": rounded((outcomes.messages + outcomes.return_hops)[begin:].mean()),
         "path_length": rounded(paths[paths >= 0].mean()) if (paths >= 0).any() else None,
         "answered": rounded((paths >= 0).mean()),
         "fetched": rounded((outcomes.providers[begin:] >= 0).mean()),
@@ -109,7 +109,7 @@ def window_metrics(outcomes: Outcomes) -> list[dict[str, JsonValue]]:
 def run_replication(job: JsonValue) -> JsonValue:
     """Random walk and BuddyNet when all peers ask and share; measured over the last third of the queries."""
     replicated = replicated_network(
-        job["peers"], factor=job["factor"], queries=job["queries"], seed=job["seed"], **SETTINGS[job["peers"]]
+        job["peers"], mean_copy_share=job["factor"], queries=job["queries"], seed=job["seed"], **SETTINGS[job["peers"]]
     )
     network = network_in(
         replicated.graph, replicated.trace, churns=False, min_neighbours=MIN_NEIGHBOURS, seed=job["seed"]
@@ -123,7 +123,9 @@ def run_replication(job: JsonValue) -> JsonValue:
 def run_clusters(job: JsonValue) -> JsonValue:
     """The final buddy lists when all peers ask and share, and the interests that buddies share."""
     settings, seed = SETTINGS[CLUSTER_PEERS], job["seed"]
-    replicated = replicated_network(CLUSTER_PEERS, factor=CLUSTER_FACTOR, queries=job["queries"], seed=seed, **settings)
+    replicated = replicated_network(
+        CLUSTER_PEERS, mean_copy_share=CLUSTER_COPY_SHARE, queries=job["queries"], seed=seed, **settings
+    )
     network = network_in(replicated.graph, replicated.trace, churns=False, min_neighbours=MIN_NEIGHBOURS, seed=seed)
     lists = simulate(network, queries_of(replicated.trace, replicated.holders, seed=seed), BUDDYNET, seed=seed).lists
     links, interests_of_peers = buddy_links(lists), interest_matrix(replicated.interests, settings["categories"])
@@ -247,9 +249,17 @@ class ReplicatedNetwork(Struct, frozen=True):
 
 
 def replicated_network(
-    peers: int, *, factor: float, files: int, categories: int, interests: int, neighbours: int, queries: int, seed: int
+    peers: int,
+    *,
+    mean_copy_share: float,
+    files: int,
+    categories: int,
+    interests: int,
+    neighbours: int,
+    queries: int,
+    seed: int,
 ) -> ReplicatedNetwork:
-    """Peers that ask for files of their interests; on average, a share `factor` of the peers has each file.
+    """Peers that ask for files of their interests; on average, a share `mean_copy_share` of the peers has each file.
 
     Only files that are asked for are included; an asker of a file does not have it.
     """
@@ -264,7 +274,7 @@ def replicated_network(
     wanted, items = np.unique(catalog.sample(interests_of_peers.values[indices], rng), return_inverse=True)
     category = np.searchsorted(catalog.category_starts, wanted, side="right") - 1
     ranks = np.minimum(wanted - catalog.category_starts[category], files // categories - 1)
-    copies = copy_shares(files // categories, factor)[ranks] * peers
+    copies = copy_shares(files // categories, mean_copy_share)[ranks] * peers
     interested_in, askers_of = interests_of_peers.transposed(categories), group_by_row(items, askers, len(wanted))
     rows = []
     for item in range(len(wanted)):
@@ -287,12 +297,12 @@ def replicated_network(
     return ReplicatedNetwork(graph, interests_of_peers, trace, RaggedArray(offsets, np.concatenate(rows)))
 
 
-def copy_shares(files: int, factor: float) -> Floats:
-    """The share of peers that has the k-th file: proportional to 1 / k^SKEW, at most 1, on average `factor`."""
+def copy_shares(files: int, mean_copy_share: float) -> Floats:
+    """The share of peers that has the k-th file: proportional to 1 / k^SKEW, at most 1, with the given mean."""
     shape = np.arange(1, files + 1) ** -SKEW
     low, high = 0.0, float(files) ** SKEW
     for _ in range(80):
         middle = (low + high) / 2
-        low, high = (middle, high) if np.minimum(1.0, middle * shape).mean() < factor else (low, middle)
+        low, high = (middle, high) if np.minimum(1.0, middle * shape).mean() < mean_copy_share else (low, middle)
     shares: Floats = np.minimum(1.0, high * shape)
     return shares

@@ -1,7 +1,7 @@
 """The claims of the paper and open questions, computed, with reasons why a claim fails."""
 
 from lycosa_lab.results import Claim
-from lycosa_lab.statistics import SIGNIFICANT, PairedTest, finite_or_none, summary
+from lycosa_lab.statistics import SIGNIFICANT, PairedTest, finite_or_none, summary, verdict
 
 from .shared import (
     AGED_LOGS,
@@ -39,7 +39,7 @@ def all_claims(tables: CollaborativeTables, *, is_generated: bool) -> list[Claim
 
 def beats_intelligent(tables: CollaborativeTables, *, is_generated: bool) -> Claim:
     test = tables.gain(COLLABORATIVE, INTELLIGENT)
-    holds = test.is_gain
+    holds = verdict(test.is_gain, test.p)
     runs = [summary(tables.values(start)).mean for start in INTELLIGENT_RUNS]
     fields = "; ".join(
         f"{outcome['aim']} {outcome['crawls'][COLLABORATIVE]['harvest']:.1%} against"
@@ -59,13 +59,15 @@ def beats_intelligent(tables: CollaborativeTables, *, is_generated: bool) -> Cla
         f"{_other_predicates_text(tables, COLLABORATIVE, INTELLIGENT)}",
         p=finite_or_none(test.p),
         holds=holds if is_generated else None,
-        reason="" if holds else _why_not_better(tables, test),
+        reason="" if holds is not False else _why_not_better(tables, test),
     )
 
 
 def combined_best(tables: CollaborativeTables) -> Claim:
     tests = tables.tests("combined-best")
-    holds = all(pair.test.difference > 0 and pair.holm_p < SIGNIFICANT for pair in tests)
+    holds = verdict(
+        all(pair.test.difference > 0 and pair.holm_p < SIGNIFICANT for pair in tests), *(pair.holm_p for pair in tests)
+    )
     return Claim(
         id=f"{STUDY}.combined-best",
         kind="paper",
@@ -77,13 +79,13 @@ def combined_best(tables: CollaborativeTables) -> Claim:
         f"{_other_predicates_text(tables, COMBINED, INTELLIGENT)}",
         p=max((pair.holm_p for pair in tests if pair.holm_p == pair.holm_p), default=None),
         holds=holds,
-        reason="" if holds else _why_not_best(tables),
+        reason="" if holds is not False else _why_not_best(tables),
     )
 
 
 def learns(tables: CollaborativeTables) -> Claim:
     test = tables.learnt()
-    holds = test.is_gain
+    holds = verdict(test.is_gain, test.p)
     first, second = tables.means_over_draws(first_tenth), tables.means_over_draws(second_tenth)
     more = sum(b > a for a, b in zip(first, second, strict=True))
     shares = [
@@ -102,7 +104,7 @@ def learns(tables: CollaborativeTables) -> Claim:
         " was found, at most, by the end",
         p=finite_or_none(test.p),
         holds=holds,
-        reason="" if holds else _why_not_learnt(tables, test),
+        reason="" if holds is not False else _why_not_learnt(tables, test),
     )
 
 
@@ -152,8 +154,8 @@ def control(tables: CollaborativeTables) -> Claim:
         f" tenth {tables.mean(SHUFFLED, first_tenth):.1%} and {tables.mean(SHUFFLED, second_tenth):.1%}, p"
         f" {tables.learnt_shuffled().p:.2g}; pages drawn by chance {chance:.1%}",
         p=finite_or_none(test.p),
-        holds=test.is_gain,
-        reason="" if test.is_gain else "readers tell no more than chance does",
+        holds=verdict(test.is_gain, test.p),
+        reason="readers tell no more than chance does" if verdict(test.is_gain, test.p) is False else "",
     )
 
 

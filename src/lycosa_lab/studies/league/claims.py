@@ -1,7 +1,7 @@
 """Claims about the default strategy, on held-out topics."""
 
 from lycosa_lab.results import Claim
-from lycosa_lab.statistics import finite_or_none, summary
+from lycosa_lab.statistics import finite_or_none, ratio, summary, verdict
 
 from .baselines import ORACLE, SCRIPT
 from .tables import AREA, CPU, HARVEST_ERROR, STANDING, LeagueTables
@@ -27,29 +27,29 @@ def _beats(tables: LeagueTables, default: str, other: str, *, id: str) -> Claim:
     test = tables.test(AREA, default, other)
     scores = tables.scores(AREA)
     ahead = sum(a > b for a, b in zip(scores[default], scores[other], strict=True))
-    ratio = f"{tables.mean(AREA, default) / mean:.2f} ×, " if (mean := tables.mean(AREA, other)) else ""
+    times = f"{tables.mean(AREA, default) / mean:.2f} ×, " if (mean := tables.mean(AREA, other)) else ""
     return Claim(
         id=f"league.{id}",
         kind="beyond",
         text=f"The default strategy has significantly more area than {other} on held-out topics",
         paper=None,
-        measured=f"{default} {summary(scores[default]):.3f}, {other} {summary(scores[other]):.3f}: {ratio}ahead on"
+        measured=f"{default} {summary(scores[default]):.3f}, {other} {summary(scores[other]):.3f}: {times}ahead on"
         f" {ahead} of {test.n} topics (p {test.p:.2g})",
         p=finite_or_none(test.p),
-        holds=test.is_gain,
-        reason="" if test.is_gain else "not more, or not significantly",
+        holds=verdict(test.is_gain, test.p),
+        reason="not more, or not significantly" if verdict(test.is_gain, test.p) is False else "",
     )
 
 
 def _near_oracle(tables: LeagueTables, default: str) -> Claim:
-    reached = tables.mean(AREA, default) / tables.mean(AREA, ORACLE)
+    reached = ratio(tables.mean(AREA, default), tables.mean(AREA, ORACLE))
     return Claim(
         id="league.default-near-oracle",
         kind="beyond",
         text=f"The default strategy has at least {MIN_SHARE_OF_ORACLE:.0%} of the area of an oracle that follows links",
         paper=None,
         measured=f"{reached:.1%} of {tables.mean(AREA, ORACLE):.3f}",
-        holds=reached >= MIN_SHARE_OF_ORACLE,
+        holds=verdict(reached >= MIN_SHARE_OF_ORACLE, reached),
     )
 
 

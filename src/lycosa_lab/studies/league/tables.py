@@ -75,7 +75,7 @@ class LeagueTables:
         ]
 
     def setting_rows(self, *, seed: int) -> list[Row]:
-        """Area and recall on the held-out topics, by start, what is given, and budget."""
+        """Area and recall on the held-out topics, by start, what is given, and budget, a share of the web."""
         rows: list[Row] = []
         for start in STARTS:
             for given in GIVEN:
@@ -118,7 +118,7 @@ class LeagueTables:
                 "start": outcome["start"],
                 "given": outcome["given"],
                 "truth": outcome["truth"],
-                "budget": max(outcome["budgets"].values()),
+                "budget_pages": max(outcome["budgets"].values()),
                 "strategy": strategy,
                 "requested": crawled["requested"],
                 "kept": crawled["kept"],
@@ -158,8 +158,8 @@ class LeagueTables:
 
 def _value_getter(measure: str, budget: str | None) -> Callable[[JsonValue], float]:
     def at_budget(crawled: JsonValue) -> float:
-        budgets = crawled["budgets"]
-        chosen = budgets[max(budgets, key=float)] if budget is None else budgets.get(budget)
+        measures_at = crawled["budgets"]  # by share of the web
+        chosen = measures_at[max(measures_at, key=float)] if budget is None else measures_at.get(budget)
         return nan if chosen is None else float(chosen[measure])
 
     def harvest_error(crawled: JsonValue) -> float:

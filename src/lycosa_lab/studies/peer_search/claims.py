@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from lycosa_lab.results import Claim, Row
-from lycosa_lab.statistics import finite_or_none, paired_t
+from lycosa_lab.statistics import finite_or_none, paired_t, verdict
 
 from .tables import BUDDYNET, EVERYBODY, FLOOD, WALK, recalls_of, rows_of, setting_of
 
@@ -42,9 +42,9 @@ def recall_claim(searches: Sequence[Row], by_peer: Sequence[Row], limit: int) ->
                 *(_recall_line(f"buddynet where {row['limit']} are enough", row) for row in other_limits),
             ]
         ),
-        holds=not failures,
+        holds=verdict(not failures, test.p),
         p=finite_or_none(test.p),
-        reason="; ".join(failures),
+        reason="; ".join(failures) if verdict(not failures, test.p) is False else "",
     )
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa.vocabulary.records import JsonValue
-from lycosa_lab.peers.processes import NoLoopbackError, PeerProcesses, free_addresses
+from lycosa_lab.peers.processes import LoopbackUnavailableError, PeerProcesses, free_addresses
 from lycosa_lab.worlds.peer_networks import preferential_attachment
 from lycosa_peers.identity import Identity
 from lycosa_peers.messages import Contact
@@ -231,12 +231,13 @@ def compare_with_processes(
     """The same queries to simulated nodes and to processes on loopback, in two rounds: with peers that know only their
     neighbours, and with peers that have learnt from queries in a simulation.
 
-    `reason` says why there is no comparison, if the machine has no loopback.
+    `reason` says why there is no comparison, if peers cannot be run on this machine. A peer that fails raises
+    PeerProcessError.
     """
     folders = [inputs.collection_folder(peer) for peer in range(peers)]
     try:
         addresses = free_addresses(peers)
-    except NoLoopbackError as error:
+    except LoopbackUnavailableError as error:
         return {"reason": str(error), "rounds": []}
     names = [Identity.load(PeerFolder(folder)).name for folder in folders]
     contacts = [Contact(name, address) for name, address in zip(names, addresses, strict=True)]
@@ -257,7 +258,7 @@ def compare_with_processes(
             try:
                 with PeerProcesses(folders, addresses) as processes:
                     real = asyncio.run(_ask_processes(processes, questions, names, limit))
-            except NoLoopbackError as error:
+            except LoopbackUnavailableError as error:
                 return {"reason": str(error), "rounds": rounds}
             rounds.append(_round_row(name, real, *simulated))
     return {"reason": "", "rounds": rounds}

@@ -18,7 +18,7 @@ from lycosa_lab.topics import topics_of
 from lycosa_lab.worlds import StudyWorld
 from lycosa_peers.content import ContentSummary as HeldSummary
 from lycosa_peers.content import LookupResult, SummaryDelta
-from lycosa_peers.messages import MAX_HITS, Contact, Item, PeerHit, Statistics, Wanted
+from lycosa_peers.messages import MAX_HITS, CollectionStatistics, Contact, Item, PeerHit, Wanted
 from lycosa_peers.peer_folder import PeerFolder
 from lycosa_peers.ranking import merge, query_words
 from lycosa_peers.search import Answer, Stage
@@ -97,10 +97,10 @@ class CachedContent:
     def verify(self, item: Item, body: bytes) -> bool:
         return self._content.verify(item, body)
 
-    def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None) -> bool:
+    def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: CollectionStatistics | None) -> bool:
         return self._content.may_answer(wanted, hit, statistics)
 
-    def confirms(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None, body: bytes) -> bool:
+    def confirms(self, wanted: Wanted, hit: PeerHit, statistics: CollectionStatistics | None, body: bytes) -> bool:
         return True  # all are honest here
 
     def unanswerable_query(self, number: int) -> str | None:

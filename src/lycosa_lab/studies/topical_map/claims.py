@@ -6,22 +6,22 @@ from msgspec.structs import replace
 
 from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.results import Claim
-from lycosa_lab.statistics import SIGNIFICANT, PairedTest, finite_or_none, holm, paired_t, summary
+from lycosa_lab.statistics import SIGNIFICANT, PairedTest, finite_or_none, holm, paired_t, summary, verdict
 
 from .shared import (
     AGAIN,
     BASELINE,
     BASELINE_LATER,
-    BOTH,
+    BOTH_KINDS,
     BY_TEXT,
-    CONTENT,
+    CONTENT_CACHED,
     CONTENT_LATER,
     FAR,
     FIRST,
     MAPPED,
-    MAPPED_HIGH,
+    MAPPED_AT_04,
+    MAPPED_AT_08,
     MAPPED_LATER,
-    MAPPED_LOW,
     NEAR,
     RELATED,
     URLS,
@@ -64,7 +64,7 @@ def _beyond_the_paper(name: str, *, text: str, measured: str, p: float | None) -
 
 def same_topic_gain(tables: MapTables) -> Claim:
     test, same_seeds = tables.gain(MAPPED, BASELINE), tables.gain(AGAIN, FIRST)
-    holds = test.is_gain
+    holds = verdict(test.is_gain, test.p)
     return _of_the_paper(
         "same-topic-gain",
         text=f"A crawl with the map of an earlier one of the same topic brings more good pages than the baseline, for"
@@ -82,7 +82,7 @@ def same_topic_gain(tables: MapTables) -> Claim:
 def near_optimal_start(tables: MapTables) -> Claim:
     starts = {
         crawl_name: summary(tables.values(crawl_name, _start_of))
-        for crawl_name in (AGAIN, MAPPED, MAPPED_HIGH, BASELINE)
+        for crawl_name in (AGAIN, MAPPED, MAPPED_AT_08, BASELINE)
     }
     holds = starts[AGAIN].mean >= NEAR_OPTIMAL and starts[MAPPED].mean >= NEAR_OPTIMAL
     return _of_the_paper(
@@ -92,7 +92,7 @@ def near_optimal_start(tables: MapTables) -> Claim:
         paper="at the beginning very close to an optimal crawler, from the seeds of the earlier crawl",
         measured=f"{starts[AGAIN].mean:.1%} from the seeds of the earlier crawl, {starts[MAPPED].mean:.1%} from others"
         f" (baseline {starts[BASELINE].mean:.1%}); with links of the map at 0.8 instead of 0.6,"
-        f" {starts[MAPPED_HIGH].mean:.1%}",
+        f" {starts[MAPPED_AT_08].mean:.1%}",
         holds=holds,
         why=_why_slow_start(tables),
     )
@@ -128,7 +128,7 @@ def finds_new_pages(tables: MapTables) -> Claim:
 def overlap(tables: MapTables) -> Claim:
     shares = {
         crawl_name: tables.mean(crawl_name, _seen_share)
-        for crawl_name in (MAPPED, BASELINE, AGAIN, URLS, MAPPED_HIGH, MAPPED_LOW)
+        for crawl_name in (MAPPED, BASELINE, AGAIN, URLS, MAPPED_AT_08, MAPPED_AT_04)
     }
     topics = "; ".join(
         f"{topic} {share:.0%}" for topic, share in zip(tables.topics, tables.values(MAPPED, _seen_share), strict=True)
@@ -138,8 +138,8 @@ def overlap(tables: MapTables) -> Claim:
         text="The share of the pages with the map that the first crawl had seen",
         paper="4700 of 15000 (Basketball), 9000 of 15000 (Economics), from the seeds of the first crawl",
         measured=f"{shares[MAPPED]:.0%} ({topics}); baseline {shares[BASELINE]:.0%}, with the map from the seeds of the"
-        f" first crawl {shares[AGAIN]:.0%}, URLs cached {shares[URLS]:.0%}, map at 0.8 {shares[MAPPED_HIGH]:.0%},"
-        f" at 0.4 {shares[MAPPED_LOW]:.0%}",
+        f" first crawl {shares[AGAIN]:.0%}, URLs cached {shares[URLS]:.0%}, map at 0.8 {shares[MAPPED_AT_08]:.0%},"
+        f" at 0.4 {shares[MAPPED_AT_04]:.0%}",
         holds=None,
     )
 
@@ -156,7 +156,7 @@ def related_topic_gain(tables: MapTables) -> Claim:
         measured=f"{_gain_text(tables, RELATED, BASELINE, test)}, from maps of {share.mean * tables.downloads:.0f}"
         f" pages, {share.mean:.1%} of those crawled, in the mean",
         p=finite_or_none(test.p),
-        holds=test.is_gain and share.mean < MAX_RELATED_SHARE,
+        holds=verdict(test.is_gain and share.mean < MAX_RELATED_SHARE, test.p),
         why=_why_not_related(tables, test, share.mean),
     )
 
@@ -176,7 +176,7 @@ def survives_change(tables: MapTables) -> Claim:
     index = max(0, round(FADING_POINT * len(tables.points)) - 1)
     before = _paired_gain(tables.outcomes, MAPPED_LATER, BASELINE_LATER, index).difference
     dead = tables.mean(MAPPED_LATER, lambda crawl: crawl["dead"] / max(1, crawl["downloads"]))
-    holds = test.is_gain
+    holds = verdict(test.is_gain, test.p)
     return replace(
         claim,
         measured=f"{_gain_text(tables, MAPPED_LATER, BASELINE_LATER, test)}; on the day of the first crawl"
@@ -184,18 +184,18 @@ def survives_change(tables: MapTables) -> Claim:
         f" {test.difference:+.0f} at the end; {dead:.0%} of what the crawl with the map asked for was gone",
         p=finite_or_none(test.p),
         holds=holds,
-        reason="" if holds else f"{dead:.0%} of what the crawl with the map asked for was gone",
+        reason="" if holds is not False else f"{dead:.0%} of what the crawl with the map asked for was gone",
     )
 
 
 def both_kinds(tables: MapTables) -> Claim:
-    tests = {other: tables.gain(BOTH, other) for other in (MAPPED, RELATED, BASELINE)}
+    tests = {other: tables.gain(BOTH_KINDS, other) for other in (MAPPED, RELATED, BASELINE)}
     return _beyond_the_paper(
         "both-kinds",
         text="Navigation and redirection links together, against each alone",
-        measured=f"both kinds {_good_pages(tables, BOTH)} good pages, navigation {_good_pages(tables, MAPPED)},"
+        measured=f"both kinds {_good_pages(tables, BOTH_KINDS)} good pages, navigation {_good_pages(tables, MAPPED)},"
         f" redirection {_good_pages(tables, RELATED)}, baseline {_good_pages(tables, BASELINE)};"
-        f" {_against(BOTH, tests)}",
+        f" {_against(BOTH_KINDS, tests)}",
         p=finite_or_none(tests[MAPPED].p),
     )
 
@@ -228,13 +228,13 @@ def reach(tables: MapTables) -> Claim:
 
 
 def over_caching(tables: MapTables) -> Claim:
-    tests = {other: tables.gain(MAPPED, other) for other in (URLS, CONTENT)}
-    high_priority = tables.gain(MAPPED_HIGH, URLS)
+    tests = {other: tables.gain(MAPPED, other) for other in (URLS, CONTENT_CACHED)}
+    high_priority = tables.gain(MAPPED_AT_08, URLS)
     new = ", ".join(
         f"{crawl_name} {tables.mean(crawl_name, lambda crawl: float(crawl['new_good'])):.0f}"
-        for crawl_name in (MAPPED, MAPPED_HIGH, URLS, CONTENT, BASELINE)
+        for crawl_name in (MAPPED, MAPPED_AT_08, URLS, CONTENT_CACHED, BASELINE)
     )
-    copies = tables.mean(CONTENT, lambda crawl: float(crawl["copies"]))
+    copies = tables.mean(CONTENT_CACHED, lambda crawl: float(crawl["copies"]))
     later = ""
     if tables.has(CONTENT_LATER):
         outdated = tables.mean(CONTENT_LATER, lambda crawl: crawl["outdated"] / max(1, crawl["copies"]))
@@ -306,7 +306,7 @@ def _why_slow_start(tables: MapTables) -> str:
     return (
         f"naive Bayes gives {certain.mean:.0%} of the good pages a chance of exactly 1, so that their hyperlinks, of"
         f" which {tables.mean(BASELINE, _good_share):.0%} lead to good pages, take turns with the links of the map from"
-        f" the start; where those of the map come first, {tables.mean(MAPPED_HIGH, _start_of):.0%} of the first"
+        f" the start; where those of the map come first, {tables.mean(MAPPED_AT_08, _start_of):.0%} of the first"
         " pages are good"
     )
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lycosa.maps import Reach, SketchSimilarity, TopicMap, UrlMap, count_citations, crawl_map_from, draw_map
+from lycosa.maps import Reach, SketchSimilarity, TopicMap, UrlMap, count_citations, draw_map, url_map_of
 from lycosa.pictures import bin_counts
 from lycosa.strategies import BaselineFocused, Mapped
 from lycosa.vocabulary.contracts import Strategy
@@ -19,16 +19,16 @@ from .shared import (
     AGAIN,
     BASELINE,
     BASELINE_LATER,
-    BOTH,
+    BOTH_KINDS,
     BY_TEXT,
-    CONTENT,
+    CONTENT_CACHED,
     CONTENT_LATER,
     FAR,
     FIRST,
     MAPPED,
-    MAPPED_HIGH,
+    MAPPED_AT_04,
+    MAPPED_AT_08,
     MAPPED_LATER,
-    MAPPED_LOW,
     NEAR,
     RELATED,
     URLS,
@@ -147,7 +147,7 @@ class DrawnMap(NamedTuple):
 
     def for_crawl(self, *, related: Sequence[str] = ()) -> UrlMap:
         """The map for a crawl; pages on related topics also lead to the portals."""
-        return crawl_map_from(self.map, self.urls, related=related)
+        return url_map_of(self.map, self.urls, related=related)
 
 
 def map_of(
@@ -198,9 +198,9 @@ class TopicJob:
         self._crawl(BASELINE, BaselineFocused())
         self._crawl(MAPPED, Mapped(crawl_map=same))
         self._crawl(URLS, BaselineFocused(), self._with_good)
-        self._crawl(CONTENT, BaselineFocused(), copied=True)
-        self._crawl(MAPPED_HIGH, Mapped(crawl_map=same, map_priority=0.8))
-        self._crawl(MAPPED_LOW, Mapped(crawl_map=same, map_priority=0.4))
+        self._crawl(CONTENT_CACHED, BaselineFocused(), copied=True)
+        self._crawl(MAPPED_AT_08, Mapped(crawl_map=same, map_priority=0.8))
+        self._crawl(MAPPED_AT_04, Mapped(crawl_map=same, map_priority=0.4))
         self._crawl_by_other_maps()
         self._crawl_by_related_map()
         if self._later is not None:
@@ -238,7 +238,7 @@ class TopicJob:
         crawled = run_crawl(BaselineFocused(), related.first_seeds, self._now, related.name, downloads=self._downloads)
         pages_on_topic = [request.url for request in crawled if self._now.is_good(request.url, name)]
         both = list(dict.fromkeys((*self._good, *pages_on_topic)))
-        for drawn in (self._draw(RELATED, pages_on_topic), self._draw(BOTH, both)):
+        for drawn in (self._draw(RELATED, pages_on_topic), self._draw(BOTH_KINDS, both)):
             crawl_map = drawn.for_crawl(related=[related.name])
             self._crawl(drawn.name, Mapped(crawl_map=crawl_map, topic_of=lambda page: self._now.topic(page.url)))
 

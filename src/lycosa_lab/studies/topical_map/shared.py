@@ -25,15 +25,15 @@ AGAIN: Final = "map, same seeds"  # from the seeds of the first crawl, as in the
 BASELINE: Final = "baseline"  # this and all below start from the other seeds
 MAPPED: Final = "map"
 URLS: Final = "URLs cached"  # the good pages of the first crawl are seeds
-CONTENT: Final = "content cached"  # a page of the first crawl is not downloaded again
-MAPPED_HIGH: Final = "map at 0.8"  # the priority of links of the map: above that of any link of a page
-MAPPED_LOW: Final = "map at 0.4"  # below that of links of good pages
+CONTENT_CACHED: Final = "content cached"  # a page of the first crawl is not downloaded again
+MAPPED_AT_08: Final = "map at 0.8"  # the priority of links of the map: above that of any link of a page
+MAPPED_AT_04: Final = "map at 0.4"  # below that of links of good pages
 NEAR: Final = "map, near"  # pages preferably tied to portals from which few links lead to them
 FAR: Final = "map, far"  # to other portals
 BY_TEXT: Final = "map, by text"  # to portals whose text resembles theirs
 # In these two, pages on the related topic lead to the portals of the map as well.
 RELATED: Final = "related map"  # of the pages on the topic that a crawl of a related topic has found
-BOTH: Final = "both kinds"  # of the pages of the maps MAPPED and RELATED together
+BOTH_KINDS: Final = "both kinds"  # of the pages of the maps MAPPED and RELATED together
 
 BASELINE_LATER: Final = "baseline, later"  # these in the world as it is half a year after the first crawl
 MAPPED_LATER: Final = "map, later"

@@ -22,10 +22,16 @@ from .vocabulary import PER_LEAF, SECTION_NAMES, Vocabulary
 
 MIN_SITE = 4  # pages
 MAX_SECTIONS = 12  # of a site
-SECTIONS_SAME, SECTIONS_NEAR = 0.90, 0.06  # share of sections on the topic of their site, or on one of the same top
-ARTICLES_SAME, ARTICLES_NEAR = 0.95, 0.03  # share of articles on the topic of their section, or one of the same top
+SECTIONS_SAME, SECTIONS_NEAR = (
+    0.90,
+    0.06,
+)  # share of sections on the topic of their site, or on one of the same top-level topic
+ARTICLES_SAME, ARTICLES_NEAR = (
+    0.95,
+    0.03,
+)  # share of articles on the topic of their section, or one of the same top-level topic
 SIZE_EXPONENT = 2.1  # of the power law of the sizes of sites
-LARGEST_SITE_POWER = 0.7  # the largest site is sites ** 0.7 times as large as the smallest, before rounding
+LARGEST_SITE_POWER = 0.7  # the largest site has sites ** 0.7 times the weight of the smallest; each gets MIN_SITE more
 LOOSENESS_SPREAD, MAX_LOOSENESS = 0.6, 3.0  # of `topic_looseness`: standard deviation of its logarithm, and limit
 TOPICAL_HOSTS, TOPICAL_SECTIONS = 0.4, 0.25  # share of names in URLs that are words of the topic
 IN_LINK_EXPONENT = 2.1  # of the power law of in-links (Broder et al., Graph structure in the Web, 2000)
@@ -53,10 +59,14 @@ class Options:
         if self.topics < 2 or self.topics > 2000:
             raise UsageError(f"a synthetic world has 2 to 2000 topics, not {self.topics}")
         if self.pages < 20 * self.topics or self.pages > 20_000_000:
-            raise UsageError(f"a synthetic world of {self.topics} topics has {20 * self.topics} to 20000000 pages")
+            raise UsageError(
+                f"a synthetic world of {self.topics} topics has {20 * self.topics} to 20000000 pages, not {self.pages}"
+            )
         if not self.topics <= self.site_count <= self.pages // (MIN_SITE + 1):
             max_sites = self.pages // (MIN_SITE + 1)
-            raise UsageError(f"a synthetic world of {self.pages} pages has {self.topics} to {max_sites} sites")
+            raise UsageError(
+                f"a synthetic world of {self.pages} pages has {self.topics} to {max_sites} sites, not {self.site_count}"
+            )
         if self.seed < 0:
             raise UsageError(f"the seed of a synthetic world is 0 or more, not {self.seed}")
         for name in ("status_homophily", "topical_homophily", "site_words"):

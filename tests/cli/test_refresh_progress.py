@@ -1,0 +1,40 @@
+"""The progress of a refresh counts what its budget counts."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from lycosa.cli.progress import ProgressStats
+from lycosa.cli.refresh import _RefreshProgress
+from lycosa.frontier.memory import MemoryFrontier
+from lycosa.run.refresh import RefreshTally
+from lycosa.vocabulary.clock import SimulatedClock
+from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Url, Visit
+from lycosa.web.outcomes import FetchCounts
+
+URL = Url("http://a.example/")
+
+
+class Shown:
+    """A progress display that keeps what it would draw."""
+
+    shows_stats = True
+
+    def __init__(self) -> None:
+        self.stats = ProgressStats()
+
+    def update(self, stats: ProgressStats) -> None:
+        self.stats = stats
+
+
+def test_urls_that_robots_txt_forbids_count() -> None:
+    requests, shown, clock = FetchCounts(), Shown(), SimulatedClock()
+    session: Any = SimpleNamespace(
+        status=SimpleNamespace(requests=requests), frontier=MemoryFrontier(clock=clock), clock=clock
+    )
+    visits: Any = SimpleNamespace(tally=RefreshTally())
+    progress = _RefreshProgress(session, visits, 2, shown)  # type: ignore[arg-type]
+    for outcome in (Outcome.OK, Outcome.FORBIDDEN):
+        visit = Visit(Candidate(URL, 1.0), Fetch(URL, outcome, at=0.0))
+        requests.count(visit.fetch)
+        progress(visit)
+    assert (shown.stats.pages, shown.stats.target, shown.stats.unit) == (2, 2, "URLs")

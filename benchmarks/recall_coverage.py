@@ -7,12 +7,12 @@
 Every world is drawn anew from its seed: size, number of topics, how much links keep to a topic. The constants of
 `lycosa.run.recall` were fitted on the seeds from 3100 on; keep to smaller ones to measure them.
 
-With --world, whole crawls from five examples, whose model judges the pages, for the league's development topics of that
-world: what they claim at their end, recall and harvest rate, against the truth. `judged` is the share of the reachable
-pages that the crawl's own model calls relevant that were found: what is estimated. The constants were fitted on twelve
-of those of Wikipedia for Schools, too (Art, Artists, Business, Countries, Divinities, Economics, Environment, Law,
-Politics and government, Religious texts, Software, Websites), so that only the others measure them. With --stop-at, crawls stop by their recall, or else at
-the largest of --pages.
+With --world, whole crawls from five examples, whose model judges the pages, for the league's development topics of
+that world: what they claim at their end, recall and harvest rate, against the truth. `judged` is the share of the
+reachable pages that the crawl's own model calls relevant that were found: what is estimated. The constants were
+fitted on twelve of those of Wikipedia for Schools, too (Art, Artists, Business, Countries, Divinities, Economics,
+Environment, Law, Politics and government, Religious texts, Software, Websites), so that only the others measure them.
+With --stop-at, crawls stop by their recall, or else at the largest of --pages.
 """
 
 import argparse

@@ -5,7 +5,7 @@ simulated time, and each page is parsed once for all crawls.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -21,6 +21,7 @@ from lycosa.run.live import LiveRun
 from lycosa.run.new import new_collection
 from lycosa.run.open import open_for_reading
 from lycosa.run.options import Settings
+from lycosa.run.overview import Overview, overview
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import Clock, SimulatedClock
 from lycosa.vocabulary.records import Fetch, Outcome, Page, PastFetch, Url
@@ -54,6 +55,10 @@ class LiveOutcome:
     requested: Sequence[Url]  # distinct, in the order of the first request, including examples
     kept: frozenset[Url]  # the pages of the collection
     claimed_harvest: float  # the harvest rate that the crawl reports at its end
+    overview: Overview  # what `lycosa show` shows at its end
+    relevances: Mapping[Url, float | None]  # of the pages of the collection
+    relevance: Callable[[Url], float]  # of any page, by the last model; 0 if there is no page
+    stop_reason: str
     seconds: float  # CPU time, without parsing
 
 
@@ -64,6 +69,7 @@ class LiveTask:
     seeds: empty for the examples.
     in_links: a table from which standing is learnt.
     pages: size of the collection at which to stop.
+    recall: recall at which to stop, if any.
     """
 
     examples: Sequence[Url]
@@ -71,6 +77,7 @@ class LiveTask:
     seeds: Sequence[Url] = ()
     in_links: Path | None = None
     pages: int
+    recall: float | None = None
 
 
 def live_crawl(strategy: str, task: LiveTask, pages: Pages) -> LiveOutcome:
@@ -89,7 +96,7 @@ def live_crawl(strategy: str, task: LiveTask, pages: Pages) -> LiveOutcome:
             recipe,
             strategy=strategy,
             requests=replace(recipe.requests, delay=0.0, concurrency=1),
-            stop=Budget(pages=task.pages, dry_after=0),
+            stop=Budget(pages=task.pages, recall=task.recall, dry_after=0),
         )
         clock, began = SimulatedClock(_START_TIME), process_time() - pages.seconds_parsing
         web = _MemoryWeb(pages, clock)
@@ -99,21 +106,37 @@ def live_crawl(strategy: str, task: LiveTask, pages: Pages) -> LiveOutcome:
             return _MemoryReader(**options, inner=reader, pages=pages)
 
         with Session(folder, recipe, clock=clock, wrap_reader=from_memory) as session:
-            asyncio.run(_run(session, RobotsWeb(web, user_agent="lycosa/0", clock=clock)))
+            run = asyncio.run(_run(session, RobotsWeb(web, user_agent="lycosa/0", clock=clock)))
+            reader, stop_reason = session.reader, session.status.stop_reason
         seconds = process_time() - pages.seconds_parsing - began
         with open_for_reading(folder) as collection:
-            kept = frozenset(row.url for row in collection.catalog.pages())
-            claimed = collection.catalog.summary().harvest_rate
-    return LiveOutcome(tuple(web.requested), kept, claimed, seconds)
+            relevances = {row.url: row.relevance for row in collection.catalog.pages()}
+            shown = overview(collection)
+
+    def relevance(url: Url) -> float:
+        page = pages.read(url, reader)
+        return 0.0 if page is None else run.relevance(page)
+
+    return LiveOutcome(
+        requested=tuple(web.requested),
+        kept=frozenset(relevances),
+        claimed_harvest=shown.facts.harvest_rate,
+        overview=shown,
+        relevances=relevances,
+        relevance=relevance,
+        stop_reason=stop_reason,
+        seconds=seconds,
+    )
 
 
-async def _run(session: Session, web: RobotsWeb) -> None:
+async def _run(session: Session, web: RobotsWeb) -> LiveRun:
     async with AsyncExitStack() as stack:
         run = LiveRun(session, web)
         crawl = await run.prepare(Settings())
         assert crawl is not None  # nobody interrupts it
         async for _ in await run.visits(crawl, stack):
             pass
+    return run
 
 
 class _MemoryWeb:

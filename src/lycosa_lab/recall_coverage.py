@@ -9,6 +9,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from lycosa.frontier.durable import WaitingSample
 from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.loop import Loop
 from lycosa.run.recall import RecallEstimate, RecallEstimator
@@ -115,8 +116,10 @@ def recall_crawl(topic_world: TopicWorld, strategy: str, *, seed: int, cache: Pa
         loop.step(candidate, Fetch(candidate.url, Outcome.OK, 0.0), assess)
         pages += 1
         found += candidate.url in topic_world.relevant
-        estimate = estimator.estimate()
-        if estimate is None or not (pages in check_points or stop is None):
+        if not (pages in check_points or stop is None):
+            continue
+        estimate = estimator.estimate(WaitingSample(1, frontier.priorities()))
+        if estimate is None:
             continue
         check = RecallCheck(pages, found / len(topic_world.relevant), estimate)
         if pages in check_points:

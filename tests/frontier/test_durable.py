@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.frontier.durable import DurableFrontier, best_waiting, waiting_hosts
+from lycosa.frontier.durable import DurableFrontier, WaitingSample, best_waiting, waiting_hosts, waiting_sample
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Candidate, Url
 
@@ -72,6 +72,23 @@ def test_what_came_and_went_between_two_saves_is_not_written() -> None:
     frontier.save()
     assert statements == ["DELETE FROM frontier WHERE arrival = 1"]
     assert len(reopened(connection)) == 0
+
+
+def test_a_sample_of_what_waits_is_one_in_so_many_arrivals_with_priorities() -> None:
+    connection = sqlite3.connect(":memory:")
+    assert waiting_sample(connection, 10) == WaitingSample(1, ())
+    frontier = reopened(connection)
+    frontier.put([Candidate(Url(f"http://a.example/{page}"), page / 100) for page in range(1, 100)])
+    frontier.save()
+    whole, tenth = waiting_sample(connection, 99), waiting_sample(connection, 10)
+    assert whole.step == 1
+    assert sorted(whole.priorities) == sorted((Url(f"http://a.example/{page}"), page / 100) for page in range(1, 100))
+    assert tenth.step == 10
+    assert 9 <= len(tenth.priorities) <= 10
+    assert set(tenth.priorities) < set(whole.priorities)
+    connection.execute("UPDATE frontier SET priority = 'high' WHERE arrival = 1")
+    with pytest.raises(sqlite3.DatabaseError, match="damaged"):
+        waiting_sample(connection, 99)
 
 
 def test_readers_see_what_waits_by_pages_the_best_first_and_by_host() -> None:

@@ -6,6 +6,8 @@ import pytest
 
 from lycosa.run.recall import RecallEstimate
 from lycosa_lab.recall_coverage import BUDGETS, RecallCheck, random_topic_world, recall_crawls
+from lycosa_lab.studies.league.self_estimates import self_estimates
+from lycosa_lab.worlds.synthetic import SyntheticWorld
 
 pytestmark = pytest.mark.slow
 
@@ -20,6 +22,27 @@ def test_the_interval_holds_the_truth_in_most_of_the_worlds_and_is_narrower_than
     for crawl in crawls:
         if crawl.stop is not None:
             assert crawl.stop.true_recall >= 0.8
+
+
+def test_what_whole_crawls_claim_is_set_against_what_is_true() -> None:
+    world = SyntheticWorld(pages=700, topics=8, seed=1)
+    crawls = list(self_estimates(world, "hunter", topics=1, budgets=(60, len(world))))
+    assert [each.topic for each in crawls] == [crawls[0].topic] * 2
+    short, whole = crawls
+    assert short.pages == 60
+    assert "60 pages" in short.stop_reason
+    assert 0.0 < short.true_recall < 1.0
+    assert 0.0 < short.judged_recall < 1.0
+    assert short.harvest_low <= short.harvest <= short.harvest_high
+    assert whole.true_recall == whole.judged_recall == 1.0
+    assert whole.recall is not None
+    assert whole.recall.recall == 1.0
+    assert whole.holds(whole.true_recall)
+    assert whole.recall_error() == pytest.approx(0.0)
+    assert not whole.holds(0.5)
+    [stopped] = self_estimates(world, "hunter", topics=1, budgets=(len(world),), stop_at=0.5)
+    assert "the recall is 0.5 or more" in stopped.stop_reason
+    assert stopped.pages < whole.pages
 
 
 def test_worlds_differ_by_their_seed_and_are_the_same_for_the_same() -> None:

@@ -1,7 +1,9 @@
 """What is estimated to be left follows from which pages link where, and from nothing else."""
 
 from collections.abc import Mapping
+from math import exp, log
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from crawling import waiting
+from lycosa.frontier.durable import WaitingSample
 from lycosa.reading.reader import page_of_text
 from lycosa.run.recall import (
     MIN_RELEVANT,
@@ -18,6 +21,7 @@ from lycosa.run.recall import (
     RecallTracker,
     current_recall,
     restored_recall,
+    sample_of,
     saved_recall,
 )
 from lycosa.vocabulary.records import (
@@ -154,12 +158,13 @@ def test_a_tracker_counts_visits_as_the_catalog_would(crawled: Path) -> None:
         catalog = session.collection.catalog
         tracker = RecallTracker(catalog)
         before = tracker.estimate()
-        assert before == restored_recall(catalog).estimate()
+        assert before == restored_recall(catalog).estimate(sample_of(catalog))
         for event, _ in session.collection.archive.events():
             if isinstance(event, Visit):
                 tracker.add(event)
         assert tracker.estimate() == before, "which were all counted"
         tracker.leave_out([Skip(Candidate(each, 0.5), SkipReason.SCOPE) for each in waiting(crawled)])
+        tracker.finish(estimate=True)
         assert tracker.estimate().relevant_left < before.relevant_left
         tracker.invalidate()
         assert tracker.estimate() == before
@@ -176,4 +181,118 @@ def test_an_outdated_estimate_is_renewed_or_noted_as_such(crawled: Path) -> None
         later.finish(estimate=True)
         later.save()
         assert not catalog.get_state(RECALL_BEHIND)
-        assert current_recall(catalog, 12) == (restored_recall(catalog).estimate(), False)
+        assert current_recall(catalog, 12) == (restored_recall(catalog).estimate(sample_of(catalog)), False)
+
+
+def test_a_tracker_renews_its_estimate_with_one_more_visit_in_25_and_at_the_end(crawled: Path) -> None:
+    with opened(crawled) as session:
+        tracker, saved = RecallTracker(session.collection.catalog), []
+        tracker.follow(lambda: saved.append(True))
+        tracker.estimate()
+        visits = len(list(session.collection.catalog.visited()))
+        for number in range(400):
+            tracker.add(visit_of(url(number)))
+            tracker.estimate()
+        assert len(saved) < 50 + 25 * log((visits + 400) / 50) + 10
+        renewed = len(saved)
+        tracker.finish(estimate=True)
+        assert len(saved) == renewed + 1
+
+
+def visit_of(target: Url) -> Visit:
+    page = page_of_text(target, "", "honey")
+    return Visit(Candidate(target, 0.5), Fetch(target, Outcome.OK, 0.0), page, relevance=0.9)
+
+
+# ------------------------------------------------------------ what the priorities of links say
+
+
+def crawl_of_one_list(
+    chances: list[float], priorities: list[float], *, follow: int, seed: int
+) -> tuple[RecallEstimator, WaitingSample, float]:
+    """A relevant page with links that lead to relevant pages by these chances, of which the best were followed by these
+    priorities; with what waits, and how many relevant pages are expected among it."""
+    rng, estimator = Random(seed), RecallEstimator()
+    best_first = sorted(range(len(chances)), key=lambda number: -priorities[number])
+    targets = [url(number + 1) for number in range(len(chances))]
+    estimator.add_visited(url(0), is_relevant=True, targets=targets, priority=1.0)
+    for number in best_first[:follow]:
+        good = rng.random() < chances[number]
+        estimator.add_visited(targets[number], is_relevant=good, priority=priorities[number])
+    waiting = best_first[follow:]
+    sample = WaitingSample(1, [(targets[number], priorities[number]) for number in waiting])
+    return estimator, sample, sum(chances[number] for number in waiting)
+
+
+def shifted(chance: float, offset: float) -> float:
+    return 1.0 / (1.0 + exp(-(log(chance / (1.0 - chance)) + offset)))
+
+
+def test_links_left_behind_are_judged_by_their_priorities_which_outcomes_calibrate() -> None:
+    rng = Random(7)
+    for seed in range(6):
+        chances = [0.7 * rng.random() ** 8 + 0.001 for _ in range(2_000)]
+        estimates = []
+        for offset in (-2.0, 0.0, 2.0):
+            priorities = [shifted(chance, offset) for chance in chances]
+            estimator, sample, left = crawl_of_one_list(chances, priorities, follow=500, seed=seed)
+            estimate, by_cells = estimator.estimate(sample), estimator.estimate()
+            assert estimate is not None
+            assert by_cells is not None
+            assert left < estimate.relevant_left < by_cells.relevant_left / 2, "those that were followed were the best"
+            estimates.append(estimate.relevant_left)
+        assert max(estimates) < 1.1 * min(estimates), "whatever the offset, it is learnt"
+
+
+def test_where_priorities_mislead_the_pages_that_link_there_decide() -> None:
+    rng = Random(3)
+    for outside in (False, True):
+        priorities = [-rng.random() if outside else rng.random() for _ in range(1_000)]
+        estimator, sample, left = crawl_of_one_list([0.2] * 1_000, priorities, follow=300, seed=1)
+        estimate = estimator.estimate(sample)
+        assert estimate is not None
+        assert estimate.recall_low <= estimate.found / (estimate.found + left) <= estimate.recall_high
+        assert left / 2 < estimate.relevant_left < 4 * left
+
+
+def test_a_sample_of_what_waits_stands_for_all_of_it() -> None:
+    rng = Random(5)
+    chances = [0.5 * rng.random() ** 4 + 0.001 for _ in range(4_000)]
+    estimator, sample, _ = crawl_of_one_list(chances, chances, follow=600, seed=2)
+    tenth = WaitingSample(10, sample.priorities[::10])
+    whole, part = estimator.estimate(sample), estimator.estimate(tenth)
+    assert whole is not None
+    assert part is not None
+    assert part.relevant_left == pytest.approx(whole.relevant_left, rel=0.25)
+
+
+def test_a_link_without_a_page_counts_as_a_failure_at_the_usual_priority() -> None:
+    chances = [0.3] * 400
+    fruitful, sample, _ = crawl_of_one_list(chances, chances, follow=100, seed=1)
+    dead, _, _ = crawl_of_one_list(chances, chances, follow=100, seed=1)
+    for number in range(201, 261):
+        fruitful.add_visited(url(number), is_relevant=True, priority=0.3)
+        dead.add_visited(url(number), is_relevant=False)
+    more, less = fruitful.estimate(sample), dead.estimate(sample)
+    assert more is not None
+    assert less is not None
+    assert less.relevant_left < more.relevant_left
+
+
+@pytest.mark.slow
+@given(graph=graphs, priorities=st.lists(st.floats(-2.0, 2.0), min_size=17, max_size=17), step=st.integers(1, 3))
+def test_any_priorities_give_an_estimate_within_its_interval(
+    graph: dict[int, tuple[bool, list[int]]], priorities: list[float], step: int
+) -> None:
+    estimator = RecallEstimator()
+    for number, (is_relevant, targets) in graph.items():
+        estimator.add_visited(
+            url(number), is_relevant=is_relevant, targets=map(url, targets), priority=priorities[number]
+        )
+    sample = WaitingSample(step, [(url(number), priorities[number]) for number in range(0, 17, step)])
+    estimate = estimator.estimate(sample)
+    if estimate is None:
+        assert not any(good for good, _ in graph.values())
+        return
+    assert 0.0 < estimate.recall_low <= estimate.recall <= estimate.recall_high <= 1.0
+    assert estimate.relevant_left <= 2 * sum(estimator._waiting) + 1e-9

@@ -575,13 +575,13 @@ class Queries:
     def visits_with_links(self) -> Iterator[VisitRow]:
         """Every visit in order, with the relevance of its page and its followable links; without refresh fetches."""
         visits = self._rows(
-            tuple[CheckedUrl, Outcome, int | None, Score | None, int | None],
-            "SELECT fetches.url, outcome, number, relevance, is_copy FROM fetches LEFT JOIN pages USING (url)"
+            tuple[CheckedUrl, Outcome, int | None, Score | None, Score | None, int | None],
+            "SELECT fetches.url, outcome, number, relevance, priority, is_copy FROM fetches LEFT JOIN pages USING (url)"
             " WHERE settled AND NOT again ORDER BY fetches.rowid",
         )
-        for url, outcome, number, relevance, is_copy in visits:
+        for url, outcome, number, relevance, priority, is_copy in visits:
             links = () if number is None or is_copy else self._followable_links(number)
-            yield VisitRow(url, outcome, relevance, tuple(links))
+            yield VisitRow(url, outcome, relevance, priority, tuple(links))
 
     def _followable_links(self, number: int) -> Iterator[Url]:
         for target, rel in self._rows(tuple[CheckedUrl, str], "SELECT target, rel FROM links WHERE source = ?", number):

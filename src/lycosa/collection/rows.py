@@ -163,6 +163,7 @@ class VisitRow(Struct, frozen=True, gc=False):
     url: CheckedUrl
     outcome: Outcome
     relevance: Score | None  # None without a page
+    priority: Score | None  # when it was fetched; None without a page
     links: tuple[CheckedUrl, ...]
 
 

@@ -272,6 +272,27 @@ def waiting_urls(connection: sqlite3.Connection) -> Iterator[Url]:
     return (url for (url,) in rows)
 
 
+class WaitingSample(NamedTuple):
+    """Some of the waiting URLs with their priorities: one in so many arrivals."""
+
+    step: int
+    priorities: Sequence[tuple[Url, float]]
+
+
+def waiting_sample(connection: sqlite3.Connection, size: int) -> WaitingSample:
+    """A sample of at most about `size` waiting URLs in a database, which may be open for reading only; scans the table
+    if more are waiting.
+    """
+    if not _has_table(connection):
+        return WaitingSample(1, ())
+    step = -(-count_waiting(connection) // size) or 1
+    rows = connection.execute("SELECT url, priority FROM frontier WHERE arrival % ? = 0", (step,))
+    try:
+        return WaitingSample(step, msgspec.convert(rows.fetchall(), list[tuple[CheckedUrl, Score]]))
+    except msgspec.ValidationError as error:
+        raise sqlite3.DatabaseError(f"the frontier is damaged: {error}") from None
+
+
 def waiting_candidate(connection: sqlite3.Connection, url: Url) -> Candidate | None:
     """The candidate of a waiting URL in a database, which may be open for reading only; scans the table."""
     if not _has_table(connection):

@@ -69,6 +69,10 @@ class SequentialFrontier:
             self._queue = LadderQueue(self._current())
         return []
 
+    def priorities(self) -> list[tuple[Url, float]]:
+        """The waiting URLs with their priorities."""
+        return [(candidate.url, candidate.priority) for candidate in self._current()]
+
     def _current(self) -> list[Candidate]:
         known = self._known
         return [candidate for candidate in self._queue if known.get(candidate.url) is candidate]

@@ -138,6 +138,7 @@ class CrawlState:
         if self._frontier is None:
             with self._catalog.guarded():
                 self._frontier = self._restored_frontier()
+            self._recall.follow(self.save_frontier)
         return self._frontier
 
     @property

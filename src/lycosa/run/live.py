@@ -22,7 +22,7 @@ from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Memory, Web
 from lycosa.vocabulary.errors import RecipeError
 from lycosa.vocabulary.hosts import is_public
-from lycosa.vocabulary.records import LeftOutReason, Url, Visit
+from lycosa.vocabulary.records import LeftOutReason, Page, Url, Visit
 from lycosa.vocabulary.text import counted, quoted
 from lycosa.vocabulary.urls import hostname_of, site_of
 from lycosa.web.http import LiveWeb, user_agent
@@ -251,6 +251,10 @@ class LiveRun:
         strategy, used = session.recipe.strategy, [run.strategy for run in session.collection.catalog.runs()]
         if strategy == DEFAULT_STRATEGY and strategy not in used and used and used[-1] in STRATEGIES:
             session.notify(f"strategy {strategy}, the default, instead of {used[-1]}; --strategy {used[-1]} keeps it")
+
+    def relevance(self, page: Page) -> float:
+        """The relevance of a page by the current model."""
+        return self._topic.relevance(page)
 
     async def learn_topic(self) -> bool:
         """Makes the relevance judge, fetching example pages if needed; False if interrupted."""

@@ -138,11 +138,14 @@ def _pages_by(world: StudyWorld, group_of: Callable[[Url], str | None]) -> dict[
 
 
 class WorldPages:
-    """The pages of a world without robots metas, and without lines that reveal subjects."""
+    """The pages of a world without robots metas, and without lines that reveal subjects.
 
-    def __init__(self, world: StudyWorld):
+    cached: parsed pages that are kept.
+    """
+
+    def __init__(self, world: StudyWorld, *, cached: int = CACHED_PAGES):
         self.world = world
-        self.read = lru_cache(maxsize=CACHED_PAGES)(self._read)
+        self.read = lru_cache(maxsize=cached)(self._read)
         self.seconds_parsing = 0.0
 
     def html(self, url: Url) -> bytes | None:

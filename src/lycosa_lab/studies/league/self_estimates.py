@@ -90,7 +90,7 @@ def _self_estimate(web: TopicWeb, seeds: Sequence[Url], outcome: LiveOutcome, bu
         recall=overview.recall,
         true_harvest=len(web.topic.pages & kept) / max(1, len(kept)),
         harvest=outcome.claimed_harvest,
-        harvest_low=overview.harvest[0],
-        harvest_high=overview.harvest[1],
+        harvest_low=overview.harvest_interval[0],
+        harvest_high=overview.harvest_interval[1],
         stop_reason=outcome.stop_reason,
     )

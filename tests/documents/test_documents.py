@@ -73,7 +73,7 @@ def test_file_links_and_links_on_the_disk_lead_to_pages(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({}, "say documents:path="),
+        ({}, "give documents:path="),
         ({"path": "/no/such/place"}, "there is no /no/such/place"),
         ({"host": "not a host"}, "is no name of a host"),
         ({"host": "a.example/b"}, "is no name of a host"),
@@ -105,7 +105,7 @@ def test_the_subject_index_of_the_encyclopaedia_is_its_directory(tmp_path: Path)
     assert len(world) == len(SCHOOLS)
     with pytest.raises(UsageError, match="is it the archive of Wikipedia for Schools"):
         WikipediaSchools(path=str(write(tmp_path / "garden", GARDEN)))
-    with pytest.raises(UsageError, match="say wikipedia-schools:path="):
+    with pytest.raises(UsageError, match="give wikipedia-schools:path="):
         WikipediaSchools()
 
 

@@ -138,7 +138,7 @@ def test_a_file_that_was_never_packed_is_told_and_so_is_one_that_is_not_there(tm
             GraphWorld(path=str(tmp_path / name))
     with pytest.raises(UsageError, match="there is no file"):
         GraphWorld(path=str(tmp_path / "nowhere.gz"))
-    with pytest.raises(UsageError, match="say graph:path=FILE"):
+    with pytest.raises(UsageError, match="give graph:path=FILE"):
         GraphWorld()
 
 

@@ -1,9 +1,10 @@
 """Tries one page: its score, the words that decided, and the links that would be followed. Nothing is stored."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
+from itertools import islice, zip_longest
 from pathlib import Path
 
 from msgspec import Struct
@@ -16,7 +17,6 @@ from lycosa.recipe import Recipe
 from lycosa.relevance.svm import LinearModel
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Relevance, Strategy, Web
-from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import RELEVANT, Candidate, Fetch, JsonValue, Outcome, Page, Skip, Url, Visit
 from lycosa.vocabulary.urls import site_of
 from lycosa.web.outcomes import outcome_in_words
@@ -35,13 +35,13 @@ from .topical_map import map_of_run, open_map
 from .trust import check_collection, require_trust
 
 MAX_HOPS = 5  # redirects followed
-MAX_EXAMPLES = 50  # pages fetched to train the model
+MAX_EXAMPLES = 50  # that are fetched to train the model; stored ones are all used
 _MAX_WORDS = 10  # shown for, and against, the topic
 
 Notify = Callable[[str], None]
 
 
-class TriedLink(Struct, frozen=True):
+class WaitingLink(Struct, frozen=True):
     """A link that would wait to be followed."""
 
     url: Url
@@ -65,7 +65,7 @@ class Trial(Struct, frozen=True):
     words_against: Mapping[str, float] = {}
     meaning: float | None = None  # contribution of the word vectors
     left_out: str = ""  # why it would not be stored; empty if it would be
-    links: tuple[TriedLink, ...] = ()  # that would wait, best first
+    links: tuple[WaitingLink, ...] = ()  # that would wait, best first
     skipped: Mapping[str, int] = {}  # number of links that would be skipped, by reason
     known: Mapping[str, int] = {}  # number of links that are not proposed again, by what became of them
 
@@ -85,9 +85,9 @@ async def try_url(
         topic = TopicJudge(recipe.topic, folder, reader, notify=notify)
         collection = _open_if_crawled(folder)
         try:
-            model = await _make_judge(topic, collection, reader, web, clock, recipe.requests.delay, notify)
+            judge = await _make_judge(topic, collection, reader, web, clock, recipe.requests.delay, notify)
             fetches = [fetch async for fetch in _fetch_with_redirects(web, url, clock, recipe.requests.delay)]
-            return _trial(fetches, folder, recipe, settings, reader, topic, model, collection)
+            return _trial(fetches, folder, recipe, settings, reader, topic, judge, collection)
         finally:
             if collection is not None:
                 collection.abandon()
@@ -104,10 +104,7 @@ async def _web(recipe: Recipe, settings: Settings, clock: Clock) -> AsyncIterato
 
 def _open_if_crawled(folder: Path) -> Collection | None:
     """The collection; None before its first crawl."""
-    try:
-        return open_for_reading(folder)
-    except CollectionError:
-        return None
+    return open_for_reading(folder) if (folder / "archive").exists() else None
 
 
 async def _fetch_with_redirects(web: Web, url: Url, clock: Clock, delay: float) -> AsyncIterator[Fetch]:
@@ -137,18 +134,24 @@ async def _make_judge(
     model = topic.load()
     if model is not None:
         return topic.judge(model)
-    pages: dict[Url, Page | None] = {}
-    for example in list(topic.examples.urls)[:MAX_EXAMPLES]:
-        pages[example] = _stored_page(collection, reader, example)
+    examples = topic.examples.urls
+    pages = {example: _stored_page(collection, reader, example) for example in examples}
+    missing = {example: is_good for example, is_good in examples.items() if pages[example] is None}
+    for example in islice(_good_and_bad_in_turn(missing), MAX_EXAMPLES):
+        notify(f"fetching the example {example}")
+        async for fetch in _fetch_with_redirects(web, example, clock, delay):
+            pages[example] = reader(fetch)
         if pages[example] is None:
-            notify(f"fetching the example {example}")
-            async for fetch in _fetch_with_redirects(web, example, clock, delay):
-                pages[example] = reader(fetch)
-            if pages[example] is None:
-                notify(f"example {example}: {outcome_in_words(fetch.outcome, fetch.status, fetch.detail)}")
-            await clock.sleep_until(clock.now() + delay)
+            notify(f"example {example}: {outcome_in_words(fetch.outcome, fetch.status, fetch.detail)}")
+        await clock.sleep_until(clock.now() + delay)
     terms = {url: page.terms for url, page in pages.items() if page is not None}
     return topic.judge(topic.train(terms.get, [], 0))
+
+
+def _good_and_bad_in_turn(examples: Mapping[Url, bool]) -> Iterator[Url]:
+    """The examples, a good one and a bad one in turn for as long as there are both."""
+    good, bad = ([url for url, is_good in examples.items() if is_good is wanted] for wanted in (True, False))
+    return (url for pair in zip_longest(good, bad) for url in pair if url is not None)
 
 
 def _stored_page(collection: Collection | None, reader: Reader, url: Url) -> Page | None:
@@ -226,7 +229,7 @@ def _links(
     settings: Settings,
     topic: TopicJudge,
     collection: Collection | None,
-) -> tuple[list[TriedLink], dict[str, int], dict[str, int]]:
+) -> tuple[list[WaitingLink], dict[str, int], dict[str, int]]:
     """The links that would wait, best first, and the numbers of skipped and of known ones."""
     page, admission = (
         visit.page,
@@ -239,13 +242,13 @@ def _links(
     strategy.learn(visit)
     proposed = [each for each in strategy.propose(visit) if each.found_on == visit.candidate.url]
     skipped: Counter[str] = Counter()
-    waiting: list[TriedLink] = []
+    waiting: list[WaitingLink] = []
     for candidate in proposed:
         refusal = admission.refusal(candidate)
         if isinstance(refusal, Skip):
             skipped[refusal.detail or refusal.reason.value] += 1
         else:
-            waiting.append(TriedLink(candidate.url, candidate.priority, candidate.anchor, candidate.because))
+            waiting.append(WaitingLink(candidate.url, candidate.priority, candidate.anchor, candidate.because))
     open_links = {link.target for link in visit.open_links()}
     not_followed = len({link.target for link in page.links} - open_links)
     if not_followed:

@@ -253,7 +253,7 @@ class _Readable:
     def waiting(self) -> int:
         """The number of waiting URLs."""
         catalog = self._collection().catalog
-        with catalog.guarded():
+        with catalog.reporting_errors():
             return count_waiting(catalog.connection)
 
 

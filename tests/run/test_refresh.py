@@ -84,7 +84,7 @@ def test_a_refresh_has_its_own_budget_and_keeps_the_bounds_of_the_collection():
 @pytest.mark.parametrize(
     ("outcome", "complaint"),
     [
-        (Outcome.FAILED, "nobody answered: all 2 fetches were in vain (no route); is the network there?"),
+        (Outcome.FAILED, "nobody answered: all 2 fetches failed (no route); is the network up?"),
         (Outcome.REFUSED, "nobody was asked, every address was refused (no route); to crawl hosts of your own network"),
         (Outcome.GONE, ""),
     ],
@@ -111,7 +111,7 @@ def test_a_refresh_that_nobody_answered_says_so(tmp_path: Path, outcome: Outcome
 def test_a_collection_without_pages_cannot_be_refreshed(tmp_path: Path):
     (tmp_path / "lycosa.toml").write_text('[topic]\ntext = "bees"\n')
     collection_in(tmp_path).close()
-    with pytest.raises(CollectionError, match="no pages to see again"):
+    with pytest.raises(CollectionError, match="no pages to fetch again"):
         require_pages(tmp_path)
 
 

@@ -16,7 +16,7 @@ from lycosa import api
 from lycosa.collection.export import iso
 from lycosa.relevance.harvest import harvest_interval
 from lycosa.run.crawl import NOTHING_LEFT, Status
-from lycosa.run.crawl_state import SHORT_HOLD
+from lycosa.run.crawl_state import MIN_REPORTED_HOLD
 from lycosa.run.explanation import explain_no_pages
 from lycosa.run.guides import layers
 from lycosa.run.live import Visits
@@ -49,7 +49,7 @@ def run_and_show(run: api.Run, *, progress: Progress, as_json: bool = False, qui
         progress.freeze()
         if not status.pages and not status.is_interrupted and (status.requests.fetches or not len(session.frontier)):
             why_no_page = explain_no_pages(session.collection, session.seeds) or status.stop_reason
-        held = session.frontier.holds(session.clock.now() + SHORT_HOLD)
+        held = session.frontier.holds(session.clock.now() + MIN_REPORTED_HOLD)
         if not status.pages and not status.is_interrupted and held:
             why_no_page = why_no_page or _holds_in_words(held, session.clock.now())
         if why_no_page or not quiet:
@@ -181,7 +181,7 @@ class _CrawlProgress:
             ProgressStats(
                 pages=status.pages,
                 target=target,
-                relevant=status.relevant,
+                highlighted=status.relevant,
                 pages_per_second=speed,
                 waiting=len(session.frontier),
                 errors=self._errors,

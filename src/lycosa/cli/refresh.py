@@ -9,7 +9,7 @@ import typer
 from lycosa import api
 from lycosa.refresh import POLICIES
 from lycosa.run.crawl import INTERRUPTED
-from lycosa.run.crawl_state import SHORT_HOLD
+from lycosa.run.crawl_state import MIN_REPORTED_HOLD
 from lycosa.run.options import FetchOptions
 from lycosa.run.refresh import DEFAULT_EXPAND, DEFAULT_POLICY, NamedPage, Refresh, RefreshResult
 from lycosa.run.session import Session
@@ -77,7 +77,7 @@ class _RefreshProgress:
         self._errors += is_error(visit) and visit.change in (None, Change.FAILED, Change.REFUSED)
         if not self._progress.shows_stats:
             return
-        held = len(self._frontier.holds(self._clock.now() + SHORT_HOLD))
+        held = len(self._frontier.holds(self._clock.now() + MIN_REPORTED_HOLD))
         fetches, counts = self._requests.fetches, self._tally.counts
         speed = fetches / max(time.monotonic() - self._began, 1e-6)
         returned, not_sent = counts[Change.RETURNED], self._requests.not_sent
@@ -85,7 +85,7 @@ class _RefreshProgress:
             ProgressStats(
                 pages=fetches,
                 target=self._budget,
-                relevant=counts[Change.CHANGED],
+                highlighted=counts[Change.CHANGED],
                 pages_per_second=speed,
                 waiting=len(self._frontier),
                 errors=self._errors,
@@ -117,7 +117,7 @@ def _result_lines(result: RefreshResult) -> list[str]:
     refused = f"; {result.refused} not requested, as their addresses are private" if result.refused else ""
     lines = [
         f"{'Stopped' if result.stopped == INTERRUPTED else 'Done'}: {result.stopped}",
-        f"{result.requests} of {result.budget} requests: "
+        f"{counted(result.requests, 'request')} with a budget of {counted(result.budget, 'URL')}: "
         f"{counted(result.looked_at, 'page')} looked at ({', '.join(look_counts)}), "
         f"{result.new} new, {counted(result.led_nowhere, 'link')} led nowhere{refused}; "
         f"{counted(result.pages, 'page')} in all",

@@ -15,7 +15,7 @@ from lycosa.web.outcomes import outcome_in_words
 from lycosa.web.robots import TextWeb
 
 from .crawl import Assessor, Crawl, EverySeedRefusedError, Status
-from .crawl_state import SHORT_HOLD
+from .crawl_state import MIN_REPORTED_HOLD
 from .host_slots import CurrentSlots
 from .session import Session
 
@@ -123,7 +123,7 @@ class PreCrawlJournal:
         hold_until = max(fetch.host_not_before or 0.0, now + delay if delay else 0.0)
         if hold_until:
             session.frontier.hold(host_of(fetch.url), hold_until)
-        if hold_until > now + SHORT_HOLD:
+        if hold_until > now + MIN_REPORTED_HOLD:
             session.checkpoint()
 
     def record_skips(self, skips: Sequence[Skip]) -> None:

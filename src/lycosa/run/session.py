@@ -155,7 +155,7 @@ class Session:
             self.collection.abandon()  # something may be half done; the next session restores it from the archive
             return
         try:
-            self._recall.finish(estimate=self._rerank)
+            self._recall.finish(estimate_anew=self._rerank)
             self.checkpoint()
         except BaseException:
             self.pages.close()

@@ -44,7 +44,7 @@ class Forgotten(Struct, frozen=True):
     name: str  # the URL or host
     pages: int
     was_known: bool  # whether the collection had anything of it
-    hosts_like_it: tuple[str, ...]  # similar hosts of the collection, if the name itself was not known
+    similar_hosts: tuple[str, ...]  # similar hosts of the collection, if the name itself was not known
     report: Path | None  # deleted, because it may name what was forgotten
 
 
@@ -60,8 +60,8 @@ def rebuild(folder: Path, *, clock: Clock, notify: Notify) -> int:
             notify(TOPIC_HAS_CHANGED)
         for file, records in session.collection.archive.unreadable_records.items():
             notify(
-                f"{records} records of {file} were passed over, and kept: a newer Lycosa wrote them, or others did,"
-                f" whose pages are taken in with: lycosa import"
+                f"{records} records of {file} were passed over, and kept: a newer Lycosa wrote them,"
+                " or another program; import its pages with: lycosa import"
             )
         for file, size in session.collection.archive.damaged_bytes.items():
             notify(f"{size:,} bytes of {file} are damaged: what was there is lost; look for a copy of the file")
@@ -131,7 +131,7 @@ def forget(folder: Path, what: str, *, clock: Clock, notify: Notify) -> Forgotte
 
     with Session(folder, recipe, clock=clock, notify=notify, is_upkeep=True) as session:  # raises if it is not writable
         catalog = session.collection.catalog
-        with catalog.guarded():
+        with catalog.reporting_errors():
             known = [*catalog.known_urls(), *waiting_urls(catalog.connection)]
     was_known = any(map(is_named, known))
     similar_hosts = () if was_known else _hosts_like(name, known)
@@ -148,7 +148,7 @@ def forget(folder: Path, what: str, *, clock: Clock, notify: Notify) -> Forgotte
 
 
 def finish_upkeep(folder: Path, *, clock: Clock, notify: Notify = lambda line: None) -> None:
-    """Finishes a rebuild or a forgetting that was interrupted by a kill, and tells the user.
+    """Finishes a removal that was interrupted by a kill, and finishes or undoes a rebuild; tells the user.
 
     If another process uses the collection or it is not writable, this is left to the next command.
     """
@@ -164,9 +164,9 @@ def finish_upkeep(folder: Path, *, clock: Clock, notify: Notify = lambda line: N
         with Session(folder, load_recipe(folder, for_reading=True), clock=clock, is_upkeep=True):
             pass
     except CollectionError as error:
-        notify(f"a forgetting that was broken off cannot be finished yet: {error}")
+        notify(f"an interrupted removal cannot be completed yet: {error}")
         return
-    notify("what was being forgotten when a command was broken off is forgotten now")
+    notify("the interrupted removal is now complete")
 
 
 def _hosts_like(name: str, known: Iterable[Url]) -> tuple[str, ...]:

@@ -115,7 +115,7 @@ class CollectionView(Struct, frozen=True):
     recall: float | None
     recall_low: float | None
     recall_high: float | None
-    is_recall_behind: bool  # whether pages were scored again since it was estimated
+    is_recall_behind: bool  # whether pages were visited or scored since it was estimated
 
 
 class LiveView(Struct, frozen=True):

@@ -154,7 +154,7 @@ class _MemoryWeb:
         self.requested.setdefault(url)
         return Fetch(url, Outcome.OK, self._clock.now(), status=200, headers=_HEADERS, body=html, content=html)
 
-    async def fetch_text(self, url: Url, *, limit: int = 512_000) -> Fetch:
+    async def fetch_any_type(self, url: Url, *, limit: int = 512_000) -> Fetch:
         return Fetch(url, Outcome.GONE, self._clock.now(), status=404)
 
     async def close(self) -> None:

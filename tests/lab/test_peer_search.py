@@ -34,11 +34,11 @@ def opened(inputs):
 def test_peers_with_a_topic_in_common_have_pages_in_common_but_not_all(inputs):
     collectors = inputs.collectors
     assert {collector.topics[0] for collector in collectors} == {0, 1, 2}
-    first, second = (collector.pages.keys() for collector in collectors[:2])
+    first, second = (collector.relevances.keys() for collector in collectors[:2])
     assert collectors[0].topics[0] == collectors[1].topics[0]
     assert first & second
     assert first != second
-    assert len(union_of(collectors)) < sum(len(collector.pages) for collector in collectors)
+    assert len(union_of(collectors)) < sum(len(collector.relevances) for collector in collectors)
 
 
 def test_the_same_seed_crawls_the_same(inputs):

@@ -84,8 +84,8 @@ def drawn(width: int, **figures) -> list[str]:
 
 
 BUSY = {
-    "pages": 98765, "target": 200000, "highlighted": 98765, "pages_per_second": 178.4, "waiting": 1000000, "errors": 12345,
-    "seconds_left": 37000, "title": "Honey and wax " * 20, "scores": WEIGHED,
+    "pages": 98765, "target": 200000, "highlighted": 98765, "pages_per_second": 178.4, "waiting": 1000000,
+    "errors": 12345, "seconds_left": 37000, "title": "Honey and wax " * 20, "scores": WEIGHED,
 }  # fmt: skip
 
 

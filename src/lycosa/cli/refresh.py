@@ -18,11 +18,11 @@ from lycosa.vocabulary.records import Change, Visit
 from lycosa.vocabulary.text import counted, visible
 
 from .crawl_display import is_error, log_pages, watch
-from .options import Json, Name, PageLog, Quiet, Verbose, notify, print_json, takes
+from .options import Json, Name, PageLog, Quiet, Verbose, notify, print_json, with_options
 from .progress import Mode, Progress, ProgressStats
 
 
-@takes(FetchOptions)
+@with_options(FetchOptions)
 def refresh(
     name: Name,
     budget: Annotated[
@@ -38,7 +38,7 @@ def refresh(
     expand: Annotated[
         float, typer.Option(metavar="SHARE", help="Share of the requests for new pages. 0: only known pages.")
     ] = DEFAULT_EXPAND,
-    log: PageLog = None,
+    page_log: PageLog = None,
     verbose: Verbose = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -48,7 +48,7 @@ def refresh(
     run = api.refresh(name, budget=budget, policy=policy, expand=expand, notify=notify, **options)
     mode: Mode | None = "silent" if quiet else "messages" if as_json or verbose else None
     with (
-        log_pages(log, verbose=verbose),
+        log_pages(page_log, verbose=verbose),
         Progress(mode=mode) as progress,
         run.session(notify=progress.write) as session,
         asyncio.Runner(loop_factory=new_event_loop) as runner,

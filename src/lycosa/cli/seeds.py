@@ -19,14 +19,14 @@ from lycosa.vocabulary.text import counted
 from lycosa.vocabulary.urls import normalise
 
 from .job_progress import elapsed_notice
-from .options import Json, notify, print_json, takes
+from .options import Json, notify, print_json, with_options
 from .typer_options import TYPER_OPTIONS
 
 app = typer.Typer(name="seeds", **{**TYPER_OPTIONS, "no_args_is_help": False})
 
 
 @app.command("seeds")
-@takes(RequestOptions)
+@with_options(RequestOptions)
 def seeds(
     hosts: Annotated[
         list[str] | None, typer.Argument(metavar="[HOST…]", help="Sites whose pages are wanted: names or URLs.")

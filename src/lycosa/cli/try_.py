@@ -23,10 +23,10 @@ from lycosa.vocabulary.text import counted, visible
 from lycosa.vocabulary.url_files import url_of_bare_host
 from lycosa.vocabulary.urls import checked_url
 
-from .options import Json, UrlArgument, notify, print_json, takes
+from .options import Json, UrlArgument, notify, print_json, with_options
 
 
-@takes(RequestOptions)
+@with_options(RequestOptions)
 def try_(
     url: UrlArgument,
     name: Annotated[

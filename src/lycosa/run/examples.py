@@ -33,8 +33,8 @@ class PrefetchedWeb:
     async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
         return self._fetches.pop(url, None) or await self._web.fetch(url, known=known)
 
-    async def fetch_text(self, url: Url, *, limit: int = 512_000) -> Fetch:
-        return await self._web.fetch_text(url, limit=limit)
+    async def fetch_any_type(self, url: Url, *, limit: int = 512_000) -> Fetch:
+        return await self._web.fetch_any_type(url, limit=limit)
 
     async def close(self) -> None:
         await self._web.close()

@@ -121,7 +121,7 @@ class _Client:
             if wait > _MAX_WAIT:
                 raise _SourceFailedError(f"{host} has asked to wait for {wait / 60:.0f} minutes")
             await self.clock.sleep_until(self.not_before.get(host, 0.0))
-            fetch = await self.web.fetch_text(url, limit=MAX_BYTES)
+            fetch = await self.web.fetch_any_type(url, limit=MAX_BYTES)
             self.release(host, self.clock.now())
             self.hold(host, fetch.host_not_before or 0.0)
             if fetch.outcome is not Outcome.POSTPONED:

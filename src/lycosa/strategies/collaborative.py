@@ -185,7 +185,7 @@ def _level(logs: NDArray[np.float64]) -> NDArray[np.int64]:
 
 def _random_order(access_log: AccessLog, seed: int) -> Ids:
     """The pages in the order of their first access, when accesses are drawn at random without replacement."""
-    accesses = np.bincount(access_log.walks, access_log.weights, len(access_log.urls))
+    accesses = np.bincount(access_log.url_ids, access_log.weights, len(access_log.urls))
     times = np.random.default_rng(seed).exponential(size=len(accesses))  # the first access is Exp(accesses)
     return np.argsort(times / np.maximum(accesses, 1e-300), kind="stable")
 

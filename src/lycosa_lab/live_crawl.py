@@ -20,7 +20,7 @@ from lycosa.recipe import Budget, load_recipe
 from lycosa.run.live import LiveRun
 from lycosa.run.new import new_collection
 from lycosa.run.open import open_for_reading
-from lycosa.run.options import Settings
+from lycosa.run.options import CommandSettings
 from lycosa.run.overview import Overview, overview
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import Clock, SimulatedClock
@@ -132,7 +132,7 @@ def live_crawl(strategy: str, task: LiveTask, pages: Pages) -> LiveOutcome:
 async def _run(session: Session, web: RobotsWeb) -> LiveRun:
     async with AsyncExitStack() as stack:
         run = LiveRun(session, web)
-        crawl = await run.prepare(Settings())
+        crawl = await run.prepare(CommandSettings())
         assert crawl is not None  # nobody interrupts it
         async for _ in await run.visits(crawl, stack):
             pass

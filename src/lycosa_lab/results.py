@@ -125,7 +125,8 @@ def _html(results: Results, figures: Mapping[str, Figure], summary: str) -> str:
         is_cut = len(rows) > ROWS_SHOWN
         shown = f"The first {ROWS_SHOWN} of {len(rows)}" if is_cut else "All"
         heading = f"Table: {name.replace('_', ' ').replace('-', ' ')}"
-        lead_of_table = f"{shown} rows; {name}.csv beside this page has {'all of them' if is_cut else 'the same'} for other programs."
+        in_file = "all of them" if is_cut else "the same"
+        lead_of_table = f"{shown} rows; {name}.csv beside this page has {in_file} for other programs."
         sections.append(section(escape(heading), escape(lead_of_table), _table(rows[:ROWS_SHOWN])))
     return html_page(escape(results.study), kicker="Study", lead=lead, body="".join(sections))
 

@@ -27,15 +27,15 @@ class Shown:
 
 
 def test_urls_that_robots_txt_forbids_count() -> None:
-    requests, shown, clock = FetchCounts(), Shown(), SimulatedClock()
+    fetch_counts, shown, clock = FetchCounts(), Shown(), SimulatedClock()
     session: Any = SimpleNamespace(
-        status=SimpleNamespace(requests=requests), frontier=MemoryFrontier(clock=clock), clock=clock
+        status=SimpleNamespace(fetch_counts=fetch_counts), frontier=MemoryFrontier(clock=clock), clock=clock
     )
     visits: Any = SimpleNamespace(tally=RefreshTally())
     progress = _RefreshProgress(session, visits, 2, shown)  # type: ignore[arg-type]
     for outcome in (Outcome.OK, Outcome.FORBIDDEN):
         visit = Visit(Candidate(URL, 1.0), Fetch(URL, outcome, at=0.0))
-        requests.count(visit.fetch)
+        fetch_counts.count(visit.fetch)
         progress(visit)
     assert (shown.stats.pages, shown.stats.target, shown.stats.unit) == (2, 2, "URLs")
 

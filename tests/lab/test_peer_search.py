@@ -75,7 +75,7 @@ def test_a_flood_among_neighbours_finds_what_asking_everybody_finds(opened):
     network = network_of(opened.contents, overlay, options_of(FLOOD), seed=1)
     for question, told in zip(questions, ask_all(network, questions, limit=100), strict=True):
         answers = [
-            Answer(Contact(str(peer)), str(peer), Stage.HOME, found.hits, found.statistics)
+            Answer(Contact(str(peer)), str(peer), Stage.OWN_CONTENT, found.hits, found.statistics)
             for peer, content in enumerate(opened.contents)
             if (found := content.find(question.words, 100)).hits
         ]

@@ -13,10 +13,10 @@ from lycosa.cli.options import program, takes
 from lycosa.frontier.admission import Scope
 from lycosa.recipe import Budget, Logs, Map, Recipe, Requests, UtilityOptions, recipe_of, uses_standing, utility_for
 from lycosa.run.options import (
+    CommandSettings,
     CrawlOptions,
     FetchOptions,
     Flag,
-    Settings,
     changed_recipe,
     check_keywords,
     settings_of,
@@ -106,7 +106,7 @@ def test_every_option_is_tested_here() -> None:
 def test_nothing_said_is_the_recipe_as_it_is() -> None:
     assert changed_recipe(Recipe(), {}) == Recipe()
     assert changed_recipe(Recipe(), dict.fromkeys(("pages", "target", "strategy", "delay"))) == Recipe()  # type: ignore[arg-type]
-    assert settings_of({}) == Settings()
+    assert settings_of({}) == CommandSettings()
 
 
 def test_numbers_replace_those_of_the_recipe_and_hosts_join_its_own() -> None:

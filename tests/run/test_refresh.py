@@ -12,7 +12,7 @@ from collection.samples import CARS, HOME, WOLF, collection_in, look, visit
 from lycosa.recipe import Budget, Recipe, Topic
 from lycosa.refresh import POLICIES, policy_for
 from lycosa.run.crawl import INTERRUPTED
-from lycosa.run.options import Settings
+from lycosa.run.options import CommandSettings
 from lycosa.run.refresh import (
     DEFAULT_EXPAND,
     DEFAULT_POLICY,
@@ -91,14 +91,14 @@ def test_a_refresh_has_its_own_budget_and_keeps_the_bounds_of_the_collection():
 )
 def test_a_refresh_that_nobody_answered_says_so(tmp_path: Path, outcome: Outcome, complaint: str):
     with Session(tmp_path, Recipe(topic=Topic(text="bees")), clock=SimulatedClock(T)) as session:
-        refresh = Refresh(session, Settings(), plan_of(budget=2))
+        refresh = Refresh(session, CommandSettings(), plan_of(budget=2))
         refresh.require_an_answer()
         for url in (HOME, WOLF):
             status = 404 if outcome is Outcome.GONE else None
             fetch = Fetch(url, outcome, T, status=status, detail="no route")
             change = Change.REFUSED if outcome is Outcome.REFUSED else Change.FAILED
             refresh.tally.add(replace(look(url, change, at=T), fetch=fetch))
-            session.status.requests.count(fetch)
+            session.status.fetch_counts.count(fetch)
         if not complaint:
             refresh.require_an_answer()
             return

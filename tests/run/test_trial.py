@@ -5,7 +5,7 @@ import pytest
 import lycosa
 from crawling import collection, done
 from lycosa.recipe import load_recipe
-from lycosa.run.options import Settings
+from lycosa.run.options import CommandSettings
 from lycosa.run.trial import try_url
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, RecipeError
@@ -21,7 +21,7 @@ LINKS = [("/hive", "honey bee hives"), ("/ships", "ships at sea"), ("/private/a"
 
 def tried(folder, routes, url=HOME):
     with LoopbackServer(routes) as server:
-        settings = Settings(resolve=tuple(server.everything))
+        settings = CommandSettings(resolve=tuple(server.everything))
         trial = asyncio.run(try_url(folder, load_recipe(folder), url, settings, clock=WallClock()))
     return trial, server.paths()
 
@@ -130,7 +130,9 @@ def test_a_damaged_collection_is_not_taken_for_one_that_was_never_crawled(tmp_pa
 def test_public_hosts_are_not_asked_without_a_contact(tmp_path):
     folder = collection(tmp_path / "c")
     with pytest.raises(RecipeError, match="public host"):
-        asyncio.run(try_url(folder, load_recipe(folder), Url("http://www.python.org/"), Settings(), clock=WallClock()))
+        asyncio.run(
+            try_url(folder, load_recipe(folder), Url("http://www.python.org/"), CommandSettings(), clock=WallClock())
+        )
 
 
 def test_links_are_ranked_by_the_state_of_the_strategy_and_the_map_of_the_recipe(tmp_path):

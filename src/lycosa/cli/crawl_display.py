@@ -47,7 +47,11 @@ def run_and_show(run: api.Run, *, progress: Progress, as_json: bool = False, qui
             runner.run(_watch_crawl(session, run.visits(session), progress, as_json=as_json))
         status = session.status
         progress.freeze()
-        if not status.pages and not status.is_interrupted and (status.requests.fetches or not len(session.frontier)):
+        if (
+            not status.pages
+            and not status.is_interrupted
+            and (status.fetch_counts.fetches or not len(session.frontier))
+        ):
             why_no_page = explain_no_pages(session.collection, session.seeds) or status.stop_reason
         held = session.frontier.holds(session.clock.now() + MIN_REPORTED_HOLD)
         if not status.pages and not status.is_interrupted and held:
@@ -91,7 +95,7 @@ def _suggestion(session: Session, omissions: list[Omission]) -> str:
     for pattern in session.recipe.scope.urls:
         if "://" not in pattern and not pattern.startswith("*"):
             return f"a pattern has to match the whole URL, scheme included: --include-url {quote(f'*://{pattern}')}"
-    if not session.status.requests.fetches:
+    if not session.status.fetch_counts.fetches:
         if len(session.frontier):
             return "the same command goes on then"
         return "name a seed within the scope, or widen the scope"

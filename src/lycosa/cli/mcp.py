@@ -172,7 +172,7 @@ class Tools:
                             }
                         )
             finally:
-                self._left -= max(session.status.requests.fetches, len(fetched))
+                self._left -= max(session.status.fetch_counts.fetches, len(fetched))
             stopped = session.status.stop_reason
         return {"fetched": fetched, "stopped": stopped, "pages_left": max(0, self._left)}
 

@@ -66,7 +66,7 @@ class _RefreshProgress:
     """Shows the progress of a refresh after every visit."""
 
     def __init__(self, session: Session, visits: Refresh, budget: int, progress: Progress):
-        self._requests, self._frontier, self._clock = session.status.requests, session.frontier, session.clock
+        self._fetch_counts, self._frontier, self._clock = session.status.fetch_counts, session.frontier, session.clock
         self._tally = visits.tally
         self._budget = budget
         self._progress = progress
@@ -78,9 +78,9 @@ class _RefreshProgress:
         if not self._progress.shows_stats:
             return
         held = len(self._frontier.holds(self._clock.now() + MIN_REPORTED_HOLD))
-        fetches, counts = self._requests.fetches, self._tally.counts
+        fetches, counts = self._fetch_counts.fetches, self._tally.counts
         speed = fetches / max(time.monotonic() - self._began, 1e-6)
-        returned, not_sent = counts[Change.RETURNED], self._requests.not_sent
+        returned, not_sent = counts[Change.RETURNED], self._fetch_counts.not_sent
         self._progress.update(
             ProgressStats(
                 pages=fetches,

@@ -1,4 +1,4 @@
-"""The access log of a session: opening it, recording a reference to it in the run, and reopening it from that reference."""
+"""The access log of a session: opening it, recording a reference to it in the run, reopening it from that reference."""
 
 from pathlib import Path
 

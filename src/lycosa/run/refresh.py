@@ -27,7 +27,7 @@ from lycosa.vocabulary.urls import host_of
 from .crawl import ALLOW_PRIVATE_HINT, INTERRUPTED
 from .live import LiveRun, Visits, no_visits
 from .open import open_for_reading
-from .options import FetchOptions, Settings, changed_recipe
+from .options import CommandSettings, FetchOptions, changed_recipe
 from .recrawl_memory import RecrawlMemory
 from .session import Session
 
@@ -232,7 +232,7 @@ def require_pages(folder: Path) -> None:
 class Refresh(Visits):
     """The visits of a refresh over HTTP, until its budget is used up; `tally` counts the results."""
 
-    def __init__(self, session: Session, settings: Settings, plan: RefreshPlan):
+    def __init__(self, session: Session, settings: CommandSettings, plan: RefreshPlan):
         super().__init__(session, settings)
         self._plan = plan
         self._memory = RecrawlMemory(session.collection, clock=session.clock)
@@ -277,7 +277,7 @@ class Refresh(Visits):
         return self.tally.result(
             policy=self._plan.policy,
             budget=budget,
-            requests=status.requests.requests,
+            requests=status.fetch_counts.requests,
             pages=status.pages,
             stopped=status.stop_reason or INTERRUPTED,
             expected_changes=expected,
@@ -285,13 +285,13 @@ class Refresh(Visits):
 
     def require_an_answer(self) -> None:
         """Raises NobodyAnsweredError if no request was answered, unless the refresh was interrupted."""
-        status, requests = self._session.status, self._session.status.requests
-        if requests.fetches and not requests.answers and status.stop_reason != INTERRUPTED:
-            trouble = f" ({requests.latest_failure})" if requests.latest_failure else ""
-            if self.tally.counts[Change.REFUSED] == requests.fetches:
+        status, counts = self._session.status, self._session.status.fetch_counts
+        if counts.fetches and not counts.answers and status.stop_reason != INTERRUPTED:
+            trouble = f" ({counts.latest_failure})" if counts.latest_failure else ""
+            if self.tally.counts[Change.REFUSED] == counts.fetches:
                 raise NobodyAnsweredError(f"nobody was asked, every address was refused{trouble}; {ALLOW_PRIVATE_HINT}")
             raise NobodyAnsweredError(
-                f"nobody answered: all {requests.fetches} fetches failed{trouble}; is the network up?"
+                f"nobody answered: all {counts.fetches} fetches failed{trouble}; is the network up?"
             )
 
     def _seed(self) -> int:

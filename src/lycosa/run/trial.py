@@ -27,7 +27,7 @@ from .forgotten import read_forgotten
 from .guides import Guide
 from .live import make_web, require_contact_for
 from .open import open_for_reading, reader_of
-from .options import Settings
+from .options import CommandSettings
 from .run_settings import RunSettings
 from .strategy_factory import StrategyFactory
 from .topic import TopicJudge
@@ -71,7 +71,13 @@ class Trial(Struct, frozen=True):
 
 
 async def try_url(
-    folder: Path, recipe: Recipe, url: Url, settings: Settings, *, clock: Clock, notify: Notify = lambda line: None
+    folder: Path,
+    recipe: Recipe,
+    url: Url,
+    settings: CommandSettings,
+    *,
+    clock: Clock,
+    notify: Notify = lambda line: None,
 ) -> Trial:
     """Fetches one page as politely as a crawl does, and the examples if no model has been trained yet.
 
@@ -90,11 +96,11 @@ async def try_url(
             return _trial(fetches, folder, recipe, settings, reader, topic, judge, collection)
         finally:
             if collection is not None:
-                collection.abandon()
+                collection.close_without_checkpoint()
 
 
 @asynccontextmanager
-async def _web(recipe: Recipe, settings: Settings, clock: Clock) -> AsyncIterator[Web]:
+async def _web(recipe: Recipe, settings: CommandSettings, clock: Clock) -> AsyncIterator[Web]:
     web = make_web(recipe, clock=clock, allow_private=settings.allow_private, resolve=settings.resolve)
     try:
         yield web
@@ -165,7 +171,7 @@ def _trial(
     fetches: list[Fetch],
     folder: Path,
     recipe: Recipe,
-    settings: Settings,
+    settings: CommandSettings,
     reader: Reader,
     topic: TopicJudge,
     judge: Relevance,
@@ -185,7 +191,7 @@ def _trial(
     if page is None or visit.relevance is None:
         return Trial(fetch.url, hops, outcomes[-1], is_page=False)
     links, skipped, known = _links(visit, folder, recipe, settings, topic, collection)
-    contributions = _word_contributions(topic.word_weights(), page)
+    contributions = _word_contributions(topic.linear_model(), page)
     return Trial(
         url=fetch.url,
         hops=hops,
@@ -199,7 +205,7 @@ def _trial(
         words_against={
             word: contribution for word, contribution in contributions[::-1][:_MAX_WORDS] if contribution < 0
         },
-        meaning=_vector_contribution(topic.word_weights(), page),
+        meaning=_vector_contribution(topic.linear_model(), page),
         left_out=str(visit.left_out) if visit.left_out else "",
         links=tuple(links),
         skipped=skipped,
@@ -226,7 +232,7 @@ def _links(
     visit: Visit,
     folder: Path,
     recipe: Recipe,
-    settings: Settings,
+    settings: CommandSettings,
     topic: TopicJudge,
     collection: Collection | None,
 ) -> tuple[list[WaitingLink], dict[str, int], dict[str, int]]:
@@ -268,7 +274,7 @@ def _known(urls: set[Url], collection: Collection | None) -> dict[str, int]:
 
 
 def _strategy(
-    folder: Path, recipe: Recipe, settings: Settings, topic: TopicJudge, collection: Collection | None
+    folder: Path, recipe: Recipe, settings: CommandSettings, topic: TopicJudge, collection: Collection | None
 ) -> Strategy:
     """The strategy that a crawl would use, with its map or log; with its state in the collection if that was saved by
     the same settings, else a new one."""

@@ -54,7 +54,7 @@ class VersionsView(Struct, frozen=True):
 
 
 def versions_view(folder: Path, url: Url, old: int | None = None, new: int | None = None) -> VersionsView:
-    """The difference between two versions, by default the latest ones, or the oldest, if given as `new`, and the next."""
+    """The difference between two versions, by default the latest; the oldest as `new` is compared with the next."""
     with open_for_reading(folder) as collection:
         row = collection.catalog.page(url)
         if row is None:

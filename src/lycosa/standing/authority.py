@@ -140,8 +140,8 @@ class AuthorityTable:
         return sorted(found, key=lambda each: each.rank)
 
     def value(self, url: Url) -> float:
-        """ln(m / rank) by the best rank of a URL, its host or its domain, where m is half the largest rank of all lists: 0
-        in the middle, and -ln 2 for unlisted URLs.
+        """ln(m / rank) by the best rank of a URL, its host or its domain, where m is half the largest rank of all
+        lists: 0 in the middle, and -ln 2 for unlisted URLs.
         """
         if is_node(url):
             return 0.0

@@ -101,7 +101,8 @@ def import_list(
                 passed_over += bool(line.strip())
                 if passed_over >= 1_000 and passed_over > rows:
                     raise UsageError(
-                        f"{path}:{number}: most lines do not match the first line's format; this one is {visible(line, 80)!r}"
+                        f"{path}:{number}: most lines do not match the first line's format; "
+                        f"this one is {visible(line, 80)!r}"
                     )
                 continue
             name, rank = found

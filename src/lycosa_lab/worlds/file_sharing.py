@@ -271,8 +271,8 @@ class _Providers:
         self._offsets, self.items = libraries.offsets.data, libraries.values.data
 
     def draw(self, category: int, u: float) -> tuple[int, int, int] | None:
-        """A provider of a category, by a uniform draw `u` from 0 to 1, and the range of `items` that are its files in it; None
-        if there is none."""
+        """A provider of a category, by a uniform draw `u` from 0 to 1, and the range of `items` that are its files in
+        it; None if there is none."""
         low, high = self._begins[category], self._begins[category + 1]
         if low == high:
             return None

@@ -191,7 +191,7 @@ def _ask_everybody(contents: Sequence[CachedContent], question: Question, limit:
     for peer, content in enumerate(contents):
         found = content.find(question.words, limit)
         if found.hits:
-            stage = Stage.HOME if peer == question.asker else Stage.BUDDIES
+            stage = Stage.OWN_CONTENT if peer == question.asker else Stage.BUDDIES
             answers.append(Answer(Contact(f"{peer:02d}"), f"{peer:02d}", stage, found.hits, found.statistics))
     urls = best_of(question.words, answers, f"{question.asker:02d}")
     return SearchOutcome(urls, recall(urls, question.best), 2 * (len(contents) - 1), 0.0, {})

@@ -146,7 +146,9 @@ class OpenCollections:
     def best(self, words: str) -> tuple[str, ...]:
         """The best pages by the central index."""
         found = self._central.find(words, MAX_HITS)
-        return best_of(words, [Answer(Contact(_CENTRAL), _CENTRAL, Stage.HOME, found.hits, found.statistics)], _CENTRAL)
+        return best_of(
+            words, [Answer(Contact(_CENTRAL), _CENTRAL, Stage.OWN_CONTENT, found.hits, found.statistics)], _CENTRAL
+        )
 
     def questions(self, count: int, seed: int) -> list[Question]:
         """Queries of random peers: two words of a description in the directory, mostly of their own topics, for which

@@ -121,6 +121,6 @@ def test_a_reading_command_finishes_a_forgetting_that_was_killed(bees):
     write_upkeep_journal(bees, UpkeepTask("forget"))
     add_forgotten(bees, url)  # and then nothing: as after a kill
     said = done("show", bees)
-    assert "is forgotten now" in said.err
+    assert "the interrupted removal is now complete" in said.err
     assert read_upkeep_journal(bees) is None
     assert url not in pages(bees)

@@ -30,7 +30,8 @@ class Guided(BaseStrategy):
     A page is proposed again when its ratio changes. Pages without in-links, or with priority 0 by `inner`, are proposed
     if their ratio exceeds 1; the base rate then replaces the priority by `inner`. A few pages read by people who read
     pages on the topic wait behind everything else, for when links run out. Without seeds, a crawl starts from pages
-    drawn from the log. Without access_log, this is exactly the inner strategy.
+    drawn from the log. Without access_log, this is exactly the inner strategy. A page *satisfies* the predicate if its
+    relevance is at least 0.5.
 
     inner: ranks the links of pages, from 0 to 1.
     access_log: who read what, when.
